@@ -1,0 +1,151 @@
+"""Exact enumeration: what a rule's output really follows, with no sampling and no tolerance for luck.
+
+On a small vocabulary every draft can be listed. Summing, over all drafts, the probability of each outcome of
+a rule gives the exact law of the first γ+1 output tokens; its total variation from the target's own law is
+zero if and only if the rule is lossless there.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hsd.errors import HsdError
+from hsd.verify import RULES, Law
+
+LawFunction = Callable[[Tensor, Tensor, Tensor], Law]
+Prefix = tuple[int, ...]
+MAX_OUTCOMES = 20_000
+
+
+@dataclass(frozen=True)
+class TableModels:
+    """A target and a draft given by tables: one row of V probabilities (float64) per prefix, up to length γ."""
+
+    target: dict[Prefix, Tensor]
+    draft: dict[Prefix, Tensor]
+    vocab: int
+    gamma: int
+
+    def rows(self, table: dict[Prefix, Tensor], path: Prefix, count: int) -> Tensor:
+        """(count, V): the distributions along `path`, from the empty prefix on."""
+        return torch.stack([table[path[:t]] for t in range(count)])
+
+    def joint(self, table: dict[Prefix, Tensor], path: Prefix) -> float:
+        """The probability of `path` as a whole."""
+        result = 1.0
+        for t, token in enumerate(path):
+            result *= float(table[path[:t]][token])
+        return result
+
+
+def random_models(vocab: int, gamma: int, seed: int) -> TableModels:
+    """A random pair whose next-token distributions depend on the whole prefix; the draft resembles the target."""
+    generator = torch.Generator().manual_seed(seed)
+    target: dict[Prefix, Tensor] = {}
+    draft: dict[Prefix, Tensor] = {}
+    for length in range(gamma + 1):
+        for path in itertools.product(range(vocab), repeat=length):
+            logits = 1.5 * torch.randn(vocab, generator=generator, dtype=torch.float64)
+            noise = torch.randn(vocab, generator=generator, dtype=torch.float64)
+            target[path], draft[path] = logits.softmax(-1), (logits + noise).softmax(-1)
+    return TableModels(target, draft, vocab, gamma)
+
+
+def context_free_models(p: list[float], q: list[float], gamma: int) -> TableModels:
+    """A pair whose distributions never change: the textbook toy."""
+    paths = [x for length in range(gamma + 1) for x in itertools.product(range(len(p)), repeat=length)]
+    p_row, q_row = torch.tensor(p, dtype=torch.float64), torch.tensor(q, dtype=torch.float64)
+    return TableModels(dict.fromkeys(paths, p_row), dict.fromkeys(paths, q_row), len(p), gamma)
+
+
+def output_law(models: TableModels, law: LawFunction, resamples: bool = False) -> tuple[Tensor, float]:
+    """The exact law of the first γ+1 output tokens, shape (V,)*(γ+1), and the expected number of kept tokens.
+
+    After the step's own tokens the target goes on by itself. With `resamples` the positions that a rejection
+    left open are drawn from residuals of the uncapped joint ratios first, as naive HSD does.
+    """
+    output = torch.zeros((models.vocab,) * (models.gamma + 1), dtype=torch.float64)
+    expected = 0.0
+    for draft in itertools.product(range(models.vocab), repeat=models.gamma):
+        weight = models.joint(models.draft, draft)
+        if weight == 0:
+            continue
+        p = models.rows(models.target, draft, models.gamma + 1)
+        q = models.rows(models.draft, draft, models.gamma)
+        step = law(p, q, torch.tensor(draft))
+        expected += weight * float(step.expected_kept)
+        for t, stop in enumerate(step.stop.tolist()):
+            if stop:
+                _spread(models, draft[:t], step.next(t), weight * stop, resamples and t < models.gamma, output)
+    return output, expected
+
+
+def _spread(models: TableModels, path: Prefix, row: Tensor, weight: float, resamples: bool, output: Tensor) -> None:
+    """Add `weight` to all outputs that begin with `path`, whose next token follows `row`."""
+    for token, probability in enumerate(row.tolist()):
+        if probability == 0:
+            continue
+        longer, mass = (*path, token), weight * probability
+        if len(longer) > models.gamma:
+            output[longer] += mass
+            continue
+        resample = resamples and len(longer) < models.gamma
+        following = open_residual(models, longer) if resample else models.target[longer]
+        _spread(models, longer, following, mass, resample, output)
+
+
+def open_residual(models: TableModels, path: Prefix) -> Tensor:
+    """(V,): max(p(path, ·) - q(path, ·), 0) with joint probabilities, normalised; the target's row if it is empty."""
+    joint_p, joint_q = models.joint(models.target, path), models.joint(models.draft, path)
+    residual = (joint_p * models.target[path] - joint_q * models.draft[path]).clamp_min(0)
+    return residual / residual.sum() if residual.sum() > 0 else models.target[path]
+
+
+def target_law(models: TableModels) -> Tensor:
+    """The exact law of the target's first γ+1 tokens, shape (V,)*(γ+1)."""
+    shape = (models.vocab,) * (models.gamma + 1)
+    paths = itertools.product(range(models.vocab), repeat=models.gamma + 1)
+    return torch.tensor([models.joint(models.target, x) for x in paths], dtype=torch.float64).reshape(shape)
+
+
+def total_variation(first: Tensor, second: Tensor) -> float:
+    """Half the sum of absolute differences: the largest difference in probability that any event can show."""
+    return float((first - second).abs().sum() / 2)
+
+
+def ideal_kept(models: TableModels) -> float:
+    """Σ_t Σ_X min(p(X), q(X)) over prefixes of length t = 1 … γ: no lossless rule keeps more on average."""
+    paths = (x for t in range(1, models.gamma + 1) for x in itertools.product(range(models.vocab), repeat=t))
+    return sum(min(models.joint(models.target, x), models.joint(models.draft, x)) for x in paths)
+
+
+def audit(vocab: int = 3, gamma: int = 3, seed: int = 0) -> dict[str, Any]:
+    """Judge every rule on one random pair of models, exactly.
+
+    Returns {"vocab", "gamma", "seed", "rules": {name: {"expected_accepted", "total_variation", "lossless"}},
+    "ideal"}. `lossless` is what was found here: total variation below 1e-12. The cost grows like
+    vocab ** (gamma + 1); raises HsdError where that is too much to enumerate.
+    """
+    if vocab < 1 or gamma < 1:
+        raise HsdError(f"vocab {vocab}, gamma {gamma}: both must be at least 1")
+    if vocab ** (gamma + 1) > MAX_OUTCOMES:
+        raise HsdError(f"{vocab}^{gamma + 1} outcomes are over the limit of {MAX_OUTCOMES:,}: reduce vocab or gamma")
+    models = random_models(vocab, gamma, seed)
+    return {"vocab": vocab, "gamma": gamma, "seed": seed, "rules": audit_rules(models), "ideal": ideal_kept(models)}
+
+
+def audit_rules(models: TableModels) -> dict[str, dict[str, float | bool]]:
+    """The entry of `audit` for every registered rule on the given models."""
+    truth = target_law(models)
+    found: dict[str, dict[str, float | bool]] = {}
+    for name, rule in RULES.items():
+        output, expected = output_law(models, rule.law, rule.resamples)
+        distance = total_variation(output, truth)
+        found[name] = {"expected_accepted": expected, "total_variation": distance, "lossless": distance < 1e-12}
+    return found

@@ -1,0 +1,250 @@
+"""The command line: `python -m hsd run | audit | train | app | space | schema`.
+
+Results go to standard output, progress and messages to standard error. Exit status 0, or 2 with one line for
+bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from hsd.errors import HsdError
+from hsd.version import __version__
+
+Command = Callable[[argparse.Namespace], int]
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaint is one line and exit status 2."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. Returns the exit status."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    arguments = build_parser(training=words[:1] == ["train"]).parse_args(words)
+    try:
+        return int(arguments.command(arguments))
+    except HsdError as error:
+        print(f"hsd: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("hsd: stopped", file=sys.stderr)
+        return 130
+
+
+def build_parser(training: bool = True) -> Parser:
+    """The parser of all commands. Without `training` that command's options are left out, and torch is not loaded."""
+    parser = Parser(prog="hsd", description="Speculative decoding that people can see.")
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+    _add_run(commands)
+    _add_audit(commands)
+    _add_app(commands)
+    _add_space(commands)
+    _add_train(commands, training)
+    schema = commands.add_parser("schema", help="print the JSON Schema of a trace")
+    schema.set_defaults(command=_schema)
+    return parser
+
+
+def _add_run(commands: Any) -> None:
+    run = commands.add_parser("run", help="decode a prompt")
+    run.add_argument("prompt", help="the text to continue; - reads it from standard input")
+    run.add_argument("--pair", default=None, help="name of a pair (default: tiny, which is embedded)")
+    run.add_argument("--target", help="target model: a folder or a Hub id")
+    run.add_argument("--draft", help="draft model: a folder or a Hub id")
+    run.add_argument("--device", help="cuda, mps or cpu (default: the first that is there)")
+    run.add_argument("--dtype", help="float32, bfloat16 or float16")
+    run.add_argument("--system", default="speculative", help="speculative, or plain: the target alone")
+    run.add_argument("--rule", default="hsd", help="tokenwise, blockwise, hsd, hsd-released or naive-hsd")
+    run.add_argument("--gamma", type=_whole, default=5, help="drafted tokens per step, 1 to 32")
+    run.add_argument("--max-new-tokens", type=_whole, default=64, help="budget of new tokens")
+    run.add_argument("--temperature", type=float, default=1.0, help="0 is greedy")
+    run.add_argument("--top-p", type=float, default=1.0, help="keep the likeliest tokens up to this mass")
+    run.add_argument("--top-k", type=_whole, default=0, help="keep this many likeliest tokens; 0 keeps all")
+    run.add_argument("--seed", type=_whole, default=0, help="any whole number; equal seeds give equal runs")
+    run.add_argument("--trace", metavar="FILE", help="record every decision and save the trace as JSON")
+    _add_json(run)
+    run.set_defaults(command=_run)
+
+
+def _add_audit(commands: Any) -> None:
+    audit = commands.add_parser("audit", help="exact law of every rule on a random small pair of models")
+    audit.add_argument("--vocab", type=_whole, default=3, help="size of the vocabulary")
+    audit.add_argument("--gamma", type=_whole, default=3, help="drafted tokens per step")
+    audit.add_argument("--seed", type=_whole, default=0, help="which random pair")
+    _add_json(audit)
+    audit.set_defaults(command=_audit)
+
+
+def _add_app(commands: Any) -> None:
+    app = commands.add_parser("app", help="open the app in a browser")
+    app.add_argument("--trace", metavar="FILE", help="show this recorded trace first")
+    app.add_argument("--host", default="127.0.0.1", help="address to listen on")
+    app.add_argument("--port", type=_whole, default=None, help="port (default: the first free one from 7860)")
+    app.add_argument("--open", action="store_true", help="open a browser window")
+    app.set_defaults(command=_app)
+
+
+def _add_space(commands: Any) -> None:
+    space = commands.add_parser("space", help="check or publish the Hugging Face Space")
+    what = space.add_subparsers(required=True, metavar="ACTION", parser_class=Parser)
+    check = what.add_parser("check", help="compare the Spacefile with the front matter of README.md")
+    check.set_defaults(command=_space_check)
+    publish = what.add_parser("publish", help="upload the files of the Space")
+    publish.add_argument("repository", help="owner/name of the Space")
+    publish.set_defaults(command=_space_publish)
+
+
+def _add_train(commands: Any, training: bool) -> None:
+    train = commands.add_parser("train", help="make the embedded models again")
+    train.set_defaults(command=_train)
+    if training:
+        from hsd.train.command import add_arguments
+
+        add_arguments(train)
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    import torch
+
+    import hsd
+
+    prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
+    names = ("rule", "gamma", "max_new_tokens", "temperature", "top_p", "top_k", "seed", "system")
+    options = hsd.Options(**{n: getattr(arguments, n) for n in names}, trace=arguments.trace is not None)
+    target = _check_output(arguments.trace)
+    _progress("loading the models\n")
+    pair = hsd.load_pair(
+        arguments.pair, target=arguments.target, draft=arguments.draft, device=arguments.device, dtype=arguments.dtype
+    )
+    if pair.target.parameters < 50_000_000:
+        torch.set_num_threads(1)  # small matrices: a second thread costs more than it brings
+    trace = _decode_with_progress(pair, prompt, options)
+    if target:
+        target.write_text(trace.to_json(), encoding="utf-8")
+        print(f"trace saved to {target}", file=sys.stderr)
+    print(json.dumps(_summary(trace)) if arguments.json else _report(trace))
+    return 0
+
+
+def _decode_with_progress(pair: Any, prompt: str, options: Any) -> Any:
+    """Decode to the end; Ctrl-C keeps what has been decoded so far."""
+    from hsd.loop import Decoding
+
+    decoding, count = Decoding(pair, prompt, options), 0
+    try:
+        for step in decoding:
+            count += len(step.committed)
+            _progress(f"\r{count} / {options.max_new_tokens} tokens")
+    except KeyboardInterrupt:
+        _progress(", stopped early")
+    finally:
+        decoding.close()
+        _progress("\n")
+    return decoding.trace()
+
+
+def _progress(text: str) -> None:
+    """Show progress to a person; a pipe gets messages only."""
+    if sys.stderr.isatty():
+        print(text, end="", file=sys.stderr, flush=True)
+
+
+def _whole(text: str) -> int:
+    """A whole number from the command line."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def _summary(trace: Any) -> dict[str, Any]:
+    """What `run --json` prints: the text, what made it, and its statistics."""
+    setup = trace.setup
+    made_by = {"rule": setup.rule, "system": setup.system, "gamma": setup.gamma, "seed": setup.seed, "pair": setup.pair}
+    return {"text": trace.text, "tokens": trace.tokens, "finish": trace.result.finish, **made_by, **trace.stats()}
+
+
+def _report(trace: Any) -> str:
+    s = trace.stats()
+    return (
+        f"{trace.prompt.text}{trace.text}\n\n"
+        f"{s['new_tokens']} tokens, {s['target_calls']} target calls, "
+        f"{s['block_efficiency']:.2f} tokens per target call, "
+        f"{100 * s['acceptance_rate']:.0f} % of drafted tokens kept, {s['tokens_per_second']:.0f} tokens/s"
+    )
+
+
+def _audit(arguments: argparse.Namespace) -> int:
+    from hsd.audit import audit
+
+    result = audit(vocab=arguments.vocab, gamma=arguments.gamma, seed=arguments.seed)
+    if arguments.json:
+        print(json.dumps(result))
+        return 0
+    print(f"{'rule':14} {'E[kept]':>9} {'total variation':>16}  lossless")
+    for name, row in result["rules"].items():
+        verdict = "yes" if row["lossless"] else "no"
+        print(f"{name:14} {row['expected_accepted']:9.4f} {row['total_variation']:16.2e}  {verdict}")
+    print(f"{'ideal':14} {result['ideal']:9.4f}")
+    return 0
+
+
+def _app(arguments: argparse.Namespace) -> int:
+    from hsd.ui import launch
+
+    launch(trace_file=arguments.trace, host=arguments.host, port=arguments.port, open_browser=arguments.open)
+    return 0
+
+
+def _space_check(arguments: argparse.Namespace) -> int:
+    from hsd import space
+
+    differences = space.check()
+    for line in differences:
+        print(line, file=sys.stderr)
+    print("the Spacefile and README.md agree" if not differences else "README.md does not match the Spacefile")
+    return 2 if differences else 0
+
+
+def _space_publish(arguments: argparse.Namespace) -> int:
+    from hsd import space
+
+    space.publish(arguments.repository)
+    return 0
+
+
+def _train(arguments: argparse.Namespace) -> int:
+    from hsd.train.command import main as train
+
+    return train(arguments)
+
+
+def _schema(arguments: argparse.Namespace) -> int:
+    from hsd.trace import Trace
+
+    print(json.dumps(Trace.model_json_schema(), indent=2))
+    return 0
+
+
+def _check_output(path: str | None) -> Path | None:
+    """The file to write to; asked for before the work is done, so that nothing is lost at the end."""
+    if path is None:
+        return None
+    target = Path(path).expanduser()
+    if target.is_dir() or not target.absolute().parent.is_dir():
+        raise HsdError(f"cannot write {path!r}: give a file name in an existing folder")
+    return target

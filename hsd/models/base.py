@@ -1,0 +1,88 @@
+"""What decoding needs from a model and from a tokenizer, whatever they are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from hsd.errors import HsdError
+
+
+class Session(Protocol):
+    """One text being read by one model, with everything computed so far kept.
+
+    length: how many tokens have been read. The next token fed is at that position.
+    """
+
+    length: int
+
+    def forward(self, tokens: Tensor, keep: int) -> Tensor:
+        """Read `tokens` (n,) int64; logits after each of the last `keep` of them, (keep, vocab)."""
+        ...
+
+    def crop(self, length: int) -> None:
+        """Forget all tokens from position `length` on."""
+        ...
+
+    def close(self) -> None:
+        """Free what the session holds."""
+        ...
+
+
+class LanguageModel(Protocol):
+    """A model that can read several texts at once, each in a session of its own."""
+
+    name: str
+    revision: str | None
+    parameters: int
+    dtype: str
+    device: torch.device
+    vocab_size: int
+    context: int
+
+    def start(self) -> Session: ...
+
+
+class Codec(Protocol):
+    """Text to tokens and back."""
+
+    end_ids: frozenset[int]
+
+    def encode(self, text: str) -> list[int]: ...
+
+    def decode(self, ids: list[int]) -> str: ...
+
+    def piece(self, token: int) -> str: ...
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A target, a draft model for it, and their tokenizer. `note` is shown to users, e.g. what the pair is made for."""
+
+    name: str
+    target: LanguageModel
+    draft: LanguageModel
+    codec: Codec
+    note: str = ""
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids that both models know; padding beyond the smaller vocabulary is masked out of both."""
+        return min(self.target.vocab_size, self.draft.vocab_size)
+
+    @property
+    def context(self) -> int:
+        """How many tokens both models can read."""
+        return min(self.target.context, self.draft.context)
+
+    def encode(self, prompt: str) -> list[int]:
+        """The prompt's ids. Raises HsdError if it is empty or fills the context."""
+        if not prompt.strip():
+            raise HsdError("the prompt is empty: type some text to continue")
+        ids = self.codec.encode(prompt)
+        if len(ids) >= self.context:
+            raise HsdError(f"the prompt has {len(ids):,} tokens, the context {self.context:,}: shorten the prompt")
+        return ids

@@ -1,0 +1,13 @@
+"""Where the files that come with the package are: beside it in a checkout or a Space, inside it when installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+_BUNDLED = _PACKAGE / "_bundled"
+ROOT = _BUNDLED if _BUNDLED.is_dir() else _PACKAGE.parent
+
+ASSETS = ROOT / "assets"
+EXAMPLES = ROOT / "examples"
+SPACEFILE = ROOT / "Spacefile"

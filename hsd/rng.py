@@ -1,0 +1,91 @@
+"""One seed, three streams of random numbers: for draft tokens, for coins, for the token after the kept ones.
+
+No number is used twice. Each round takes its numbers in a fixed amount, so that two rules started from one
+seed see the same drafts and coins for as long as their texts agree.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from hsd.errors import HsdError
+
+
+class Numbers(Protocol):
+    """A source of float64 numbers in [0, 1), on the CPU."""
+
+    def draft(self, count: int) -> Tensor: ...
+
+    def coins(self, count: int) -> Tensor: ...
+
+    def after(self, count: int) -> Tensor: ...
+
+
+class Streams:
+    """Numbers from a seed, any integer. The streams are independent of each other."""
+
+    def __init__(self, seed: int) -> None:
+        self._draft, self._coins, self._after = (_generator(seed, name) for name in ("draft", "coin", "residual"))
+
+    def draft(self, count: int) -> Tensor:
+        return torch.rand(count, generator=self._draft, dtype=torch.float64)
+
+    def coins(self, count: int) -> Tensor:
+        return torch.rand(count, generator=self._coins, dtype=torch.float64)
+
+    def after(self, count: int) -> Tensor:
+        return torch.rand(count, generator=self._after, dtype=torch.float64)
+
+
+@dataclass(frozen=True)
+class Round:
+    """The numbers that one step used, in the order in which it asked for them."""
+
+    draft: Sequence[float]
+    coins: Sequence[float]
+    after: Sequence[float]
+
+
+class Recorded:
+    """Numbers that were recorded earlier, step by step. Raises HsdError when a step was not recorded.
+
+    A step may ask for more than it came to use (a draft cut off at the end of the text): what is missing is
+    filled up with a number that nothing depends on.
+    """
+
+    def __init__(self, rounds: Sequence[Round]) -> None:
+        self._rounds = iter(rounds)
+        self._coins: list[float] = []
+        self._after: list[float] = []
+
+    def draft(self, count: int) -> Tensor:
+        """Begins the next step."""
+        current = next(self._rounds, None)
+        if current is None:
+            raise HsdError("the record has no further step: the models are not those that made it")
+        self._coins, self._after = list(current.coins), list(current.after)
+        return _take(list(current.draft), count)
+
+    def coins(self, count: int) -> Tensor:
+        return _take(self._coins, count)
+
+    def after(self, count: int) -> Tensor:
+        return _take(self._after, count)
+
+
+def _take(left: list[float], count: int) -> Tensor:
+    """The first `count` of `left`, which are removed from it, filled up where there are too few."""
+    taken = left[:count] + [0.5] * (count - len(left))
+    del left[:count]
+    return torch.tensor(taken, dtype=torch.float64)
+
+
+def _generator(seed: int, name: str) -> torch.Generator:
+    digest = hashlib.blake2b(f"{seed}/{name}".encode(), digest_size=8).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest, "big") >> 1)

@@ -1,0 +1,66 @@
+"""From logits to the distribution that is sampled, and from a distribution and a number to a token."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from hsd.errors import HsdError
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How logits become probabilities; target and draft always use the same.
+
+    temperature: 0 means greedy (all mass on the likeliest token). top_k: keep the k likeliest, 0 keeps all.
+    top_p: keep the fewest likeliest tokens whose mass reaches top_p, 1 keeps all. Raises HsdError when out of range.
+    """
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.temperature) and 0 <= self.temperature <= 100):
+            raise HsdError(f"temperature {self.temperature}: choose a number from 0 (greedy) to 100")
+        if not 0 < self.top_p <= 1:
+            raise HsdError(f"top-p {self.top_p}: choose a number above 0, up to 1 (1 keeps every token)")
+        if self.top_k < 0:
+            raise HsdError(f"top-k {self.top_k}: choose 0 (keep every token) or a positive number")
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        """(n, V) logits → (n, V) float32 probabilities, rows summing to 1. One sort serves all rows."""
+        if self.temperature == 0:
+            return torch.zeros_like(logits, dtype=torch.float32).scatter_(-1, logits.argmax(-1, keepdim=True), 1.0)
+        scaled = logits.float() / self.temperature
+        if 0 < self.top_k < scaled.shape[-1]:
+            values, index = scaled.topk(self.top_k, dim=-1)  # sorted, likeliest first
+        elif self.top_p < 1:
+            values, index = scaled.sort(dim=-1, descending=True)
+        else:
+            return scaled.softmax(-1)
+        kept = self._nucleus(values.softmax(-1))
+        return torch.zeros_like(scaled).scatter_(-1, index, kept)
+
+    def _nucleus(self, ordered: Tensor) -> Tensor:
+        """Cut rows that are sorted from likeliest to least likely at top_p, and normalise them again."""
+        if self.top_p >= 1:
+            return ordered
+        mass_before = ordered.cumsum(-1) - ordered
+        kept = ordered.masked_fill(mass_before >= self.top_p, 0.0)
+        return kept / kept.sum(-1, keepdim=True)
+
+
+def draw(row: Tensor, number: Tensor) -> Tensor:
+    """The token that `number` in [0, 1) picks from `row` (V,), by inverting the cumulative sum: () int64.
+
+    Equal numbers give equal tokens, whoever asks, and a token of probability 0 is never picked.
+    """
+    cumulative = row.double().cumsum(-1)
+    total = cumulative[-1:]
+    picked = torch.searchsorted(cumulative, number * total, right=True)
+    # number * total may round up to total: the last token with mass is then the right one.
+    return torch.minimum(picked, torch.searchsorted(cumulative, total)).squeeze(-1)

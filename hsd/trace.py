@@ -1,0 +1,374 @@
+"""The trace of a run: what was drafted, how it was judged and what came of it.
+
+This module knows data only: no tensors, no models, no random numbers. Everything that shows, measures or
+stores a run reads a `Trace`. A trace that comes from outside is untrusted: sizes, types and references are
+checked here, and text is plain text that every consumer must escape.
+
+Positions: `t` counts drafted tokens. Node 0 of a step is its root, the last committed token; the drafted
+tokens are nodes 1, 2, …; a *branch* is a node together with all its possible next tokens.
+Units: probabilities are plain numbers in [0, 1]; times are seconds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from hsd.errors import HsdError
+
+TRACE_VERSION = 1
+MAX_BYTES = 32_000_000
+MAX_STEPS = 4_096
+MAX_NODES = 1_024
+MAX_TOP = 64
+
+Probability = Annotated[float, Field(ge=0, le=1.0001, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, le=2**31)]
+TokenId = Annotated[int, Field(ge=0, le=2**31)]
+Piece = Annotated[str, Field(max_length=400)]
+Name = Annotated[str, Field(max_length=200)]
+Origin = Literal["draft", "correction", "bonus"]
+
+
+class Record(BaseModel):
+    """Base of all parts: frozen, and unknown fields are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Node(Record):
+    """A drafted token. `p` and `q` are what target and draft gave it.
+
+    `draw` is the random number that drew it from the draft; `coin` is the one that belongs to its position in
+    every rule's tests, whether or not a rule came to use it.
+    """
+
+    id: Annotated[int, Field(ge=1, le=MAX_NODES)]
+    parent: Annotated[int, Field(ge=0, le=MAX_NODES)]
+    token: TokenId
+    piece: Piece
+    p: Probability
+    q: Probability
+    order: Count
+    draw: Probability
+    coin: Annotated[float, Field(ge=0, lt=1)]
+
+
+class Candidate(Record):
+    """One of the likeliest next tokens of a branch."""
+
+    token: TokenId
+    piece: Piece
+    p: Probability
+    q: Probability
+
+
+class Branch(Record):
+    """The next-token distributions under one node, and the masses that decide about it.
+
+    Masses are relative to the draft's joint probability of the path, `joint_q`, and are computed over the
+    whole vocabulary before `top` is cut. With the capped ratio c of the path: deficient = Σ max(c·p − q, 0),
+    excess = Σ max(q − c·p, 0). `ratio` is p/q of the whole path (cut at 1e300), `pivot` the number of tokens
+    after which that ratio was largest so far (0: it never exceeded 1), `distance` the total variation of p
+    and q here, `asymmetry` the uncapped joint p − q of the path. Source: 2601.05724, Definitions 4–5, Eqs. 17–18.
+    """
+
+    node: Annotated[int, Field(ge=0, le=MAX_NODES)]
+    top: Annotated[list[Candidate], Field(max_length=MAX_TOP)]
+    rest_p: Probability
+    rest_q: Probability
+    ratio: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    capped: Probability
+    deficient: Probability
+    excess: Probability
+    distance: Probability
+    asymmetry: Finite
+    joint_q: Probability
+    pivot: Count
+
+
+class Decision(Record):
+    """One test: accept iff `coin < threshold`. `node` is the last token that would be kept.
+
+    `token` tests a single token, `draft` the whole draft, `prefix` the path up to `node` after a longer one failed.
+    """
+
+    node: Annotated[int, Field(ge=1, le=MAX_NODES)]
+    test: Literal["token", "draft", "prefix"]
+    threshold: Probability
+    coin: Annotated[float, Field(ge=0, lt=1)]
+    accepted: bool
+
+    @model_validator(mode="after")
+    def _outcome_follows(self) -> Decision:
+        if self.accepted != (self.coin < self.threshold):
+            raise ValueError(f"decision at node {self.node} contradicts its coin and threshold")
+        return self
+
+
+class Outcome(Record):
+    """A token of the distribution that the step's last token was drawn from: its probability there, and p and q."""
+
+    token: TokenId
+    piece: Piece
+    probability: Probability
+    p: Probability
+    q: Probability | None = None
+
+
+class Residual(Record):
+    """What the token after the kept ones was drawn from: the residual of `node`'s branch, or the target after it.
+
+    `weight` is the factor w in max(w·p − q, 0); it is absent when the token is a bonus, drawn from the target.
+    """
+
+    node: Annotated[int, Field(ge=0, le=MAX_NODES)]
+    origin: Literal["correction", "bonus"]
+    top: Annotated[list[Outcome], Field(max_length=MAX_TOP)]
+    rest: Probability
+    weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    draw: Probability
+
+
+class Committed(Record):
+    """A token of the output and where it came from."""
+
+    token: TokenId
+    piece: Piece
+    origin: Origin
+
+
+class Shadow(Record):
+    """What another rule decides on the same draft, with the same coins and the same draw. It changes nothing."""
+
+    rule: Name
+    decisions: Annotated[list[Decision], Field(max_length=MAX_NODES)]
+    kept: Count
+    next: Committed | None = None
+
+
+class Times(Record):
+    """Where a step's seconds went; `rest` is all that is not named."""
+
+    draft: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    target: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    verify: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    rest: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+    @property
+    def total(self) -> float:
+        return self.draft + self.target + self.verify + self.rest
+
+
+class Step(Record):
+    """One round: draft, score, verify, commit.
+
+    The first block of fields is always there. The second is filled when tracing is on and describes the draft
+    tree, every branch that could be extended, and the decisions in the order in which they were taken.
+    `target_calls` is above 1, and `extra_draws` has numbers, where a rule resampled the rest of the block.
+    """
+
+    index: Count
+    context_length: Count
+    drafted: Count
+    kept: Count
+    target_calls: Annotated[int, Field(ge=1, le=2**20)] = 1
+    committed: Annotated[list[Committed], Field(max_length=MAX_NODES)]
+    times: Times
+    start: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+    nodes: Annotated[list[Node], Field(max_length=MAX_NODES)] = []
+    branches: Annotated[list[Branch], Field(max_length=MAX_NODES)] = []
+    decisions: Annotated[list[Decision], Field(max_length=MAX_NODES)] = []
+    residual: Residual | None = None
+    shadow: Shadow | None = None
+    extra_draws: Annotated[list[Probability], Field(max_length=MAX_NODES)] = []
+    expected_kept: dict[Name, Annotated[float, Field(allow_inf_nan=False)]] = {}
+
+    @property
+    def tokens(self) -> list[int]:
+        return [c.token for c in self.committed]
+
+    @model_validator(mode="after")
+    def _references_hold(self) -> Step:
+        if self.kept > self.drafted:
+            raise ValueError(f"step {self.index} keeps {self.kept} of {self.drafted} drafted tokens")
+        if not self.nodes:
+            return self
+        for position, node in enumerate(self.nodes, start=1):
+            if node.id != position or node.parent >= node.id:
+                raise ValueError(f"step {self.index}: node ids must count from 1, parents first")
+        last = len(self.nodes)
+        named = [b.node for b in self.branches] + [d.node for d in self.decisions]
+        named += [d.node for d in self.shadow.decisions] if self.shadow else []
+        named += [self.residual.node] if self.residual else []
+        if any(n > last for n in named):
+            raise ValueError(f"step {self.index} refers to a node that it does not have")
+        return self
+
+
+class ModelInfo(Record):
+    """A model that took part: `parameters` counts numbers, shared ones once."""
+
+    name: Name
+    revision: Name | None = None
+    parameters: Annotated[int, Field(ge=0)]
+    dtype: Name
+
+
+class Setup(Record):
+    """What made the run: enough to run it again."""
+
+    system: Name
+    rule: Name
+    gamma: Annotated[int, Field(ge=0, le=32)]
+    drafts: Annotated[int, Field(ge=1, le=64)] = 1
+    temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    top_k: Count
+    top_p: Probability
+    max_new_tokens: Count
+    seed: int
+    pair: Name
+    target: ModelInfo
+    draft: ModelInfo | None = None
+    device: Name
+    vocab_size: Annotated[int, Field(ge=1, le=2**31)]
+    versions: dict[Name, Name] = {}
+
+
+class Prompt(Record):
+    """The text given, as the target's tokens."""
+
+    text: Annotated[str, Field(max_length=1_000_000)]
+    ids: Annotated[list[TokenId], Field(max_length=1_000_000)]
+    pieces: Annotated[list[Piece], Field(max_length=1_000_000)]
+
+
+class Result(Record):
+    """How the run ended: `length` budget used up, `end` end of text, `context` no room left, `cancelled`."""
+
+    text: str
+    finish: Literal["length", "end", "context", "cancelled"]
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Trace(Record):
+    """A whole run. Pass it on with `to_json`, read it back with `from_json`."""
+
+    trace_version: Literal[1] = TRACE_VERSION
+    app_version: Name
+    created: Name
+    setup: Setup
+    prompt: Prompt
+    steps: Annotated[list[Step], Field(max_length=MAX_STEPS)]
+    result: Result
+
+    @property
+    def text(self) -> str:
+        """The new text, without the prompt."""
+        return self.result.text
+
+    @property
+    def tokens(self) -> list[int]:
+        """The ids of the new tokens."""
+        return [token for step in self.steps for token in step.tokens]
+
+    def stats(self) -> dict[str, Any]:
+        """All numbers that are quoted about this run; see `statistics`."""
+        return statistics(self.steps, self.result.seconds)
+
+    def replay(self) -> list[int]:
+        """The new tokens, derived once more from drafts, coins and thresholds alone.
+
+        Raises HsdError when the record contradicts itself or was made with tracing off.
+        """
+        return [token for step in self.steps for token in replay_step(step)]
+
+    def to_json(self, indent: int | None = None) -> str:
+        return self.model_dump_json(indent=indent)
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Trace:
+        """Read an untrusted trace. Raises HsdError, one line, for anything that is not a valid one."""
+        if len(text) > MAX_BYTES:
+            raise HsdError(f"trace of {len(text) / 1e6:.0f} MB: at most {MAX_BYTES / 1e6:.0f} MB can be opened")
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise HsdError(f"this file is not JSON ({_short(error)}): choose a trace saved by hsd") from None
+        if not isinstance(data, dict) or "trace_version" not in data:
+            raise HsdError("this JSON is not a trace (no trace_version): choose a file saved by hsd")
+        if data["trace_version"] != TRACE_VERSION:
+            found = str(data["trace_version"])[:20]
+            raise HsdError(f"trace version {found} cannot be read, only {TRACE_VERSION}: record the run again")
+        return _validated(data)
+
+
+def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
+    """Statistics of a run, by the definitions that hold everywhere in this project.
+
+    Block efficiency is committed tokens per target call, correction and bonus included, prefill not counted.
+    Acceptance at position i is the share of the steps that drafted at least i tokens which kept at least i.
+    `tokens_per_second` counts the whole run, prefill included.
+    """
+    tokens = sum(len(s.committed) for s in steps)
+    calls = sum(s.target_calls for s in steps)
+    drafted, kept = sum(s.drafted for s in steps), sum(s.kept for s in steps)
+    longest = max((s.drafted for s in steps), default=0)
+    return {
+        "new_tokens": tokens,
+        "steps": len(steps),
+        "target_calls": calls,
+        "drafted": drafted,
+        "kept": kept,
+        "block_efficiency": tokens / calls if calls else 0.0,
+        "acceptance_rate": kept / drafted if drafted else 0.0,
+        "acceptance_by_position": [_acceptance(steps, i) for i in range(1, longest + 1)],
+        "kept_histogram": dict(sorted(Counter(s.kept for s in steps).items())),
+        "origins": dict(Counter(c.origin for s in steps for c in s.committed)),
+        "seconds": seconds,
+        "tokens_per_second": tokens / seconds if seconds else 0.0,
+        "time": {k: sum(getattr(s.times, k) for s in steps) for k in ("draft", "target", "verify", "rest")},
+    }
+
+
+def replay_step(step: Step) -> list[int]:
+    """The tokens that a step's record implies: the path that its decisions keep, and what was drawn after it."""
+    if step.drafted and not step.nodes:
+        raise HsdError("this trace was recorded without its drafts: run again with tracing on")
+    accepted = [d.node for d in step.decisions if d.accepted]
+    path = _path(step, accepted[-1] if accepted else 0)
+    if len(path) != step.kept or path != step.tokens[: step.kept]:
+        raise HsdError(f"step {step.index} of this trace contradicts itself: its decisions keep {len(path)} tokens")
+    return path + step.tokens[step.kept :]
+
+
+def _path(step: Step, node: int) -> list[int]:
+    """Tokens from the root to `node`."""
+    path: list[int] = []
+    while node:
+        path.append(step.nodes[node - 1].token)
+        node = step.nodes[node - 1].parent
+    return path[::-1]
+
+
+def _acceptance(steps: list[Step], position: int) -> float:
+    reached = [s.kept >= position for s in steps if s.drafted >= position]
+    return sum(reached) / len(reached)
+
+
+def _validated(data: dict[str, Any]) -> Trace:
+    try:
+        return Trace.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part)[:40] for part in first["loc"]) or "trace"
+        raise HsdError(f"not a valid trace: {where}: {_short(first['msg'])}") from None
+
+
+def _short(message: object) -> str:
+    return " ".join(str(message).split())[:160]

@@ -1,0 +1,120 @@
+"""A verification rule as a law: probabilities in, probabilities out, no random numbers.
+
+Notation, for one step with γ drafted tokens over a vocabulary of V:
+`p` (γ+1, V) and `q` (γ, V) are the distributions of target and draft after t = 0 … γ (γ−1) drafted tokens,
+rows summing to 1; `tokens` (γ,) are the drafted ids. Position t means "t drafted tokens are kept".
+
+Every rule for a single draft has the same shape. It tests positions in an order of its own, each with one
+threshold, and that fixes how many tokens are kept. After t < γ kept tokens the next one follows the
+*residual* max(a_t p_t - b_t q_t, 0), normalised; after all γ it follows p_γ (the bonus token).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from hsd.errors import HsdError
+
+
+@dataclass(frozen=True)
+class PrefixRatios:
+    """How much likelier the target finds each prefix of the draft than the draft itself did, t = 0 … γ.
+
+    log: (γ+1,) float64, log r_t with r_t = Π p(x_i)/q(x_i); r_0 = 1. May be -inf, never NaN.
+    log_capped: (γ+1,) float64, log c_t with c_t = min(1, c_{t-1} p(x_t)/q(x_t)), c_0 = 1: the ratio that is
+    left when every surplus met on the way is cut off at 1. Equals min(1, r*_t), Definition 5 of 2601.05724.
+    """
+
+    log: Tensor
+    log_capped: Tensor
+
+    @classmethod
+    def of(cls, p: Tensor, q: Tensor, tokens: Tensor) -> PrefixRatios:
+        index = tokens.unsqueeze(-1)
+        p_token = p[:-1].gather(-1, index).squeeze(-1).double()  # (γ,)
+        q_token = q.gather(-1, index).squeeze(-1).double()
+        # A drafted token has q > 0; the floor only keeps a hand-made impossible draft from dividing by zero.
+        log_ratio = p_token.log() - q_token.clamp_min(torch.finfo(torch.float64).tiny).log()
+        log = torch.nn.functional.pad(log_ratio.cumsum(0), (1, 0))
+        return cls(log, log - log.cummax(0).values)
+
+
+def deficient_mass(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> Tensor:
+    """Σ_x max(a_t p_t(x) - b_t q_t(x), 0) for each row t: (n, V), (n, V), (n,), (n,) → (n,) in p's dtype.
+
+    With b left out it is 1. This is what the draft gives too little of under that prefix.
+    """
+    scaled_q = q if b is None else q * b.unsqueeze(-1).to(q.dtype)
+    return torch.sub(p * a.unsqueeze(-1).to(p.dtype), scaled_q).clamp_min_(0).sum(-1)
+
+
+def residual_row(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> Tensor:
+    """(V,): max(a p - b q, 0), normalised, for one row each of p and q; p itself where nothing is left."""
+    scaled_q = q if b is None else q * b.to(q.dtype)
+    residual = torch.sub(p * a.to(p.dtype), scaled_q).clamp_min_(0)
+    mass = residual.sum()
+    return torch.where(mass > 0, residual / mass.clamp_min(torch.finfo(residual.dtype).tiny), p)
+
+
+@dataclass(frozen=True)
+class Law:
+    """The law of one step under one rule.
+
+    threshold: (γ,) float64, the probability with which the test at position t = 1 … γ succeeds.
+    forward: True if positions are tested from 1 up and the first failure stops (token-wise); False if from γ
+    down and the first success decides. Nothing is left to test at position 0.
+    a, b: (γ,) factors of the residual after t = 0 … γ-1 kept tokens; b is 1 where it is None.
+    """
+
+    p: Tensor
+    q: Tensor
+    threshold: Tensor
+    forward: bool
+    a: Tensor
+    b: Tensor | None = None
+
+    @property
+    def gamma(self) -> int:
+        return self.q.shape[0]
+
+    @cached_property
+    def stop(self) -> Tensor:
+        """(γ+1,) float64: the probability that exactly t drafted tokens are kept."""
+        one = self.threshold.new_ones(1)
+        if self.forward:
+            passed = torch.cat([one, self.threshold.cumprod(0)])
+            return passed * torch.cat([1 - self.threshold, one])
+        failed_above = torch.cat([(1 - self.threshold).flip(0).cumprod(0).flip(0), one])
+        return torch.cat([one, self.threshold]) * failed_above
+
+    @property
+    def expected_kept(self) -> Tensor:
+        """() float64: the expected number of kept tokens of this draft."""
+        return (self.stop * torch.arange(self.gamma + 1, device=self.stop.device)).sum()
+
+    def next(self, t: int) -> Tensor:
+        """(V,): the distribution of the token after t kept ones. A residual without mass means p = q: then p_t."""
+        if not 0 <= t <= self.gamma:
+            raise HsdError(f"a draft of {self.gamma} tokens cannot keep {t}: choose t from 0 to {self.gamma}")
+        if t == self.gamma:
+            return self.p[t]
+        return residual_row(self.p[t], self.q[t], self.a[t], None if self.b is None else self.b[t])
+
+    def accepted(self, coins: Tensor) -> Tensor:
+        """(γ,) bool: which tests succeed. Strict <: a coin of 0 must not accept a token of target probability 0."""
+        return coins < self.threshold
+
+    def kept(self, coins: Tensor) -> Tensor:
+        """() int64: how many drafted tokens are kept when position t has the coin coins[t-1], in [0, 1)."""
+        success = self.accepted(coins)
+        if self.forward:
+            return success.long().cumprod(0).sum()
+        return (success * torch.arange(1, self.gamma + 1, device=success.device)).max() if self.gamma else success.sum()
+
+    def order(self) -> range:
+        """The positions in the order in which they are tested."""
+        return range(1, self.gamma + 1) if self.forward else range(self.gamma, 0, -1)
