@@ -81,6 +81,7 @@ def _add_audit(commands: Any) -> None:
     audit.add_argument("--vocab", type=_whole, default=3, help="size of the vocabulary")
     audit.add_argument("--gamma", type=_whole, default=3, help="drafted tokens per step")
     audit.add_argument("--seed", type=_whole, default=0, help="which random pair")
+    audit.add_argument("--drafts", type=_whole, default=1, help="with 2 or more: also the rules for trees")
     _add_json(audit)
     audit.set_defaults(command=_audit)
 
@@ -191,15 +192,18 @@ def _report(trace: Any) -> str:
 def _audit(arguments: argparse.Namespace) -> int:
     from hsd.audit import audit
 
-    result = audit(vocab=arguments.vocab, gamma=arguments.gamma, seed=arguments.seed)
+    result = audit(vocab=arguments.vocab, gamma=arguments.gamma, seed=arguments.seed, drafts=arguments.drafts)
     if arguments.json:
         print(json.dumps(result))
         return 0
-    print(f"{'rule':14} {'E[kept]':>9} {'total variation':>16}  lossless")
+    width = max(map(len, result["rules"]))
+    print(f"{'rule':{width}} {'E[kept]':>9} {'total variation':>16}  lossless")
     for name, row in result["rules"].items():
         verdict = "yes" if row["lossless"] else "no"
-        print(f"{name:14} {row['expected_accepted']:9.4f} {row['total_variation']:16.2e}  {verdict}")
-    print(f"{'ideal':14} {result['ideal']:9.4f}")
+        print(f"{name:{width}} {row['expected_accepted']:9.4f} {row['total_variation']:16.2e}  {verdict}")
+    print(f"{'ideal, one draft':{width}} {result['ideal']:9.4f}")
+    for name in result.get("skipped", ()):
+        print(f"too many trees to enumerate: {name}", file=sys.stderr)
     return 0
 
 

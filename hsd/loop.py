@@ -6,7 +6,7 @@ One loop serves every combination of a proposer and a rule; plain decoding is th
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from importlib.metadata import version
@@ -115,8 +115,12 @@ class Decoding(Iterator[Step]):
         self._steps = self._decode()
 
     def __next__(self) -> Step:
-        with torch.inference_mode():
-            return next(self._steps)
+        begin = time.perf_counter()
+        try:
+            with torch.inference_mode():
+                return next(self._steps)
+        finally:
+            self._seconds += time.perf_counter() - begin  # what the consumer does between steps does not count
 
     def close(self) -> None:
         """End the run now; what was decoded stays."""
@@ -154,13 +158,12 @@ class Decoding(Iterator[Step]):
         piece = self.pair.codec.piece
         return Prompt(text=self._prompt_text, ids=self._prompt, pieces=[piece(t) for t in self._prompt])
 
-    def _decode(self) -> Iterator[Step]:
+    def _decode(self) -> Generator[Step, None, None]:
         try:
             self._prefill()
             while (room := self._room()) > 0:
                 step = self._step(room)
                 self.steps.append(step)
-                self._seconds = time.perf_counter() - self._begin
                 self._note_finish(step)
                 yield step
                 if self.finish == "end":

@@ -6,7 +6,6 @@ Only called when tracing is on. It reads what the step computed anyway and chang
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import torch
@@ -15,7 +14,7 @@ from torch import Tensor
 from hsd.draft import Draft
 from hsd.models.base import Codec
 from hsd.sampling import draw
-from hsd.trace import Branch, Candidate, Committed, Decision, Node, Outcome, Residual, Shadow
+from hsd.trace import Branch, Candidate, Committed, Decision, Node, Origin, Outcome, Residual, Shadow, Test
 from hsd.verify import RULES, Law, Rule, branch_masses
 
 TOP = 8
@@ -46,7 +45,7 @@ class StepRecorder:
     """Describes steps of one run, on the CPU."""
 
     def __init__(self, codec: Codec, rule: Rule) -> None:
-        self._piece = lru_cache(maxsize=65_536)(codec.piece)
+        self._piece = codec.piece
         self._end_ids = codec.end_ids
         self._rule = rule
 
@@ -139,7 +138,7 @@ class StepRecorder:
         following = None
         if not ended:
             token = int(draw(law.next(kept), judged.number))
-            origin = "bonus" if kept == len(tokens) else "correction"
+            origin: Origin = "bonus" if kept == len(tokens) else "correction"
             following = Committed(token=token, piece=self._piece(token), origin=origin)
         return Shadow(rule=SHADOW.name, decisions=decisions(law, coins), kept=kept, next=following)
 
@@ -150,7 +149,7 @@ def decisions(law: Law, coins: Tensor) -> list[Decision]:
     made: list[Decision] = []
     for t in law.order():
         accepted = numbers[t - 1] < thresholds[t - 1]
-        test = "token" if law.forward else "draft" if t == law.gamma else "prefix"
+        test: Test = "token" if law.forward else "draft" if t == law.gamma else "prefix"
         made.append(Decision(node=t, test=test, threshold=thresholds[t - 1], coin=numbers[t - 1], accepted=accepted))
         if accepted != law.forward:
             break

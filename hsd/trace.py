@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from hsd.errors import HsdError
 
-TRACE_VERSION = 1
+TRACE_VERSION: Literal[1] = 1
 MAX_BYTES = 32_000_000
 MAX_STEPS = 4_096
 MAX_NODES = 1_024
@@ -32,6 +32,7 @@ TokenId = Annotated[int, Field(ge=0, le=2**31)]
 Piece = Annotated[str, Field(max_length=400)]
 Name = Annotated[str, Field(max_length=200)]
 Origin = Literal["draft", "correction", "bonus"]
+Test = Literal["token", "draft", "prefix"]
 
 
 class Record(BaseModel):
@@ -98,7 +99,7 @@ class Decision(Record):
     """
 
     node: Annotated[int, Field(ge=1, le=MAX_NODES)]
-    test: Literal["token", "draft", "prefix"]
+    test: Test
     threshold: Probability
     coin: Annotated[float, Field(ge=0, lt=1)]
     accepted: bool

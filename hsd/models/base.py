@@ -17,7 +17,8 @@ class Session(Protocol):
     length: how many tokens have been read. The next token fed is at that position.
     """
 
-    length: int
+    @property
+    def length(self) -> int: ...
 
     def forward(self, tokens: Tensor, keep: int) -> Tensor:
         """Read `tokens` (n,) int64; logits after each of the last `keep` of them, (keep, vocab)."""
@@ -35,13 +36,34 @@ class Session(Protocol):
 class LanguageModel(Protocol):
     """A model that can read several texts at once, each in a session of its own."""
 
-    name: str
-    revision: str | None
-    parameters: int
-    dtype: str
-    device: torch.device
-    vocab_size: int
-    context: int
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def revision(self) -> str | None: ...
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers it has, shared ones counted once."""
+        ...
+
+    @property
+    def dtype(self) -> str: ...
+
+    @property
+    def device(self) -> torch.device:
+        """Where its logits are delivered."""
+        ...
+
+    @property
+    def vocab_size(self) -> int:
+        """The width of its logits, padding included."""
+        ...
+
+    @property
+    def context(self) -> int:
+        """How many tokens it can read."""
+        ...
 
     def start(self) -> Session: ...
 
@@ -49,7 +71,10 @@ class LanguageModel(Protocol):
 class Codec(Protocol):
     """Text to tokens and back."""
 
-    end_ids: frozenset[int]
+    @property
+    def end_ids(self) -> frozenset[int]:
+        """Tokens that end a text."""
+        ...
 
     def encode(self, text: str) -> list[int]: ...
 

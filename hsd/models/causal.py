@@ -72,6 +72,7 @@ class TokenizerCodec:
     def __init__(self, tokenizer: Any, end_ids: frozenset[int]) -> None:
         self.tokenizer = tokenizer
         self.end_ids = end_ids
+        self._pieces: dict[int, str] = {}
 
     def encode(self, text: str) -> list[int]:
         return list(self.tokenizer(text)["input_ids"])
@@ -81,6 +82,11 @@ class TokenizerCodec:
 
     def piece(self, token: int) -> str:
         """The text of one token, as it stands in a sentence: with its leading space, special tokens by name."""
+        if token not in self._pieces:
+            self._pieces[token] = self._read_piece(token)
+        return self._pieces[token]
+
+    def _read_piece(self, token: int) -> str:
         text = str(self.tokenizer.decode([token], clean_up_tokenization_spaces=False))
         name = self.tokenizer.convert_ids_to_tokens(token)
         if name is None:
@@ -96,7 +102,7 @@ def load_model(source: str, device: torch.device, dtype: torch.dtype, revision: 
     """Load from a folder or a Hub id. Raises HsdError, one line, when that is impossible."""
     _check_folder(source)
     try:
-        model = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, revision=revision)
+        model: Any = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, revision=revision)
     except (OSError, ValueError) as error:
         raise HsdError(f"cannot load a model from {source!r}: {_first_line(error)}") from None
     return CausalModel(model.to(device), name, revision)

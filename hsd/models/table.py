@@ -21,7 +21,7 @@ class TableModel:
     The tokens are the digits of `i` in base V, the most recent last; before the text begins they are 0.
     """
 
-    revision = None
+    revision: str | None = None
     dtype = "float64"
     device = torch.device("cpu")
 
