@@ -66,6 +66,8 @@ def _add_run(commands: Any) -> None:
     run.add_argument("--system", default="speculative", help="speculative, or plain: the target alone")
     run.add_argument("--rule", default="hsd", help="tokenwise, blockwise, hsd, hsd-released or naive-hsd")
     run.add_argument("--gamma", type=_whole, default=5, help="drafted tokens per step, 1 to 32")
+    run.add_argument("--drafts", type=_whole, default=1, help="drafts per step; from 2 on they form a tree")
+    run.add_argument("--tree", default="paths", help="paths: independent drafts; comb: spare continuations")
     run.add_argument("--max-new-tokens", type=_whole, default=64, help="budget of new tokens")
     run.add_argument("--temperature", type=float, default=1.0, help="0 is greedy")
     run.add_argument("--top-p", type=float, default=1.0, help="keep the likeliest tokens up to this mass")
@@ -124,7 +126,7 @@ def _run(arguments: argparse.Namespace) -> int:
     import hsd
 
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
-    names = ("rule", "gamma", "max_new_tokens", "temperature", "top_p", "top_k", "seed", "system")
+    names = ("rule", "gamma", "max_new_tokens", "temperature", "top_p", "top_k", "seed", "system", "drafts", "tree")
     options = hsd.Options(**{n: getattr(arguments, n) for n in names}, trace=arguments.trace is not None)
     target = _check_output(arguments.trace)
     _progress("loading the models\n")

@@ -13,21 +13,22 @@ from importlib.metadata import version
 from typing import Literal
 
 import torch
-from torch import Tensor
 
-from hsd.draft import Draft, ModelProposer, NoProposer, Proposer
+from hsd.draft import LAYOUTS, ModelProposer, NoProposer, Proposer, numbers_needed
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair
-from hsd.record import Judgement, StepRecorder
-from hsd.rng import Numbers, Recorded, Round, Streams
-from hsd.sampling import Sampling, draw
+from hsd.record import Round, StepRecorder
+from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
+from hsd.rounds import ChainRounds, TreeRounds
+from hsd.sampling import Sampling
 from hsd.trace import Committed, ModelInfo, Origin, Prompt, Result, Setup, Step, Times, Trace
-from hsd.verify import Rule, find_rule
-from hsd.verify.law import residual_row
+from hsd.verify import find_rule, find_tree_rule
 from hsd.version import __version__
 
 MAX_GAMMA = 32
 MAX_NEW_TOKENS = 65_536
+MAX_TREE_NODES = 512
+LIMITS = (("gamma", 1, MAX_GAMMA), ("max_new_tokens", 1, MAX_NEW_TOKENS), ("drafts", 1, 64))
 SYSTEMS = ("speculative", "plain")
 Finish = Literal["length", "end", "context", "cancelled"]
 
@@ -38,6 +39,8 @@ class Options:
 
     system: "speculative" (a draft model proposes) or "plain" (the target alone). rule: a name in `hsd.RULES`.
     gamma: drafted tokens per step, 1 to 32. temperature, top_k, top_p: see `hsd.sampling.Sampling`.
+    drafts: how many drafts per step; from 2 on they form a tree, `tree`: "paths" (independent) or "comb" (one
+    draft with drafts - 1 spare continuations at each of its nodes), and `rule` may also name a tree rule.
     seed: any integer. trace: record every step in detail; False computes none of it.
     """
 
@@ -49,19 +52,32 @@ class Options:
     top_k: int = 0
     seed: int = 0
     system: str = "speculative"
+    drafts: int = 1
+    tree: str = "paths"
     trace: bool = True
 
     def __post_init__(self) -> None:
-        find_rule(self.rule)
         if self.system not in SYSTEMS:
             raise HsdError(f"unknown system {self.system!r}: choose one of {', '.join(SYSTEMS)}")
-        for name, low, high in (("gamma", 1, MAX_GAMMA), ("max_new_tokens", 1, MAX_NEW_TOKENS)):
+        for name, low, high in LIMITS:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
                 raise HsdError(f"{name} {value!r}: choose a whole number from {low} to {high:,}")
+        if self.tree not in LAYOUTS:
+            raise HsdError(f"unknown tree {self.tree!r}: choose one of {', '.join(LAYOUTS)}")
+        if self.drafts == 1:
+            find_rule(self.rule)
+        else:
+            self._check_tree()
         if not isinstance(self.seed, int):
             raise HsdError(f"seed {self.seed!r}: choose a whole number")
         _ = self.sampling
+
+    def _check_tree(self) -> None:
+        find_tree_rule(self.rule)
+        nodes = numbers_needed(LAYOUTS[self.tree](self.drafts, self.gamma), self.gamma)
+        if nodes > MAX_TREE_NODES:
+            raise HsdError(f"a tree of {nodes:,} nodes is over the limit of {MAX_TREE_NODES}: reduce drafts or gamma")
 
     @property
     def sampling(self) -> Sampling:
@@ -77,10 +93,6 @@ class _Clock:
 
     def __post_init__(self) -> None:
         self._last = self.start
-
-    def skip(self) -> None:
-        """What passed since the last lap belongs to nothing that is named."""
-        self._last = time.perf_counter()
 
     def lap(self, name: str) -> None:
         now = time.perf_counter()
@@ -101,7 +113,6 @@ class Decoding(Iterator[Step]):
     def __init__(self, pair: Pair, prompt: str, options: Options, numbers: Numbers | None = None) -> None:
         self.pair, self.options = pair, options
         self._prompt_text, self._prompt = prompt, pair.encode(prompt)
-        self._rule: Rule = find_rule(options.rule)
         self._numbers = numbers or Streams(options.seed)
         self._text = list(self._prompt)
         self._created = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -109,9 +120,8 @@ class Decoding(Iterator[Step]):
         self._seconds = 0.0
         self.steps: list[Step] = []
         self.finish: Finish = "cancelled"
-        self._target = pair.target.start()
-        self._proposer = self._make_proposer()
-        self._recorder = StepRecorder(pair.codec, self._rule) if options.trace else None
+        self._rounds = self._make_rounds()
+        self._recorder = StepRecorder(pair.codec, options.rule) if options.trace else None
         self._steps = self._decode()
 
     def __next__(self) -> Step:
@@ -125,7 +135,7 @@ class Decoding(Iterator[Step]):
     def close(self) -> None:
         """End the run now; what was decoded stays."""
         self._steps.close()
-        self._release()
+        self._rounds.close()
 
     def trace(self) -> Trace:
         """The trace of all steps so far."""
@@ -160,7 +170,7 @@ class Decoding(Iterator[Step]):
 
     def _decode(self) -> Generator[Step, None, None]:
         try:
-            self._prefill()
+            self._rounds.prefill(self._prompt)
             while (room := self._room()) > 0:
                 step = self._step(room)
                 self.steps.append(step)
@@ -169,98 +179,33 @@ class Decoding(Iterator[Step]):
                 if self.finish == "end":
                     return
         finally:
-            self._release()
+            self._rounds.close()
 
     def _step(self, room: int) -> Step:
         """One round. Never commits more than `room` tokens, so no budget is ever overrun."""
         clock, length = _Clock(), len(self._text)
-        width = min(self.options.gamma, room - 1)
-        draws, coins = self._numbers.draft(width), self._numbers.coins(width)
-        clock.skip()
-        draft = self._proposer.propose(self._text, draws).until_end(self.pair.codec.end_ids)
-        clock.lap("draft")
-        p = self._score(draft)
-        clock.lap("target")
-        judged = self._verify(p, draft, coins)
-        clock.lap("verify")
-        extra, extra_draws = self._resample(p, draft, judged) if self._rule.resamples else ([], [])
-        clock.lap("target" if extra else "verify")
-        committed = [*draft.tokens[: judged.kept].tolist(), *judged.after, *extra]
-        self._commit(committed)
-        detail = self._recorder.details(p, draft, judged, extra_draws) if self._recorder else {}
+        played = self._rounds.play(self._text, min(self.options.gamma, room - 1), self._numbers, clock.lap)
+        self._text.extend(played.committed)
+        detail = self._recorder.details(played) if self._recorder else {}
         return Step(
             index=len(self.steps),
             context_length=length,
-            drafted=len(draft.tokens),
-            kept=judged.kept,
-            target_calls=1 + len(extra),
-            committed=self._origins(committed, judged, len(draft.tokens)),
+            drafted=played.drafted,
+            kept=played.kept,
+            target_calls=played.target_calls,
+            committed=self._origins(played),
             times=clock.times(),
             start=clock.start - self._begin,
             **detail,
         )
 
-    def _score(self, draft: Draft) -> Tensor:
-        """(γ+1, V): the target's distributions along the draft, by one forward pass."""
-        unread = torch.tensor(self._text[self._target.length :], device=draft.tokens.device)
-        logits = self._target.forward(torch.cat([unread, draft.tokens]), keep=len(draft.tokens) + 1)
-        return self.options.sampling.probabilities(logits[:, : self.pair.vocab_size])
-
-    def _verify(self, p: Tensor, draft: Draft, coins: Tensor) -> Judgement:
-        """Judge the draft and draw the token that follows what is kept."""
-        coins = coins[: len(draft.tokens)].to(p.device)
-        number = self._numbers.after(1)
-        law = self._rule.law(p, draft.q.to(p.device), draft.tokens.to(p.device))
-        kept = int(law.kept(coins))
-        if kept and kept == len(draft.tokens) and int(draft.tokens[-1]) in self.pair.codec.end_ids:
-            return Judgement(law, coins, number, kept, None)  # the text has ended: nothing may follow
-        return Judgement(law, coins, number, kept, int(draw(law.next(kept), number.to(p.device))))
-
-    def _resample(self, p: Tensor, draft: Draft, judged: Judgement) -> tuple[list[int], list[float]]:
-        """Naive HSD after a rejection: draw the block's other positions from residuals, one target call each."""
-        kept, start = judged.kept, len(self._text)
-        missing = len(draft.tokens) - kept - 1
-        path = draft.tokens[:kept]
-        log_ratio = (_token_logs(p, path) - _token_logs(draft.q, path)).sum()
-        token, extra, draws = judged.token, list[int](), list[float]()
-        p_row, q_row = p[kept], draft.q[kept] if missing > 0 else p[kept]
-        while token is not None and len(extra) < missing and token not in self.pair.codec.end_ids:
-            log_ratio = log_ratio + p_row[token].double().log() - q_row[token].double().log()
-            p_row, q_row = self._reread(token, start + kept + len(extra))
-            row = residual_row(p_row, q_row, log_ratio.clamp_max(0).exp(), (-log_ratio).clamp_max(0).exp())
-            number = self._numbers.after(1)
-            token = int(draw(row, number.to(p.device)))
-            extra.append(token)
-            draws.append(float(number))
-        return extra, draws
-
-    def _reread(self, token: int, position: int) -> tuple[Tensor, Tensor]:
-        """The distributions of target and draft after `token` at `position`, one call of each: (V,), (V,)."""
-        self._target.crop(position)
-        self._proposer.rollback(position)
-        read = torch.tensor([token], device=self.pair.target.device)
-        logits = self._target.forward(read, keep=1)[:, : self.pair.vocab_size]
-        return self.options.sampling.probabilities(logits)[0], self._proposer.extend(read)
-
-    def _commit(self, tokens: list[int]) -> None:
-        """Append `tokens`. Both models keep what they have read of the new text, except for its last token."""
-        self._text.extend(tokens)
-        self._target.crop(len(self._text) - 1)
-        self._proposer.rollback(len(self._text) - 1)
-
-    def _origins(self, tokens: list[int], judged: Judgement, drafted: int) -> list[Committed]:
-        last: Origin = "bonus" if judged.kept == drafted else "correction"
+    def _origins(self, played: Round) -> list[Committed]:
+        last: Origin = "bonus" if played.bonus else "correction"
         piece = self.pair.codec.piece
         return [
-            Committed(token=token, piece=piece(token), origin="draft" if i < judged.kept else last)
-            for i, token in enumerate(tokens)
+            Committed(token=token, piece=piece(token), origin="draft" if i < played.kept else last)
+            for i, token in enumerate(played.committed)
         ]
-
-    def _prefill(self) -> None:
-        """Read the prompt but for its last token, which the first step feeds: no step is wider than the others."""
-        if len(self._prompt) > 1:
-            ids = torch.tensor(self._prompt[:-1], device=self.pair.target.device)
-            self._target.forward(ids, keep=1)
 
     def _room(self) -> int:
         """How many tokens may still be committed."""
@@ -276,19 +221,20 @@ class Decoding(Iterator[Step]):
         elif self._room() <= 0:
             self.finish = "length" if len(self._text) - len(self._prompt) >= self.options.max_new_tokens else "context"
 
-    def _make_proposer(self) -> Proposer:
-        if self.options.system == "plain":
-            return NoProposer(self.pair.vocab_size, self.pair.target.device)
-        return ModelProposer(self.pair.draft, self.options.sampling, self.pair.vocab_size)
+    def _make_rounds(self) -> ChainRounds | TreeRounds:
+        """Who proposes and which rule verifies, as the options say."""
+        pair, options = self.pair, self.options
+        if options.drafts > 1 and options.system != "plain":
+            return TreeRounds(pair, options.sampling, find_tree_rule(options.rule), options.drafts, options.tree)
+        proposer: Proposer = NoProposer(pair.vocab_size, pair.target.device)
+        if options.system != "plain":
+            proposer = ModelProposer(pair.draft, options.sampling, pair.vocab_size)
+        return ChainRounds(pair, options.sampling, find_rule(options.rule), proposer)
 
     def _new_text(self, new: list[int]) -> str:
         """The new text as it continues the prompt: decoded together, so that spaces between them survive."""
         before, whole = self.pair.codec.decode(self._prompt), self.pair.codec.decode(self._prompt + new)
         return whole[len(before) :] if whole.startswith(before) else self.pair.codec.decode(new)
-
-    def _release(self) -> None:
-        self._target.close()
-        self._proposer.close()
 
 
 def decode(pair: Pair, prompt: str, **options: object) -> Decoding:
@@ -319,9 +265,9 @@ def rerun(pair: Pair, trace: Trace) -> Trace:
     return decoding.trace()
 
 
-def _numbers_of(step: Step) -> Round:
+def _numbers_of(step: Step) -> RoundNumbers:
     after = [step.residual.draw, *step.extra_draws] if step.residual else []
-    return Round([n.draw for n in step.nodes], [n.coin for n in step.nodes], after)
+    return RoundNumbers([n.draw for n in step.nodes], [n.coin for n in step.nodes], after)
 
 
 def make_options(**options: object) -> Options:
@@ -336,8 +282,3 @@ def make_options(**options: object) -> Options:
 def model_info(model: LanguageModel) -> ModelInfo:
     """What a trace says about a model."""
     return ModelInfo(name=model.name, revision=model.revision, parameters=model.parameters, dtype=model.dtype)
-
-
-def _token_logs(rows: Tensor, tokens: Tensor) -> Tensor:
-    """log rows[t, tokens[t]] for the first len(tokens) rows, float64."""
-    return rows[: len(tokens)].gather(-1, tokens.unsqueeze(-1)).squeeze(-1).double().log()

@@ -1,143 +1,162 @@
 """Describing a step in detail for the trace: the draft tree, every branch's masses, every decision.
 
-Only called when tracing is on. It reads what the step computed anyway and changes nothing.
+Only called when tracing is on. It reads what the round computed anyway and changes nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from hsd.draft import Draft
 from hsd.models.base import Codec
+from hsd.rounds import ChainRound, TreeRound
 from hsd.sampling import draw
 from hsd.trace import Branch, Candidate, Committed, Decision, Node, Origin, Outcome, Residual, Shadow, Test
-from hsd.verify import RULES, Law, Rule, branch_masses
+from hsd.verify import RULES, Law, branch_masses
 
 TOP = 8
 SHADOW = RULES["tokenwise"]
+SCALARS = ("ratio", "capped", "deficient", "excess", "distance", "joint_q", "asymmetry", "pivot")
 
-
-@dataclass(frozen=True)
-class Judgement:
-    """What a rule decided about a draft.
-
-    coins (γ,) and number (1,): the random numbers; kept: drafted tokens kept; token: what follows them,
-    None where the kept tokens end the text.
-    """
-
-    law: Law
-    coins: Tensor
-    number: Tensor
-    kept: int
-    token: int | None
-
-    @property
-    def after(self) -> list[int]:
-        """The token that follows the kept ones, as a list of one or none."""
-        return [] if self.token is None else [self.token]
+Round = ChainRound | TreeRound
 
 
 class StepRecorder:
     """Describes steps of one run, on the CPU."""
 
-    def __init__(self, codec: Codec, rule: Rule) -> None:
+    def __init__(self, codec: Codec, rule: str) -> None:
         self._piece = codec.piece
         self._end_ids = codec.end_ids
         self._rule = rule
 
-    def details(self, p: Tensor, draft: Draft, judged: Judgement, extra_draws: list[float]) -> dict[str, Any]:
-        """The fields of a `Step` that are there only when tracing is on: p (γ+1, V), and what was decided."""
-        p, q, tokens = p.cpu(), draft.q.cpu(), draft.tokens.cpu()
-        own = {self._rule.name: judged.law}
+    def details(self, played: Round) -> dict[str, Any]:
+        """The fields of a `Step` that are there only when tracing is on."""
+        return self._chain(played) if isinstance(played, ChainRound) else self._tree(played)
+
+    def _chain(self, played: ChainRound) -> dict[str, Any]:
+        p, q, tokens = played.p.cpu(), played.draft.q.cpu(), played.draft.tokens.cpu()
+        coins, kept, gamma = played.coins.cpu(), played.kept, len(tokens)
+        own = {self._rule: played.law}
         laws = {name: own.get(name) or rule.law(p, q, tokens) for name, rule in RULES.items()}
+        ids, draws = tokens.tolist(), played.draft.draws.tolist()
+        wanted = [[token] for token in ids]
+        if played.token is not None and not played.bonus:
+            wanted[kept].append(played.token)
+        weight = None if played.bonus else residual_weight(played.law, kept)
         return {
-            "nodes": self._nodes(p, q, draft, judged.coins),
-            "branches": self._branches(p, q, tokens, judged),
-            "decisions": decisions(judged.law, judged.coins),
-            "residual": self._residual(p, q, judged),
-            "shadow": self._shadow(laws[SHADOW.name], judged, tokens),
-            "extra_draws": extra_draws,
+            "nodes": self._nodes(range(gamma), ids, draws, coins.tolist(), p, q),
+            "branches": self._branches(range(gamma), p[:-1], q, wanted, _scalars(p, q, tokens)),
+            "decisions": decisions(played.law, coins),
+            "residual": self._residual(played, kept, weight, None if played.bonus else q[kept]),
+            "shadow": self._shadow(laws[SHADOW.name], coins, played.number, ids),
+            "extra_draws": played.extra_draws,
             "expected_kept": {name: float(law.expected_kept) for name, law in laws.items()},
         }
 
-    def _nodes(self, p: Tensor, q: Tensor, draft: Draft, coins: Tensor) -> list[Node]:
-        index = draft.tokens.cpu().unsqueeze(-1)
-        columns = (
-            index,
-            p[:-1].gather(-1, index),
-            q.gather(-1, index),
-            draft.draws.unsqueeze(-1),
-            coins.cpu().unsqueeze(-1),
-        )
-        rows = zip(*(c.squeeze(-1).tolist() for c in columns), strict=True)
+    def _tree(self, played: TreeRound) -> dict[str, Any]:
+        if not played.drafts.tokens:
+            return {"residual": self._residual(played, 0, None, None)}
+        drafts, p = played.drafts, played.p.cpu()
+        inner = sorted(drafts.rows)  # the nodes after which the draft was asked
+        q = torch.stack([drafts.rows[node] for node in inner]).cpu()
+        row_of = {node: row for row, node in enumerate(inner)}
+        wanted: list[list[int]] = [[] for _ in inner]
+        for parent, token in zip(drafts.parents, drafts.tokens, strict=True):
+            wanted[row_of[parent]].append(token)
+        kept = played.path[-1] if played.path else 0
+        if played.token is not None and not played.bonus:
+            wanted[row_of[kept]].append(played.token)
+        q_above = q[[row_of[parent] for parent in drafts.parents]]
+        p_above = p[drafts.parents]
+        coins = _first_coins(played)
+        main = drafts.paths[0].nodes
+        tokens, above = torch.tensor(drafts.ids(main)), [0, *main[:-1]]
+        law = SHADOW.law(p[[0, *main]], q[[row_of[node] for node in above]], tokens)
+        main_coins = torch.tensor(drafts.paths[0].coins[: len(main)], dtype=torch.float64)
+        number = torch.tensor([played.number], dtype=torch.float64)
+        return {
+            "nodes": self._nodes(drafts.parents, drafts.tokens, drafts.draws, coins, p_above, q_above),
+            "branches": self._branches(inner, p[inner], q, wanted, _tree_scalars(played, p, q, row_of)),
+            "decisions": [
+                Decision(node=n, test=t.kind, threshold=t.threshold, coin=c, accepted=a, draft=t.draft)
+                for t, n, c, a in played.tests
+            ],
+            "residual": self._residual(played, kept, None, None if played.bonus else q[row_of[kept]]),
+            "shadow": self._shadow(law, main_coins, number, tokens.tolist()),
+        }
+
+    def _nodes(
+        self,
+        parents: Sequence[int],
+        tokens: Sequence[int],
+        draws: Sequence[float],
+        coins: Sequence[float],
+        p: Tensor,
+        q: Tensor,
+    ) -> list[Node]:
+        """The drafted tokens; row i of p and q belongs to the parent of node i + 1."""
+        index = list(range(len(tokens)))
+        values = (p[index, tokens].tolist(), q[index, tokens].tolist()) if tokens else ([], [])
+        rows = zip(parents, tokens, draws, coins, *values, strict=True)
         return [
-            Node(id=t, parent=t - 1, token=token, piece=self._piece(token), p=pt, q=qt, order=t - 1, draw=u, coin=coin)
-            for t, (token, pt, qt, u, coin) in enumerate(rows, start=1)
+            Node(id=i, parent=parent, token=token, piece=self._piece(token), p=pt, q=qt, order=i - 1, draw=u, coin=coin)
+            for i, (parent, token, u, coin, pt, qt) in enumerate(rows, start=1)
         ]
 
-    def _branches(self, p: Tensor, q: Tensor, tokens: Tensor, judged: Judgement) -> list[Branch]:
-        gamma = len(tokens)
-        if not gamma:
+    def _branches(
+        self, nodes: Sequence[int], p: Tensor, q: Tensor, wanted: list[list[int]], scalars: dict[str, list[float]]
+    ) -> list[Branch]:
+        """One branch per row of p and q; its likeliest tokens, those in `wanted` first."""
+        if not len(nodes):
             return []
-        masses = branch_masses(p, q, tokens)
-        score = torch.maximum(p[:-1], q).scatter(-1, tokens.unsqueeze(-1), 3.0)  # the drafted token comes first
-        if judged.token is not None and judged.kept < gamma:
-            score[judged.kept, judged.token] = 2.0  # then the one that was drawn instead
-        top = score.topk(min(TOP, score.shape[-1])).indices
-        top_p, top_q = p[:-1].gather(-1, top), q.gather(-1, top)
-        rest_p, rest_q = _rest(p[:-1], top_p), _rest(q, top_q)
-        rows = zip(top.tolist(), top_p.tolist(), top_q.tolist(), rest_p, rest_q, strict=True)
-        scalars = {
-            name: getattr(masses, name)[:gamma].tolist()
-            for name in ("ratio", "capped", "deficient", "excess", "distance", "joint_q", "asymmetry", "pivot")
-        }
+        score = torch.maximum(p, q)
+        for row, tokens in zip(score, wanted, strict=True):
+            row[tokens] += 2.0
+        count = min(max(TOP, *map(len, wanted)), score.shape[-1])
+        top = score.topk(count).indices
+        top_p, top_q = p.gather(-1, top), q.gather(-1, top)
+        rows = zip(nodes, top.tolist(), top_p.tolist(), top_q.tolist(), _rest(p, top_p), _rest(q, top_q), strict=True)
         return [
             Branch(
-                node=t,
+                node=node,
                 top=[self._candidate(*entry) for entry in zip(ids, ps, qs, strict=True)],
-                rest_p=rp,
-                rest_q=rq,
-                **{name: values[t] for name, values in scalars.items()},
+                rest_p=rest_p,
+                rest_q=rest_q,
+                **{name: values[i] for name, values in scalars.items()},
             )
-            for t, (ids, ps, qs, rp, rq) in enumerate(rows)
+            for i, (node, ids, ps, qs, rest_p, rest_q) in enumerate(rows)
         ]
 
     def _candidate(self, token: int, p: float, q: float) -> Candidate:
         return Candidate(token=token, piece=self._piece(token), p=p, q=q)
 
-    def _residual(self, p: Tensor, q: Tensor, judged: Judgement) -> Residual | None:
-        """The distribution that the step's last token was drawn from."""
-        if judged.token is None:
+    def _residual(self, played: Round, node: int, weight: float | None, q: Tensor | None) -> Residual | None:
+        """The distribution that the step's last token was drawn from, after `node`; q (V,): the draft there."""
+        if played.token is None:
             return None
-        bonus = judged.kept == len(q)
-        row = judged.law.next(judged.kept).cpu()
-        top = _with_first(row, judged.token).topk(min(TOP, row.shape[-1])).indices
-        columns = (top, row[top], p[judged.kept][top], *([] if bonus else [q[judged.kept][top]]))
+        row, p = played.next.cpu(), played.p[node].cpu()
+        ranked = row.clone()
+        ranked[played.token] += 2.0
+        top = ranked.topk(min(TOP, row.shape[-1])).indices
+        q_top = [None] * len(top) if q is None else q[top].tolist()
         outcomes = [
-            Outcome(token=token, piece=self._piece(token), probability=pr, p=pt, q=rest[0] if rest else None)
-            for token, pr, pt, *rest in zip(*(c.tolist() for c in columns), strict=True)
+            Outcome(token=token, piece=self._piece(token), probability=probability, p=pt, q=qt)
+            for token, probability, pt, qt in zip(top.tolist(), row[top].tolist(), p[top].tolist(), q_top, strict=True)
         ]
-        return Residual(
-            node=judged.kept,
-            origin="bonus" if bonus else "correction",
-            top=outcomes,
-            rest=_rest(row, row[top])[0],
-            weight=None if bonus else residual_weight(judged.law, judged.kept),
-            draw=float(judged.number),
-        )
+        origin: Origin = "bonus" if played.bonus else "correction"
+        rest = _rest(row[None], row[top][None])[0]
+        return Residual(node=node, origin=origin, top=outcomes, rest=rest, weight=weight, draw=float(played.number))
 
-    def _shadow(self, law: Law, judged: Judgement, tokens: Tensor) -> Shadow:
+    def _shadow(self, law: Law, coins: Tensor, number: Tensor, tokens: list[int]) -> Shadow:
         """What vanilla would have decided about this draft, with the same coins and the same last number."""
-        coins = judged.coins.cpu()
         kept = int(law.kept(coins))
-        ended = kept > 0 and kept == len(tokens) and int(tokens[-1]) in self._end_ids
+        ended = kept > 0 and kept == len(tokens) and tokens[-1] in self._end_ids
         following = None
         if not ended:
-            token = int(draw(law.next(kept), judged.number))
+            token = int(draw(law.next(kept), number))
             origin: Origin = "bonus" if kept == len(tokens) else "correction"
             following = Committed(token=token, piece=self._piece(token), origin=origin)
         return Shadow(rule=SHADOW.name, decisions=decisions(law, coins), kept=kept, next=following)
@@ -162,14 +181,38 @@ def residual_weight(law: Law, t: int) -> float:
     return min(float(law.a[t]) / b, 1e300) if b else 1e300
 
 
-def _with_first(row: Tensor, token: int) -> Tensor:
-    """A copy of `row` in which `token` ranks first."""
-    ranked = row.clone()
-    ranked[token] = 2.0
-    return ranked
+def _scalars(p: Tensor, q: Tensor, tokens: Tensor) -> dict[str, list[float]]:
+    """The explanation quantities of the branches along one draft, by name."""
+    if not len(tokens):
+        return {}
+    masses = branch_masses(p, q, tokens)
+    return {name: getattr(masses, name)[: len(tokens)].tolist() for name in SCALARS}
+
+
+def _tree_scalars(played: TreeRound, p: Tensor, q: Tensor, row_of: dict[int, int]) -> dict[str, list[float]]:
+    """The same for every inner node of a tree, along its own path from the root."""
+    columns: dict[str, list[float]] = {name: [0.0] * len(row_of) for name in SCALARS}
+    for path in played.drafts.paths:
+        if not path.nodes:
+            continue
+        above = [0, *path.nodes[:-1]]
+        tokens = torch.tensor(played.drafts.ids(path.nodes))
+        values = _scalars(p[[0, *path.nodes]], q[[row_of[node] for node in above]], tokens)
+        for name, column in columns.items():
+            for node, value in zip(above, values[name], strict=True):
+                column[row_of[node]] = value
+    return columns
+
+
+def _first_coins(played: TreeRound) -> list[float]:
+    """The coin of each node: that of the first draft which drew it."""
+    coins: dict[int, float] = {}
+    for path in played.drafts.paths:
+        for node, coin in zip(path.nodes[path.fork :], path.coins, strict=False):
+            coins.setdefault(node, coin)
+    return [coins[node] for node in range(1, len(played.drafts.tokens) + 1)]
 
 
 def _rest(rows: Tensor, top: Tensor) -> list[float]:
-    """The mass of each row outside its `top` entries, summed directly so that it is exact when tiny."""
-    rest = (rows.double().sum(-1) - top.double().sum(-1)).clamp_min(0)
-    return rest.reshape(-1).tolist()
+    """The mass of each row outside its `top` entries."""
+    return (rows.double().sum(-1) - top.double().sum(-1)).clamp_min(0).tolist()

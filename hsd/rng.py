@@ -44,7 +44,7 @@ class Streams:
 
 
 @dataclass(frozen=True)
-class Round:
+class RoundNumbers:
     """The numbers that one step used, in the order in which it asked for them."""
 
     draft: Sequence[float]
@@ -59,7 +59,7 @@ class Recorded:
     filled up with a number that nothing depends on.
     """
 
-    def __init__(self, rounds: Sequence[Round]) -> None:
+    def __init__(self, rounds: Sequence[RoundNumbers]) -> None:
         self._rounds = iter(rounds)
         self._coins: list[float] = []
         self._after: list[float] = []

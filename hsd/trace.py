@@ -95,7 +95,8 @@ class Branch(Record):
 class Decision(Record):
     """One test: accept iff `coin < threshold`. `node` is the last token that would be kept.
 
-    `token` tests a single token, `draft` the whole draft, `prefix` the path up to `node` after a longer one failed.
+    `token` tests a single token, `draft` a whole draft, `prefix` the path up to `node` after a longer one failed.
+    `draft` counts the drafts from 0 where several are verified one after another.
     """
 
     node: Annotated[int, Field(ge=1, le=MAX_NODES)]
@@ -103,6 +104,7 @@ class Decision(Record):
     threshold: Probability
     coin: Annotated[float, Field(ge=0, lt=1)]
     accepted: bool
+    draft: Count = 0
 
     @model_validator(mode="after")
     def _outcome_follows(self) -> Decision:
@@ -228,6 +230,7 @@ class Setup(Record):
     rule: Name
     gamma: Annotated[int, Field(ge=0, le=32)]
     drafts: Annotated[int, Field(ge=1, le=64)] = 1
+    tree: Name = "paths"
     temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     top_k: Count
     top_p: Probability

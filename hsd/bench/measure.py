@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from hsd.loop import run
-from hsd.models import LanguageModel, Pair, Session
+from hsd.models import LanguageModel, Pair, Session, View
 from hsd.trace import Trace
 
 Stats = dict[str, Any]
@@ -73,9 +73,9 @@ class TimedSession:
     def length(self) -> int:
         return self._session.length
 
-    def forward(self, tokens: Tensor, keep: int) -> Tensor:
+    def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         begin = time.perf_counter()
-        logits = self._session.forward(tokens, keep)
+        logits = self._session.forward(tokens, keep, view)
         if logits.device.type == "cuda":
             torch.cuda.synchronize()
         self._times.by_width[len(tokens)].append(time.perf_counter() - begin)
@@ -83,6 +83,9 @@ class TimedSession:
 
     def crop(self, length: int) -> None:
         self._session.crop(length)
+
+    def select(self, columns: list[int]) -> None:
+        self._session.select(columns)
 
     def close(self) -> None:
         self._session.close()

@@ -1,7 +1,7 @@
 """Models that can be decoded: the interface, table models, and pairs of `transformers` models."""
 
-from hsd.models.base import Codec, LanguageModel, Pair, Session
+from hsd.models.base import Codec, LanguageModel, Pair, Session, View
 from hsd.models.pair import EMBEDDED, load_pair
 from hsd.models.table import table_pair
 
-__all__ = ["EMBEDDED", "Codec", "LanguageModel", "Pair", "Session", "load_pair", "table_pair"]
+__all__ = ["EMBEDDED", "Codec", "LanguageModel", "Pair", "Session", "View", "load_pair", "table_pair"]

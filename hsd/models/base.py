@@ -11,6 +11,18 @@ from torch import Tensor
 from hsd.errors import HsdError
 
 
+@dataclass(frozen=True)
+class View:
+    """What new tokens see when they do not simply follow each other, as in a draft tree.
+
+    visible: (n, length + n) bool, which tokens already read and which new ones each new token attends to.
+    positions: (n,) int64, where each new token stands in its own text.
+    """
+
+    visible: Tensor
+    positions: Tensor
+
+
 class Session(Protocol):
     """One text being read by one model, with everything computed so far kept.
 
@@ -20,8 +32,15 @@ class Session(Protocol):
     @property
     def length(self) -> int: ...
 
-    def forward(self, tokens: Tensor, keep: int) -> Tensor:
-        """Read `tokens` (n,) int64; logits after each of the last `keep` of them, (keep, vocab)."""
+    def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
+        """Read `tokens` (n,) int64; logits after each of the last `keep` of them, (keep, vocab).
+
+        Without a view each token sees all before it.
+        """
+        ...
+
+    def select(self, columns: list[int]) -> None:
+        """Keep only these of the tokens read, in this order, and forget the others."""
         ...
 
     def crop(self, length: int) -> None:

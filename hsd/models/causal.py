@@ -11,6 +11,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 from transformers.utils.logging import disable_progress_bar
 
 from hsd.errors import HsdError
+from hsd.models.base import View
 
 
 class CausalModel:
@@ -45,13 +46,14 @@ class CausalSession:
         self.length = 0
 
     @torch.inference_mode()
-    def forward(self, tokens: Tensor, keep: int) -> Tensor:
+    def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab). One forward pass."""
         output = self._model.model(
             input_ids=tokens.to(self._model.input_device).unsqueeze(0),
             past_key_values=self._cache,
             use_cache=True,
             logits_to_keep=keep,
+            **(self._masked(view) if view else {}),
         )
         self.length += tokens.shape[0]
         return output.logits[0].to(self._model.device)
@@ -62,8 +64,23 @@ class CausalSession:
             self._cache.crop(length - self.length)  # a negative count removes that many tokens from the end
             self.length = length
 
+    def select(self, columns: list[int]) -> None:
+        if columns == list(range(self.length)):
+            return
+        assert self._cache is not None
+        index = torch.tensor(columns, device=self._model.input_device)
+        for layer in self._cache.layers:
+            layer.keys, layer.values = layer.keys[:, :, index], layer.values[:, :, index]
+        self.length = len(columns)
+
     def close(self) -> None:
         self._cache, self.length = None, 0
+
+    def _masked(self, view: View) -> dict[str, Tensor]:
+        """The view as the model's arguments: what is not visible gets the lowest score."""
+        device, dtype = self._model.input_device, self._model.model.dtype
+        scores = torch.zeros(view.visible.shape, dtype=dtype).masked_fill_(~view.visible, torch.finfo(dtype).min)
+        return {"attention_mask": scores[None, None].to(device), "position_ids": view.positions[None].to(device)}
 
 
 class TokenizerCodec:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from hsd.models.base import Pair
+from hsd.models.base import Pair, View
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -54,12 +54,20 @@ class TableSession:
     def length(self) -> int:
         return len(self.tokens)
 
-    def forward(self, tokens: Tensor, keep: int) -> Tensor:
+    def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         rows = []
-        for token in tokens.tolist():
+        for number, token in enumerate(tokens.tolist()):
             self.tokens.append(token)
-            rows.append(self.model.row_index(self.tokens))
+            seen = (
+                self.tokens
+                if view is None
+                else [t for t, v in zip(self.tokens, view.visible[number], strict=False) if v]
+            )
+            rows.append(self.model.row_index(seen))
         return self.model.logits[rows[len(rows) - keep :]]
+
+    def select(self, columns: list[int]) -> None:
+        self.tokens = [self.tokens[column] for column in columns]
 
     def crop(self, length: int) -> None:
         del self.tokens[length:]

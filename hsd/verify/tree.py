@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -20,12 +21,14 @@ from torch import Tensor
 from hsd.verify.law import deficient_mass, residual_row
 from hsd.verify.rules import Rule
 
+Kind = Literal["token", "draft", "prefix"]
+
 
 @dataclass(frozen=True)
 class Path:
     """One draft. Its first `fork` nodes are shared with an earlier draft, the others were drawn independently.
 
-    nodes: ids of its tokens in the tree, from depth 1 on.
+    nodes: ids of its tokens in the tree, from depth 1 on. Drafts that drew equal tokens have nodes of their own.
     """
 
     nodes: tuple[int, ...]
@@ -67,10 +70,16 @@ class DraftTree:
 
 @dataclass(frozen=True)
 class Test:
-    """The next test of a tree rule: `node` is the last token that success would keep (or go on from)."""
+    """The next test of a tree rule: `node` is the last token that success would keep (or go on from).
+
+    kind: what is tested, a `token`, a whole `draft` or a `prefix` of one. draft: which path it belongs to, for
+    rules that verify one after another.
+    """
 
     node: int
     threshold: float
+    kind: Kind = "token"
+    draft: int = 0
 
 
 @dataclass(frozen=True)
@@ -103,21 +112,22 @@ def recursive(rule: Rule) -> Callable[[DraftTree], Process]:
     """
 
     def process(tree: DraftTree) -> Process:
-        node, depth, first = 0, 0, tree.p[0]
-        for path in tree.paths:
-            rest = path.nodes[depth:]
-            if not rest or path.fork > depth or (path.nodes[depth - 1] if depth else 0) != node:
+        node, first, text = 0, tree.p[0], tuple[int, ...]()
+        for number, path in enumerate(tree.paths):
+            depth, tokens = len(text), tuple(tree.token(i) for i in path.nodes)
+            if path.fork > depth or tokens[:depth] != text or len(tokens) == depth:
                 continue
+            node, rest = (path.nodes[depth - 1] if depth else 0), path.nodes[depth:]
             p = torch.stack([first, *(tree.p[i] for i in rest)])
             q = torch.stack([tree.q[i] for i in (node, *rest[:-1])])
-            law = rule.law(p, q, torch.tensor([tree.token(i) for i in rest]))
-            kept = 0
+            law, kept = rule.law(p, q, torch.tensor(tokens[depth:])), 0
             for t in law.order():
-                success = yield Test(rest[t - 1], float(law.threshold[t - 1]))
+                kind: Kind = "token" if law.forward else "draft" if t == law.gamma else "prefix"
+                success = yield Test(rest[t - 1], float(law.threshold[t - 1]), kind, number)
                 kept = t if success else kept
                 if success != law.forward:
                     break
-            node, depth, first = (rest[kept - 1] if kept else node), depth + kept, law.next(kept)
+            node, first, text = (rest[kept - 1] if kept else node), law.next(kept), tokens[: depth + kept]
             if kept == len(rest):
                 break
         return Ending(node, first)
@@ -208,7 +218,8 @@ def traversal(tree: DraftTree) -> Process:
     """From the leaves to the root: the form that block and HSD verification take on a tree (2505.12398)."""
     working = _Working(tree)
     while leaf := working.first_leaf():
-        if (yield Test(leaf, working.rate[leaf])):
+        kind: Kind = "prefix" if tree.children(leaf) else "draft"
+        if (yield Test(leaf, working.rate[leaf], kind)):
             return Ending(leaf, working.p[leaf])
         working.delete(leaf)
     return Ending(0, working.p[0])

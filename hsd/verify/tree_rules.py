@@ -26,7 +26,13 @@ TREE_RULES: dict[str, TreeRule] = {
 
 
 def find_tree_rule(name: str) -> TreeRule:
-    """The tree rule of that name. Raises HsdError with the list of names."""
-    if name not in TREE_RULES:
-        raise HsdError(f"unknown tree rule {name!r}: choose one of {', '.join(TREE_RULES)}")
-    return TREE_RULES[name]
+    """The rule for several drafts of that name; a chain rule's name stands for verifying draft after draft by it.
+
+    Raises HsdError with the list of names.
+    """
+    known = {**{rule.removeprefix("recursive-"): rule for rule in TREE_RULES}, **{rule: rule for rule in TREE_RULES}}
+    if name in RULES and name not in known:
+        raise HsdError(f"rule {name} does not fit several drafts: choose one of {', '.join(known)}")
+    if name not in known:
+        raise HsdError(f"unknown rule {name!r} for several drafts: choose one of {', '.join(known)}")
+    return TREE_RULES[known[name]]

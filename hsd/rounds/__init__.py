@@ -1,0 +1,6 @@
+"""One round of decoding: draft, score in one target pass, verify, commit, roll back. With one draft or with several."""
+
+from hsd.rounds.chain import ChainRound, ChainRounds
+from hsd.rounds.tree import TreeRound, TreeRounds
+
+__all__ = ["ChainRound", "ChainRounds", "TreeRound", "TreeRounds"]
