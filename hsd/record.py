@@ -6,7 +6,7 @@ Only called when tracing is on. It reads what the round computed anyway and chan
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -125,7 +125,7 @@ class StepRecorder:
                 top=[self._candidate(*entry) for entry in zip(ids, ps, qs, strict=True)],
                 rest_p=rest_p,
                 rest_q=rest_q,
-                **{name: values[i] for name, values in scalars.items()},
+                **_at(scalars, i),
             )
             for i, (node, ids, ps, qs, rest_p, rest_q) in enumerate(rows)
         ]
@@ -146,7 +146,7 @@ class StepRecorder:
             Outcome(token=token, piece=self._piece(token), probability=probability, p=pt, q=qt)
             for token, probability, pt, qt in zip(top.tolist(), row[top].tolist(), p[top].tolist(), q_top, strict=True)
         ]
-        origin: Origin = "bonus" if played.bonus else "correction"
+        origin: Literal["correction", "bonus"] = "bonus" if played.bonus else "correction"
         rest = _rest(row[None], row[top][None])[0]
         return Residual(node=node, origin=origin, top=outcomes, rest=rest, weight=weight, draw=float(played.number))
 
@@ -187,6 +187,10 @@ def _scalars(p: Tensor, q: Tensor, tokens: Tensor) -> dict[str, list[float]]:
         return {}
     masses = branch_masses(p, q, tokens)
     return {name: getattr(masses, name)[: len(tokens)].tolist() for name in SCALARS}
+
+
+def _at(scalars: dict[str, list[float]], index: int) -> dict[str, Any]:
+    return {name: values[index] for name, values in scalars.items()}
 
 
 def _tree_scalars(played: TreeRound, p: Tensor, q: Tensor, row_of: dict[int, int]) -> dict[str, list[float]]:

@@ -47,7 +47,8 @@ def audit(vocab: int = 3, gamma: int = 3, seed: int = 0, drafts: int = 1) -> dic
     if gamma > 12 or vocab ** (gamma + 1) > MAX_OUTCOMES:
         raise HsdError(f"{vocab}^{gamma + 1} outcomes are over the limit of {MAX_OUTCOMES:,}: reduce vocab or gamma")
     models = random_models(vocab, gamma, seed)
-    result = {"vocab": vocab, "gamma": gamma, "seed": seed, "drafts": drafts, "rules": audit_rules(models)}
+    result: dict[str, Any] = {"vocab": vocab, "gamma": gamma, "seed": seed, "drafts": drafts}
+    result["rules"] = audit_rules(models)
     if drafts > 1:
         found, skipped = audit_tree_rules(models, drafts)
         result["rules"] |= found

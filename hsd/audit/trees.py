@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -97,7 +98,7 @@ def tree_output_law(
     output = torch.zeros((models.vocab,) * (models.gamma + 1), dtype=torch.float64)
     expected = 0.0
     for weight, tree in trees:
-        for chance, ending in endings(lambda tree=tree: rule.process(tree)):
+        for chance, ending in endings(partial(rule.process, tree)):
             path = tree.path(ending.node)
             expected += weight * chance * len(path)
             for token, probability in enumerate(ending.next.tolist()):

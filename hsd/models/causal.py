@@ -69,7 +69,8 @@ class CausalSession:
             return
         assert self._cache is not None
         index = torch.tensor(columns, device=self._model.input_device)
-        for layer in self._cache.layers:
+        layers: list[Any] = self._cache.layers
+        for layer in layers:
             layer.keys, layer.values = layer.keys[:, :, index], layer.values[:, :, index]
         self.length = len(columns)
 
