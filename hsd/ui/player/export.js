@@ -1,0 +1,242 @@
+// What a reader can take along: the trace as JSON, the steps as CSV, the tree as SVG or PNG, a plain-text report.
+(function (hsd) {
+  "use strict";
+
+  const { number, visible, plural } = hsd.format;
+
+  const STEP_COLUMNS = [
+    "step",
+    "context_length",
+    "drafted",
+    "kept",
+    "vanilla_kept",
+    "target_calls",
+    "text",
+    "origins",
+    "draft_tokens",
+    "decisions",
+    "vanilla_decisions",
+    "seconds_draft",
+    "seconds_target",
+    "seconds_verify",
+    "seconds_rest",
+  ];
+
+  /** One line per step. Text cells that a spreadsheet would run as a formula get a leading apostrophe. */
+  function csv(trace) {
+    const rules = [...new Set(trace.steps.flatMap((step) => Object.keys(step.expected_kept)))];
+    const head = [...STEP_COLUMNS, ...rules.map((rule) => `expected_kept_${rule}`)];
+    const lines = trace.steps.map((step, i) => [
+      ...stepCells(step, i),
+      ...rules.map((rule) => step.expected_kept[rule] ?? ""),
+    ]);
+    return [head, ...lines].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
+  }
+
+  function stepCells(step, i) {
+    const tests = (list) =>
+      list.map((d) => `${d.test} ${d.node}: ${d.coin} ${d.accepted ? "<" : ">="} ${d.threshold}`).join("; ");
+    return [
+      i + 1,
+      step.context_length,
+      step.drafted,
+      step.kept,
+      step.shadow ? step.shadow.kept : "",
+      step.target_calls,
+      step.committed.map((c) => c.piece).join(""),
+      step.committed.map((c) => c.origin).join(" "),
+      step.nodes.map((n) => n.piece).join("|"),
+      tests(step.decisions),
+      step.shadow ? tests(step.shadow.decisions) : "",
+      step.times.draft,
+      step.times.target,
+      step.times.verify,
+      step.times.rest,
+    ];
+  }
+
+  function cell(value) {
+    if (typeof value === "number") return String(value);
+    const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  }
+
+  /** The run in words, for an e-mail or a terminal. */
+  function report(trace) {
+    const { setup, steps, result } = trace;
+    const tokens = steps.reduce((n, step) => n + step.committed.length, 0);
+    const calls = steps.reduce((n, step) => n + step.target_calls, 0);
+    const models = [`target ${setup.target.name}`, setup.draft ? `draft ${setup.draft.name}` : "no draft"].join(", ");
+    const lines = [
+      `Run: ${hsd.model.ruleInfo(setup.rule).title}; γ = ${setup.gamma}; temperature ${setup.temperature}; top-p ${setup.top_p}; top-k ${setup.top_k}; seed ${setup.seed}`,
+      `Pair: ${setup.pair} (${models}) on ${setup.device}; recorded ${trace.created} with hsd ${trace.app_version}`,
+      `Result: ${plural(tokens, "token")} from ${plural(calls, "target call")}${calls ? `, ${number(tokens / calls)} per call` : ""}; ended: ${result ? result.finish : "still running"}`,
+      "",
+      "Prompt:",
+      trace.prompt.text,
+      "",
+      "Text:",
+      result ? result.text : steps.flatMap((s) => s.committed.map((c) => c.piece)).join(""),
+      "",
+      "Steps:",
+    ];
+    return [...lines, ...steps.map((_, i) => stepReport(trace, i))].join("\n") + "\n";
+  }
+
+  function stepReport(trace, i) {
+    const view = hsd.model.readStep(trace, i);
+    const { lead, detail } = hsd.story.story(view);
+    const pieces = view.step.committed.map((c) => `${hsd.SIGNS[c.origin]}${visible(c.piece)}`).join(" ");
+    const tests = (judged) =>
+      judged.decisions.map(
+        (d) => `      ${d.accepted ? "✓" : "✕"} ${hsd.story.testTitle(view, d)}: coin ${hsd.story.compare(d)}`,
+      );
+    const other = view.shadow && !view.sameRule ? [`    ${view.shadow.info.title}:`, ...tests(view.shadow)] : [];
+    return [
+      `  ${i + 1}. ${pieces}`,
+      `     ${hsd.dom.plain(lead)} ${hsd.dom.plain(detail)}`.trimEnd(),
+      ...(view.own.decisions.length ? [`    ${view.own.info.title}:`] : []),
+      ...tests(view.own),
+      ...other,
+    ].join("\n");
+  }
+
+  const PAINT = [
+    "fill",
+    "stroke",
+    "stroke-width",
+    "stroke-dasharray",
+    "stroke-linecap",
+    "opacity",
+    "fill-opacity",
+    "stroke-opacity",
+    "font-family",
+    "font-size",
+    "font-weight",
+    "text-anchor",
+    "visibility",
+    "display",
+  ];
+
+  const CAPTION = 30; // height of the line above an exported tree
+
+  /** The tree as a file of its own, under a caption: every colour and font is written into the elements. */
+  function svgText(svg, caption = "") {
+    const copy = svg.cloneNode(true);
+    const [from, to] = [
+      [svg, ...svg.querySelectorAll("*")],
+      [copy, ...copy.querySelectorAll("*")],
+    ];
+    from.forEach((element, i) => paint(element, to[i]));
+    const { width, height } = svg.viewBox.baseVal;
+    const top = caption ? -CAPTION : 0;
+    copy.setAttribute("viewBox", `0 ${top} ${width} ${height - top}`);
+    copy.setAttribute("height", height - top);
+    const { color, fontFamily } = getComputedStyle(svg);
+    copy.prepend(
+      hsd.dom.s("rect", { y: top, width, height: height - top, fill: backgroundOf(svg) }),
+      hsd.dom.s(
+        "text",
+        {
+          "x": 14,
+          "y": -8,
+          "fill": plainColour(color),
+          "font-family": fontFamily,
+          "font-size": 14,
+          "font-weight": 600,
+        },
+        caption,
+      ),
+    );
+    return new XMLSerializer().serializeToString(copy);
+  }
+
+  function paint(element, copy) {
+    if (element.closest("defs") && !element.classList.length) return;
+    const style = getComputedStyle(element);
+    for (const name of PAINT) {
+      const value = style.getPropertyValue(name);
+      if (value && !(name === "fill" && element.getAttribute("fill")?.startsWith("url")))
+        copy.setAttribute(name, plainColour(value));
+    }
+    for (const name of ["tabindex", "class", "role", "aria-pressed"]) copy.removeAttribute(name);
+  }
+
+  /** color(srgb r g b / a), which mixed colours compute to, as the rgba() that every program reads. */
+  function plainColour(value) {
+    const found = /^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)$/.exec(value);
+    if (!found) return value;
+    const [red, green, blue] = found.slice(1, 4).map((part) => Math.round(255 * Number(part)));
+    return `rgba(${red}, ${green}, ${blue}, ${found[4] ?? 1})`;
+  }
+
+  function backgroundOf(element) {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = getComputedStyle(at).backgroundColor;
+      if (colour && !/^(transparent|rgba\(0, 0, 0, 0\))$/.test(colour)) return plainColour(colour);
+    }
+    return "#fff";
+  }
+
+  /** The tree as a PNG at twice its size. */
+  function png(svg, caption = "") {
+    const source = URL.createObjectURL(new Blob([svgText(svg, caption)], { type: "image/svg+xml" }));
+    return new Promise((resolve, reject) => {
+      const picture = new Image();
+      picture.onload = () => {
+        const canvas = document.createElement("canvas");
+        [canvas.width, canvas.height] = [2 * picture.width, 2 * picture.height];
+        canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+        canvas.toBlob(
+          (blob) => (blob ? resolve(blob) : reject(new Error("the picture could not be drawn"))),
+          "image/png",
+        );
+      };
+      picture.onerror = () => reject(new Error("the picture could not be drawn"));
+      picture.src = source;
+    }).finally(() => URL.revokeObjectURL(source));
+  }
+
+  const TYPES = {
+    json: "application/json",
+    csv: "text/csv;charset=utf-8",
+    txt: "text/plain;charset=utf-8",
+    svg: "image/svg+xml",
+  };
+
+  /** The content of a file as a Blob: json, csv, txt, svg or png; rejects if a picture cannot be drawn. */
+  async function make(kind, trace, tree, caption) {
+    if (kind === "png") return png(tree, caption);
+    const text = {
+      json: () => JSON.stringify(trace),
+      csv: () => csv(trace),
+      txt: () => report(trace),
+      svg: () => svgText(tree, caption),
+    };
+    return new Blob([text[kind]()], { type: TYPES[kind] });
+  }
+
+  function save(name, blob) {
+    const url = URL.createObjectURL(blob);
+    hsd.dom.h("a", { href: url, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  }
+
+  /** Copy text; resolves to whether it worked. */
+  async function copy(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return true;
+    } catch {
+      const area = hsd.dom.h("textarea", { "aria-hidden": "true", "style": "position:fixed;opacity:0" });
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      const worked = document.execCommand("copy");
+      area.remove();
+      return worked;
+    }
+  }
+
+  hsd.files = { csv, report, svgText, png, make, save, copy };
+})(window.hsdPlayer);

@@ -1,0 +1,104 @@
+"""A page that holds nothing but players, and runs of table models to show in them.
+
+python tests/app/player_page.py OUT.html      # a page to open by hand
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+import hsd
+from hsd.models.table import TableModel
+from hsd.ui.player import script, style
+
+STARTS = "the a dog cat and ran sat on mat home she he saw it was big red then house tree to with her his they said"
+WORDS = [f" {word}" for word in STARTS.split()] + [
+    ".",
+    ",",
+    "\n",
+    " “",
+    "”",
+    " very",
+    "ed",
+    "ing",
+    "s",
+    " of",
+    " in",
+    " up",
+]
+PAGE = """<!doctype html><html lang="en" class="{theme}"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>player</title>
+<style>body {{ margin: 0; padding: 16px; font-family: system-ui, sans-serif; background: #fff }}
+.dark body {{ background: #0f1218 }} {style}</style></head>
+<body><div id="one"></div><script>{script}</script></body></html>"""
+
+
+@dataclass(frozen=True)
+class WordCodec:
+    """Token i is `pieces[i]`; a text is read as one token per character code."""
+
+    pieces: tuple[str, ...]
+    end_ids: frozenset[int] = frozenset()
+
+    def encode(self, text: str) -> list[int]:
+        return [ord(c) % len(self.pieces) for c in text]
+
+    def decode(self, ids: list[int]) -> str:
+        return "".join(self.pieces[i] for i in ids)
+
+    def piece(self, token: int) -> str:
+        return self.pieces[token][:400]
+
+
+def word_pair(pieces: list[str] | None = None, seed: int = 0, closeness: float = 1.6) -> hsd.Pair:
+    """A target and a draft over `pieces`: the next piece depends on the last one."""
+    pieces = pieces or WORDS
+    size = len(pieces)
+    generator = torch.Generator().manual_seed(seed)
+    logits = 2.2 * torch.randn(size, size, generator=generator, dtype=torch.float64)
+    noise = torch.randn(size, size, generator=generator, dtype=torch.float64) / closeness
+    target, draft = TableModel(logits.softmax(-1), "words"), TableModel((logits + noise).softmax(-1), "words, blurred")
+    return hsd.Pair("words", target, draft, WordCodec(tuple(pieces)))
+
+
+def word_trace(pieces: list[str] | None = None, *, table_seed: int = 0, **options: object) -> dict:
+    """The parsed JSON of a run on a word pair."""
+    defaults = {"rule": "hsd", "gamma": 5, "max_new_tokens": 60, "seed": 0}
+    return json.loads(hsd.run(word_pair(pieces, table_seed), "Once upon a time", **(defaults | options)).to_json())
+
+
+def tree_trace() -> dict:
+    """A run whose first step is made into a draft tree: two more paths leave the first one at its start."""
+    trace = word_trace(max_new_tokens=18)
+    step = trace["steps"][0]
+    nodes = step["nodes"]
+    extra = [replace_parent(nodes[1], len(nodes) + 1, 1), replace_parent(nodes[2], len(nodes) + 2, len(nodes) + 1)]
+    extra.append(replace_parent(nodes[0], len(nodes) + 3, 0))
+    step["nodes"] = nodes + extra
+    return trace
+
+
+def replace_parent(node: dict, number: int, parent: int) -> dict:
+    """The same token as another node."""
+    return node | {"id": number, "parent": parent, "order": 1, "token": node["token"] + 1, "piece": node["piece"] + "′"}
+
+
+def page(dark: bool = False) -> str:
+    """The page, without any data: tests hand it over by `evaluate`."""
+    return PAGE.format(theme="dark" if dark else "", style=style(), script=script())
+
+
+def standalone(trace: dict, dark: bool = False) -> str:
+    """The page with one trace in it."""
+    data = json.dumps(trace).replace("<", "\\u003c")
+    start = f'hsdPlayer.create(document.getElementById("one"), {{link: () => location.href}}).load({data})'
+    return page(dark).replace("</body>", f"<script>{start}</script></body>")
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(standalone(word_trace()), encoding="utf-8")

@@ -1,0 +1,503 @@
+"""The player in a real browser: what it draws equals the trace, and hostile text stays text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from player_page import page as page_html
+from player_page import tree_trace, word_trace
+
+from hsd.ui import player
+
+pytestmark = pytest.mark.browser
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+RULES = ["tokenwise", "blockwise", "hsd", "hsd-released", "naive-hsd"]
+HOSTILE = [
+    "<img src=x onerror=window.hacked=1>",
+    "${window.hacked=1}",
+    "{{value}}",
+    "</script><script>window.hacked=1</script>",
+    "\u202eevil\u2066",
+    "x" * 400,
+    "a" + "\u0301" * 60,
+    "\u0301",
+    "\x00\x1b[31m\u2028",
+    "=HYPERLINK(1)",
+    " ",
+    "\n",
+    "שלום",
+    "\ufeff",
+]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator:
+    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    with api.sync_playwright() as playwright:
+        path = str(CHROMIUM) if CHROMIUM.exists() else None
+        try:
+            browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        except api.Error as error:
+            pytest.skip(f"no Chromium to drive: {str(error).splitlines()[0]}")
+        yield browser
+        browser.close()
+
+
+class Stage:
+    """A page with players, and everything that went wrong on it."""
+
+    def __init__(self, browser, width: int = 1280, **context: object) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, **context)
+        self.page = self.context.new_page()
+        self.problems: list[str] = []
+        self.page.on("console", lambda m: self.problems.append(m.text) if m.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("request", lambda r: r.url.startswith(("blob:", "data:")) or self.problems.append(r.url))
+        self.page.set_content(page_html())
+
+    def load(self, trace: dict, step: int = 0, **where: object) -> None:
+        self.page.evaluate(
+            """([trace, where]) => {
+              window.moves = [];
+              const options = {onSelect: (state) => window.moves.push(state), link: () => "https://example.org/?step=1"};
+              window.player = window.player || window.hsdPlayer.create(document.getElementById("one"), options);
+              window.player.load(trace, where);
+            }""",
+            [trace, {"step": step} | where],
+        )
+
+    def each(self, selector: str, expression: str) -> list:
+        """The value of a JavaScript expression in `e` for every element."""
+        return self.page.eval_on_selector_all(selector, f"list => list.map((e) => {expression})")
+
+    def state(self) -> dict:
+        return self.page.evaluate("window.__hsd")
+
+    def text(self, selector: str) -> str:
+        return self.page.inner_text(selector)
+
+    def go(self, step: int) -> None:
+        self.page.evaluate("step => window.player.select({step})", step)
+
+    def press(self, *keys: str) -> dict:
+        for key in keys:
+            self.page.keyboard.press(key)
+        return self.page.evaluate("window.player.state()")
+
+
+@pytest.fixture
+def stage(chromium) -> Iterator[Stage]:
+    stage = Stage(chromium)
+    yield stage
+    stage.context.close()
+    assert stage.problems == []
+
+
+@pytest.fixture(scope="module")
+def trace() -> dict:
+    return word_trace()
+
+
+def step_where(trace: dict, condition) -> int:
+    return next(i for i, step in enumerate(trace["steps"]) if condition(step))
+
+
+def differing(trace: dict) -> list[int]:
+    return [i for i, s in enumerate(trace["steps"]) if s["kept"] != s["shadow"]["kept"]]
+
+
+def test_every_script_is_listed_in_its_order() -> None:
+    assert sorted(player.SCRIPTS) == sorted(path.name for path in player.FOLDER.glob("*.js"))
+    assert " ".join(player.SCRIPTS) in (player.FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+def test_no_script_can_turn_text_into_markup() -> None:
+    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser"
+    assert not re.search(forbidden, player.script())
+
+
+def test_no_file_names_another_host() -> None:
+    addresses = re.findall(r"https?://[^\s\"']+", player.script() + player.style())
+    assert set(addresses) <= {"http://www.w3.org/2000/svg"}
+
+
+def test_tree_is_drawn_on_opening(stage: Stage, trace: dict) -> None:
+    step = step_where(trace, lambda s: 0 < s["kept"] < s["drafted"])
+    stage.load(trace, step)
+    assert stage.state() == {
+        "ready": True,
+        "step": step,
+        "steps": len(trace["steps"]),
+        "node": trace["steps"][step]["residual"]["node"],
+        "kept": trace["steps"][step]["kept"],
+        "shadowKept": trace["steps"][step]["shadow"]["kept"],
+        "live": False,
+    }
+    count = stage.page.locator
+    assert count(".hp-node.is-draft").count() == trace["steps"][step]["drafted"]
+    assert count(".hp-node.is-candidate").count() == 3 * trace["steps"][step]["drafted"]
+    assert count(".hp-node.is-correction").count() == 1
+    assert count(".hp-masspair").count() == len(trace["steps"][step]["branches"])
+    assert count(".hp-edge").count() == count(".hp-node").count() - 1
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_verdicts_of_both_rules_are_in_every_step(stage: Stage, rule: str) -> None:
+    trace = word_trace(rule=rule, max_new_tokens=40)
+    stage.load(trace)
+    for i, step in enumerate(trace["steps"]):
+        stage.go(i)
+        kept = stage.page.locator(".hp-node.is-draft.is-kept").count()
+        assert kept == step["kept"] == stage.state()["kept"]
+        shadow = stage.page.locator('.hp-badge[data-badge="tokenwise"][data-verdict="kept"]').count()
+        assert shadow == step["shadow"]["kept"]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_formulas_reproduce_the_recorded_thresholds(stage: Stage, rule: str) -> None:
+    trace = word_trace(rule=rule, max_new_tokens=80, gamma=7)
+    stage.load(trace)
+    pairs = stage.page.evaluate(
+        """() => window.player.trace().steps.flatMap((step, i) => {
+          const view = hsdPlayer.model.readStep(window.player.trace(), i);
+          const value = (rule, d) => hsdPlayer.model.arithmetic(view, d.node, rule, d.test).value;
+          const of = (rule, list) => list.map((d) => [value(rule, d), d.threshold]);
+          return [...of(view.rule, step.decisions), ...of(step.shadow.rule, step.shadow.decisions)];
+        })"""
+    )
+    assert len(pairs) > 30
+    assert all(computed == pytest.approx(recorded, abs=1e-3) for computed, recorded in pairs)
+
+
+def test_tests_are_listed_in_the_order_taken(stage: Stage, trace: dict) -> None:
+    index = step_where(trace, lambda s: len(s["decisions"]) > 2)
+    stage.load(trace, index)
+    step = trace["steps"][index]
+    nodes = stage.each(".hp-panel.is-own .hp-test", "Number(e.dataset.node)")
+    assert nodes == [d["node"] for d in step["decisions"]]
+    shadow = stage.each(".hp-panel.is-shadow .hp-test", "Number(e.dataset.node)")
+    assert shadow == [d["node"] for d in step["shadow"]["decisions"]]
+    assert stage.page.locator(".hp-warn").count() == 0
+
+
+def test_headline_names_both_counts_and_the_coin(stage: Stage, trace: dict) -> None:
+    index = step_where(trace, lambda s: s["shadow"]["kept"] < s["kept"])
+    stage.load(trace, index)
+    step = trace["steps"][index]
+    words = stage.text(".hp-lead")
+    assert words.startswith(f"Kept {step['kept']} of {step['drafted']} — ")
+    assert f" — vanilla would have kept {step['shadow']['kept']}, because" in words
+    failed = step["shadow"]["decisions"][-1]
+    assert f"its coin for token {failed['node']} (" in words
+    assert words.endswith(".")
+    assert stage.page.get_attribute(".hp-story [aria-live]", "aria-live") == "polite"
+
+
+@pytest.mark.parametrize(
+    ("options", "selector", "words"),
+    [
+        ({"rule": "tokenwise"}, ".hp-lead", "this run is vanilla itself"),
+        ({"rule": "hsd-released"}, ".hp-warning", "Not lossless"),
+        ({"system": "plain"}, ".hp-lead", "Nothing was drafted"),
+        ({"trace": False}, ".hp-treecard", "recorded without detail"),
+    ],
+)
+def test_special_runs_say_what_they_are(stage: Stage, options: dict, selector: str, words: str) -> None:
+    stage.load(word_trace(max_new_tokens=12, **options))
+    assert words in stage.text(selector)
+    assert stage.page.locator(".hp-group").count() == stage.state()["steps"]
+
+
+def test_further_target_calls_are_shown(stage: Stage) -> None:
+    trace = word_trace(rule="naive-hsd")
+    index = step_where(trace, lambda s: s["target_calls"] > 1)
+    stage.load(trace, index)
+    step = trace["steps"][index]
+    assert f"took {step['target_calls']} target calls" in stage.text(".hp-warning")
+    assert stage.page.locator(".hp-node.is-correction").count() == step["target_calls"]
+
+
+def test_table_numbers_equal_the_trace(stage: Stage, trace: dict) -> None:
+    stage.load(trace)
+    for i, step in enumerate(trace["steps"]):
+        stage.go(i)
+        cells = "[...e.querySelectorAll('td[data-column]')].map((c) => [c.dataset.column, c.title])"
+        rows = stage.each(".hp-numbers-table tbody tr", f"Object.fromEntries({cells})")
+        assert len(rows) == step["drafted"]
+        decided = {d["node"]: d for d in step["decisions"]}
+        vanilla = {d["node"]: d for d in step["shadow"]["decisions"]}
+        branches = {b["node"]: b for b in step["branches"]}
+        for node, row in zip(step["nodes"], rows, strict=True):
+            assert float(row["p"]) == node["p"]
+            assert float(row["q"]) == node["q"]
+            assert float(row["coin"]) == node["coin"]
+            if branch := branches.get(node["id"]):
+                recorded = [branch[k] for k in ("ratio", "capped", "deficient", "excess")]
+                assert [float(row[k]) for k in ("r", "c", "deficient", "excess")] == recorded
+            if test := decided.get(node["id"]):
+                assert float(row["h"]) == test["threshold"]
+            if test := vanilla.get(node["id"]):
+                assert float(row["otherThreshold"]) == test["threshold"]
+
+
+def test_ledger_adds_up_to_one(stage: Stage, trace: dict) -> None:
+    index = step_where(trace, lambda s: s["kept"] == 2)
+    stage.load(trace, index)
+    widths = stage.each(".hp-stack-bar", "[...e.children].map((part) => parseFloat(part.style.width))")
+    branch = trace["steps"][index]["branches"][2]
+    assert [sum(bar) for bar in widths] == [pytest.approx(100, abs=0.01)] * 2
+    assert widths[0][1] == pytest.approx(100 * branch["excess"], abs=0.01)
+    assert widths[1][1] == pytest.approx(100 * branch["deficient"], abs=0.01)
+    assert f"8 of {trace['setup']['vocab_size']} tokens shown" in stage.text(".hp-ledger")
+    assert "Drawn from the residual" in stage.text(".hp-ledger")
+
+
+def test_joint_masses_are_the_relative_ones_times_q(stage: Stage, trace: dict) -> None:
+    stage.load(trace)
+    stage.page.click(".hp-toggle")
+    titles = stage.each(".hp-masspair title", "e.textContent")
+    for title, branch in zip(titles, trace["steps"][0]["branches"], strict=True):
+        shown = float(re.match(r"excess ([\d.]+|<\.001)", title)[1].replace("<", "0"))
+        joint = branch["excess"] * branch["joint_q"]
+        assert shown == pytest.approx(joint, rel=0.01) or joint < 0.001
+    assert stage.page.evaluate("window.player.state().mass") == "joint"
+
+
+def test_keys_move_through_the_run(stage: Stage, trace: dict) -> None:
+    stage.load(trace)
+    stage.page.click(".hp-story")
+    last = len(trace["steps"]) - 1
+    different = [i for i in differing(trace) if i > 0]
+    assert stage.press("ArrowRight")["step"] == 1
+    assert stage.press("ArrowLeft", "ArrowLeft")["step"] == 0
+    assert stage.press("End")["step"] == last
+    assert stage.press("ArrowRight")["step"] == last
+    assert stage.press("Home")["step"] == 0
+    assert stage.press("n")["step"] == different[0]
+    assert stage.press("n", "n")["step"] == different[2]
+    assert stage.press("p")["step"] == different[1]
+    assert stage.press("m")["mass"] == "joint"
+    assert stage.press("Space")["playing"]
+    assert not stage.press("Space")["playing"]
+    stage.press("?")
+    assert stage.page.is_visible(".hp-dialog")
+    stage.press("Escape")
+    assert not stage.page.is_visible(".hp-dialog")
+
+
+def test_keys_move_through_the_tree(stage: Stage, trace: dict) -> None:
+    index = step_where(trace, lambda s: s["kept"] == 2)
+    stage.load(trace, index, node=1)
+    stage.page.focus('.hp-node[data-node="1"]')
+    active = '.hp-node[tabindex="0"]'
+    stage.press("ArrowDown")
+    assert "is-candidate" in stage.page.get_attribute(active, "class")
+    assert stage.state()["node"] == 0, "a token that was not drafted belongs to the branch before it"
+    assert stage.press("ArrowUp")["node"] == 1
+    assert stage.press("Shift+ArrowRight")["node"] == 2
+    assert stage.press("Shift+ArrowLeft", "Shift+ArrowLeft")["node"] == 0
+    assert stage.page.locator(active).count() == 1
+    assert stage.page.evaluate("document.activeElement.classList.contains('hp-node')")
+
+
+def test_pin_keeps_the_branch_while_stepping(stage: Stage, trace: dict) -> None:
+    stage.load(trace, 0, node=1)
+    stage.page.focus('.hp-node[data-node="1"]')
+    assert stage.press("Enter")["pinned"]
+    assert stage.press("ArrowRight")["node"] == 1
+    assert stage.press("ArrowRight")["node"] == 1
+    state = stage.press("Escape")
+    assert not state["pinned"]
+    assert state["node"] == trace["steps"][2]["residual"]["node"]
+
+
+def test_keys_are_left_alone_while_typing(stage: Stage, trace: dict) -> None:
+    stage.load(trace)
+    stage.page.evaluate("document.getElementById('one').append(document.createElement('input'))")
+    stage.page.focus("#one > input")
+    stage.page.keyboard.type("nm? p")
+    assert stage.page.input_value("#one > input") == "nm? p"
+    assert stage.press("End")["step"] == 0
+    stage.page.focus(".hp-speed")
+    assert stage.press("End")["step"] == 0
+
+
+def test_clicks_select_nodes_tokens_and_steps(stage: Stage, trace: dict) -> None:
+    stage.load(trace)
+    stage.page.click('.hp-node[data-node="3"] .hp-piece')
+    assert stage.state()["node"] == 3
+    stage.page.click('.hp-masspair[data-branch="1"] .hp-hit')
+    assert stage.state()["node"] == 1
+    stage.page.click('.hp-group[data-step="4"] .hp-out')
+    assert stage.state()["step"] == 4
+    stage.page.click('.hp-cell[data-step="6"]')
+    assert stage.state()["step"] == 6
+    stage.page.click('.hp-numbers-table tr[data-node="2"] td')
+    assert stage.state()["node"] == 2
+    moves = stage.page.evaluate("window.moves.map(m => [m.step, m.node])")
+    assert moves[-1] == [6, 2]
+    assert len(moves) == len({tuple(m) for m in moves}), "every move is told once"
+
+
+def test_play_goes_to_the_end_and_stops(stage: Stage, trace: dict) -> None:
+    stage.page.clock.install()
+    stage.load(trace)
+    stage.page.click(".hp-play")
+    stage.page.clock.run_for(2500)
+    assert stage.state()["step"] == 1
+    stage.page.clock.run_for(2500 * len(trace["steps"]))
+    assert stage.state()["step"] == len(trace["steps"]) - 1
+    assert not stage.page.evaluate("window.player.state().playing")
+
+
+def test_coins_do_not_move_where_motion_is_reduced(chromium, trace: dict) -> None:
+    for preference, expected in [("reduce", "none"), ("no-preference", "hp-fall")]:
+        stage = Stage(chromium, reduced_motion=preference)
+        stage.load(trace)
+        stage.page.evaluate("window.player.play()")
+        stage.page.evaluate("document.querySelector('.hp-duel').classList.add('is-animated')")
+        assert stage.page.eval_on_selector(".hp-coin", "e => getComputedStyle(e).animationName") == expected
+        stage.context.close()
+
+
+def test_hostile_tokens_stay_text(stage: Stage) -> None:
+    trace = word_trace(HOSTILE, max_new_tokens=60)
+    trace["setup"]["pair"] = trace["setup"]["device"] = "<b onclick=window.hacked=1>pair</b>"
+    stage.load(trace)
+    for i in range(len(trace["steps"])):
+        stage.go(i)
+        assert stage.page.locator("#one img, #one script, #one b[onclick]").count() == 0
+    for key in ("ArrowDown", "ArrowDown", "m", "?"):
+        stage.page.focus(".hp-node[tabindex='0']")
+        stage.press(key)
+    assert stage.page.evaluate("window.hacked") is None
+    shown = stage.text("#one")
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\ufeff\x00\x1b]", shown), "control characters are visible"
+    assert "⟨202E⟩" in shown
+    assert stage.page.evaluate("document.documentElement.scrollWidth") == 1280
+
+
+def test_long_tokens_are_cut_and_kept_in_the_title(stage: Stage) -> None:
+    stage.load(word_trace(["x" * 400, "y" * 300, "z"], max_new_tokens=12))
+    piece = stage.page.locator(".hp-node.is-draft .hp-piece").first
+    assert len(piece.text_content()) < 20
+    titles = stage.each(".hp-token[title], .hp-node title", "e.title || e.textContent")
+    assert any("x" * 400 in title for title in titles)
+
+
+@pytest.mark.parametrize("pieces", [None, HOSTILE])
+def test_a_phone_never_scrolls_sideways(chromium, pieces: list[str] | None) -> None:
+    stage = Stage(chromium, width=390)
+    trace = word_trace(pieces, gamma=10, max_new_tokens=60)
+    stage.load(trace)
+    for i in range(len(trace["steps"])):
+        stage.go(i)
+        assert stage.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert stage.page.eval_on_selector(".hp-treebox", "e => e.scrollWidth > e.clientWidth")
+    assert stage.page.eval_on_selector(".hp-table .hp-scroll", "e => e.scrollWidth > e.clientWidth")
+    assert stage.problems == []
+    stage.context.close()
+
+
+def test_two_players_share_a_page(stage: Stage, trace: dict) -> None:
+    stage.load(trace)
+    stage.page.evaluate(
+        """trace => {
+          const root = document.body.appendChild(document.createElement("div"));
+          window.second = window.hsdPlayer.create(root);
+          window.second.load(trace, {step: 2});
+        }""",
+        word_trace(rule="blockwise", seed=5),
+    )
+    stage.page.click(".hp-story >> nth=1")
+    stage.press("ArrowRight")
+    assert stage.page.evaluate("[window.player.state().step, window.second.state().step]") == [0, 3]
+    ids = stage.each("[id]", "e.id")
+    assert len(ids) == len(set(ids))
+
+
+def test_live_steps_are_followed_by_a_viewer_at_the_end(stage: Stage, trace: dict) -> None:
+    steps, empty = trace["steps"], trace | {"steps": []}
+    stage.load(empty, live=True)
+    assert "Waiting for the first step" in stage.text(".hp-story")
+    assert stage.state()["live"]
+    extend = "([steps, result]) => window.player.extend(steps, result)"
+    stage.page.evaluate(extend, [steps[:2], None])
+    assert stage.state()["step"] == 1
+    stage.page.evaluate(extend, [steps[2:4], None])
+    assert stage.state()["step"] == 3
+    stage.go(1)
+    stage.page.evaluate(extend, [steps[4:], trace["result"]])
+    assert stage.state()["step"] == 1, "whoever looks back is not pulled away"
+    assert (stage.state()["steps"], stage.state()["live"]) == (len(steps), False)
+    assert stage.page.locator(".hp-cell").count() == len(steps)
+    assert stage.page.evaluate("window.player.trace().result.text") == trace["result"]["text"]
+
+
+def test_a_tree_of_drafts_is_laid_out_without_overlap(stage: Stage) -> None:
+    trace = tree_trace()
+    stage.load(trace)
+    edges = "((b) => [b.left, b.top, b.right, b.bottom])(e.getBoundingClientRect())"
+    boxes = stage.each(".hp-pill", edges)
+    assert len(boxes) > len(trace["steps"][0]["nodes"])
+    for i, a in enumerate(boxes):
+        for b in boxes[:i]:
+            assert a[0] >= b[2] or b[0] >= a[2] or a[1] >= b[3] or b[1] >= a[3]
+    extra = trace["steps"][0]["nodes"][-1]["id"]
+    stage.page.click(f'.hp-node[data-node="{extra}"] .hp-piece')
+    assert stage.state()["node"] == extra
+
+
+def test_exports_hold_the_run(stage: Stage, trace: dict) -> None:
+    stage.load(trace)
+
+    def saved(label: str) -> bytes:
+        with stage.page.expect_download() as download:
+            stage.page.click(f".hp-tools button:has-text('{label}')")
+        return Path(download.value.path()).read_bytes()
+
+    assert json.loads(saved("Trace JSON")) == trace
+    rows = list(csv.DictReader(io.StringIO(saved("Steps CSV").decode(), newline="")))
+    assert [int(row["kept"]) for row in rows] == [s["kept"] for s in trace["steps"]]
+    assert [int(row["vanilla_kept"]) for row in rows] == [s["shadow"]["kept"] for s in trace["steps"]]
+    picture = ET.fromstring(saved("Tree SVG"))
+    assert picture.tag.endswith("svg")
+    assert not re.search(r"var\(|color\(|NaN|undefined", ET.tostring(picture, encoding="unicode"))
+    assert saved("Tree PNG").startswith(b"\x89PNG")
+    report = saved("Report").decode()
+    assert trace["result"]["text"] in report
+    assert f"Kept {trace['steps'][2]['kept']} of 5" in report
+
+
+def test_spreadsheets_do_not_run_tokens(stage: Stage) -> None:
+    stage.load(word_trace(["=1+1", "@x", "-2", '"quoted"'], max_new_tokens=20))
+    lines = stage.page.evaluate("hsdPlayer.files.csv(window.player.trace())")
+    for row in csv.reader(io.StringIO(lines, newline="")):
+        assert not any(cell[:1] in "=@" for cell in row if cell)
+
+
+def test_links_are_copied(chromium, trace: dict) -> None:
+    stage = Stage(chromium, permissions=["clipboard-read", "clipboard-write"])
+    stage.load(trace)
+    stage.page.click(".hp-story")
+    stage.press("l")
+    stage.page.wait_for_selector(".hp-toast.is-on")
+    assert stage.text(".hp-toast") in ("link copied", "https://example.org/?step=1")
+    stage.context.close()
+
+
+def test_names_are_read_aloud(stage: Stage, trace: dict) -> None:
+    stage.load(trace, differing(trace)[0])
+    labels = stage.each(".hp-node.is-draft", "e.getAttribute('aria-label')")
+    assert all(re.search(r"draft q .*target p .*vanilla: ", label) for label in labels)
+    assert stage.page.get_attribute(".hp-cells", "aria-valuetext").startswith("step ")
+    names = stage.each("#one button", "e.getAttribute('aria-label') || e.textContent.trim()")
+    assert all(re.search(r"[a-z]", name, re.I) for name in names)
