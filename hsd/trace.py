@@ -21,7 +21,7 @@ from hsd.errors import HsdError
 
 TRACE_VERSION: Literal[1] = 1
 MAX_BYTES = 32_000_000
-MAX_STEPS = 4_096
+MAX_STEPS = 65_536
 MAX_NODES = 1_024
 MAX_TOP = 64
 

@@ -1,0 +1,69 @@
+"""Record the presets: decode what presets.yaml describes and save the traces that the page opens on.
+
+    python examples/record.py                  all presets, on the embedded pair
+    python examples/record.py story sum        some of them
+    python examples/record.py --search 1       seed 0 for all, no search: takes seconds
+
+For a preset with `seeds: N`, seeds 0 to N-1 are tried and the run with the most telling step is kept: the one
+where the rule kept most beyond vanilla on the same draft and coins (`hsd.ui.presets.interest` says it in full).
+Such a run is chosen to explain something. It is no measurement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this runs without installing the package
+
+import hsd
+from hsd.ui.presets import Preset, definitions, interest, telling_step
+
+
+def record(preset: Preset, pair: hsd.Pair, seeds: int) -> hsd.Trace:
+    """The most telling run of `preset` among `seeds` seeds; the first of equals."""
+    runs = (hsd.run(pair, preset.prompt, **{"seed": seed, **preset.options}) for seed in range(seeds))
+    return max(runs, key=lambda trace: interest(trace.steps[telling_step(trace)], trace.setup.rule))
+
+
+def main() -> int:
+    arguments = _arguments()
+    torch.set_num_threads(1)
+    presets, pair = definitions(), hsd.load_pair(arguments.pair)
+    unknown = [name for name in arguments.names if name not in presets]
+    if unknown:
+        print(f"no preset {unknown[0]!r}: choose from {', '.join(presets)}", file=sys.stderr)
+        return 2
+    for name in arguments.names or presets:
+        preset = presets[name]
+        trace = record(preset, pair, min(preset.seeds, arguments.search or preset.seeds))
+        preset.file.parent.mkdir(exist_ok=True)
+        preset.file.write_text(trace.to_json() + "\n", encoding="utf-8")
+        print(_line(preset, trace), flush=True)
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="presets to record (default: all)")
+    parser.add_argument("--pair", default="tiny", help="name of the pair to record with")
+    parser.add_argument("--search", type=int, metavar="N", help="try at most N seeds instead of what presets.yaml says")
+    return parser.parse_args()
+
+
+def _line(preset: Preset, trace: hsd.Trace) -> str:
+    index = telling_step(trace)
+    step, stats = trace.steps[index], trace.stats()
+    beside = f", vanilla {step.shadow.kept}" if step.shadow else ""
+    return (
+        f"{preset.name:11} seed {trace.setup.seed:2}  step {index + 1}/{len(trace.steps)}: kept {step.kept}"
+        f" of {step.drafted}{beside}; {stats['block_efficiency']:.2f} tokens per target call; "
+        f"{preset.file.stat().st_size / 1e3:.0f} kB  {trace.text[:50]!r}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

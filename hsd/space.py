@@ -1,0 +1,227 @@
+"""The Space's manifest: read `Spacefile`, derive README's front matter from it, list and upload the files.
+
+`Spacefile` is the only place where the Space is described. The Hub reads nothing but the front matter of
+README.md, so that is generated here and compared by `check`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from hsd.errors import HsdError
+from hsd.paths import ROOT, SPACEFILE
+
+PARTS = ("app.py", "hsd", "assets", "examples", "requirements.txt", "Spacefile", "README.md")
+SKIPPED = ("__pycache__", ".pyc", ".ipynb_checkpoints", ".DS_Store")
+
+Count = Annotated[int, Field(ge=1)]
+Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=60)]
+
+
+class Strict(BaseModel):
+    """Base of all parts: frozen, unknown keys and wrong types are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class PairSpec(Strict):
+    """A pair to offer: embedded when it has only a name, else a target and a draft on the Hub.
+
+    gpu_memory_gb: offered only where a GPU has that much; 0 runs anywhere.
+    """
+
+    name: Slug
+    title: str
+    target: str | None = None
+    draft: str | None = None
+    preload: bool = False
+    gpu_memory_gb: Annotated[float, Field(ge=0, strict=False)] = 0
+
+    @property
+    def embedded(self) -> bool:
+        return self.target is None
+
+    @model_validator(mode="after")
+    def _complete(self) -> PairSpec:
+        if (self.target is None) != (self.draft is None):
+            raise ValueError("give both target and draft, or neither for an embedded pair")
+        return self
+
+
+class Limits(Strict):
+    """What one visitor may ask for. Times in seconds."""
+
+    prompt_characters: Count
+    max_new_tokens: Count
+    gamma: Annotated[int, Field(ge=1, le=32)]
+    queue_size: Count
+    stored_traces: Count
+    run_seconds: Count
+
+
+class Space(Strict):
+    """The whole manifest; field by field explained in `Spacefile`."""
+
+    title: Annotated[str, Field(min_length=1, max_length=100)]
+    emoji: str
+    color_from: Literal["red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"]
+    color_to: Literal["red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"]
+    short_description: Annotated[str, Field(max_length=60)]
+    license: str
+    tags: list[Slug]
+    sdk: Literal["gradio"]
+    sdk_version: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")]
+    python_version: Annotated[str, Field(pattern=r"^3\.\d+$")]
+    app_file: str
+    hardware: str
+    pairs: Annotated[list[PairSpec], Field(min_length=1)]
+    own_pair: Literal["never", "local", "always"]
+    presets: Annotated[list[Slug], Field(min_length=1)]
+    limits: Limits
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Space:
+        for kind, names in (("pair", [p.name for p in self.pairs]), ("preset", list(self.presets))):
+            double = next((name for name in names if names.count(name) > 1), None)
+            if double:
+                raise ValueError(f"the {kind} {double!r} is listed twice")
+        return self
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML in which a key that is given twice is an error instead of silently losing one value."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        double = next((key for key in keys if keys.count(key) > 1), None)
+        if double is not None:
+            raise yaml.constructor.ConstructorError(None, None, f"the key {double!r} is given twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def load(path: Path = SPACEFILE) -> Space:
+    """Read the manifest. Raises HsdError, one line, when it is missing or anything in it is wrong."""
+    try:
+        data = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)
+        return Space.model_validate(data)
+    except OSError as error:
+        raise HsdError(f"cannot read {path}: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        raise HsdError(f"{path.name} is not valid YAML: {' '.join(str(error).split())[:200]}") from None
+    except ValidationError as error:
+        errors = error.errors(include_url=False, include_input=False)
+        first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])  # a misspelt key, if any
+        where = ".".join(str(part) for part in first["loc"]) or "the whole file"
+        raise HsdError(f"{path.name}: {where}: {first['msg']}") from None
+
+
+def front_matter(space: Space | None = None) -> str:
+    """The block that README.md must begin with, both lines of dashes included, ending with a line end."""
+    body = yaml.safe_dump(_card(space or load()), sort_keys=False, allow_unicode=True, width=200)
+    return f"---\n{body}---\n"
+
+
+def _card(space: Space) -> dict[str, Any]:
+    """The manifest in the Hub's own names."""
+    models = [model for pair in space.pairs if not pair.embedded for model in (pair.target, pair.draft)]
+    preload = [m for pair in space.pairs if pair.preload and not pair.embedded for m in (pair.target, pair.draft)]
+    card: dict[str, Any] = {
+        "title": space.title,
+        "emoji": space.emoji,
+        "colorFrom": space.color_from,
+        "colorTo": space.color_to,
+        "sdk": space.sdk,
+        "sdk_version": space.sdk_version,
+        "python_version": space.python_version,
+        "app_file": space.app_file,
+        "suggested_hardware": space.hardware,
+        "license": space.license,
+        "short_description": space.short_description,
+        "tags": list(space.tags),
+        "models": models,
+        "preload_from_hub": preload,
+    }
+    return {key: value for key, value in card.items() if value != []}
+
+
+def check(readme: Path | None = None) -> list[str]:
+    """What README.md's front matter has that the manifest has not, and the other way round; empty when they agree."""
+    wanted, found = _card(load()), _read_front_matter(readme or ROOT / "README.md")
+    lines = []
+    for key in [*wanted, *(k for k in found if k not in wanted)]:
+        if key not in found:
+            lines.append(f"{key}: missing in README.md, the Spacefile says {wanted[key]!r}")
+        elif key not in wanted:
+            lines.append(f"{key}: in README.md, but not in the Spacefile")
+        elif found[key] != wanted[key]:
+            lines.append(f"{key}: README.md says {found[key]!r}, the Spacefile {wanted[key]!r}")
+    return lines
+
+
+def _read_front_matter(readme: Path) -> dict[str, Any]:
+    if not readme.is_file():
+        raise HsdError(f"no {readme}: run this in a checkout of the repository")
+    text = readme.read_text(encoding="utf-8")
+    head, dashes, _ = text.removeprefix("---\n").partition("\n---\n")
+    if not text.startswith("---\n") or not dashes:
+        return {}
+    try:
+        data = yaml.load(head, _UniqueKeys)
+    except yaml.YAMLError as error:
+        raise HsdError(f"README.md's front matter is not valid YAML: {' '.join(str(error).split())[:200]}") from None
+    return data if isinstance(data, dict) else {}
+
+
+def space_files(root: Path = ROOT) -> list[str]:
+    """Paths, relative to `root`, of exactly the files that a Space gets. Raises HsdError if a part is missing."""
+    missing = [part for part in PARTS if not (root / part).exists()]
+    if missing:
+        raise HsdError(f"a Space needs {', '.join(missing)}: run this in a complete checkout of the repository")
+    return sorted(path.relative_to(root).as_posix() for part in PARTS for path in _files(root / part))
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+        return
+    for inner in path.rglob("*"):
+        if inner.is_file() and not any(inner.name.endswith(s) or s in inner.parts for s in SKIPPED):
+            yield inner
+
+
+def publish(repo_id: str, token: str | None = None, private: bool = False, root: Path = ROOT) -> str:
+    """Create or update the Space `repo_id` ("owner/name") with exactly `space_files`. Returns its address.
+
+    Raises HsdError when the README does not match the manifest, nobody is logged in, or the Hub does not answer.
+    """
+    from httpx import HTTPError
+    from huggingface_hub import HfApi, get_token
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+
+    files, differences = space_files(root), check(root / "README.md")
+    if differences:
+        raise HsdError(f"README.md does not match the Spacefile ({differences[0]}): run `python -m hsd space check`")
+    token = token or get_token()
+    if not token:
+        raise HsdError("not logged in to the Hub: run `hf auth login`, or set HF_TOKEN to a token that may write")
+    api = HfApi(token=token)
+    try:
+        address = api.create_repo(repo_id, repo_type="space", space_sdk="gradio", private=private, exist_ok=True)
+        message = f"Publish {load(root / 'Spacefile').title}"
+        api.upload_folder(
+            repo_id=repo_id,
+            repo_type="space",
+            folder_path=root,
+            allow_patterns=files,
+            delete_patterns="*",  # what an earlier version left there and this one has not
+            commit_message=message,
+        )
+    except (HfHubHTTPError, HFValidationError, HTTPError, OfflineModeIsEnabled, OSError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+        raise HsdError(f"cannot publish to {repo_id!r}: {reason}") from None
+    return str(address)

@@ -1,0 +1,21 @@
+"""The app in the browser. `launch` is all that the rest of the project calls."""
+
+from __future__ import annotations
+
+
+def launch(
+    trace_file: str | None = None, host: str | None = None, port: int | None = None, open_browser: bool = False
+) -> None:
+    """Start the app and serve it until interrupted; prints the address once it is ready.
+
+    trace_file: a saved trace to show first. host, port: by default 127.0.0.1 and the first free port from 7860,
+    or what Gradio's environment variables say. Raises HsdError when the trace cannot be read or the port is taken.
+    """
+    from hsd import space
+    from hsd.ui import machine
+
+    manifest = space.load()
+    machine.prepare_environment(manifest)  # before gradio is imported: it reads the environment then
+    from hsd.ui.app import serve
+
+    serve(manifest, trace_file, host, port, open_browser)

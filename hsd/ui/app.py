@@ -1,0 +1,86 @@
+"""The app: frame and screens put together, and served."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import gradio as gr
+
+from hsd.errors import HsdError
+from hsd.space import Space
+from hsd.trace import MAX_BYTES, Trace
+from hsd.ui import api, controls, machine, pairs, static
+from hsd.ui.presets import definitions, recorded
+from hsd.ui.runner import Runner
+from hsd.ui.watch import Watch
+
+SYSTEM_FONTS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Noto Sans", "sans-serif"]
+MONO_FONTS = ["ui-monospace", "SF Mono", "Cascadia Mono", "Menlo", "Consolas", "DejaVu Sans Mono", "monospace"]
+
+
+def serve(space: Space, trace_file: str | None, host: str | None, port: int | None, open_browser: bool) -> None:
+    """Build the app and serve it until interrupted."""
+    opened = _read_trace(trace_file) if trace_file else None
+    demo = build(space, opened)
+    threading.Thread(target=_preload, args=[space], daemon=True).start()
+    try:
+        _, address, _ = demo.launch(
+            server_name=host,
+            server_port=port,
+            inbrowser=open_browser,
+            prevent_thread_lock=True,
+            quiet=True,
+            theme=theme(),
+            head=static.head(),
+            ssr_mode=False,
+            run_history=False,
+            footer_links=["api", "settings"],
+            max_file_size=MAX_BYTES,
+        )
+    except OSError as error:
+        raise HsdError(f"cannot listen on port {port}: {error}") from None
+    print(f"The app is ready: {address}", flush=True)
+    demo.block_thread()
+
+
+def build(space: Space, opened: Trace | None = None) -> gr.Blocks:
+    """The whole page. opened: a trace to show first instead of a preset."""
+    known = definitions()
+    missing = [name for name in space.presets if name not in known]
+    if missing:
+        raise HsdError(f"the Spacefile names a preset that examples/presets.yaml has not: {missing[0]!r}")
+    presets = {name: known[name] for name in space.presets}
+    first = next(iter(presets.values()))
+    runner = Runner(space)
+    watch = Watch(space, presets, runner, opened)
+    with gr.Blocks(title=space.title, fill_width=True, analytics_enabled=False) as demo:
+        with gr.Row(elem_id="hsd-layout", equal_height=False):
+            with gr.Column(elem_id="hsd-side", min_width=0):
+                sidebar = controls.build(space, presets, controls.preset_values(first, recorded(first).setup.seed))
+            with gr.Column(elem_id="hsd-main", min_width=0):
+                stage = watch.stage()
+        watch.connect(sidebar, stage, demo)
+        api.add_endpoints(space, presets, runner)
+    return demo.queue(max_size=space.limits.queue_size)
+
+
+def theme() -> gr.themes.Base:
+    """Gradio's default with the system's own fonts, so that nothing is fetched from anywhere."""
+    base = gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=SYSTEM_FONTS, font_mono=MONO_FONTS)
+    readable = "*neutral_500"  # the default grey is too faint for small text on white
+    return base.set(body_text_color_subdued=readable, block_info_text_color=readable)
+
+
+def _preload(space: Space) -> None:
+    """Load what the manifest wants loaded; a pair that cannot be loaded says so in its chip."""
+    for pair in machine.offered(space):
+        if pair.preload:
+            pairs.describe(space, pair.name)
+
+
+def _read_trace(file: str) -> Trace:
+    try:
+        return Trace.from_json(Path(file).expanduser().read_bytes())
+    except OSError as error:
+        raise HsdError(f"cannot read {file!r}: {error.strerror}") from None

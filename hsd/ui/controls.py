@@ -1,0 +1,137 @@
+"""The sidebar: everything a visitor can set for a run, each with one line that says what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import gradio as gr
+
+from hsd.space import Space
+from hsd.ui import machine
+from hsd.ui.presets import Preset
+from hsd.ui.request import DEFAULTS, OPTION_NAMES
+from hsd.verify import RULES
+
+
+@dataclass(frozen=True)
+class Controls:
+    """The components of a request; `names` and `components` go through them in the same order."""
+
+    prompt: gr.Textbox
+    rule: gr.Dropdown
+    gamma: gr.Slider
+    temperature: gr.Slider
+    length: gr.Slider
+    seed: gr.Number
+    system: gr.Radio
+    top_p: gr.Slider
+    top_k: gr.Slider
+    pair: gr.Dropdown
+    target: gr.Textbox
+    draft: gr.Textbox
+
+    @staticmethod
+    def names() -> list[str]:
+        return [field.name for field in fields(Controls)]
+
+    def components(self) -> list[gr.components.Component]:
+        return [getattr(self, name) for name in self.names()]
+
+
+@dataclass(frozen=True)
+class Sidebar:
+    """The sidebar's parts that handlers are attached to."""
+
+    controls: Controls
+    preset: gr.Dropdown
+    run: gr.Button
+    cancel: gr.Button
+
+
+def build(space: Space, presets: Mapping[str, Preset], start: Mapping[str, Any]) -> Sidebar:
+    """Create the components in the current Gradio context. start: the first values, as in `DEFAULTS`."""
+    value = {**DEFAULTS, "pair": space.pairs[0].name, **start}
+    preset = gr.Dropdown(
+        [(p.title, name) for name, p in presets.items()],
+        value=next(iter(presets)),
+        label="Preset",
+        info="Opens a recorded run at once.",
+        filterable=False,
+        elem_id="hsd-preset",
+    )
+    prompt = gr.Textbox(
+        value["prompt"],
+        label="Prompt",
+        info="The text that the models continue.",
+        lines=3,
+        max_lines=8,
+        elem_id="hsd-prompt",
+    )
+    with gr.Row(elem_id="hsd-buttons"):
+        run = gr.Button("Run", variant="primary", elem_id="hsd-run", min_width=80)
+        cancel = gr.Button("Cancel", interactive=False, elem_id="hsd-cancel", min_width=80)
+    main = _main_controls(space, value)
+    with gr.Accordion("More options", open=False, elem_id="hsd-more"):
+        folded = _folded_controls(space, value)
+    return Sidebar(Controls(prompt=prompt, **main, **folded), preset, run, cancel)
+
+
+def _main_controls(space: Space, value: Mapping[str, Any]) -> dict[str, Any]:
+    limits = space.limits
+    return {
+        "rule": gr.Dropdown(
+            list(rule_choices()), value=value["rule"], label="Rule", info="Who decides what is kept of a draft.",
+            filterable=False, elem_id="hsd-rule",
+        ),
+        "gamma": _slider("Draft length γ", "Tokens drafted per step.", 1, limits.gamma, 1, value["gamma"], "gamma"),
+        "temperature": _slider(
+            "Temperature", "0: always the likeliest.", 0, 2, 0.05, value["temperature"], "temperature"
+        ),
+        "length": _slider("Length", "New tokens, at most.", 1, limits.max_new_tokens, 1, value["length"], "length"),
+        "seed": gr.Number(
+            value["seed"], label="Seed", info="Same seed, same run.", precision=0, elem_id="hsd-seed"
+        ),
+    }  # fmt: skip
+
+
+def _folded_controls(space: Space, value: Mapping[str, Any]) -> dict[str, Any]:
+    own = machine.own_pairs_allowed(space)
+    return {
+        "system": gr.Radio(
+            [("Speculative", "speculative"), ("Plain", "plain")], value=value["system"], label="System",
+            info="Plain: target alone, no draft.", elem_id="hsd-system",
+        ),
+        "top_p": _slider("Top-p", "Likeliest tokens up to this mass.", 0.05, 1, 0.05, value["top_p"], "top-p"),
+        "top_k": _slider("Top-k", "Likeliest tokens only; 0: all.", 0, 200, 1, value["top_k"], "top-k"),
+        "pair": gr.Dropdown(
+            [(pair.title, pair.name) for pair in machine.offered(space)], value=value["pair"], label="Pair",
+            info="Target and draft model.", filterable=False, elem_id="hsd-pair",
+        ),
+        "target": gr.Textbox(
+            value["target"], label="Own target", info="Folder or Hub id, instead of the pair.", visible=own,
+            elem_id="hsd-target",
+        ),
+        "draft": gr.Textbox(
+            value["draft"], label="Own draft", info="Needs the target's tokenizer.", visible=own, elem_id="hsd-draft"
+        ),
+    }  # fmt: skip
+
+
+def _slider(label: str, info: str, low: float, high: float, step: float, value: float, name: str) -> gr.Slider:
+    return gr.Slider(low, high, value=value, step=step, label=label, info=info, buttons=[], elem_id=f"hsd-{name}")
+
+
+def rule_choices() -> Iterator[tuple[str, str]]:
+    """Title and name of every rule; those that are not lossless say so."""
+    for name, rule in RULES.items():
+        marked = rule.lossless or "not lossless" in rule.title
+        yield (rule.title if marked else f"{rule.title} (not lossless)"), name
+
+
+def preset_values(preset: Preset, seed: int) -> dict[str, Any]:
+    """The controls' values that repeat a preset's recorded run."""
+    options = {("length" if k == "max_new_tokens" else k): v for k, v in preset.options.items()}
+    sampling = {name: DEFAULTS[name] for name in OPTION_NAMES}
+    return {**sampling, "prompt": preset.prompt, "seed": seed, **options}

@@ -1,0 +1,83 @@
+"""What the page may ask the server for: recorded runs, pieces of live ones, facts about a pair.
+
+Every answer is plain data. Arguments come from a browser and are checked; an error is an answer too.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hsd.errors import HsdError
+from hsd.space import Space
+from hsd.trace import Trace
+from hsd.ui import pairs
+from hsd.ui.presets import Preset, recorded, telling_step
+from hsd.ui.runner import Runner
+
+log = logging.getLogger("hsd.ui")
+
+Answer = dict[str, Any]
+
+
+def answer(function: Callable[..., Answer], *arguments: Any) -> Answer:
+    """Call it; an expected error becomes {"error": one line}, an unexpected one as well, and is logged."""
+    try:
+        return function(*arguments)
+    except HsdError as error:
+        return {"error": str(error)}
+    except Exception as error:
+        log.exception("a request of the page failed")
+        return {"error": f"that failed on the server ({type(error).__name__}): try again, or reload the page"}
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """Answers for the page. opened: a trace given on the command line, shown first."""
+
+    space: Space
+    presets: Mapping[str, Preset]
+    runner: Runner
+    opened: Trace | None
+
+    def functions(self) -> list[Callable[[Any], Answer]]:
+        """The functions that the page's script can call, by these names, with one argument each."""
+
+        def read_preset(name: Any) -> Answer:
+            return answer(self.preset, name)
+
+        def read_opened(_: Any) -> Answer:
+            return answer(lambda: shown(self.opened) if self.opened else {})
+
+        def read_run(asked: Any) -> Answer:
+            return answer(self.run, asked)
+
+        def check_trace(text: Any) -> Answer:
+            return answer(lambda: shown(Trace.from_json(text if isinstance(text, str) else "")))
+
+        def pair_facts(name: Any) -> Answer:
+            return answer(lambda: pairs.describe(self.space, str(name or self.space.pairs[0].name)))
+
+        return [read_preset, read_opened, read_run, check_trace, pair_facts]
+
+    def preset(self, name: Any) -> Answer:
+        """The trace of a preset, the step to open it at, and what to say about it."""
+        preset = self.presets.get(str(name))
+        if preset is None:
+            raise HsdError(f"unknown preset {str(name)[:40]!r}: choose {', '.join(self.presets)}")
+        return {**shown(recorded(preset)), "title": preset.title, "why": preset.why}
+
+    def run(self, asked: Any) -> Answer:
+        """What is new of a live run: asked = {"key": …, "start": the number of steps that the page has}."""
+        start = asked.get("start") if isinstance(asked, dict) else None
+        if not isinstance(start, int) or start < 0:
+            raise HsdError("the page asked for a run in a way that is not understood: reload it")
+        run = self.runner.store.get(str(asked.get("key")))
+        return {**run.since(start), "place": self.runner.line.place(run.key)}
+
+
+def shown(trace: Trace) -> Answer:
+    """A trace and the step to open it at."""
+    return {"trace": trace.model_dump(mode="json"), "step": telling_step(trace)}

@@ -1,0 +1,112 @@
+"""Pairs as the page names them: a name from the manifest, or two models of the visitor's own."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hsd.errors import HsdError
+from hsd.models import Pair, load_pair
+from hsd.space import PairSpec, Space
+from hsd.ui import machine
+
+DEFAULT_THREADS = torch.get_num_threads()
+OWN = "own"
+_loading = threading.Lock()  # two visitors who ask for the same pair at once get it loaded once
+
+
+@dataclass(frozen=True)
+class PairChoice:
+    """Which pair to run; plain data, so that it can travel to another process.
+
+    name: of a pair in the manifest, or `OWN`. target, draft: None for an embedded pair.
+    """
+
+    name: str
+    target: str | None = None
+    draft: str | None = None
+
+    @property
+    def embedded(self) -> bool:
+        return self.target is None
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def choose(space: Space, name: str, target: str = "", draft: str = "") -> PairChoice:
+    """The choice that the controls or a link describe. Raises HsdError when it is not offered here."""
+    if target.strip() or draft.strip():
+        if not machine.own_pairs_allowed(space):
+            raise HsdError("own models cannot be loaded here: run the app on your own machine")
+        if not (target.strip() and draft.strip()):
+            raise HsdError("an own pair needs both a target and a draft: give two folders or two Hub ids")
+        return PairChoice(OWN, target.strip(), draft.strip())
+    names = [pair.name for pair in machine.offered(space)]
+    if name not in names:
+        known = any(pair.name == name for pair in space.pairs)
+        why = f"the pair {name!r} needs a larger GPU than this machine has" if known else f"unknown pair {name!r}"
+        raise HsdError(f"{why}: choose {', '.join(names)}")
+    spec = find(space, name)
+    return PairChoice(spec.name, spec.target, spec.draft)
+
+
+def find(space: Space, name: str) -> PairSpec:
+    """The pair of that name in the manifest."""
+    return next(pair for pair in space.pairs if pair.name == name)
+
+
+def load(choice: PairChoice) -> Pair:
+    """The pair itself; from memory when it was loaded before. Raises HsdError when it cannot be loaded.
+
+    On a ZeroGPU Space the embedded pair stays on the CPU, where it costs no visitor's GPU time.
+    """
+    if not choice.embedded:
+        return _load_models(choice)
+    with _loading:
+        pair = load_pair(choice.name, device="cpu" if machine.zero_gpu() else None)
+    if pair.target.device.type == "cpu":
+        torch.set_num_threads(1)  # small matrices: a second thread costs more than it brings
+    return pair
+
+
+def _load_models(choice: PairChoice) -> Pair:
+    torch.set_num_threads(DEFAULT_THREADS)
+    try:
+        with _loading:
+            return load_pair(target=choice.target, draft=choice.draft)
+    except HsdError as error:
+        offline = os.environ.get("HF_HUB_OFFLINE") == "1" and not Path(str(choice.target)).is_dir()
+        hint = "; the app works offline: start it with HF_HUB_OFFLINE=0 to load models from the Hub" if offline else ""
+        raise HsdError(f"{error}{hint}") from None
+
+
+def describe(space: Space, name: str) -> dict[str, Any]:
+    """What the chips say about a pair of the manifest: sizes in parameters, the vocabulary check, the device.
+
+    Embedded and preloaded pairs are loaded for that; of others only the names are known before their first run.
+    """
+    spec = find(space, choose(space, name).name)
+    chip: dict[str, Any] = {"name": spec.name, "title": spec.title, "device": machine.label(spec)}
+    if not (spec.embedded or spec.preload):
+        return chip | {"note": f"{spec.target} with {spec.draft}; loaded on the first run"}
+    try:
+        pair = load(PairChoice(spec.name, spec.target, spec.draft))
+    except HsdError as error:
+        return chip | {"problem": str(error)}
+    return chip | sizes(pair)
+
+
+def sizes(pair: Pair) -> dict[str, Any]:
+    """Parameters of both models and the size of the vocabulary they share (loading has checked that they do)."""
+    return {
+        "target": pair.target.parameters,
+        "draft": pair.draft.parameters,
+        "vocabulary": pair.vocab_size,
+        "note": pair.note,
+    }

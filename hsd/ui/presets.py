@@ -1,0 +1,84 @@
+"""Recorded runs that the page shows at once: what they are, their traces, and the step each is opened at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hsd.errors import HsdError
+from hsd.paths import EXAMPLES
+from hsd.trace import Step, Trace
+
+FIELDS = {"title", "why", "prompt", "options", "seeds"}
+CLEAR = 0.05  # a coin this far from its threshold is seen to be on one side
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A run worth looking at. options: keywords of `hsd.run`; seeds: how many are tried, 1 takes seed 0."""
+
+    name: str
+    title: str
+    why: str
+    prompt: str
+    options: dict[str, Any] = field(default_factory=dict)
+    seeds: int = 1
+
+    @property
+    def file(self) -> Path:
+        """Where its trace is recorded."""
+        return EXAMPLES / "traces" / f"{self.name}.json"
+
+
+def definitions(path: Path = EXAMPLES / "presets.yaml") -> dict[str, Preset]:
+    """All presets by name. Raises HsdError, one line, when the file cannot be read or has unknown keys."""
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise HsdError(f"cannot read the presets: {' '.join(str(error).split())[:200]}") from None
+    presets = {}
+    for name, entry in data.items():
+        wrong = set(entry) - FIELDS or {"title", "why", "prompt"} - set(entry)
+        if wrong:
+            raise HsdError(f"preset {name!r}: unknown or missing {', '.join(sorted(wrong))}")
+        presets[name] = Preset(name, **entry)
+    return presets
+
+
+def recorded(preset: Preset) -> Trace:
+    """The trace of a preset. Raises HsdError when it has not been recorded."""
+    if not preset.file.is_file():
+        raise HsdError(f"preset {preset.name!r} has no recorded trace: run `python examples/record.py`")
+    return _read(preset.file)
+
+
+@lru_cache(maxsize=32)
+def _read(file: Path) -> Trace:
+    return Trace.from_json(file.read_bytes())
+
+
+def telling_step(trace: Trace) -> int:
+    """The step to open a run at: where the rule gained most over vanilla, and shows best why. 0 without steps."""
+    return max(range(len(trace.steps)), key=lambda i: interest(trace.steps[i], trace.setup.rule), default=0)
+
+
+def interest(step: Step, rule: str) -> tuple[float, ...]:
+    """How telling a step is, compared from left to right.
+
+    Drafted tokens kept beyond vanilla's (in a vanilla run: what HSD keeps of this draft on average beyond what was
+    kept); stepping back is seen, because a longer draft failed first; how many of the two deciding coins lie
+    clearly on their side of the threshold; how long the draft is.
+    """
+    if step.shadow is None or not step.decisions:
+        return (0.0, 0.0, 0.0, float(step.drafted))
+    gain = float(step.kept - step.shadow.kept)
+    if rule == step.shadow.rule:
+        gain = step.expected_kept.get("hsd", 0.0) - step.kept
+    stepped_back = step.kept > 0 and step.decisions[-1].accepted and not step.decisions[0].accepted
+    deciding = [*step.decisions[-1:], *step.shadow.decisions[-1:]]
+    clear = sum(abs(d.coin - d.threshold) > CLEAR for d in deciding)
+    return (gain, float(stepped_back), float(clear), float(step.drafted))

@@ -1,0 +1,28 @@
+"""The page's own HTML, CSS and JavaScript, read from the files beside this one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hsd.ui import player
+
+FOLDER = Path(__file__).parent
+
+
+def read(name: str) -> str:
+    """One of the files beside this one."""
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def stage() -> str:
+    """The HTML of the stage, with the panel that explains it. It is a template without any expression."""
+    return read("stage.html").replace("ABOUT", read("about.html"))
+
+
+def head() -> str:
+    """What goes into the page's head: style sheets and scripts of the player and of the frame around it.
+
+    The style sheets do not go through Gradio's `css`, which loses container queries.
+    """
+    styles = player.style() + read("frame.css")
+    return f"<style>{styles}</style><script>{player.script()}\n{read('frame.js')}</script>"

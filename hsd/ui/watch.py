@@ -1,0 +1,145 @@
+"""The Watch screen: the stage, in which the player draws, and the handlers of the sidebar."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import gradio as gr
+
+from hsd.errors import HsdError
+from hsd.space import Space
+from hsd.trace import MAX_BYTES, Trace
+from hsd.ui import static
+from hsd.ui.controls import Controls, Sidebar, preset_values
+from hsd.ui.fetch import Fetch, answer
+from hsd.ui.presets import Preset, recorded
+from hsd.ui.request import read, shown_value, with_defaults
+from hsd.ui.runner import Runner
+from hsd.ui.store import Run
+
+Values = dict[str, Any]
+LINK_NAMES = {"preset", *Controls.names()}
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What the screen works with. opened: a trace given on the command line, shown first.
+
+    The stage's value is a small message to the page's script; see frame.js. Messages are numbered in order, so that
+    the page can tell an old one.
+    """
+
+    space: Space
+    presets: Mapping[str, Preset]
+    runner: Runner
+    opened: Trace | None = None
+    _serial: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def submit(self, ticket: str, *values: Any) -> tuple[Any, ...]:
+        """Check the controls and put a run into the line.
+
+        ticket: the key of the run that this page asked for before; it is ended. Returns the new ticket, the stage,
+        the two buttons, and the preset menu, which no longer tells what is shown.
+        """
+        return self._submit(dict(zip(Controls.names(), values, strict=True)), ticket)
+
+    def _submit(self, values: Values, ticket: str = "") -> tuple[Any, ...]:
+        reply = answer(lambda: {"run": self.runner.submit(read(self.space, values))})
+        if "error" in reply:
+            return gr.skip(), self._message(alert=reply["error"]), gr.skip(), gr.skip(), gr.skip()
+        run: Run = reply["run"]
+        self.runner.cancel(ticket)
+        run.serial = next(self._serial)
+        return run.key, _told(run), gr.Button(interactive=False), gr.Button(interactive=True), None
+
+    def follow(self, key: str) -> Iterator[tuple[Any, Any, Any]]:
+        """Run what `submit` put into the line; the page is told how many steps there are, and fetches them."""
+        try:
+            run = self.runner.store.get(key)
+            for _ in self.runner.follow(run):
+                yield _told(run), gr.skip(), gr.skip()
+            last = _told(run)
+        except HsdError as error:
+            last = self._message(alert=str(error))
+        yield last, gr.Button(interactive=True), gr.Button(interactive=False)
+
+    def open_preset(self, name: str) -> tuple[Any, ...]:
+        """Show a preset and set the controls to what made it: the stage, then all controls."""
+        reply = answer(self._preset_values, name)
+        if "error" in reply:
+            return self._message(alert=reply["error"]), *_updates({})
+        return self._message(preset=name), *_updates(reply)
+
+    def _preset_values(self, name: str) -> Values:
+        if name not in self.presets:
+            raise HsdError(f"unknown preset {name!r}: choose {', '.join(self.presets)}")
+        preset = self.presets[name]
+        return preset_values(preset, recorded(preset).setup.seed)
+
+    def open_link(self, request: gr.Request) -> tuple[Any, ...]:
+        """What the address asks for: a preset's settings, or a run, which is put into the line at once.
+
+        Returns all controls, and then what `submit` returns. The page's script opens presets by itself.
+        """
+        query = {key: value for key, value in dict(request.query_params).items() if key in LINK_NAMES}
+        name = query.get("preset", "")
+        if "prompt" not in query:
+            values = self._preset_values(name) if name in self.presets else {}
+            return *_updates(values), *(gr.skip(),) * 4, name if values else gr.skip()
+        submitted = self._submit(query)
+        values = query if submitted[0] == gr.skip() else with_defaults(self.space, query)
+        return *_updates({k: shown_value(k, v) for k, v in values.items()}), *submitted
+
+    def _message(self, **content: Any) -> Values:
+        return {"serial": next(self._serial), **content}
+
+    def stage(self) -> gr.HTML:
+        """The component in which the page draws."""
+        return gr.HTML(
+            value={"serial": 0},
+            html_template=static.stage(),
+            js_on_load="window.hsdFrame.start(element, props, server, watch)",
+            server_functions=Fetch(self.space, self.presets, self.runner, self.opened).functions(),
+            apply_default_css=False,
+            elem_id="hsd-stage",
+            title=self.space.title,
+            first=next(iter(self.presets)),
+            opened=self.opened is not None,
+            bytes=MAX_BYTES,
+        )
+
+    def connect(self, sidebar: Sidebar, stage: gr.HTML, demo: gr.Blocks) -> None:
+        """Attach the handlers. A new ticket starts a run, one at a time; everything else is done at once."""
+        quick: Values = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+        model: Values = {"concurrency_id": "model", "concurrency_limit": 1}
+        controls, buttons = sidebar.controls, [sidebar.run, sidebar.cancel]
+        ticket = gr.Textbox(visible="hidden", elem_id="hsd-ticket", label="ticket")
+        submitted = [ticket, stage, *buttons, sidebar.preset]
+        # raw values, because Gradio would reject a number out of range by itself, in a box that soon disappears
+        asked: Values = {"inputs": [ticket, *controls.components()], "outputs": submitted, "preprocess": False}
+        sidebar.run.click(self.submit, **asked, **quick)
+        controls.prompt.submit(self.submit, **asked, **quick)
+        demo.load(self.open_link, None, [*controls.components(), *submitted], **quick)
+        ticket.change(self.follow, ticket, [stage, *buttons], show_progress="hidden", api_visibility="private", **model)
+        sidebar.cancel.click(self.runner.cancel, ticket, None, **quick)
+        sidebar.preset.input(self.open_preset, sidebar.preset, [stage, *controls.components()], **quick)
+        controls.pair.input(lambda name: self._message(pair=name), controls.pair, stage, **quick)
+        controls.system.change(_enable_drafting, controls.system, [controls.rule, controls.gamma], **quick)
+
+
+def _told(run: Run) -> Values:
+    """What the page is told about a run; the steps themselves it fetches."""
+    return {"serial": run.serial, "key": run.key, "count": len(run.steps), "state": run.state}
+
+
+def _updates(values: Values) -> list[Any]:
+    """One update per control; those that `values` does not name stay as they are."""
+    return [values.get(name, gr.skip()) for name in Controls.names()]
+
+
+def _enable_drafting(system: str) -> list[Any]:
+    """Rule and draft length mean something only where there is a draft."""
+    return [gr.update(interactive=system != "plain")] * 2

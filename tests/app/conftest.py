@@ -1,0 +1,163 @@
+"""The running app, a browser, and pages that notice everything that goes wrong on them."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hsd.paths import ASSETS
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+STEP_SECONDS = 0.02
+WAIT = 30_000  # milliseconds until a page counts as broken
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
+class Server:
+    """The app in a process of its own; everything it prints is kept."""
+
+    def __init__(self, command: list[str], port: int, folder: Path = ROOT) -> None:
+        self.url = f"http://127.0.0.1:{port}/"
+        self.lines: list[str] = []
+        environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        self._ready = threading.Event()
+        threading.Thread(target=self._read, daemon=True).start()
+        assert self._ready.wait(60), f"the app did not start: {self.output}"
+        assert self.process.poll() is None, f"the app ended: {self.output}"
+
+    def _read(self) -> None:
+        for line in self.process.stdout:  # type: ignore[union-attr]
+            self.lines.append(line)
+            if line.startswith("The app is ready"):
+                self._ready.set()
+        self._ready.set()
+
+    @property
+    def output(self) -> str:
+        return "".join(self.lines)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+
+
+@pytest.fixture(scope="session")
+def app() -> Iterator[Server]:
+    if not (ASSETS / "tiny" / "target").is_dir():
+        pytest.skip("the embedded pair is not there")
+    port = free_port()
+    server = Server([sys.executable, str(Path(__file__).parent / "serve.py"), str(port), str(STEP_SECONDS)], port)
+    yield server
+    server.stop()
+    assert "Traceback" not in server.output, server.output
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator:
+    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    with api.sync_playwright() as playwright:
+        path = str(CHROMIUM) if CHROMIUM.exists() else None
+        try:
+            browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        except api.Error as error:
+            pytest.skip(f"no Chromium to drive: {str(error).splitlines()[0]}")
+        yield browser
+        browser.close()
+
+
+class Visitor:
+    """Someone with a page of the app. Requests to other hosts are aborted and counted, errors are collected."""
+
+    def __init__(self, browser, app: Server, width: int = 1280, **context: object) -> None:
+        self.app = app
+        self.context = browser.new_context(viewport={"width": width, "height": 800}, **context)
+        self.context.set_default_timeout(WAIT)
+        self.page = self.context.new_page()
+        self.outside: list[str] = []
+        self.problems: list[str] = []
+        self.page.route(lambda url: not url.startswith((app.url, "data:", "blob:")), self._refuse)
+        self.page.on("pageerror", lambda error: self.problems.append(f"page error: {error}"))
+        self.page.on("console", lambda m: self.problems.append(f"console: {m.text}") if m.type == "error" else None)
+
+    def _refuse(self, route) -> None:
+        self.outside.append(route.request.url)
+        route.abort()
+
+    def open(self, query: str = "") -> Visitor:
+        self.page.goto(self.app.url + query)
+        self.until("window.__hsd && window.__hsd.ready && document.querySelector('.hp-node')")
+        self.until("document.querySelector('#hsd-seed input')")
+        return self
+
+    def until(self, condition: str) -> None:
+        self.page.wait_for_function(condition)
+
+    def until_source(self, words: str) -> None:
+        """Wait until the chip that says what is shown says this."""
+        self.page.locator(".hf-source", has_text=words).wait_for()
+
+    @property
+    def state(self) -> dict:
+        return self.page.evaluate("window.__hsd")
+
+    def set(self, name: str, value: str) -> None:
+        """Type into a control: a text, a number, or the number beside a slider."""
+        field = self.page.locator(f"#hsd-{name} textarea, #hsd-{name} input:not([type=range])").first
+        field.fill(value)
+        field.blur()
+
+    def choose(self, name: str, option: str) -> None:
+        """Pick from a menu."""
+        self.page.locator(f"#hsd-{name} input").click()
+        self.page.get_by_role("option", name=option).click()
+
+    def run(self) -> None:
+        self.page.click("#hsd-run")
+
+    def alert(self) -> str:
+        """The line of the alert, once there is one."""
+        self.page.wait_for_selector(".hf-alert:not([hidden])")
+        return self.page.text_content(".hf-alert-words")
+
+    def shown(self) -> tuple:
+        """What is on the stage, to compare with later."""
+        return (self.state["step"], self.state["steps"], self.page.inner_text(".hp-flow"))
+
+
+@pytest.fixture
+def visitors(chromium, app: Server) -> Iterator:
+    """Makes visitors; at the end none of them may have seen an error or asked another host for anything."""
+    made: list[Visitor] = []
+
+    def make(**options: object) -> Visitor:
+        made.append(Visitor(chromium, app, **options))
+        return made[-1]
+
+    yield make
+    for visitor in made:
+        visitor.context.close()
+    assert [v.problems for v in made if v.problems] == []
+    assert [v.outside for v in made if v.outside] == []
+
+
+@pytest.fixture
+def visitor(visitors) -> Visitor:
+    """One visitor whose page is open and drawn."""
+    return visitors().open()

@@ -1,0 +1,322 @@
+"""The app in a real browser: what is there before any click, live runs, links, files, several visitors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from hsd.paths import EXAMPLES
+
+pytestmark = pytest.mark.browser
+
+LONG = {"prompt": "Once upon a time", "gamma": "1", "length": "256", "temperature": "1", "seed": "3"}
+
+
+def test_a_tree_is_drawn_before_any_click_at_a_step_where_the_rules_differ(visitor):
+    assert visitor.state["kept"] > visitor.state["shadowKept"]
+    assert visitor.page.locator(".hp-node").count() > 5
+    assert visitor.page.inner_text(".hf-source").startswith("recorded on ")
+    visitor.page.locator(".hf-pair", has_text="tiny").wait_for()
+    assert "same vocabulary" in visitor.page.inner_text(".hf-pair")
+    assert visitor.page.inner_text(".hf-device")
+
+
+def test_the_tree_is_in_sight_without_scrolling(visitor):
+    assert visitor.page.locator(".hp-node").first.bounding_box()["y"] < 700
+
+
+def test_keys_move_through_the_steps(visitor):
+    visitor.page.locator(".hf-player").focus()
+    visitor.page.keyboard.press("Home")
+    visitor.until("window.__hsd.step === 0")
+    visitor.page.keyboard.press("ArrowRight")
+    visitor.until("window.__hsd.step === 1")
+    visitor.page.keyboard.press("End")
+    visitor.until("window.__hsd.step === window.__hsd.steps - 1")
+
+
+def test_keys_mean_nothing_to_the_player_while_someone_types(visitor):
+    before = visitor.state["step"]
+    visitor.page.locator("#hsd-prompt textarea").focus()
+    visitor.page.keyboard.press("Home")
+    visitor.page.keyboard.type("n p ")
+    assert visitor.state["step"] == before
+
+
+def test_a_click_on_a_token_goes_to_its_step(visitor):
+    visitor.page.locator('.hp-group[data-step="2"]').click()
+    visitor.until("window.__hsd.step === 2")
+
+
+def test_every_control_says_in_one_line_what_it_does(visitor):
+    visitor.page.get_by_role("button", name="More options").click()
+    visitor.page.locator("#hsd-top-k").wait_for(state="visible")
+    controls = visitor.page.locator("#hsd-side [data-testid=block-info]")
+    assert controls.count() >= 12
+    helps = visitor.page.locator("#hsd-side .info-text").all_inner_texts()
+    assert len(helps) == controls.count()
+    assert all(8 < len(text) < 60 for text in helps), helps
+
+
+def test_a_rule_that_is_not_lossless_says_so_in_the_menu(visitor):
+    visitor.page.locator("#hsd-rule input").click()
+    options = visitor.page.get_by_role("option").all_inner_texts()
+    assert len(options) >= 5
+    assert [o for o in options if "released" in o and "not lossless" in o]
+
+
+def test_every_preset_opens_at_once_and_sets_the_controls(visitor):
+    visitor.choose("preset", "Long draft")
+    visitor.page.locator(".hf-caption", has_text="Long draft").wait_for()
+    visitor.until("document.querySelector('#hsd-gamma input[type=number]').value === '10'")
+    visitor.choose("preset", "Plain")
+    visitor.page.locator(".hf-caption", has_text="Plain").wait_for()
+    visitor.until("document.querySelector('#hsd-gamma input[type=number]').disabled")
+
+
+def test_a_live_run_streams_step_by_step_and_then_plays(visitor):
+    visitor.set("prompt", "Once upon a time, there was a fox")
+    visitor.run()
+    visitor.until_source("running")
+    visitor.until("window.__hsd.live && window.__hsd.steps >= 2")
+    early = visitor.state["steps"]
+    visitor.page.get_by_text("● live", exact=True).wait_for()
+    assert visitor.state["steps"] > early
+    assert not visitor.state["live"]
+    visitor.page.locator(".hf-player").focus()
+    visitor.page.keyboard.press("Home")
+    visitor.page.keyboard.press("Space")
+    visitor.until("window.__hsd.step >= 1")
+    assert visitor.page.is_enabled("#hsd-run")
+
+
+def test_a_cancelled_run_keeps_what_it_had(visitors):
+    visitor = visitors().open("?" + urlencode(LONG))
+    visitor.until("window.__hsd.live && window.__hsd.steps >= 3")
+    visitor.page.click("#hsd-cancel")
+    visitor.until_source("live · cancelled")
+    steps = visitor.state["steps"]
+    assert 3 <= steps < 128
+    visitor.page.locator(".hf-player").focus()
+    visitor.page.keyboard.press("Home")
+    visitor.until("window.__hsd.step === 0")
+    assert visitor.page.locator(".hp-group").count() == steps
+    visitor.page.locator("#hsd-run:enabled").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("control", "value", "words"),
+    [
+        ("prompt", "", "the prompt is empty"),
+        ("prompt", "   \n\t ", "the prompt is empty"),
+        ("prompt", "word " * 20_000, "the prompt has 100,000 characters"),
+        ("prompt", "a1" * 1_900, "context"),
+        ("seed", "", "seed is empty"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_nothing_is_lost(visitor, control, value, words):
+    before = visitor.shown()
+    visitor.set(control, value)
+    visitor.run()
+    line = visitor.alert()
+    assert words in line
+    assert "\n" not in line
+    assert visitor.shown() == before
+    visitor.page.get_by_role("button", name="dismiss").click()
+    visitor.page.locator(".hf-alert").wait_for(state="hidden")
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"gamma": "abc"}, "draft length γ 'abc': give a whole number"),
+        ({"top_p": "2"}, "top-p 2"),
+        ({"target": "/no/such/folder", "draft": "/no/such/folder"}, "no folder"),
+    ],
+)
+def test_a_link_with_a_bad_value_says_so_and_shows_the_first_preset(visitors, query, words):
+    visitor = visitors().open("?" + urlencode({"prompt": "Once", **query}))
+    assert words in visitor.alert()
+    visitor.until_source("recorded on")
+
+
+@pytest.mark.parametrize(
+    "prompt", ["\x01\x02\x1b[31m", "🦊🌳👩‍👩‍👧", "שלום עולם", "${1+1} {{value}} <img src=x onerror=alert(1)>"]
+)
+def test_strange_prompts_are_only_text(visitor, prompt):
+    visitor.set("prompt", prompt)
+    visitor.set("length", "8")
+    visitor.run()
+    visitor.page.get_by_text("● live", exact=True).wait_for()
+    assert visitor.page.locator(".hp-flow img").count() == 0
+
+
+def test_hostile_tokens_of_an_opened_trace_are_only_text(visitor, tmp_path: Path):
+    trace = json.loads((EXAMPLES / "traces" / "story.json").read_text())
+    hostile = [
+        "<img src=x onerror='window.hacked=1'>",
+        "${window.hacked=1}",
+        "{{value}}",
+        "</script><script>window.hacked=1</script>",
+    ]
+    for i, committed in enumerate(c for step in trace["steps"] for c in step["committed"]):
+        committed["piece"] = hostile[i % len(hostile)]
+    for i, node in enumerate(n for step in trace["steps"] for n in step["nodes"]):
+        node["piece"] = hostile[i % len(hostile)]
+    trace["prompt"]["pieces"] = hostile
+    trace["setup"]["pair"] = trace["setup"]["target"]["name"] = hostile[0]
+    file = tmp_path / "hostile.json"
+    file.write_text(json.dumps(trace))
+    visitor.page.set_input_files(".hf-file", file)
+    visitor.until_source("trace file")
+    assert "onerror" in visitor.page.inner_text(".hp-flow")
+    visitor.page.locator(".hf-player").focus()
+    for _ in range(5):
+        visitor.page.keyboard.press("ArrowRight")
+    assert visitor.page.evaluate("window.hacked") is None
+    assert visitor.page.locator(".hf img, .hf .hp-flow script").count() == 0
+
+
+def many_nodes() -> str:
+    trace = json.loads((EXAMPLES / "traces" / "story.json").read_text())
+    node = trace["steps"][0]["nodes"][0]
+    trace["steps"][0]["nodes"] = [{**node, "id": 1, "piece": "", "p": 0, "q": 0, "draw": 0, "coin": 0}] * 250_000
+    return json.dumps(trace, separators=(",", ":"))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (lambda: "this is no JSON", "not JSON"),
+        (lambda: "[" * 100_000, "not JSON"),
+        (lambda: '{"a": 1}', "not a trace"),
+        (lambda: '{"trace_version": 2}', "trace version 2 cannot be read"),
+        (lambda: '{"trace_version": 1}', "not a valid trace"),
+        (many_nodes, "not a valid trace"),
+        (lambda: " " * 33_000_000, "33 MB"),
+    ],
+    ids=["no JSON", "deep", "other JSON", "other version", "empty", "too many nodes", "too large"],
+)
+def test_a_bad_trace_file_is_one_clear_line_and_what_was_shown_stays(visitor, tmp_path: Path, content, words):
+    before = visitor.shown()
+    file = tmp_path / "bad.json"
+    file.write_text(content())
+    visitor.page.set_input_files(".hf-file", file)
+    line = visitor.alert()
+    assert words in line
+    assert "\n" not in line
+    assert visitor.shown() == before
+
+
+def test_a_saved_trace_can_be_opened_again(visitor, tmp_path: Path):
+    with visitor.page.expect_download() as download:
+        visitor.page.get_by_role("button", name="Trace JSON").click()
+    file = tmp_path / "saved.json"
+    download.value.save_as(file)
+    text = visitor.page.inner_text(".hp-flow")
+    visitor.page.set_input_files(".hf-file", file)
+    visitor.until_source("trace file")
+    assert visitor.page.inner_text(".hp-flow") == text
+
+
+def test_the_link_of_a_preset_opens_the_same_view(visitors):
+    visitor = visitors().open("?preset=sum&step=3&node=1")
+    visitor.until("window.__hsd.step === 3 && window.__hsd.node === 1")
+    visitor.page.locator(".hf-player").focus()
+    visitor.page.keyboard.press("ArrowRight")
+    visitor.until("location.search.includes('step=4')")
+    other = visitors().open(urlsplit(visitor.page.url).query and "?" + urlsplit(visitor.page.url).query)
+    other.until(f"window.__hsd.step === 4 && window.__hsd.node === {visitor.state['node']}")
+    assert other.shown() == visitor.shown()
+    assert "sum" in other.page.input_value("#hsd-preset input").lower()
+
+
+def test_the_link_of_a_live_run_makes_it_again(visitors):
+    visitor = visitors().open()
+    visitor.set("prompt", "Once upon a time, there was a mole & a <b>hat</b>")
+    visitor.set("seed", "12345678901")
+    visitor.set("length", "24")
+    visitor.run()
+    visitor.page.get_by_text("● live", exact=True).wait_for()
+    visitor.page.locator(".hf-player").focus()
+    visitor.page.keyboard.press("Home")
+    visitor.page.keyboard.press("ArrowRight")
+    visitor.until("location.search.includes('step=1&')")
+    query = urlsplit(visitor.page.url).query
+    asked = {name: values[0] for name, values in parse_qs(query).items()}
+    assert asked["seed"] == "12345678901"
+    named = {"pair", "prompt", "rule", "gamma", "temperature", "top_p", "top_k", "seed", "length", "step", "node"}
+    assert set(asked) >= named
+    other = visitors().open("?" + query)
+    other.page.get_by_text("● live", exact=True).wait_for()
+    other.until("window.__hsd.step === 1")
+    assert other.shown() == visitor.shown()
+    assert other.page.input_value("#hsd-prompt textarea") == asked["prompt"]
+
+
+def test_an_unknown_preset_in_a_link_says_so(visitors):
+    visitor = visitors().open("?preset=nonsense")
+    assert "unknown preset 'nonsense'" in visitor.alert()
+
+
+def test_two_visitors_at_once_both_get_their_run_and_the_second_is_told_why_it_waits(visitors):
+    first = visitors().open("?" + urlencode(LONG))
+    first.until("window.__hsd.live && window.__hsd.steps >= 2")
+    second = visitors().open()
+    second.set("prompt", "Once upon a time, there was a second fox")
+    second.run()
+    second.page.locator(".hf-status", has_text="Another visitor's run is using the model; you are number 1").wait_for()
+    assert second.state["steps"] > 0
+    first.page.click("#hsd-cancel")
+    first.until_source("live · cancelled")
+    second.page.get_by_text("● live", exact=True).wait_for()
+    assert "second" in second.page.inner_text(".hp-flow")
+    assert "second" not in first.page.inner_text(".hp-flow")
+
+
+def test_a_visitor_who_waits_can_cancel(visitors):
+    first = visitors().open("?" + urlencode(LONG))
+    first.until("window.__hsd.live && window.__hsd.steps >= 2")
+    second = visitors().open()
+    before = second.shown()
+    second.run()
+    second.page.locator(".hf-status", has_text="you are number 1").wait_for()
+    second.page.click("#hsd-cancel")
+    second.page.locator(".hf-status").wait_for(state="hidden")
+    first.page.click("#hsd-cancel")
+    second.page.locator("#hsd-run:enabled").wait_for()
+    assert second.shown() == before
+
+
+def test_a_visitor_who_leaves_frees_the_model(visitors):
+    first = visitors().open("?" + urlencode(LONG))
+    first.until("window.__hsd.live && window.__hsd.steps >= 2")
+    first.page.close()
+    second = visitors().open()
+    second.set("length", "8")
+    second.run()
+    second.page.get_by_text("● live", exact=True).wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_needs_no_sideways_scrolling_and_hides_the_options(visitors, scheme):
+    visitor = visitors(width=390, color_scheme=scheme).open()
+    assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert not visitor.page.is_visible("#hsd-run")
+    assert not visitor.page.evaluate("document.querySelector('.hf-about').open")
+    visitor.page.get_by_role("button", name="Options").click()
+    visitor.page.locator("#hsd-run").wait_for(state="visible")
+    assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
+    visitor.set("length", "8")
+    visitor.run()
+    visitor.page.get_by_text("● live", exact=True).wait_for()
+    assert not visitor.page.is_visible("#hsd-run")
+
+
+def test_the_panel_for_students_opens_from_the_header(visitors):
+    visitor = visitors(width=390).open()
+    visitor.page.get_by_role("button", name="What am I looking at?").click()
+    assert visitor.page.get_by_role("heading", name="What is real here").is_visible()

@@ -1,0 +1,303 @@
+"""What a visitor may ask for, how runs wait, stream and end, and what is kept of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+import hsd
+from hsd import HsdError, space
+from hsd.paths import ASSETS
+from hsd.ui import machine, pairs, presets, runner
+from hsd.ui.line import ABANDONED, Line
+from hsd.ui.request import read, shown_value, with_defaults
+from hsd.ui.runner import Runner
+from hsd.ui.store import RunStore
+
+SPACE = space.load()
+needs_pair = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
+
+
+def request(**values: object):
+    return read(SPACE, {"prompt": "Once upon a time", **values})
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"prompt": ""}, "the prompt is empty"),
+        ({"prompt": None}, "the prompt is empty"),
+        ({"prompt": "x" * 100_000}, "the prompt has 100,000 characters, at most 4,000"),
+        ({"gamma": "0"}, "draft length γ 0: choose a whole number from 1 to 32"),
+        ({"gamma": 33}, "draft length γ 33"),
+        ({"gamma": "abc"}, "draft length γ 'abc': give a whole number"),
+        ({"gamma": 2.5}, "draft length γ 2.5: give a whole number"),
+        ({"temperature": "-1"}, "temperature"),
+        ({"temperature": "nan"}, "temperature nan: give a number"),
+        ({"temperature": "inf"}, "temperature inf: give a number"),
+        ({"top_p": 0}, "top-p"),
+        ({"top_p": "2"}, "top-p"),
+        ({"top_k": "-1"}, "top-k"),
+        ({"length": "0"}, "length 0"),
+        ({"length": 1_000_000}, "length 1,000,000: choose a whole number from 1 to 256"),
+        ({"seed": None}, "seed is empty: give a whole number"),
+        ({"seed": "1e400"}, "seed 1e400: give a whole number"),
+        ({"rule": "nonsense"}, "unknown rule 'nonsense'"),
+        ({"system": "nonsense"}, "unknown system 'nonsense'"),
+        ({"pair": "nonsense"}, "unknown pair 'nonsense': choose tiny"),
+        ({"target": "somewhere"}, "both a target and a draft"),
+    ],
+)
+def test_a_bad_request_is_refused_with_one_line(values, words):
+    with pytest.raises(HsdError) as caught:
+        request(**values)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_request_survives_the_way_through_its_link():
+    asked = request(gamma=7, temperature=0.35, seed=-(10**30), top_k=4, rule="blockwise", system="plain", length=9)
+    assert read(SPACE, asked.query()) == asked
+
+
+def test_a_request_for_own_models_survives_the_way_through_its_link():
+    asked = request(target="a/target", draft="a/draft")
+    assert (asked.pair.target, asked.pair.draft) == ("a/target", "a/draft")
+    assert read(SPACE, asked.query()) == asked
+
+
+def test_a_control_shows_the_default_where_a_link_has_no_number():
+    assert shown_value("gamma", "abc") == with_defaults(SPACE, {})["gamma"]
+    assert shown_value("gamma", "7") == 7
+    assert shown_value("prompt", "abc") == "abc"
+
+
+def test_own_models_are_refused_on_a_space(monkeypatch):
+    monkeypatch.setenv("SPACE_ID", "someone/somewhere")
+    with pytest.raises(HsdError, match="own models cannot be loaded here"):
+        request(target="a", draft="b")
+
+
+def test_a_pair_that_needs_a_gpu_is_offered_only_where_there_is_one(monkeypatch):
+    monkeypatch.setattr(machine, "_gpu_memory_gb", lambda: 0.0)
+    assert [p.name for p in machine.offered(SPACE)] == ["tiny"]
+    with pytest.raises(HsdError, match="needs a larger GPU"):
+        request(pair="qwen2.5-7b")
+    monkeypatch.setattr(machine, "_gpu_memory_gb", lambda: 80.0)
+    assert request(pair="qwen2.5-7b").pair.target == "Qwen/Qwen2.5-7B-Instruct"
+
+
+def test_the_line_tells_each_its_place():
+    line = Line(capacity=3)
+    line.join("a")
+    assert line.place("a") == 0, "nobody runs: no waiting"
+    line.start("a")
+    line.join("b")
+    line.join("c")
+    assert (line.place("a"), line.place("b"), line.place("c")) == (0, 1, 2)
+    line.leave("b")
+    assert line.place("c") == 1
+    line.leave("a")
+    assert line.place("c") == 0
+
+
+def test_a_full_line_refuses():
+    line = Line(capacity=1)
+    line.join("a")
+    with pytest.raises(HsdError, match="1 runs are waiting already"):
+        line.join("b")
+
+
+def test_a_page_that_was_closed_does_not_hold_up_the_line():
+    now = [0.0]
+    line = Line(capacity=2, clock=lambda: now[0])
+    for key in "abc":
+        line.join(key) if key != "a" else line.start(key)
+    now[0] = ABANDONED + 1
+    assert line.place("c") == 1, "b was not heard of for too long"
+
+
+def test_the_store_keeps_the_runs_that_were_looked_at_last():
+    store = RunStore(capacity=2)
+    first, second = store.new(request()), store.new(request())
+    store.get(first.key)
+    third = store.new(request())
+    assert store.get(first.key) is first
+    assert store.get(third.key) is third
+    assert second.stop.is_set()
+    with pytest.raises(HsdError, match="no longer kept"):
+        store.get(second.key)
+    assert len({r.key for r in (first, second, third)}) == 3
+    assert min(len(r.key) for r in (first, second, third)) >= 20
+
+
+@pytest.fixture
+def letters(monkeypatch):
+    """The model of every request becomes a small table."""
+    monkeypatch.setattr(pairs, "load", lambda choice: hsd.table_pair(vocab=6, seed=1))
+
+
+@pytest.mark.usefixtures("letters")
+def test_a_run_arrives_piece_by_piece_and_equals_a_direct_one():
+    asked = request(prompt="abc", length=20, seed=5)
+    work = Runner(SPACE)
+    run = work.submit(asked)
+    seen: list[dict] = []
+    for _ in work.follow(run):
+        piece = run.since(len(seen))
+        assert json.loads(json.dumps(piece)) == piece, "plain data"
+        assert piece["result"] is None, "a result ends the run"
+        seen += piece["steps"]
+    last = run.since(len(seen))
+    assert last["state"] == "done"
+    assert last["result"]["finish"] == "length"
+    direct = hsd.run(hsd.table_pair(vocab=6, seed=1), "abc", **asked.option_dict())
+    assert run.trace().tokens == direct.tokens
+    assert run.trace().replay() == direct.tokens
+    assert last["telling"] == presets.telling_step(run.trace())
+
+
+@pytest.mark.usefixtures("letters")
+def test_updates_come_at_most_twenty_times_a_second():
+    assert runner.UPDATE_SECONDS >= 1 / 20
+    pieces = list(runner.deltas({"name": "tiny"}, "abc", request(prompt="abc", length=60).option_dict()))
+    assert "header" in pieces[0]
+    assert "result" in pieces[-1]
+    assert len(pieces) < 20, "60 tokens of a table take far less than a second"
+
+
+@pytest.mark.usefixtures("letters")
+def test_a_cancelled_run_keeps_what_it_had(monkeypatch):
+    monkeypatch.setattr(runner, "UPDATE_SECONDS", 0.0)
+    work = Runner(SPACE)
+    run = work.submit(request(prompt="abc", length=200))
+    following = work.follow(run)
+    while len(run.steps) < 3:
+        next(following)
+    work.cancel(run.key)
+    assert list(following) == []
+    assert run.since(0)["state"] == "cancelled"
+    trace = run.trace()
+    assert 3 <= len(trace.steps) < 100
+    assert trace.result.finish == "cancelled"
+    assert trace.text
+
+
+@pytest.mark.usefixtures("letters")
+def test_a_run_that_nobody_follows_any_more_is_over(monkeypatch):
+    monkeypatch.setattr(runner, "UPDATE_SECONDS", 0.0)
+    work = Runner(SPACE)
+    run = work.submit(request(prompt="abc", length=200))
+    following = work.follow(run)
+    next(following)
+    following.close()
+    assert run.finished
+    assert work.line.place(work.submit(request()).key) == 0
+
+
+def test_a_run_cancelled_while_it_waits_never_starts(monkeypatch):
+    monkeypatch.setattr(pairs, "load", lambda choice: pytest.fail("it was started"))
+    work = Runner(SPACE)
+    run = work.submit(request())
+    work.cancel(run.key)
+    assert list(work.follow(run)) == []
+    assert run.since(0)["state"] == "cancelled"
+
+
+@pytest.mark.usefixtures("letters")
+def test_a_run_that_takes_too_long_is_stopped_and_says_so(monkeypatch):
+    monkeypatch.setattr(runner, "UPDATE_SECONDS", 0.0)
+    monkeypatch.setattr(runner.time, "monotonic", iter(range(0, 10**6, 50)).__next__)
+    work = Runner(SPACE)
+    run = work.submit(request(prompt="abc", length=200))
+    list(work.follow(run))
+    assert run.state == "cancelled"
+    assert "stopped after 120 s" in run.message
+    assert run.trace().text
+
+
+def test_an_unexpected_failure_is_one_line_and_the_model_is_free_again(monkeypatch):
+    monkeypatch.setattr(pairs, "load", lambda choice: 1 / 0)
+    work = Runner(SPACE)
+    run = work.submit(request())
+    assert list(work.follow(run)) == []
+    assert run.state == "failed"
+    assert "ZeroDivisionError" in run.message
+    assert "\n" not in run.message
+    assert work.line.place(work.submit(request()).key) == 0
+
+
+def test_own_models_from_folders_run(byte_folders):
+    target, draft = byte_folders
+    trace = Runner(SPACE).finish(request(target=target, draft=draft, length=8))
+    assert len(trace.tokens) == 8
+
+
+def test_on_zero_gpu_the_gpu_is_lent_for_the_decoding_only(monkeypatch):
+    lent: list[int] = []
+
+    def GPU(duration):
+        def decorate(function):
+            def lend(*arguments):
+                lent.append(duration(*arguments))
+                json.dumps(arguments)
+                yield from function(*arguments)
+
+            return lend
+
+        return decorate
+
+    monkeypatch.setattr(machine, "spaces", SimpleNamespace(GPU=GPU))
+    monkeypatch.setenv("SPACES_ZERO_GPU", "true")
+    monkeypatch.setattr(runner, "deltas_on_lent_gpu", machine.lent_gpu(runner.gpu_seconds)(runner.deltas))
+    monkeypatch.setattr(pairs, "load", lambda choice: hsd.table_pair(vocab=6, seed=1))
+    work = Runner(SPACE)
+    assert len(work.finish(request(prompt="abc", length=8)).tokens) == 8
+    assert lent == [], "the embedded pair stays on the CPU"
+    assert len(work.finish(request(prompt="abc", length=8, pair="qwen2.5-7b")).tokens) == 8
+    assert lent == [runner.LOAD_SECONDS + 1]
+
+
+def test_without_the_package_for_zero_gpu_nothing_is_decorated():
+    if "spaces" not in sys.modules:
+        assert machine.lent_gpu(runner.gpu_seconds)(runner.deltas) is runner.deltas
+
+
+@needs_pair
+def test_the_embedded_pair_is_described():
+    facts = pairs.describe(SPACE, "tiny")
+    assert facts["target"] > facts["draft"] > 0
+    assert facts["vocabulary"] > 0
+    assert facts["device"]
+
+
+# ---- presets
+
+
+def test_every_preset_of_the_manifest_is_recorded_and_true():
+    known = presets.definitions()
+    for name in SPACE.presets:
+        trace = presets.recorded(known[name])
+        assert trace.replay() == trace.tokens
+        assert trace.prompt.text == known[name].prompt
+        asked = dict(known[name].options)
+        assert {key: getattr(trace.setup, key) for key in asked if key != "system"} == {
+            key: value for key, value in asked.items() if key != "system"
+        }
+
+
+def test_the_first_preset_opens_at_a_step_where_the_rule_gains():
+    trace = presets.recorded(presets.definitions()[SPACE.presets[0]])
+    step = trace.steps[presets.telling_step(trace)]
+    assert step.kept > step.shadow.kept
+    assert step.kept - step.shadow.kept == max(s.kept - s.shadow.kept for s in trace.steps)
+
+
+def test_a_preset_with_an_unknown_key_is_refused(tmp_path):
+    file = tmp_path / "presets.yaml"
+    file.write_text("a: {title: t, why: w, prompt: p, colour: red}")
+    with pytest.raises(HsdError, match="colour"):
+        presets.definitions(file)

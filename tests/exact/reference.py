@@ -1,0 +1,213 @@
+"""Every chain rule once more, literally from the papers' definitions: joint probabilities, explicit sums, plain floats.
+
+Slow on purpose and independent on purpose: it imports nothing from `hsd` and uses neither logarithms nor the relative
+masses of the implementation. Suitable for a vocabulary of a handful and a draft of up to some ten tokens.
+
+A prefix X_{1:t} is the first t drafted tokens. p(X_{1:t}) and q(X_{1:t}) are joint probabilities.
+Sources: token-wise 2211.17192, block 2403.10444, hierarchical 2601.05724 (definition, theorem and equation numbers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Row = list[float]
+NEGLIGIBLE = 1e-13  # a residual lighter than this is rounding noise: its direction says nothing
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One draft: p (γ+1 rows), q (γ rows), γ tokens."""
+
+    p: list[Row]
+    q: list[Row]
+    tokens: list[int]
+
+    @property
+    def gamma(self) -> int:
+        return len(self.tokens)
+
+    def joint_p(self, t: int) -> float:
+        """p(X_{1:t})."""
+        return _product(self.p[i][self.tokens[i]] for i in range(t))
+
+    def joint_q(self, t: int) -> float:
+        """q(X_{1:t})."""
+        return _product(self.q[i][self.tokens[i]] for i in range(t))
+
+    def ratio(self, t: int) -> float:
+        """r(X_{1:t}) = p(X_{1:t}) / q(X_{1:t})."""
+        return self.joint_p(t) / self.joint_q(t)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The law of one rule: stop (γ+1 numbers), next (γ+1 rows), residual mass before normalising (γ+1 numbers)."""
+
+    stop: list[float]
+    next: list[Row]
+    mass: list[float]
+
+    @property
+    def expected_kept(self) -> float:
+        return sum(t * stop for t, stop in enumerate(self.stop))
+
+
+# Ratios, Definitions 4 and 5
+
+
+def pivot(problem: Problem, t: int) -> int:
+    """m(X_{1:t}), Definition 4: the i in 1 … t-1 of the largest r(X_{1:i}) if that exceeds 1, else 0."""
+    best = 0
+    for i in range(1, t):
+        if problem.ratio(i) > max(1.0, problem.ratio(best)):
+            best = i
+    return best
+
+
+def capped_ratio(problem: Problem, t: int) -> float:
+    """min(1, r*(X_{1:t})) with r* of Definition 5: min(r_m, 1) · r_t / r_m, or r_t where m = 0."""
+    m = pivot(problem, t)
+    starred = min(problem.ratio(m), 1.0) * problem.ratio(t) / problem.ratio(m)
+    return min(1.0, starred)
+
+
+# Branch divergences
+
+
+def deficient_uncapped(problem: Problem, t: int) -> float:
+    """D(p, q | X_{1:t}) = Σ_x max(p(X_{1:t}, x) - q(X_{1:t}, x), 0)."""
+    jp, jq = problem.joint_p(t), problem.joint_q(t)
+    return sum(max(jp * a - jq * b, 0.0) for a, b in zip(problem.p[t], problem.q[t], strict=True))
+
+
+def excess_uncapped(problem: Problem, t: int) -> float:
+    """D(q, p | X_{1:t}) = Σ_x max(q(X_{1:t}, x) - p(X_{1:t}, x), 0)."""
+    jp, jq = problem.joint_p(t), problem.joint_q(t)
+    return sum(max(jq * b - jp * a, 0.0) for a, b in zip(problem.p[t], problem.q[t], strict=True))
+
+
+def _starred_joint(problem: Problem, t: int) -> list[float]:
+    """r*(X_{1:t}, x) · q(X_{1:t}, x) for every x. The pivot of every such longer prefix lies in 1 … t."""
+    peak = max([1.0, *(problem.ratio(i) for i in range(1, t + 1))])
+    return [problem.joint_p(t) * a / peak for a in problem.p[t]]
+
+
+def deficient(problem: Problem, t: int) -> float:
+    """D*(p, q | X_{1:t}), Eq. 17: the branch's missing mass once every surplus met on the way is cut off."""
+    jq = problem.joint_q(t)
+    return sum(max(a - jq * b, 0.0) for a, b in zip(_starred_joint(problem, t), problem.q[t], strict=True))
+
+
+def excess(problem: Problem, t: int) -> float:
+    """D*(q, p | X_{1:t}), Eq. 18: the branch's mass above what the capped target asks for."""
+    jq = problem.joint_q(t)
+    return sum(max(jq * b - a, 0.0) for a, b in zip(_starred_joint(problem, t), problem.q[t], strict=True))
+
+
+# Residuals
+
+
+def _residual(problem: Problem, t: int, weight_p: float, weight_q: float) -> tuple[Row, float]:
+    """max(weight_p · p_t - weight_q · q_t, 0), normalised, and its mass; p_t where there is none."""
+    rows = zip(problem.p[t], problem.q[t], strict=True)
+    left = [max(weight_p * a - weight_q * b, 0.0) for a, b in rows]
+    mass = sum(left)
+    if mass < NEGLIGIBLE:
+        return problem.p[t], 0.0
+    return [x / mass for x in left], mass
+
+
+def _answer(problem: Problem, stop: list[float], weights: list[tuple[float, float]]) -> Answer:
+    rows = [_residual(problem, t, *weights[t]) for t in range(problem.gamma)]
+    rows.append((problem.p[problem.gamma], 1.0))
+    return Answer(stop, [row for row, _ in rows], [mass for _, mass in rows])
+
+
+# Stop laws
+
+
+def forward_stop(accept: list[float]) -> list[float]:
+    """stop[t] when positions are tested from 1 up and the first failure stops; accept[t-1] is the test at t."""
+    return [_product(accept[:t]) * (1.0 - accept[t] if t < len(accept) else 1.0) for t in range(len(accept) + 1)]
+
+
+def backward_stop(accept: list[float]) -> list[float]:
+    """stop[t] when positions are tested from γ down and the first success keeps; position 0 always succeeds."""
+    tests = [1.0, *accept]
+    return [tests[t] * _product(1.0 - h for h in tests[t + 1 :]) for t in range(len(tests))]
+
+
+# The rules
+
+
+def tokenwise(problem: Problem) -> Answer:
+    """Accept token t with min(1, p(x_t)/q(x_t)); correct from max(p - q, 0)."""
+    accept = [min(1.0, problem.p[t][x] / problem.q[t][x]) for t, x in enumerate(problem.tokens)]
+    return _answer(problem, forward_stop(accept), [(1.0, 1.0)] * problem.gamma)
+
+
+def blockwise(problem: Problem) -> Answer:
+    """Block verification: p_t = min(p_{t-1} ρ_t, 1), test Σ max(p_t p - q, 0) / (the same + 1 - p_t)."""
+    weights = [1.0]
+    for t, x in enumerate(problem.tokens):
+        weights.append(min(1.0, weights[-1] * problem.p[t][x] / problem.q[t][x]))
+    accept = []
+    for t in range(1, problem.gamma):
+        missing = sum(max(weights[t] * a - b, 0.0) for a, b in zip(problem.p[t], problem.q[t], strict=True))
+        accept.append(_share(missing, missing + 1.0 - weights[t]))
+    return _answer(problem, backward_stop([*accept, weights[-1]]), [(w, 1.0) for w in weights[:-1]])
+
+
+def hsd(problem: Problem) -> Answer:
+    """Algorithm 2: test D*(p,q|X)/D*(q,p|X) inside, min(1, r*) for the whole draft."""
+    inner = _hsd_inner(problem)
+    return _answer(problem, backward_stop([*inner, capped_ratio(problem, problem.gamma)]), _capped_weights(problem))
+
+
+def hsd_released(problem: Problem) -> Answer:
+    """Listing 2: as `hsd`, but min(1, r) for the whole draft."""
+    whole = min(1.0, problem.ratio(problem.gamma))
+    return _answer(problem, backward_stop([*_hsd_inner(problem), whole]), _capped_weights(problem))
+
+
+def naive_hsd(problem: Problem) -> Answer:
+    """Algorithm 1: test D(p,q|X)/max(D(p,q|X), D(q,p|X)) inside, min(1, r) for the whole draft."""
+    accept = []
+    for t in range(1, problem.gamma):
+        missing, surplus = deficient_uncapped(problem, t), excess_uncapped(problem, t)
+        accept.append(_share(missing / problem.joint_q(t), max(missing, surplus) / problem.joint_q(t)))
+    accept.append(min(1.0, problem.ratio(problem.gamma)))
+    scale = [max(problem.ratio(t), 1.0) for t in range(problem.gamma)]  # a residual may be scaled freely
+    return _answer(problem, backward_stop(accept), [(problem.ratio(t) / s, 1.0 / s) for t, s in enumerate(scale)])
+
+
+RULES: dict[str, Callable[[Problem], Answer]] = {
+    "tokenwise": tokenwise,
+    "blockwise": blockwise,
+    "hsd": hsd,
+    "hsd-released": hsd_released,
+    "naive-hsd": naive_hsd,
+}
+
+
+def _hsd_inner(problem: Problem) -> list[float]:
+    scale = [problem.joint_q(t) for t in range(problem.gamma)]
+    return [_share(deficient(problem, t) / scale[t], excess(problem, t) / scale[t]) for t in range(1, problem.gamma)]
+
+
+def _capped_weights(problem: Problem) -> list[tuple[float, float]]:
+    return [(capped_ratio(problem, t), 1.0) for t in range(problem.gamma)]
+
+
+def _share(part: float, whole: float) -> float:
+    """part / whole as a probability; 0/0 (nothing to correct) is 1."""
+    return 1.0 if whole < NEGLIGIBLE else min(part / whole, 1.0)
+
+
+def _product(numbers) -> float:
+    result = 1.0
+    for number in numbers:
+        result *= number
+    return result

@@ -1,0 +1,402 @@
+"""The laws of all rules: against worked cases, against the literal reference, and against what the theorems promise."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import reference
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from make_cases import cases
+from reference import Problem
+from torch import Tensor
+
+from hsd import RULES, HsdError
+from hsd.audit import random_models
+from hsd.verify import Law, PrefixRatios, branch_masses
+
+HERE = Path(__file__).parent
+OWN_CASES = json.loads((HERE / "cases.json").read_text())
+OUTSIDE_FILE = HERE.parents[2] / "shared" / "cases" / "chain.json"
+OUTSIDE_CASES = json.loads(OUTSIDE_FILE.read_text()) if OUTSIDE_FILE.is_file() else []
+TOLERANCE = 1e-9
+FEW = settings(max_examples=40, deadline=None, derandomize=True)
+
+
+def tensors(p: Any, q: Any, tokens: Any, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor]:
+    vocab = len(p[0])
+    return (
+        torch.tensor(p, dtype=dtype),
+        torch.tensor(q, dtype=dtype).reshape(len(tokens), vocab),
+        torch.tensor(tokens, dtype=torch.int64),
+    )
+
+
+def close(actual: Tensor, expected: Any, tolerance: float = TOLERANCE) -> bool:
+    wanted = torch.tensor(expected, dtype=torch.float64)
+    return actual.shape == wanted.shape and bool((actual.double() - wanted).abs().max() <= tolerance)
+
+
+def name_of(case: dict[str, Any]) -> str:
+    return f"{case['kind']}-V{len(case['p'][0])}-γ{len(case['tokens'])}"
+
+
+# Worked cases
+
+
+def test_the_case_file_is_what_the_reference_gives():
+    for stored, fresh in zip(OWN_CASES, json.loads(json.dumps(cases())), strict=True):
+        assert stored["tokens"] == fresh["tokens"]
+        assert close(torch.tensor(stored["p"], dtype=torch.float64), fresh["p"], 1e-12)
+        for name in RULES:
+            assert stored["rules"][name]["stop"] == pytest.approx(fresh["rules"][name]["stop"], abs=1e-12)
+
+
+@pytest.mark.parametrize("case", OWN_CASES, ids=name_of)
+@pytest.mark.parametrize("rule", RULES)
+def test_law_agrees_with_the_worked_case(rule: str, case: dict[str, Any]):
+    law, wanted = RULES[rule].law(*tensors(case["p"], case["q"], case["tokens"])), case["rules"][rule]
+    assert close(law.stop, wanted["stop"])
+    assert float(law.expected_kept) == pytest.approx(wanted["expected_kept"], abs=TOLERANCE)
+    for t, row in enumerate(wanted["next"]):
+        assert close(law.next(t), row), f"after {t} kept tokens"
+
+
+@pytest.mark.parametrize("case", OWN_CASES, ids=name_of)
+def test_explanation_quantities_agree_with_the_worked_case(case: dict[str, Any]):
+    given_problem = Problem(case["p"], case["q"], case["tokens"])
+    masses = branch_masses(*tensors(case["p"], case["q"], case["tokens"]))
+    joint_q = [given_problem.joint_q(t) for t in range(given_problem.gamma)]
+    assert close(masses.ratio, case["ratio"], TOLERANCE * max(case["ratio"]))
+    assert close(masses.capped, case["capped"])
+    for mine, wanted in zip(masses.pivot.tolist(), case["pivot"], strict=True):
+        assert mine == wanted or case["ratio"][mine] == pytest.approx(case["ratio"][wanted])  # a tie: either will do
+    assert close(masses.joint_q, joint_q)
+    assert close(masses.deficient * masses.joint_q, case["deficient"])
+    assert close(masses.excess * masses.joint_q, case["excess"])
+    assert close(masses.asymmetry, [given_problem.joint_p(t) - q for t, q in enumerate(joint_q)])
+
+
+@pytest.mark.parametrize("case", OUTSIDE_CASES, ids=name_of)
+def test_law_agrees_with_the_outside_case(case: dict[str, Any]):
+    given_tensors = tensors(case["p"], case["q"], case["tokens"])
+    for name, wanted in case["rules"].items():
+        law = RULES[name].law(*given_tensors)
+        assert close(law.stop, wanted["stop"]), name
+        assert float(law.expected_kept) == pytest.approx(wanted["expected_accepted"], abs=TOLERANCE)
+        for t, row in enumerate(wanted["next"]):
+            assert close(law.next(t), row), f"{name} after {t} kept tokens"
+    masses = branch_masses(*given_tensors)
+    assert close(masses.ratio, case["ratio"], TOLERANCE * max(case["ratio"]))
+    assert close(masses.capped, case["capped_ratio"])
+    assert close(masses.deficient * masses.joint_q, case["deficient"])
+    assert close(masses.excess * masses.joint_q, case["excess"])
+    assert close(RULES["hsd"].law(*given_tensors).threshold, case["h"][1:])
+
+
+def test_the_worked_step_of_the_paper():
+    """Section 5.4 of 2601.05724: the tokens `she work ed 45 - 40 = 5 hours of`, each against all others."""
+    p_token = [0.7156, 1, 1, 1, 0, 0, 0, 1, 0, 0.4968]
+    q_token = [0.8771, 0.7900, 0.6514, 0.2592, 0.6773, 0.1490, 0.5775, 1, 0.4611, 0.3630]
+    p, q = ([[x, 1 - x] for x in column] for column in ([*p_token, 1.0], q_token))
+    masses = branch_masses(*tensors(p, q, [0] * 10))
+    assert masses.pivot[1:].tolist() == [0, 0, 2, 3, 4, 4, 4, 4, 4, 4]
+    assert close(masses.ratio[1:5], [0.8159, 1.0327, 1.5854, 6.117], 1e-3)
+    assert masses.ratio[5:].tolist() == [0.0] * 6
+    assert close(masses.capped[1:6], [0.8159, 1.0, 1.0, 1.0, 0.0], 1e-4)
+    laws = {name: rule.law(*tensors(p, q, [0] * 10)) for name, rule in RULES.items()}
+    assert close(laws["hsd"].stop[4:], [1.0, 0, 0, 0, 0, 0, 0])
+    assert float(laws["tokenwise"].stop[0]) == pytest.approx(1 - 0.7156 / 0.8771)
+
+
+# Random problems
+
+
+@st.composite
+def distributions(draw: st.DrawFn, vocab: int) -> list[float]:
+    """A row that may have zeros, be one-hot, or be badly scaled."""
+    weights = draw(st.lists(st.sampled_from([0.0, 1e-6, 0.05, 0.3, 1.0, 7.0]), min_size=vocab, max_size=vocab))
+    if sum(weights) == 0:
+        weights[draw(st.integers(0, vocab - 1))] = 1.0
+    tilt = draw(st.lists(st.floats(0.7, 1.4), min_size=vocab, max_size=vocab))
+    weights = [w * x for w, x in zip(weights, tilt, strict=True)]
+    return [w / sum(weights) for w in weights]
+
+
+@st.composite
+def rows_of_both(draw: st.DrawFn, vocab: int) -> tuple[list[float], list[float]]:
+    """Rows of p and q: unrelated, equal, near to each other, or without a common token."""
+    p = draw(distributions(vocab))
+    kind = draw(st.sampled_from(["free", "free", "equal", "near", "disjoint"]))
+    if kind == "equal":
+        return p, p
+    if kind == "near":
+        q = [x * (1 + 1e-3 * draw(st.floats(-1, 1))) for x in p]
+        return p, [x / sum(q) for x in q]
+    q = draw(distributions(vocab))
+    if kind == "disjoint":
+        masked = [0.0 if a > 0 else b for a, b in zip(p, q, strict=True)]
+        if sum(masked) > 0:
+            return p, [x / sum(masked) for x in masked]
+    return p, q
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    vocab, gamma = draw(st.integers(1, 5)), draw(st.integers(1, 8))
+    both = [draw(rows_of_both(vocab)) for _ in range(gamma + 1)]
+    p, q = [a for a, _ in both], [b for _, b in both[:-1]]
+    return Problem(p, q, [draw(st.sampled_from([x for x in range(vocab) if row[x] > 0])) for row in q])
+
+
+@pytest.mark.parametrize("rule", RULES)
+@given(problem=problems())
+@FEW
+def test_law_agrees_with_the_reference(rule: str, problem: Problem):
+    law, wanted = RULES[rule].law(*tensors(problem.p, problem.q, problem.tokens)), reference.RULES[rule](problem)
+    assert close(law.stop, wanted.stop)
+    for t, (row, mass) in enumerate(zip(wanted.next, wanted.mass, strict=True)):
+        if mass > 1e-6:
+            assert close(law.next(t), row)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("rule", RULES)
+@given(problem=problems())
+@FEW
+def test_law_is_a_probability_law_whatever_the_draft(rule: str, dtype: torch.dtype, problem: Problem):
+    law = RULES[rule].law(*tensors(problem.p, problem.q, problem.tokens, dtype))
+    tolerance = 1e-9 if dtype == torch.float64 else 1e-5
+    assert law.stop.shape == (problem.gamma + 1,)
+    assert bool(law.stop.isfinite().all())
+    assert bool((law.stop >= 0).all())
+    assert float(law.stop.sum()) == pytest.approx(1, abs=tolerance)
+    assert bool(((law.threshold >= 0) & (law.threshold <= 1)).all())
+    for t in range(problem.gamma + 1):
+        row = law.next(t)
+        assert row.shape == (len(problem.p[0]),)
+        assert bool(row.isfinite().all())
+        assert bool((row >= 0).all())
+        assert float(row.double().sum()) == pytest.approx(1, abs=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@given(problem=problems())
+@FEW
+def test_branch_masses_are_finite_and_in_range(dtype: torch.dtype, problem: Problem):
+    masses = branch_masses(*tensors(problem.p, problem.q, problem.tokens, dtype))
+    for name in ("capped", "deficient", "excess", "distance", "joint_q"):
+        values = getattr(masses, name)
+        assert bool(((values >= -1e-6) & (values <= 1 + 1e-5)).all()), name
+    assert bool(masses.ratio.isfinite().all())
+    assert bool(masses.asymmetry.isfinite().all())
+
+
+@given(problem=problems())
+@FEW
+def test_hsd_equals_block_verification_draft_by_draft(problem: Problem):
+    mine, wanted = reference.hsd(problem), reference.blockwise(problem)
+    assert mine.stop == pytest.approx(wanted.stop, abs=1e-12)
+    hsd, block = (RULES[name].law(*tensors(problem.p, problem.q, problem.tokens)) for name in ("hsd", "blockwise"))
+    assert close(hsd.stop, block.stop.tolist(), 1e-12)
+    for t in range(problem.gamma + 1):
+        assert close(hsd.next(t), block.next(t).tolist(), 1e-12)
+
+
+@given(problem=problems())
+@FEW
+def test_capping_as_a_recurrence_equals_definition_5(problem: Problem):
+    capped = PrefixRatios.of(*tensors(problem.p, problem.q, problem.tokens)).log_capped.exp()
+    assert close(capped, [reference.capped_ratio(problem, t) for t in range(problem.gamma + 1)], 1e-12)
+
+
+def test_long_drafts_neither_overflow_nor_underflow():
+    """Joint ratios of 10^±300 and beyond, in float32 too."""
+    for factor in (1e-12, 1.0):
+        p = [[factor, 1 - factor]] * 33
+        q = [[1e-12, 1 - 1e-12]] * 32
+        for rule in RULES.values():
+            law = rule.law(*tensors(p, q, [0] * 32, torch.float32))
+            assert float(law.stop.sum()) == pytest.approx(1, abs=1e-6)
+        masses = branch_masses(*tensors(p, q, [0] * 32, torch.float32))
+        assert bool(masses.ratio.isfinite().all())
+
+
+# Named edge cases
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("gamma", [1, 2, 5])
+def test_equal_models_keep_everything(rule: str, gamma: int):
+    row = [0.5, 0.25, 0.25]
+    law = RULES[rule].law(*tensors([row] * (gamma + 1), [row] * gamma, [1] * gamma))
+    assert law.stop.tolist() == [0.0] * gamma + [1.0]
+    assert all(law.next(t).tolist() == row for t in range(gamma + 1))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_nothing_is_kept_from_a_token_the_target_excludes_on(rule: str):
+    p = [[0.5, 0.5], [0.0, 1.0], [0.5, 0.5], [0.5, 0.5]]
+    q = [[0.5, 0.5]] * 3
+    law = RULES[rule].law(*tensors(p, q, [0, 0, 0]))
+    assert law.stop[2:].tolist() == [0.0, 0.0]
+    assert float(law.next(1)[1]) == 1.0
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_greedy_rows_keep_the_common_prefix(rule: str):
+    p = [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+    q = [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    law = RULES[rule].law(*tensors(p, q, [0, 1, 1]))
+    assert law.stop.tolist() == [0.0, 0.0, 1.0, 0.0]
+    assert law.next(2).tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_vocabulary_of_one_token_is_kept_whole(rule: str):
+    law = RULES[rule].law(*tensors([[1.0]] * 4, [[1.0]] * 3, [0, 0, 0]))
+    assert law.stop.tolist() == [0.0, 0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_wrong_shapes_are_refused(rule: str):
+    p, q, tokens = torch.full((3, 2), 0.5), torch.full((2, 2), 0.5), torch.tensor([0, 1])
+    for wrong in [(p[:2], q, tokens), (p, q[:1], tokens), (p, q, tokens[:1]), (p, q[:, :1], tokens)]:
+        with pytest.raises(HsdError, match="do not fit"):
+            RULES[rule].law(*wrong)
+    for t in (-1, 3):
+        with pytest.raises(HsdError, match="choose t from 0 to 2"):
+            RULES[rule].law(p, q, tokens).next(t)
+
+
+# Theorems
+
+
+def drafts(vocab: int, gamma: int) -> list[tuple[int, ...]]:
+    return list(itertools.product(range(vocab), repeat=gamma))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_hsd_keeps_at_least_as_much_as_tokenwise_on_average(seed: int):
+    models = random_models(vocab=3, gamma=1 + seed % 4, seed=seed)
+    mean = dict.fromkeys(RULES, 0.0)
+    for draft in drafts(3, models.gamma):
+        weight = models.joint(models.draft, draft)
+        p, q = models.rows(models.target, draft, models.gamma + 1), models.rows(models.draft, draft, models.gamma)
+        for name, rule in RULES.items():
+            mean[name] += weight * float(rule.law(p, q, torch.tensor(draft)).expected_kept)
+    assert mean["hsd"] >= mean["tokenwise"] - 1e-12
+    assert mean["naive-hsd"] >= mean["hsd"] - 1e-12
+    if models.gamma > 1:
+        assert mean["hsd"] > mean["tokenwise"]
+
+
+@given(problem=problems())
+@FEW
+def test_asymmetry_of_a_branch_is_the_difference_of_its_divergences(problem: Problem):
+    """Theorem 2: D(p,q|X) - D(q,p|X) = p(X) - q(X)."""
+    masses = branch_masses(*tensors(problem.p, problem.q, problem.tokens))
+    for t in range(problem.gamma):
+        difference = reference.deficient_uncapped(problem, t) - reference.excess_uncapped(problem, t)
+        assert float(masses.asymmetry[t]) == pytest.approx(difference, abs=1e-12)
+
+
+@given(problem=problems())
+@FEW
+def test_positive_asymmetries_of_the_children_add_up_to_the_parents_missing_mass(problem: Problem):
+    """Theorem 4: Σ_x max(Δ(X, x), 0) = D(p,q|X), with every Δ from `branch_masses` of the longer draft."""
+    for t in range(problem.gamma - 1):
+        total = 0.0
+        for x in range(len(problem.p[0])):
+            if problem.q[t][x] == 0:  # cannot be drafted: all of p(X, x) is missing
+                total += problem.joint_p(t) * problem.p[t][x]
+                continue
+            tokens = [*problem.tokens[:t], x, problem.tokens[t + 1]]
+            longer = branch_masses(*tensors(problem.p[: t + 3], problem.q[: t + 2], tokens))
+            total += max(float(longer.asymmetry[t + 1]), 0.0)
+        assert total == pytest.approx(reference.deficient_uncapped(problem, t), abs=1e-12)
+
+
+@given(problem=problems())
+@FEW
+def test_pivot_is_where_the_ratio_peaked(problem: Problem):
+    masses = branch_masses(*tensors(problem.p, problem.q, problem.tokens))
+    for t, pivot in enumerate(masses.pivot.tolist()):
+        earlier = [problem.ratio(i) for i in range(1, t)]
+        if pivot:
+            assert pivot < t
+            assert problem.ratio(pivot) == pytest.approx(max(earlier))
+        else:
+            assert all(r <= 1 + 1e-12 for r in earlier)
+
+
+# Decisions with given coins
+
+
+def law_of_kept(law: Law) -> list[float]:
+    """How often each number is kept when the coins are uniform: exact, because `kept` changes at thresholds only."""
+    found = [0.0] * (law.gamma + 1)
+    thresholds = law.threshold.tolist()
+    for passes in itertools.product([True, False], repeat=law.gamma):
+        weight = math.prod(h if ok else 1 - h for ok, h in zip(passes, thresholds, strict=True))
+        if weight > 0:
+            coins = [h / 2 if ok else (1 + h) / 2 for ok, h in zip(passes, thresholds, strict=True)]
+            found[int(law.kept(torch.tensor(coins, dtype=torch.float64)))] += weight
+    return found
+
+
+@pytest.mark.parametrize("rule", RULES)
+@given(problem=problems())
+@FEW
+def test_decisions_with_uniform_coins_follow_the_stop_law(rule: str, problem: Problem):
+    law = RULES[rule].law(*tensors(problem.p, problem.q, problem.tokens))
+    assert close(law.stop, law_of_kept(law), 1e-12)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_decisions_over_a_grid_of_coins_integrate_to_the_stop_law(rule: str):
+    p = [[0.2, 0.5, 0.3], [0.6, 0.1, 0.3], [0.3, 0.3, 0.4]]
+    q = [[0.5, 0.2, 0.3], [0.3, 0.4, 0.3]]
+    law = RULES[rule].law(*tensors(p, q, [0, 1]))
+    grid = [(i + 0.5) / 60 for i in range(60)]
+    counts = torch.zeros(3)
+    for coins in itertools.product(grid, repeat=2):
+        counts[int(law.kept(torch.tensor(coins, dtype=torch.float64)))] += 1
+    assert close(law.stop, (counts / len(grid) ** 2).tolist(), 1 / 60)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_rules_own_order_leads_to_what_it_keeps(rule: str):
+    """Walking through `order()` until one test decides gives the same number as `kept`."""
+    generator = torch.Generator().manual_seed(1)
+    for case in OWN_CASES:
+        law = RULES[rule].law(*tensors(case["p"], case["q"], case["tokens"]))
+        for coins in torch.rand(5, law.gamma, generator=generator, dtype=torch.float64):
+            success = law.accepted(coins).tolist()
+            assert sorted(law.order()) == list(range(1, law.gamma + 1))
+            if law.forward:
+                walked = next((t - 1 for t in law.order() if not success[t - 1]), law.gamma)
+            else:
+                walked = next((t for t in law.order() if success[t - 1]), 0)
+            assert int(law.kept(coins)) == walked
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_coin_equal_to_its_threshold_fails(rule: str):
+    law = RULES[rule].law(*tensors([[0.25, 0.75], [0.5, 0.5]], [[0.5, 0.5]], [0]))
+    assert law.threshold.tolist() == pytest.approx([0.5], abs=1e-15)
+    threshold = law.threshold
+    assert int(law.kept(threshold)) == 0
+    assert int(law.kept(threshold - 1e-12)) == 1
+
+
+def test_only_the_rules_that_are_lossless_say_so():
+    claims = {name: RULES[name].lossless for name in ("tokenwise", "blockwise", "hsd", "naive-hsd", "hsd-released")}
+    assert [name for name, lossless in claims.items() if not lossless] == ["hsd-released"]
+    assert all(rule.citation and rule.title and rule.name == name for name, rule in RULES.items())

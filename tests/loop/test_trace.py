@@ -1,0 +1,524 @@
+"""The trace: it says what happened, it can be replayed and run again, and nothing hostile gets in."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from joint_law import toy_pair
+
+import hsd
+from hsd import RULES, HsdError, Trace
+from hsd.models.table import TableModel
+from hsd.sampling import draw
+from hsd.trace import Committed, Decision, Node, Residual, Result, Step, Times, replay_step, statistics
+from hsd.verify import TREE_RULES, branch_masses
+
+PAIR = hsd.table_pair(vocab=12, order=2, seed=4)
+ALL_RUNS = [*RULES, "plain"]
+NO_TIME = Times(draft=0, target=0, verify=0, rest=0)
+
+
+def run(rule: str = "hsd", **options: Any) -> Trace:
+    made: dict[str, Any] = {"gamma": 4, "max_new_tokens": 40, "seed": 5, **options}
+    return hsd.run(PAIR, "abc", **({"system": "plain"} if rule == "plain" else {"rule": rule}), **made)
+
+
+def rows(model: Any, text: list[int], count: int) -> torch.Tensor:
+    """(count, V) float32: a table model's rows after the first len(text) - count + 1 … len(text) tokens."""
+    assert isinstance(model, TableModel)
+    index = [model.row_index(text[:end]) for end in range(len(text) - count + 1, len(text) + 1)]
+    return model.table[index].float()
+
+
+def texts_of(trace: Trace) -> list[tuple[Step, list[int]]]:
+    """Every step with the text it started from."""
+    text, found = list(trace.prompt.ids), []
+    for step in trace.steps:
+        found.append((step, list(text)))
+        text += step.tokens
+    return found
+
+
+# Round trip, replay, running again
+
+
+@pytest.mark.parametrize("rule", ALL_RUNS)
+@pytest.mark.parametrize("detail", [True, False])
+def test_a_trace_survives_json(rule: str, detail: bool):
+    trace = run(rule, trace=detail)
+    assert Trace.from_json(trace.to_json()) == trace
+    assert Trace.from_json(trace.to_json(indent=2).encode()) == trace
+    assert Trace.from_json(trace.to_json()).stats() == trace.stats()
+
+
+def test_text_that_looks_like_markup_or_odd_unicode_survives_json():
+    trace = run()
+    prompt = trace.prompt.model_copy(update={"text": "<script>alert(1)</script> \u202e אבג 🙂 \x00\x07"})
+    odd = trace.model_copy(update={"prompt": prompt})
+    assert Trace.from_json(odd.to_json()) == odd
+
+
+@pytest.mark.parametrize("rule", ALL_RUNS)
+@pytest.mark.parametrize("seed", range(4))
+def test_replaying_reproduces_the_tokens(rule: str, seed: int):
+    trace = run(rule, seed=seed)
+    assert trace.replay() == trace.tokens
+    assert Trace.from_json(trace.to_json()).replay() == trace.tokens
+
+
+@pytest.mark.parametrize("rule", ALL_RUNS)
+@pytest.mark.parametrize("warping", [{}, {"temperature": 0.7, "top_k": 4, "top_p": 0.9}, {"temperature": 0}], ids=str)
+def test_running_again_with_the_recorded_numbers_reproduces_the_run(rule: str, warping: dict[str, Any]):
+    trace = run(rule, **warping)
+    again = hsd.rerun(PAIR, Trace.from_json(trace.to_json()))
+    assert again.tokens == trace.tokens
+    assert again.text == trace.text
+    assert [s.decisions for s in again.steps] == [s.decisions for s in trace.steps]
+    assert [s.nodes for s in again.steps] == [s.nodes for s in trace.steps]
+
+
+@pytest.mark.parametrize("rule", ALL_RUNS)
+@pytest.mark.parametrize("seed", range(4))
+def test_running_again_works_when_drafts_were_cut_at_an_end(rule: str, seed: int):
+    pair = hsd.table_pair(vocab=4, order=2, seed=7, closeness=0.6, end_ids=frozenset({1}))
+    options = {"system": "plain"} if rule == "plain" else {"rule": rule}
+    trace = hsd.run(pair, "a", gamma=6, max_new_tokens=60, seed=seed, **options)
+    assert hsd.rerun(pair, trace).tokens == trace.tokens
+
+
+@pytest.mark.parametrize("tree", ["paths", "comb"])
+@pytest.mark.parametrize("rule", TREE_RULES)
+def test_running_again_works_with_several_drafts(rule: str, tree: str):
+    trace = run(rule, drafts=3, tree=tree)
+    assert trace.replay() == trace.tokens
+    assert hsd.rerun(PAIR, Trace.from_json(trace.to_json())).tokens == trace.tokens
+
+
+def test_running_again_works_for_a_run_that_was_stopped_early():
+    decoding = hsd.decode(PAIR, "abc", gamma=4, max_new_tokens=60)
+    for _ in range(3):
+        next(decoding)
+    decoding.close()
+    trace = decoding.trace()
+    assert trace.result.finish == "cancelled"
+    assert hsd.rerun(PAIR, trace).tokens == trace.tokens
+
+
+def test_running_again_on_other_models_does_not_go_unnoticed():
+    trace = run()
+    other = hsd.table_pair(vocab=12, order=2, seed=5)
+    try:
+        again = hsd.rerun(other, trace)
+    except HsdError:
+        return
+    assert again.tokens != trace.tokens
+
+
+# What is recorded
+
+
+@pytest.mark.parametrize("rule", ALL_RUNS)
+def test_tracing_changes_no_token(rule: str):
+    for seed in range(3):
+        on, off = run(rule, seed=seed), run(rule, seed=seed, trace=False)
+        assert on.tokens == off.tokens
+        assert [(s.drafted, s.kept, s.committed) for s in on.steps] == [
+            (s.drafted, s.kept, s.committed) for s in off.steps
+        ]
+
+
+def test_with_tracing_off_nothing_of_the_detail_is_computed(monkeypatch: pytest.MonkeyPatch):
+    def forbidden(*_: Any) -> None:
+        raise AssertionError("a detail was computed although tracing is off")
+
+    monkeypatch.setattr("hsd.loop.StepRecorder", forbidden)
+    monkeypatch.setattr("hsd.record.branch_masses", forbidden)
+    for step in run(trace=False).steps:
+        details = (step.nodes, step.branches, step.decisions, step.expected_kept, step.extra_draws)
+        assert not any(details)
+        assert step.residual is None
+        assert step.shadow is None
+    with pytest.raises(AssertionError, match="although tracing is off"):
+        run(trace=True)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_nodes_are_the_draft_with_the_probabilities_it_was_drawn_from(rule: str):
+    for step, text in texts_of(run(rule)):
+        tokens = [node.token for node in step.nodes]
+        assert len(tokens) == step.drafted
+        p, q = (rows(model, text + tokens, len(tokens) + 1) for model in (PAIR.target, PAIR.draft))
+        for t, node in enumerate(step.nodes):
+            assert (node.id, node.parent) == (t + 1, t)
+            assert node.piece == PAIR.codec.piece(node.token)
+            assert node.p == pytest.approx(float(p[t, node.token]), abs=1e-6)
+            assert node.q == pytest.approx(float(q[t, node.token]), abs=1e-6)
+            assert node.token == int(draw(q[t], torch.tensor([node.draw], dtype=torch.float64)))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_decisions_and_the_drawn_token_follow_from_law_and_numbers(rule: str):
+    for step, text in texts_of(run(rule)):
+        tokens = [node.token for node in step.nodes]
+        p, q = (rows(m, text + tokens, step.drafted + 1) for m in (PAIR.target, PAIR.draft))
+        law = RULES[rule].law(p, q[: step.drafted], torch.tensor(tokens, dtype=torch.int64))
+        for decision in step.decisions:
+            assert decision.coin == step.nodes[decision.node - 1].coin
+            assert decision.threshold == pytest.approx(float(law.threshold[decision.node - 1]), abs=1e-5)
+        assert step.kept == int(law.kept(torch.tensor([node.coin for node in step.nodes], dtype=torch.float64)))
+        assert step.residual is not None
+        assert step.residual.node == step.kept
+        assert step.residual.origin == ("bonus" if step.kept == step.drafted else "correction")
+        drawn = int(draw(law.next(step.kept), torch.tensor([step.residual.draw], dtype=torch.float64)))
+        assert step.committed[step.kept].token == drawn
+
+
+def test_branch_scalars_are_those_of_the_whole_vocabulary():
+    """The table has 12 tokens, a branch shows fewer: masses and remainders are exact all the same."""
+    for step, text in texts_of(run()):
+        tokens = [node.token for node in step.nodes]
+        p, q = (rows(m, text + tokens, step.drafted + 1) for m in (PAIR.target, PAIR.draft))
+        if not tokens:
+            continue
+        masses = branch_masses(p, q[:-1], torch.tensor(tokens))
+        assert [b.node for b in step.branches] == list(range(step.drafted))
+        for t, branch in enumerate(step.branches):
+            assert len(branch.top) < 12
+            assert tokens[t] in [candidate.token for candidate in branch.top]
+            assert sum(c.p for c in branch.top) + branch.rest_p == pytest.approx(1, abs=1e-5)
+            assert sum(c.q for c in branch.top) + branch.rest_q == pytest.approx(1, abs=1e-5)
+            assert branch.excess == pytest.approx(branch.deficient + 1 - branch.capped, abs=1e-6)
+            for name in ("ratio", "capped", "deficient", "excess", "distance", "joint_q", "asymmetry"):
+                assert getattr(branch, name) == pytest.approx(float(getattr(masses, name)[t]), abs=1e-4, rel=1e-4)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_expected_kept_is_that_of_each_rules_law(rule: str):
+    for step, text in texts_of(run(rule)):
+        tokens = [node.token for node in step.nodes]
+        p, q = (rows(m, text + tokens, step.drafted + 1) for m in (PAIR.target, PAIR.draft))
+        assert set(step.expected_kept) == set(RULES)
+        for name, value in step.expected_kept.items():
+            law = RULES[name].law(p, q[: step.drafted], torch.tensor(tokens, dtype=torch.int64))
+            assert value == pytest.approx(float(law.expected_kept), abs=1e-4)
+        assert step.expected_kept["hsd"] == step.expected_kept["blockwise"]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_shadow_is_what_vanilla_decides_on_the_same_draft_and_coins(rule: str, seed: int):
+    """Worked out here from the recorded tokens and numbers, without any law."""
+    for step, text in texts_of(run(rule, seed=seed)):
+        shadow = step.shadow
+        assert shadow is not None
+        tokens = [node.token for node in step.nodes]
+        p, q = (rows(m, text + tokens, step.drafted + 1).double() for m in (PAIR.target, PAIR.draft))
+        kept = 0
+        while kept < step.drafted and step.nodes[kept].coin < float(p[kept, tokens[kept]] / q[kept, tokens[kept]]):
+            kept += 1
+        row = p[kept] if kept == step.drafted else (p[kept] - q[kept]).clamp_min(0)
+        assert step.residual is not None
+        follows = int(draw(row / row.sum(), torch.tensor([step.residual.draw], dtype=torch.float64)))
+        assert shadow.rule == "tokenwise"
+        assert shadow.kept == kept
+        assert [d.accepted for d in shadow.decisions] == [True] * kept + [False] * (kept < step.drafted)
+        assert shadow.next is not None
+        assert (shadow.next.token, shadow.next.origin) == (follows, "bonus" if kept == step.drafted else "correction")
+
+
+def test_the_shadow_of_vanilla_is_vanilla_itself():
+    for step in run("tokenwise").steps:
+        assert step.shadow is not None
+        assert step.shadow.decisions == step.decisions
+        assert [c.token for c in step.committed] == [
+            *[n.token for n in step.nodes[: step.kept]],
+            step.shadow.next.token,
+        ]
+
+
+def test_the_shadow_of_an_ended_text_has_nothing_after_the_end():
+    pair = toy_pair((0.0, 0.0, 1.0), (0.0, 0.0, 1.0), end_ids=frozenset({2}))
+    step = hsd.run(pair, "a", gamma=3, max_new_tokens=10).steps[0]
+    assert step.shadow is not None
+    assert step.shadow.next is None
+    assert (step.drafted, step.kept, step.shadow.kept) == (1, 1, 1)
+
+
+def test_the_setup_says_what_made_the_run():
+    trace = run("blockwise", temperature=0.8, top_k=5, top_p=0.9, seed=17)
+    setup = trace.setup
+    assert (setup.system, setup.rule, setup.gamma, setup.seed) == ("speculative", "blockwise", 4, 17)
+    assert (setup.temperature, setup.top_k, setup.top_p, setup.max_new_tokens) == (0.8, 5, 0.9, 40)
+    assert setup.vocab_size == 12
+    assert setup.target.parameters == 12**3
+    assert trace.prompt.text == "abc"
+    assert trace.prompt.ids == [0, 1, 2]
+    assert trace.text == "".join(c.piece for s in trace.steps for c in s.committed)
+    assert trace.app_version == hsd.__version__
+
+
+def test_context_lengths_and_times_add_up():
+    trace = run()
+    length = len(trace.prompt.ids)
+    for i, step in enumerate(trace.steps):
+        assert (step.index, step.context_length) == (i, length)
+        length += len(step.committed)
+        assert step.times.total > 0
+    starts = [step.start for step in trace.steps]
+    assert starts == sorted(starts)
+    assert sum(step.times.total for step in trace.steps) <= trace.result.seconds + 1e-3
+
+
+# Statistics
+
+
+def bare_step(kept: int, drafted: int, calls: int = 1, after: int = 1) -> Step:
+    origins = ["draft"] * kept + ["bonus" if kept == drafted else "correction"] * after
+    committed = [Committed(token=i, piece="x", origin=origin) for i, origin in enumerate(origins)]
+    times = Times(draft=0.1, target=0.2, verify=0.3, rest=0.4)
+    return Step(
+        index=0,
+        context_length=1,
+        drafted=drafted,
+        kept=kept,
+        target_calls=calls,
+        committed=committed,
+        times=times,
+        start=0,
+    )
+
+
+def test_statistics_have_their_definitions():
+    steps = [bare_step(3, 3), bare_step(0, 3), bare_step(1, 3, calls=2, after=2), bare_step(1, 1, after=0)]
+    stats = statistics(steps, seconds=2.0)
+    assert stats["new_tokens"] == 4 + 1 + 3 + 1
+    assert stats["target_calls"] == 5
+    assert stats["block_efficiency"] == 9 / 5
+    assert (stats["drafted"], stats["kept"]) == (10, 5)
+    assert stats["acceptance_rate"] == 0.5
+    assert stats["acceptance_by_position"] == [3 / 4, 1 / 3, 1 / 3]  # only three steps drafted a second token
+    assert stats["kept_histogram"] == {0: 1, 1: 2, 3: 1}
+    assert stats["origins"] == {"draft": 5, "bonus": 1, "correction": 3}
+    assert stats["tokens_per_second"] == 4.5
+    assert stats["time"] == pytest.approx({"draft": 0.4, "target": 0.8, "verify": 1.2, "rest": 1.6})
+
+
+def test_statistics_of_nothing_are_zeros():
+    stats = statistics([], seconds=0.0)
+    assert stats["block_efficiency"] == stats["acceptance_rate"] == stats["tokens_per_second"] == 0.0
+    assert stats["acceptance_by_position"] == []
+
+
+@pytest.mark.parametrize("rule", ALL_RUNS)
+def test_statistics_agree_with_the_run(rule: str):
+    trace = run(rule)
+    stats = trace.stats()
+    assert stats["new_tokens"] == len(trace.tokens) == 40
+    assert stats["steps"] == len(trace.steps)
+    assert sum(stats["origins"].values()) == 40
+    assert stats["origins"].get("draft", 0) == stats["kept"]
+    if rule == "plain":
+        assert stats["block_efficiency"] == 1
+        assert stats["drafted"] == 0
+
+
+def test_statistics_are_plain_json():
+    assert json.loads(json.dumps(run().stats()))["new_tokens"] == 40
+
+
+# Replaying what contradicts itself
+
+
+def one_step(**changes: Any) -> Step:
+    """A step that drafts two tokens, keeps the first and corrects the second; `changes` spoil it."""
+    nodes = [
+        Node(id=i, parent=i - 1, token=10 + i, piece="x", p=0.5, q=0.5, order=0, draw=0.1, coin=0.9) for i in (1, 2)
+    ]
+    fields: dict[str, Any] = {
+        "index": 0,
+        "context_length": 3,
+        "drafted": 2,
+        "kept": 1,
+        "committed": [
+            Committed(token=11, piece="x", origin="draft"),
+            Committed(token=7, piece="x", origin="correction"),
+        ],
+        "times": NO_TIME,
+        "start": 0.0,
+        "nodes": nodes,
+        "decisions": [
+            Decision(node=2, test="draft", threshold=0.2, coin=0.9, accepted=False),
+            Decision(node=1, test="prefix", threshold=0.95, coin=0.9, accepted=True),
+        ],
+        "residual": Residual(node=1, origin="correction", top=[], rest=1.0, draw=0.5),
+    }
+    return Step(**(fields | changes))
+
+
+def test_replay_of_a_sound_step():
+    assert replay_step(one_step()) == [11, 7]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kept": 2},
+        {"kept": 0},
+        {"decisions": []},
+        {"committed": [Committed(token=12, piece="x", origin="draft"), Committed(token=7, piece="x", origin="bonus")]},
+        {"nodes": [], "decisions": [], "residual": None},
+    ],
+    ids=["keeps more", "keeps less", "no decision", "other token", "no nodes"],
+)
+def test_replay_refuses_a_step_that_contradicts_itself(changes: dict[str, Any]):
+    with pytest.raises(HsdError):
+        replay_step(one_step(**changes))
+
+
+# Hostile files
+
+
+Spoil = Callable[[dict[str, Any]], None]
+
+
+def first_decision(data: dict[str, Any]) -> dict[str, Any]:
+    return data["steps"][0]["decisions"][0]
+
+
+def flip_outcome(data: dict[str, Any]) -> None:
+    first_decision(data)["accepted"] = not first_decision(data)["accepted"]
+
+
+def lose_a_kept_token(data: dict[str, Any]) -> None:
+    step = max(data["steps"], key=lambda step: step["kept"])
+    assert step["kept"] >= 2
+    del step["committed"][1:]
+
+
+def put(path: str, value: Any) -> Spoil:
+    """Set the entry at `path`, given with dots."""
+
+    def spoil(data: dict[str, Any]) -> None:
+        *parents, last = path.split(".")
+        for key in parents:
+            data = data[int(key)] if isinstance(data, list) else data[key]
+        data[int(last) if isinstance(data, list) else last] = value
+
+    return spoil
+
+
+TAMPERED: dict[str, Spoil] = {
+    "outcome contradicts coin": flip_outcome,
+    "unknown field at the top": put("extra", 1),
+    "unknown field inside": put("steps.0.extra", 1),
+    "unknown field in a node": put("steps.0.nodes.0.onclick", "alert(1)"),
+    "another version": put("trace_version", 2),
+    "version as text": put("trace_version", "1"),
+    "no version": lambda data: data.pop("trace_version"),
+    "no steps": lambda data: data.pop("steps"),
+    "steps of another type": put("steps", {"0": {}}),
+    "token as text": put("steps.0.nodes.0.token", "<img src=x onerror=alert(1)>"),
+    "negative token": put("steps.0.nodes.0.token", -1),
+    "token beyond all vocabularies": put("steps.0.nodes.0.token", 2**40),
+    "NaN probability": put("steps.0.nodes.0.p", math.nan),
+    "infinite ratio": put("steps.0.branches.0.ratio", math.inf),
+    "NaN time": put("steps.0.times.draft", math.nan),
+    "NaN expectation": put("steps.0.expected_kept.hsd", math.nan),
+    "probability above one": put("steps.0.nodes.0.q", 1.5),
+    "negative probability": put("steps.0.nodes.0.q", -0.1),
+    "coin of one": put("steps.0.nodes.0.coin", 1.0),
+    "more kept than drafted": put("steps.0.kept", 30),
+    "step without a token": put("steps.0.committed", []),
+    "kept beyond what is committed": lose_a_kept_token,
+    "node that is its own parent": put("steps.0.nodes.0.parent", 1),
+    "node with a parent to come": put("steps.0.nodes.0.parent", 3),
+    "node ids that do not count": put("steps.0.nodes.0.id", 2),
+    "fewer nodes than drafted": lambda data: data["steps"][0]["nodes"].pop(),
+    "decision about no node": put("steps.0.decisions.0.node", 900),
+    "branch of no node": put("steps.0.branches.0.node", 900),
+    "residual of no node": put("steps.0.residual.node", 900),
+    "endless piece": put("steps.0.nodes.0.piece", "x" * 100_000),
+    "unknown origin": put("steps.0.committed.0.origin", "magic"),
+    "unknown finish": put("result.finish", "exploded"),
+    "gamma of a million": put("setup.gamma", 10**6),
+    "name as a list": put("setup.rule", ["hsd"]),
+    "prompt missing": put("prompt", None),
+    "a million nodes": put("steps.0.nodes", [{}] * 10**6),
+    "a million steps": put("steps", [None] * 10**6),
+}
+
+
+@pytest.fixture(scope="module")
+def sound() -> str:
+    return run(max_new_tokens=12).to_json()
+
+
+@pytest.mark.parametrize("spoil", TAMPERED.values(), ids=TAMPERED)
+def test_a_tampered_trace_is_refused_in_one_line(spoil: Spoil, sound: str):
+    data = json.loads(sound)
+    spoil(data)
+    started = time.perf_counter()
+    assert_refused(json.dumps(data))
+    assert time.perf_counter() - started < 5
+
+
+NOT_TRACES: dict[str, str | bytes] = {
+    "empty": "",
+    "text": "hello",
+    "half a file": '{"trace_version": 1, "steps": [',
+    "array": "[]",
+    "number": "1",
+    "null": "null",
+    "object": "{}",
+    "deep nesting": "[" * 200_000,
+    "deep nesting inside": '{"trace_version": 1, "steps": ' + "[" * 500 + "]" * 500 + "}",
+    "not UTF-8": b"\xff\xfe\x00{",
+    "a picture": b"\x89PNG\r\n\x1a\n" + bytes(100),
+    "an endless number": '{"trace_version": ' + "1" * 10_000 + "}",
+    "too large": " " * 40_000_000,
+}
+
+
+@pytest.mark.parametrize("text", NOT_TRACES.values(), ids=NOT_TRACES)
+def test_what_is_not_a_trace_is_refused_in_one_line(text: str | bytes):
+    assert_refused(text)
+
+
+def test_a_lone_surrogate_does_not_break_what_follows(sound: str):
+    """JSON can spell half a character; such a text can be neither shown nor saved."""
+    data = json.loads(sound)
+    data["result"]["text"] = "\ud800"
+    try:
+        trace = Trace.from_json(json.dumps(data))
+    except HsdError:
+        return
+    trace.to_json().encode()
+
+
+@pytest.mark.parametrize("version", [True, 1.0])
+def test_a_version_that_merely_equals_one_is_refused_or_read_as_one(version: object, sound: str):
+    data = json.loads(sound) | {"trace_version": version}
+    try:
+        trace = Trace.from_json(json.dumps(data))
+    except HsdError:
+        return
+    assert json.loads(trace.to_json())["trace_version"] == 1
+    assert type(json.loads(trace.to_json())["trace_version"]) is int
+
+
+def assert_refused(text: str | bytes) -> None:
+    with pytest.raises(HsdError) as error:
+        Trace.from_json(text)
+    message = str(error.value)
+    assert "\n" not in message
+    assert 10 < len(message) < 400
+
+
+def test_the_sound_trace_is_not_refused(sound: str):
+    assert Trace.from_json(sound).result == Result.model_validate(json.loads(sound)["result"])

@@ -1,0 +1,105 @@
+"""What decoding writes follows the target's own law: table models, many seeds, chi-square with fixed seeds."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from joint_law import chi_square_p, exact_law, first_tokens, toy_pair
+
+import hsd
+from hsd import RULES
+from hsd.audit import audit_rules, context_free_models
+from hsd.verify import TREE_RULES
+
+LOSSLESS = [name for name, rule in RULES.items() if rule.lossless]
+WHOLE_BLOCKS = {"gamma": 5, "max_new_tokens": 40}
+ENDING = toy_pair((0.6, 0.3, 0.1), (0.2, 0.2, 0.6), end_ids=frozenset({2}))
+
+
+@pytest.mark.parametrize("rule", LOSSLESS)
+def test_first_tokens_follow_the_target(rule: str):
+    pair = hsd.table_pair(vocab=3, order=2, seed=11, closeness=1.5)
+    counts = first_tokens(pair, 3, range(1_200), rule=rule, **WHOLE_BLOCKS)
+    assert chi_square_p(counts, exact_law(pair, 3)) > 1e-4
+
+
+@pytest.mark.parametrize("rule", LOSSLESS)
+def test_tokens_follow_the_target_where_the_draft_is_bad(rule: str):
+    pair = toy_pair((0.1, 0.5, 0.4), (0.8, 0.1, 0.1))
+    counts = first_tokens(pair, 3, range(1_200), rule=rule, **WHOLE_BLOCKS)
+    assert chi_square_p(counts, exact_law(pair, 3)) > 1e-4
+
+
+def test_plain_decoding_follows_the_target():
+    pair = hsd.table_pair(vocab=3, order=2, seed=11)
+    counts = first_tokens(pair, 3, range(1_200), system="plain", max_new_tokens=3)
+    assert chi_square_p(counts, exact_law(pair, 3)) > 1e-4
+
+
+@pytest.mark.parametrize("rule", LOSSLESS)
+@pytest.mark.parametrize(
+    "warping",
+    [
+        {"temperature": 0.6},
+        {"temperature": 1.8},
+        {"top_k": 2},
+        {"top_p": 0.7},
+        {"temperature": 1.3, "top_k": 3, "top_p": 0.8},
+    ],
+    ids=str,
+)
+def test_warped_tokens_follow_the_warped_target(rule: str, warping: dict[str, float]):
+    """With top-k and top-p the draft may propose what the target excludes, and the other way round."""
+    pair = hsd.table_pair(vocab=4, order=1, seed=3)
+    counts = first_tokens(pair, 2, range(500), rule=rule, gamma=4, max_new_tokens=20, **warping)
+    assert chi_square_p(counts, exact_law(pair, 2, **warping)) > 1e-4
+
+
+@pytest.mark.parametrize("rule", LOSSLESS)
+def test_two_new_tokens_of_run_follow_the_target(rule: str):
+    """Through the front door, with a budget that cuts the block: `hsd.run`, two tokens, 2,000 seeds."""
+    pair = hsd.table_pair(vocab=4, order=2, seed=5)
+    options = {"rule": rule, "max_new_tokens": 2, "trace": False}
+    counts = Counter(tuple(hsd.run(pair, "ab", seed=seed, **options).tokens) for seed in range(2_000))
+    assert chi_square_p(counts, exact_law(pair, 2, prompt="ab")) > 1e-4
+
+
+@pytest.mark.parametrize("rule", LOSSLESS)
+@pytest.mark.parametrize("gamma", [3, 5])
+def test_texts_that_end_inside_a_block_follow_the_target(rule: str, gamma: int):
+    """The draft ends most texts too early, so a drafted end is often rejected and the text goes on."""
+    counts = first_tokens(ENDING, 4, range(1_200), rule=rule, gamma=gamma, max_new_tokens=40)
+    assert chi_square_p(counts, exact_law(ENDING, 4)) > 1e-4
+
+
+@pytest.mark.parametrize("tree", ["paths", "comb"])
+@pytest.mark.parametrize("rule", TREE_RULES)
+def test_several_drafts_follow_the_target(rule: str, tree: str):
+    """Texts end inside these trees, so their branches are of unequal length."""
+    options = {"rule": rule, "tree": tree, "drafts": 3, "gamma": 2, "max_new_tokens": 20}
+    assert chi_square_p(first_tokens(ENDING, 3, range(500), **options), exact_law(ENDING, 3)) > 1e-4
+
+
+@pytest.mark.parametrize("gamma", [2, 4])
+def test_the_released_code_fails_this_kind_of_test(gamma: int):
+    pair = toy_pair((1 / 3, 2 / 3), (2 / 3, 1 / 3))
+    options = {"gamma": gamma, "max_new_tokens": gamma + 1}
+    law = exact_law(pair, gamma + 1)
+    assert chi_square_p(first_tokens(pair, gamma + 1, range(1_000), rule="hsd-released", **options), law) < 1e-6
+    assert chi_square_p(first_tokens(pair, gamma + 1, range(1_000), rule="hsd", **options), law) > 1e-4
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_kept_tokens_agree_with_the_enumeration(rule: str):
+    """Mean kept tokens of the first step, decoded, against the same mean from the laws: within 4 standard errors."""
+    pair, gamma, count = toy_pair((0.2, 0.5, 0.3), (0.4, 0.2, 0.4)), 3, 1_000
+    models = context_free_models([0.2, 0.5, 0.3], [0.4, 0.2, 0.4], gamma)
+    expected = audit_rules(models)[rule]["expected_accepted"]
+    kept = []
+    for seed in range(count):
+        step = next(hsd.decode(pair, "a", rule=rule, gamma=gamma, max_new_tokens=20, seed=seed, trace=False))
+        kept.append(step.kept)
+    mean = sum(kept) / count
+    deviation = (sum((k - mean) ** 2 for k in kept) / count) ** 0.5
+    assert abs(mean - expected) < 4 * deviation / count**0.5

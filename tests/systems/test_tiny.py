@@ -1,0 +1,77 @@
+"""The embedded pair, end to end."""
+
+from __future__ import annotations
+
+import pytest
+from joint_law import two_token_p_value
+
+import hsd
+from hsd import RULES, Pair, Trace
+from hsd.paths import ASSETS
+
+pytestmark = pytest.mark.skipif(not (ASSETS / "tiny" / "target" / "config.json").is_file(), reason="not trained yet")
+
+PROMPT = "Once upon a time"
+LOSSLESS = [name for name, rule in RULES.items() if rule.lossless]
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Pair:
+    return hsd.load_pair("tiny")
+
+
+def test_the_pair_is_small_and_says_what_it_is(tiny: Pair):
+    size = sum(file.stat().st_size for file in (ASSETS / "tiny").rglob("*") if file.is_file())
+    assert size <= 30e6
+    assert tiny.note
+    assert tiny.target.parameters > tiny.draft.parameters
+    assert hsd.load_pair() is tiny
+
+
+def test_a_run_is_complete_and_repeatable(tiny: Pair):
+    trace = hsd.run(tiny, PROMPT, rule="hsd", gamma=5, max_new_tokens=48, seed=1)
+    assert len(trace.tokens) == 48 or trace.result.finish == "end"
+    assert trace.text.strip()
+    assert trace.replay() == trace.tokens
+    assert hsd.rerun(tiny, trace).tokens == trace.tokens
+    assert Trace.from_json(trace.to_json()) == trace
+    assert hsd.run(tiny, PROMPT, rule="hsd", gamma=5, max_new_tokens=48, seed=1).tokens == trace.tokens
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_greedy_text_equals_plain_greedy_text(tiny: Pair, rule: str):
+    options = {"max_new_tokens": 48, "temperature": 0.0, "trace": False}
+    for prompt in (PROMPT, "12 + 30 = "):
+        plain = hsd.run(tiny, prompt, system="plain", **options)
+        for gamma in (3, 8):
+            assert hsd.run(tiny, prompt, rule=rule, gamma=gamma, **options).tokens == plain.tokens
+
+
+def test_speculation_keeps_drafted_tokens(tiny: Pair):
+    """More than one token per target call, or the draft would be of no use."""
+    runs = [hsd.run(tiny, PROMPT, gamma=5, max_new_tokens=48, seed=seed, trace=False).stats() for seed in range(4)]
+    tokens, calls = (sum(run[name] for run in runs) for name in ("new_tokens", "target_calls"))
+    assert 1.8 < tokens / calls < 6
+
+
+def test_text_is_text(tiny: Pair):
+    """Pieces join to the text, the prompt comes back, and no special token is shown."""
+    trace = hsd.run(tiny, PROMPT, max_new_tokens=40, seed=3)
+    assert tiny.codec.decode(trace.prompt.ids) == PROMPT
+    assert tiny.codec.decode(trace.prompt.ids + trace.tokens) == PROMPT + trace.text
+    assert "<|" not in trace.text
+
+
+@pytest.mark.parametrize("prompt", ["\x00\x1b[0m", "🙂 👩‍👩‍👧", "שלום", "x", "日本語"])
+def test_any_text_is_a_prompt(tiny: Pair, prompt: str):
+    assert len(hsd.run(tiny, prompt, max_new_tokens=4).tokens) >= 1
+
+
+def test_two_tokens_follow_the_target(tiny: Pair):
+    assert two_token_p_value(tiny, PROMPT, "hsd", 250, top_k=6) > 1e-4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", LOSSLESS)
+def test_two_tokens_follow_the_target_on_many_seeds(tiny: Pair, rule: str):
+    assert two_token_p_value(tiny, PROMPT, rule, 2_000, top_k=6) > 1e-4

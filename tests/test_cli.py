@@ -1,0 +1,277 @@
+"""The command line: one JSON object or one clear line, and nothing else where a program would read it."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_models import letters_tokenizer, save_model
+
+import hsd
+from hsd.cli import main
+
+ROOT = Path(__file__).parents[1]
+FIELDS = {
+    "text",
+    "tokens",
+    "rule",
+    "gamma",
+    "seed",
+    "target_calls",
+    "block_efficiency",
+    "acceptance_rate",
+    "tokens_per_second",
+}
+
+
+class Console:
+    """Runs commands in this process."""
+
+    def __init__(self, capture: pytest.CaptureFixture[str], folders: tuple[str, str]) -> None:
+        self._capture = capture
+        self.models = ["--target", folders[0], "--draft", folders[1], "--device", "cpu"]
+
+    def __call__(self, *words: str) -> tuple[int, str, str]:
+        """Exit status, standard output, standard error."""
+        self._capture.readouterr()
+        try:
+            status = main(list(words))
+        except SystemExit as end:  # argparse leaves this way
+            status = int(end.code or 0)
+        output = self._capture.readouterr()
+        return status, output.out, output.err
+
+    def run(self, prompt: str, *words: str) -> dict[str, Any]:
+        """The one JSON object of a run that succeeds on the small pair."""
+        status, out, _ = self("run", *self.models, "--json", "--max-new-tokens", "12", *words, "--", prompt)
+        assert status == 0
+        assert out.count("\n") == 1
+        return json.loads(out)
+
+    def refused(self, *words: str) -> str:
+        """The one line of a command that is refused."""
+        status, out, err = self(*words)
+        assert (status, out) == (2, "")
+        assert err.count("\n") == 1, err
+        assert err.endswith("\n")
+        assert "Traceback" not in err
+        assert 10 < len(err) < 600
+        return err
+
+
+@pytest.fixture
+def console(capsys: pytest.CaptureFixture[str], byte_folders: tuple[str, str]) -> Console:
+    return Console(capsys, byte_folders)
+
+
+# What works
+
+
+@pytest.mark.parametrize("rule", hsd.RULES)
+def test_run_prints_one_object_with_the_promised_fields(console: Console, rule: str):
+    result = console.run("Once upon", "--rule", rule, "--gamma", "3", "--seed", "7")
+    assert set(result) >= FIELDS
+    assert (result["rule"], result["gamma"], result["seed"]) == (rule, 3, 7)
+    assert len(result["tokens"]) == 12 or result["finish"] == "end"
+    assert result["block_efficiency"] == len(result["tokens"]) / result["target_calls"]
+
+
+def test_run_gives_what_the_package_gives(console: Console, byte_pair: hsd.Pair):
+    options = {"gamma": 4, "temperature": 0.8, "top_k": 20, "top_p": 0.9, "seed": 3}
+    words = [word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    result = console.run("Once upon", *words)
+    trace = hsd.run(byte_pair, "Once upon", max_new_tokens=12, **options)
+    assert (result["text"], result["tokens"]) == (trace.text, trace.tokens)
+
+
+def test_plain_decoding_has_one_token_a_call(console: Console):
+    result = console.run("Once upon", "--system", "plain")
+    assert result["block_efficiency"] == 1
+    assert result["system"] == "plain"
+
+
+def test_run_without_json_is_for_people(console: Console):
+    status, out, _ = console("run", *console.models, "--max-new-tokens", "5", "Once upon")
+    assert status == 0
+    assert out.startswith("Once upon")
+    assert "tokens per target call" in out
+
+
+def test_a_saved_trace_can_be_read_and_replayed(console: Console, tmp_path: Path):
+    file = tmp_path / "run.json"
+    result = console.run("Once upon", "--trace", str(file))
+    trace = hsd.Trace.from_json(file.read_text(encoding="utf-8"))
+    assert trace.tokens == result["tokens"] == trace.replay()
+
+
+def test_a_prompt_comes_from_standard_input(console: Console, monkeypatch: pytest.MonkeyPatch):
+    typed = console.run("Once upon")
+    monkeypatch.setattr("sys.stdin", io.StringIO("Once upon"))
+    assert console.run("-")["tokens"] == typed["tokens"]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "\x01\x02\x1b[31m\x7f",
+        "🙂 👩‍👩‍👧 🏳️‍🌈",
+        "שלום עולם مرحبا",
+        "\u202eabc\u200f",
+        "--help",
+        "-5",
+        "日本語",
+        '"; rm -rf / #',
+    ],
+    ids=["control", "emoji", "right to left", "marks", "option", "number", "cjk", "shell"],
+)
+def test_any_text_is_a_prompt(console: Console, prompt: str):
+    assert len(console.run(prompt)["tokens"]) >= 1
+
+
+def test_audit_prints_the_law_of_every_rule(console: Console):
+    status, out, err = console("audit", "--vocab", "2", "--gamma", "2", "--seed", "4", "--json")
+    result = json.loads(out)
+    assert (status, err) == (0, "")
+    assert result["ideal"] > 0
+    for name in hsd.RULES:
+        assert {"expected_accepted", "total_variation", "lossless"} <= set(result["rules"][name])
+    assert result["rules"]["hsd"]["total_variation"] < 1e-12
+    assert result["rules"]["hsd-released"]["lossless"] is False
+
+
+def test_audit_without_json_is_a_table(console: Console):
+    status, out, _ = console("audit", "--vocab", "2", "--gamma", "2")
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()][:3] == ["rule", "tokenwise", "blockwise"]
+
+
+def test_schema_describes_every_trace(console: Console):
+    status, out, _ = console("schema")
+    schema = json.loads(out)
+    assert status == 0
+    assert {"trace_version", "setup", "prompt", "steps", "result"} <= set(schema["properties"])
+    assert schema["additionalProperties"] is False
+
+
+def test_version_and_help(console: Console):
+    assert console("--version")[:2] == (0, f"{hsd.__version__}\n")
+    for words in (["--help"], ["run", "--help"], ["audit", "--help"]):
+        status, out, err = console(*words)
+        assert (status, err) == (0, "")
+        assert "usage" in out
+
+
+def test_the_module_can_be_run_and_keeps_its_output_clean():
+    """A process of its own: only the object on standard output."""
+    words = [sys.executable, "-m", "hsd", "audit", "--vocab", "2", "--gamma", "1", "--json"]
+    good = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert good.returncode == 0
+    assert json.loads(good.stdout)["rules"]["tokenwise"]["lossless"] is True
+    bad = subprocess.run([*words, "--seed", "x"], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert bad.stderr.count("\n") == 1
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["--gamma", "0"], "gamma 0"),
+        (["--gamma", "33"], "gamma 33"),
+        (["--gamma", "-1"], "gamma"),
+        (["--gamma", "abc"], "abc"),
+        (["--gamma", "2.5"], "2.5"),
+        (["--temperature", "-1"], "temperature"),
+        (["--temperature", "nan"], "temperature nan"),
+        (["--temperature", "inf"], "temperature inf"),
+        (["--temperature", "hot"], "hot"),
+        (["--top-p", "0"], "top"),
+        (["--top-p", "2"], "top"),
+        (["--top-p", "nan"], "top"),
+        (["--top-k", "-1"], "top"),
+        (["--rule", "best"], "unknown rule 'best'"),
+        (["--system", "magic"], "unknown system 'magic'"),
+        (["--max-new-tokens", "0"], "max_new_tokens 0"),
+        (["--max-new-tokens", "1000000"], "max_new_tokens 1000000"),
+        (["--max-new-tokens", "many"], "many"),
+        (["--seed", "x"], "'x'"),
+        (["--device", "abacus"], "abacus"),
+        (["--dtype", "float7"], "float7"),
+        (["--pair", "huge"], ""),
+        (["--colour", "red"], "--colour"),
+        (["--trace", "/no/such/folder/run.json"], "/no/such/folder"),
+        (["--trace", "/"], "cannot write"),
+    ],
+    ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else "",
+)
+def test_a_bad_option_is_one_line(console: Console, words: list[str], names: str):
+    assert names in console.refused("run", *console.models, *words, "Once")
+
+
+@pytest.mark.parametrize(
+    "prompt", ["", "   ", "\n", "x" * 500, "x" * 100_000], ids=["empty", "blanks", "line", "long", "100 kB"]
+)
+def test_a_bad_prompt_is_one_line(console: Console, prompt: str):
+    assert "prompt" in console.refused("run", *console.models, prompt)
+
+
+def test_half_a_character_is_one_line(console: Console):
+    """What Python makes of bytes on the command line that are not UTF-8."""
+    assert "prompt" in console.refused("run", *console.models, "caf\udce9")
+
+
+def test_bad_models_are_one_line(console: Console, byte_folders: tuple[str, str], tmp_path: Path):
+    target, draft = byte_folders
+    (tmp_path / "empty").mkdir()
+    other = str(save_model(tmp_path / "other", letters_tokenizer()))
+    assert "unknown pair 'huge'" in console.refused("run", "--pair", "huge", "Once")
+    assert "no folder" in console.refused("run", "--target", str(tmp_path / "none"), "--draft", draft, "Once")
+    assert "config.json" in console.refused("run", "--target", str(tmp_path / "empty"), "--draft", draft, "Once")
+    assert "same tokenizer" in console.refused("run", "--target", target, "--draft", other, "Once")
+    assert "both" in console.refused("run", "--target", target, "Once")
+    assert "both" in console.refused("run", "--draft", draft, "Once")
+    assert "nobody/nothing" in console.refused("run", "--target", "nobody/nothing", "--draft", draft, "Once")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["dance"],
+        ["run"],
+        ["audit", "--vocab", "0"],
+        ["audit", "--vocab", "50", "--gamma", "9"],
+        ["audit", "--vocab", "2", "--gamma", "1000000000"],
+        ["audit", "--gamma", "abc"],
+        ["audit", "3"],
+        ["space"],
+        ["train", "everything"],
+    ],
+    ids=" ".join,
+)
+def test_a_bad_command_is_one_line(console: Console, words: list[str]):
+    console.refused(*words)
+
+
+@pytest.mark.parametrize("content", ["", "no JSON", "{}", '{"trace_version": 2}', "[" * 100_000], ids=lambda c: c[:20])
+def test_a_trace_that_cannot_be_shown_is_one_line(
+    console: Console, content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pytest.importorskip("gradio")
+
+    def served(*_: Any, **__: Any) -> None:
+        raise AssertionError("the app was started with a trace that cannot be shown")
+
+    monkeypatch.setattr("gradio.Blocks.launch", served)
+    file = tmp_path / "trace.json"
+    file.write_text(content)
+    console.refused("app", "--trace", str(file))
+    console.refused("app", "--trace", str(tmp_path / "missing.json"))
+    console.refused("app", "--trace", str(tmp_path))

@@ -1,0 +1,151 @@
+"""The architecture, as the imports that each part may have. They point one way: a part may only use parts above it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "hsd"
+
+# Part → what it may import besides itself and the standard library. In order: a part names only parts above it.
+# Names of this project begin with a dot. The longest name that fits a module is its part.
+ARCHITECTURE: dict[str, str] = {
+    # plain facts
+    ".version": "",
+    ".paths": "",
+    ".errors": "",
+    # data
+    ".trace": ".errors pydantic",
+    ".space": ".errors .paths pydantic yaml httpx huggingface_hub",
+    # mathematics: no model, no input or output
+    ".sampling": ".errors torch",
+    ".rng": ".errors torch",
+    ".verify": ".errors .sampling torch",
+    ".audit": ".errors .verify torch",
+    # decoding
+    ".models": ".errors .paths .sampling torch transformers safetensors",
+    ".draft": ".errors .models .sampling .rng .verify torch",
+    ".rounds": ".errors .models .draft .sampling .rng .verify torch",
+    ".record": ".errors .models .draft .sampling .rng .verify .rounds .trace torch",
+    ".loop": ".errors .models .draft .sampling .rng .verify .rounds .trace .record .version torch",
+    # what is built on it
+    ".planner": ".errors numpy",
+    ".figures": ".errors .trace plotly",
+    ".bench": ".errors .paths .models .sampling .trace .loop .planner .version torch numpy",
+    ".bench.peers": ".errors .models .sampling .trace .loop torch transformers",
+    ".train": ".errors .paths .models .trace .loop torch numpy transformers tokenizers safetensors",
+    # the public names, for users; nothing above may use them
+    ".": ".version .errors .trace .verify .audit .models .loop .planner",
+    # the two ways in: they may use everything, and nobody imports them
+    ".ui": "* gradio plotly yaml torch numpy spaces",
+    ".cli": "* .ui torch",
+    ".__main__": ".cli",
+}
+DOORS = {".ui", ".cli", ".__main__"}
+
+
+def part_of(module: str) -> str | None:
+    """The part that a module belongs to: `.train` for `.train.generate.words`."""
+    while module:
+        if module in ARCHITECTURE:
+            return module
+        module = module.rpartition(".")[0]
+    return None
+
+
+def module_name(file: Path) -> str:
+    """`.models.pair` for hsd/models/pair.py, `.` for the package itself."""
+    parts = list(file.relative_to(PACKAGE).with_suffix("").parts)
+    return "." + ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def is_module(name: str) -> bool:
+    path = PACKAGE.joinpath(*name.strip(".").split("."))
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+def imports(file: Path) -> set[str]:
+    """What a file imports anywhere in it, also inside functions: modules of this project, and names of libraries."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {_own(alias.name) for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: imports in this project are written in full"
+            module = _own(node.module or "")
+            inner = {f"{module.rstrip('.')}.{alias.name}" for alias in node.names} if module.startswith(".") else set()
+            modules = {name for name in inner if is_module(name)}
+            found |= modules
+            if len(modules) < len(node.names):
+                found.add(module)
+    return {name for name in found if name.split(".")[0] not in sys.stdlib_module_names}
+
+
+def _own(module: str) -> str:
+    """`.models` for `hsd.models`, `torch` for `torch.nn`."""
+    if module == "hsd" or module.startswith("hsd."):
+        return module.removeprefix("hsd") or "."
+    return module.split(".")[0]
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_file_imports_only_what_its_part_may(file: Path):
+    part = part_of(module_name(file))
+    assert part is not None, "give this new module a line in ARCHITECTURE"
+    allowed = ARCHITECTURE[part].split()
+    for name in imports(file):
+        own = part_of(name) if name.startswith(".") else name
+        if own == part or own in allowed:
+            continue
+        assert "*" in allowed, f"{part} may not import {name}"
+        assert name.startswith("."), f"{part} may not import {name}"
+        assert own not in DOORS, f"nobody imports {name}"
+
+
+def test_the_table_points_one_way():
+    above: set[str] = set()
+    for part, allowed in ARCHITECTURE.items():
+        own = {name for name in allowed.split() if name.startswith(".")}
+        assert own <= above, f"{part} uses what comes after it"
+        assert part in (".cli", ".__main__") or not own & DOORS
+        above.add(part)
+
+
+@pytest.mark.parametrize(
+    ("library", "places"),
+    [("gradio", {".ui"}), ("transformers", {".models", ".train", ".bench.peers"}), ("plotly", {".figures", ".ui"})],
+)
+def test_large_libraries_are_imported_in_their_place_only(library: str, places: set[str]):
+    users = {part_of(module_name(file)) for file in FILES if library in imports(file)}
+    assert users <= places
+
+
+def test_the_app_file_only_opens_the_door():
+    file = ROOT / "app.py"
+    if not file.is_file():
+        pytest.skip("no app here")
+    assert {name.split(".")[1] for name in imports(file) if name.startswith(".")} <= {"ui", "space", "paths"}
+
+
+def test_the_checker_sees_imports_of_every_form(tmp_path: Path):
+    file = tmp_path / "sample.py"
+    file.write_text(
+        "import os, torch.nn\nfrom hsd import space, RULES\nfrom hsd.models.pair import load_pair\n"
+        "def f():\n    import hsd.ui\n    from hsd.verify import law\n    from transformers import AutoModel\n"
+    )
+    expected = {"torch", ".space", ".", ".models.pair", ".ui", ".verify.law", "transformers"}
+    assert imports(file) == expected
+
+
+def test_importing_the_package_does_not_import_the_page():
+    code = "import sys, hsd; print(sorted({'gradio', 'plotly', 'transformers'} & set(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert result.stdout.strip() == "[]"
