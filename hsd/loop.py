@@ -257,11 +257,14 @@ def run(pair: Pair, prompt: str, **options: object) -> Trace:
 def rerun(pair: Pair, trace: Trace) -> Trace:
     """Decode again with the random numbers recorded in `trace`: on the same models it gives the same tokens."""
     s = trace.setup
-    numbers = Recorded([_numbers_of(step) for step in trace.steps])
-    options = Options(s.rule, max(s.gamma, 1), s.max_new_tokens, s.temperature, s.top_p, s.top_k, s.seed, s.system)
+    # Two drafts may draw the same node, each with a number of its own, so a tree's record does not hold them all.
+    numbers = Recorded([_numbers_of(step) for step in trace.steps]) if s.drafts == 1 else Streams(s.seed)
+    names = [name for name in Options.__dataclass_fields__ if name not in ("gamma", "trace")]
+    options = Options(gamma=max(s.gamma, 1), **{name: getattr(s, name) for name in names})
     decoding = Decoding(pair, trace.prompt.text, options, numbers)
-    for _ in decoding:
+    for _ in zip(trace.steps, decoding, strict=False):  # no further than the record, which may have been stopped early
         pass
+    decoding.close()
     return decoding.trace()
 
 

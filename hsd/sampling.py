@@ -27,11 +27,13 @@ class Sampling:
         for name, value in vars(self).items():
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise HsdError(f"{name} {value!r}: choose a number")
+        if not isinstance(self.top_k, int):
+            raise HsdError(f"top-k {self.top_k}: choose 0 (keep every token) or a whole positive number")
         if not (math.isfinite(self.temperature) and 0 <= self.temperature <= 100):
             raise HsdError(f"temperature {self.temperature}: choose a number from 0 (greedy) to 100")
         if not 0 < self.top_p <= 1:
             raise HsdError(f"top-p {self.top_p}: choose a number above 0, up to 1 (1 keeps every token)")
-        if self.top_k < 0 or self.top_k != int(self.top_k):
+        if self.top_k < 0:
             raise HsdError(f"top-k {self.top_k}: choose 0 (keep every token) or a whole positive number")
 
     def probabilities(self, logits: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ import json
 from collections import Counter
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hsd.errors import HsdError
 
@@ -25,12 +25,20 @@ MAX_STEPS = 65_536
 MAX_NODES = 1_024
 MAX_TOP = 64
 
+
+def _whole_characters(text: str) -> str:
+    """Refuse half a character (a lone surrogate): JSON can spell it, but it can be neither shown nor saved."""
+    text.encode()
+    return text
+
+
 Probability = Annotated[float, Field(ge=0, le=1.0001, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=2**31)]
 TokenId = Annotated[int, Field(ge=0, le=2**31)]
-Piece = Annotated[str, Field(max_length=400)]
-Name = Annotated[str, Field(max_length=200)]
+Text = Annotated[str, AfterValidator(_whole_characters)]
+Piece = Annotated[Text, Field(max_length=400)]
+Name = Annotated[Text, Field(max_length=200)]
 Origin = Literal["draft", "correction", "bonus"]
 Test = Literal["token", "draft", "prefix"]
 
@@ -180,7 +188,7 @@ class Step(Record):
     drafted: Count
     kept: Count
     target_calls: Annotated[int, Field(ge=1, le=2**20)] = 1
-    committed: Annotated[list[Committed], Field(max_length=MAX_NODES)]
+    committed: Annotated[list[Committed], Field(min_length=1, max_length=MAX_NODES)]
     times: Times
     start: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -200,6 +208,8 @@ class Step(Record):
     def _references_hold(self) -> Step:
         if self.kept > self.drafted:
             raise ValueError(f"step {self.index} keeps {self.kept} of {self.drafted} drafted tokens")
+        if self.kept > len(self.committed):
+            raise ValueError(f"step {self.index} keeps {self.kept} tokens but commits {len(self.committed)}")
         if not self.nodes:
             return self
         for position, node in enumerate(self.nodes, start=1):
@@ -247,7 +257,7 @@ class Setup(Record):
 class Prompt(Record):
     """The text given, as the target's tokens."""
 
-    text: Annotated[str, Field(max_length=1_000_000)]
+    text: Annotated[Text, Field(max_length=1_000_000)]
     ids: Annotated[list[TokenId], Field(max_length=1_000_000)]
     pieces: Annotated[list[Piece], Field(max_length=1_000_000)]
 
@@ -255,7 +265,7 @@ class Prompt(Record):
 class Result(Record):
     """How the run ended: `length` budget used up, `end` end of text, `context` no room left, `cancelled`."""
 
-    text: str
+    text: Text
     finish: Literal["length", "end", "context", "cancelled"]
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 

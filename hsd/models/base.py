@@ -95,6 +95,11 @@ class Codec(Protocol):
         """Tokens that end a text."""
         ...
 
+    @property
+    def vocab_size(self) -> int:
+        """How many ids stand for a token; models may have more rows, as padding."""
+        ...
+
     def encode(self, text: str) -> list[int]: ...
 
     def decode(self, ids: list[int]) -> str: ...
@@ -114,8 +119,8 @@ class Pair:
 
     @property
     def vocab_size(self) -> int:
-        """Ids that both models know; padding beyond the smaller vocabulary is masked out of both."""
-        return min(self.target.vocab_size, self.draft.vocab_size)
+        """Ids that both models and the tokenizer know; padding beyond them is masked out of both models."""
+        return min(self.target.vocab_size, self.draft.vocab_size, self.codec.vocab_size)
 
     @property
     def context(self) -> int:
@@ -126,7 +131,13 @@ class Pair:
         """The prompt's ids. Raises HsdError if it is empty or fills the context."""
         if not prompt.strip():
             raise HsdError("the prompt is empty: type some text to continue")
+        try:
+            prompt.encode()
+        except UnicodeEncodeError:
+            raise HsdError("the prompt is not valid UTF-8 text: type it again") from None
         ids = self.codec.encode(prompt)
+        if not ids:
+            raise HsdError("the prompt has no text that the tokenizer can read: type some other text")
         if len(ids) >= self.context:
             raise HsdError(f"the prompt has {len(ids):,} tokens, the context {self.context:,}: shorten the prompt")
         return ids

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 from transformers.utils.logging import disable_progress_bar
@@ -90,6 +92,7 @@ class TokenizerCodec:
     def __init__(self, tokenizer: Any, end_ids: frozenset[int]) -> None:
         self.tokenizer = tokenizer
         self.end_ids = end_ids
+        self.vocab_size = max(tokenizer.get_vocab().values()) + 1
         self._pieces: dict[int, str] = {}
 
     def encode(self, text: str) -> list[int]:
@@ -112,8 +115,10 @@ class TokenizerCodec:
         return " " + text if name.startswith("▁") and not text.startswith(" ") else text
 
 
-# A bar that is over before it can be read only clutters standard error.
+# Bars that are over before they can be read, and every retry of a download, only clutter standard error: what goes
+# wrong is told once, by the error that is raised.
 disable_progress_bar()
+logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
 
 def load_model(source: str, device: torch.device, dtype: torch.dtype, revision: str | None, name: str) -> CausalModel:
@@ -121,7 +126,7 @@ def load_model(source: str, device: torch.device, dtype: torch.dtype, revision: 
     _check_folder(source)
     try:
         model: Any = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, revision=revision)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise HsdError(f"cannot load a model from {source!r}: {_first_line(error)}") from None
     return CausalModel(model.to(device), name, revision)
 

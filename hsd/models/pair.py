@@ -67,8 +67,8 @@ def _load(
     from hsd.models.causal import TokenizerCodec, load_model, load_tokenizer
 
     where = torch.device(device)
-    big = load_model(target, where, dtype, revision, f"{name} target" if name in EMBEDDED else target)
-    small = load_model(draft, where, dtype, draft_revision, f"{name} draft" if name in EMBEDDED else draft)
+    big = load_model(target, where, dtype, revision, f"{name} target" if name in EMBEDDED else _label(target))
+    small = load_model(draft, where, dtype, draft_revision, f"{name} draft" if name in EMBEDDED else _label(draft))
     tokenizer = load_tokenizer(target, revision)
     check_vocabularies(tokenizer, load_tokenizer(draft, draft_revision), big.vocab_size, small.vocab_size)
     end_ids = big.end_ids or frozenset(i for i in [tokenizer.eos_token_id] if i is not None)
@@ -111,4 +111,9 @@ def _dtype(dtype: str | None, device: str) -> torch.dtype:
 
 
 def _base(source: str) -> str:
-    return os.path.basename(os.path.normpath(source))
+    return os.path.basename(os.path.normpath(source))[-90:]
+
+
+def _label(source: str) -> str:
+    """What a model is called in a trace: its Hub id, or its folder's name without the way to it, which is private."""
+    return _base(source) if os.path.isdir(os.path.expanduser(source)) else source[-200:]

@@ -86,7 +86,7 @@ class ChainRounds:
         played = self._verify(p, draft, coins[: len(draft.tokens)].to(p.device), number)
         lap("verify")
         if self._rule.resamples:
-            self._resample(played, len(text), numbers)
+            self._resample(played, len(text), gamma, numbers)
             lap("target")
         length = len(text) + len(played.committed) - 1  # the last token is fed by the next round
         self._target.crop(length)
@@ -107,14 +107,15 @@ class ChainRounds:
         token = None if ended else int(draw(law.next(kept), number.to(p.device)))
         return ChainRound(draft, p, law, coins, number, kept, token)
 
-    def _resample(self, played: ChainRound, start: int, numbers: Numbers) -> None:
+    def _resample(self, played: ChainRound, start: int, gamma: int, numbers: Numbers) -> None:
         """Naive HSD after a rejection: draw the block's other positions from residuals, one target call each.
 
-        Adds to `played.extra`. `start` is the length of the text before the round.
+        Adds to `played.extra`. `start` is the length of the text before the round. A draft that was cut at the end of
+        a text stands for one of γ tokens: once it is rejected, all γ positions are open.
         """
         p, draft, kept, token = played.p, played.draft, played.kept, played.token
-        missing = len(draft.tokens) - kept - 1
-        if missing <= 0:
+        missing = gamma - kept - 1
+        if kept == len(draft.tokens) or not missing:
             return
         log_ratio = (_token_logs(p, draft.tokens[:kept]) - _token_logs(draft.q, draft.tokens[:kept])).sum()
         p_row, q_row = p[kept], draft.q[kept]

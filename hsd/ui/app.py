@@ -38,8 +38,9 @@ def serve(space: Space, trace_file: str | None, host: str | None, port: int | No
             footer_links=["api", "settings"],
             max_file_size=MAX_BYTES,
         )
-    except OSError as error:
-        raise HsdError(f"cannot listen on port {port}: {error}") from None
+    except OSError:
+        which = f"port {port} is taken" if port else "no free port was found"
+        raise HsdError(f"{which}: choose another with --port") from None
     print(f"The app is ready: {address}", flush=True)
     demo.block_thread()
 

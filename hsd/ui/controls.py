@@ -103,8 +103,8 @@ def _folded_controls(space: Space, value: Mapping[str, Any]) -> dict[str, Any]:
             [("Speculative", "speculative"), ("Plain", "plain")], value=value["system"], label="System",
             info="Plain: target alone, no draft.", elem_id="hsd-system",
         ),
-        "top_p": _slider("Top-p", "Likeliest tokens up to this mass.", 0.05, 1, 0.05, value["top_p"], "top-p"),
-        "top_k": _slider("Top-k", "Likeliest tokens only; 0: all.", 0, 200, 1, value["top_k"], "top-k"),
+        "top_p": _slider("Top-p", "Up to this much mass.", 0.05, 1, 0.05, value["top_p"], "top-p"),
+        "top_k": _slider("Top-k", "0: all tokens.", 0, 200, 1, value["top_k"], "top-k"),
         "pair": gr.Dropdown(
             [(pair.title, pair.name) for pair in machine.offered(space)], value=value["pair"], label="Pair",
             info="Target and draft model.", filterable=False, elem_id="hsd-pair",

@@ -38,6 +38,7 @@
       const unfold = (on) => {
         layout.classList.toggle("is-folded", !on);
         options.setAttribute("aria-expanded", String(on));
+        options.textContent = on && phone.matches ? "✕ Close" : "☰ Options";
       };
       this.foldOnPhones = () => phone.matches && unfold(false);
       unfold(!phone.matches);

@@ -69,16 +69,26 @@ def telling_step(trace: Trace) -> int:
 def interest(step: Step, rule: str) -> tuple[float, ...]:
     """How telling a step is, compared from left to right.
 
-    Drafted tokens kept beyond vanilla's (in a vanilla run: what HSD keeps of this draft on average beyond what was
-    kept); stepping back is seen, because a longer draft failed first; how many of the two deciding coins lie
-    clearly on their side of the threshold; how long the draft is.
+    What the rule gains (see `_gain`); stepping back is seen, because a longer draft failed first; how many of the two
+    deciding coins lie clearly on their side of the threshold; how many tokens are kept; how long the draft is.
     """
     if step.shadow is None or not step.decisions:
-        return (0.0, 0.0, 0.0, float(step.drafted))
-    gain = float(step.kept - step.shadow.kept)
-    if rule == step.shadow.rule:
-        gain = step.expected_kept.get("hsd", 0.0) - step.kept
+        return (0.0, 0.0, 0.0, float(step.kept), float(step.drafted))
     stepped_back = step.kept > 0 and step.decisions[-1].accepted and not step.decisions[0].accepted
     deciding = [*step.decisions[-1:], *step.shadow.decisions[-1:]]
     clear = sum(abs(d.coin - d.threshold) > CLEAR for d in deciding)
-    return (gain, float(stepped_back), float(clear), float(step.drafted))
+    return (_gain(step, rule), float(stepped_back), float(clear), float(step.kept), float(step.drafted))
+
+
+def _gain(step: Step, rule: str) -> float:
+    """Drafted tokens kept beyond what vanilla keeps on the same draft and coins.
+
+    In a vanilla run instead: what HSD keeps of this draft on average beyond what was kept. In a run that is not exact:
+    where the whole draft was kept, how much more the rule keeps of it on average than HSD may.
+    """
+    hsd, own = (step.expected_kept.get(name, 0.0) for name in ("hsd", rule))
+    if step.shadow and rule == step.shadow.rule:
+        return hsd - step.kept
+    if rule == "hsd-released":
+        return own - hsd if step.kept == step.drafted else 0.0
+    return float(step.kept - (step.shadow.kept if step.shadow else 0))

@@ -4,7 +4,6 @@ In a template `$x` is a name drawn once per function from the pool `x`, and `«a
 same one wherever the same group is written. Type hints are kept or removed as a whole.
 """
 
-
 from __future__ import annotations
 
 import random

@@ -1,4 +1,3 @@
-
 """The people, things and numbers of a word problem, and the sentences that many kinds share."""
 
 from __future__ import annotations
