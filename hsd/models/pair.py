@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +13,7 @@ from hsd.errors import HsdError
 from hsd.models.base import Pair
 from hsd.paths import ASSETS
 
+_LOADING = threading.Lock()
 EMBEDDED = {
     "tiny": "two small models trained from scratch for this project: the decoding is real, the models are toys",
 }
@@ -54,8 +56,14 @@ def load_pair(
     )
 
 
+def _load(*what: Any) -> Pair:
+    """`_load_once`, one caller at a time: `from_pretrained` does not bear being called twice at once."""
+    with _LOADING:
+        return _load_once(*what)
+
+
 @lru_cache(maxsize=2)
-def _load(
+def _load_once(
     name: str,
     target: str,
     draft: str,

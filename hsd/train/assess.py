@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import platform
 import sys
@@ -62,6 +63,9 @@ def measure_all(out: Path, assets: Path, amount: Amount) -> dict[str, Any]:
     _say("sampling")
     measured["samples"] = samples(assets, amount)
     origin = "real" if "stories/real" in held_out else "generated"
+    _say("checking sums and functions")
+    measured["sums"] = right_answers(assets, held_out, amount.prompts)
+    measured["functions"] = parsing_functions(assets, held_out[f"functions/{origin}"], amount.prompts)
     prompts = {d: make_prompts(d, held_out[f"{d}/{origin}"], amount.prompts) for d in SAMPLE_PROMPTS}
     measured["decoding"] = {
         "gamma": 5, "temperature": 1.0, "prompts": amount.prompts, "new_tokens": amount.new_tokens, "text": origin,
@@ -119,12 +123,43 @@ def samples(assets: Path, amount: Amount) -> list[dict[str, Any]]:
     return found
 
 
+def right_answers(assets: Path, held_out: dict[str, list[str]], count: int) -> dict[str, Any]:
+    """Of ``count`` held-out questions per origin, how many the target answers rightly at temperature 0."""
+    pair = _pair(assets, "draft")
+    found = {}
+    for source in (name for name in held_out if name.startswith("sums")):
+        problems = [text for text in held_out[source] if len(text) < 700][:count]
+        right = 0
+        for text in problems:
+            question, answer = text.split("\nAnswer:")
+            trace = run(pair, question + "\nAnswer:", system="plain", temperature=0.0, max_new_tokens=160, trace=False)
+            right += trace.text.split("####")[-1].strip() == answer.split("####")[-1].strip()
+        found[source] = {"right": right, "of": len(problems)}
+    return found
+
+
+def parsing_functions(assets: Path, documents: list[str], count: int) -> dict[str, int]:
+    """Of ``count`` functions continued from a held-out head and docstring, how many are valid Python."""
+    pair = _pair(assets, "draft")
+    openings = make_prompts("functions", documents, count)
+    right = 0
+    for seed, prompt in enumerate(openings):
+        options: dict[str, Any] = {"system": "plain", "temperature": SAMPLE_TEMPERATURE, "seed": seed}
+        trace = run(pair, prompt, max_new_tokens=300, trace=False, **options)
+        try:
+            ast.parse(prompt + trace.text)
+            right += 1
+        except SyntaxError:
+            pass
+    return {"right": right, "of": len(openings)}
+
+
 def make_prompts(domain: str, documents: list[str], count: int) -> list[str]:
     """Openings of held-out documents: two sentences of a story, a question, a function's head and docstring."""
     cut: dict[str, Callable[[str], str]] = {
         "stories": lambda text: ". ".join(text.replace("\n", " ").split(". ")[:2]) + ".",
         "sums": lambda text: text.split("\nAnswer:")[0] + "\nAnswer:",
-        "functions": lambda text: '"""'.join(text.split('"""')[:2]) + '"""\n',
+        "functions": lambda text: '"""'.join(text.split('"""')[:2]) + '"""',
     }
     openings = [cut[domain](text) for text in documents]
     return [opening for opening in openings if len(opening) < 500][:count]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from hsd.ui import machine
 
 DEFAULT_THREADS = torch.get_num_threads()
 OWN = "own"
-_loading = threading.Lock()  # two visitors who ask for the same pair at once get it loaded once
 
 
 @dataclass(frozen=True)
@@ -68,8 +66,7 @@ def load(choice: PairChoice) -> Pair:
     """
     if not choice.embedded:
         return _load_models(choice)
-    with _loading:
-        pair = load_pair(choice.name, device="cpu" if machine.zero_gpu() else None)
+    pair = load_pair(choice.name, device="cpu" if machine.zero_gpu() else None)
     if pair.target.device.type == "cpu":
         torch.set_num_threads(1)  # small matrices: a second thread costs more than it brings
     return pair
@@ -78,8 +75,7 @@ def load(choice: PairChoice) -> Pair:
 def _load_models(choice: PairChoice) -> Pair:
     torch.set_num_threads(DEFAULT_THREADS)
     try:
-        with _loading:
-            return load_pair(target=choice.target, draft=choice.draft)
+        return load_pair(target=choice.target, draft=choice.draft)
     except HsdError as error:
         offline = os.environ.get("HF_HUB_OFFLINE") == "1" and not Path(str(choice.target)).is_dir()
         hint = "; the app works offline: start it with HF_HUB_OFFLINE=0 to load models from the Hub" if offline else ""

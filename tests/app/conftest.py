@@ -17,7 +17,7 @@ from hsd.paths import ASSETS
 ROOT = Path(__file__).resolve().parent.parent.parent
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-STEP_SECONDS = 0.02
+STEP_SECONDS = 0.04
 WAIT = 30_000  # milliseconds until a page counts as broken
 
 

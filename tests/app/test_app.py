@@ -244,7 +244,7 @@ def test_the_link_of_a_live_run_makes_it_again(visitors):
     visitor.page.locator(".hf-player").focus()
     visitor.page.keyboard.press("Home")
     visitor.page.keyboard.press("ArrowRight")
-    visitor.until("location.search.includes('step=1&')")
+    visitor.until("location.search.includes('prompt=') && location.search.includes('step=1&')")
     query = urlsplit(visitor.page.url).query
     asked = {name: values[0] for name, values in parse_qs(query).items()}
     assert asked["seed"] == "12345678901"
@@ -263,10 +263,10 @@ def test_an_unknown_preset_in_a_link_says_so(visitors):
 
 
 def test_two_visitors_at_once_both_get_their_run_and_the_second_is_told_why_it_waits(visitors):
-    first = visitors().open("?" + urlencode(LONG))
-    first.until("window.__hsd.live && window.__hsd.steps >= 2")
     second = visitors().open()
     second.set("prompt", "Once upon a time, there was a second fox")
+    first = visitors().open("?" + urlencode(LONG))
+    first.until("window.__hsd.live && window.__hsd.steps >= 2")
     second.run()
     second.page.locator(".hf-status", has_text="Another visitor's run is using the model; you are number 1").wait_for()
     assert second.state["steps"] > 0
@@ -278,10 +278,10 @@ def test_two_visitors_at_once_both_get_their_run_and_the_second_is_told_why_it_w
 
 
 def test_a_visitor_who_waits_can_cancel(visitors):
-    first = visitors().open("?" + urlencode(LONG))
-    first.until("window.__hsd.live && window.__hsd.steps >= 2")
     second = visitors().open()
     before = second.shown()
+    first = visitors().open("?" + urlencode(LONG))
+    first.until("window.__hsd.live && window.__hsd.steps >= 2")
     second.run()
     second.page.locator(".hf-status", has_text="you are number 1").wait_for()
     second.page.click("#hsd-cancel")
@@ -292,11 +292,11 @@ def test_a_visitor_who_waits_can_cancel(visitors):
 
 
 def test_a_visitor_who_leaves_frees_the_model(visitors):
+    second = visitors().open()
+    second.set("length", "8")
     first = visitors().open("?" + urlencode(LONG))
     first.until("window.__hsd.live && window.__hsd.steps >= 2")
     first.page.close()
-    second = visitors().open()
-    second.set("length", "8")
     second.run()
     second.page.get_by_text("● live", exact=True).wait_for()
 

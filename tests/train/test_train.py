@@ -272,6 +272,8 @@ def test_the_card_repeats_the_measured_numbers() -> None:
         "models": {"target": model},
         "corpus": {"stories/real": {"documents": 4518, "tokens": 1_500_000, "share": 0.5}},
         "decoding": {"gamma": 5, "temperature": 1.0, "prompts": 9, "new_tokens": 64, "text": "real"},
+        "sums": {"sums/real": {"right": 3, "of": 41}},
+        "functions": {"right": 9, "of": 41},
         "samples": [{"seed": 4, "domain": "stories", "prompt": "Once", "text": " upon"}],
     }
     numbers["decoding"]["drafts"] = {"draft": decoded}
@@ -286,6 +288,8 @@ def test_the_card_repeats_the_measured_numbers() -> None:
         "3.00 ± 0.10",
         "+20.0%",
         "4,518",
+        "3 of 41",
+        "9 of 41",
         "Once upon",
         "1.0",
     ):
