@@ -1,7 +1,8 @@
 """Measure the embedded pair: tokens per target call by domain, speed, and what the loop itself costs.
 
     python examples/measure_tiny.py                      # the prompts that ship with the project
-    python examples/measure_tiny.py --data FOLDER        # public benchmark prompts, see hsd/bench/prompts.py
+    python examples/measure_tiny.py --data FOLDER        # text that the models never saw: held-out stories, GSM8K's
+                                                         # test questions, HumanEval (layout as for hsd.train)
 
 Writes examples/results/tiny.json (or --out) and prints the same numbers as Markdown.
 """
@@ -19,6 +20,7 @@ import torch
 import hsd
 from hsd.bench import Case, Measurement, machine, measure, read_folder, shipped
 from hsd.bench.measure import limit
+from hsd.train.corpus import read_real
 
 RULES = ("tokenwise", "hsd")
 
@@ -33,11 +35,13 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     pair = hsd.load_pair("tiny")
-    prompts = read_folder(options.data, options.prompts) if options.data else shipped()
-    prompts = {domain: fitting(pair, texts[: options.prompts], options.new_tokens) for domain, texts in prompts.items()}
+    prompts = unseen(options.data) if options.data else shipped()
+    prompts = {d: fitting(pair, texts, options.new_tokens)[: options.prompts] for d, texts in prompts.items()}
     result = {
         "what": "embedded pair: tokens per target call and speed",
-        "prompts": "public benchmarks" if options.data else "written for this project",
+        "prompts": "unseen text: held-out stories, GSM8K test, HumanEval"
+        if options.data
+        else "written for this project",
         "new_tokens": options.new_tokens,
         "repetitions": options.repetitions,
         "machine": machine(pair),
@@ -47,6 +51,13 @@ def main() -> None:
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     print(markdown(result))
+
+
+def unseen(data: Path) -> dict[str, list[str]]:
+    """Openings of stories that training held out, and public benchmark prompts."""
+    stories = next(source for source in read_real(data) if source.domain == "stories")
+    openings = [" ".join(story.split()[:25]) for story in stories.held_out]
+    return {"stories": openings, **read_folder(data, count=1_000)}
 
 
 def fitting(pair: hsd.Pair, prompts: list[str], new_tokens: int) -> list[str]:

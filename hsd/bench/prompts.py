@@ -9,9 +9,6 @@ from pathlib import Path
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
 
-DOMAINS = ("stories", "sums", "functions")
-OPENING_WORDS = 25
-
 
 def shipped() -> dict[str, list[str]]:
     """Domain → prompts written for this project."""
@@ -20,21 +17,15 @@ def shipped() -> dict[str, list[str]]:
 
 
 def read_folder(folder: Path, count: int) -> dict[str, list[str]]:
-    """Domain → up to `count` prompts of text that the embedded models never saw.
+    """Domain → up to `count` prompts of public benchmarks that the embedded models never saw.
 
-    sums: GSM8K's test questions (`gsm8k/test.jsonl`); functions: HumanEval (`humaneval/HumanEval.jsonl.gz`);
-    stories: the openings of stories that training held out (`stories.txt`, one story per line; written by
-    `python -m hsd train` into its output folder). Raises HsdError, naming the file, when one is missing or malformed.
+    sums: GSM8K's test questions (`gsm8k/test.jsonl`); functions: HumanEval (`humaneval/HumanEval.jsonl.gz`).
+    Raises HsdError, naming the file, when one is missing or malformed.
     """
     return {
-        "stories": [_opening(line) for line in _lines(folder / "stories.txt") if line.strip()][:count],
         "sums": [_question(row) for row in _json_lines(folder / "gsm8k" / "test.jsonl")][:count],
         "functions": [str(row["prompt"]) for row in _json_lines(folder / "humaneval" / "HumanEval.jsonl.gz")][:count],
     }
-
-
-def _opening(story: str) -> str:
-    return " ".join(story.split()[:OPENING_WORDS])
 
 
 def _question(row: dict[str, str]) -> str:

@@ -15,6 +15,7 @@ from hsd.trace import Step, Trace
 
 FIELDS = {"title", "why", "prompt", "options", "seeds"}
 CLEAR = 0.05  # a coin this far from its threshold is seen to be on one side
+ENOUGH = 3.0  # drafted tokens: a larger gain makes a step no clearer
 
 
 @dataclass(frozen=True)
@@ -69,15 +70,17 @@ def telling_step(trace: Trace) -> int:
 def interest(step: Step, rule: str) -> tuple[float, ...]:
     """How telling a step is, compared from left to right.
 
-    What the rule gains (see `_gain`); stepping back is seen, because a longer draft failed first; how many of the two
-    deciding coins lie clearly on their side of the threshold; how many tokens are kept; how long the draft is.
+    What the rule gains (see `_gain`), up to `ENOUGH`; stepping back is seen, because a longer draft failed first; how
+    many of the two deciding coins lie clearly on their side of the threshold; the whole gain; how many tokens are
+    kept; how long the draft is.
     """
     if step.shadow is None or not step.decisions:
-        return (0.0, 0.0, 0.0, float(step.kept), float(step.drafted))
+        return (0.0, 0.0, 0.0, 0.0, float(step.kept), float(step.drafted))
     stepped_back = step.kept > 0 and step.decisions[-1].accepted and not step.decisions[0].accepted
     deciding = [*step.decisions[-1:], *step.shadow.decisions[-1:]]
     clear = sum(abs(d.coin - d.threshold) > CLEAR for d in deciding)
-    return (_gain(step, rule), float(stepped_back), float(clear), float(step.kept), float(step.drafted))
+    gain = _gain(step, rule)
+    return (min(gain, ENOUGH), float(stepped_back), float(clear), gain, float(step.kept), float(step.drafted))
 
 
 def _gain(step: Step, rule: str) -> float:
