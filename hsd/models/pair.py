@@ -44,9 +44,9 @@ def load_pair(
             raise HsdError("give either the name of a pair or a target and a draft, not both")
         if name not in EMBEDDED:
             raise HsdError(f"unknown pair {name!r}: choose {', '.join(EMBEDDED)}, or give a target and a draft")
-        folder = ASSETS / name
+        folder = ASSETS / name  # drafts with the three-layer model; the smaller one is the bottom of a stack of three
         return _load(
-            name, str(folder / "target"), str(folder / "draft"), _device(device), _dtype(dtype, "cpu"), None, None
+            name, str(folder / "target"), str(folder / "middle"), _device(device), _dtype(dtype, "cpu"), None, None
         )
     if not target or not draft:
         raise HsdError("a pair needs both a target and a draft: give two folders or two Hub ids")

@@ -20,7 +20,7 @@ from hsd.errors import HsdError
 from hsd.paths import ASSETS
 
 STAGES = ("tokenizer", "target", "draft", "middle", "export", "card")
-STEPS = {"target": 5_500, "draft": 2_080, "middle": 1_800}
+STEPS = {"target": 5_500, "draft": 5_000, "middle": 3_700}
 QUICK_STEPS = {"target": 80, "draft": 40, "middle": 40}
 PLAIN_STEPS = 920  # of a draft's steps, the first: on next tokens alone, which costs no pass of the target
 SAMPLED_BATCHES = 40  # of distill.BATCH rows each: some 650,000 tokens
