@@ -198,7 +198,7 @@ def _audit(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(result))
         return 0
-    width = max(map(len, result["rules"]))
+    width = max(len(name) for name in (*result["rules"], "ideal, one draft"))
     print(f"{'rule':{width}} {'E[kept]':>9} {'total variation':>16}  lossless")
     for name, row in result["rules"].items():
         verdict = "yes" if row["lossless"] else "no"
