@@ -20,7 +20,7 @@ These are toys. They were trained from scratch on {processor}, the target in {mi
 stories, grade-school sums and short Python functions, none of them reliably. What is real is the decoding that they
 are made to show: every draft, coin and decision of speculative decoding runs on them as it would on large models.
 
-Made with `python -m hsd train all --data ../shared/data`, code in `hsd/train`. Each folder loads with plain
+Made with `python -m hsd train all --data FOLDER`, code in `hsd/train`. Each folder loads with plain
 `AutoModelForCausalLM.from_pretrained` and `AutoTokenizer.from_pretrained`. Tokenizer: byte-level BPE of {vocabulary:,}
 tokens, digits one by one; every text begins with `<|endoftext|>`, which also ends it. Context {context} tokens.
 

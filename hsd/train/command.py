@@ -1,6 +1,6 @@
 """The stages of ``python -m hsd train``, each a function of the parsed options.
 
-    python -m hsd train all --data ../shared/data     everything, about ninety minutes on two cores
+    python -m hsd train all --data FOLDER            everything, about ninety minutes on two cores
     python -m hsd train all --quick --out /tmp/try --assets /tmp/try/tiny     the same path in two minutes
 
 Stages: ``tokenizer`` reads and generates text, learns the tokenizer and encodes the corpus; ``target``; ``draft`` and

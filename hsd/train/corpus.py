@@ -1,7 +1,13 @@
 """Training text by domain: what is read from a data folder, cleaned, and kept apart for validation.
 
 Three domains: ``stories``, ``sums`` (word problems) and ``functions`` (Python source). Real text comes from a folder
-such as ``../shared/data``; this project's own generator supplies the rest, so training also works without a folder.
+(``--data``, see below); this project's own generator supplies the rest, so training also works without a folder.
+The folder holds ``gsm8k/train.jsonl`` (repository openai/grade-school-math), some thousand TinyStories in
+``tinystories_5k/tinystories_lowercase.txt`` and ``tinystories_cased/tiny_stories.txt`` (the second with its capitals
+kept), and ``thealgorithms_python/functions.jsonl`` (documented functions of TheAlgorithms/Python, one object with
+``source`` a line). Measuring on unseen text also reads ``gsm8k/test.jsonl`` and ``humaneval/HumanEval.jsonl.gz``
+(openai/human-eval).
+
 This module knows files and text; it knows neither tokens nor models.
 """
 
