@@ -45,6 +45,10 @@ class WordCodec:
     pieces: tuple[str, ...]
     end_ids: frozenset[int] = frozenset()
 
+    @property
+    def vocab_size(self) -> int:
+        return len(self.pieces)
+
     def encode(self, text: str) -> list[int]:
         return [ord(c) % len(self.pieces) for c in text]
 

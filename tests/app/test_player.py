@@ -17,8 +17,6 @@ from player_page import tree_trace, word_trace
 from hsd.ui import player
 
 pytestmark = pytest.mark.browser
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 RULES = ["tokenwise", "blockwise", "hsd", "hsd-released", "naive-hsd"]
 HOSTILE = [
     "<img src=x onerror=window.hacked=1>",
@@ -36,19 +34,6 @@ HOSTILE = [
     "שלום",
     "\ufeff",
 ]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator:
-    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    with api.sync_playwright() as playwright:
-        path = str(CHROMIUM) if CHROMIUM.exists() else None
-        try:
-            browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        except api.Error as error:
-            pytest.skip(f"no Chromium to drive: {str(error).splitlines()[0]}")
-        yield browser
-        browser.close()
 
 
 class Stage:
