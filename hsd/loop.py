@@ -14,15 +14,15 @@ from typing import Literal
 
 import torch
 
-from hsd.draft import LAYOUTS, ModelProposer, NoProposer, Proposer, numbers_needed
+from hsd.draft import LAYOUTS, Layout, ModelProposer, NoProposer, numbers_needed
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair
-from hsd.record import Round, StepRecorder
+from hsd.record import ChainRecorder, Recorder, TreeRecorder
 from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
-from hsd.rounds import ChainRounds, TreeRounds
+from hsd.rounds import ChainRounds, Round, TreeRounds
 from hsd.sampling import Sampling
 from hsd.trace import Committed, ModelInfo, Origin, Prompt, Result, Setup, Step, Times, Trace
-from hsd.verify import find_rule, find_tree_rule
+from hsd.verify import RULES, TREE_RULES, VANILLA, Rule, TreeRule, check_fit, find_rule, find_tree_rule
 from hsd.version import __version__
 
 MAX_GAMMA = 32
@@ -39,9 +39,11 @@ class Options:
 
     system: "speculative" (a draft model proposes) or "plain" (the target alone). rule: a name in `hsd.RULES`.
     gamma: drafted tokens per step, 1 to 32. temperature, top_k, top_p: see `hsd.sampling.Sampling`.
-    drafts: how many drafts per step; from 2 on they form a tree, `tree`: "paths" (independent) or "comb" (one
-    draft with drafts - 1 spare continuations at each of its nodes), and `rule` may also name a tree rule.
-    seed: any integer. trace: record every step in detail; False computes none of it.
+    drafts: how many drafts per step; from 2 on they form a tree, and `rule` may also name a tree rule.
+    tree: "paths" (independent drafts), "comb" (one draft with drafts - 1 spare continuations at each of its nodes),
+    "distinct" and "top" let the first tokens differ, drawn without replacement or chosen as the likeliest.
+    seed: any integer. trace: record every step in detail; False computes none of it. shadow: the rule that a trace
+    compares with, on the same drafts and coins; "" is the vanilla rule for such drafts.
     """
 
     rule: str = "hsd"
@@ -54,6 +56,7 @@ class Options:
     system: str = "speculative"
     drafts: int = 1
     tree: str = "paths"
+    shadow: str = ""
     trace: bool = True
 
     def __post_init__(self) -> None:
@@ -65,19 +68,39 @@ class Options:
                 raise HsdError(f"{name} {value!r}: choose a whole number from {low} to {high:,}")
         if self.tree not in LAYOUTS:
             raise HsdError(f"unknown tree {self.tree!r}: choose one of {', '.join(LAYOUTS)}")
-        if self.drafts == 1:
-            find_rule(self.rule)
-        else:
-            self._check_tree()
+        self._check_rules()
         if not isinstance(self.seed, int):
             raise HsdError(f"seed {self.seed!r}: choose a whole number")
         _ = self.sampling
 
-    def _check_tree(self) -> None:
-        find_tree_rule(self.rule)
-        nodes = numbers_needed(LAYOUTS[self.tree](self.drafts, self.gamma), self.gamma)
-        if nodes > MAX_TREE_NODES:
-            raise HsdError(f"a tree of {nodes:,} nodes is over the limit of {MAX_TREE_NODES}: reduce drafts or gamma")
+    def _check_rules(self) -> None:
+        if self.drafts > 1:
+            nodes = numbers_needed(self.layout.forks(self.drafts, self.gamma), self.gamma)
+            if nodes > MAX_TREE_NODES:
+                raise HsdError(
+                    f"a tree of {nodes:,} nodes is over the limit of {MAX_TREE_NODES}: reduce drafts or gamma"
+                )
+        for name in (self.rule, self.shadow_rule):
+            self.find(name)
+
+    def find(self, name: str) -> Rule | TreeRule:
+        """The rule of that name, for one draft or for trees. Raises HsdError when there is none, or it does not fit."""
+        if self.drafts == 1:
+            if name in TREE_RULES:
+                raise HsdError(f"rule {name} is for several drafts: choose drafts of 2 or more")
+            return find_rule(name)
+        rule = find_tree_rule(name)
+        check_fit(rule, self.tree, self.layout.siblings)
+        return rule
+
+    @property
+    def layout(self) -> Layout:
+        return LAYOUTS[self.tree]
+
+    @property
+    def shadow_rule(self) -> str:
+        """The name of the rule to compare with."""
+        return self.shadow or ("tokenwise" if self.drafts == 1 else VANILLA[self.layout.siblings])
 
     @property
     def sampling(self) -> Sampling:
@@ -121,7 +144,7 @@ class Decoding(Iterator[Step]):
         self.steps: list[Step] = []
         self.finish: Finish = "cancelled"
         self._rounds = self._make_rounds()
-        self._recorder = StepRecorder(pair.codec, options.rule) if options.trace else None
+        self._recorder = self._make_recorder() if options.trace else None
         self._steps = self._decode()
 
     def __next__(self) -> Step:
@@ -224,12 +247,24 @@ class Decoding(Iterator[Step]):
     def _make_rounds(self) -> ChainRounds | TreeRounds:
         """Who proposes and which rule verifies, as the options say."""
         pair, options = self.pair, self.options
-        if options.drafts > 1 and options.system != "plain":
-            return TreeRounds(pair, options.sampling, find_tree_rule(options.rule), options.drafts, options.tree)
-        proposer: Proposer = NoProposer(pair.vocab_size, pair.target.device)
-        if options.system != "plain":
-            proposer = ModelProposer(pair.draft, options.sampling, pair.vocab_size)
-        return ChainRounds(pair, options.sampling, find_rule(options.rule), proposer)
+        if options.system == "plain":
+            nothing = NoProposer(pair.vocab_size, pair.target.device)
+            return ChainRounds(pair, options.sampling, RULES["tokenwise"], nothing)
+        rule = options.find(options.rule)
+        if isinstance(rule, TreeRule):
+            return TreeRounds(pair, options.sampling, rule, options.drafts, options.tree)
+        return ChainRounds(pair, options.sampling, rule, ModelProposer(pair.draft, options.sampling, pair.vocab_size))
+
+    def _make_recorder(self) -> Recorder:
+        """Who describes the steps."""
+        options, codec = self.options, self.pair.codec
+        if options.system == "plain":
+            return ChainRecorder(codec, "tokenwise", "tokenwise")
+        rule, shadow = options.find(options.rule), options.find(options.shadow_rule)
+        if isinstance(rule, TreeRule):
+            assert isinstance(shadow, TreeRule)
+            return TreeRecorder(codec, rule, shadow)
+        return ChainRecorder(codec, rule.name, shadow.name)
 
     def _new_text(self, new: list[int]) -> str:
         """The new text as it continues the prompt: decoded together, so that spaces between them survive."""

@@ -100,11 +100,26 @@ class Branch(Record):
     pivot: Count
 
 
+class Grounds(Record):
+    """The numbers that a threshold was computed from, where earlier rejections may have changed them.
+
+    `token`: min(1, p/q). `capped`: min(1, before·p/q). `share`: mass / (mass + 1 − before). `chosen`: p.
+    `p` is what the target that was valid by then gave the token; `before` is a capped ratio, `mass` a deficient mass.
+    """
+
+    form: Literal["token", "capped", "share", "chosen"]
+    p: Probability
+    q: Probability
+    before: Probability
+    mass: Probability
+
+
 class Decision(Record):
     """One test: accept iff `coin < threshold`. `node` is the last token that would be kept.
 
     `token` tests a single token, `draft` a whole draft, `prefix` the path up to `node` after a longer one failed.
-    `draft` counts the drafts from 0 where several are verified one after another.
+    `draft` counts the drafts from 0 where several are verified one after another. `grounds` are recorded for trees;
+    with a single draft the nodes and branches hold the same numbers.
     """
 
     node: Annotated[int, Field(ge=1, le=MAX_NODES)]
@@ -113,6 +128,7 @@ class Decision(Record):
     coin: Annotated[float, Field(ge=0, lt=1)]
     accepted: bool
     draft: Count = 0
+    grounds: Grounds | None = None
 
     @model_validator(mode="after")
     def _outcome_follows(self) -> Decision:
@@ -145,6 +161,23 @@ class Residual(Record):
     draw: Probability
 
 
+class Change(Record):
+    """What a rejection made of the branch under `node`, in a tree: its target from then on is the residual in `top`.
+
+    `after` decisions had been taken. The residual is max(weight·p − q, 0), normalised, with the p that was valid until
+    then; `mass` is its sum before that. `rate` is the capped ratio of the node from then on, where the rule has one. An
+    outcome's `p` is the branch's first target, its `probability` the new one.
+    """
+
+    after: Count
+    node: Annotated[int, Field(ge=0, le=MAX_NODES)]
+    weight: Probability
+    mass: Probability
+    rate: Probability | None = None
+    top: Annotated[list[Outcome], Field(max_length=MAX_TOP)]
+    rest: Probability
+
+
 class Committed(Record):
     """A token of the output and where it came from."""
 
@@ -154,12 +187,17 @@ class Committed(Record):
 
 
 class Shadow(Record):
-    """What another rule decides on the same draft, with the same coins and the same draw. It changes nothing."""
+    """What another rule decides on the same draft, with the same coins and the same draw. It changes nothing.
+
+    `residual` is what its next token would be drawn from.
+    """
 
     rule: Name
     decisions: Annotated[list[Decision], Field(max_length=MAX_NODES)]
     kept: Count
     next: Committed | None = None
+    residual: Residual | None = None
+    changes: Annotated[list[Change], Field(max_length=MAX_NODES)] = []
 
 
 class Times(Record):
@@ -195,6 +233,7 @@ class Step(Record):
     nodes: Annotated[list[Node], Field(max_length=MAX_NODES)] = []
     branches: Annotated[list[Branch], Field(max_length=MAX_NODES)] = []
     decisions: Annotated[list[Decision], Field(max_length=MAX_NODES)] = []
+    changes: Annotated[list[Change], Field(max_length=MAX_NODES)] = []
     residual: Residual | None = None
     shadow: Shadow | None = None
     extra_draws: Annotated[list[Probability], Field(max_length=MAX_NODES)] = []
@@ -216,12 +255,16 @@ class Step(Record):
             if node.id != position or node.parent >= node.id:
                 raise ValueError(f"step {self.index}: node ids must count from 1, parents first")
         last = len(self.nodes)
-        named = [b.node for b in self.branches] + [d.node for d in self.decisions]
-        named += [d.node for d in self.shadow.decisions] if self.shadow else []
-        named += [self.residual.node] if self.residual else []
+        named = [b.node for b in self.branches] + _named(self) + (_named(self.shadow) if self.shadow else [])
         if any(n > last for n in named):
             raise ValueError(f"step {self.index} refers to a node that it does not have")
         return self
+
+
+def _named(judged: Step | Shadow) -> list[int]:
+    """The nodes that a rule's record refers to."""
+    named = [d.node for d in judged.decisions] + [c.node for c in judged.changes]
+    return [*named, judged.residual.node] if judged.residual else named
 
 
 class ModelInfo(Record):
@@ -241,6 +284,7 @@ class Setup(Record):
     gamma: Annotated[int, Field(ge=0, le=32)]
     drafts: Annotated[int, Field(ge=1, le=64)] = 1
     tree: Name = "paths"
+    shadow: Name = ""
     temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     top_k: Count
     top_p: Probability

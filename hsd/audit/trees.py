@@ -1,49 +1,154 @@
 """Enumeration of rules for several drafts and trees: every draft tree, every outcome of every decision.
 
-Layouts: *paths*, K independent drafts; *comb*, one draft with K-1 spare continuations at each of its nodes;
-*regular*, K sampled children at every node, with or without replacement; *chosen*, the K likeliest children.
+A tree is only drawn as far as a rule looks at it: when the rule asks for a token that is still open, every token
+takes its place in turn, with its probability. So the rules run as they are, and rejected parts cost nothing.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache, partial
 
 import torch
 from torch import Tensor
 
 from hsd.audit.chains import TableModels, finding, target_law
-from hsd.verify.tree import DraftTree, Path, TreeRule, endings
+from hsd.verify.tree import Ending, Path, TreeRule
 from hsd.verify.tree_rules import TREE_RULES
 
 Prefix = tuple[int, ...]
-MAX_TREES = 1_000
+MAX_ENDINGS = 10_000
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A tree before its tokens are known: parents of the nodes, and the drafts that run through it."""
+    """A tree before its tokens are known: parents of the nodes, and the drafts that run through it.
+
+    siblings: how the tokens below one node come about: "independent" or "distinct" draws, or "chosen" as the likeliest.
+    """
 
     parents: tuple[int, ...]
     paths: tuple[Path, ...] = ()
+    siblings: str = "independent"
 
-    def fill(self, models: TableModels, tokens: Prefix, replacement: bool) -> DraftTree:
-        """The tree with these tokens and the models' distributions after each node."""
-        prefixes: list[Prefix] = [()]
-        for parent, token in zip(self.parents, tokens, strict=True):
-            prefixes.append((*prefixes[parent], token))
-        p = torch.stack([models.target[x] for x in prefixes])
-        q = torch.stack([models.draft[x] for x in prefixes])
-        return DraftTree(tokens, self.parents, p, q, self.paths, replacement)
+    def children(self, node: int) -> list[int]:
+        return [i for i, parent in enumerate(self.parents, start=1) if parent == node]
 
 
-def paths_shape(drafts: int, depth: int) -> Shape:
-    """K independent drafts from the root."""
+class Open(Exception):
+    """A rule asked for the token of a node that has not been drawn."""
+
+    def __init__(self, node: int) -> None:
+        super().__init__(node)
+        self.node = node
+
+
+@dataclass(frozen=True)
+class OpenTree:
+    """A `Tree` on table models of which some tokens are drawn; asking for another one raises `Open`."""
+
+    models: TableModels
+    shape: Shape
+    drawn: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return self.shape.paths
+
+    @property
+    def replacement(self) -> bool:
+        return self.shape.siblings == "independent"
+
+    def children(self, node: int) -> list[int]:
+        return self.shape.children(node)
+
+    def token(self, node: int) -> int:
+        if node not in self.drawn:
+            raise Open(node)
+        return self.drawn[node]
+
+    def target(self, node: int) -> Tensor:
+        return self.models.target[self.path(node)]
+
+    def draft(self, node: int) -> Tensor:
+        return self.models.draft[self.path(node)]
+
+    def path(self, node: int) -> Prefix:
+        """The tokens from the root to `node`."""
+        found: list[int] = []
+        while node:
+            found.append(self.token(node))
+            node = self.shape.parents[node - 1]
+        return tuple(reversed(found))
+
+    def draws(self, node: int) -> Iterator[tuple[float, OpenTree]]:
+        """Every way to draw the token of `node`, with its probability; parents and earlier siblings come first."""
+        parent = self.shape.parents[node - 1]
+        earlier = [sibling for sibling in self.children(parent) if sibling < node]
+        missing = [n for n in (parent, *earlier) if n and n not in self.drawn]
+        if missing and (parent in missing or not self.replacement):
+            yield from self.draws(missing[0])
+            return
+        taken = [self.drawn[n] for n in earlier if n in self.drawn]
+        for token, chance in enumerate(self._chances(parent, taken).tolist()):
+            if chance > 0:
+                yield chance, OpenTree(self.models, self.shape, {**self.drawn, node: token})
+
+    def _chances(self, parent: int, taken: list[int]) -> Tensor:
+        """(V,): how the next child of `parent` is drawn when its siblings so far have the tokens `taken`."""
+        row = self.draft(parent)
+        if self.shape.siblings == "independent" or (not taken and self.shape.siblings == "distinct"):
+            return row
+        rest = row.clone()
+        rest[taken] = 0
+        if self.shape.siblings == "chosen":
+            return torch.nn.functional.one_hot(rest.argmax(), len(rest)).double()
+        return rest / rest.sum() if rest.sum() > 0 else rest
+
+
+def outcomes(rule: TreeRule, models: TableModels, shape: Shape) -> Iterator[tuple[float, OpenTree, Ending]]:
+    """Every way in which the tree can be drawn and the rule can end, with its probability."""
+    waiting: list[tuple[float, tuple[bool, ...], OpenTree]] = [(1.0, (), OpenTree(models, shape))]
+    while waiting:
+        weight, answers, tree = waiting.pop()
+        running = rule.process(tree)
+        try:
+            test = next(running)
+            for answer in answers:
+                test = running.send(answer)
+        except Open as asked:
+            waiting.extend((weight * chance, answers, drawn) for chance, drawn in tree.draws(asked.node))
+            continue
+        except StopIteration as stop:
+            yield weight, tree, stop.value
+            continue
+        for answer, chance in ((True, test.threshold), (False, 1 - test.threshold)):
+            if chance > 0:
+                waiting.append((weight * chance, (*answers, answer), tree))
+
+
+def tree_output_law(rule: TreeRule, models: TableModels, shape: Shape) -> tuple[Tensor, float] | None:
+    """The exact law of the first γ+1 output tokens, and how many are kept on average; None if that takes too long."""
+    output = torch.zeros((models.vocab,) * (models.gamma + 1), dtype=torch.float64)
+    expected = 0.0
+    following = cache(partial(_continuations, models))
+    for count, (weight, tree, ending) in enumerate(outcomes(rule, models, shape)):
+        if count == MAX_ENDINGS:
+            return None
+        path = tree.path(ending.node)
+        expected += weight * len(path)
+        for token, probability in enumerate(ending.next.tolist()):
+            if probability > 0:
+                output[(*path, token)] += following((*path, token)) * (weight * probability)
+    return output, expected
+
+
+def paths_shape(drafts: int, depth: int, siblings: str = "independent") -> Shape:
+    """K drafts from the root."""
     parents: list[int] = []
     paths = [_append_path(parents, (), depth) for _ in range(drafts)]
-    return Shape(tuple(parents), tuple(paths))
+    return Shape(tuple(parents), tuple(paths), siblings)
 
 
 def comb_shape(drafts: int, depth: int) -> Shape:
@@ -54,7 +159,7 @@ def comb_shape(drafts: int, depth: int) -> Shape:
     return Shape(tuple(parents), (main, *spares))
 
 
-def regular_shape(drafts: int, depth: int) -> Shape:
+def regular_shape(drafts: int, depth: int, siblings: str) -> Shape:
     """K children below every node."""
     parents: list[int] = []
     level = [0]
@@ -65,46 +170,21 @@ def regular_shape(drafts: int, depth: int) -> Shape:
                 parents.append(node)
                 below.append(len(parents))
         level = below
-    return Shape(tuple(parents))
+    return Shape(tuple(parents), (), siblings)
 
 
-def sampled_trees(models: TableModels, shape: Shape, replacement: bool) -> Iterator[tuple[float, DraftTree]]:
-    """Every way in which the draft fills `shape`, with its probability."""
-    nodes = len(shape.parents)
-    for tokens in itertools.product(range(models.vocab), repeat=nodes):
-        tree = shape.fill(models, tokens, replacement)
-        weight = _probability(tree)
-        if weight > 0:
-            yield weight, tree
-
-
-def chosen_tree(models: TableModels, shape: Shape) -> DraftTree:
-    """The K likeliest children below every node, likeliest first: nothing is drawn."""
-    prefixes: list[Prefix] = [()]
-    tokens: list[int] = []
-    taken: dict[int, int] = {}
-    for parent in shape.parents:
-        rank = taken[parent] = taken.get(parent, -1) + 1
-        token = int(models.draft[prefixes[parent]].argsort(descending=True, stable=True)[rank])
-        tokens.append(token)
-        prefixes.append((*prefixes[parent], token))
-    return shape.fill(models, tuple(tokens), replacement=False)
-
-
-def tree_output_law(
-    models: TableModels, rule: TreeRule, trees: Iterable[tuple[float, DraftTree]]
-) -> tuple[Tensor, float]:
-    """The exact law of the first γ+1 output tokens, and the expected number of kept tokens."""
-    output = torch.zeros((models.vocab,) * (models.gamma + 1), dtype=torch.float64)
-    expected = 0.0
-    for weight, tree in trees:
-        for chance, ending in endings(partial(rule.process, tree)):
-            path = tree.path(ending.node)
-            expected += weight * chance * len(path)
-            for token, probability in enumerate(ending.next.tolist()):
-                if probability > 0:
-                    output[(*path, token)] += _continuations(models, (*path, token)) * (weight * chance * probability)
-    return output, expected
+def shapes(drafts: int, depth: int, vocab: int) -> dict[str, Shape]:
+    """The layouts that decoding offers, and trees that branch at every node. K distinct siblings need K tokens."""
+    known = {
+        "paths": paths_shape(drafts, depth),
+        "comb": comb_shape(drafts, depth),
+        "distinct": paths_shape(drafts, depth, "distinct"),
+        "top": paths_shape(drafts, depth, "chosen"),
+        "full, independent": regular_shape(drafts, depth, "independent"),
+        "full, distinct": regular_shape(drafts, depth, "distinct"),
+        "full, chosen": regular_shape(drafts, depth, "chosen"),
+    }
+    return {name: shape for name, shape in known.items() if drafts <= vocab or shape.siblings == "independent"}
 
 
 def audit_tree_rules(models: TableModels, drafts: int) -> tuple[dict[str, dict[str, float | bool]], list[str]]:
@@ -112,30 +192,16 @@ def audit_tree_rules(models: TableModels, drafts: int) -> tuple[dict[str, dict[s
     truth = target_law(models)
     found: dict[str, dict[str, float | bool]] = {}
     skipped: list[str] = []
-    for name, rule, shape, replacement in _cases(models, drafts):
-        if replacement is not None and models.vocab ** len(shape.parents) > MAX_TREES:
-            skipped.append(name)
-            continue
-        trees = (
-            [(1.0, chosen_tree(models, shape))] if replacement is None else sampled_trees(models, shape, replacement)
-        )
-        found[name] = finding(*tree_output_law(models, rule, trees), truth)
+    for layout, shape in shapes(drafts, models.gamma, models.vocab).items():
+        for name, rule in TREE_RULES.items():
+            if shape.siblings not in rule.siblings or (name.startswith("recursive") and not shape.paths):
+                continue
+            judged = tree_output_law(rule, models, shape)
+            if judged is None:
+                skipped.append(f"{name}, {layout}")
+            else:
+                found[f"{name}, {layout}"] = finding(*judged, truth)
     return found, skipped
-
-
-def _cases(models: TableModels, drafts: int) -> Iterator[tuple[str, TreeRule, Shape, bool | None]]:
-    """Every rule with every layout that it fits; the last value says how siblings are drawn, None: they are chosen."""
-    depth = models.gamma
-    for layout, shape in (("paths", paths_shape(drafts, depth)), ("comb", comb_shape(drafts, depth))):
-        for name in ("recursive-tokenwise", "recursive-hsd"):
-            yield f"{name}, {layout}", TREE_RULES[name], shape, True
-    regular = regular_shape(drafts, depth)
-    for replacement, layout in ((True, "with replacement"), (False, "without replacement")):
-        if replacement or drafts <= models.vocab:
-            for name in ("top-down", "traversal"):
-                yield f"{name}, {layout}", TREE_RULES[name], regular, replacement
-    if drafts <= models.vocab:
-        yield "one-hot, chosen tree", TREE_RULES["one-hot"], regular, None
 
 
 def _append_path(parents: list[int], shared: tuple[int, ...], depth: int) -> Path:
@@ -145,21 +211,6 @@ def _append_path(parents: list[int], shared: tuple[int, ...], depth: int) -> Pat
         parents.append(nodes[-1] if nodes else 0)
         nodes.append(len(parents))
     return Path(tuple(nodes), fork=len(shared))
-
-
-def _probability(tree: DraftTree) -> float:
-    """The probability that the draft draws these tokens, sibling after sibling."""
-    result = 1.0
-    for node in range(len(tree.tokens) + 1):
-        row = tree.q[node]
-        for child in tree.children(node):
-            x = tree.token(child)
-            result *= float(row[x])
-            if not tree.replacement and result > 0:
-                row = row.clone()
-                row[x] = 0
-                row = row / row.sum() if row.sum() > 0 else row
-    return result
 
 
 def _continuations(models: TableModels, path: Prefix) -> Tensor:

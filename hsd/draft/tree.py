@@ -29,13 +29,17 @@ class DraftedPath:
 
 @dataclass
 class Drafts:
-    """The tree of all drafts. Node i has tokens[i - 1] and parents[i - 1]; rows[i] is q after node i, (V,)."""
+    """The tree of all drafts. Node i has tokens[i - 1] and parents[i - 1]; rows[i] is q after node i, (V,).
+
+    ranked[i]: the likeliest tokens after node i, best first, where tokens are chosen and not drawn.
+    """
 
     paths: list[DraftedPath]
     tokens: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     draws: list[float] = field(default_factory=list)
     rows: dict[int, Tensor] = field(default_factory=dict)
+    ranked: dict[int, list[int]] = field(default_factory=dict)
 
     def child(self, parent: int, token: int, number: float) -> int:
         """The node for `token` below `parent`, which is made if no draft was there yet."""
@@ -52,20 +56,34 @@ class Drafts:
         return [self.tokens[node - 1] for node in nodes]
 
 
-Layout = Callable[[int, int], list[int]]
+@dataclass(frozen=True)
+class Layout:
+    """A way to arrange several drafts in a tree.
+
+    forks(drafts, gamma): after how many tokens each draft leaves the first one. siblings: how the tokens of one node
+    come about: "independent" draws, "distinct" ones (without replacement), or "chosen" as the likeliest.
+    """
+
+    title: str
+    forks: Callable[[int, int], list[int]]
+    siblings: str = "independent"
 
 
-def paths_layout(drafts: int, gamma: int) -> list[int]:
-    """Where each draft leaves an earlier one: K independent drafts, all from the root."""
+def _from_root(drafts: int, gamma: int) -> list[int]:
     return [0] * drafts
 
 
-def comb_layout(drafts: int, gamma: int) -> list[int]:
+def _comb(drafts: int, gamma: int) -> list[int]:
     """One draft, and K-1 others from each of its nodes but the last."""
     return [0] + [fork for fork in range(gamma) for _ in range(drafts - 1)]
 
 
-LAYOUTS: dict[str, Layout] = {"paths": paths_layout, "comb": comb_layout}
+LAYOUTS: dict[str, Layout] = {
+    "paths": Layout("independent drafts", _from_root),
+    "comb": Layout("one draft with spare continuations at each of its tokens", _comb),
+    "distinct": Layout("drafts whose first tokens differ (drawn without replacement)", _from_root, "distinct"),
+    "top": Layout("the likeliest first tokens, each continued greedily", _from_root, "chosen"),
+}
 
 
 def numbers_needed(forks: list[int], gamma: int) -> int:
@@ -74,11 +92,13 @@ def numbers_needed(forks: list[int], gamma: int) -> int:
 
 
 class TreeProposer:
-    """A draft model that samples several drafts. One forward pass per level serves all of them."""
+    """A draft model that fills a layout. One forward pass per level serves all drafts."""
 
-    def __init__(self, model: LanguageModel, sampling: Sampling, vocab_size: int, end_ids: frozenset[int]) -> None:
+    def __init__(
+        self, model: LanguageModel, sampling: Sampling, vocab_size: int, end_ids: frozenset[int], layout: Layout
+    ) -> None:
         self._reader = TreeReader(model)
-        self._sampling, self._vocab_size, self._end_ids = sampling, vocab_size, end_ids
+        self._sampling, self._vocab_size, self._end_ids, self._layout = sampling, vocab_size, end_ids, layout
 
     def propose(self, text: list[int], forks: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Drafts:
         """Drafts of γ tokens that continue `text`, or end earlier with the text."""
@@ -95,14 +115,17 @@ class TreeProposer:
             new = [node for node in fresh if drafts.tokens[node - 1] not in self._end_ids]
             if not new:
                 break
+        drafts.paths = [path for path in drafts.paths if path.nodes or path is drafts.paths[0]]
         return drafts
 
     def _read(self, text: list[int], drafts: Drafts, new: list[int]) -> None:
         """The distributions after the nodes that came last, or after the text."""
         entries = [(node, drafts.parents[node - 1], drafts.tokens[node - 1]) for node in new]
-        logits = self._reader.read(text, entries, keep=len(new) or 1)
-        for node, row in zip(new or [0], self._sampling.probabilities(logits[:, : self._vocab_size]), strict=True):
+        logits = self._reader.read(text, entries, keep=len(new) or 1)[:, : self._vocab_size]
+        for node, row, scores in zip(new or [0], self._sampling.probabilities(logits), logits, strict=True):
             drafts.rows[node] = row
+            if self._layout.siblings == "chosen":
+                drafts.ranked[node] = scores.topk(min(len(drafts.paths), self._vocab_size)).indices.tolist()
 
     def _extend(self, drafts: Drafts, path: DraftedPath, level: int) -> None:
         if path.ended or level < path.fork:
@@ -115,9 +138,24 @@ class TreeProposer:
                 return
         parent = path.nodes[-1] if path.nodes else 0
         number = path.draws[level - path.fork]
-        token = int(draw(drafts.rows[parent], torch.tensor([number], dtype=torch.float64)))
+        token = self._pick(drafts, parent, number)
+        if token is None:
+            path.ended = True
+            return
         path.nodes.append(drafts.child(parent, token, number))
         path.ended = token in self._end_ids
+
+    def _pick(self, drafts: Drafts, parent: int, number: float) -> int | None:
+        """The next token of a draft below `parent`, as the layout wants it; None where there is none left."""
+        taken = [t for t, above in zip(drafts.tokens, drafts.parents, strict=True) if above == parent]
+        if self._layout.siblings == "chosen":
+            return next((t for t in drafts.ranked[parent] if t not in taken), None)
+        row = drafts.rows[parent]
+        if self._layout.siblings == "distinct":
+            row = row.index_fill(0, torch.tensor(taken, dtype=torch.int64, device=row.device), 0.0)
+            if row.sum() == 0:
+                return None
+        return int(draw(row, torch.tensor([number], dtype=torch.float64, device=row.device)))
 
     def commit(self, path: list[int]) -> None:
         """The nodes of `path` are part of the text now."""

@@ -52,12 +52,17 @@ def deficient_mass(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> 
     return torch.sub(p * a.unsqueeze(-1).to(p.dtype), scaled_q).clamp_min_(0).sum(-1)
 
 
-def residual_row(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> Tensor:
-    """(V,): max(a p - b q, 0), normalised, for one row each of p and q; p itself where nothing is left."""
+def leftover(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """max(a p - b q, 0) for one row each of p and q: normalised (V,), and its sum (). p itself where that is 0."""
     scaled_q = q if b is None else q * b.to(q.dtype)
     residual = torch.sub(p * a.to(p.dtype), scaled_q).clamp_min_(0)
     mass = residual.sum()
-    return torch.where(mass > 0, residual / mass.clamp_min(torch.finfo(residual.dtype).tiny), p)
+    return torch.where(mass > 0, residual / mass.clamp_min(torch.finfo(residual.dtype).tiny), p), mass
+
+
+def residual_row(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> Tensor:
+    """(V,): the residual max(a p - b q, 0), normalised; see `leftover`."""
+    return leftover(p, q, a, b)[0]
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,7 @@ class Law:
     forward: True if positions are tested from 1 up and the first failure stops (token-wise); False if from γ
     down and the first success decides. Nothing is left to test at position 0.
     a, b: (γ,) factors of the residual after t = 0 … γ-1 kept tokens; b is 1 where it is None.
+    deficient: (γ,) float64, S_t of the branches t = 0 … γ-1, for a rule whose thresholds are computed from them.
     """
 
     p: Tensor
@@ -76,6 +82,7 @@ class Law:
     forward: bool
     a: Tensor
     b: Tensor | None = None
+    deficient: Tensor | None = None
 
     @property
     def gamma(self) -> int:
@@ -100,9 +107,11 @@ class Law:
         """(V,): the distribution of the token after t kept ones. A residual without mass means p = q: then p_t."""
         if not 0 <= t <= self.gamma:
             raise HsdError(f"a draft of {self.gamma} tokens cannot keep {t}: choose t from 0 to {self.gamma}")
-        if t == self.gamma:
-            return self.p[t]
-        return residual_row(self.p[t], self.q[t], self.a[t], None if self.b is None else self.b[t])
+        return self.p[t] if t == self.gamma else self.leftover(t)[0]
+
+    def leftover(self, t: int) -> tuple[Tensor, Tensor]:
+        """The residual after t < γ kept tokens, (V,), and its mass before it was normalised, ()."""
+        return leftover(self.p[t], self.q[t], self.a[t], None if self.b is None else self.b[t])
 
     def accepted(self, coins: Tensor) -> Tensor:
         """(γ,) bool: which tests succeed. Strict <: a coin of 0 must not accept a token of target probability 0."""

@@ -55,7 +55,8 @@ def blockwise_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
     c = ratios.log_capped.exp()
     deficient = deficient_mass(p[:-1], q, c[:-1]).double()  # S_t, t = 0 … γ-1
     inner = _share(deficient[1:], deficient[1:] - torch.expm1(ratios.log_capped[1:-1]))
-    return Law(p, q, torch.cat([inner, c[-1:]])[: len(tokens)], forward=False, a=c[:-1])
+    threshold = torch.cat([inner, c[-1:]])[: len(tokens)]
+    return Law(p, q, threshold, forward=False, a=c[:-1], deficient=deficient)
 
 
 def hsd_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:

@@ -1,27 +1,22 @@
-"""Rules for several drafts and for draft trees, as decision processes.
+"""Draft trees, and rules for them as decision processes.
 
 A tree rule takes its decisions one after another, and what it tests next depends on what happened before. So it
 is written as a generator: it yields a `Test`, is sent whether that test succeeded, and returns an `Ending`.
 Sending `coin < threshold` decodes; following both answers with their probabilities gives the exact law (`endings`).
 The same lines of code therefore decode, explain and are proved.
-
-Sources: recursive rejection 2401.06706 and 2305.09781; with HSD inside 2601.05724, algorithm 3, with fresh ratios
-for every further draft; traversal 2505.12398; the one-hot rule is recursive rejection for point-mass proposals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, Protocol
 
-import torch
 from torch import Tensor
 
-from hsd.verify.law import deficient_mass, residual_row
-from hsd.verify.rules import Rule
-
 Kind = Literal["token", "draft", "prefix"]
+Form = Literal["token", "capped", "share", "chosen"]
 
 
 @dataclass(frozen=True)
@@ -35,29 +30,67 @@ class Path:
     fork: int = 0
 
 
-@dataclass(frozen=True)
-class DraftTree:
-    """A tree of n drafted tokens; node 0 is the root, the last committed token, and node i has tokens[i - 1].
+class Tree(Protocol):
+    """What a rule may ask about a tree of drafted tokens. Node 0 is the root, the last committed token.
 
-    parents (n,): parents come before their children, siblings in the order in which they were drawn; equal
-    siblings stay apart. p, q (n+1, V): target and draft after each node; q is not read below leaves.
     paths: the drafts as sequences, for the rules that verify one draft after another.
     replacement: siblings were drawn independently (True) or without replacement (False).
     """
 
+    @property
+    def paths(self) -> Sequence[Path]: ...
+
+    @property
+    def replacement(self) -> bool: ...
+
+    def token(self, node: int) -> int: ...
+
+    def children(self, node: int) -> Sequence[int]:
+        """The children of `node` in the order in which they were drawn."""
+        ...
+
+    def target(self, node: int) -> Tensor:
+        """(V,): the target's distribution after `node`."""
+        ...
+
+    def draft(self, node: int) -> Tensor:
+        """(V,): the draft's distribution after `node`, which must not be a leaf."""
+        ...
+
+
+@dataclass(frozen=True)
+class DraftTree:
+    """A `Tree` of n drafted tokens: node i has tokens[i - 1].
+
+    parents (n,): parents come before their children, siblings in the order in which they were drawn; equal
+    siblings stay apart. p, q: row i is the distribution (V,) after node i; q is not read below leaves.
+    """
+
     tokens: tuple[int, ...]
     parents: tuple[int, ...]
-    p: Tensor
-    q: Tensor
+    p: Tensor | Sequence[Tensor]
+    q: Tensor | Mapping[int, Tensor]
     paths: tuple[Path, ...] = ()
     replacement: bool = True
 
-    def children(self, node: int) -> list[int]:
-        """The children of `node` in the order in which they were drawn."""
-        return [i for i, parent in enumerate(self.parents, start=1) if parent == node]
+    @cached_property
+    def _children(self) -> list[list[int]]:
+        found: list[list[int]] = [[] for _ in range(len(self.tokens) + 1)]
+        for node, parent in enumerate(self.parents, start=1):
+            found[parent].append(node)
+        return found
+
+    def children(self, node: int) -> Sequence[int]:
+        return self._children[node]
 
     def token(self, node: int) -> int:
         return self.tokens[node - 1]
+
+    def target(self, node: int) -> Tensor:
+        return self.p[node]
+
+    def draft(self, node: int) -> Tensor:
+        return self.q[node]
 
     def path(self, node: int) -> tuple[int, ...]:
         """The tokens from the root to `node`."""
@@ -69,17 +102,50 @@ class DraftTree:
 
 
 @dataclass(frozen=True)
+class Grounds:
+    """The numbers that a threshold was computed from; which of them count depends on the form.
+
+    token: min(1, p/q). capped: min(1, before · p/q). share: mass / (mass + 1 - before). chosen: p.
+    p is what the target that is valid by now gives the token: earlier rejections may have changed it.
+    before: the capped ratio (the rate) of the parent, for share that of the node itself.
+    """
+
+    form: Form
+    p: float = 0.0
+    q: float = 0.0
+    before: float = 1.0
+    mass: float = 0.0
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a rejection made of the branch under `node`.
+
+    From now on its target is `target` (V,): max(weight · p - q, 0) with the p that was valid until then, normalised.
+    mass: the sum before normalising. rate: the node's own capped ratio from now on, where the rule has one.
+    """
+
+    node: int
+    weight: float
+    mass: float
+    target: Tensor
+    rate: float | None = None
+
+
+@dataclass(frozen=True)
 class Test:
     """The next test of a tree rule: `node` is the last token that success would keep (or go on from).
 
     kind: what is tested, a `token`, a whole `draft` or a `prefix` of one. draft: which path it belongs to, for
-    rules that verify one after another.
+    rules that verify one after another. changes: what rejections have changed since the test before.
     """
 
     node: int
     threshold: float
-    kind: Kind = "token"
+    kind: Kind
+    grounds: Grounds
     draft: int = 0
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,6 +154,7 @@ class Ending:
 
     node: int
     next: Tensor
+    changes: tuple[Change, ...] = ()
 
 
 Process = Generator[Test, bool, Ending]
@@ -95,134 +162,18 @@ Process = Generator[Test, bool, Ending]
 
 @dataclass(frozen=True)
 class TreeRule:
-    """A rule for trees; `process(tree)` starts its decisions. Fields as in `hsd.verify.rules.Rule`."""
+    """A rule for trees; `process(tree)` starts its decisions. Fields as in `hsd.verify.rules.Rule`.
+
+    siblings: how the siblings of a tree may have come about for the rule to be lossless on it: drawn as
+    "independent" draws, as "distinct" draws without replacement, or "chosen" and not drawn at all.
+    """
 
     name: str
     title: str
     citation: str
     lossless: bool
-    process: Callable[[DraftTree], Process]
-
-
-def recursive(rule: Rule) -> Callable[[DraftTree], Process]:
-    """Verify drafts one after another by a chain rule (recursive rejection).
-
-    When a draft stops early, the next token must follow its residual R. Another draft that runs through what is
-    kept, and was drawn independently from there on, is a fresh problem: target R first, then p, all ratios at 1.
-    """
-
-    def process(tree: DraftTree) -> Process:
-        node, first, text = 0, tree.p[0], tuple[int, ...]()
-        for number, path in enumerate(tree.paths):
-            depth, tokens = len(text), tuple(tree.token(i) for i in path.nodes)
-            if path.fork > depth or tokens[:depth] != text or len(tokens) == depth:
-                continue
-            node, rest = (path.nodes[depth - 1] if depth else 0), path.nodes[depth:]
-            p = torch.stack([first, *(tree.p[i] for i in rest)])
-            q = torch.stack([tree.q[i] for i in (node, *rest[:-1])])
-            law, kept = rule.law(p, q, torch.tensor(tokens[depth:])), 0
-            for t in law.order():
-                kind: Kind = "token" if law.forward else "draft" if t == law.gamma else "prefix"
-                success = yield Test(rest[t - 1], float(law.threshold[t - 1]), kind, number)
-                kept = t if success else kept
-                if success != law.forward:
-                    break
-            node, first, text = (rest[kept - 1] if kept else node), law.next(kept), tokens[: depth + kept]
-            if kept == len(rest):
-                break
-        return Ending(node, first)
-
-    return process
-
-
-def top_down(tree: DraftTree) -> Process:
-    """From the root: accept a child with min(1, p(x)/q(x)) and descend; else p becomes the residual (2305.09781)."""
-    node = 0
-    while True:
-        p, q = tree.p[node], tree.q[node]
-        for child in tree.children(node):
-            x = tree.token(child)
-            if (yield Test(child, _ratio(p[x], q[x]))):
-                node = child
-                break
-            p, q = residual_row(p, q, p.new_ones(())), _without(q, x, tree.replacement)
-        else:
-            return Ending(node, p)
-
-
-def one_hot(tree: DraftTree) -> Process:
-    """For trees that were chosen, not sampled: each child is proposed with certainty, so accept it with p(x).
-
-    A rejected token is struck out of p. No lossless rule keeps more on such a tree (2406.16858, 2503.01840).
-    """
-    node = 0
-    while True:
-        p = tree.p[node]
-        for child in tree.children(node):
-            x = tree.token(child)
-            if (yield Test(child, float(p[x]))):
-                node = child
-                break
-            p = _without(p, x, replacement=False)
-        else:
-            return Ending(node, p)
-
-
-@dataclass
-class _Working:
-    """Traversal's working copies: which nodes are left, and their p, q and rate a."""
-
-    tree: DraftTree
-    p: dict[int, Tensor] = field(default_factory=dict)
-    q: dict[int, Tensor] = field(default_factory=dict)
-    rate: dict[int, float] = field(default_factory=dict)
-    left: dict[int, list[int]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for node in range(len(self.tree.tokens) + 1):
-            self.p[node], self.q[node] = self.tree.p[node], self.tree.q[node]
-            self.left[node] = self.tree.children(node)
-        self.rate[0] = 1.0
-        self.set_rates(0)
-
-    def set_rates(self, node: int) -> None:
-        """a(child) = min(1, a(node) p(x)/q(x)) for everything left below `node`."""
-        for child in self.left[node]:
-            x = self.tree.token(child)
-            self.rate[child] = min(1.0, self.rate[node] * _ratio(self.p[node][x], self.q[node][x], cap=False))
-            self.set_rates(child)
-
-    def first_leaf(self) -> int:
-        """The first leaf in depth-first order of what is left; the root when nothing is."""
-        node = 0
-        while self.left[node]:
-            node = self.left[node][0]
-        return node
-
-    def delete(self, leaf: int) -> None:
-        """Remove a rejected leaf; its parent's target becomes what the rejection left over, with a new rate."""
-        node, a = self.tree.parents[leaf - 1], self.rate[self.tree.parents[leaf - 1]]
-        self.left[node].remove(leaf)
-        weight = self.p[node].new_tensor([a])
-        mass = float(deficient_mass(self.p[node][None], self.q[node][None], weight))
-        self.p[node] = residual_row(self.p[node], self.q[node], weight[0])
-        self.q[node] = _without(self.q[node], self.tree.token(leaf), self.tree.replacement)
-        if mass == 0 and a < 1:  # nothing more can be reached from here: give the branch up
-            self.left[node] = []
-        if node:
-            self.rate[node] = mass / (mass + 1 - a) if mass + 1 - a > 0 else 1.0
-        self.set_rates(node)
-
-
-def traversal(tree: DraftTree) -> Process:
-    """From the leaves to the root: the form that block and HSD verification take on a tree (2505.12398)."""
-    working = _Working(tree)
-    while leaf := working.first_leaf():
-        kind: Kind = "prefix" if tree.children(leaf) else "draft"
-        if (yield Test(leaf, working.rate[leaf], kind)):
-            return Ending(leaf, working.p[leaf])
-        working.delete(leaf)
-    return Ending(0, working.p[0])
+    process: Callable[[Tree], Process]
+    siblings: frozenset[str]
 
 
 def endings(process: Callable[[], Process]) -> Iterator[tuple[float, Ending]]:
@@ -253,21 +204,17 @@ def decide(process: Process, coin_of: Callable[[Test], float]) -> tuple[Ending, 
             made.append((test, coin, coin < test.threshold))
             test = process.send(made[-1][2])
     except StopIteration as stop:
-        return stop.value, made
+        ending: Ending = stop.value
+        return ending, made
 
 
-def _ratio(p: Tensor, q: Tensor, cap: bool = True) -> float:
-    """p/q, at most 1 if `cap`; 0 where p is 0."""
-    if p <= 0:
-        return 0.0
-    ratio = float(p) / max(float(q), torch.finfo(torch.float64).tiny)
-    return min(1.0, ratio) if cap else ratio
+def ratio(p: float, q: float) -> float:
+    """p/q; 0 where p is 0. A drafted token has q > 0, so the floor only keeps a hand-made tree from dividing by 0."""
+    return p / max(q, 1e-300) if p > 0 else 0.0
 
 
-def _without(row: Tensor, token: int, replacement: bool) -> Tensor:
-    """`row` without `token`, normalised again; unchanged where draws are independent."""
-    if replacement:
-        return row
+def without(row: Tensor, token: int) -> Tensor:
+    """`row` without `token`, normalised again; all zeros where nothing else is left."""
     rest = row.clone()
     rest[token] = 0
     mass = rest.sum()

@@ -137,15 +137,17 @@ def test_with_tracing_off_nothing_of_the_detail_is_computed(monkeypatch: pytest.
     def forbidden(*_: Any) -> None:
         raise AssertionError("a detail was computed although tracing is off")
 
-    monkeypatch.setattr("hsd.loop.StepRecorder", forbidden)
-    monkeypatch.setattr("hsd.record.branch_masses", forbidden)
-    for step in run(trace=False).steps:
+    monkeypatch.setattr("hsd.loop.ChainRecorder", forbidden)
+    monkeypatch.setattr("hsd.loop.TreeRecorder", forbidden)
+    monkeypatch.setattr("hsd.record.parts.branch_masses", forbidden)
+    for step in [*run(trace=False).steps, *run(trace=False, drafts=3).steps]:
         details = (step.nodes, step.branches, step.decisions, step.expected_kept, step.extra_draws)
         assert not any(details)
         assert step.residual is None
         assert step.shadow is None
-    with pytest.raises(AssertionError, match="although tracing is off"):
-        run(trace=True)
+    for drafts in (1, 3):
+        with pytest.raises(AssertionError, match="although tracing is off"):
+            run(trace=True, drafts=drafts)
 
 
 @pytest.mark.parametrize("rule", RULES)
