@@ -214,6 +214,7 @@ class Decoding(Iterator[Step]):
             index=len(self.steps),
             context_length=length,
             drafted=played.drafted,
+            depth=played.depth,
             kept=played.kept,
             target_calls=played.target_calls,
             committed=self._origins(played),

@@ -59,6 +59,7 @@ class Limits(Strict):
     prompt_characters: Count
     max_new_tokens: Count
     gamma: Annotated[int, Field(ge=1, le=32)]
+    drafts: Annotated[int, Field(ge=1, le=64)]
     queue_size: Count
     stored_traces: Count
     run_seconds: Count

@@ -218,12 +218,14 @@ class Step(Record):
 
     The first block of fields is always there. The second is filled when tracing is on and describes the draft
     tree, every branch that could be extended, and the decisions in the order in which they were taken.
+    `drafted` counts all drafted tokens; in a tree, no more than `depth` of them can be kept.
     `target_calls` is above 1, and `extra_draws` has numbers, where a rule resampled the rest of the block.
     """
 
     index: Count
     context_length: Count
     drafted: Count
+    depth: Count | None = None
     kept: Count
     target_calls: Annotated[int, Field(ge=1, le=2**20)] = 1
     committed: Annotated[list[Committed], Field(min_length=1, max_length=MAX_NODES)]
@@ -243,9 +245,14 @@ class Step(Record):
     def tokens(self) -> list[int]:
         return [c.token for c in self.committed]
 
+    @property
+    def longest(self) -> int:
+        """The length of the longest draft: how many tokens could have been kept."""
+        return self.drafted if self.depth is None else self.depth
+
     @model_validator(mode="after")
     def _references_hold(self) -> Step:
-        if self.kept > self.drafted:
+        if self.kept > self.longest or self.longest > self.drafted:
             raise ValueError(f"step {self.index} keeps {self.kept} of {self.drafted} drafted tokens")
         if self.kept > len(self.committed):
             raise ValueError(f"step {self.index} keeps {self.kept} tokens but commits {len(self.committed)}")
@@ -370,13 +377,13 @@ def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
     """Statistics of a run, by the definitions that hold everywhere in this project.
 
     Block efficiency is committed tokens per target call, correction and bonus included, prefill not counted.
-    Acceptance at position i is the share of the steps that drafted at least i tokens which kept at least i.
+    Acceptance at position i is the share of the steps with a draft of at least i tokens which kept at least i.
     `tokens_per_second` counts the whole run, prefill included.
     """
     tokens = sum(len(s.committed) for s in steps)
     calls = sum(s.target_calls for s in steps)
     drafted, kept = sum(s.drafted for s in steps), sum(s.kept for s in steps)
-    longest = max((s.drafted for s in steps), default=0)
+    longest = max((s.longest for s in steps), default=0)
     return {
         "new_tokens": tokens,
         "steps": len(steps),
@@ -415,7 +422,7 @@ def _path(step: Step, node: int) -> list[int]:
 
 
 def _acceptance(steps: list[Step], position: int) -> float:
-    reached = [s.kept >= position for s in steps if s.drafted >= position]
+    reached = [s.kept >= position for s in steps if s.longest >= position]
     return sum(reached) / len(reached)
 
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from hsd.audit.chains import TableModels, finding, target_law
+from hsd.errors import HsdError
 from hsd.verify.tree import Ending, Path, TreeRule
 from hsd.verify.tree_rules import TREE_RULES
 
@@ -202,6 +203,14 @@ def audit_tree_rules(models: TableModels, drafts: int) -> tuple[dict[str, dict[s
             else:
                 found[f"{name}, {layout}"] = finding(*judged, truth)
     return found, skipped
+
+
+def finding_of(rule: TreeRule, models: TableModels, shape: Shape) -> dict[str, float | bool]:
+    """The finding for one rule, registered or not, on one shape, fit or not. Raises HsdError where that is too much."""
+    judged = tree_output_law(rule, models, shape)
+    if judged is None:
+        raise HsdError("too many trees to enumerate: reduce vocab, gamma or drafts")
+    return finding(*judged, target_law(models))
 
 
 def _append_path(parents: list[int], shared: tuple[int, ...], depth: int) -> Path:

@@ -52,8 +52,7 @@ class TreeRecorder:
         """The fields of a `Step` that are there only when tracing is on."""
         drafts, number, p = played.drafts, played.number, played.p.cpu()
         if not drafts.tokens:
-            token = played.committed[0]
-            return {"residual": self._describe.residual(0, token, number, played.next.cpu(), p[0], None, None)}
+            return self._nothing_drafted(played)
         rows = _Rows.of(played)
         verdict = played.verdict
         shadow = self._judge_again(played, rows)
@@ -77,6 +76,13 @@ class TreeRecorder:
             "shadow": shadow,
             "expected_kept": self._expected_kept(played),
         }
+
+    def _nothing_drafted(self, played: TreeRound) -> Details:
+        token = played.committed[0]
+        residual = self._describe.residual(0, token, played.number, played.next.cpu(), played.p[0].cpu(), None, None)
+        following = self._describe.committed(token, "bonus")
+        shadow = Shadow(rule=self._shadow.name, decisions=[], kept=0, next=following, residual=residual)
+        return {"residual": residual, "shadow": shadow}
 
     def _residual(self, rows: _Rows, drafts: Drafts, verdict: TreeVerdict, token: int, number: float) -> Residual:
         """What the token after the kept ones is drawn from; a bonus where nothing was drafted."""

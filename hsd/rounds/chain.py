@@ -42,6 +42,11 @@ class ChainRound:
         return len(self.draft.tokens)
 
     @property
+    def depth(self) -> int | None:
+        """None: a single draft is as long as all that was drafted."""
+        return None
+
+    @property
     def target_calls(self) -> int:
         return 1 + len(self.extra)
 

@@ -102,6 +102,11 @@ class TreeRound:
         return len(self.drafts.tokens)
 
     @property
+    def depth(self) -> int | None:
+        """The length of the longest draft."""
+        return max(len(path.nodes) for path in self.drafts.paths)
+
+    @property
     def target_calls(self) -> int:
         return 1
 

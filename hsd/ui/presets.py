@@ -70,24 +70,34 @@ def telling_step(trace: Trace) -> int:
 def interest(step: Step, rule: str) -> tuple[float, ...]:
     """How telling a step is, compared from left to right.
 
-    What the rule gains (see `_gain`), up to `ENOUGH`; stepping back is seen, because a longer draft failed first; how
-    many of the two deciding coins lie clearly on their side of the threshold; the whole gain; how many tokens are
-    kept; how long the draft is.
+    What the rule gains (see `_gain`), up to `ENOUGH`; how well a tree shows what several drafts are for (see
+    `_handing_over`); stepping back is seen, because a longer draft failed first; how many of the two deciding coins lie
+    clearly on their side of the threshold; the whole gain; how many tokens are kept; how many were drafted.
     """
     if step.shadow is None or not step.decisions:
-        return (0.0, 0.0, 0.0, 0.0, float(step.kept), float(step.drafted))
+        return (0.0, 0.0, 0.0, 0.0, 0.0, float(step.kept), float(step.drafted))
     stepped_back = step.kept > 0 and step.decisions[-1].accepted and not step.decisions[0].accepted
     deciding = [*step.decisions[-1:], *step.shadow.decisions[-1:]]
     clear = sum(abs(d.coin - d.threshold) > CLEAR for d in deciding)
     gain = _gain(step, rule)
-    return (min(gain, ENOUGH), float(stepped_back), float(clear), gain, float(step.kept), float(step.drafted))
+    seen = (_handing_over(step), float(stepped_back), float(clear))
+    return (min(gain, ENOUGH), *seen, gain, float(step.kept), float(step.drafted))
+
+
+def _handing_over(step: Step) -> float:
+    """For trees: a later draft goes on where an earlier one was cut back; and how many tests were open, not settled."""
+    first = next((d for d in step.decisions if d.accepted), None)
+    last = step.decisions[-1]
+    if first is None or first.draft == last.draft or not last.accepted:
+        return 0.0
+    return 1.0 + sum(CLEAR < d.threshold < 1 - CLEAR for d in step.decisions) / len(step.decisions)
 
 
 def _gain(step: Step, rule: str) -> float:
-    """Drafted tokens kept beyond what vanilla keeps on the same draft and coins.
+    """Drafted tokens kept beyond what the rule to compare with keeps on the same drafts and coins.
 
-    In a vanilla run instead: what HSD keeps of this draft on average beyond what was kept. In a run that is not exact:
-    where the whole draft was kept, how much more the rule keeps of it on average than HSD may.
+    In a run that is compared with itself instead: what HSD keeps of this draft on average beyond what was kept. In a
+    run that is not exact: where the whole draft was kept, how much more the rule keeps of it on average than HSD may.
     """
     hsd, own = (step.expected_kept.get(name, 0.0) for name in ("hsd", rule))
     if step.shadow and rule == step.shadow.rule:

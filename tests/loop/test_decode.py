@@ -12,11 +12,11 @@ import pytest
 import torch
 from joint_law import toy_pair
 from spies import spied
+from tree_cases import TREE_CASES, UNFIT
 
 import hsd
 from hsd import RULES, HsdError, Pair, Trace
 from hsd.models.table import LetterCodec, TableModel
-from hsd.verify import TREE_RULES
 
 PAIR = hsd.table_pair(vocab=5, order=2, seed=4)
 
@@ -42,13 +42,48 @@ def test_greedy_output_equals_plain_decoding(rule: str, gamma: int):
         assert hsd.run(pair, "abc", rule=rule, gamma=gamma, **options).tokens == plain.tokens
 
 
-@pytest.mark.parametrize("tree", ["paths", "comb"])
-@pytest.mark.parametrize("rule", TREE_RULES)
+@pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
 def test_greedy_output_with_several_drafts_equals_plain_decoding(rule: str, tree: str):
     pair = hsd.table_pair(vocab=6, order=3, seed=1)
     options: dict[str, Any] = {"max_new_tokens": 30, "temperature": 0}
     plain = hsd.run(pair, "abc", system="plain", **options)
     assert hsd.run(pair, "abc", rule=rule, drafts=3, tree=tree, gamma=4, **options).tokens == plain.tokens
+
+
+@pytest.mark.parametrize(("rule", "tree"), UNFIT)
+def test_a_rule_that_does_not_fit_the_tree_is_refused(rule: str, tree: str):
+    with pytest.raises(HsdError, match=f"rule {rule} does not fit tree '{tree}', which .*: choose .*one-hot"):
+        hsd.decode(PAIR, "ab", rule=rule, tree=tree, drafts=3)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"drafts": 0}, "drafts 0: choose a whole number from 1 to 64"),
+        ({"drafts": 100}, "drafts 100: choose a whole number from 1 to 64"),
+        ({"drafts": 2, "tree": "bush"}, "unknown tree 'bush': choose one of paths, comb, distinct, top"),
+        ({"drafts": 2, "rule": "naive-hsd"}, "rule naive-hsd does not fit several drafts"),
+        ({"drafts": 1, "rule": "traversal"}, "rule traversal is for several drafts: choose drafts of 2 or more"),
+        ({"drafts": 1, "shadow": "top-down"}, "rule top-down is for several drafts"),
+        ({"drafts": 64, "gamma": 32}, "a tree of 2,048 nodes is over the limit of 512: reduce drafts or gamma"),
+        ({"shadow": "x"}, "unknown rule 'x'"),
+    ],
+)
+def test_what_cannot_be_drafted_is_refused_at_once(options: dict[str, Any], words: str):
+    with pytest.raises(HsdError, match=words):
+        hsd.decode(PAIR, "ab", **options)
+
+
+def test_a_distinct_tree_has_different_first_tokens_and_a_top_tree_the_likeliest():
+    for seed in range(5):
+        distinct = hsd.run(PAIR, "ab", drafts=3, tree="distinct", rule="traversal", seed=seed, max_new_tokens=20)
+        chosen = hsd.run(PAIR, "ab", drafts=3, tree="top", rule="one-hot", seed=seed, max_new_tokens=20)
+        for step in [s for s in (*distinct.steps, *chosen.steps) if s.drafted]:
+            firsts = [node.token for node in step.nodes if node.parent == 0]
+            assert len(firsts) == len(set(firsts)) == 3
+        for step in [s for s in chosen.steps if s.drafted]:
+            firsts = [node.q for node in step.nodes if node.parent == 0]
+            assert firsts == sorted((candidate.q for candidate in step.branches[0].top), reverse=True)[:3]
 
 
 @pytest.mark.parametrize("gamma", range(1, 33))

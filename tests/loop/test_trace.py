@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 import torch
 from joint_law import toy_pair
+from tree_cases import TREE_CASES
 
 import hsd
 from hsd import RULES, HsdError, Trace
 from hsd.models.table import TableModel
 from hsd.sampling import draw
-from hsd.trace import Committed, Decision, Node, Residual, Result, Step, Times, replay_step, statistics
-from hsd.verify import TREE_RULES, branch_masses
+from hsd.trace import Committed, Decision, Grounds, Node, Residual, Result, Step, Times, replay_step, statistics
+from hsd.verify import branch_masses
 
 PAIR = hsd.table_pair(vocab=12, order=2, seed=4)
 ALL_RUNS = [*RULES, "plain"]
@@ -92,12 +93,86 @@ def test_running_again_works_when_drafts_were_cut_at_an_end(rule: str, seed: int
     assert hsd.rerun(pair, trace).tokens == trace.tokens
 
 
-@pytest.mark.parametrize("tree", ["paths", "comb"])
-@pytest.mark.parametrize("rule", TREE_RULES)
+@pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
 def test_running_again_works_with_several_drafts(rule: str, tree: str):
     trace = run(rule, drafts=3, tree=tree)
     assert trace.replay() == trace.tokens
     assert hsd.rerun(PAIR, Trace.from_json(trace.to_json())).tokens == trace.tokens
+
+
+@pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
+def test_every_threshold_of_a_tree_follows_from_its_recorded_numbers(rule: str, tree: str):
+    for step in run(rule, drafts=4, tree=tree).steps:
+        for decision in [*step.decisions, *step.shadow.decisions]:
+            assert recomputed(decision.grounds) == pytest.approx(decision.threshold, abs=1e-6)
+
+
+def recomputed(grounds: Grounds) -> float:
+    """A threshold by hand."""
+    if grounds.form == "share":
+        whole = grounds.mass + 1 - grounds.before
+        return grounds.mass / whole if whole else 1.0
+    if grounds.form == "chosen":
+        return grounds.p
+    before = 1.0 if grounds.form == "token" else grounds.before
+    return min(1.0, before * grounds.p / grounds.q)
+
+
+@pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
+def test_what_a_rejection_changed_is_what_later_tests_read(rule: str, tree: str):
+    """The changed probability of a token is the one that its next test is computed from."""
+    seen = 0
+    for seed in range(8):
+        for step in run(rule, drafts=4, tree=tree, seed=seed, gamma=4 if seed % 2 else 1).steps:
+            for change in step.changes:
+                left = {o.token: o.probability for o in change.top}
+                assert sum(left.values()) + change.rest == pytest.approx(1, abs=1e-5)
+                if change.after >= len(step.decisions):
+                    continue
+                following = step.decisions[change.after]
+                node = step.nodes[following.node - 1]
+                if node.parent == change.node and following.grounds.form != "share":
+                    assert following.grounds.p == pytest.approx(left[node.token], abs=1e-6)
+                    seen += 1
+    assert seen
+
+
+def test_the_last_change_is_the_residual_that_the_next_token_was_drawn_from():
+    for step in run("traversal", drafts=3).steps:
+        if step.residual and step.residual.origin == "correction":
+            last = [c for c in step.changes if c.node == step.residual.node][-1]
+            left = {o.token: o.probability for o in last.top}
+            drawn = {o.token: o.probability for o in step.residual.top}
+            shared = left.keys() & drawn.keys()
+            assert shared
+            assert {t: left[t] for t in shared} == pytest.approx({t: drawn[t] for t in shared})
+
+
+@pytest.mark.parametrize("shadow", [*RULES, ""])
+def test_any_rule_can_be_compared_with(shadow: str):
+    """The shadow is what that rule decides in a run of its own, as long as it sees the same context: the first step."""
+    compared, own = run("hsd", shadow=shadow).steps[0], run(shadow or "tokenwise").steps[0]
+    assert compared.shadow.rule == (shadow or "tokenwise")
+    assert compared.shadow.decisions == own.decisions
+    assert compared.shadow.kept == own.kept
+    assert compared.shadow.next == own.committed[own.kept]
+    assert compared.shadow.residual == own.residual
+
+
+@pytest.mark.parametrize(("shadow", "tree"), TREE_CASES)
+def test_any_tree_rule_can_be_compared_with(shadow: str, tree: str):
+    rule = {"distinct": "top-down", "top": "one-hot"}.get(tree, "hsd")
+    compared = run(rule, shadow=shadow, drafts=3, tree=tree).steps[0]
+    own = run(shadow, drafts=3, tree=tree).steps[0]
+    for part in ("decisions", "changes", "kept", "residual"):
+        assert getattr(compared.shadow, part) == getattr(own, part), part
+
+
+def test_a_step_with_several_drafts_counts_positions_along_the_longest():
+    trace = run("hsd", drafts=4, gamma=3)
+    assert max(step.depth for step in trace.steps) == 3
+    assert len(trace.stats()["acceptance_by_position"]) == 3
+    assert max(step.drafted for step in trace.steps) > 3
 
 
 def test_running_again_works_for_a_run_that_was_stopped_early():

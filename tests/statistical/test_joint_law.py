@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 from joint_law import chi_square_p, exact_law, first_tokens, toy_pair
+from tree_cases import TREE_CASES
 
 import hsd
 from hsd import RULES
 from hsd.audit import audit_rules, context_free_models
-from hsd.verify import TREE_RULES
 
 LOSSLESS = [name for name, rule in RULES.items() if rule.lossless]
 WHOLE_BLOCKS = {"gamma": 5, "max_new_tokens": 40}
@@ -73,12 +73,19 @@ def test_texts_that_end_inside_a_block_follow_the_target(rule: str, gamma: int):
     assert chi_square_p(counts, exact_law(ENDING, 4)) > 1e-4
 
 
-@pytest.mark.parametrize("tree", ["paths", "comb"])
-@pytest.mark.parametrize("rule", TREE_RULES)
+@pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
 def test_several_drafts_follow_the_target(rule: str, tree: str):
     """Texts end inside these trees, so their branches are of unequal length."""
     options = {"rule": rule, "tree": tree, "drafts": 3, "gamma": 2, "max_new_tokens": 20}
     assert chi_square_p(first_tokens(ENDING, 3, range(500), **options), exact_law(ENDING, 3)) > 1e-4
+
+
+def test_trees_that_run_out_of_tokens_follow_the_target():
+    """Four drafts with different first tokens, of a vocabulary of three."""
+    pair = toy_pair((0.2, 0.5, 0.3), (0.6, 0.1, 0.3))
+    for rule, tree in (("traversal", "distinct"), ("top-down", "distinct"), ("one-hot", "top")):
+        options = {"rule": rule, "tree": tree, "drafts": 4, "gamma": 2, "max_new_tokens": 20}
+        assert chi_square_p(first_tokens(pair, 3, range(500), **options), exact_law(pair, 3)) > 1e-4
 
 
 @pytest.mark.parametrize("gamma", [2, 4])

@@ -1,0 +1,156 @@
+"""Several drafts on the embedded pair: tokens per target call of every rule and layout, and what a step costs.
+
+    python examples/measure_trees.py                      # the prompts that ship with the project
+    python examples/measure_trees.py --data FOLDER        # text that the models never saw, see measure_tiny.py
+
+Also times verification alone, on a tree of 60 tokens over a vocabulary of 152,000. Writes examples/results/trees.json
+(or --out) and prints the same numbers as Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from measure_tiny import fitting, unseen
+
+import hsd
+from hsd.bench import Case, Measurement, machine, measure, shipped
+from hsd.verify import TREE_RULES, DraftTree, decide
+
+GAMMA, TEMPERATURE = 5, 1.0
+CASES: dict[str, dict[str, Any]] = {
+    "vanilla, one draft": {"rule": "tokenwise"},
+    "HSD, one draft": {"rule": "hsd"},
+    "token-wise, 2 drafts": {"rule": "tokenwise", "drafts": 2},
+    "HSD, 2 drafts": {"rule": "hsd", "drafts": 2},
+    "token-wise, 4 drafts": {"rule": "tokenwise", "drafts": 4},
+    "HSD, 4 drafts": {"rule": "hsd", "drafts": 4},
+    "token-wise, comb of 2": {"rule": "tokenwise", "drafts": 2, "tree": "comb"},
+    "HSD, comb of 2": {"rule": "hsd", "drafts": 2, "tree": "comb"},
+    "top-down, 4 drafts": {"rule": "top-down", "drafts": 4},
+    "traversal, 4 drafts": {"rule": "traversal", "drafts": 4},
+    "top-down, 4 distinct": {"rule": "top-down", "drafts": 4, "tree": "distinct"},
+    "traversal, 4 distinct": {"rule": "traversal", "drafts": 4, "tree": "distinct"},
+    "one-hot, 4 likeliest": {"rule": "one-hot", "drafts": 4, "tree": "top"},
+}
+NODES, VOCABULARY = 60, 152_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder with public benchmark prompts")
+    parser.add_argument("--prompts", type=int, default=12, help="prompts per domain")
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--new-tokens", type=int, default=64)
+    parser.add_argument("--out", type=Path, default=Path("examples/results/trees.json"))
+    options = parser.parse_args()
+    verification = verify_times()
+    torch.set_num_threads(1)
+    pair = hsd.load_pair("tiny")
+    prompts = unseen(options.data) if options.data else shipped()
+    result: dict[str, Any] = {
+        "what": "embedded pair, several drafts: tokens per target call, and milliseconds per step",
+        "prompts": "unseen text" if options.data else "written for this project",
+        "setting": {"gamma": GAMMA, "temperature": TEMPERATURE, "prompts": options.prompts},
+        "new_tokens": options.new_tokens,
+        "repetitions": options.repetitions,
+        "machine": machine(pair),
+        "verification_ms": verification,
+        "cases": {name: {} for name in CASES},
+    }
+    for domain, texts in prompts.items():
+        found = measure(
+            pair,
+            cases(options.new_tokens),
+            fitting(pair, texts, options.new_tokens)[: options.prompts],
+            options.repetitions,
+        )
+        for measured in found:
+            result["cases"][measured.case.name][domain] = row(measured)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(markdown(result))
+
+
+def cases(new_tokens: int) -> list[Case]:
+    common = {"gamma": GAMMA, "temperature": TEMPERATURE, "max_new_tokens": new_tokens, "trace": False}
+    return [Case(name, {**common, **options}) for name, options in CASES.items()]
+
+
+def row(measured: Measurement) -> dict[str, Any]:
+    """Tokens per target call with its interval, and what a step takes: median over repetitions, in all and by part."""
+
+    def per_step(seconds: Any) -> float:
+        return round(
+            1e3
+            * statistics.median(sum(seconds(s) for s in rep) / sum(s["steps"] for s in rep) for rep in measured.stats),
+            3,
+        )
+
+    parts = {part: per_step(lambda s, part=part: s["time"][part]) for part in ("draft", "target", "verify", "rest")}
+    return {
+        "tokens_per_target_call": [round(x, 3) for x in measured.block_efficiency()],
+        "ms_per_step": per_step(lambda s: s["seconds"]),
+        "parts_ms": parts,
+    }
+
+
+def verify_times() -> dict[str, dict[str, float]]:
+    """Milliseconds of one verification of a tree of 60 tokens, V = 152,000, float32: every test fails, and typical."""
+    torch.set_num_threads(2)
+    tree = large_tree()
+    always_fails = [1 - 2**-24] * NODES
+    random = [torch.rand(NODES, generator=torch.Generator().manual_seed(seed)).tolist() for seed in range(9)]
+    return {
+        name: {
+            "every test fails": _median_ms(name, tree, [always_fails] * 9),
+            "random coins": _median_ms(name, tree, random),
+        }
+        for name in ("traversal", "top-down", "one-hot")
+    }
+
+
+def _median_ms(rule: str, tree: DraftTree, coin_sets: list[list[float]]) -> float:
+    """Median milliseconds of deciding with each set of coins; coin i belongs to node i + 1."""
+    taken = []
+    for coins in coin_sets:
+        begin = time.perf_counter()
+        decide(TREE_RULES[rule].process(tree), lambda test, coins=coins: coins[test.node - 1])
+        taken.append(1e3 * (time.perf_counter() - begin))
+    return round(statistics.median(taken), 2)
+
+
+def large_tree() -> DraftTree:
+    """Four drafts of 15 tokens each, drawn from rows that resemble the target's."""
+    generator = torch.Generator().manual_seed(0)
+    parents = [0 if i < 4 else i - 3 for i in range(NODES)]
+    scores = 3 * torch.randn(NODES + 1, VOCABULARY, generator=generator)
+    p = scores.softmax(-1)
+    q = (scores + 0.3 * torch.randn(scores.shape, generator=generator)).softmax(-1)
+    tokens = [int(torch.multinomial(q[parent], 1, generator=generator)) for parent in parents]
+    return DraftTree(tuple(tokens), tuple(parents), p, q)
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """The result as tables."""
+    domains = list(next(iter(result["cases"].values())))
+    lines = [f"Prompts: {result['prompts']}. Machine: {result['machine']}", ""]
+    lines += [f"| case | {' | '.join(domains)} | ms per step |", "|" + " --- |" * (len(domains) + 2)]
+    for name, found in result["cases"].items():
+        values = (found[d]["tokens_per_target_call"] for d in domains)
+        cells = [f"{v:.2f} ({low:.2f}–{high:.2f})" for v, low, high in values]
+        steps = statistics.mean(found[d]["ms_per_step"] for d in domains)
+        lines.append(f"| {name} | {' | '.join(cells)} | {steps:.1f} |")
+    return "\n".join(
+        [*lines, "", f"Verification of {NODES} nodes at V = {VOCABULARY:,}, ms: {result['verification_ms']}"]
+    )
+
+
+if __name__ == "__main__":
+    main()
