@@ -67,5 +67,5 @@ def draw(row: Tensor, number: Tensor) -> Tensor:
     cumulative = row.double().cumsum(-1)
     total = cumulative[-1:]
     picked = torch.searchsorted(cumulative, number * total, right=True)
-    # number * total may round up to total: the last token with mass is then the right one.
+    # Should number * total be all of total, the last token with mass is the right one.
     return torch.minimum(picked, torch.searchsorted(cumulative, total)).squeeze(-1)

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import gradio as gr
+import torch
 
 from hsd.audit import audit as exact_audit
 from hsd.errors import HsdError
 from hsd.space import Space
+from hsd.trace import Trace
 from hsd.ui.presets import Preset
 from hsd.ui.request import read
 from hsd.ui.runner import Runner
+from hsd.verify import find_rule
+
+MODES = ("paired", "free")
 
 
 def add_endpoints(space: Space, presets: Mapping[str, Preset], runner: Runner) -> None:
-    """Add `/run`, `/presets` and `/audit` to the app that is being built."""
+    """Add `/run`, `/compare`, `/verify_step`, `/presets` and `/audit` to the app that is being built."""
+
+    def finish(pair: str, **asked: Any) -> Trace:
+        return runner.finish(read(space, {**asked, "pair": pair or space.pairs[0].name}))
 
     def run(
         prompt: str,
@@ -29,24 +38,46 @@ def add_endpoints(space: Space, presets: Mapping[str, Preset], runner: Runner) -
         seed: int = 0,
         system: str = "speculative",
         pair: str = "",
+        drafts: int = 1,
+        tree: str = "paths",
+        shadow: str = "",
     ) -> dict:  # type: ignore[type-arg]  # Gradio derives the endpoint's type from it
         """Decode `prompt`. Returns {"text", "summary", "trace"}: the new text, its statistics, every decision."""
-        asked = {
-            "prompt": prompt,
-            "rule": rule,
-            "gamma": gamma,
-            "length": length,
-            "temperature": temperature,
-            "top_p": top_p,
-            "top_k": top_k,
-            "seed": seed,
-            "system": system,
-            "pair": pair or space.pairs[0].name,
-        }
+        options = {"rule": rule, "gamma": gamma, "drafts": drafts, "tree": tree, "shadow": shadow, "system": system}
+        sampling = {"temperature": temperature, "top_p": top_p, "top_k": top_k, "seed": seed, "length": length}
         with _Errors():
-            trace = runner.finish(read(space, asked))
-        summary = json.loads(json.dumps(trace.stats()))  # the histogram's keys become text, as JSON wants them
-        return {"text": trace.text, "summary": summary, "trace": trace.model_dump(mode="json")}
+            return _whole(finish(pair, prompt=prompt, **options, **sampling))
+
+    def compare(
+        prompt: str,
+        rule: str = "hsd",
+        other: str = "tokenwise",
+        mode: str = "paired",
+        gamma: int = 5,
+        length: int = 64,
+        temperature: float = 1.0,
+        seed: int = 0,
+        drafts: int = 1,
+        tree: str = "paths",
+        pair: str = "",
+    ) -> dict:  # type: ignore[type-arg]
+        """Two rules on the same drafts and coins. Returns {"kept", "differences", "runs"}.
+
+        mode "paired": one run by `rule`; `other` judges the same drafts, in each step's shadow. "free": two runs, each
+        rule goes on with its own text from the same seed. kept: drafted tokens kept by each rule; differences: the
+        steps (from 0) of a paired run in which the rules keep different numbers of tokens.
+        """
+        common = {"prompt": prompt, "gamma": gamma, "drafts": drafts, "tree": tree, "seed": seed}
+        common |= {"length": length, "temperature": temperature}
+        with _Errors():
+            if mode not in MODES:
+                raise HsdError(f"unknown mode {mode!r}: choose {' or '.join(MODES)}")
+            first = finish(pair, **common, rule=rule, shadow=other)
+            if mode == "paired":
+                return _paired(first)
+            second = finish(pair, **common, rule=other, shadow=rule)
+        runs = [_whole(first), _whole(second)]
+        return {"kept": [r["summary"]["kept"] for r in runs], "differences": [], "runs": runs}
 
     def list_presets() -> list[dict]:  # type: ignore[type-arg]
         """The recorded runs of this app: name, title, why, prompt and options of each."""
@@ -61,8 +92,67 @@ def add_endpoints(space: Space, presets: Mapping[str, Preset], runner: Runner) -
             return exact_audit(vocab=vocab, gamma=gamma, seed=seed)
 
     gr.api(run, api_name="run", concurrency_id="model", concurrency_limit=1)
+    gr.api(compare, api_name="compare", concurrency_id="model", concurrency_limit=1)
+    gr.api(verify_step, api_name="verify_step", queue=False)
     gr.api(list_presets, api_name="presets", queue=False)
     gr.api(audit, api_name="audit", concurrency_id="audit", concurrency_limit=1)
+
+
+def verify_step(p: list[list[float]], q: list[list[float]], tokens: list[int], rule: str = "hsd") -> dict:  # type: ignore[type-arg]
+    """Judge one draft of your own: p (γ+1 rows), q (γ rows), each summing to 1, and the γ drafted token ids.
+
+    Returns the rule's law: {"threshold", "stop", "next", "expected_kept", "forward"}. stop[t] is the probability that
+    exactly t tokens are kept, next[t] the distribution of the token after them.
+    """
+    with _Errors():
+        law = find_rule(rule).law(rows(p, "p"), rows(q, "q"), _ids(tokens, len(p[0]) if p else 0))
+    return {
+        "threshold": law.threshold.tolist(),
+        "stop": law.stop.tolist(),
+        "next": [law.next(t).tolist() for t in range(law.gamma + 1)],
+        "expected_kept": float(law.expected_kept),
+        "forward": law.forward,
+    }
+
+
+MAX_STEP = 100_000  # numbers in p that one request may send
+
+
+def rows(values: list[list[float]], name: str) -> torch.Tensor:
+    """Rows of probabilities (n, V) as float64. Raises HsdError that names the row which is none."""
+    width = len(values[0]) if values and isinstance(values[0], list) else 0
+    if not width or any(not isinstance(row, list) or len(row) != width for row in values):
+        raise HsdError(f"{name} must be a list of rows of equal length")
+    if len(values) * width > MAX_STEP:
+        raise HsdError(
+            f"{name} has {len(values) * width:,} numbers, at most {MAX_STEP:,} are allowed: send a smaller step"
+        )
+    try:
+        table = torch.tensor(values, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError):
+        raise HsdError(f"{name} has an entry that is not a number") from None
+    for number, row in enumerate(table):
+        if not bool(torch.isfinite(row).all()) or float(row.min()) < 0 or abs(float(row.sum()) - 1) > 1e-6:
+            raise HsdError(f"row {number} of {name} is no distribution: its entries must be 0 or more and sum to 1")
+    return table
+
+
+def _ids(tokens: list[int], vocab: int) -> torch.Tensor:
+    if not tokens or any(not isinstance(t, int) or not 0 <= t < vocab for t in tokens):
+        raise HsdError(f"tokens must be ids from 0 to {vocab - 1}, one for each row of q")
+    return torch.tensor(tokens)
+
+
+def _whole(trace: Trace) -> dict[str, Any]:
+    summary = json.loads(json.dumps(trace.stats()))  # the histogram's keys become text, as JSON wants them
+    return {"text": trace.text, "summary": summary, "trace": trace.model_dump(mode="json")}
+
+
+def _paired(trace: Trace) -> dict[str, Any]:
+    """A run and what its shadow would have kept."""
+    judged = [(step.index, step.kept, step.shadow.kept) for step in trace.steps if step.shadow]
+    kept = [sum(own for _, own, _ in judged), sum(other for _, _, other in judged)]
+    return {"kept": kept, "differences": [i for i, own, other in judged if own != other], "runs": [_whole(trace)]}
 
 
 class _Errors:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import gradio as gr
 
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
-from hsd.ui import api, controls, machine, pairs, static
+from hsd.ui import api, controls, lab, machine, pairs, static
+from hsd.ui.compare import Compare
 from hsd.ui.presets import definitions, recorded
 from hsd.ui.runner import Runner
 from hsd.ui.watch import Watch
 
 SYSTEM_FONTS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Noto Sans", "sans-serif"]
+TABS = ("watch", "compare", "lab")
 MONO_FONTS = ["ui-monospace", "SF Mono", "Cascadia Mono", "Menlo", "Consolas", "DejaVu Sans Mono", "monospace"]
 
 
@@ -56,14 +59,35 @@ def build(space: Space, opened: Trace | None = None) -> gr.Blocks:
     runner = Runner(space)
     watch = Watch(space, presets, runner, opened)
     with gr.Blocks(title=space.title, fill_width=True, analytics_enabled=False) as demo:
+        static.head_component()
         with gr.Row(elem_id="hsd-layout", equal_height=False):
             with gr.Column(elem_id="hsd-side", min_width=0):
                 sidebar = controls.build(space, presets, controls.preset_values(first, recorded(first).setup.seed))
-            with gr.Column(elem_id="hsd-main", min_width=0):
-                stage = watch.stage()
+            with gr.Column(elem_id="hsd-main", min_width=0), gr.Tabs(elem_id="hsd-tabs") as tabs:
+                with _tab("Watch"):
+                    stage = watch.stage()
+                with _tab("Compare"):
+                    Compare(space, runner).build()
+                with _tab("Lab"):
+                    lab.build()
         watch.connect(sidebar, stage, demo)
+        demo.load(_asked_tab, None, tabs, queue=False, show_progress="hidden", api_visibility="private")
         api.add_endpoints(space, presets, runner)
     return demo.queue(max_size=space.limits.queue_size)
+
+
+def _tab(title: str) -> gr.Tab:
+    """A tab that tells the page's script when it is opened."""
+    name = title.lower()
+    tab = gr.Tab(title, id=name, elem_id=f"hsd-tab-{name}")
+    tab.select(None, js=f"() => window.hsdFrame.opened('{name}')", queue=False, api_visibility="private")
+    return tab
+
+
+def _asked_tab(request: gr.Request) -> Any:
+    """The tab that a link asks for."""
+    name = dict(request.query_params).get("tab", "")
+    return gr.Tabs(selected=name) if name in TABS else gr.skip()
 
 
 def theme() -> gr.themes.Base:

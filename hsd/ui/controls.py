@@ -8,11 +8,21 @@ from typing import Any
 
 import gradio as gr
 
+from hsd.draft import LAYOUTS
+from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.ui import machine
 from hsd.ui.presets import Preset
 from hsd.ui.request import DEFAULTS, OPTION_NAMES
-from hsd.verify import RULES
+from hsd.verify import RULES, TREE_RULES, find_tree_rule
+
+TREES = {
+    "paths": "Independent drafts",
+    "comb": "One draft with spares",
+    "distinct": "First tokens differ",
+    "top": "Likeliest first tokens",
+}
+START = {"independent": "hsd", "distinct": "traversal", "chosen": "one-hot"}  # a rule for each kind of tree
 
 
 @dataclass(frozen=True)
@@ -22,9 +32,12 @@ class Controls:
     prompt: gr.Textbox
     rule: gr.Dropdown
     gamma: gr.Slider
+    drafts: gr.Slider
     temperature: gr.Slider
     length: gr.Slider
     seed: gr.Number
+    tree: gr.Dropdown
+    shadow: gr.Dropdown
     system: gr.Radio
     top_p: gr.Slider
     top_k: gr.Slider
@@ -86,6 +99,9 @@ def _main_controls(space: Space, value: Mapping[str, Any]) -> dict[str, Any]:
             filterable=False, elem_id="hsd-rule",
         ),
         "gamma": _slider("Draft length γ", "Tokens drafted per step.", 1, limits.gamma, 1, value["gamma"], "gamma"),
+        "drafts": _slider(
+            "Drafts", "From 2 on they form a tree.", 1, limits.drafts, 1, value["drafts"], "drafts"
+        ),
         "temperature": _slider(
             "Temperature", "0: always the likeliest.", 0, 2, 0.05, value["temperature"], "temperature"
         ),
@@ -99,6 +115,14 @@ def _main_controls(space: Space, value: Mapping[str, Any]) -> dict[str, Any]:
 def _folded_controls(space: Space, value: Mapping[str, Any]) -> dict[str, Any]:
     own = machine.own_pairs_allowed(space)
     return {
+        "shadow": gr.Dropdown(
+            [("Vanilla", ""), *rule_choices()], value=value["shadow"], label="Compared with",
+            info="Judges the same drafts and coins.", filterable=False, elem_id="hsd-shadow",
+        ),
+        "tree": gr.Dropdown(
+            [(words, name) for name, words in TREES.items()], value=value["tree"], label="Tree",
+            info="How several drafts are arranged.", filterable=False, elem_id="hsd-tree",
+        ),
         "system": gr.Radio(
             [("Speculative", "speculative"), ("Plain", "plain")], value=value["system"], label="System",
             info="Plain: target alone, no draft.", elem_id="hsd-system",
@@ -124,10 +148,42 @@ def _slider(label: str, info: str, low: float, high: float, step: float, value: 
 
 
 def rule_choices() -> Iterator[tuple[str, str]]:
-    """Title and name of every rule; those that are not lossless say so."""
+    """Title and name of every rule; those that are not lossless, and those that need several drafts, say so."""
     for name, rule in RULES.items():
         marked = rule.lossless or "not lossless" in rule.title
         yield (rule.title if marked else f"{rule.title} (not lossless)"), name
+    for name, tree_rule in TREE_RULES.items():
+        if name.removeprefix("recursive-") not in RULES:
+            yield f"{tree_rule.title} (several drafts)", name
+
+
+def fit(changed: str, rule: str, shadow: str, drafts: float, tree: str) -> tuple[str, str, int, str]:
+    """Rule, shadow, drafts and tree that fit each other after one of them, `changed`, was set by the visitor.
+
+    What was set stays as it is; the others change only where they must.
+    """
+    count = int(drafts or 1)
+    if count == 1 and (changed == "tree" or (changed == "rule" and rule not in RULES)):
+        count = 4
+    if count > 1 and not _fits(rule, tree):
+        layouts = [name for name in LAYOUTS if _fits(rule, name)]
+        if changed != "rule":
+            rule = START[LAYOUTS[tree].siblings]
+        elif layouts:
+            tree = layouts[0]
+        else:
+            count = 1  # the rule is for single drafts
+    if count == 1 and rule not in RULES:
+        rule = START["independent"]
+    usable = shadow in RULES if count == 1 else _fits(shadow, tree)
+    return rule, (shadow if usable else ""), count, tree
+
+
+def _fits(rule: str, tree: str) -> bool:
+    try:
+        return LAYOUTS[tree].siblings in find_tree_rule(rule).siblings
+    except HsdError:
+        return False
 
 
 def preset_values(preset: Preset, seed: int) -> dict[str, Any]:

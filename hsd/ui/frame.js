@@ -12,8 +12,7 @@
   const ENDED = ["done", "cancelled", "failed"];
 
   class Frame {
-    constructor(element, props, server) {
-      this.element = element;
+    constructor(head, element, props, server) {
       this.props = props;
       this.server = server;
       this.serial = 0;
@@ -21,9 +20,10 @@
       this.run = null; // the live run that is followed: {key, count, busy, again, timer}
       this.placed = false; // a link has said where to look
       this.wanted = null; // {step, node} of a link, until it can be shown
+      const part = (name) => head.querySelector(`.hf-${name}`) || element.querySelector(`.hf-${name}`);
       this.parts = Object.fromEntries(["title", "options", "open", "ask", "file", "source", "device", "pair", "alert",
         "alert-words", "close", "status", "caption", "caption-title", "caption-why", "player", "about"]
-        .map((name) => [name, element.querySelector(`.hf-${name}`)]));
+        .map((name) => [name, part(name)]));
       this.parts.title.textContent = props.title;
       this.controller = null;
       this.listen();
@@ -49,6 +49,7 @@
       file.addEventListener("change", () => this.openFile(file.files[0]));
       close.addEventListener("click", () => this.alert(""));
       ask.addEventListener("click", () => {
+        showTab("watch");
         about.open = true;
         about.scrollIntoView({ block: "start" });
         about.querySelector("summary").focus({ preventScroll: true });
@@ -151,13 +152,14 @@
       if (!this.controller) {
         this.parts.player.replaceChildren();
         this.controller = window.hsdPlayer.create(this.parts.player, {
-          onSelect: () => this.remember(), link: () => this.link() });
+          onSelect: () => this.moved(), link: () => this.link() });
       }
       this.source = source;
       this.sourceChip(trace, where.live);
       if (source.kind !== "preset") this.traceChip(trace.setup);
       this.controller.load(trace, where);
       this.remember();
+      tell("trace");
     }
 
     caption(title, why) {
@@ -175,6 +177,7 @@
       this.run = { key, begun: Date.now(), count: 0, shown: false, busy: false, again: false };
       this.run.timer = setInterval(() => this.pull(), 1000);
       this.foldOnPhones();
+      tell("run");
     }
 
     leaveRun() {
@@ -205,9 +208,10 @@
       if (header && !run.shown) {
         run.shown = true;
         this.caption("", "");
-        this.display({ kind: "run", link: reply.link }, { ...header, steps, result: result || PENDING }, { step: steps.length - 1, node: null, live: !ENDED.includes(state) });
+        this.display({ kind: "run", link: reply.link, key: run.key }, { ...header, steps, result: result || PENDING }, { step: steps.length - 1, node: null, live: !ENDED.includes(state) });
       } else if (run.shown && (steps.length || result)) {
         this.controller.extend(steps, result);
+        tell("trace");
       }
       run.count += steps.length;
       const ended = ENDED.includes(state);
@@ -295,11 +299,16 @@
       return url.href;
     }
 
+    moved() {
+      this.remember();
+      tell("place");
+    }
+
     /** Keep the address bar on this view. Not at every move: browsers count such changes. */
     remember() {
       clearTimeout(this.rememberTimer);
       this.rememberTimer = setTimeout(() => {
-        if (this.controller && !this.wanted) window.history.replaceState(window.history.state, "", this.address());
+        if (this.controller && !this.wanted && tab === "watch") window.history.replaceState(window.history.state, "", this.address());
       }, 300);
     }
   }
@@ -332,12 +341,67 @@
       : date.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
   }
 
-  function start(element, props, server, watch) {
-    const frame = new Frame(element.querySelector(".hf"), props, server);
-    watch("value", () => frame.message(props.value));
-    frame.start();
-    frame.message(props.value);
+  // ---- the page: its head, its tabs, and whoever else shows what the frame shows
+
+  const listeners = [];
+  let frame = null;
+  let headElement = null;
+  let begin = null; // starts the frame once head and stage are both there
+  let tab = new URLSearchParams(window.location.search).get("tab") || "watch";
+
+  function head(element) {
+    headElement = element.querySelector(".hf-top");
+    if (begin) begin();
   }
 
-  window.hsdFrame = { start };
+  function start(element, props, server, watch) {
+    begin = () => {
+      frame = new Frame(headElement, element.querySelector(".hf-watch"), props, server);
+      watch("value", () => frame.message(props.value));
+      document.getElementById("hsd-layout").dataset.tab = tab;
+      frame.start();
+      frame.message(props.value);
+      begin = null;
+    };
+    if (headElement) begin();
+  }
+
+  /** Gradio tells which tab was opened. Each screen keeps the address bar itself while it is open. */
+  function opened(name) {
+    tab = name;
+    document.getElementById("hsd-layout").dataset.tab = name;
+    if (frame) frame.remember();
+    tell("tab");
+  }
+
+  function showTab(name) {
+    const button = document.querySelector(`#hsd-tabs button[data-tab-id="${name}"]`);
+    if (button && button.getAttribute("aria-selected") !== "true") button.click();
+  }
+
+  /** listener(what): "trace" — another trace is shown, or it grew; "tab" — another tab is open;
+   *  "place" — another step or node is looked at; "run" — a run was asked for, and will soon need the model. */
+  function listen(listener) {
+    listeners.push(listener);
+    if (frame && frame.controller) listener("trace");
+  }
+
+  function tell(what) {
+    for (const listener of listeners) listener(what);
+  }
+
+  window.hsdFrame = {
+    head,
+    start,
+    opened,
+    showTab,
+    listen,
+    tab: () => tab,
+    /** What is shown: {kind: "preset" | "run" | "file", link, key}, and the trace itself; null before the first. */
+    source: () => frame && frame.source,
+    trace: () => (frame && frame.controller ? frame.controller.trace() : null),
+    place: () => (frame && frame.controller ? frame.controller.state() : null),
+    select: (where) => frame.controller.select(where),
+    alert: (words) => frame.alert(words),
+  };
 })();

@@ -96,12 +96,11 @@ def _handing_over(step: Step) -> float:
 def _gain(step: Step, rule: str) -> float:
     """Drafted tokens kept beyond what the rule to compare with keeps on the same drafts and coins.
 
-    In a run that is compared with itself instead: what HSD keeps of this draft on average beyond what was kept. In a
-    run that is not exact: where the whole draft was kept, how much more the rule keeps of it on average than HSD may.
+    In a vanilla run the other way round: what it lost. In a run that is not exact: where the whole draft was kept, how
+    much more the rule keeps of it on average than HSD may.
     """
-    hsd, own = (step.expected_kept.get(name, 0.0) for name in ("hsd", rule))
-    if step.shadow and rule == step.shadow.rule:
-        return hsd - step.kept
+    gain = float(step.kept - (step.shadow.kept if step.shadow else 0))
     if rule == "hsd-released":
+        hsd, own = (step.expected_kept.get(name, 0.0) for name in ("hsd", rule))
         return own - hsd if step.kept == step.drafted else 0.0
-    return float(step.kept - (step.shadow.kept if step.shadow else 0))
+    return -gain if rule == "tokenwise" else gain

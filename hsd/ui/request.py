@@ -12,8 +12,10 @@ from hsd.loop import Options
 from hsd.space import Space
 from hsd.ui.pairs import OWN, PairChoice, choose
 
-OPTION_NAMES = ("system", "rule", "gamma", "temperature", "top_p", "top_k", "seed", "length")
-WHOLE = ("gamma", "top_k", "seed", "length")
+NUMBERS = ("gamma", "drafts", "temperature", "top_p", "top_k", "seed", "length")
+NAMES = ("system", "rule", "tree", "shadow")
+OPTION_NAMES = (*NAMES, *NUMBERS)
+WHOLE = ("gamma", "drafts", "top_k", "seed", "length")
 DEFAULTS: dict[str, Any] = {
     "pair": "",
     "target": "",
@@ -21,7 +23,10 @@ DEFAULTS: dict[str, Any] = {
     "prompt": "",
     "system": "speculative",
     "rule": "hsd",
+    "tree": "paths",
+    "shadow": "",
     "gamma": 5,
+    "drafts": 1,
     "temperature": 0.7,
     "top_p": 1.0,
     "top_k": 0,
@@ -54,9 +59,14 @@ class Request:
             "prompt": self.prompt,
             **{name: getattr(o, name) for name in ("rule", "gamma", "temperature", "top_p", "top_k", "seed")},
             "length": o.max_new_tokens,
-            **({"system": o.system} if o.system != "speculative" else {}),
+            **{name: getattr(o, name) for name in ("system", "drafts", "tree", "shadow") if _said(o, name)},
         }
         return {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in values.items()}
+
+
+def _said(options: Options, name: str) -> bool:
+    """Whether a link must name this option: it is not what a request means by leaving it out."""
+    return getattr(options, name) != DEFAULTS[name] and (name != "tree" or options.drafts > 1)
 
 
 def read(space: Space, values: Mapping[str, Any]) -> Request:
@@ -73,12 +83,13 @@ def read(space: Space, values: Mapping[str, Any]) -> Request:
         raise HsdError(
             f"the prompt has {len(prompt):,} characters, at most {limits.prompt_characters:,} are allowed: shorten it"
         )
-    numbers = {name: _number(name, given[name]) for name in OPTION_NAMES if name not in ("system", "rule")}
-    for name, most in (("gamma", limits.gamma), ("length", limits.max_new_tokens)):
+    numbers = {name: _number(name, given[name]) for name in NUMBERS}
+    for name, most in (("gamma", limits.gamma), ("drafts", limits.drafts), ("length", limits.max_new_tokens)):
         if not 1 <= numbers[name] <= most:
             raise HsdError(f"{_LABELS[name]} {numbers[name]:,}: choose a whole number from 1 to {most:,}")
     length = numbers.pop("length")
-    options = Options(rule=str(given["rule"]), system=str(given["system"]), max_new_tokens=length, **numbers)
+    named: dict[str, Any] = {name: str(given[name] or "") for name in NAMES}
+    options = Options(max_new_tokens=length, **named, **numbers)
     pair = choose(space, str(given["pair"]), str(given["target"] or ""), str(given["draft"] or ""))
     return Request(pair, prompt, options)
 
@@ -98,6 +109,7 @@ def shown_value(name: str, value: Any) -> Any:
 
 _LABELS = {
     "gamma": "draft length γ",
+    "drafts": "drafts",
     "length": "length",
     "temperature": "temperature",
     "top_p": "top-p",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hsd.ui import player
+import gradio as gr
+
+from hsd.ui import compare, lab, player
 
 FOLDER = Path(__file__).parent
 
@@ -12,6 +14,16 @@ FOLDER = Path(__file__).parent
 def read(name: str) -> str:
     """One of the files beside this one."""
     return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def head_component() -> gr.HTML:
+    """The page's head: title, buttons, chips and messages."""
+    return gr.HTML(
+        html_template=read("head.html"),
+        js_on_load="window.hsdFrame.head(element)",
+        apply_default_css=False,
+        elem_id="hsd-head",
+    )
 
 
 def stage() -> str:
@@ -24,5 +36,7 @@ def head() -> str:
 
     The style sheets do not go through Gradio's `css`, which loses container queries.
     """
-    styles = player.style() + read("frame.css")
-    return f"<style>{styles}</style><script>{player.script()}\n{read('frame.js')}</script>"
+    styles = player.style() + read("frame.css") + compare.style() + lab.style()
+    screens = [compare.script(), lab.script()]
+    scripts = "\n".join([player.script(), read("frame.js"), *screens])
+    return f"<style>{styles}</style><script>{scripts}</script>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -13,7 +14,7 @@ from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
 from hsd.ui import static
-from hsd.ui.controls import Controls, Sidebar, preset_values
+from hsd.ui.controls import Controls, Sidebar, fit, preset_values
 from hsd.ui.fetch import Fetch, answer
 from hsd.ui.presets import Preset, recorded
 from hsd.ui.request import read, shown_value, with_defaults
@@ -127,7 +128,11 @@ class Watch:
         sidebar.cancel.click(self.runner.cancel, ticket, None, **quick)
         sidebar.preset.input(self.open_preset, sidebar.preset, [stage, *controls.components()], **quick)
         controls.pair.input(lambda name: self._message(pair=name), controls.pair, stage, **quick)
-        controls.system.change(_enable_drafting, controls.system, [controls.rule, controls.gamma], **quick)
+        drafting = [controls.rule, controls.gamma, controls.drafts, controls.tree, controls.shadow]
+        controls.system.change(_enable_drafting, controls.system, drafting, **quick)
+        matching = [controls.rule, controls.shadow, controls.drafts, controls.tree]
+        for name in ("rule", "drafts", "tree"):
+            getattr(controls, name).input(partial(fit, name), matching, matching, preprocess=False, **quick)
 
 
 def _told(run: Run) -> Values:
@@ -141,5 +146,5 @@ def _updates(values: Values) -> list[Any]:
 
 
 def _enable_drafting(system: str) -> list[Any]:
-    """Rule and draft length mean something only where there is a draft."""
-    return [gr.update(interactive=system != "plain")] * 2
+    """What is about drafts means something only where there is one."""
+    return [gr.update(interactive=system != "plain")] * 5

@@ -109,6 +109,13 @@ class Law:
             raise HsdError(f"a draft of {self.gamma} tokens cannot keep {t}: choose t from 0 to {self.gamma}")
         return self.p[t] if t == self.gamma else self.leftover(t)[0]
 
+    def next_at(self, kept: Tensor) -> Tensor:
+        """(V,): `next` for a count () int64 that the host does not know; builds one row, and waits for nothing."""
+        at = kept.clamp(max=self.gamma - 1).view(1)
+        p, q, a = (rows.index_select(0, at).squeeze(0) for rows in (self.p, self.q, self.a))
+        b = None if self.b is None else self.b.index_select(0, at).squeeze(0)
+        return torch.where(kept == self.gamma, self.p[self.gamma], leftover(p, q, a, b)[0])
+
     def leftover(self, t: int) -> tuple[Tensor, Tensor]:
         """The residual after t < γ kept tokens, (V,), and its mass before it was normalised, ()."""
         return leftover(self.p[t], self.q[t], self.a[t], None if self.b is None else self.b[t])

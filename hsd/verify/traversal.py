@@ -68,7 +68,7 @@ class _Working:
         self.p[node] = row
         self.q[node] = q if self.tree.replacement else without(q, self.tree.token(leaf))
         if node:
-            share = lost / (lost + 1 - before) if lost + 1 - before > 0 else 1.0
+            share = lost / (lost + (1 - before)) if lost > 0 or before < 1 else 1.0
             self.settled[node] = share, Grounds("share", before=before, mass=lost)
         return Change(node, before, lost, row, self.rate(node)[0])
 

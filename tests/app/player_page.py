@@ -59,21 +59,26 @@ class WordCodec:
         return self.pieces[token][:400]
 
 
-def word_pair(pieces: list[str] | None = None, seed: int = 0, closeness: float = 1.6) -> hsd.Pair:
-    """A target and a draft over `pieces`: the next piece depends on the last one."""
+def word_pair(
+    pieces: list[str] | None = None, seed: int = 0, closeness: float = 1.6, ends: frozenset[int] = frozenset()
+) -> hsd.Pair:
+    """A target and a draft over `pieces`: the next piece depends on the last one. The tokens `ends` end a text."""
     pieces = pieces or WORDS
     size = len(pieces)
     generator = torch.Generator().manual_seed(seed)
     logits = 2.2 * torch.randn(size, size, generator=generator, dtype=torch.float64)
     noise = torch.randn(size, size, generator=generator, dtype=torch.float64) / closeness
     target, draft = TableModel(logits.softmax(-1), "words"), TableModel((logits + noise).softmax(-1), "words, blurred")
-    return hsd.Pair("words", target, draft, WordCodec(tuple(pieces)))
+    return hsd.Pair("words", target, draft, WordCodec(tuple(pieces), ends))
 
 
-def word_trace(pieces: list[str] | None = None, *, table_seed: int = 0, **options: object) -> dict:
+def word_trace(
+    pieces: list[str] | None = None, *, table_seed: int = 0, ends: frozenset[int] = frozenset(), **options: object
+) -> dict:
     """The parsed JSON of a run on a word pair."""
     defaults = {"rule": "hsd", "gamma": 5, "max_new_tokens": 60, "seed": 0}
-    return json.loads(hsd.run(word_pair(pieces, table_seed), "Once upon a time", **(defaults | options)).to_json())
+    pair = word_pair(pieces, table_seed, ends=ends)
+    return json.loads(hsd.run(pair, "Once upon a time", **(defaults | options)).to_json())
 
 
 def tree_trace() -> dict:
@@ -102,6 +107,56 @@ def standalone(trace: dict, dark: bool = False) -> str:
     data = json.dumps(trace).replace("<", "\\u003c")
     start = f'hsdPlayer.create(document.getElementById("one"), {{link: () => location.href}}).load({data})'
     return page(dark).replace("</body>", f"<script>{start}</script></body>")
+
+
+class Stage:
+    """A page with players, and everything that went wrong on it."""
+
+    def __init__(self, browser, width: int = 1280, **context: object) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, **context)
+        self.page = self.context.new_page()
+        self.problems: list[str] = []
+        self.page.on("console", lambda m: self.problems.append(m.text) if m.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("request", lambda r: r.url.startswith(("blob:", "data:")) or self.problems.append(r.url))
+        self.page.set_content(page())
+
+    def load(self, trace: dict, step: int = 0, **where: object) -> None:
+        self.page.evaluate(
+            """([trace, where]) => {
+              window.moves = [];
+              const options = {onSelect: (state) => window.moves.push(state), link: () => "https://example.org/?step=1"};
+              window.player = window.player || window.hsdPlayer.create(document.getElementById("one"), options);
+              window.player.load(trace, where);
+            }""",
+            [trace, {"step": step} | where],
+        )
+
+    def each(self, selector: str, expression: str) -> list:
+        """The value of a JavaScript expression in `e` for every element."""
+        return self.page.eval_on_selector_all(selector, f"list => list.map((e) => {expression})")
+
+    def state(self) -> dict:
+        return self.page.evaluate("window.__hsd")
+
+    def text(self, selector: str) -> str:
+        return self.page.inner_text(selector)
+
+    def go(self, step: int) -> None:
+        self.page.evaluate("step => window.player.select({step})", step)
+
+    def press(self, *keys: str) -> dict:
+        for key in keys:
+            self.page.keyboard.press(key)
+        return self.page.evaluate("window.player.state()")
+
+
+def step_where(trace: dict, condition) -> int:
+    return next(i for i, step in enumerate(trace["steps"]) if condition(step))
+
+
+def differing(trace: dict) -> list[int]:
+    return [i for i, s in enumerate(trace["steps"]) if s["kept"] != s["shadow"]["kept"]]
 
 
 if __name__ == "__main__":

@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from conftest import Server, free_port
 
-from hsd import Trace, space
+from hsd import RULES, Trace, space
 from hsd.paths import ASSETS, ROOT
 
 gradio_client = pytest.importorskip("gradio_client")
@@ -22,7 +23,8 @@ def client(app):
 
 
 def test_only_these_endpoints_are_public(client):
-    assert set(client.view_api(return_format="dict")["named_endpoints"]) == {"/run", "/presets", "/audit"}
+    public = {"/run", "/compare", "/verify_step", "/presets", "/audit"}
+    assert set(client.view_api(return_format="dict")["named_endpoints"]) == public
 
 
 def test_run_returns_text_summary_and_a_valid_trace(client):
@@ -35,9 +37,62 @@ def test_run_returns_text_summary_and_a_valid_trace(client):
     assert again["text"] == answer["text"]
 
 
+def test_a_paired_comparison_judges_every_draft_by_both_rules(client):
+    answer = client.predict("Once upon a time", rule="hsd", other="tokenwise", length=24, seed=3, api_name="/compare")
+    steps = answer["runs"][0]["trace"]["steps"]
+    assert answer["kept"] == [sum(s["kept"] for s in steps), sum(s["shadow"]["kept"] for s in steps)]
+    assert answer["differences"] == [i for i, s in enumerate(steps) if s["kept"] != s["shadow"]["kept"]]
+
+
+def test_a_free_comparison_runs_each_rule_by_itself(client):
+    options = {"length": 24, "seed": 3, "drafts": 3}
+    answer = client.predict(
+        "Once upon a time", rule="traversal", other="hsd", mode="free", **options, api_name="/compare"
+    )
+    alone = [client.predict("Once upon a time", rule=rule, **options, api_name="/run") for rule in ("traversal", "hsd")]
+    assert [r["text"] for r in answer["runs"]] == [r["text"] for r in alone]
+
+
+def test_a_step_of_ones_own_is_judged_as_the_rule_judges_it(client):
+    p, q = [[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]], [[0.6, 0.4], [0.5, 0.5]]
+    law = RULES["hsd"].law(torch.tensor(p).double(), torch.tensor(q).double(), torch.tensor([0, 1]))
+    answer = client.predict(p, q, [0, 1], "hsd", api_name="/verify_step")
+    assert answer["stop"] == pytest.approx(law.stop.tolist())
+    assert answer["next"][0] == pytest.approx(law.next(0).tolist())
+    assert sum(answer["stop"]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "tokens", "words"),
+    [
+        ([[0.2, 0.7], [1, 0]], [[0.5, 0.5]], [0], "row 0 of p is no distribution"),
+        ([[0.2, 0.8], [1, 0]], [[1.5, -0.5]], [0], "row 0 of q is no distribution"),
+        ([[0.2, 0.8], [1]], [[0.5, 0.5]], [0], "p must be a list of rows of equal length"),
+        ([[0.2, 0.8], [1, "x"]], [[0.5, 0.5]], [0], "p has an entry that is not a number"),
+        ([[0.2, 0.8], [1, 0]], [[0.5, 0.5]], [2], "tokens must be ids from 0 to 1"),
+        ([[0.2, 0.8], [1, 0]], [[0.5, 0.5]], [0, 1], "do not fit"),
+        ([], [], [], "p must be a list of rows"),
+    ],
+)
+def test_a_step_that_is_none_is_answered_with_one_line(client, p, q, tokens, words):
+    with pytest.raises(Exception, match=words):
+        client.predict(p, q, tokens, "hsd", api_name="/verify_step")
+
+
+def test_an_unknown_mode_of_comparison_is_answered_with_one_line(client):
+    with pytest.raises(Exception, match="unknown mode 'both': choose paired or free"):
+        client.predict("a", mode="both", api_name="/compare")
+
+
 @pytest.mark.parametrize(
     ("values", "words"),
     [
+        ({"prompt": "a", "drafts": 100}, "drafts 100: choose a whole number from 1 to 16"),
+        ({"prompt": "a", "drafts": 0}, "drafts 0: choose a whole number from 1 to 16"),
+        ({"prompt": "a", "rule": "traversal"}, "rule traversal is for several drafts"),
+        ({"prompt": "a", "drafts": 2, "rule": "naive-hsd"}, "rule naive-hsd does not fit several drafts"),
+        ({"prompt": "a", "drafts": 2, "tree": "top"}, "rule recursive-hsd does not fit tree 'top'"),
+        ({"prompt": "a", "drafts": 16, "gamma": 32, "tree": "comb", "rule": "hsd"}, "over the limit of 512"),
         ({"prompt": ""}, "the prompt is empty"),
         ({"prompt": "a", "gamma": 99}, "draft length γ 99"),
         ({"prompt": "a", "pair": "x"}, "unknown pair"),

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from player_page import page as page_html
-from player_page import tree_trace, word_trace
+from player_page import Stage, differing, step_where, tree_trace, word_trace
 
 from hsd.ui import player
 
@@ -36,48 +35,6 @@ HOSTILE = [
 ]
 
 
-class Stage:
-    """A page with players, and everything that went wrong on it."""
-
-    def __init__(self, browser, width: int = 1280, **context: object) -> None:
-        self.context = browser.new_context(viewport={"width": width, "height": 900}, **context)
-        self.page = self.context.new_page()
-        self.problems: list[str] = []
-        self.page.on("console", lambda m: self.problems.append(m.text) if m.type in ("error", "warning") else None)
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("request", lambda r: r.url.startswith(("blob:", "data:")) or self.problems.append(r.url))
-        self.page.set_content(page_html())
-
-    def load(self, trace: dict, step: int = 0, **where: object) -> None:
-        self.page.evaluate(
-            """([trace, where]) => {
-              window.moves = [];
-              const options = {onSelect: (state) => window.moves.push(state), link: () => "https://example.org/?step=1"};
-              window.player = window.player || window.hsdPlayer.create(document.getElementById("one"), options);
-              window.player.load(trace, where);
-            }""",
-            [trace, {"step": step} | where],
-        )
-
-    def each(self, selector: str, expression: str) -> list:
-        """The value of a JavaScript expression in `e` for every element."""
-        return self.page.eval_on_selector_all(selector, f"list => list.map((e) => {expression})")
-
-    def state(self) -> dict:
-        return self.page.evaluate("window.__hsd")
-
-    def text(self, selector: str) -> str:
-        return self.page.inner_text(selector)
-
-    def go(self, step: int) -> None:
-        self.page.evaluate("step => window.player.select({step})", step)
-
-    def press(self, *keys: str) -> dict:
-        for key in keys:
-            self.page.keyboard.press(key)
-        return self.page.evaluate("window.player.state()")
-
-
 @pytest.fixture
 def stage(chromium) -> Iterator[Stage]:
     stage = Stage(chromium)
@@ -89,14 +46,6 @@ def stage(chromium) -> Iterator[Stage]:
 @pytest.fixture(scope="module")
 def trace() -> dict:
     return word_trace()
-
-
-def step_where(trace: dict, condition) -> int:
-    return next(i for i, step in enumerate(trace["steps"]) if condition(step))
-
-
-def differing(trace: dict) -> list[int]:
-    return [i for i, s in enumerate(trace["steps"]) if s["kept"] != s["shadow"]["kept"]]
 
 
 def test_every_script_is_listed_in_its_order() -> None:
@@ -153,7 +102,7 @@ def test_formulas_reproduce_the_recorded_thresholds(stage: Stage, rule: str) -> 
     pairs = stage.page.evaluate(
         """() => window.player.trace().steps.flatMap((step, i) => {
           const view = hsdPlayer.model.readStep(window.player.trace(), i);
-          const value = (rule, d) => hsdPlayer.model.arithmetic(view, d.node, rule, d.test).value;
+          const value = (rule, d) => hsdPlayer.model.arithmetic(view, d.node, rule, d.test, d).value;
           const of = (rule, list) => list.map((d) => [value(rule, d), d.threshold]);
           return [...of(view.rule, step.decisions), ...of(step.shadow.rule, step.shadow.decisions)];
         })"""
@@ -452,7 +401,8 @@ def test_exports_hold_the_run(stage: Stage, trace: dict) -> None:
     assert json.loads(saved("Trace JSON")) == trace
     rows = list(csv.DictReader(io.StringIO(saved("Steps CSV").decode(), newline="")))
     assert [int(row["kept"]) for row in rows] == [s["kept"] for s in trace["steps"]]
-    assert [int(row["vanilla_kept"]) for row in rows] == [s["shadow"]["kept"] for s in trace["steps"]]
+    assert [int(row["other_kept"]) for row in rows] == [s["shadow"]["kept"] for s in trace["steps"]]
+    assert {row["other_rule"] for row in rows} == {"tokenwise"}
     picture = ET.fromstring(saved("Tree SVG"))
     assert picture.tag.endswith("svg")
     assert not re.search(r"var\(|color\(|NaN|undefined", ET.tostring(picture, encoding="unicode"))

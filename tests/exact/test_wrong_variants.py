@@ -14,11 +14,14 @@ import torch
 from joint_law import chi_square_p, exact_law, first_tokens, toy_pair
 from torch import Tensor
 
+import hsd
 from hsd import RULES
 from hsd.audit import context_free_models, output_law, random_models, target_law, total_variation
+from hsd.audit.trees import comb_shape, paths_shape, regular_shape, tree_output_law
+from hsd.models.table import TableModel
 from hsd.rng import Streams
 from hsd.sampling import draw
-from hsd.verify import Law, PrefixRatios
+from hsd.verify import TREE_RULES, Law, Path, PrefixRatios
 from hsd.verify.law import deficient_mass
 
 LawFunction = Callable[[Tensor, Tensor, Tensor], Law]
@@ -272,3 +275,48 @@ def stream_p_value(rule: str, streams: type[Streams]) -> float:
     pair = toy_pair((0.4, 0.0, 0.35, 0.25), (0.7, 0.1, 0.1, 0.1))
     counts = first_tokens(pair, 2, range(1_500), numbers=streams, rule=rule, gamma=2, max_new_tokens=3)
     return chi_square_p(counts, exact_law(pair, 2))
+
+
+# Wrong uses of a tree
+
+
+@pytest.mark.parametrize("rule", ["top-down", "traversal"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_drafts_softmax_on_a_chosen_tree_is_caught(rule: str, seed: int):
+    """Chosen tokens were not drawn: accepting them with p/q follows another law than the target's."""
+    models, shape = random_models(3, 2, seed), regular_shape(2, 2, "chosen")
+    wrong, right = (tree_output_law(TREE_RULES[name], models, shape) for name in (rule, "one-hot"))
+    assert wrong is not None
+    assert right is not None
+    assert total_variation(wrong[0], target_law(models)) > 0.02
+    assert total_variation(right[0], target_law(models)) < 1e-12
+
+
+def test_a_rule_for_independent_drafts_on_first_tokens_that_differ_is_caught():
+    models = random_models(3, 2, 1)
+    found = tree_output_law(TREE_RULES["recursive-tokenwise"], models, paths_shape(2, 2, "distinct"))
+    assert found is not None
+    assert total_variation(found[0], target_law(models)) > 1e-3
+
+
+def test_a_fork_that_is_not_told_is_caught():
+    """A comb whose drafts claim to be independent from the root on, although they share their first tokens."""
+    models, told = random_models(3, 2, 1), comb_shape(2, 2)
+    hidden = replace(told, paths=tuple(Path(path.nodes) for path in told.paths))
+    distances = []
+    for shape in (told, hidden):
+        found = tree_output_law(TREE_RULES["recursive-hsd"], models, shape)
+        assert found is not None
+        distances.append(total_variation(found[0], target_law(models)))
+    assert distances[0] < 1e-12
+    assert distances[1] > 1e-3
+
+
+@pytest.mark.parametrize("warping", [{"top_p": 0.6}, {"top_k": 2}, {"temperature": 0.5}], ids=str)
+def test_a_draft_that_is_not_cut_like_the_target_is_caught(warping: dict[str, float]):
+    """A model that drafts for itself keeps everything, as long as the same filters apply on both sides."""
+    model = hsd.table_pair(vocab=5, order=2, seed=4)
+    twins = replace(model, draft=model.target)
+    assert hsd.run(twins, "ab", gamma=4, max_new_tokens=60, **warping).stats()["acceptance_rate"] == 1
+    cut = replace(model, draft=TableModel(model.target.table**3 / (model.target.table**3).sum(-1, keepdim=True)))
+    assert hsd.run(cut, "ab", gamma=4, max_new_tokens=60, **warping).stats()["acceptance_rate"] < 1

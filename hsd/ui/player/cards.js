@@ -1,19 +1,21 @@
-// The decision card: every test in the order in which it was made, coin against threshold, with its formula;
-// beside it what vanilla does with the same draft and coins.
+// The decision card: every test in the order in which it was made, coin against threshold, with its formula, and what
+// each rejection changed; beside it what the other rule does with the same drafts and coins.
 (function (hsd) {
   "use strict";
 
   const { h, prose, token, card } = hsd.dom;
   const { pair, number, plural } = hsd.format;
   const { testTitle } = hsd.story;
+  const MOST = 24; // tests of one rule that are shown at once
 
   /** Draw both columns of tests. `animate`: let the coins fly in, one after another. */
   function decisions(view, { select, animate }) {
     const shorter =
       view.shadow && view.own.decisions.length <= view.shadow.decisions.length && !view.sameRule ? "own" : "other";
     const second = view.sameRule ? sameNote() : view.shadow ? panel(view, view.shadow, false, select) : null;
-    const hint =
+    const coin =
       "Each test throws one coin, a random number from 0 to 1. It passes if the coin falls below the threshold.";
+    const hint = `${coin}${sharedNote(view)}`;
     return card(
       "decisions",
       "The tests, in the order taken",
@@ -28,43 +30,84 @@
     );
   }
 
+  /** Why one token has several tests. */
+  function sharedNote(view) {
+    const repeats = (judged) => judged && [...judged.at.values()].some((tests) => tests.length > 1);
+    const several = repeats(view.own) || repeats(view.shadow);
+    return several ? " A token that several drafts drew stands in the tree once and may be tested for each." : "";
+  }
+
   const sameNote = () =>
     h(
       "p",
       { class: "hp-note is-shadow" },
-      "This run uses the token-wise rule itself, so there is no second verdict. Run HSD on the same seed to see where they part.",
+      "The rule to compare with is the run's own, so there is no second verdict. ",
+      "Run it beside another rule to see where they part.",
     );
 
+  const DIRECTIONS = {
+    "recursive-tokenwise": "one draft after another, each from its next token on, until one fails",
+    "top-down": "from the root: the tokens drafted at a place are tried in turn, until one passes",
+    "one-hot": "from the root: the tokens chosen at a place are tried in turn, until one passes",
+    "traversal": "from the leaves: a path is kept, or its leaf is deleted and the rest is tested",
+  };
+
+  function direction({ rule, info }) {
+    if (DIRECTIONS[rule]) return DIRECTIONS[rule];
+    if (info.drafts) return "one draft after another, each from its whole length back, until one passes";
+    return info.forward ? "from the first token on, until one fails" : "from the whole draft back, until one passes";
+  }
+
   function panel(view, judged, own, select) {
-    const direction =
-      judged.rule === "tokenwise"
-        ? "from the first token on, until one fails"
-        : "from the whole draft back, until one passes";
+    const drafts = view.isTrie ? "drafts" : "draft";
     return h(
       "div",
       { class: `hp-panel ${own ? "is-own" : "is-shadow"}` },
-      h("h4", { class: "hp-subtitle" }, own ? judged.info.title : `${judged.info.title}: same draft, same coins`),
-      h("p", { class: "hp-hint" }, judged.decisions.length ? direction : "no tests"),
-      h(
-        "ol",
-        { class: "hp-tests" },
-        judged.decisions.map((decision, i) => test(view, judged, decision, i, select)),
-      ),
+      h("h4", { class: "hp-subtitle" }, own ? judged.info.title : `${judged.info.title}: same ${drafts}, same coins`),
+      h("p", { class: "hp-hint" }, judged.decisions.length ? direction(judged) : "no tests"),
+      h("ol", { class: "hp-tests" }, entries(view, judged, select)),
       h("p", { class: "hp-outcome" }, outcome(view, judged, own)),
     );
   }
 
+  /** Tests and the changes between them. In a long list those in the middle are made when they are asked for. */
+  function entries(view, judged, select) {
+    const changes = hsd.changes.all(view, judged);
+    const make = (decision, i) => [
+      test(view, judged, decision, i, select),
+      ...changes.filter((change) => change.after === i + 1).map((change) => hsd.changes.note(view, judged, change)),
+    ];
+    const { decisions } = judged;
+    if (decisions.length <= MOST) return decisions.flatMap(make);
+    const [from, to] = [MOST / 2, decisions.length - MOST / 2];
+    const middle = decisions.slice(from, to);
+    const failed = middle.every((decision) => !decision.accepted) ? ", all failed" : "";
+    const more = h(
+      "li",
+      { class: "hp-moretests" },
+      h(
+        "button",
+        {
+          type: "button",
+          class: "hp-more",
+          onclick: () => more.replaceWith(...middle.flatMap((decision, i) => make(decision, from + i))),
+        },
+        `tests ${from + 1}–${to}${failed}: show them`,
+      ),
+    );
+    const ends = (decision, i) => (i < from || i >= to ? make(decision, i) : i === from ? [more] : []);
+    return decisions.flatMap(ends);
+  }
+
   function test(view, judged, decision, i, select) {
     const position = view.depth.get(decision.node);
-    const arithmetic = hsd.model.arithmetic(view, decision.node, judged.rule, decision.test);
-    const piece = decision.test === "token" ? token(view.nodes.get(decision.node).piece, { cells: 14 }) : null;
-    const ending =
-      decision.test === "token" ? ["passes", "fails: stop here"] : ["passes: keep these", "fails: step back"];
+    const arithmetic = hsd.model.arithmetic(view, decision.node, judged.rule, decision.test, decision);
+    const named = view.isTrie || decision.test === "token";
     return h(
       "li",
       {
         "class": `hp-test ${decision.accepted ? "is-pass" : "is-fail"}`,
-        "style": `--hp-turn:${i}`,
+        "style": `--hp-turn:${Math.min(i, 12)}`,
         "data-node": decision.node,
         "onclick": () => select(decision.node),
       },
@@ -72,14 +115,27 @@
         "div",
         { class: "hp-test-head" },
         h("span", { class: "hp-order" }, i + 1),
-        h("span", { class: "hp-what" }, testTitle(view, decision)),
-        piece,
+        h("span", { class: "hp-what" }, testTitle(view, decision, judged.info)),
+        named ? token(view.nodes.get(decision.node).piece, { cells: 14 }) : null,
         h("span", { class: "hp-grow" }),
-        h("span", { class: "hp-says" }, decision.accepted ? `✓ ${ending[0]}` : `✕ ${ending[1]}`),
+        h("span", { class: "hp-says" }, says(judged, decision)),
       ),
       coinLine(decision),
       hsd.formula.formula(position, arithmetic, decision.threshold),
     );
+  }
+
+  const ENDINGS = {
+    "recursive-tokenwise": ["passes", "fails: this draft ends here"],
+    "top-down": ["passes: go on from it", "fails: rejected"],
+    "one-hot": ["passes: go on from it", "fails: struck out"],
+    "traversal": ["passes: keep the path to it", "fails: deleted"],
+  };
+
+  function says({ rule, info }, { accepted }) {
+    const usual = info.forward ? ["passes", "fails: stop here"] : ["passes: keep these", "fails: step back"];
+    const [passes, fails] = ENDINGS[rule] || usual;
+    return accepted ? `✓ ${passes}` : `✕ ${fails}`;
   }
 
   /** A 0–1 line: the part below the threshold passes, and the coin lies on it. */
@@ -106,11 +162,13 @@
   }
 
   function outcome(view, judged, own) {
-    const next = own ? view.drawn : view.step.shadow.next;
+    const next = own ? view.drawn : judged.next;
     const gains = [{ strong: `keeps ${judged.kept}` }];
     if (next) gains.push(", then ", { piece: next.piece, origin: next.origin, cells: 16 }, ` (${next.origin})`);
-    const unread = view.step.drafted - judged.decisions.length;
-    if (judged.rule === "tokenwise" && unread > 0) gains.push(`; ${plural(unread, "token")} never looked at`);
+    const unread = view.step.drafted - judged.at.size;
+    if (judged.info.forward && unread > 0) gains.push(`; ${plural(unread, "token")} never looked at`);
+    if (!own && judged.rule === "naive-hsd" && next && next.origin === "correction")
+      gains.push("; what it would draw after that, at one target call each, is not worked out here");
     return prose(["→ ", ...gains]);
   }
 
@@ -118,7 +176,7 @@
   function expected(view) {
     const entries = Object.entries(view.step.expected_kept);
     if (!entries.length) return null;
-    const most = Math.max(view.step.drafted, 1);
+    const most = Math.max(view.deepest, 1);
     const bar = ([rule, kept]) =>
       h(
         "div",
@@ -138,10 +196,16 @@
       h(
         "p",
         { class: "hp-hint" },
-        `how many of these ${view.step.drafted} tokens each rule keeps on average over all coins. A single draft can favour either; over all drafts HSD keeps at least as many as vanilla.`,
+        expectedWords(view),
       ),
       entries.map(bar),
     );
+  }
+
+  function expectedWords({ isTrie, deepest, step }) {
+    const average = "each rule keeps on average over all coins.";
+    if (isTrie) return `how many tokens of these drafts (${deepest} at most) ${average}`;
+    return `how many of these ${step.drafted} tokens ${average} A single draft can favour either; over all drafts HSD keeps at least as many as vanilla.`;
   }
 
   hsd.cards = { decisions };

@@ -9,13 +9,16 @@
     "context_length",
     "drafted",
     "kept",
-    "vanilla_kept",
+    "other_rule",
+    "other_kept",
     "target_calls",
     "text",
     "origins",
     "draft_tokens",
+    "draft_parents",
     "decisions",
-    "vanilla_decisions",
+    "changes",
+    "other_decisions",
     "seconds_draft",
     "seconds_target",
     "seconds_verify",
@@ -34,26 +37,38 @@
   }
 
   function stepCells(step, i) {
-    const tests = (list) =>
-      list.map((d) => `${d.test} ${d.node}: ${d.coin} ${d.accepted ? "<" : ">="} ${d.threshold}`).join("; ");
+    const { shadow } = step;
     return [
       i + 1,
       step.context_length,
       step.drafted,
       step.kept,
-      step.shadow ? step.shadow.kept : "",
+      shadow ? shadow.rule : "",
+      shadow ? shadow.kept : "",
       step.target_calls,
       step.committed.map((c) => c.piece).join(""),
       step.committed.map((c) => c.origin).join(" "),
       step.nodes.map((n) => n.piece).join("|"),
-      tests(step.decisions),
-      step.shadow ? tests(step.shadow.decisions) : "",
+      step.nodes.map((n) => n.parent).join(" "),
+      testCells(step),
+      (step.changes || []).map(changeCell).join("; "),
+      shadow ? testCells(shadow) : "",
       step.times.draft,
       step.times.target,
       step.times.verify,
       step.times.rest,
     ];
   }
+
+  /** "draft 5: 0.3 < 0.7; …": what was tested, the node, coin and threshold; with several drafts the draft's number. */
+  function testCells({ decisions }) {
+    const several = decisions.some((d) => d.draft > 0);
+    const test = (d) =>
+      `${several ? `[${d.draft + 1}] ` : ""}${d.test} ${d.node}: ${d.coin} ${d.accepted ? "<" : ">="} ${d.threshold}`;
+    return decisions.map(test).join("; ");
+  }
+
+  const changeCell = ({ after, node, weight, mass }) => `after ${after} at ${node}: max(${weight} p - q, 0) / ${mass}`;
 
   function cell(value) {
     if (typeof value === "number") return String(value);
@@ -68,7 +83,7 @@
     const calls = steps.reduce((n, step) => n + step.target_calls, 0);
     const models = [`target ${setup.target.name}`, setup.draft ? `draft ${setup.draft.name}` : "no draft"].join(", ");
     const lines = [
-      `Run: ${hsd.model.ruleInfo(setup.rule).title}; γ = ${setup.gamma}; temperature ${setup.temperature}; top-p ${setup.top_p}; top-k ${setup.top_k}; seed ${setup.seed}`,
+      `Run: ${hsd.model.ruleInfo(hsd.model.fullName(setup.rule, setup)).title}; γ = ${setup.gamma};${draftWords(setup)} temperature ${setup.temperature}; top-p ${setup.top_p}; top-k ${setup.top_k}; seed ${setup.seed}`,
       `Pair: ${setup.pair} (${models}) on ${setup.device}; recorded ${trace.created} with hsd ${trace.app_version}`,
       `Result: ${plural(tokens, "token")} from ${plural(calls, "target call")}${calls ? `, ${number(tokens / calls)} per call` : ""}; ended: ${result ? result.finish : "still running"}`,
       "",
@@ -83,14 +98,19 @@
     return [...lines, ...steps.map((_, i) => stepReport(trace, i))].join("\n") + "\n";
   }
 
+  const draftWords = (setup) => (setup.drafts > 1 ? ` ${hsd.drafts.layoutWords(setup)};` : "");
+
   function stepReport(trace, i) {
     const view = hsd.model.readStep(trace, i);
     const { lead, detail } = hsd.story.story(view);
     const pieces = view.step.committed.map((c) => `${hsd.SIGNS[c.origin]}${visible(c.piece)}`).join(" ");
-    const tests = (judged) =>
-      judged.decisions.map(
-        (d) => `      ${d.accepted ? "✓" : "✕"} ${hsd.story.testTitle(view, d)}: coin ${hsd.story.compare(d)}`,
-      );
+    const tests = (judged) => {
+      const changes = hsd.changes.all(view, judged);
+      return judged.decisions.flatMap((d) => [
+        testLine(view, judged, d),
+        ...changes.filter((c) => c.after === d.order).map((c) => `        ${hsd.changes.plain(view, judged, c)}`),
+      ]);
+    };
     const other = view.shadow && !view.sameRule ? [`    ${view.shadow.info.title}:`, ...tests(view.shadow)] : [];
     return [
       `  ${i + 1}. ${pieces}`,
@@ -99,6 +119,12 @@
       ...tests(view.own),
       ...other,
     ].join("\n");
+  }
+
+  function testLine(view, judged, d) {
+    const piece = view.isTrie ? ` “${visible(view.nodes.get(d.node).piece)}”` : "";
+    const title = hsd.story.testTitle(view, d, judged.info);
+    return `      ${d.accepted ? "✓" : "✕"} ${title}${piece}: coin ${hsd.story.compare(d)}`;
   }
 
   const PAINT = [

@@ -64,6 +64,12 @@
     return [String(a), String(b)];
   }
 
+  /** With as many digits as it takes to have four of 1 − x as well. */
+  function nearOne(x) {
+    const nines = x > 0 && x < 1 ? Math.max(0, Math.floor(-Math.log10(1 - x))) : 0;
+    return exact(x, Math.min(4 + nines, 12), 4);
+  }
+
   const count = (n) =>
     Math.round(n)
       .toString()
@@ -139,5 +145,5 @@
     return out;
   }
 
-  hsd.format = { number, exact, short, percent, pair, count, plural, subscript, runs, visible, shorten };
+  hsd.format = { number, exact, short, percent, pair, nearOne, count, plural, subscript, runs, visible, shorten };
 })((window.hsdPlayer = window.hsdPlayer || {}));

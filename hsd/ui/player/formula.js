@@ -8,33 +8,34 @@
 
   // Building blocks: strings stand as they are; {v} is a letter; {n, of} a number, coloured by what it measures.
   const letter = (name, of) => ({ v: name, of });
-  const value = (x, of) => ({ n: exact(x), of });
+  const value = (x, of) => ({ n: exact(x, 4, 4), of });
   const fraction = (top, bottom) => ({ top, bottom });
-  const P = letter("p", "p");
-  const Q = letter("q", "q");
+  // A prime: no longer what it was at the start of the step, because of an earlier rejection.
+  const prime = (name, a, of = null) => letter(`${name}${a.changed && a.changed[name] ? "′" : ""}`, of);
+  const P = (a) => prime("p", a, "p");
+  const Q = (a) => prime("q", a, "q");
+  const S = (a) => prime("S", a, "p");
 
   const FORMS = {
     token: (t, a) => [
-      [letter(`a${t}`), " = min(1, ", fraction([P], [Q]), ")"],
+      [letter(`a${t}`), " = min(1, ", fraction([P(a)], [Q(a)]), ")"],
       ["min(1, ", fraction([value(a.p, "p")], [value(a.q, "q")]), ")"],
     ],
     capped: (t, a) => [
-      [
-        letter(`h${t}`),
-        " = min(1, ",
-        letter(`r*${t}`),
-        ") = ",
-        letter(`c${t}`),
-        " = min(1, ",
-        before("c", t),
-        " · ",
-        fraction([P], [Q]),
-        ")",
-      ],
+      [...ending(t, a), " = min(1, ", before("c", t, a), " · ", fraction([P(a)], [Q(a)]), ")"],
       ["min(1, ", value(a.before), " · ", fraction([value(a.p, "p")], [value(a.q, "q")]), ")"],
     ],
     uncapped: (t, a) => [
-      [letter(`h${t}`), " = min(1, ", letter(`r${t}`), ") = min(1, ", before("r", t), " · ", fraction([P], [Q]), ")"],
+      [
+        letter(`h${t}`),
+        " = min(1, ",
+        letter(`r${t}`),
+        ") = min(1, ",
+        before("r", t, a),
+        " · ",
+        fraction([P(a)], [Q(a)]),
+        ")",
+      ],
       ["min(1, ", value(a.before), " · ", fraction([value(a.p, "p")], [value(a.q, "q")]), ")"],
     ],
     share: (t, a) => [
@@ -43,10 +44,11 @@
         " = ",
         fraction(["deficient"], ["excess"]),
         " = ",
-        fraction([letter("S", "p")], [letter("S", "p"), " + 1 − ", letter("c")]),
+        fraction([S(a)], [S(a), " + 1 − ", prime("c", a)]),
       ],
-      a.E > 0 ? [fraction([value(a.S, "p")], [value(a.S, "p"), " + 1 − ", value(a.c)])] : ["0/0: nothing to correct"],
+      a.E > 0 ? [fraction([value(a.S, "p")], [value(a.S, "p"), " + 1 − ", nearOne(a.c)])] : ["0/0: nothing to correct"],
     ],
+    chosen: (t, a) => [[letter(`h${t}`), " = ", P(a)], [value(a.p, "p")]],
     naive: (t, a) => [
       [
         letter(`h${t}`),
@@ -59,10 +61,17 @@
     ],
   };
 
+  /** h₅ = min(1, r*₅) = c₅, where c is the ratio of the path from the start of the step. */
+  const ending = (t, a) =>
+    a.changed ? [letter(`h${t}`)] : [letter(`h${t}`), " = min(1, ", letter(`r*${t}`), ") = ", letter(`c${t}`)];
+
+  /** A ratio with as many digits as it takes to have four of 1 − c. */
+  const nearOne = (c) => ({ n: hsd.format.nearOne(c) });
+
   /** The path's ratio one token earlier: c₄ for the test of token 5. */
-  function before(name, t) {
+  function before(name, t, a) {
     const position = [...t].reduce((n, digit) => n * 10 + "₀₁₂₃₄₅₆₇₈₉".indexOf(digit), 0);
-    return letter(name + subscript(position - 1));
+    return letter(`${name}${a.changed && a.changed[name] ? "′" : ""}${subscript(position - 1)}`);
   }
 
   function node(part) {
@@ -86,6 +95,7 @@
     uncapped: "r: the draft's joint ratio p/q, without a cap",
     share: "S: deficient mass of the branch after these tokens; c: their capped ratio",
     naive: "D: deficient and excess mass of the branch, without caps",
+    chosen: "p: what the target gives this token, which was chosen and not drawn",
   };
 
   /** Symbolic and numeric line of one test, ending in the recorded threshold. */
@@ -97,7 +107,13 @@
     const spoken = [...letters, " = ", ...numbers, " = ", exact(recorded)].map(text).join("");
     return h(
       "div",
-      { "class": "hp-formula", "role": "math", "aria-label": spoken, "title": WORDS[arithmetic.form] },
+      {
+        "class": "hp-formula",
+        "role": "math",
+        "aria-label": spoken,
+        "title": WORDS[arithmetic.form],
+        "data-form": arithmetic.form,
+      },
       h("span", { class: "hp-letters" }, letters.map(node)),
       " ",
       h(

@@ -32,6 +32,7 @@
     const parts = {
       readline: h("p", { class: "hp-readout" }),
       note: h("p", { class: "hp-note" }),
+      hidden: h("p", { class: "hp-hint hp-left-out" }),
       scroller: h("div", { class: "hp-scroll hp-treebox" }, tree),
       massButton: button("masses", "masses relative to the branch, or joint (m)", onMass, {
         class: "hp-button hp-toggle",
@@ -63,6 +64,7 @@
         parts.note,
         parts.scroller,
         parts.readline,
+        parts.hidden,
       ),
     };
   }
@@ -90,8 +92,9 @@
   function setupLine({ setup, result }, live) {
     const size = (model) => (model.parameters ? ` ${hsd.format.number(model.parameters / 1e6, 2)} M` : "");
     const parts = [
-      setup.system === "plain" ? "plain decoding" : hsd.model.ruleInfo(setup.rule).title,
+      setup.system === "plain" ? "plain decoding" : hsd.model.ruleInfo(hsd.model.fullName(setup.rule, setup)).title,
       setup.draft ? `γ ${setup.gamma}` : null,
+      setup.draft && setup.drafts > 1 ? hsd.drafts.layoutWords(setup) : null,
       `temperature ${setup.temperature}`,
       setup.top_p < 1 ? `top-p ${setup.top_p}` : null,
       setup.top_k ? `top-k ${setup.top_k}` : null,

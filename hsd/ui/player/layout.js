@@ -1,6 +1,6 @@
 // Where everything of the draft tree goes. Pure: a step in, boxes with coordinates out.
-// Works for any tree: one column per position, one row per leaf, the main path on the top row; candidates that
-// were not drafted stand below the drafted ones of their column.
+// One column per position. A chain is one row with tall boxes; a tree has the rows of rows.js with low ones.
+// Candidates that were not drafted stand below the drafted ones of their column.
 (function (hsd) {
   "use strict";
 
@@ -9,6 +9,7 @@
   const GAP = 24; // between columns, where the edges run
   const HEADER = 30;
   const PILL = { draft: 76, drawn: 76, root: 76, candidate: 50 };
+  const LOW = { ...PILL, draft: 48, drawn: 48 }; // in a tree
   const BADGE = 19;
   const ROW = PILL.draft + 2 * BADGE + 18;
   const STEP = PILL.candidate + 7;
@@ -19,7 +20,8 @@
 
   /** options: {width: room in pixels, selected: node whose branch is selected}. */
   function layout(view, { width, selected }) {
-    const plan = { view, selected, items: [], rests: [], used: new Map(), rowOf: new Map(), maxRow: new Map() };
+    const plan = { view, selected, items: [], rests: [], labels: [], used: new Map(), maxRow: new Map() };
+    plan.shown = hsd.drafts.shown(view, selected);
     placeDrafted(plan);
     placeDrawn(plan);
     for (const branch of shownBranches(plan)) placeCandidates(plan, branch);
@@ -27,19 +29,12 @@
     return measure(plan, width);
   }
 
-  /** Rows: a node's first child stays on its row, further children start below everything placed so far. */
   function placeDrafted(plan) {
     const { view } = plan;
-    const onSpine = new Set(view.spine);
-    let bottom = 0;
-    const place = (id, row) => {
-      plan.rowOf.set(id, row);
-      bottom = Math.max(bottom, row);
+    const item = (id, row) => {
       const column = view.depth.get(id);
       plan.maxRow.set(column, Math.max(plan.maxRow.get(column) ?? 0, row));
-      if (id) plan.items.push(draftItem(view, id, row, column));
-      const kids = [...(view.children.get(id) || [])].sort((a, b) => onSpine.has(b) - onSpine.has(a));
-      kids.forEach((kid, i) => place(kid, i ? bottom + 1 : row));
+      plan.items.push(draftItem(view, id, row, column));
     };
     plan.items.push({
       key: "root",
@@ -51,7 +46,8 @@
       slot: null,
       verdict: "kept",
     });
-    place(0, 0);
+    if (view.isTrie) Object.assign(plan, hsd.rows.place(view, plan.shown, item));
+    else view.spine.forEach((id) => item(id, 0));
   }
 
   function draftItem(view, id, row, column) {
@@ -85,7 +81,7 @@
     if (!view.drawn || !view.step.residual) return;
     const parent = view.step.residual.node;
     const column = view.depth.get(parent) + 1;
-    const alone = !view.children.has(parent) && !plan.maxRow.has(column);
+    const alone = view.isTrie || !plan.maxRow.has(column);
     const { token, piece, origin, outcome, extra } = view.drawn;
     plan.items.push({
       key: "drawn",
@@ -99,7 +95,7 @@
       column,
       verdict: origin,
       words: view.step.drafted ? origin : "plain",
-      row: plan.rowOf.get(parent),
+      row: 0,
       slot: alone ? null : take(plan, column),
     });
     extra.forEach((more, i) =>
@@ -123,7 +119,7 @@
 
   /** A chain shows the rivals in every column; a tree only those of the selected branch. */
   function shownBranches({ view, selected }) {
-    return view.step.branches.filter((branch) => view.isChain || branch.node === selected);
+    return view.step.branches.filter((branch) => !view.isTrie || branch.node === selected);
   }
 
   function placeCandidates(plan, branch) {
@@ -131,26 +127,23 @@
     const drafted = new Set((view.children.get(branch.node) || []).map((id) => view.nodes.get(id).token));
     const drawnHere =
       view.drawn && view.step.residual && view.step.residual.node === branch.node ? view.drawn.token : null;
-    const rivals = branch.top.filter((top) => !drafted.has(top.token) && top.token !== drawnHere);
+    const possible = branch.top.filter((top) => top.p > 0 || top.q > 0);
+    const rivals = possible.filter((top) => !drafted.has(top.token) && top.token !== drawnHere);
     const shown = rivals.slice(0, CANDIDATES);
     const column = view.depth.get(branch.node) + 1;
     for (const rival of shown) pushCandidate(plan, branch.node, column, rival);
-    const hidden = rivals.slice(CANDIDATES);
+    const undrawn = (view.children.get(branch.node) || []).filter((id) => !plan.shown.has(id));
+    const hidden = [...rivals.slice(CANDIDATES), ...undrawn.map((id) => view.nodes.get(id))];
     const rest = (of, last) => hidden.reduce((sum, top) => sum + top[of], last);
-    pushRest(
-      plan,
-      branch.node,
-      column,
-      branch.top.length - hidden.length,
-      rest("p", branch.rest_p),
-      rest("q", branch.rest_q),
-    );
+    const drawn = possible.length - hidden.length;
+    pushRest(plan, branch.node, column, drawn, rest("p", branch.rest_p), rest("q", branch.rest_q));
   }
 
   /** After a wholly kept draft the next token comes from the target: only p exists there. */
   function placeBonusCandidates(plan) {
     const { residual } = plan.view.step;
     if (!residual || residual.origin !== "bonus" || plan.view.branches.has(residual.node)) return;
+    if (plan.view.isTrie && plan.selected !== residual.node) return;
     const column = plan.view.depth.get(residual.node) + 1;
     const rivals = residual.top.filter((top) => !plan.view.drawn || top.token !== plan.view.drawn.token);
     for (const rival of rivals.slice(0, CANDIDATES)) pushCandidate(plan, residual.node, column, { ...rival, q: null });
@@ -185,8 +178,9 @@
     const massTop = Math.max(placeBoxes(plan, grid), placeRests(plan, grid)) + 10;
     const masses = placeMasses(plan, grid);
     const width = grid.left(grid.columns) + grid.pill + PAD;
-    const height = masses.length ? massTop + MASS + 26 : massTop;
-    return { ...grid, items: plan.items, rests: plan.rests, masses, massTop, badge: BADGE, width, height };
+    const height = masses.length ? massTop + MASS + (plan.view.isTrie ? 44 : 26) : massTop;
+    const { items, rests, labels, shown } = plan;
+    return { ...grid, items, rests, labels, shown, masses, massTop, badge: BADGE, width, height };
   }
 
   /** Columns share the room that there is, within limits; beyond it the picture scrolls. */
@@ -201,16 +195,22 @@
 
   /** Gives every pill its place; returns where the lowest one ends, the tests under it included. */
   function placeBoxes(plan, { pill, left }) {
-    const row = plan.view.step.drafted ? ROW : PILL.drawn + 7;
-    const candidatesTop = (column) => HEADER + ((plan.maxRow.get(column) ?? 0) + 1) * row;
+    const { view } = plan;
+    const tall = view.isTrie ? LOW : PILL;
+    const row = view.step.drafted ? ROW : PILL.drawn + 7;
+    const tops = view.isTrie ? hsd.rows.tops(plan, HEADER - 6, (item) => tall[item.kind]) : [HEADER, HEADER + row];
+    const under = (column) => tops[(plan.maxRow.get(column) ?? 0) + 1];
+    for (const label of plan.labels) {
+      Object.assign(label, { x: left(view.depth.get(label.node)), y: tops[label.row] - 7 });
+    }
     const bottoms = plan.items.map((item) => {
       item.x = left(item.column);
       item.w = item.column ? pill : ROOT;
-      item.y = item.slot === null ? HEADER + item.row * ROW : slotTop(plan, item, candidatesTop(item.column));
-      item.h = PILL[item.kind];
-      return item.y + item.h + (item.kind === "draft" ? 2 * BADGE + 8 : 0);
+      item.y = item.slot === null ? tops[item.row] : slotTop(plan, item, under(item.column) + 4);
+      item.h = tall[item.kind];
+      return item.y + item.h + (item.kind === "draft" && !view.isTrie ? 2 * BADGE + 8 : 0);
     });
-    return Math.max(HEADER + row, ...bottoms);
+    return Math.max(tops[tops.length - 1], ...bottoms);
   }
 
   /** The words about hidden candidates stand under the lowest pill of their column. */
@@ -218,11 +218,14 @@
     const bottoms = plan.rests.map((rest) => {
       const column = plan.items.filter((item) => item.column === rest.column);
       rest.x = left(rest.column);
-      rest.y = Math.max(...column.map((item) => item.y + item.h)) + 14;
+      rest.y = Math.max(...column.map((item) => item.y + item.h + testsUnder(plan, item))) + 14;
       return rest.y + REST - 14;
     });
     return Math.max(0, ...bottoms);
   }
+
+  const testsUnder = ({ view }, item) =>
+    view.isTrie && item.kind === "draft" ? hsd.rows.LINE * hsd.rows.lines(view, item.id).length : 0;
 
   /** Slots are as tall as a candidate, except those that hold a drawn token. */
   function slotTop(plan, item, top) {
@@ -232,12 +235,20 @@
     return above.reduce((y, other) => y + (PILL[other.kind] - PILL.candidate) + STEP, top);
   }
 
-  /** One pair of mass bars per column: the branch of the main path, or the selected one where that lies off it. */
+  /** One pair of mass bars per column: the branches along one path, in a tree the one through the selected token. */
   function placeMasses({ view, selected }, { left, pill }) {
-    const chosen = new Map();
-    for (const id of [0, ...view.spine]) if (view.branches.has(id)) chosen.set(view.depth.get(id) + 1, id);
-    if (view.branches.has(selected)) chosen.set(view.depth.get(selected) + 1, selected);
-    return [...chosen].map(([column, node]) => ({ node, x: left(column), w: pill, branch: view.branches.get(node) }));
+    return [0, ...(view.isTrie ? through(view, selected) : view.spine)]
+      .filter((node) => view.branches.has(node))
+      .map((node) => ({ node, x: left(view.depth.get(node) + 1), w: pill, branch: view.branches.get(node) }));
+  }
+
+  /** The path to a token, and on from it as the main path goes or as it was drawn first. */
+  function through(view, selected) {
+    const path = hsd.model.pathTo(view, selected);
+    for (let kids = view.children.get(selected); kids; kids = view.children.get(path[path.length - 1])) {
+      path.push(kids.find((id) => view.spine.includes(id)) ?? kids[0]);
+    }
+    return path;
   }
 
   hsd.layout = { layout, PAD, ROOT, HEADER, PILL, MASS };

@@ -22,7 +22,12 @@
       "ledger",
       "The branch in full",
       prose([...after, ": what could come next?"]),
-      h("div", { class: `hp-ledger-body${branch ? "" : " is-single"}` }, body, residualPart(view, node)),
+      h(
+        "div",
+        { class: `hp-ledger-body${branch ? "" : " is-single"}` },
+        body,
+        h("div", {}, residualPart(view, node), hsd.changes.history(view, node)),
+      ),
     );
   }
 
@@ -43,7 +48,7 @@
         stack("draft q", "q", parts.draft),
         stack(branch.capped < 1 ? "target c·p" : "target p", "p", parts.target),
       ),
-      explanation(branch),
+      explanation(view, branch),
       candidates(view, branch, highlighted),
       hidden(view, branch),
     ];
@@ -83,12 +88,18 @@
     );
   }
 
-  function explanation(branch) {
+  const PARTS = "Overlap is what both agree on. Excess: the draft proposes it too often. Deficient: too rarely.";
+
+  function explanation(view, branch) {
     const c = number(branch.capped);
+    if (view.isTrie) {
+      const due = branch.capped < 1 ? ` c = ${c} is the capped ratio of the path here from the start of the step.` : "";
+      return h("p", { class: "hp-hint" }, `${PARTS}${due} All of this is before any rejection.`);
+    }
     const text =
       branch.capped < 1
-        ? `Overlap is what both agree on. Excess: the draft proposes it too often. Deficient: too rarely. Only c = ${c} of the target's mass is due here; the other ${number(1 - branch.capped)} was already handed to earlier positions.`
-        : "Overlap is what both agree on. Excess: the draft proposes it too often. Deficient: too rarely. Here c = 1, so the whole target counts and both are equally large.";
+        ? `${PARTS} Only c = ${c} of the target's mass is due here; the other ${number(1 - branch.capped)} was already handed to earlier positions.`
+        : `${PARTS} Here c = 1, so the whole target counts and both are equally large.`;
     return h("p", { class: "hp-hint" }, text);
   }
 
@@ -173,7 +184,7 @@
     const bonus = residual.origin === "bonus";
     const title = bonus ? "Drawn from the target" : "Drawn from the residual";
     const why = bonus
-      ? "Nothing was rejected, and the draft proposed nothing here, so there is no q to compare with: the next token simply follows the target."
+      ? "The draft proposed nothing here, so nothing was rejected and there is no q to compare with: the next token simply follows the target."
       : residualWords(view, residual);
     const largest = Math.max(...residual.top.map((top) => top.probability), 1e-9);
     return h(
@@ -201,12 +212,20 @@
 
   /** Which part of the branch the residual is, in words; not every rule weighs the target by c. */
   function residualWords(view, { node, weight }) {
-    if (view.rule === "tokenwise")
+    if (view.isTrie) return leftByTests(view, node);
+    if (view.own.info.forward)
       return "Vanilla compares p with q directly, without c: what the target has more of, max(p − q, 0), scaled up to 1.";
     const branch = view.branches.get(node);
     if (branch && Math.abs(branch.capped - weight) > 1e-4)
       return `Naive HSD uses the ratio without its cap, r = ${number(weight)}: max(r·p − q, 0), scaled up to 1.`;
     return `Only the deficient parts, max(${weight === 1 ? "" : "c·"}p − q, 0), scaled up to 1: exactly what the draft left out.`;
+  }
+
+  /** In a tree the rejections on this branch, one after another, made the target into what is drawn from. */
+  function leftByTests(view, node) {
+    const last = view.own.changes.filter((change) => change.node === node).pop();
+    if (!last) return "No rejection changed this branch, so this is its target.";
+    return `What the rejections left of the target here: its state after test ${last.after}, the last that changed it.`;
   }
 
   function residualRow(view, top, largest) {

@@ -113,7 +113,15 @@
         { "class": "hp-small", "x": m.x + m.w / 2, "y": base + 14, "text-anchor": "middle" },
         `c ${short(m.branch.capped)}${quotient === null ? "" : ` · S/E ${short(quotient)}`}`,
       ),
+      view.isTrie ? branchName(view, m, base + 30) : null,
     );
+  }
+
+  /** In a tree: which branch of the column the bars belong to. */
+  function branchName(view, m, y) {
+    const piece = m.node ? view.nodes.get(m.node).piece : view.rootPiece;
+    const words = `after ${hsd.format.shorten(piece, Math.floor(m.w / 7) - 6)}`;
+    return label(m.x + m.w / 2, y, words, "hp-small", { "text-anchor": "middle", "direction": "ltr" });
   }
 
   /** Deficient over excess, where that is the threshold of a test. */

@@ -16,7 +16,7 @@
       this.live = false;
       this.timer = null;
       this.actions = this.makeActions();
-      this.stage = new hsd.Stage(root, this.actions, { hasLink: Boolean(options.link) });
+      this.stage = new hsd.Stage(root, this.actions, { hasLink: Boolean(options.link), parts: options.parts });
     }
 
     /** What keys, buttons and clicks do, by name. */
@@ -270,8 +270,8 @@
     return { ...trace, steps: trace.steps.map(completeStep), prompt };
   }
 
-  const EMPTY = { nodes: [], branches: [], decisions: [], residual: null, shadow: null, expected_kept: {} };
-  const completeStep = (step) => ({ ...EMPTY, ...step });
+  const LISTS = { nodes: [], branches: [], decisions: [], changes: [] };
+  const completeStep = (step) => ({ ...LISTS, residual: null, shadow: null, expected_kept: {}, ...step });
 
   /** Make a player inside `root`. See README.md. */
   function create(root, options = {}) {

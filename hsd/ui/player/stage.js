@@ -5,13 +5,15 @@
   const { h, prose, afterLayout } = hsd.dom;
   const NO_DETAIL =
     "This trace was recorded without detail: there is no tree to draw. Run again with tracing on to see it.";
+  const PARTS = ["text", "story", "transport", "tree", "decisions", "ledger", "table", "tools"];
   const NEXT_COLUMN = 140; // pixels that should be in sight to the right of the selected token
 
   class Stage {
     /** actions: see player.js; they are what buttons, keys and clicks do. */
-    constructor(root, actions, { hasLink }) {
+    constructor(root, actions, { hasLink, parts }) {
       this.root = root;
       this.actions = actions;
+      this.parts = new Set(parts || PARTS);
       this.text = hsd.text.create(actions.go);
       this.transport = hsd.transport.create(actions);
       this.tree = hsd.tree.create({ select: actions.selectItem, hover: (item) => this.readout(item) });
@@ -31,16 +33,16 @@
       root.tabIndex = 0;
       root.setAttribute("role", "region");
       if (!root.hasAttribute("aria-label")) root.setAttribute("aria-label", "speculative decoding, step by step");
-      root.replaceChildren(
-        this.text.element,
-        this.story.element,
-        this.transport.element,
-        this.card.element,
-        ...Object.values(this.slots),
+      const elements = {
+        text: this.text.element,
+        story: this.story.element,
+        transport: this.transport.element,
+        tree: this.card.element,
+        ...this.slots,
         tools,
-        this.toast.element,
-        this.dialog,
-      );
+      };
+      const shown = PARTS.filter((part) => this.parts.has(part)).map((part) => elements[part]);
+      root.replaceChildren(...shown, this.toast.element, this.dialog);
       root.addEventListener("click", (event) => this.keepFocus(event));
       hsd.keys.listen(root, this.actions);
     }
@@ -64,12 +66,12 @@
     /** A new trace: the text and the step cells are built once. */
     load(record) {
       this.shown = null;
-      this.text.load(record);
+      if (this.parts.has("text")) this.text.load(record);
       this.transport.load(record);
     }
 
     extend(record, known) {
-      this.text.extend(record.steps.slice(known), known);
+      if (this.parts.has("text")) this.text.extend(record.steps.slice(known), known);
       this.transport.extend(record.steps.slice(known), known);
     }
 
@@ -89,7 +91,7 @@
       this.story.warning.textContent = warning;
       this.card.note.textContent = view.detail || view.step.drafted === 0 ? "" : NO_DETAIL;
       const select = this.actions.selectNode;
-      this.slots.decisions.replaceChildren(view.detail ? hsd.cards.decisions(view, { animate, select }) : "");
+      this.fill("decisions", view.detail && (() => hsd.cards.decisions(view, { animate, select })));
       this.drawSelection(view, state);
       afterLayout(() => this.reveal());
     }
@@ -103,17 +105,26 @@
       this.drawTree();
       const item = this.tree.items().find((it) => it.key === state.item);
       const select = this.actions.selectNode;
-      this.slots.ledger.replaceChildren(hsd.ledger.ledger(view, state.node, item ? item.token : null));
-      this.slots.table.replaceChildren(view.detail ? hsd.table.table(view, { node: state.node, select }) : "");
+      this.fill("ledger", () => hsd.ledger.ledger(view, state.node, item ? item.token : null));
+      this.fill("table", view.detail && (() => hsd.table.table(view, { node: state.node, select })));
       return undefined;
     }
 
+    /** A slot gets what `make` makes; nothing is made for a part that this player leaves out. */
+    fill(part, make) {
+      this.slots[part].replaceChildren(make && this.parts.has(part) ? make() : "");
+    }
+
     drawTree() {
+      if (!this.parts.has("tree")) return;
       const { view, state } = this.shown;
       const focused = this.tree.element.contains(document.activeElement);
       this.width = this.width || this.card.scroller.clientWidth || 900;
       const drawing = { width: this.width, selected: state.node, item: state.item, mass: state.mass };
-      this.activeKey = this.tree.draw(view, drawing).active;
+      const { plan, active } = this.tree.draw(view, drawing);
+      this.activeKey = active;
+      const leftOut = view.isTrie && view.detail ? hsd.drafts.leftOutWords(view, plan, state.node) : [];
+      this.card.hidden.textContent = leftOut.join(" ");
       this.tree.element.classList.toggle("is-pinned", state.pinned);
       this.card.massButton.hidden = !view.branches.size;
       this.card.massButton.textContent = state.mass === "joint" ? "masses: joint" : "masses: per branch";
@@ -132,7 +143,7 @@
     }
 
     showTree(on) {
-      for (const part of ["scroller", "readline", "massButton"]) this.card[part].hidden = !on;
+      for (const part of ["scroller", "readline", "hidden", "massButton"]) this.card[part].hidden = !on;
     }
 
     empty(...names) {

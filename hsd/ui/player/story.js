@@ -3,8 +3,10 @@
   "use strict";
 
   const { pair, plural, number } = hsd.format;
-  const { ruleInfo } = hsd.model;
   const word = (decision) => ({ draft: "the whole draft", token: `token ${decision.node}` })[decision.test];
+
+  const FREE = " comes free, drawn from the target.";
+  const EITHER_WAY = "One step can go either way: the two rules put the same coins to different questions.";
 
   /** The headline, how the rule came to it, why the rules part here, and what must be said about the rule. */
   function story(view) {
@@ -14,18 +16,36 @@
   function lead(view) {
     const { step } = view;
     if (step.drafted === 0) return [{ strong: "Nothing was drafted" }, " — the target wrote one token by itself."];
-    const kept = { strong: `Kept ${step.kept} of ${step.drafted}` };
+    const kept = keptWords(view);
     if (!step.shadow)
-      return [kept, step.nodes.length ? "." : " — this run was recorded without the details of its steps."];
-    if (view.sameRule) return [kept, " — this run is vanilla itself: ", ...otherReason(view, false), "."];
-    const other = ruleInfo(step.shadow.rule).name;
-    if (!view.differs) return [kept, ` — ${other} would have kept the same: `, ...otherReason(view, false), "."];
-    const amount = step.shadow.kept === step.drafted ? `all ${step.drafted}` : String(step.shadow.kept);
-    return [kept, ` — ${other} would have kept ${amount}, because `, ...otherReason(view, true), "."];
+      return [...kept, step.nodes.length ? "." : " — this run was recorded without the details of its steps."];
+    const other = view.shadow.info.name;
+    if (view.sameRule) return [...kept, ` — this run is ${other} itself: `, ...otherReason(view, false), "."];
+    const agrees = ` — ${other} would have kept ${same(view)}: `;
+    if (!view.differs) return [...kept, agrees, ...otherReason(view, false), "."];
+    const all = !view.isTrie && step.shadow.kept === step.drafted;
+    const amount = all ? `all ${step.drafted}` : String(step.shadow.kept);
+    return [...kept, ` — ${other} would have kept ${amount}, because `, ...otherReason(view, true), "."];
   }
 
-  /** Why the other rule stopped where it did: a token-wise one at its first failure, any other at its first success. */
+  /** Of a tree only one path can be kept, so the number drafted is not what one could hope for. */
+  function keptWords(view) {
+    const { kept, drafted } = view.step;
+    if (!view.isTrie || !view.detail) return [{ strong: `Kept ${kept} of ${drafted}` }];
+    const many = hsd.drafts.leaves(view).length;
+    const drafts = many === 1 ? "one draft, drawn by all" : plural(many, "different draft");
+    return [{ strong: `Kept ${kept} of at most ${view.deepest}` }, ` (${plural(drafted, "token")} in ${drafts})`];
+  }
+
+  /** As many tokens need not be the same ones where several drafts were made. */
+  function same({ own, shadow, isTrie }) {
+    if (own.last !== shadow.last) return "as many, but others";
+    return own.kept || !isTrie ? "the same" : "none either";
+  }
+
+  /** Why the other rule stopped where it did: a forward one at its first failure, any other at its first success. */
   function otherReason(view, its) {
+    if (view.isTrie) return hsd.told.reason(view, view.shadow);
     const { decisions } = view.shadow;
     if (decisions.length && decisions[0].test !== "token") return successReason(view, decisions);
     const failed = decisions.find((decision) => !decision.accepted);
@@ -45,7 +65,8 @@
 
   function detail(view) {
     if (!view.detail) return [];
-    const told = view.rule === "tokenwise" ? forward(view) : backward(view);
+    if (view.isTrie) return [...hsd.told.way(view, view.own), ...following(view)];
+    const told = view.own.info.forward ? forward(view) : backward(view);
     return [...told, ...following(view)];
   }
 
@@ -68,8 +89,9 @@
     if (!first) return [];
     const name = view.own.info.name;
     const opening = `${name[0].toUpperCase()}${name.slice(1)} tests ${first.test === "token" ? word(first) : "the whole draft first"}`;
+    const all = view.step.drafted === 1 ? "it stays" : `all ${view.step.drafted} tokens stay`;
     if (first.accepted)
-      return [`${opening}: the coin ${compare(first)}, so all ${view.step.drafted} tokens stay at once. `];
+      return [`${opening}: the coin ${compare(first)}, so ${all} at once. `];
     const parts = [`${opening}: the coin ${compare(first)}, so it steps back. `];
     const passed = others.find((decision) => decision.accepted);
     if (!passed) return [...parts, "No shorter part passed either: the draft is dropped. "];
@@ -94,9 +116,10 @@
     const token = { piece: drawn.piece, origin: drawn.origin };
     if (drawn.origin === "bonus") {
       return view.step.drafted
-        ? ["All were kept, so ", token, " comes free, drawn from the target."]
+        ? [view.isTrie ? "A draft was kept to its end, so " : "All were kept, so ", token, FREE]
         : [token, " was drawn from the target."];
     }
+    if (view.isTrie) return [token, " was drawn from what the rejections left of the target there."];
     const replaced = view.spine.map((id) => view.nodes.get(id)).find((node) => node.parent === view.decided);
     const place = replaced ? ["replaces ", { piece: replaced.piece }] : ["follows"];
     return [token, " ", ...place, ", drawn from what the draft gave too little of.", ...extraCalls(view)];
@@ -104,11 +127,12 @@
 
   /** One sentence on why two rules can part on the same draft and coins. */
   function why(view) {
-    if (!view.differs || view.sameRule || !view.detail || view.rule === "tokenwise") return "";
+    if (!view.differs || view.sameRule || !view.detail) return "";
+    if (view.isTrie || view.own.info.forward || view.shadow.rule !== "tokenwise") return EITHER_WAY;
     const name = view.own.info.name;
     if (view.step.kept > view.step.shadow.kept)
       return `Vanilla judges every token alone and stops at the first failure; ${name} judges them together, so the rest of the draft can make up for one weak token.`;
-    return `One step can go either way: the two rules put the same coins to different questions. ${view.rule === "hsd-released" ? "" : `Over many drafts ${name} keeps more.`}`;
+    return `${EITHER_WAY} ${view.rule === "hsd-released" ? "" : `Over many drafts ${name} keeps more.`}`.trimEnd();
   }
 
   function extraCalls(view) {
@@ -127,13 +151,17 @@
     return "";
   }
 
-  /** One decision as a title: "Whole draft, 5 tokens", "First 4 tokens", "Token 2". */
-  function testTitle(view, decision) {
+  /** One decision as a title: "Whole draft, 5 tokens", "First 4 tokens", "Token 2"; in a tree with the draft's number. */
+  function testTitle(view, decision, info = null) {
     const position = view.depth.get(decision.node);
-    if (decision.test === "draft") return `Whole draft, ${plural(position, "token")}`;
-    return decision.test === "prefix"
-      ? `First ${position === 1 ? "token" : plural(position, "token")}`
-      : `Token ${position}`;
+    const tokens = position === 1 ? "token" : plural(position, "token");
+    const plain = {
+      draft: `Whole draft, ${plural(position, "token")}`,
+      prefix: `First ${tokens}`,
+      token: `Token ${position}`,
+    }[decision.test];
+    if (!info || !info.drafts) return plain;
+    return `Draft ${decision.draft + 1}: ${plain[0].toLowerCase()}${plain.slice(1)}`;
   }
 
   const VERDICTS = {

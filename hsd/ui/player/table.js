@@ -6,36 +6,59 @@
   const { number } = hsd.format;
   const { VERDICTS } = hsd.story;
 
-  const COLUMNS = [
-    ["position", "#", "position in the draft"],
-    ["piece", "token", "the drafted token"],
-    ["p", "p", "what the target gives this token"],
-    ["q", "q", "what the draft gives this token"],
-    ["rho", "ρ", "p/q of this token"],
-    ["r", "r", "joint ratio: product of ρ up to here"],
-    ["c", "c", "capped ratio: the same product, never above 1"],
-    ["deficient", "deficient", "Σ max(c·p − q, 0) over what may follow"],
-    ["excess", "excess", "Σ max(q − c·p, 0) over what may follow"],
-    ["h", "h", "threshold of the test that would end the draft here; in brackets if the test was not made"],
-    ["coin", "coin", "the random number of this position, the same for both rules"],
-    ["verdict", "verdict", "what the run's rule did"],
-    ["otherThreshold", "threshold", "vanilla's threshold: min(1, ρ)"],
-    ["otherVerdict", "verdict", "what vanilla would have done"],
-  ];
+  const MOST = 60; // rows that are made at once
 
-  /** One record per drafted node: the main path first, then the others in the order drawn. */
+  /** [name, heading, meaning, group] of each column; a tree has the tests by number, for a token may have several. */
+  function columns(view) {
+    const several = view.isTrie ? " (several: the token was tested more than once)" : "";
+    const other = view.shadow && !view.sameRule ? otherColumns(view, several) : [];
+    const bracket = view.isTrie ? "" : "; in brackets if the test was not made";
+    return [
+      ["position", "#", "position in the draft"],
+      ["piece", "token", "the drafted token"],
+      ["p", "p", "what the target gives this token", "token"],
+      ["q", "q", "what the draft gives this token", "token"],
+      ["rho", "ρ", "p/q of this token", "token"],
+      ["r", "r", "joint ratio: product of ρ up to here", "token"],
+      ["c", "c", "capped ratio: the same product, never above 1", "token"],
+      ["deficient", "deficient", "Σ max(c·p − q, 0) over what may follow", "branch"],
+      ["excess", "excess", "Σ max(q − c·p, 0) over what may follow", "branch"],
+      view.isTrie ? ["order", "test", `number of the test in the order taken${several}`, "own"] : null,
+      ["h", "h", `threshold of the test that would end the draft here${bracket}`, "own"],
+      ["coin", "coin", view.isTrie ? "the random number of the test" : COIN, "own"],
+      ["verdict", "verdict", "what the run's rule did", "own"],
+      ...other,
+    ].filter(Boolean);
+  }
+
+  const COIN = "the random number of this position, the same for both rules";
+
+  function otherColumns({ shadow, isTrie }, several) {
+    const { name, forward } = shadow.info;
+    const formula = forward && !isTrie ? ": min(1, ρ)" : "";
+    return [
+      isTrie ? ["otherOrder", "test", `number of the other rule's test${several}`, "other"] : null,
+      ["otherThreshold", "threshold", `threshold of ${name}${formula}`, "other"],
+      isTrie ? ["otherCoin", "coin", "the random number of the test", "other"] : null,
+      ["otherVerdict", "verdict", `what ${name} would have done`, "other"],
+    ];
+  }
+
+  /** One record per drafted node: along the main path first, then branch by branch as they were drawn. */
   function rows(view) {
     const onSpine = new Set(view.spine);
-    const others = view.step.nodes.map((node) => node.id).filter((id) => !onSpine.has(id));
-    return [...view.spine, ...others].map((id) => record(view, id));
+    const list = [];
+    const walk = (id) => {
+      if (id) list.push(record(view, id));
+      [...(view.children.get(id) || [])].sort((a, b) => onSpine.has(b) - onSpine.has(a) || a - b).forEach(walk);
+    };
+    walk(0);
+    return list;
   }
 
   function record(view, id) {
     const node = view.nodes.get(id);
     const branch = view.branches.get(id);
-    const made = view.own.at.get(id);
-    const other = view.shadow ? view.shadow.at.get(id) : null;
-    const computed = made ? null : hsd.model.arithmetic(view, id, view.rule);
     return {
       id,
       position: view.depth.get(id),
@@ -47,13 +70,41 @@
       c: hsd.model.capped(view, id),
       deficient: branch ? branch.deficient : null,
       excess: branch ? branch.excess : null,
-      h: made ? made.threshold : computed ? computed.value : null,
-      tested: Boolean(made),
-      coin: made ? made.coin : other ? other.coin : (node.coin ?? null),
       verdict: view.own.verdict(id),
-      otherThreshold: view.shadow ? (other ? other.threshold : Math.min(1, hsd.model.rho(node))) : null,
-      otherTested: Boolean(other),
       otherVerdict: view.shadow ? view.shadow.verdict(id) : null,
+      ...(view.isTrie ? allTests(view, id) : oneTest(view, id)),
+    };
+  }
+
+  function allTests(view, id) {
+    const of = (judged, name) => (judged && judged.at.get(id) ? judged.at.get(id).map((test) => test[name]) : null);
+    return {
+      order: of(view.own, "order"),
+      h: of(view.own, "threshold"),
+      coin: of(view.own, "coin"),
+      otherOrder: of(view.shadow, "order"),
+      otherThreshold: of(view.shadow, "threshold"),
+      otherCoin: of(view.shadow, "coin"),
+      tested: true,
+      otherTested: true,
+    };
+  }
+
+  /** Along a chain every token has one test at most; the threshold of one that was not made is worked out. */
+  function oneTest(view, id) {
+    const threshold = (judged, made) => {
+      if (made) return made.threshold;
+      const computed = hsd.model.arithmetic(view, id, judged.rule, undefined);
+      return computed ? computed.value : null;
+    };
+    const made = hsd.model.decisive(view.own, id);
+    const other = view.shadow ? hsd.model.decisive(view.shadow, id) : null;
+    return {
+      h: threshold(view.own, made),
+      tested: Boolean(made),
+      coin: made ? made.coin : other ? other.coin : (view.nodes.get(id).coin ?? null),
+      otherThreshold: view.shadow ? threshold(view.shadow, other) : null,
+      otherTested: Boolean(other),
     };
   }
 
@@ -64,28 +115,81 @@
     if (name === "verdict" || name === "otherVerdict")
       return h("td", { class: `hp-word is-${value}` }, value ? `${VERDICTS[value].icon} ${VERDICTS[value].word}` : "–");
     const untested = (name === "h" && !row.tested) || (name === "otherThreshold" && !row.otherTested);
-    const text = number(value);
+    const list = Array.isArray(value) ? value : [value];
+    const text = list.map((x) => number(x)).join(", ");
+    const title = value === null ? null : list.join(", ");
     return h(
       "td",
-      { "title": value === null ? null : String(value), "data-column": name, "class": untested ? "is-untested" : null },
+      { title, "data-column": name, "class": untested ? "is-untested" : null },
       untested && value !== null ? `(${text})` : text,
     );
   }
 
   function table(view, { select, node }) {
-    const own = COLUMNS.slice(0, 12);
-    const shown = view.shadow && !view.sameRule ? COLUMNS : own;
-    const groups = h(
+    const shown = columns(view);
+    const row = (record) =>
+      h(
+        "tr",
+        {
+          "class": record.id === node ? "is-active" : null,
+          "data-node": record.id,
+          "onclick": () => select(record.id),
+        },
+        shown.map(([name]) => cell(record, name)),
+      );
+    const body = h("tbody", {}, someRows(view, node, row));
+    return card(
+      "table",
+      "All numbers of this step",
+      view.isTrie ? "Every drafted token; p, q, r, c and the masses are those before any rejection." : UNTESTED,
+      h(
+        "div",
+        { "class": "hp-scroll", "tabindex": "0", "role": "region", "aria-label": "decision table" },
+        h("table", { class: "hp-numbers-table" }, h("thead", {}, groups(view, shown), headings(shown)), body),
+      ),
+      meanings(shown),
+    );
+  }
+
+  const UNTESTED = "In brackets: the threshold of a test that was not made.";
+
+  /** The first rows, the selected one among them, and a button for the others. */
+  function someRows(view, node, row) {
+    const all = rows(view);
+    if (all.length <= MOST) return all.map(row);
+    const rest = all.slice(MOST).filter((record) => record.id !== node);
+    const more = h("tr", {}, h("td", { class: "hp-sticky", colspan: columns(view).length }, button()));
+    function button() {
+      const show = (event) => {
+        event.stopPropagation();
+        more.replaceWith(...rest.map(row));
+      };
+      return h("button", { type: "button", class: "hp-more", onclick: show }, `show ${rest.length} more rows`);
+    }
+    return [...all.filter((record) => !rest.includes(record)).map(row), more];
+  }
+
+  function groups(view, shown) {
+    const names = {
+      token: "this token",
+      branch: "branch after it",
+      own: view.own.info.name,
+      other: view.shadow ? view.shadow.info.name : "",
+    };
+    const width = (group) => shown.filter((column) => column[3] === group).length;
+    return h(
       "tr",
       { class: "hp-groups" },
       h("th", { class: "hp-sticky" }),
       h("th", { class: "hp-sticky is-second" }),
-      h("th", { colspan: 5, scope: "colgroup" }, "this token"),
-      h("th", { colspan: 2, scope: "colgroup" }, "branch after it"),
-      h("th", { colspan: 3, scope: "colgroup" }, view.own.info.name),
-      shown.length > 12 ? h("th", { colspan: 2, scope: "colgroup" }, view.shadow.info.name) : null,
+      Object.entries(names)
+        .filter(([group]) => width(group))
+        .map(([group, name]) => h("th", { colspan: width(group), scope: "colgroup" }, name)),
     );
-    const head = h(
+  }
+
+  const headings = (shown) =>
+    h(
       "tr",
       {},
       shown.map(([name, text, title], i) =>
@@ -101,30 +205,11 @@
         ),
       ),
     );
-    const body = rows(view).map((row) =>
-      h(
-        "tr",
-        { "class": row.id === node ? "is-active" : null, "data-node": row.id, "onclick": () => select(row.id) },
-        shown.map(([name]) => cell(row, name)),
-      ),
-    );
-    return card(
-      "table",
-      "All numbers of this step",
-      "In brackets: the threshold of a test that was not made.",
-      h(
-        "div",
-        { "class": "hp-scroll", "tabindex": "0", "role": "region", "aria-label": "decision table" },
-        h("table", { class: "hp-numbers-table" }, h("thead", {}, groups, head), h("tbody", {}, body)),
-      ),
-      meanings(shown),
-    );
-  }
 
   let meaningsOpen = false; // stays as the reader left it while stepping
 
-  function meanings(columns) {
-    const list = columns.map(([, text, title]) => h("div", {}, h("dt", {}, text), h("dd", {}, title)));
+  function meanings(shown) {
+    const list = shown.map(([, text, title]) => h("div", {}, h("dt", {}, text), h("dd", {}, title)));
     const element = h(
       "details",
       {
@@ -140,5 +225,5 @@
     return element;
   }
 
-  hsd.table = { table, rows, COLUMNS };
+  hsd.table = { table, rows, columns };
 })(window.hsdPlayer);

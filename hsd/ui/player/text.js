@@ -73,7 +73,7 @@
     const groups = [];
 
     function group(step, index) {
-      const tokens = step.committed.map((committed) =>
+      const tokens = hsd.model.written(step).map((committed) =>
         breakable(
           committed.piece,
           h(

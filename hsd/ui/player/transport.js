@@ -66,6 +66,7 @@
 
   function behaviour({ play, place, speed, cells, totals, differences }) {
     let tallest = 1;
+    let trie = false;
     let shown = [];
     let marked = null;
 
@@ -73,12 +74,13 @@
       shown = [];
       cells.replaceChildren();
       tallest = Math.max(trace.setup.gamma + 1, 1);
+      trie = (trace.setup.drafts ?? 1) > 1;
       extend(trace.steps, 0);
     }
 
     function extend(steps, from) {
       tallest = Math.max(tallest, ...steps.map((step) => step.committed.length));
-      for (const [i, step] of steps.entries()) shown.push(cell(step, from + i, tallest));
+      for (const [i, step] of steps.entries()) shown.push(cell(step, from + i, tallest, trie));
       cells.append(...shown.slice(from));
       cells.classList.toggle("is-dense", shown.length > 60);
     }
@@ -109,19 +111,20 @@
     return { load, extend, select, playing, speed: () => Number(speed.value) };
   }
 
-  function cell(step, index, tallest) {
+  function cell(step, index, tallest, trie) {
     const last = step.committed.length - step.kept;
     const share = (n) => `height:${(100 * n) / tallest}%`;
-    const origin = step.kept === step.drafted ? "bonus" : "correction";
+    const origin = last > 0 ? step.committed[step.kept].origin : "bonus";
     const other = hsd.model.differs(step)
       ? `, ${hsd.model.ruleInfo(step.shadow.rule).name} would keep ${step.shadow.kept}`
       : "";
+    const kept = trie ? `kept ${step.kept}, drafted ${step.drafted}` : `kept ${step.kept} of ${step.drafted}`;
     return h(
       "div",
       {
         "class": `hp-cell${other ? " is-different" : ""}`,
         "data-step": index,
-        "title": `step ${index + 1}: ${plural(step.committed.length, "token")} gained, kept ${step.kept} of ${step.drafted}${other}`,
+        "title": `step ${index + 1}: ${plural(step.committed.length, "token")} gained, ${kept}${other}`,
       },
       h(
         "div",

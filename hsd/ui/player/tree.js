@@ -4,7 +4,7 @@
   "use strict";
 
   const { s, label } = hsd.dom;
-  const { short, percent, visible, shorten, number, count, pair } = hsd.format;
+  const { short, percent, visible, shorten, number, count } = hsd.format;
   const { patterns, masses } = hsd.mass;
   const { VERDICTS } = hsd.story;
   const L = hsd.layout;
@@ -31,25 +31,22 @@
       svg.setAttribute("viewBox", `0 0 ${plan.width} ${plan.height}`);
       svg.setAttribute("width", plan.width);
       svg.setAttribute("height", plan.height);
-      svg.replaceChildren(
+      const group = (items, make) => s("g", {}, items.map(make));
+      const parts = [
         patterns(names),
         band(view, plan, selected),
         headers(view, plan),
         rowLabels(view, plan),
         edges(view, plan),
-        s(
-          "g",
-          {},
-          plan.items.map((it) => pill(view, it, it.key === active, handlers)),
+        group(plan.items, (it) => pill(view, it, it.key === active, handlers)),
+        group(
+          plan.items.filter((it) => it.kind === "draft"),
+          (it) => hsd.tests.under(view, it, plan),
         ),
-        s(
-          "g",
-          {},
-          plan.items.filter((it) => it.kind === "draft").map((it) => badges(view, it, plan)),
-        ),
-        s("g", {}, plan.rests.map(restLabel)),
+        group(plan.rests, restLabel),
         masses(view, plan, { mass, names, handlers, selected }),
-      );
+      ];
+      svg.replaceChildren(...parts.filter(Boolean));
       return { plan, active };
     }
 
@@ -87,17 +84,17 @@
 
   function rowLabels(view, plan) {
     if (!view.own.decisions.length) return null;
+    if (view.isTrie) {
+      const names = plan.labels.map(({ x, y, words }) => label(x + 1, y, words, "hp-rowlabel"));
+      return s("g", {}, names, hsd.tests.key(view));
+    }
     const y = L.HEADER + L.PILL.draft;
-    const arrow = (judged) => (judged.rule === "tokenwise" ? "→" : "←");
-    const name = (judged) =>
-      judged.rule === "tokenwise" ? "vanilla" : { hsd: "HSD", blockwise: "block" }[judged.rule] || judged.info.name;
+    const name = ({ rule, info }) => `${rule === "blockwise" ? "block" : info.name} ${info.forward ? "→" : "←"}`;
     return s(
       "g",
       {},
-      label(L.PAD, y + 17, `${name(view.own)} ${arrow(view.own)}`, "hp-rowlabel is-own"),
-      view.shadow && !view.sameRule
-        ? label(L.PAD, y + 17 + plan.badge, `${name(view.shadow)} ${arrow(view.shadow)}`, "hp-rowlabel")
-        : null,
+      label(L.PAD, y + 17, name(view.own), "hp-rowlabel is-own"),
+      view.shadow && !view.sameRule ? label(L.PAD, y + 17 + plan.badge, name(view.shadow), "hp-rowlabel") : null,
     );
   }
 
@@ -148,23 +145,25 @@
     group.append(
       ...(item.kind === "root"
         ? [label(9, 40, "last token", "hp-small"), label(9, 54, "of the text", "hp-small")]
-        : contents(item)),
+        : contents(item).filter(Boolean)),
     );
     return group;
   }
 
   function contents(item) {
     const verdict = VERDICTS[item.words ?? item.verdict];
-    const top = item.kind === "candidate" ? 28 : 30;
+    const low = item.h < L.PILL.draft;
+    const top = item.kind === "candidate" ? 28 : low ? 26 : 30;
+    const gap = low && item.kind !== "candidate" ? 10 : 12;
     const bars =
       item.p === null
         ? [label(9, top + 6, "extra target call", "hp-small")]
-        : [...(item.q === null ? [] : bar(item, "q", top)), ...bar(item, "p", item.q === null ? top : top + 12)];
+        : [...(item.q === null ? [] : bar(item, "q", top)), ...bar(item, "p", item.q === null ? top : top + gap)];
     if (item.kind === "candidate") return bars;
     return [
       ...bars,
       s("text", { "class": "hp-icon", "x": item.w - 10, "y": 20, "text-anchor": "end" }, verdict.icon),
-      label(9, item.h - 9, verdict.word, "hp-verdict"),
+      low ? null : label(9, item.h - 9, verdict.word, "hp-verdict"),
     ];
   }
 
@@ -195,46 +194,16 @@
     if (item.q > 0 && item.p !== null) lines.push(`p/q ${number(item.p / item.q)}`);
     if (item.kind !== "draft") return [...lines, VERDICTS[item.words ?? item.verdict].word];
     lines.push(VERDICTS[item.verdict].word);
-    if (view.shadow && !view.sameRule)
+    if (view.isTrie) lines.push(...testWords(view, view.own, item.id));
+    if (view.shadow && !view.sameRule) {
       lines.push(`${view.shadow.info.name}: ${VERDICTS[view.shadow.verdict(item.id)].word}`);
+      if (view.isTrie) lines.push(...testWords(view, view.shadow, item.id));
+    }
     return lines;
   }
 
-  /** Under a drafted token: the test of the run's rule and the test of vanilla, coin against threshold. */
-  function badges(view, item, plan) {
-    const top = item.y + item.h + 4;
-    const judges = view.shadow && !view.sameRule ? [view.own, view.shadow] : [view.own];
-    return s(
-      "g",
-      { "aria-hidden": "true" },
-      judges.map((judged, i) => badge(judged, item, top + i * plan.badge, plan.badge - 3)),
-    );
-  }
-
-  function badge(judged, item, y, height) {
-    const decision = judged.at.get(item.id);
-    const verdict = judged.verdict(item.id);
-    const words = decision ? compare(decision) : verdict === "kept" ? "kept too" : "not reached";
-    const icon = decision ? (decision.accepted ? "✓" : "✕") : verdict === "kept" ? "✓" : "–";
-    const outcome = decision ? (decision.accepted ? "pass" : "fail") : verdict === "kept" ? "carried" : "none";
-    return s(
-      "g",
-      {
-        "class": `hp-badge is-${outcome}`,
-        "transform": `translate(${item.x} ${y})`,
-        "data-badge": judged.rule,
-        "data-verdict": verdict,
-      },
-      s("rect", { width: item.w, height, rx: 4 }),
-      s("text", { class: "hp-badge-icon", x: 8, y: 12 }, icon),
-      s("text", { class: "hp-badge-text", x: 21, y: 12 }, words),
-    );
-  }
-
-  function compare(decision) {
-    const [coin, threshold] = pair(decision.coin, decision.threshold, 1).map((text) => text.replace(/^0\./, "."));
-    return `${coin} ${decision.accepted ? "<" : "≥"} ${threshold}`;
-  }
+  const testWords = (view, judged, id) =>
+    (judged.at.get(id) || []).map((test) => `test ${test.order}: coin ${hsd.story.compare(test)}`);
 
   function restLabel(rest) {
     if (rest.hidden <= 0) return null;

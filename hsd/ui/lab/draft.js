@@ -1,0 +1,171 @@
+// The last card: one draft under two rules with the same coins, position by position.
+(function (lab) {
+  "use strict";
+
+  const { h, card, button, say, unique } = lab.parts;
+  const { RULES, explain, next, range, expectedKept, stops } = lab.rules;
+  const { names, digitsOf } = lab.state;
+  const { tests, verdictSentence, nextWords, averageWords, paperSentence, PAPER_TEXT, capital, SHORT } = lab.words;
+  const { position, value } = lab.position;
+
+  /** actions: token(t, x), coin(t, value), rule(name), throwCoins(), drawDraft(). */
+  function draft(actions) {
+    const id = unique("rule");
+    const rule = h(
+      "select",
+      { id, class: "hl-select", onchange: () => actions.rule(rule.value) },
+      Object.entries(RULES).map(([name, { title }]) => h("option", { value: name }, title)),
+    );
+    const drawing = button("Draw a draft from q", "draw the tokens as the draft model does", () => actions.drawDraft());
+    const tools = h(
+      "div",
+      { class: "hl-tools" },
+      h("label", { class: "hl-label", for: id }, "Rule beside vanilla "),
+      rule,
+      drawing,
+      button("Throw the coins", "new random coins", () => actions.throwCoins()),
+    );
+    const spoken = h("div", { "class": "hl-say hl-verdicts", "aria-live": "polite" });
+    const problem = h("p", { class: "hl-problem hl-impossible", role: "status", hidden: true });
+    const about = h("div", { class: "hl-about" });
+    const root = h("p", { class: "hl-root" });
+    const list = h("ol", { class: "hl-positions" });
+    const ends = h("div", { class: "hl-ends" });
+    const element = card(
+      "draft",
+      "One draft, coin by coin",
+      "A test succeeds when its coin falls below its threshold h. Vanilla asks from the first token on; the other rules from the whole draft back.",
+      about,
+      tools,
+      problem,
+      spoken,
+      list,
+      root,
+      ends,
+    );
+    let drawn = "";
+    let lines = [];
+
+    function update({ valid, model }) {
+      const wanted = [valid.kind, valid.vocab, valid.gamma].join();
+      if (wanted !== drawn) {
+        lines = range(valid.gamma).map((i) => position(valid, i + 1, actions));
+        list.replaceChildren(...lines.map((one) => one.element));
+      }
+      drawn = wanted;
+      about.replaceChildren(...(valid.kind === "step" ? paper(valid, model) : []).map((text) => h("p", {}, text)));
+      rule.value = valid.rule;
+      drawing.hidden = valid.kind === "step";
+      const view = judge(valid, model);
+      const never = impossible(view);
+      problem.hidden = !never;
+      say(problem, never || "");
+      for (const one of lines) one.update(view);
+      for (const part of [spoken, root, ends]) part.hidden = Boolean(never);
+      if (never) return;
+      speak(spoken, view);
+      say(root, rootWords(view));
+      ends.replaceChildren(...view.judged.map((one) => ending(view, one)));
+    }
+
+    return { element, update };
+  }
+
+  /** What is said about the paper's step. */
+  function paper({ draft: tokens }, { p, q }) {
+    const of = (name) => stops(RULES[name].law(p, q, tokens));
+    return [...PAPER_TEXT, paperSentence(of("hsd"), of("tokenwise"))].filter(Boolean);
+  }
+
+  /** Everything that the card shows about the draft. judged: vanilla, and the chosen rule if it is another. */
+  function judge(valid, model) {
+    const { p, q } = model;
+    const shown = valid.rule === "tokenwise" ? ["tokenwise"] : ["tokenwise", valid.rule];
+    const judged = shown.map((name) => {
+      const law = RULES[name].law(p, q, valid.draft);
+      return {
+        name,
+        law,
+        ...tests(law, valid.coins),
+        facts: explain(name, p, q, valid.draft),
+        average: expectedKept(law),
+        stop: stops(law),
+      };
+    });
+    return { valid, model, judged, facts: judged[judged.length - 1].facts };
+  }
+
+  function impossible({ valid, model }) {
+    const t = valid.draft.findIndex((x, i) => model.q[i][x] === 0);
+    return t < 0
+      ? null
+      : `The draft never proposes “${names(valid, t)[valid.draft[t]]}” at position ${t + 1}, because q is 0 there: pick another token.`;
+  }
+
+  function speak(element, { valid, judged }) {
+    const sentences = judged.map(({ name, law }) => verdictSentence(name, law, valid.coins)).reverse();
+    sentences.push(averageWords(judged));
+    while (element.children.length < sentences.length) element.append(h("p", {}));
+    while (element.children.length > sentences.length) element.lastChild.remove();
+    sentences.forEach((text, i) => say(element.children[i], text));
+  }
+
+  function rootWords({ judged, facts }) {
+    const { name, law } = judged[judged.length - 1];
+    if (law.forward) return "";
+    return `If no test passes, nothing is kept: at the root S = ${value(facts[0].deficient)} and E = ${value(facts[0].excess)} under ${SHORT[name]}.`;
+  }
+
+  // ---- what follows
+
+  function ending({ valid, model }, { name, law, kept, facts }) {
+    const { gamma } = valid;
+    const bonus = kept === gamma;
+    const unknown = bonus && valid.kind === "step";
+    const row = next(law, model.p, model.q, kept);
+    const chips = valid.draft.map((x, i) =>
+      h(
+        "span",
+        { class: `hl-chip ${i < kept ? "is-kept" : "is-cut"}` },
+        `${i < kept ? "✓" : "✕"} ${names(valid, i)[x]}`,
+      ),
+    );
+    chips.push(
+      h("span", { class: `hl-chip ${bonus ? "is-bonus" : "is-correction"}` }, bonus ? "◆ bonus" : "▲ correction"),
+    );
+    return h(
+      "section",
+      { "class": "hl-end", "data-rule": name },
+      h("h4", {}, `${capital(SHORT[name])} keeps ${kept} of ${gamma}`),
+      h("p", { class: "hl-chips" }, chips),
+      h(
+        "p",
+        { class: "hl-hint" },
+        nextWords(name, kept, gamma, bonus ? {} : { weight: value(facts[kept].weight), mass: facts[kept].deficient }),
+      ),
+      unknown
+        ? h("p", {}, `The paper does not list p${digitsOf(gamma)}, so its bars are not drawn.`)
+        : h(
+            "ul",
+            { class: `hl-next${valid.kind === "step" ? " is-long" : ""}` },
+            row.map((mass, i) => nextBar(names(valid, kept)[i], mass, bonus)),
+          ),
+    );
+  }
+
+  function nextBar(token, mass, bonus) {
+    return h(
+      "li",
+      {},
+      h("span", { class: "hl-token" }, token),
+      h(
+        "span",
+        { "class": "hl-nextbar", "aria-hidden": "true" },
+        h("span", { class: bonus ? "is-bonus" : "is-correction", style: `width:${100 * mass}%` }),
+      ),
+      h("span", { class: "hl-figure" }, value(mass)),
+    );
+  }
+
+  lab.draft = draft;
+})(window.hsdLab);

@@ -1,0 +1,671 @@
+"""The lab in a real browser: its JavaScript computes what the Python audit computes, and its page tells the truth."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+import torch
+from lab_page import page as page_html
+
+from hsd.audit import TableModels, audit_rules, context_free_models, ideal_kept, output_law, target_law
+from hsd.ui import lab
+from hsd.verify import RULES, branch_masses
+
+pytestmark = pytest.mark.browser
+EXACT = 1e-12
+ADDRESS = "http://lab.test/"
+LOSSLESS = [name for name, rule in RULES.items() if rule.lossless]
+# γ: token-wise, block = HSD, as released (total variation), naive = ideal (extra target calls)
+TOY = {
+    1: ("0.6667", "0.6667", "0.6667", "0 (exact)", "0.6667", "1"),
+    2: ("1.1111", "1.2222", "1.3333", "0.1111", "1.3333", "1 + 0.3333"),
+    3: ("1.4074", "1.6667", "1.7778", "0.0617", "1.8519", "1 + 0.6667"),
+    4: ("1.6049", "2.0494", "2.2963", "0.1193", "2.3704", "1 + 1.1481"),
+}
+HOSTILE = "<img src=x onerror=window.hacked=1>${window.hacked=1}"
+
+
+class LabPage:
+    """A page with the lab alone, and everything that went wrong on it."""
+
+    def __init__(self, browser, query: str = "", width: int = 1280, dark: bool = False, **context: object) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, **context)
+        self.page = self.context.new_page()
+        self.problems: list[str] = []
+        self.page.on("console", lambda m: self.problems.append(m.text) if m.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("request", lambda r: r.url.startswith(ADDRESS) or self.problems.append(r.url))
+        self.page.route("**/*", lambda route: route.fulfill(body=page_html(dark), content_type="text/html"))
+        self.page.goto(ADDRESS + query)
+        self.page.wait_for_function("window.__hsdLab && window.__hsdLab.ready")
+
+    def call(self, expression: str, *arguments: object):
+        """The value of a JavaScript function for these arguments."""
+        return self.page.evaluate(f"(list) => ({expression})(...list)", list(arguments))
+
+    @property
+    def hook(self) -> dict:
+        return self.page.evaluate("window.__hsdLab")
+
+    def text(self, selector: str) -> str:
+        return self.page.inner_text(selector)
+
+    def preset(self, name: str) -> None:
+        self.page.click(f"[data-preset={name}]")
+
+    def choose(self, group: str, option: str) -> None:
+        self.page.get_by_role("group", name=group, exact=True).get_by_role("radio", name=option, exact=True).check()
+
+    def rule(self, name: str) -> None:
+        self.page.check(f".hl-rules input[value={name}]")
+
+    def cell(self, name: str, column: str) -> str:
+        """What the table of rules says."""
+        return self.text(f".hl-rules tr[data-rule={name}] td.hl-{column}").strip()
+
+    def number(self, row: str, index: int):
+        """The field of one entry: row "p0" is the only row of p, or its first."""
+        return self.page.locator(f".hl-row[data-row={row}] .hl-number").nth(index)
+
+    def slider(self, row: str, index: int):
+        return self.page.locator(f".hl-row[data-row={row}] .hl-slider").nth(index)
+
+    def coin(self, position: int):
+        return self.page.locator(f".hl-pos[data-position='{position}'] .hl-slider.is-coin")
+
+    def verdicts(self) -> str:
+        return self.text(".hl-verdicts")
+
+    def simulate(self) -> dict:
+        self.page.click(".hl-trial .is-main")
+        self.page.wait_for_function("window.__hsdLab.simulated")
+        return self.hook["simulated"]
+
+    def link(self) -> str:
+        return self.page.evaluate("window.lab.link()")
+
+
+@pytest.fixture
+def labs(chromium) -> Iterator[Callable[..., LabPage]]:
+    """Makes pages; at the end none of them may have seen an error or asked for anything but itself."""
+    made: list[LabPage] = []
+
+    def make(query: str = "", **options: object) -> LabPage:
+        made.append(LabPage(chromium, query, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.context.close()
+    assert [one.problems for one in made if one.problems] == []
+
+
+@pytest.fixture
+def here(labs) -> LabPage:
+    return labs()
+
+
+# ---- models, in both languages
+
+
+def rows_of(count: int, vocab: int, seed: int, zeros: bool = False) -> list[list[float]]:
+    """Random distributions; with `zeros` each row has one entry that is exactly 0, at a place of its own."""
+    generator = torch.Generator().manual_seed(seed)
+    rows = torch.rand(count, vocab, generator=generator, dtype=torch.float64) + 0.02
+    if zeros:
+        place = torch.randint(vocab, (count, 1), generator=generator)
+        rows = rows.scatter(1, place, 0.0)
+    return (rows / rows.sum(-1, keepdim=True)).tolist()
+
+
+def same_rows(p: list[float], q: list[float], gamma: int) -> dict:
+    return {"vocab": len(p), "gamma": gamma, "p": [p] * (gamma + 1), "q": [q] * gamma}
+
+
+def random_model(vocab: int, gamma: int, seed: int, zeros: bool = False) -> dict:
+    """Own rows at every position."""
+    p, q = rows_of(gamma + 1, vocab, seed, zeros), rows_of(gamma, vocab, seed + 1000, zeros)
+    return {"vocab": vocab, "gamma": gamma, "p": p, "q": q}
+
+
+def tables(model: dict) -> TableModels:
+    """The same model for the audit."""
+    vocab, gamma = model["vocab"], model["gamma"]
+    paths = [x for n in range(gamma + 1) for x in itertools.product(range(vocab), repeat=n)]
+    row = {side: [torch.tensor(r, dtype=torch.float64) for r in model[side]] for side in "pq"}
+    draft = {x: row["q"][len(x)] for x in paths if len(x) < gamma}
+    return TableModels({x: row["p"][len(x)] for x in paths}, draft, vocab, gamma)
+
+
+MODELS = {
+    "equal": same_rows([0.5, 0.3, 0.2], [0.5, 0.3, 0.2], 3),
+    "disjoint": same_rows([0.6, 0.4, 0.0, 0.0], [0.0, 0.0, 0.7, 0.3], 3),
+    "near": same_rows([0.5, 0.3, 0.2], [0.6, 0.25, 0.15], 4),
+    "one-hot target": same_rows([0.0, 1.0, 0.0], [0.2, 0.5, 0.3], 3),
+    "one-hot draft": same_rows([0.2, 0.5, 0.3], [0.0, 1.0, 0.0], 3),
+    **{f"toy {gamma}": same_rows([1 / 3, 2 / 3], [2 / 3, 1 / 3], gamma) for gamma in (1, 2, 3, 4)},
+    **{f"own {v}^{g} seed {i}": random_model(v, g, i) for i, (v, g) in enumerate([(2, 4), (3, 3), (4, 2), (5, 2)])},
+    **{f"zeros {v}^{g}": random_model(v, g, 50 + v, zeros=True) for v, g in [(2, 3), (3, 4), (4, 3), (5, 2)]},
+    **{
+        f"same {v}^{g}": same_rows(rows_of(1, v, v)[0], rows_of(1, v, 9 * v)[0], g) for v, g in [(2, 4), (3, 3), (5, 1)]
+    },
+}
+
+
+def close(first: object, second: object) -> bool:
+    """Equal to 1e-12, entry by entry."""
+    a, b = (torch.as_tensor(x, dtype=torch.float64) for x in (first, second))
+    return a.shape == b.shape and bool(((a - b).abs() <= EXACT).all())
+
+
+# ---- the mathematics
+
+
+def test_rules_are_those_of_python(here: LabPage) -> None:
+    known = here.call("() => hsdLab.rules.RULES")
+    assert list(known) == list(RULES)
+    for name, rule in RULES.items():
+        assert (known[name]["lossless"], known[name]["resamples"]) == (rule.lossless, rule.resamples)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_enumeration_equals_the_audit(here: LabPage, name: str) -> None:
+    model = MODELS[name]
+    audited, found = tables(model), here.call("(m) => hsdLab.exact.enumerate(m)", model)
+    assert close(found["target"], target_law(audited).flatten())
+    assert close(found["ideal"], ideal_kept(audited))
+    expected = audit_rules(audited)
+    for rule in RULES.values():
+        output, kept = output_law(audited, rule.law, rule.resamples)
+        one = found["rules"][rule.name]
+        assert close(one["output"], output.flatten()), rule.name
+        assert close(one["kept"], kept)
+        assert close(one["distance"], expected[rule.name]["total_variation"])
+        assert one["exact"] == expected[rule.name]["lossless"]
+
+
+def test_position_tables_and_context_free_models_agree() -> None:
+    model = MODELS["near"]
+    free = context_free_models(model["p"][0], model["q"][0], model["gamma"])
+    assert torch.equal(target_law(free), target_law(tables(model)))
+
+
+@pytest.mark.parametrize("name", ["near", "equal", "toy 4", "own 3^3 seed 1", "zeros 3^4", "zeros 5^2"])
+def test_every_draft_has_pythons_thresholds_and_residuals(here: LabPage, name: str) -> None:
+    model = MODELS[name]
+    p, q = (torch.tensor(model[side], dtype=torch.float64) for side in "pq")
+    paths = itertools.product(range(model["vocab"]), repeat=model["gamma"])
+    drafts = [x for x in paths if all(q[t, token] > 0 for t, token in enumerate(x))]
+    found = here.call(
+        """(rule, p, q, drafts) => drafts.map((x) => {
+          const R = hsdLab.rules, law = R.RULES[rule].law(p, q, x);
+          return {threshold: law.threshold, stop: R.stops(law), order: R.order(law), kept: R.expectedKept(law),
+                  next: p.map((_, t) => R.next(law, p, q, t))};
+        })""".replace("(rule, p, q, drafts) => ", "(p, q, drafts) => Object.keys(hsdLab.rules.RULES).map((rule) => ")
+        + ")",
+        model["p"],
+        model["q"],
+        drafts,
+    )
+    for (rule_name, rule), laws in zip(RULES.items(), found, strict=True):
+        for x, one in zip(drafts, laws, strict=True):
+            law = rule.law(p, q, torch.tensor(x))
+            assert close(one["threshold"], law.threshold), (rule_name, x)
+            assert close(one["stop"], law.stop)
+            assert close(one["kept"], law.expected_kept)
+            assert close(one["next"], torch.stack([law.next(t) for t in range(len(x) + 1)]))
+            assert one["order"] == list(law.order())
+
+
+@pytest.mark.parametrize("name", ["near", "own 2^4 seed 0", "zeros 3^4"])
+def test_what_explains_a_draft_equals_branch_masses(here: LabPage, name: str) -> None:
+    model = MODELS[name]
+    p, q = (torch.tensor(model[side], dtype=torch.float64) for side in "pq")
+    for x in itertools.product(range(model["vocab"]), repeat=model["gamma"]):
+        if any(q[t, token] == 0 for t, token in enumerate(x)):
+            continue
+        facts = here.call("(p, q, x) => hsdLab.rules.explain('hsd', p, q, x)", model["p"], model["q"], x)
+        masses = branch_masses(p, q, torch.tensor(x))
+        assert close([one["ratio"] for one in facts], masses.ratio), x
+        assert close([one["capped"] for one in facts], masses.capped)
+        pivots = [one["pivot"] for one in facts]  # where two ratios are equally large, either is right
+        assert close(masses.ratio[pivots], masses.ratio[masses.pivot])
+        assert close([one["deficient"] for one in facts[:-1]], masses.deficient)
+        assert close([one["excess"] for one in facts[:-1]], masses.excess)
+        assert close([min(1, one["star"]) for one in facts], masses.capped)
+
+
+def test_coins_decide_as_in_python(here: LabPage) -> None:
+    model = MODELS["near"]
+    p, q = (torch.tensor(model[side], dtype=torch.float64) for side in "pq")
+    coins = torch.rand(40, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    drafts = torch.randint(3, (40, 4), generator=torch.Generator().manual_seed(2))
+    for name, rule in RULES.items():
+        expected = [int(rule.law(p, q, x).kept(c)) for x, c in zip(drafts, coins, strict=True)]
+        found = here.call(
+            "(rule, p, q, xs, cs) => xs.map((x, i) => hsdLab.rules.kept(hsdLab.rules.RULES[rule].law(p, q, x), cs[i]))",
+            name,
+            model["p"],
+            model["q"],
+            drafts.tolist(),
+            coins.tolist(),
+        )
+        assert found == expected
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+def test_the_largest_case_is_lossless_where_it_must_be(here: LabPage, zeros: bool) -> None:
+    model = random_model(5, 4, 7, zeros)
+    found = here.call("(m) => hsdLab.exact.enumerate(m)", model)
+    for name, one in found["rules"].items():
+        assert one["exact"] == (name in LOSSLESS), name
+        assert abs(sum(one["output"]) - 1) < EXACT
+        assert len(one["output"]) == 3125
+        assert name not in LOSSLESS or one["kept"] <= found["ideal"] + EXACT
+    assert close(found["rules"]["blockwise"]["output"], found["rules"]["hsd"]["output"])
+
+
+def test_a_coin_of_zero_accepts_nothing_that_the_target_never_says(here: LabPage) -> None:
+    model = MODELS["disjoint"]
+    kept = (
+        "(p, q) => Object.values(hsdLab.rules.RULES).map((r) => hsdLab.rules.kept(r.law(p, q, [2, 3, 2]), [0, 0, 0]))"
+    )
+    assert here.call(kept, model["p"], model["q"]) == [0] * len(RULES)
+
+
+# ---- the page
+
+
+def test_every_script_is_listed() -> None:
+    assert sorted(lab.SCRIPTS) == sorted(path.name for path in lab.FOLDER.glob("*.js"))
+
+
+def test_no_script_can_turn_text_into_markup_or_names_a_host() -> None:
+    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|https?://"
+    assert not re.search(forbidden, lab.script() + lab.style())
+
+
+@pytest.mark.parametrize("gamma", TOY)
+def test_the_toy_table_is_on_the_page_to_four_digits(here: LabPage, gamma: int) -> None:
+    vanilla, hsd, released, off, naive, calls = TOY[gamma]
+    here.choose("Draft length γ", str(gamma))
+    assert here.cell("tokenwise", "kept") == vanilla
+    assert here.cell("blockwise", "kept") == here.cell("hsd", "kept") == hsd
+    assert here.cell("hsd-released", "kept") == released
+    assert here.cell("hsd-released", "distance") == off
+    assert here.cell("naive-hsd", "kept") == naive
+    assert here.cell("naive-hsd", "calls") == calls
+    assert naive in here.text(".hl-ideal")
+    assert {here.cell(name, "distance") for name in LOSSLESS} == {"0 (exact)"}
+    assert all("yes" in here.text(f"tr[data-rule={name}] .hl-lossless") for name in LOSSLESS)
+    assert ("no" in here.text("tr[data-rule=hsd-released] .hl-lossless").split()) == (gamma > 1)
+
+
+def test_the_two_equal_rules_are_said_to_be_equal(here: LabPage) -> None:
+    note = here.text(".hl-notes li:first-child")
+    assert "same law" in note
+    assert "1.2222" in note
+    assert "all 4 drafts" in note
+
+
+def test_output_bars_are_the_exact_law(here: LabPage) -> None:
+    here.rule("hsd-released")
+    rows = here.page.locator(".hl-seq").all_inner_texts()
+    found = here.hook["exact"]
+    assert len(rows) == 8
+    for row, target, output in zip(rows, found["target"], found["rules"]["hsd-released"]["output"], strict=True):
+        assert f"{target:.4f}" in row
+        assert (f"{output:.4f}" in row) or abs(target - output) < EXACT
+    assert here.page.locator(".hl-seq .is-excess").count() == 2
+    assert here.page.locator(".hl-seq .is-deficient").count() == 2
+    assert "0.1111" in here.text(".hl-law-say")
+    here.rule("hsd")
+    assert here.page.locator(".hl-seq :is(.is-excess, .is-deficient)").count() == 0
+
+
+def test_many_sequences_are_added_up_to_the_first_tokens(here: LabPage) -> None:
+    here.choose("Tokens", "4")
+    here.choose("Draft length γ", "4")
+    assert here.page.locator(".hl-seq").count() == 16
+    assert "the first 2 of 5" in here.text(".hl-output .hl-hint >> nth=0")
+
+
+def test_a_dragged_row_stays_a_distribution_and_the_others_keep_their_proportions(here: LabPage) -> None:
+    here.preset("near")
+    here.slider("p0", 0).fill("0.2")
+    assert here.hook["state"]["p"] == [["0.2", "0.48", "0.32"]]
+    here.slider("q0", 2).fill("1")
+    here.slider("q0", 2).fill("0.4")
+    assert sum(float(x) for x in here.hook["state"]["q"][0]) == pytest.approx(1)
+    assert here.hook["message"] == ""
+
+
+def test_one_long_drag_to_the_end_and_back_loses_nothing(here: LabPage) -> None:
+    here.preset("near")
+    box = here.slider("p0", 0).bounding_box()
+    middle = box["y"] + box["height"] / 2
+    here.page.mouse.move(box["x"] + box["width"] / 2, middle)
+    here.page.mouse.down()
+    here.page.mouse.move(box["x"] + box["width"] + 30, middle, steps=5)
+    assert here.hook["state"]["p"] == [["1", "0", "0"]]
+    here.page.mouse.move(box["x"] + box["width"] / 2, middle, steps=5)
+    here.page.mouse.up()
+    assert here.hook["state"]["p"] == [["0.5", "0.3", "0.2"]]
+
+
+BAD_ROWS = [
+    ("q0", 0, "0.8666666666666667", "Row q sums to 1.2"),
+    ("p0", 1, "", "Row p has no number for b"),
+    ("p0", 0, "-1/3", "Row p has a negative number for a"),
+    ("q0", 1, "abc", "Row q has “abc” for b, which is not a number"),
+    ("q0", 1, "1/0", "Row q has “1/0” for b, which is not a number"),
+    ("q0", 1, "NaN", "Row q has “NaN” for b, which is not a number"),
+    ("p0", 0, "0.3334", "Row p sums to 1.0001"),
+    ("p0", 0, HOSTILE, f"Row p has “{HOSTILE[:20]}” for a, which is not a number"),
+]
+
+
+@pytest.mark.parametrize(("row", "index", "typed", "message"), BAD_ROWS)
+def test_a_bad_row_is_named_and_the_last_result_stays(here: LabPage, row, index, typed, message) -> None:
+    before = here.text(".hl-rules"), here.verdicts()
+    here.number(row, index).fill(typed)
+    assert here.text(".hl-inputs .hl-problem-words") == message
+    assert here.page.locator(".hl-card.is-stale").count() == 3
+    assert here.number(row, index).get_attribute("aria-invalid") == "true"
+    assert (here.text(".hl-rules"), here.verdicts()) == before
+    here.page.get_by_role("button", name="Normalise").click()
+    assert here.hook["message"] == ""
+    assert here.page.locator(".hl-card.is-stale").count() == 0
+    assert here.page.locator(".hl-inputs .hl-problem").is_hidden()
+    rows = here.hook["model"]
+    assert all(abs(sum(one) - 1) < EXACT for one in rows["p"] + rows["q"])
+    assert here.page.evaluate("window.hacked") is None
+
+
+def test_fractions_decimals_and_commas_are_numbers(here: LabPage) -> None:
+    here.number("p0", 0).fill(" 1 / 4 ")
+    here.number("p0", 1).fill("0,75")
+    here.number("q0", 0).fill(".5")
+    here.number("q0", 1).fill("5e-1")
+    assert here.hook["message"] == ""
+    assert here.hook["model"]["p"][0] == [0.25, 0.75]
+    assert here.hook["model"]["q"][0] == [0.5, 0.5]
+
+
+def test_own_rows_start_from_the_common_one_and_are_edited_one_by_one(here: LabPage) -> None:
+    here.choose("Rows", "own rows per position")
+    assert here.hook["model"]["p"] == [[pytest.approx(1 / 3), pytest.approx(2 / 3)]] * 3
+    here.page.click(".hl-position:nth-child(2) summary")
+    here.number("q1", 0).fill("0.9")
+    assert here.text(".hl-inputs .hl-problem-words").startswith("Row q₁ sums to 1.233")
+    here.number("q1", 1).fill("0.1")
+    assert here.hook["model"]["q"][1] == [0.9, 0.1]
+    assert here.hook["model"]["q"][0] == [pytest.approx(2 / 3), pytest.approx(1 / 3)]
+
+
+# ---- one draft
+
+
+def test_a_coin_that_is_dragged_moves_the_verdict(here: LabPage) -> None:
+    assert "HSD keeps 2 of 2" in here.verdicts()
+    assert "Vanilla keeps 0 of 2" in here.verdicts()
+    here.coin(1).scroll_into_view_if_needed()
+    box = here.coin(1).bounding_box()
+    middle = box["y"] + box["height"] / 2
+    here.page.mouse.move(box["x"] + 9 + 0.7 / 0.99 * (box["width"] - 18), middle)
+    here.page.mouse.down()
+    here.page.mouse.move(box["x"] + 0.3 * box["width"], middle, steps=6)
+    here.page.mouse.up()
+    assert "Vanilla keeps 2 of 2" in here.verdicts()
+    here.coin(1).press("End")
+    assert "Vanilla keeps 0 of 2" in here.verdicts()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_thresholds_and_verdicts_of_both_rules_are_shown(here: LabPage, rule: str) -> None:
+    here.preset("near")
+    here.rule(rule)
+    state, model = here.hook["state"], here.hook["model"]
+    p, q = (torch.tensor(model[side], dtype=torch.float64) for side in "pq")
+    shown = ["tokenwise"] if rule == "tokenwise" else ["tokenwise", rule]
+    assert here.page.locator(".hl-end").count() == len(shown)
+    for lane, name in enumerate(shown):
+        law = RULES[name].law(p, q, torch.tensor(state["draft"]))
+        figures = here.page.locator(f".hl-pos .hl-lane:nth-of-type({lane + 2}) .hl-lane-figure").all_inner_texts()
+        assert [float(x.removeprefix("h ")) for x in figures] == pytest.approx(law.threshold.tolist(), abs=5.1e-5)
+        kept = int(law.kept(torch.tensor(state["coins"], dtype=torch.float64)))
+        end = here.text(f".hl-end[data-rule={name}]")
+        assert f"keeps {kept} of 4" in end
+        bars = here.page.locator(f".hl-end[data-rule={name}] .hl-next .hl-figure").all_inner_texts()
+        assert [float(x) for x in bars] == pytest.approx(law.next(kept).tolist(), abs=5.1e-5)
+
+
+def test_the_order_of_tests_is_told(here: LabPage) -> None:
+    here.coin(2).press("End")
+    here.page.locator(".hl-pos[data-position='2']").get_by_role("radio", name="a").check()
+    words = here.page.locator(".hl-lane-word").all_inner_texts()
+    assert words[0].endswith("1st test")
+    assert "not reached" in words[2]
+    assert words[1].endswith("2nd test")
+    assert words[3].endswith("1st test")
+
+
+def test_a_token_that_the_draft_never_proposes_cannot_be_picked(here: LabPage) -> None:
+    here.preset("disjoint")
+    assert here.page.locator(".hl-pos[data-position='1']").get_by_role("radio", name="a").is_disabled()
+    here.preset("toy")
+    here.slider("q0", 0).fill("0")
+    assert "never proposes “a” at position 1" in here.text(".hl-impossible")
+    here.page.locator(".hl-pos[data-position='1']").get_by_role("radio", name="b").check()
+    assert here.page.locator(".hl-impossible").is_hidden()
+    assert "keeps" in here.verdicts()
+
+
+def test_the_papers_step_shows_the_papers_numbers(here: LabPage) -> None:
+    here.preset("paper")
+
+    def column(key: str) -> list[float]:
+        return [float(x) for x in here.page.locator(f".hl-pos [data-value={key}] dd").all_inner_texts()]
+
+    assert column("ratio") == pytest.approx([0.8159, 1.0327, 1.5854, 6.117] + [0] * 6, abs=5e-4)
+    assert column("pivot") == [0, 0, 2, 3, 4, 4, 4, 4, 4, 4]
+    assert column("star") == pytest.approx([0.8159, 1.0327, 1.535, 3.858] + [0] * 6, abs=5e-4)
+    about = here.text(".hl-about")
+    assert "first 4 tokens survive whatever the coins" in about
+    assert "with probability 0.1841" in about
+    assert "lumped into one token" in about
+    assert here.page.locator(".hl-results").is_hidden()
+    for coins in (0.0, 0.5, 0.99):
+        for position in range(1, 11):
+            here.coin(position).fill(str(coins))
+        assert "HSD keeps 4 of 10" in here.verdicts()
+    assert "Vanilla keeps 0 of 10" in here.verdicts()
+
+
+# ---- simulation
+
+
+def test_a_simulation_hits_the_exact_law_and_is_the_same_for_the_same_seed(here: LabPage) -> None:
+    first = here.simulate()
+    assert first["trials"] == sum(first["counts"]) == 10_000
+    assert "agrees with the target" in here.text(".hl-trial-say")
+    assert here.page.locator(".hl-whisker").count() == 8
+    second = here.simulate()
+    assert second == first
+    here.page.fill(".hl-seed", "2")
+    here.page.locator(".hl-seed").blur()
+    assert here.page.locator(".hl-whisker").count() == 0
+    assert here.simulate()["counts"] != first["counts"]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_simulated_counts_follow_the_rules_own_law(here: LabPage, rule: str) -> None:
+    here.preset("toy")
+    here.choose("Draft length γ", "4")
+    here.rule(rule)
+    counts = torch.tensor(here.simulate()["counts"], dtype=torch.float64)
+    found = here.hook["exact"]
+    kept, trials = here.hook["simulated"]["keptSum"] / 10_000, 10_000
+
+    def largest(law: list[float]) -> float:
+        expected = torch.tensor(law, dtype=torch.float64) * trials
+        return float(((counts - expected).abs() / (expected * (1 - expected / trials)).sqrt()).max())
+
+    assert largest(found["rules"][rule]["output"]) < 5
+    assert (largest(found["target"]) < 5) == RULES[rule].lossless
+    assert kept == pytest.approx(found["rules"][rule]["kept"], abs=0.1)
+    words = here.text(".hl-trial-say")
+    assert ("agrees with the target" in words) == RULES[rule].lossless
+    assert ("misses the target" in words) == (not RULES[rule].lossless)
+
+
+def test_a_change_of_the_inputs_ends_a_simulation(here: LabPage) -> None:
+    here.page.click(".hl-trial .is-main")
+    here.slider("p0", 0).fill("0.5")
+    assert here.page.locator(".hl-trial .is-main").is_enabled()
+    assert here.page.locator(".hl-whisker").count() == 0
+    assert here.simulate()["trials"] == 10_000
+
+
+def test_with_reduced_motion_a_simulation_ends_all_the_same(labs) -> None:
+    here = labs(reduced_motion="reduce")
+    assert here.simulate()["trials"] == 10_000
+
+
+def test_a_deviation_is_infinite_where_the_law_has_nothing(here: LabPage) -> None:
+    off = "(counts, law) => String(hsdLab.simulate.deviation(counts, law, 10).deviation)"
+    assert here.call(off, [5, 5], [1, 0]) == "Infinity"
+    assert here.call(off, [10, 0], [1, 0]) == "0"
+
+
+# ---- links
+
+
+def opened(labs, here: LabPage, **options: object) -> LabPage:
+    return labs("?" + urlsplit(here.link()).query, **options)
+
+
+def test_a_link_brings_everything_back(labs, here: LabPage) -> None:
+    here.preset("near")
+    here.choose("Rows", "own rows per position")
+    here.choose("Draft length γ", "3")
+    here.number("p0", 0).fill("1/2")
+    here.slider("q0", 1).fill("0.4")
+    here.rule("naive-hsd")
+    here.coin(2).fill("0.13")
+    here.page.locator(".hl-pos[data-position='3']").get_by_role("radio", name="c").check()
+    here.page.fill(".hl-seed", "77")
+    here.page.locator(".hl-seed").blur()
+    query = parse_qs(urlsplit(here.link()).query)
+    assert query["tab"] == ["lab"]
+    other = opened(labs, here)
+    assert other.hook["state"] == here.hook["state"]
+    for part in (".hl-rules", ".hl-verdicts", ".hl-law", ".hl-ends"):
+        assert other.text(part) == here.text(part)
+    assert other.page.locator(".hl-alert").is_hidden()
+
+
+@pytest.mark.parametrize("preset", ["toy", "equal", "disjoint", "near", "paper"])
+def test_a_link_to_a_preset_works(labs, here: LabPage, preset: str) -> None:
+    here.preset(preset)
+    assert opened(labs, here).hook["state"] == here.hook["state"]
+
+
+def test_a_link_may_hold_a_longer_draft_where_it_can_be_enumerated(labs) -> None:
+    here = labs("?lab=" + quote("1*same*2*10*hsd*aaaaaaaaaa*" + "_".join(["0.5"] * 10) + "*1*1/3_2/3*2/3_1/3"))
+    assert here.cell("tokenwise", "kept") == "1.9653"
+    assert here.cell("hsd", "kept") == "3.4593"
+    assert here.cell("naive-hsd", "kept") == "4.4824"
+    here.choose("Tokens", "3")
+    assert "over the limit of 4,096: reduce γ to 6" in here.text(".hl-inputs .hl-problem-words")
+    assert here.cell("hsd", "kept") == "3.4593"
+
+
+GOOD = ["1", "same", "2", "2", "hsd", "ab", "0.7_0.4", "1", "1/3_2/3", "2/3_1/3"]
+MALFORMED = {
+    "empty parts": "*",
+    "unknown version": "*".join(["9", *GOOD[1:]]),
+    "hostile": HOSTILE,
+    "hostile rule": "*".join([*GOOD[:4], HOSTILE, *GOOD[5:]]),
+    "inherited rule": "*".join([*GOOD[:4], "constructor", *GOOD[5:]]),
+    "hostile cell": "*".join([*GOOD[:8], f"{HOSTILE}_1", GOOD[9]]),
+    "bad sum": "*".join([*GOOD[:9], "0.9_0.3"]),
+    "too few numbers": "*".join([*GOOD[:9], "1"]),
+    "coin of 1": "*".join([*GOOD[:6], "1_0.5", *GOOD[7:]]),
+    "no such token": "*".join([*GOOD[:5], "az", *GOOD[6:]]),
+    "too large": "*".join(["1", "same", "6", "5", *GOOD[4:]]),
+    "too long": "1" * 9000,
+}
+SAID = {
+    "bad sum": "row q sums to 1.2",
+    "too large": "46,656 outcomes, over the limit of 4,096: reduce γ to 3",
+    "hostile rule": "its rule is none of",
+}
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+def test_a_malformed_link_gets_one_line_and_the_toy(labs, case: str) -> None:
+    here = labs("?lab=" + quote(MALFORMED[case]))
+    line = here.text(".hl-alert-words")
+    assert line.startswith("This link cannot be read (")
+    assert SAID.get(case, "") in line
+    assert len(line) < 220
+    assert here.hook["state"]["p"] == [["1/3", "2/3"]]
+    assert here.cell("hsd", "kept") == "1.2222"
+    assert here.page.evaluate("window.hacked") is None
+    assert here.page.locator(".hsd-lab img").count() == 0
+
+
+def test_the_button_copies_the_link(labs) -> None:
+    here = labs(permissions=["clipboard-read", "clipboard-write"])
+    here.page.get_by_role("button", name="Copy link").click()
+    here.page.locator(".hl-copied", has_text="Link").wait_for()
+    assert here.text(".hl-copied") == "Link copied"
+
+
+# ---- for everyone
+
+
+@pytest.mark.parametrize("preset", ["toy", "disjoint", "paper"])
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_phone_shows_everything_without_sideways_scrolling(labs, preset: str, dark: bool) -> None:
+    here = labs(width=390, dark=dark, has_touch=True, is_mobile=True)
+    here.preset(preset)
+    here.page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+    assert here.page.evaluate("document.documentElement.scrollWidth") == 390
+    outside = (
+        "list => list.filter((e) => e.offsetParent && e.getBoundingClientRect().right > 391).map((e) => e.className)"
+    )
+    assert here.page.eval_on_selector_all(".hsd-lab *", outside) == []
+
+
+def test_every_control_has_a_name_and_can_be_reached_by_keyboard(here: LabPage) -> None:
+    here.choose("Rows", "own rows per position")
+    unnamed = """list => list.filter((e) => !(e.ariaLabel || e.textContent.trim() || (e.labels && e.labels.length)))
+      .map((e) => e.outerHTML)"""
+    assert here.page.eval_on_selector_all(".hsd-lab :is(input, button, select, summary)", unnamed) == []
+    assert here.page.eval_on_selector_all(".hsd-lab [tabindex='-1']", "list => list.length") == 0
+    here.page.focus(".hl-rules input[value=hsd]")
+    here.page.keyboard.press("ArrowDown")
+    assert here.hook["state"]["rule"] == "hsd-released"
+    here.slider("p0", 0).press("ArrowRight")
+    assert here.hook["state"]["p"][0] == ["0.34", "0.66"]
+
+
+def test_the_verdict_is_announced(here: LabPage) -> None:
+    assert here.page.get_attribute(".hl-verdicts", "aria-live") == "polite"
+
+
+def test_the_lab_is_a_tab_of_the_app_and_its_link_opens_it(visitors) -> None:
+    visitor = visitors()
+    state = "*".join(["1", "same", "2", "3", "hsd-released", "aba", "0.1_0.2_0.3", "5", "1/3_2/3", "2/3_1/3"])
+    visitor.page.goto(visitor.app.url + "?tab=lab&lab=" + quote(state))
+    visitor.page.locator(".hl-pos").first.wait_for()
+    assert visitor.page.inner_text(".hl-rules tr[data-rule=hsd] .hl-figure") == "1.6667"
+    assert visitor.page.is_checked(".hl-rules input[value=hsd-released]")
+    visitor.page.locator(".hl-slider.is-p").first.fill("0.5")
+    visitor.until("new URL(location.href).searchParams.get('lab').includes('0.5_0.5')")

@@ -1,0 +1,607 @@
+"""Whether the tests notice mistakes: python tests/mutations.py [NAME …]
+
+Each mutation below is a mistake that someone could make, as an edit of one file. The script copies the repository,
+makes one mistake at a time, runs the tests that should notice, and prints which test did. Exit status 1: one was not
+noticed. `tests/exact/test_mutations.py` checks that every edit still fits its file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+COPIED = ("hsd", "tests", "pyproject.toml", "app.py", "README.md", "Spacefile")
+LINKED = ("assets", "examples")
+LIMIT = 600  # seconds for the tests of one mutation
+
+# Failing examples need not be made small: that takes longer than finding them.
+PLUGIN = """
+from hypothesis import Phase, settings
+settings.register_profile("no-shrinking", phases=[Phase.explicit, Phase.generate], database=None)
+settings.load_profile("no-shrinking")
+"""
+
+LAWS = "tests/exact/test_laws.py"
+AUDIT = "tests/exact/test_audit.py"
+TREES = "tests/exact/test_tree_laws.py"
+PROPERTIES = "tests/exact/test_properties.py"
+DECODE = "tests/loop/test_decode.py"
+ROUNDS = "tests/loop/test_tree_rounds.py"
+TRACE = "tests/loop/test_trace.py"
+SAMPLER = "tests/statistical/test_sampler.py"
+JOINT = "tests/statistical/test_joint_law.py"
+JOINT_TREES = f"{JOINT}::test_several_drafts_follow_the_target"
+WRONG = "tests/exact/test_wrong_variants.py"
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A mistake: in `file` below hsd/, `old` (which occurs once) becomes `new`. tests: who should notice."""
+
+    name: str
+    mistake: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+    def fits(self, root: Path) -> bool:
+        """Whether the edit can be made: the old text is there, once."""
+        return (root / "hsd" / self.file).read_text(encoding="utf-8").count(self.old) == 1
+
+    def apply(self, root: Path) -> str:
+        """Make the mistake in the copy at `root`; returns the sound text. Raises ValueError if it does not fit."""
+        if not self.fits(root):
+            raise ValueError(f"{self.name}: the text to replace is not in hsd/{self.file} exactly once, update it")
+        file = root / "hsd" / self.file
+        sound = file.read_text(encoding="utf-8")
+        file.write_text(sound.replace(self.old, self.new), encoding="utf-8")
+        return sound
+
+
+MUTATIONS = [
+    # one draft: the laws
+    Mutation(
+        "uncapped end",
+        "The whole draft is tested with min(1, r) in place of the capped ratio, as in the released code.",
+        "verify/rules.py",
+        "threshold = torch.cat([inner, c[-1:]])[: len(tokens)]",
+        "threshold = torch.cat([inner, ratios.log[-1:].clamp_max(0).exp()])[: len(tokens)]",
+        (LAWS, AUDIT),
+    ),
+    Mutation(
+        "uncapped throughout",
+        "min(1, r_t) stands wherever c_t belongs: a surplus that was cut off is paid back later.",
+        "verify/law.py",
+        "return cls(log, log - log.cummax(0).values)",
+        "return cls(log, log.clamp_max(0))",
+        (LAWS, AUDIT),
+    ),
+    Mutation(
+        "unscaled residual",
+        "The correction of block verification and HSD comes from max(p - q, 0), without the capped ratio.",
+        "verify/rules.py",
+        "return Law(p, q, threshold, forward=False, a=c[:-1], deficient=deficient)",
+        "return Law(p, q, threshold, forward=False, a=torch.ones_like(c[:-1]), deficient=deficient)",
+        (LAWS, AUDIT),
+    ),
+    Mutation(
+        "missing 1 - c",
+        "The inner test divides by 1 - c_t alone.",
+        "verify/rules.py",
+        "inner = _share(deficient[1:], deficient[1:] - torch.expm1(ratios.log_capped[1:-1]))",
+        "inner = _share(deficient[1:], -torch.expm1(ratios.log_capped[1:-1]))",
+        (LAWS, AUDIT),
+    ),
+    Mutation(
+        "nothing over nothing",
+        "A branch with nothing to correct is given up in place of kept.",
+        "verify/rules.py",
+        "return torch.where(whole > 0, part / whole, 1.0).clamp(0, 1)",
+        "return torch.where(whole > 0, part / whole, 0.0).clamp(0, 1)",
+        (f"{PROPERTIES}::test_a_branch_with_nothing_to_correct_is_kept_for_certain",),
+    ),
+    Mutation(
+        "gives up at the first failed coin",
+        "A rule that tests backward stops at its first failure: all of the draft or nothing.",
+        "verify/law.py",
+        "return (success * torch.arange(1, self.gamma + 1, device=success.device)).max() if self.gamma",
+        "return success[-1].long() * self.gamma if self.gamma",
+        (LAWS,),
+    ),
+    Mutation(
+        "counts passed coins",
+        "The token-wise rule counts successes after its first failure too.",
+        "verify/law.py",
+        "return success.long().cumprod(0).sum()",
+        "return success.long().sum()",
+        (LAWS,),
+    ),
+    Mutation(
+        "ties pass, one draft",
+        "coin <= threshold: a coin of 0 keeps what the target excludes.",
+        "verify/law.py",
+        "return coins < self.threshold",
+        "return coins <= self.threshold",
+        (LAWS,),
+    ),
+    Mutation(
+        "residual from target",
+        "After a rejection the token comes from the target and not from what is left of it.",
+        "verify/law.py",
+        "return torch.where(mass > 0, residual / mass.clamp_min(torch.finfo(residual.dtype).tiny), p), mass",
+        "return p, mass",
+        (LAWS, AUDIT),
+    ),
+    Mutation(
+        "bonus row off by one",
+        "After a whole draft the target's row before the last token is used again.",
+        "verify/law.py",
+        "return self.p[t] if t == self.gamma else self.leftover(t)[0]",
+        "return self.p[t - 1] if t == self.gamma else self.leftover(t)[0]",
+        (LAWS,),
+    ),
+    Mutation(
+        "correction row off by one",
+        "The residual of the last kept position is used for the position after it.",
+        "verify/law.py",
+        "return self.p[t] if t == self.gamma else self.leftover(t)[0]",
+        "return self.p[t] if t == self.gamma else self.leftover(max(t - 1, 0))[0]",
+        (LAWS,),
+    ),
+    Mutation(
+        "naive order",
+        "Naive HSD divides by its own missing mass only: every branch counts as one that lacks nothing.",
+        "verify/rules.py",
+        "inner = _share(deficient, torch.maximum(deficient, deficient + b - a))[1:]",
+        "inner = _share(deficient, deficient)[1:]",
+        (LAWS,),
+    ),
+    # several drafts, one after another
+    Mutation(
+        "joint ratio carried over",
+        "The next draft begins with the capped ratio that the one before had reached, in place of 1.",
+        "verify/rejection.py",
+        "p = torch.stack([first, *(tree.target(i) for i in rest)])",
+        "p = torch.stack([first * (changes[-1].weight if changes else 1.0), *(tree.target(i) for i in rest)])",
+        (TREES,),
+    ),
+    Mutation(
+        "later draft against p",
+        "A later draft is verified against the target, not against what the first one left over.",
+        "verify/rejection.py",
+        "p = torch.stack([first, *(tree.target(i) for i in rest)])",
+        "p = torch.stack([tree.target(node), *(tree.target(i) for i in rest)])",
+        (TREES,),
+    ),
+    Mutation(
+        "fork ignored",
+        "A token that two drafts share is taken for a second, independent draw.",
+        "verify/rejection.py",
+        "if path.fork > len(text) or len(path.nodes) <= len(text):",
+        "if len(path.nodes) <= len(text):",
+        (TREES,),
+    ),
+    Mutation(
+        "mismatch ignored",
+        "A later draft is verified although it does not begin with what was kept.",
+        "verify/rejection.py",
+        "return all(tree.token(node) == token for node, token in zip(path.nodes, text, strict=False))",
+        "return True",
+        (TREES,),
+    ),
+    Mutation(
+        "kept tokens forgotten",
+        "After a draft that kept some tokens, later drafts are again compared from the root on.",
+        "verify/rejection.py",
+        "node, text = (rest[kept - 1] if kept else node), (*text, *tokens[:kept])",
+        "node = rest[kept - 1] if kept else node",
+        (TREES,),
+    ),
+    # top-down, and trees that were chosen
+    Mutation(
+        "top-down: distinct siblings taken as independent",
+        "A sibling drawn without replacement is tested with the draft's probability before the others were drawn.",
+        "verify/rejection.py",
+        "q, changes = (q if tree.replacement else without(q, x)), (change,)",
+        "q, changes = q, (change,)",
+        (TREES,),
+    ),
+    Mutation(
+        "top-down: independent siblings taken as distinct",
+        "A rejected token is struck out of the draft although the next sibling could have drawn it again.",
+        "verify/rejection.py",
+        "q, changes = (q if tree.replacement else without(q, x)), (change,)",
+        "q, changes = without(q, x), (change,)",
+        (TREES,),
+    ),
+    Mutation(
+        "top-down: residual kept below",
+        "What rejected siblings left over is used for the children of the accepted one too.",
+        "verify/rejection.py",
+        "    while True:\n        p, q = tree.target(node), tree.draft(node) if tree.children(node) else None\n",
+        "    p = fresh = tree.target(0)\n    while True:\n"
+        "        if p is fresh:\n            p = fresh = tree.target(node)\n"
+        "        q = tree.draft(node) if tree.children(node) else None\n",
+        (TREES,),
+    ),
+    Mutation(
+        "one-hot: no strike-out",
+        "A rejected token of a chosen tree stays in the target.",
+        "verify/rejection.py",
+        "            p = without(p, x)\n",
+        "",
+        (TREES,),
+    ),
+    Mutation(
+        "one-hot: softmax as q",
+        "A token that was chosen for certain is accepted with p/q, as if the draft had drawn it.",
+        "verify/rejection.py",
+        "chance = float(p[x])",
+        "chance = min(1.0, ratio(float(p[x]), float(tree.draft(node)[x])))",
+        (TREES,),
+    ),
+    # traversal
+    Mutation(
+        "traversal: last leaf first",
+        "Leaves are tested in the opposite of the order in which they were drawn.",
+        "verify/traversal.py",
+        "node = children[0]",
+        "node = children[-1]",
+        (TREES,),
+    ),
+    Mutation(
+        "traversal: rate kept",
+        "A branch keeps its rate after one of its leaves was rejected.",
+        "verify/traversal.py",
+        'self.settled[node] = share, Grounds("share", before=before, mass=lost)',
+        'self.settled[node] = before, Grounds("share", before=before, mass=lost)',
+        (TREES,),
+    ),
+    Mutation(
+        "traversal: 1 - Q(x) below the line",
+        "The new rate is S / (1 - Q(x)) with the rejected token x, in place of S / (S + 1 - a).",
+        "verify/traversal.py",
+        'self.settled[node] = share, Grounds("share", before=before, mass=lost)',
+        "share = min(1.0, lost / max(1 - float(q[self.tree.token(leaf)]), 1e-9))\n"
+        '            self.settled[node] = share, Grounds("share", before=before, mass=lost)',
+        (TREES,),
+    ),
+    Mutation(
+        "traversal: root's rate changes",
+        "After a rejection the root's rate becomes what was left over; it must stay 1.",
+        "verify/traversal.py",
+        "        if node:\n            share",
+        '        if not node:\n            self.settled[node] = lost, Grounds("share", before=before, mass=lost)\n'
+        "        if node:\n            share",
+        (TREES,),
+    ),
+    Mutation(
+        "traversal: exhausted branch goes on",
+        "A branch with nothing left to give still has its other leaves tested.",
+        "verify/traversal.py",
+        "if lost == 0 and before < 1:",
+        "if False:",
+        (TREES,),
+    ),
+    Mutation(
+        "traversal: unscaled residual",
+        "What a rejection leaves over is max(p - q, 0), without the rate.",
+        "verify/traversal.py",
+        "row, mass = leftover(p, q, p.new_tensor(before))",
+        "row, mass = leftover(p, q, p.new_ones(()))",
+        (TREES,),
+    ),
+    Mutation(
+        "traversal: uncapped rate",
+        "The rate of a node is not cut off at 1 on the way down.",
+        "verify/traversal.py",
+        "return min(1.0, before * ratio(grounds.p, grounds.q)), grounds",
+        "return before * ratio(grounds.p, grounds.q), grounds",
+        (TREES,),
+    ),
+    Mutation(
+        "traversal: bonus where a residual belongs",
+        "After a prefix was kept the next token comes from the target, although drafted tokens after it were rejected.",
+        "verify/traversal.py",
+        "return Ending(leaf, working.target(leaf))",
+        "return Ending(leaf, tree.target(leaf))",
+        (TREES,),
+    ),
+    Mutation(
+        "traversal: distinct siblings taken as independent",
+        "A rejected sibling stays in the draft's row although it cannot be drawn again.",
+        "verify/traversal.py",
+        "self.q[node] = q if self.tree.replacement else without(q, self.tree.token(leaf))",
+        "self.q[node] = q",
+        (TREES,),
+    ),
+    Mutation(
+        "traversal: independent siblings taken as distinct",
+        "A rejected token is struck out of the draft's row although the next sibling could have drawn it again.",
+        "verify/traversal.py",
+        "self.q[node] = q if self.tree.replacement else without(q, self.tree.token(leaf))",
+        "self.q[node] = without(q, self.tree.token(leaf))",
+        (TREES,),
+    ),
+    Mutation(
+        "ties pass, trees",
+        "coin <= threshold: a coin of 0 keeps what the target excludes.",
+        "verify/tree.py",
+        "made.append((test, coin, coin < test.threshold))",
+        "made.append((test, coin, coin <= test.threshold))",
+        (PROPERTIES,),
+    ),
+    # sampling and random numbers
+    Mutation(
+        "boundary on the wrong side",
+        "A number that falls on a boundary picks the token below it, which may have no probability.",
+        "sampling.py",
+        "picked = torch.searchsorted(cumulative, number * total, right=True)",
+        "picked = torch.searchsorted(cumulative, number * total)",
+        (SAMPLER,),
+    ),
+    Mutation(
+        "last number falls off",
+        "A number that was rounded up to 1 picks a token after the last one that has mass.",
+        "sampling.py",
+        "return torch.minimum(picked, torch.searchsorted(cumulative, total)).squeeze(-1)",
+        "return picked.squeeze(-1)",
+        (f"{PROPERTIES}::test_a_number_that_was_rounded_up_to_one_draws_the_last_token_with_mass",),
+    ),
+    Mutation(
+        "top-p one too many",
+        "Top-p keeps one more token where the mass is met exactly.",
+        "sampling.py",
+        "kept = ordered.masked_fill(mass_before >= self.top_p, 0.0)",
+        "kept = ordered.masked_fill(mass_before > self.top_p, 0.0)",
+        (SAMPLER,),
+    ),
+    Mutation(
+        "top-p not normalised",
+        "What top-p left is not made a distribution again.",
+        "sampling.py",
+        "return kept / kept.sum(-1, keepdim=True)",
+        "return kept",
+        (SAMPLER,),
+    ),
+    Mutation(
+        "one stream",
+        "The three streams of random numbers are one and the same.",
+        "rng.py",
+        'digest = hashlib.blake2b(f"{seed}/{name}".encode(), digest_size=8).digest()',
+        'digest = hashlib.blake2b(f"{seed}".encode(), digest_size=8).digest()',
+        (SAMPLER, JOINT),
+    ),
+    Mutation(
+        "the drawing number judges",
+        "The number that drew a token is its coin too.",
+        "rounds/chain.py",
+        "draws, coins, number = numbers.draft(gamma), numbers.coins(gamma), numbers.after(1)",
+        "draws, number = numbers.draft(gamma), numbers.after(1)\n        coins = draws",
+        (JOINT,),
+    ),
+    Mutation(
+        "the coin draws the correction",
+        "The coin of the first position also draws the token after the kept ones.",
+        "rounds/chain.py",
+        "draws, coins, number = numbers.draft(gamma), numbers.coins(gamma), numbers.after(1)",
+        "draws, coins, number = numbers.draft(gamma), numbers.coins(gamma), numbers.after(1)\n"
+        "        number = coins[:1] if gamma else number",
+        (JOINT,),
+    ),
+    Mutation(
+        "the drawing number judges a tree",
+        "The numbers that drew a tree's tokens are their coins too.",
+        "rounds/tree.py",
+        "draws, coins, number = numbers.draft(needed), numbers.coins(needed), numbers.after(1)",
+        "draws, number = numbers.draft(needed), numbers.after(1)\n        coins = draws",
+        (JOINT_TREES,),
+    ),
+    # drafting
+    Mutation(
+        "top-k and top-p for the target only",
+        "The draft model draws from its whole distribution, the target from its likeliest tokens.",
+        "draft/model.py",
+        "return self._sampling.probabilities(logits[:, : self._vocab_size])[0]",
+        "return Sampling(self._sampling.temperature).probabilities(logits[:, : self._vocab_size])[0]",
+        (WRONG, DECODE),
+    ),
+    Mutation(
+        "drawn from another row",
+        "The draft's token is not drawn from the distribution that the rule is told.",
+        "draft/model.py",
+        "unread = draw(row, number).unsqueeze(0)",
+        "unread = draw(row.sqrt() / row.sqrt().sum(), number).unsqueeze(0)",
+        (JOINT,),
+    ),
+    Mutation(
+        "draft goes on after the end",
+        "A draft is not cut at its first end of text.",
+        "rounds/chain.py",
+        ".until_end(self._end_ids)",
+        "",
+        (DECODE,),
+    ),
+    Mutation(
+        "bonus after the end of text",
+        "A token is drawn although the kept draft ended the text.",
+        "rounds/chain.py",
+        "token = None if ended else int(draw(law.next(kept), number.to(p.device)))",
+        "token = int(draw(law.next(kept), number.to(p.device)))",
+        (DECODE,),
+    ),
+    Mutation(
+        "bonus after the end of text, trees",
+        "A token is drawn although the kept path ended the text.",
+        "rounds/tree.py",
+        "token = None if ended else int(draw(verdict.next, number.to(p.device)))",
+        "token = int(draw(verdict.next, number.to(p.device)))",
+        (ROUNDS,),
+    ),
+    Mutation(
+        "repeated first tokens",
+        "Siblings that are told to be drawn without replacement are drawn independently, so that one may repeat.",
+        "draft/tree.py",
+        'if self._layout.siblings == "distinct":',
+        "if False:",
+        (DECODE,),
+    ),
+    # caches
+    Mutation(
+        "target's cache one too long",
+        "After a rejection the target keeps one rejected token in its cache.",
+        "rounds/chain.py",
+        "self._target.crop(length)\n        self._proposer.rollback(length)",
+        "self._target.crop(length + 1)\n        self._proposer.rollback(length)",
+        (DECODE,),
+    ),
+    Mutation(
+        "draft's cache one too long",
+        "After a rejection the draft model keeps one rejected token in its cache.",
+        "rounds/chain.py",
+        "self._target.crop(length)\n        self._proposer.rollback(length)",
+        "self._target.crop(length)\n        self._proposer.rollback(length + 1)",
+        (DECODE,),
+    ),
+    Mutation(
+        "target's cache not rolled back",
+        "After a rejection the target goes on from the rejected tokens.",
+        "rounds/chain.py",
+        "self._target.crop(length)\n        self._proposer.rollback(length)",
+        "self._proposer.rollback(length)",
+        (DECODE,),
+    ),
+    Mutation(
+        "tree cache keeps the first columns",
+        "After a round as many columns of the tree are kept as tokens were, but not those of the kept path.",
+        "models/reading.py",
+        "self.session.select([*range(min(self.base, self.session.length)), *read])",
+        "self.session.select([*range(min(self.base, self.session.length) + len(read))])",
+        (ROUNDS,),
+    ),
+    Mutation(
+        "branches see each other",
+        "A node attends to all nodes read before it, not to its own ancestors only.",
+        "models/reading.py",
+        "visible[row, [self.columns[i] for i in lineage]] = True",
+        "visible[row, self.base : length + row + 1] = True",
+        (ROUNDS,),
+    ),
+    Mutation(
+        "positions off by one",
+        "Nodes stand one position too far to the right.",
+        "models/reading.py",
+        "positions.append(self.base - 1 + len(lineage))",
+        "positions.append(self.base + len(lineage))",
+        (ROUNDS,),
+    ),
+    Mutation(
+        "positions in the order of reading",
+        "A node's position is its column and not its depth.",
+        "models/reading.py",
+        "positions.append(self.base - 1 + len(lineage))",
+        "positions.append(length + row)",
+        (ROUNDS,),
+    ),
+    # rounds with trees
+    Mutation(
+        "distinct drafts verified as independent",
+        "The rule is told that siblings were drawn with replacement although they were not.",
+        "rounds/tree.py",
+        'self._layout.siblings == "distinct")',
+        "False)",
+        (JOINT_TREES,),
+    ),
+    Mutation(
+        "kept node under a wrong name",
+        "The rule's own number of the last kept node is taken for the number of the shared node.",
+        "rounds/tree.py",
+        "return cls(origin[ending.node], ending.next, tests, changes)",
+        "return cls(min(ending.node, max(origin)), ending.next, tests, changes)",
+        (DECODE, TRACE, JOINT),
+    ),
+    # naive HSD
+    Mutation(
+        "open positions from the target",
+        "After a rejection naive HSD draws the block's other positions from the target, not from residuals.",
+        "rounds/chain.py",
+        "row = residual_row(p_row, q_row, log_ratio.clamp_max(0).exp(), (-log_ratio).clamp_max(0).exp())",
+        "row = p_row",
+        (JOINT,),
+    ),
+]
+
+
+def copy_repository(to: Path) -> None:
+    """What the tests need, without what can be made again; large folders are linked."""
+    skip = shutil.ignore_patterns("__pycache__", "*.pyc")
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, to / name, ignore=skip)
+        elif (ROOT / name).is_file():
+            shutil.copy(ROOT / name, to / name)
+    for name in LINKED:
+        (to / name).symlink_to(ROOT / name)
+    (to / "no_shrinking.py").write_text(PLUGIN)
+
+
+def failing_test(root: Path, tests: tuple[str, ...]) -> str | None:
+    """The first of `tests` that fails in the copy at `root`; None if all pass."""
+    command = [sys.executable, "-B", "-m", "pytest", *tests, "-x", "-q", "-m", "not slow and not browser"]
+    plugins = ["-p", "no_shrinking", "-p", "no:cacheprovider"]
+    environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        result = subprocess.run(
+            [*command, *plugins], cwd=root, env=environment, capture_output=True, text=True, timeout=LIMIT
+        )
+    except subprocess.TimeoutExpired:
+        return f"(none within {LIMIT} s: the tests hang)"
+    if result.returncode == 0:
+        return None
+    found = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", result.stdout, re.MULTILINE)
+    if found is None or result.returncode != 1:
+        raise RuntimeError(f"the tests did not run:\n{result.stdout[-3000:]}{result.stderr[-2000:]}")
+    return found.group(1)
+
+
+def chosen(names: list[str]) -> list[Mutation]:
+    """All mutations, or those whose name contains one of `names`."""
+    found = [m for m in MUTATIONS if not names or any(name in m.name for name in names)]
+    if not found:
+        raise SystemExit(f"no mutation is named like {' or '.join(names)}")
+    return found
+
+
+def main(names: list[str]) -> int:
+    mutations, missed = chosen(names), 0
+    with tempfile.TemporaryDirectory(prefix="hsd-mutations-") as folder:
+        root = Path(folder)
+        copy_repository(root)
+        wanted = tuple(dict.fromkeys(test.split("::")[0] for mutation in mutations for test in mutation.tests))
+        if broken := failing_test(root, wanted):
+            print(f"{broken} fails without any mutation: repair that first")
+            return 1
+        print(f"{'mutation':52} {'seconds':>7}  caught by", flush=True)
+        for mutation in mutations:
+            begin = time.perf_counter()
+            sound = mutation.apply(root)
+            noticed = failing_test(root, mutation.tests)
+            (root / "hsd" / mutation.file).write_text(sound, encoding="utf-8")
+            missed += noticed is None
+            seconds = time.perf_counter() - begin
+            print(f"{mutation.name:52} {seconds:7.1f}  {noticed or 'NOT CAUGHT: ' + mutation.mistake}", flush=True)
+    print(f"{len(mutations)} mutations, {len(mutations) - missed} caught, {missed} not")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
