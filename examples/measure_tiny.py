@@ -18,8 +18,7 @@ from typing import Any
 import torch
 
 import hsd
-from hsd.bench import Case, Measurement, machine, measure, read_folder, shipped
-from hsd.bench.measure import limit
+from hsd.bench import Case, Measurement, machine, measure, measurements, read_folder, shipped
 from hsd.train.corpus import read_real
 
 RULES = ("tokenwise", "hsd")
@@ -65,13 +64,18 @@ def fitting(pair: hsd.Pair, prompts: list[str], new_tokens: int) -> list[str]:
     return [p for p in prompts if len(pair.codec.encode(p)) + new_tokens <= pair.context]
 
 
+def measured(pair: hsd.Pair, cases: list[Case], prompts: list[str], repetitions: int) -> list[Measurement]:
+    """All cases in turn on all prompts."""
+    return measurements(cases, list(measure(pair, cases, list(enumerate(prompts)), repetitions)))
+
+
 def efficiency(pair: hsd.Pair, domain: str, prompts: list[str], options: argparse.Namespace) -> list[dict[str, Any]]:
     """Tokens per target call under both rules, for the settings that are quoted."""
     rows = []
     for gamma, temperature in ((5, 1.0), (10, 1.0), (5, 0.6)):
         common = {"gamma": gamma, "temperature": temperature, "max_new_tokens": options.new_tokens, "trace": False}
         cases = [Case(rule, {**common, "rule": rule}) for rule in RULES]
-        results = measure(pair, cases, prompts, options.repetitions)
+        results = measured(pair, cases, prompts, options.repetitions)
         row: dict[str, Any] = {"domain": domain, "gamma": gamma, "temperature": temperature, "prompts": len(prompts)}
         for result in results:
             row[result.case.name] = [round(x, 3) for x in result.block_efficiency()]
@@ -89,27 +93,24 @@ def speed(pair: hsd.Pair, prompts: list[str], options: argparse.Namespace) -> di
         Case("hsd", {**common, "rule": "hsd", "trace": False}),
         Case("hsd, traced", {**common, "rule": "hsd", "trace": True}),
     ]
-    results = measure(pair, cases, prompts, options.repetitions)
+    results = measured(pair, cases, prompts, options.repetitions)
     plain = results[0]
     return {result.case.name: speed_row(plain, result) for result in results}
 
 
 def speed_row(plain: Measurement, result: Measurement) -> dict[str, float]:
     """The numbers of one case; speed-up and its share of the limit against plain decoding, repetition by repetition."""
-    tokens_per_second = result.tokens_per_second()
-    speedup = statistics.median(
-        ours / theirs for ours, theirs in zip(tokens_per_second, plain.tokens_per_second(), strict=True)
-    )
+    speedup = result.speedup(plain)
     row = {
-        "tokens_per_second": statistics.median(tokens_per_second),
+        "tokens_per_second": statistics.median(result.tokens_per_second()),
         "speedup": speedup,
         "tokens_per_target_call": result.block_efficiency()[0],
         "outside_ms_per_step": result.outside_ms_per_step(),
-        "target_call_ms": 1e3 * result.target.median(1 if result is plain else 6),
+        "target_call_ms": 1e3 * result.call_seconds("target", 1 if result is plain else 6),
     }
     if result is not plain:
-        best = limit(plain, result, gamma=5)
-        row |= {"draft_call_ms": 1e3 * result.draft.median(1), "limit": best, "share_of_limit": speedup / best}
+        best = result.limit(plain)
+        row |= {"draft_call_ms": 1e3 * result.call_seconds("draft", 1), "limit": best, "share_of_limit": speedup / best}
     return {name: round(value, 3) for name, value in row.items()}
 
 

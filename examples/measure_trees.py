@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from measure_tiny import fitting, unseen
+from measure_tiny import fitting, measured, unseen
 
 import hsd
-from hsd.bench import Case, Measurement, machine, measure, shipped
+from hsd.bench import Case, Measurement, machine, shipped
 from hsd.verify import TREE_RULES, DraftTree, decide
 
 GAMMA, TEMPERATURE = 5, 1.0
@@ -65,14 +65,9 @@ def main() -> None:
         "cases": {name: {} for name in CASES},
     }
     for domain, texts in prompts.items():
-        found = measure(
-            pair,
-            cases(options.new_tokens),
-            fitting(pair, texts, options.new_tokens)[: options.prompts],
-            options.repetitions,
-        )
-        for measured in found:
-            result["cases"][measured.case.name][domain] = row(measured)
+        chosen = fitting(pair, texts, options.new_tokens)[: options.prompts]
+        for case in measured(pair, cases(options.new_tokens), chosen, options.repetitions):
+            result["cases"][case.case.name][domain] = row(case)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     print(markdown(result))
@@ -83,21 +78,12 @@ def cases(new_tokens: int) -> list[Case]:
     return [Case(name, {**common, **options}) for name, options in CASES.items()]
 
 
-def row(measured: Measurement) -> dict[str, Any]:
-    """Tokens per target call with its interval, and what a step takes: median over repetitions, in all and by part."""
-
-    def per_step(seconds: Any) -> float:
-        return round(
-            1e3
-            * statistics.median(sum(seconds(s) for s in rep) / sum(s["steps"] for s in rep) for rep in measured.stats),
-            3,
-        )
-
-    parts = {part: per_step(lambda s, part=part: s["time"][part]) for part in ("draft", "target", "verify", "rest")}
+def row(measurement: Measurement) -> dict[str, Any]:
+    """Tokens per target call with its interval, milliseconds per step, and where the time goes."""
     return {
-        "tokens_per_target_call": [round(x, 3) for x in measured.block_efficiency()],
-        "ms_per_step": per_step(lambda s: s["seconds"]),
-        "parts_ms": parts,
+        "tokens_per_target_call": [round(x, 3) for x in measurement.block_efficiency()],
+        "ms_per_step": round(measurement.ms_per_step(), 3),
+        "shares": {part: round(share, 4) for part, share in measurement.shares().items()},
     }
 
 

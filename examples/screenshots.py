@@ -10,6 +10,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
@@ -17,13 +18,17 @@ from playwright.sync_api import Browser, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "assets" / "screenshots"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-SHOTS = {
-    "watch": ("light", 1280, 1000, False),
-    "watch-dark": ("dark", 1280, 1000, False),
-    "watch-whole": ("light", 1280, 1000, True),
-    "watch-phone": ("light", 390, 844, False),
-    "watch-phone-dark": ("dark", 390, 844, False),
+WATCH = "window.__hsd && window.__hsd.ready && document.querySelector('#hsd-stage .hp-node')"
+VIEWS = {  # name: what the address asks for, and when it is drawn
+    "watch": ("", WATCH),
+    "trie": ("preset=four-drafts", WATCH),
+    "compare": ("tab=compare", "document.querySelectorAll('#hsd-compare .hp-node').length > 10"),
+    "race": ("tab=race", "document.querySelector('#hsd-race table')"),
+    "lab": ("tab=lab", "document.querySelector('#hsd-lab .hl-rules')"),
+    "measure": ("tab=measure", "document.querySelector('#hsd-tab-measure .js-plotly-plot')"),
 }
+LOOKS = {"": ("light", 1280, 1000), "-dark": ("dark", 1280, 1000), "-phone": ("light", 390, 844)}
+LOOKS |= {"-phone-dark": ("dark", 390, 844)}
 
 
 def main() -> None:
@@ -38,23 +43,24 @@ def main() -> None:
         FOLDER.mkdir(parents=True, exist_ok=True)
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
-            for name, (theme, width, height, whole) in SHOTS.items():
-                photograph(
-                    browser, f"http://127.0.0.1:{port}/?__theme={theme}", FOLDER / f"{name}.png", width, height, whole
-                )
+            for (name, (query, ready)), (look, (theme, width, height)) in product(VIEWS.items(), LOOKS.items()):
+                address = f"http://127.0.0.1:{port}/?{query}&__theme={theme}"
+                photograph(browser, address, ready, FOLDER / f"{name}{look}.png", width, height)
+            photograph(browser, f"http://127.0.0.1:{port}/", WATCH, FOLDER / "watch-whole.png", 1280, 0)
     finally:
         app.terminate()
         app.wait()
 
 
-def photograph(browser: Browser, address: str, file: Path, width: int, height: int, whole: bool) -> None:
-    """Wait until the tree is drawn, then take the picture."""
-    page = browser.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
+def photograph(browser: Browser, address: str, ready: str, file: Path, width: int, height: int) -> None:
+    """Wait until it is drawn, then take the picture; of the whole page where no height is given."""
+    page = browser.new_page(viewport={"width": width, "height": height or 1000}, reduced_motion="reduce")
     page.goto(address)
-    page.wait_for_function("window.__hsd && window.__hsd.ready && document.querySelector('.hp-node')")
+    page.wait_for_function(ready)
     page.wait_for_function("document.querySelector('#hsd-seed input')")
     page.wait_for_load_state("networkidle")
-    page.screenshot(path=str(file), full_page=whole)
+    page.wait_for_timeout(500)  # charts settle
+    page.screenshot(path=str(file), full_page=not height)
     page.close()
 
 

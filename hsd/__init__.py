@@ -8,6 +8,7 @@ print(trace.text, trace.stats()["block_efficiency"])
 
 from hsd.audit import audit
 from hsd.errors import HsdError
+from hsd.generate import custom_generate
 from hsd.loop import Decoding, Options, decode, rerun, run
 from hsd.models import Pair, load_pair, table_pair
 from hsd.trace import Step, Trace
@@ -24,6 +25,7 @@ __all__ = [
     "Trace",
     "__version__",
     "audit",
+    "custom_generate",
     "decode",
     "load_pair",
     "rerun",

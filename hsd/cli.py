@@ -1,4 +1,4 @@
-"""The command line: `python -m hsd run | audit | train | app | space | schema`.
+"""The command line: `python -m hsd run | audit | bench | train | app | space | schema`.
 
 Results go to standard output, progress and messages to standard error. Exit status 0, or 2 with one line for
 bad input.
@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns the exit status."""
     words = sys.argv[1:] if argv is None else list(argv)
-    arguments = build_parser(training=words[:1] == ["train"]).parse_args(words)
+    arguments = build_parser(words[:1]).parse_args(words)
     try:
         return int(arguments.command(arguments))
     except HsdError as error:
@@ -40,8 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def build_parser(training: bool = True) -> Parser:
-    """The parser of all commands. Without `training` that command's options are left out, and torch is not loaded."""
+def build_parser(command: Sequence[str] = ("bench", "train")) -> Parser:
+    """The parser of all commands. Options that need torch are left out unless their command is in `command`."""
     parser = Parser(prog="hsd", description="Speculative decoding that people can see.")
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
@@ -49,7 +49,8 @@ def build_parser(training: bool = True) -> Parser:
     _add_audit(commands)
     _add_app(commands)
     _add_space(commands)
-    _add_train(commands, training)
+    _add_bench(commands, "bench" in command)
+    _add_train(commands, "train" in command)
     schema = commands.add_parser("schema", help="print the JSON Schema of a trace")
     schema.set_defaults(command=_schema)
     return parser
@@ -58,16 +59,20 @@ def build_parser(training: bool = True) -> Parser:
 def _add_run(commands: Any) -> None:
     run = commands.add_parser("run", help="decode a prompt")
     run.add_argument("prompt", help="the text to continue; - reads it from standard input")
-    run.add_argument("--pair", default=None, help="name of a pair (default: tiny, which is embedded)")
+    run.add_argument("--pair", default=None, metavar="NAME", help=_pair_help())
     run.add_argument("--target", help="target model: a folder or a Hub id")
     run.add_argument("--draft", help="draft model: a folder or a Hub id")
     run.add_argument("--device", help="cuda, mps or cpu (default: the first that is there)")
     run.add_argument("--dtype", help="float32, bfloat16 or float16")
+    run.add_argument("--quantize", help="4bit or 8bit: the target's weights, by bitsandbytes")
+    run.add_argument("--raw", action="store_true", help="leave out the chat template of a chat model")
     run.add_argument("--system", default="speculative", help="speculative, or plain: the target alone")
     run.add_argument("--rule", default="hsd", help="tokenwise, blockwise, hsd, hsd-released or naive-hsd")
     run.add_argument("--gamma", type=_whole, default=5, help="drafted tokens per step, 1 to 32")
     run.add_argument("--drafts", type=_whole, default=1, help="drafts per step; from 2 on they form a tree")
-    run.add_argument("--tree", default="paths", help="paths: independent drafts; comb: spare continuations")
+    run.add_argument("--tree", default="paths", help="paths, comb, distinct or top: how several drafts are arranged")
+    run.add_argument("--shadow", default="", help="the rule that the trace compares with (default: the vanilla one)")
+    run.add_argument("--engine", default="eager", help="eager, or captured: CUDA graphs on a GPU, without a trace")
     run.add_argument("--max-new-tokens", type=_whole, default=64, help="budget of new tokens")
     run.add_argument("--temperature", type=float, default=1.0, help="0 is greedy")
     run.add_argument("--top-p", type=float, default=1.0, help="keep the likeliest tokens up to this mass")
@@ -76,6 +81,13 @@ def _add_run(commands: Any) -> None:
     run.add_argument("--trace", metavar="FILE", help="record every decision and save the trace as JSON")
     _add_json(run)
     run.set_defaults(command=_run)
+
+
+def _pair_help() -> str:
+    """What --pair takes."""
+    from hsd.models.registry import PAIRS
+
+    return f"tiny (default, embedded), or from the Hub: {', '.join(PAIRS)}"
 
 
 def _add_audit(commands: Any) -> None:
@@ -107,6 +119,15 @@ def _add_space(commands: Any) -> None:
     publish.set_defaults(command=_space_publish)
 
 
+def _add_bench(commands: Any, options: bool) -> None:
+    bench = commands.add_parser("bench", help="measure rules and systems beside plain decoding, and beside the limit")
+    bench.set_defaults(command=_bench)
+    if options:
+        from hsd.bench.command import add_arguments
+
+        add_arguments(bench)
+
+
 def _add_train(commands: Any, training: bool) -> None:
     train = commands.add_parser("train", help="make the embedded models again")
     train.set_defaults(command=_train)
@@ -126,38 +147,50 @@ def _run(arguments: argparse.Namespace) -> int:
     import hsd
 
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
-    names = ("rule", "gamma", "max_new_tokens", "temperature", "top_p", "top_k", "seed", "system", "drafts", "tree")
+    names = ["rule", "gamma", "max_new_tokens", "temperature", "top_p", "top_k", "seed", "system", "drafts", "tree"]
+    names += ["shadow", "engine"]
     options = hsd.Options(**{n: getattr(arguments, n) for n in names}, trace=arguments.trace is not None)
     target = _check_output(arguments.trace)
     _progress("loading the models\n")
     pair = hsd.load_pair(
-        arguments.pair, target=arguments.target, draft=arguments.draft, device=arguments.device, dtype=arguments.dtype
+        arguments.pair,
+        target=arguments.target,
+        draft=arguments.draft,
+        device=arguments.device,
+        dtype=arguments.dtype,
+        quantize=arguments.quantize,
+        chat=False if arguments.raw else None,
     )
     if pair.target.parameters < 50_000_000:
         torch.set_num_threads(1)  # small matrices: a second thread costs more than it brings
-    trace = _decode_with_progress(pair, prompt, options)
+    trace, failure = _decode_with_progress(pair, prompt, options)
     if target:
         target.write_text(trace.to_json(), encoding="utf-8")
         print(f"trace saved to {target}", file=sys.stderr)
     print(json.dumps(_summary(trace)) if arguments.json else _report(trace))
+    if failure:
+        raise failure
     return 0
 
 
-def _decode_with_progress(pair: Any, prompt: str, options: Any) -> Any:
-    """Decode to the end; Ctrl-C keeps what has been decoded so far."""
+def _decode_with_progress(pair: Any, prompt: str, options: Any) -> tuple[Any, HsdError | None]:
+    """Decode to the end; what Ctrl-C or a failure ends is kept as far as it came."""
     from hsd.loop import Decoding
 
     decoding, count = Decoding(pair, prompt, options), 0
+    failure: HsdError | None = None
     try:
         for step in decoding:
             count += len(step.committed)
             _progress(f"\r{count} / {options.max_new_tokens} tokens")
     except KeyboardInterrupt:
         _progress(", stopped early")
+    except HsdError as error:
+        failure = error
     finally:
         decoding.close()
         _progress("\n")
-    return decoding.trace()
+    return decoding.trace(), failure
 
 
 def _progress(text: str) -> None:
@@ -231,6 +264,12 @@ def _space_publish(arguments: argparse.Namespace) -> int:
 
     space.publish(arguments.repository)
     return 0
+
+
+def _bench(arguments: argparse.Namespace) -> int:
+    from hsd.bench.command import main as bench
+
+    return bench(arguments)
 
 
 def _train(arguments: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair
 from hsd.record import ChainRecorder, Recorder, TreeRecorder
 from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
-from hsd.rounds import ChainRounds, Round, TreeRounds
+from hsd.rounds import ChainRounds, Round, Rounds, TreeRounds
 from hsd.sampling import Sampling
 from hsd.trace import Committed, ModelInfo, Origin, Prompt, Result, Setup, Step, Times, Trace
 from hsd.verify import RULES, TREE_RULES, VANILLA, Rule, TreeRule, check_fit, find_rule, find_tree_rule
@@ -30,6 +30,7 @@ MAX_NEW_TOKENS = 65_536
 MAX_TREE_NODES = 512
 LIMITS = (("gamma", 1, MAX_GAMMA), ("max_new_tokens", 1, MAX_NEW_TOKENS), ("drafts", 1, 64))
 SYSTEMS = ("speculative", "plain")
+ENGINES = ("eager", "captured")
 Finish = Literal["length", "end", "context", "cancelled"]
 
 
@@ -43,7 +44,8 @@ class Options:
     tree: "paths" (independent drafts), "comb" (one draft with drafts - 1 spare continuations at each of its nodes),
     "distinct" and "top" let the first tokens differ, drawn without replacement or chosen as the likeliest.
     seed: any integer. trace: record every step in detail; False computes none of it. shadow: the rule that a trace
-    compares with, on the same drafts and coins; "" is the vanilla rule for such drafts.
+    compares with, on the same drafts and coins; "" is the vanilla rule for such drafts. engine: "eager", or "captured":
+    steps of fixed shape that wait for the device only once, as CUDA graphs on a GPU; one draft, without a trace.
     """
 
     rule: str = "hsd"
@@ -58,6 +60,7 @@ class Options:
     tree: str = "paths"
     shadow: str = ""
     trace: bool = True
+    engine: str = "eager"
 
     def __post_init__(self) -> None:
         if self.system not in SYSTEMS:
@@ -69,6 +72,7 @@ class Options:
         if self.tree not in LAYOUTS:
             raise HsdError(f"unknown tree {self.tree!r}: choose one of {', '.join(LAYOUTS)}")
         self._check_rules()
+        self._check_engine()
         if not isinstance(self.seed, int):
             raise HsdError(f"seed {self.seed!r}: choose a whole number")
         _ = self.sampling
@@ -82,6 +86,15 @@ class Options:
                 )
         for name in (self.rule, self.shadow_rule):
             self.find(name)
+
+    def _check_engine(self) -> None:
+        if self.engine not in ENGINES:
+            raise HsdError(f"unknown engine {self.engine!r}: choose one of {', '.join(ENGINES)}")
+        if self.engine == "eager":
+            return
+        rule = self.find(self.rule)
+        if self.trace or self.system == "plain" or not isinstance(rule, Rule) or rule.resamples:
+            raise HsdError("engine 'captured' is for one draft, without a trace, by a rule that needs no further calls")
 
     def find(self, name: str) -> Rule | TreeRule:
         """The rule of that name, for one draft or for trees. Raises HsdError when there is none, or it does not fit."""
@@ -130,12 +143,20 @@ class _Clock:
 class Decoding(Iterator[Step]):
     """A run under way: iterate to decode step by step; `trace()` gives what there is so far at any time.
 
-    Models' caches are freed when the run ends, fails or is closed.
+    prompt_ids: the prompt as tokens, where it is not to be encoded here. Models' caches are freed when the run ends,
+    fails or is closed.
     """
 
-    def __init__(self, pair: Pair, prompt: str, options: Options, numbers: Numbers | None = None) -> None:
+    def __init__(
+        self,
+        pair: Pair,
+        prompt: str,
+        options: Options,
+        numbers: Numbers | None = None,
+        prompt_ids: list[int] | None = None,
+    ) -> None:
         self.pair, self.options = pair, options
-        self._prompt_text, self._prompt = prompt, pair.encode(prompt)
+        self._prompt_text, self._prompt = prompt, list(prompt_ids) if prompt_ids else pair.encode(prompt)
         self._numbers = numbers or Streams(options.seed)
         self._text = list(self._prompt)
         self._created = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -152,6 +173,11 @@ class Decoding(Iterator[Step]):
         try:
             with torch.inference_mode():
                 return next(self._steps)
+        except torch.OutOfMemoryError:
+            made = sum(len(step.committed) for step in self.steps)
+            raise HsdError(
+                f"out of memory after {made} new tokens: choose a smaller gamma, fewer drafts or a smaller pair"
+            ) from None
         finally:
             self._seconds += time.perf_counter() - begin  # what the consumer does between steps does not count
 
@@ -174,7 +200,7 @@ class Decoding(Iterator[Step]):
 
     def setup(self) -> Setup:
         """What made this run."""
-        options = {k: v for k, v in asdict(self.options).items() if k != "trace"}
+        options = {k: v for k, v in asdict(self.options).items() if k not in ("trace", "engine")}
         speculative = self.options.system != "plain"
         return Setup(
             **(options if speculative else options | {"gamma": 0}),
@@ -245,13 +271,21 @@ class Decoding(Iterator[Step]):
         elif self._room() <= 0:
             self.finish = "length" if len(self._text) - len(self._prompt) >= self.options.max_new_tokens else "context"
 
-    def _make_rounds(self) -> ChainRounds | TreeRounds:
+    def _context_used(self) -> int:
+        """How many tokens are read at most: prompt, new ones, and a draft that is thrown away."""
+        return len(self._prompt) + self.options.max_new_tokens + self.options.gamma + 1
+
+    def _make_rounds(self) -> Rounds:
         """Who proposes and which rule verifies, as the options say."""
         pair, options = self.pair, self.options
         if options.system == "plain":
             nothing = NoProposer(pair.vocab_size, pair.target.device)
             return ChainRounds(pair, options.sampling, RULES["tokenwise"], nothing)
         rule = options.find(options.rule)
+        if isinstance(rule, Rule) and options.engine == "captured" and len(self._prompt) > 1:
+            from hsd.rounds.captured import CapturedRounds
+
+            return CapturedRounds(pair, options.sampling, rule, self._context_used())
         if isinstance(rule, TreeRule):
             return TreeRounds(pair, options.sampling, rule, options.drafts, options.tree)
         return ChainRounds(pair, options.sampling, rule, ModelProposer(pair.draft, options.sampling, pair.vocab_size))
@@ -295,9 +329,9 @@ def rerun(pair: Pair, trace: Trace) -> Trace:
     s = trace.setup
     # Two drafts may draw the same node, each with a number of its own, so a tree's record does not hold them all.
     numbers = Recorded([_numbers_of(step) for step in trace.steps]) if s.drafts == 1 else Streams(s.seed)
-    names = [name for name in Options.__dataclass_fields__ if name not in ("gamma", "trace")]
+    names = [name for name in Options.__dataclass_fields__ if name not in ("gamma", "trace", "engine")]
     options = Options(gamma=max(s.gamma, 1), **{name: getattr(s, name) for name in names})
-    decoding = Decoding(pair, trace.prompt.text, options, numbers)
+    decoding = Decoding(pair, trace.prompt.text, options, numbers, trace.prompt.ids)
     for _ in zip(trace.steps, decoding, strict=False):  # no further than the record, which may have been stopped early
         pass
     decoding.close()

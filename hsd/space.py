@@ -200,9 +200,8 @@ def publish(repo_id: str, token: str | None = None, private: bool = False, root:
 
     Raises HsdError when the README does not match the manifest, nobody is logged in, or the Hub does not answer.
     """
-    from httpx import HTTPError
     from huggingface_hub import HfApi, get_token
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, HTTPError, OfflineModeIsEnabled
 
     files, differences = space_files(root), check(root / "README.md")
     if differences:

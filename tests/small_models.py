@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import (
+    AutoModelForCausalLM,
+    Gemma3Config,
+    Gemma3TextConfig,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
+    PretrainedConfig,
+    PreTrainedTokenizerFast,
+    Qwen2Config,
+    Qwen3Config,
+)
 
 END = "<end>"
 LETTERS = [END, "<unknown>", *string.ascii_letters, " ", ".", ",", "!"]  # 58 tokens, END is 0
@@ -59,3 +71,66 @@ def save_pair(folder: Path, tokenizer: PreTrainedTokenizerFast, rows: tuple[int,
     target = save_model(folder / "target", tokenizer, target_rows, seed=1)
     draft = save_model(folder / "draft", tokenizer, draft_rows, seed=2)
     return str(target), str(draft)
+
+
+# Architectures of real pairs, in miniature: two layers, or more where kinds of layers take turns.
+
+SHAPE = {
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+    "max_position_embeddings": 128,
+    "initializer_range": 0.3,
+    "bos_token_id": None,
+    "pad_token_id": None,
+}
+WINDOW = 6  # tokens that a layer with a sliding window sees, its own included
+TURNS = {"sliding_window": WINDOW, "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}
+EYES = {
+    "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 28,
+    "patch_size": 14, "vision_use_head": False,
+}  # fmt: skip
+
+
+def _gemma(**sizes: object) -> Gemma3TextConfig:
+    wide = {"query_pre_attn_scalar": 8, "num_hidden_layers": 3, **TURNS}
+    return Gemma3TextConfig(**{**SHAPE, **wide, **sizes})
+
+
+ARCHITECTURES: dict[str, Callable[..., PretrainedConfig]] = {
+    "qwen2": lambda **sizes: Qwen2Config(**SHAPE, **sizes),
+    "qwen3": lambda **sizes: Qwen3Config(**SHAPE, **sizes),
+    "llama": lambda **sizes: LlamaConfig(**SHAPE, **sizes),
+    "smollm2": lambda **sizes: LlamaConfig(**SHAPE, tie_word_embeddings=True, **sizes),
+    "gemma3": _gemma,
+}
+LESS_COMMON: dict[str, Callable[..., PretrainedConfig]] = {
+    "gemma3-with-eyes": lambda **sizes: Gemma3Config(
+        text_config=_gemma(**sizes).to_dict(), vision_config=EYES, mm_tokens_per_image=1, image_token_index=3,
+        boi_token_index=4, eoi_token_index=5, eos_token_id=sizes["eos_token_id"], initializer_range=0.3,
+    ),
+    "mistral": lambda **sizes: MistralConfig(**SHAPE, sliding_window=WINDOW, **sizes),
+}  # fmt: skip
+ALL_ARCHITECTURES = {**ARCHITECTURES, **LESS_COMMON}
+
+
+def save_architecture(
+    folder: Path, kind: str, tokenizer: PreTrainedTokenizerFast, rows: tuple[int, int], noise: float = 0.05
+) -> tuple[str, str]:
+    """Folders of a random target with rows[0] embeddings, and of a draft with rows[1]: the target, but for noise."""
+    torch.manual_seed(7)
+    target, draft = (
+        AutoModelForCausalLM.from_config(ALL_ARCHITECTURES[kind](vocab_size=n, eos_token_id=tokenizer.eos_token_id))
+        for n in rows
+    )
+    with torch.no_grad():
+        for ours, theirs in zip(target.parameters(), draft.parameters(), strict=True):
+            both = min(len(ours), len(theirs))
+            theirs[:both] = ours[:both] + noise * torch.randn_like(ours[:both])
+    for model, name in ((target, "target"), (draft, "draft")):
+        model.save_pretrained(folder / name)
+        tokenizer.save_pretrained(folder / name)
+    return str(folder / "target"), str(folder / "draft")

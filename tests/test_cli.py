@@ -275,3 +275,28 @@ def test_a_trace_that_cannot_be_shown_is_one_line(
     console.refused("app", "--trace", str(file))
     console.refused("app", "--trace", str(tmp_path / "missing.json"))
     console.refused("app", "--trace", str(tmp_path))
+
+
+def test_what_was_decoded_before_the_memory_ran_out_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    import torch
+
+    from hsd.rounds import ChainRounds
+
+    play, rounds = ChainRounds.play, []
+
+    def fails_at_the_third(self: ChainRounds, *arguments: object) -> object:
+        rounds.append(1)
+        if len(rounds) == 3:
+            raise torch.OutOfMemoryError("no memory")
+        return play(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ChainRounds, "play", fails_at_the_third)
+    out = tmp_path / "t.json"
+    assert main(["run", "Once upon a time", "--trace", str(out), "--json"]) == 2
+    told = capsys.readouterr()
+    kept = json.loads(told.out)
+    assert kept["target_calls"] == 2
+    assert len(hsd.Trace.from_json(out.read_text()).steps) == 2
+    assert f"out of memory after {kept['new_tokens']} new tokens: choose a smaller gamma" in told.err

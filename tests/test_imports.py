@@ -21,14 +21,14 @@ ARCHITECTURE: dict[str, str] = {
     ".errors": "",
     # data
     ".trace": ".errors pydantic",
-    ".space": ".errors .paths pydantic yaml httpx huggingface_hub",
+    ".space": ".errors .paths pydantic yaml huggingface_hub",
     # mathematics: no model, no input or output
     ".sampling": ".errors torch",
     ".rng": ".errors torch",
     ".verify": ".errors .sampling torch",
     ".audit": ".errors .verify torch",
     # decoding
-    ".models": ".errors .paths .sampling torch transformers safetensors",
+    ".models": ".errors .paths .sampling torch transformers safetensors huggingface_hub",
     ".draft": ".errors .models .sampling .rng .verify torch",
     ".rounds": ".errors .models .draft .sampling .rng .verify torch",
     ".record": ".errors .models .draft .sampling .rng .verify .rounds .trace torch",
@@ -36,11 +36,13 @@ ARCHITECTURE: dict[str, str] = {
     # what is built on it
     ".planner": ".errors numpy",
     ".figures": ".errors .trace plotly",
-    ".bench": ".errors .paths .models .sampling .trace .loop .planner .version torch numpy",
-    ".bench.peers": ".errors .models .sampling .trace .loop torch transformers",
+    ".bench": ".errors .paths .models .sampling .trace .loop .planner .version torch numpy accelerate datasets",
+    ".bench.peers": ".errors .models .bench torch transformers",
+    ".bench.command": ".errors .loop .models .bench .bench.peers .version torch accelerate",
     ".train": ".errors .paths .models .trace .loop torch numpy transformers tokenizers safetensors",
+    ".generate": ".errors .models .loop torch transformers",
     # the public names, for users; nothing above may use them
-    ".": ".version .errors .trace .verify .audit .models .loop .planner",
+    ".": ".version .errors .trace .verify .audit .models .loop .planner .generate",
     # the two ways in: they may use everything, and nobody imports them
     ".ui": "* gradio plotly yaml torch numpy spaces",
     ".cli": "* .ui torch",
@@ -121,7 +123,11 @@ def test_the_table_points_one_way():
 
 @pytest.mark.parametrize(
     ("library", "places"),
-    [("gradio", {".ui"}), ("transformers", {".models", ".train", ".bench.peers"}), ("plotly", {".figures", ".ui"})],
+    [
+        ("gradio", {".ui"}),
+        ("transformers", {".models", ".train", ".bench.peers", ".generate"}),
+        ("plotly", {".figures", ".ui"}),
+    ],
 )
 def test_large_libraries_are_imported_in_their_place_only(library: str, places: set[str]):
     users = {part_of(module_name(file)) for file in FILES if library in imports(file)}

@@ -1,6 +1,19 @@
 """Measuring: prompt sets, cases run in turn, intervals over prompts, and the limit a speed is compared with."""
 
-from hsd.bench.measure import Case, Measurement, machine, measure
-from hsd.bench.prompts import read_folder, shipped
+from hsd.bench.measure import Case, Record, machine, measure
+from hsd.bench.prompts import PromptSet, prompt_set, read_folder, shipped
+from hsd.bench.summary import Measurement, measurements, rows
 
-__all__ = ["Case", "Measurement", "machine", "measure", "read_folder", "shipped"]
+__all__ = [
+    "Case",
+    "Measurement",
+    "PromptSet",
+    "Record",
+    "machine",
+    "measure",
+    "measurements",
+    "prompt_set",
+    "read_folder",
+    "rows",
+    "shipped",
+]

@@ -1,7 +1,7 @@
 """Cases run in turn on the same prompts, timed inside and outside the models' forward passes.
 
-Machines drift: cases take turns on every prompt, so that a slow minute hits all of them, the first repetition
-is dropped, and medians over repetitions are reported. Ratios are taken within a repetition.
+Machines drift: cases take turns on every prompt, so that a slow minute hits all of them, and the first repetition is
+dropped. Every run gives one `Record`, plain data; everything that is reported is computed from records alone.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import os
 import platform
 import statistics
 import time
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -24,30 +24,43 @@ from hsd.loop import run
 from hsd.models import LanguageModel, Pair, Session, View
 from hsd.trace import Trace
 
-Stats = dict[str, Any]
+Record = dict[str, Any]
+Runner = Callable[[Pair, str, int], Record]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A way to decode, with a name: keyword options of `hsd.run`."""
+    """A way to decode, with a name: keyword options of `hsd.run`, or a `runner` of its own for another library.
+
+    A runner takes pair, prompt and seed, and returns at least new_tokens, target_calls, seconds and calls.
+    """
 
     name: str
     options: dict[str, Any]
+    runner: Runner | None = None
 
 
 @dataclass
 class CallTimes:
-    """Seconds of every forward pass of one model, by the number of tokens it read."""
+    """Seconds of every forward pass of one model, by the number of tokens it read.
 
+    The first one, which reads the prompt, is kept apart.
+    """
+
+    first: float | None = None
     by_width: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
 
-    @property
-    def total(self) -> float:
-        return sum(map(sum, self.by_width.values()))
+    def add(self, width: int, seconds: float) -> None:
+        if self.first is None:
+            self.first = seconds
+        else:
+            self.by_width[width].append(seconds)
 
-    def median(self, width: int) -> float:
-        """Median seconds of a call of that width; NaN if there was none."""
-        return statistics.median(self.by_width[width]) if self.by_width.get(width) else float("nan")
+    def summary(self) -> dict[str, Any]:
+        """widths: by width how many calls, their seconds in all, and the median of one."""
+        found = sorted(self.by_width.items())
+        widths = {str(w): [len(times), sum(times), statistics.median(times)] for w, times in found}
+        return {"first": self.first or 0.0, "widths": widths}
 
 
 class TimedModel:
@@ -78,7 +91,7 @@ class TimedSession:
         logits = self._session.forward(tokens, keep, view)
         if logits.device.type == "cuda":
             torch.cuda.synchronize()
-        self._times.by_width[len(tokens)].append(time.perf_counter() - begin)
+        self._times.add(len(tokens), time.perf_counter() - begin)
         return logits
 
     def crop(self, length: int) -> None:
@@ -91,73 +104,51 @@ class TimedSession:
         self._session.close()
 
 
-@dataclass
-class Measurement:
-    """All runs of one case: statistics per (repetition, prompt), and the times of the models' calls."""
+def measure(
+    pair: Pair, cases: Sequence[Case], prompts: Sequence[tuple[int, str]], repetitions: int
+) -> Iterator[Record]:
+    """Run every case on every prompt `repetitions` times after one run that is dropped, seeds equal across cases.
 
-    case: Case
-    stats: list[list[Stats]] = field(default_factory=list)
-    target: CallTimes = field(default_factory=CallTimes)
-    draft: CallTimes = field(default_factory=CallTimes)
-
-    def tokens_per_second(self) -> list[float]:
-        """One value per repetition: new tokens over seconds, prefill included."""
-        return [_ratio(row, "new_tokens", "seconds") for row in self.stats]
-
-    def block_efficiency(self) -> tuple[float, float, float]:
-        """Committed tokens per target call, and its 95 % interval by a bootstrap over prompts."""
-        return bootstrap(self.stats, lambda rows: _ratio(rows, "new_tokens", "target_calls"))
-
-    def acceptance_rate(self) -> tuple[float, float, float]:
-        """Kept per drafted token, with its interval."""
-        return bootstrap(self.stats, lambda rows: _ratio(rows, "kept", "drafted"))
-
-    def outside_ms_per_step(self) -> float:
-        """Milliseconds per step that pass outside the two models' forward passes."""
-        rows = [stats for row in self.stats for stats in row]
-        seconds = sum(s["seconds"] for s in rows) - self.target.total - self.draft.total
-        return 1e3 * seconds / sum(s["steps"] for s in rows)
-
-
-def measure(pair: Pair, cases: Sequence[Case], prompts: Sequence[str], repetitions: int) -> list[Measurement]:
-    """Run every case on every prompt `repetitions` times after one run that is dropped, seeds equal across cases."""
-    results = [Measurement(case) for case in cases]
+    prompts: number and text; the number makes the seed, so that a part of the prompts, on another process, is measured
+    as it would be with all of them. Yields one record per run that counts: case, prompt, repetition, seed, the sums
+    that statistics are made of, and the times of both models' calls.
+    """
     for repetition in range(repetitions + 1):
-        rows: list[list[Stats]] = [[] for _ in cases]
-        for number, prompt in enumerate(prompts):
-            for result, row in zip(results, rows, strict=True):
+        for number, prompt in prompts:
+            for case in cases:
                 seed = 1_000 * repetition + number
-                row.append(_timed_run(pair, prompt, result, seed, counted=repetition > 0).stats())
-        if repetition:
-            for result, row in zip(results, rows, strict=True):
-                result.stats.append(row)
-    return results
+                record = (case.runner or _own(case))(pair, prompt, seed)
+                if repetition:
+                    yield {"case": case.name, "prompt": number, "repetition": repetition, "seed": seed, **record}
 
 
-def limit(plain: Measurement, other: Measurement, gamma: int) -> float:
-    """S* = A T(1) / (γ d + T(γ+1)): the speed-up if nothing but the models' forward passes took time."""
-    efficiency, _, _ = other.block_efficiency()
-    round_time = gamma * other.draft.median(1) + other.target.median(gamma + 1)
-    return efficiency * plain.target.median(1) / round_time
+def _own(case: Case) -> Runner:
+    """The runner of a case that is decoded here."""
+
+    def runner(pair: Pair, prompt: str, seed: int) -> Record:
+        target, draft = CallTimes(), CallTimes()
+        timed = replace(pair, target=TimedModel(pair.target, target), draft=TimedModel(pair.draft, draft))
+        trace = run(timed, prompt, seed=seed, **case.options)
+        return {**_sums(trace), "calls": {"target": target.summary(), "draft": draft.summary()}}
+
+    return runner
 
 
-def bootstrap(
-    rows: list[list[Stats]], statistic: Callable[[list[Stats]], float], samples: int = 1_000
-) -> tuple[float, float, float]:
-    """The statistic of all runs, and its 95 % interval when prompts are drawn anew with replacement."""
-    by_prompt = list(zip(*rows, strict=True))
-    rng = np.random.default_rng(0)
-    draws = rng.integers(len(by_prompt), size=(samples, len(by_prompt)))
-    values = [statistic([s for i in draw for s in by_prompt[i]]) for draw in draws]
-    low, high = np.percentile(values, [2.5, 97.5])
-    return statistic([s for prompt in by_prompt for s in prompt]), float(low), float(high)
+def _sums(trace: Trace) -> Record:
+    """What statistics are made of. positions: for i = 1, 2, … the steps that kept, and that drafted, at least i."""
+    stats, steps = trace.stats(), trace.steps
+    longest = max((step.longest for step in steps), default=0)
+    positions = [[sum(s.kept >= i for s in steps), sum(s.longest >= i for s in steps)] for i in range(1, longest + 1)]
+    names = ("new_tokens", "target_calls", "steps", "drafted", "kept", "seconds", "time")
+    histogram = {str(kept): count for kept, count in sorted(Counter(s.kept for s in steps).items())}
+    return {**{name: stats[name] for name in names}, "positions": positions, "kept_histogram": histogram}
 
 
 def machine(pair: Pair) -> dict[str, Any]:
     """What a number was measured on."""
     return {
-        "device": str(pair.target.device),
-        "processor": platform.processor() or platform.machine(),
+        "device": _device_name(pair.target.device),
+        "processor": _processor(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "load": round(os.getloadavg()[0], 2),
@@ -168,12 +159,14 @@ def machine(pair: Pair) -> dict[str, Any]:
     }
 
 
-def _timed_run(pair: Pair, prompt: str, result: Measurement, seed: int, counted: bool) -> Trace:
-    target, draft = (result.target, result.draft) if counted else (CallTimes(), CallTimes())
-    timed = replace(pair, target=TimedModel(pair.target, target), draft=TimedModel(pair.draft, draft))
-    return run(timed, prompt, seed=seed, **result.case.options)
+def _device_name(device: torch.device) -> str:
+    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
 
 
-def _ratio(rows: Sequence[Stats], above: str, below: str) -> float:
-    total = sum(s[below] for s in rows)
-    return sum(s[above] for s in rows) / total if total else 0.0
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

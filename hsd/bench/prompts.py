@@ -1,13 +1,147 @@
-"""Prompt sets: the few that ship with the project, and larger public ones read from a folder."""
+"""Prompt sets: the few that ship with the project, and larger public ones from a folder or from the Hub.
+
+A set is a list of texts. Public sets are read from a folder (`--data`, or the environment variable HSD_DATA) that holds
+them as they are published, or fetched from the Hub where there is a network and the package `datasets`.
+"""
 
 from __future__ import annotations
 
 import gzip
 import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PublicSet:
+    """A public prompt set. file: its place in a folder; hub: dataset, configuration, split; style: a shipped set."""
+
+    file: str
+    hub: tuple[str, str | None, str]
+    style: str
+    prompt: Callable[[Row], str]
+
+
+def _turn(row: Row) -> str:
+    turns = row.get("turns") or row.get("prompt")
+    return str(turns[0] if isinstance(turns, list) else turns)
+
+
+PUBLIC = {
+    "gsm8k": PublicSet(
+        "gsm8k/test.jsonl", ("openai/gsm8k", "main", "test"), "sums", lambda r: f"Question: {r['question']}\nAnswer:"
+    ),
+    "humaneval": PublicSet(
+        "humaneval/HumanEval.jsonl.gz",
+        ("openai/openai_humaneval", None, "test"),
+        "functions",
+        lambda r: str(r["prompt"]),
+    ),
+    "spec_bench": PublicSet("spec_bench/question.jsonl", ("hemingkx/Spec-Bench", None, "test"), "stories", _turn),
+}
+
+
+@dataclass(frozen=True)
+class PromptSet:
+    """Texts to decode, and where they come from, in words for a report."""
+
+    name: str
+    source: str
+    prompts: list[str]
+
+
+def prompt_set(name: str, data: Path | None = None, limit: int = 0) -> PromptSet:
+    """The set of that name.
+
+    A shipped one (stories, sums, functions, or shipped for all), a public one (gsm8k, humaneval, spec_bench, or
+    spec_bench:CATEGORY), or a file with one prompt per line, plain or as JSON with a field "prompt".
+
+    limit: at most so many, 0 for all. A public set that is neither in `data` nor on the Hub is replaced by the shipped
+    prompts of its style, and `source` says so. Raises HsdError, naming file and line, when something cannot be read.
+    """
+    found = _find(name, data)
+    prompts = [text.rstrip() for text in found.prompts if text.strip()]
+    if not prompts:
+        raise HsdError(f"prompt set {name!r} is empty: choose another one")
+    return PromptSet(found.name, found.source, prompts[:limit] if limit else prompts)
+
+
+def _find(name: str, data: Path | None) -> PromptSet:
+    base, _, category = name.partition(":")
+    if name in shipped():
+        return PromptSet(name, "written for this project", shipped()[name])
+    if name == "shipped":
+        return PromptSet(
+            name, "written for this project", [p for texts in zip(*shipped().values(), strict=True) for p in texts]
+        )
+    if base in PUBLIC:
+        return _public(base, category, data)
+    if Path(name).expanduser().is_file():
+        return PromptSet(Path(name).name, "a file", _own(Path(name).expanduser()))
+    known = ", ".join([*shipped(), "shipped", *PUBLIC])
+    raise HsdError(f"unknown prompt set {name!r}: choose {known}, or give a file with one prompt per line")
+
+
+def _public(name: str, category: str, data: Path | None) -> PromptSet:
+    public, where = PUBLIC[name], data or _folder_of_environment()
+    if where is not None:
+        rows, source = _json_lines(where / public.file), public.file
+    else:
+        rows, source = _from_hub(public.hub), public.hub[0]
+    if not rows:
+        style = f"{public.style}, in the style of {name}"
+        return PromptSet(
+            style, "written for this project (no folder with public sets was given: --data)", shipped()[public.style]
+        )
+    if category:
+        kinds = sorted({str(r.get("category")) for r in rows})
+        rows = [r for r in rows if r.get("category") == category]
+        if not rows:
+            raise HsdError(f"{name} has no category {category!r}: choose {', '.join(kinds)}")
+    try:
+        return PromptSet(f"{name}:{category}" if category else name, source, [public.prompt(row) for row in rows])
+    except (KeyError, TypeError, IndexError):
+        raise HsdError(f"{source} does not have the fields of {name}: give the published file") from None
+
+
+def _folder_of_environment() -> Path | None:
+    given = os.environ.get("HSD_DATA")
+    return Path(given).expanduser() if given else None
+
+
+def _from_hub(where: tuple[str, str | None, str]) -> list[Row]:
+    """The rows of a dataset on the Hub; none where that cannot be reached."""
+    if os.environ.get("HF_HUB_OFFLINE") == "1":
+        return []
+    try:
+        from datasets import load_dataset
+    except ImportError:
+        return []
+    name, configuration, split = where
+    try:
+        return list(load_dataset(name, configuration, split=split))
+    except Exception:  # no network, no such revision, a changed layout: the library raises a dozen kinds
+        return []
+
+
+def _own(path: Path) -> list[str]:
+    """A file of one's own: JSON lines with a field "prompt", or one prompt per line."""
+    lines = [line for line in _lines(path) if line.strip()]
+    if not lines or not lines[0].lstrip().startswith("{"):
+        return lines
+    rows = _json_lines(path)
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict) or not isinstance(row.get("prompt"), str):
+            raise HsdError(f'line {number} of {str(path)!r} has no field "prompt" with a text: add or remove it')
+    return [row["prompt"] for row in rows]
 
 
 def shipped() -> dict[str, list[str]]:
@@ -17,29 +151,22 @@ def shipped() -> dict[str, list[str]]:
 
 
 def read_folder(folder: Path, count: int) -> dict[str, list[str]]:
-    """Domain → up to `count` prompts of public benchmarks that the embedded models never saw.
-
-    sums: GSM8K's test questions (`gsm8k/test.jsonl`); functions: HumanEval (`humaneval/HumanEval.jsonl.gz`).
-    Raises HsdError, naming the file, when one is missing or malformed.
-    """
-    return {
-        "sums": [_question(row) for row in _json_lines(folder / "gsm8k" / "test.jsonl")][:count],
-        "functions": [str(row["prompt"]) for row in _json_lines(folder / "humaneval" / "HumanEval.jsonl.gz")][:count],
-    }
-
-
-def _question(row: dict[str, str]) -> str:
-    return f"Question: {row['question']}\nAnswer:"
+    """Domain → up to `count` prompts of public benchmarks that the embedded models never saw: sums and functions."""
+    sets = {"sums": "gsm8k", "functions": "humaneval"}
+    return {domain: prompt_set(name, folder, count).prompts for domain, name in sets.items()}
 
 
 def _lines(path: Path) -> list[str]:
     if not path.is_file():
         raise HsdError(f"no file {str(path)!r}: give a folder that holds the benchmark prompts")
-    data = path.read_bytes()
-    return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8").splitlines()
+    try:
+        data = path.read_bytes()
+        return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8").splitlines()
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise HsdError(f"cannot read {str(path)!r}: {' '.join(str(error).split())[:120]}") from None
 
 
-def _json_lines(path: Path) -> list[dict[str, str]]:
+def _json_lines(path: Path) -> list[Row]:
     rows = []
     for number, line in enumerate(_lines(path), start=1):
         try:

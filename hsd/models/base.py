@@ -108,6 +108,26 @@ class Codec(Protocol):
 
 
 @dataclass(frozen=True)
+class IdCodec:
+    """Tokens without a tokenizer: a text is the ids themselves, as numbers with spaces between them."""
+
+    vocab_size: int
+    end_ids: frozenset[int] = frozenset()
+
+    def encode(self, text: str) -> list[int]:
+        try:
+            return [int(word) for word in text.split()]
+        except ValueError:
+            raise HsdError("without a tokenizer the prompt must be token ids with spaces between them") from None
+
+    def decode(self, ids: list[int]) -> str:
+        return " ".join(map(str, ids))
+
+    def piece(self, token: int) -> str:
+        return str(token)
+
+
+@dataclass(frozen=True)
 class Pair:
     """A target, a draft model for it, and their tokenizer. `note` is shown to users, e.g. what the pair is made for."""
 

@@ -1,23 +1,51 @@
-"""Loading a target and its draft model, and checking that they speak the same tokens."""
+"""Loading a target and its draft model, and checking that they fit: each other's tokens, and the memory."""
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
-from functools import lru_cache
+from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from hsd.errors import HsdError
 from hsd.models.base import Pair
+from hsd.models.memory import QUANTISED, Footprint, Need, footprint, published, refusal
+from hsd.models.registry import EMBEDDED, PAIRS, tuned_for_chat, unknown
+from hsd.models.room import rooms
 from hsd.paths import ASSETS
 
-_LOADING = threading.Lock()
-EMBEDDED = {
-    "tiny": "two small models trained from scratch for this project: the decoding is real, the models are toys",
-}
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
+KEPT_PAIRS = 2
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that a pair is made from, so that equal recipes give the same pair. See `load_pair` for the fields.
+
+    tuned: the target is known to be tuned on chats.
+    """
+
+    name: str
+    target: str
+    draft: str
+    device: str
+    dtype: torch.dtype
+    revision: str | None = None
+    draft_revision: str | None = None
+    device_map: str | None = None
+    quantize: str | None = None
+    chat: bool | None = None
+    tuned: bool = False
+    note: str = ""
+
+
+_LOADING = threading.Lock()
+_LOADED: OrderedDict[Recipe, Pair] = OrderedDict()  # the pairs asked for last
 
 
 def load_pair(
@@ -29,69 +57,131 @@ def load_pair(
     dtype: str | None = None,
     revision: str | None = None,
     draft_revision: str | None = None,
+    device_map: str | None = None,
+    quantize: str | None = None,
+    chat: bool | None = None,
 ) -> Pair:
-    """A pair by name ("tiny" is embedded: no network, a CPU is enough), or from two folders or Hub ids.
+    """A pair by name, or from two folders or Hub ids.
 
-    device: "cuda", "mps" or "cpu"; by default the first of these that is there. dtype: "float32", "bfloat16"
-    or "float16"; by default float32 on a CPU and for the embedded pair, else bfloat16. Pairs are shared: asking
-    again for the same one returns the same object. Raises HsdError when a model cannot be loaded or the two do
-    not fit.
+    name: "tiny" is embedded (no network, a CPU is enough); `hsd.models.registry.PAIRS` lists those on the Hub.
+    device: "cuda", "cuda:1", "mps" or "cpu"; by default the first of these that is there. dtype: "float32", "bfloat16"
+    or "float16"; by default float32 on a CPU and for the embedded pair, else bfloat16. revision, draft_revision: a
+    branch, tag or commit on the Hub. device_map: "auto" spreads the target over all GPUs, which also happens when it
+    does not fit on one of several. quantize: "4bit" or "8bit" for the target's weights, with bitsandbytes. chat: put
+    prompts into the tokenizer's chat template; by default if there is one and the target was tuned on chats.
+
+    Pairs are shared: asking again for the same one returns the same object. Raises HsdError, one line, when a model
+    cannot be had, the memory is too small, or the two do not fit.
     """
+    if device_map is not None and device_map not in DEVICE_MAPS:
+        raise HsdError(f"unknown device_map {device_map!r}: choose {', '.join(DEVICE_MAPS)}")
+    if quantize is not None and quantize not in QUANTISED:
+        raise HsdError(f"unknown quantize {quantize!r}: choose {' or '.join(QUANTISED)}")
+    how: dict[str, Any] = {"device_map": device_map, "quantize": quantize, "chat": chat}
+    where = _device(device)
     if name is None and target is None and draft is None:
         name = "tiny"
     if name is not None:
         if target or draft:
             raise HsdError("give either the name of a pair or a target and a draft, not both")
-        if name not in EMBEDDED:
-            raise HsdError(f"unknown pair {name!r}: choose {', '.join(EMBEDDED)}, or give a target and a draft")
-        folder = ASSETS / name  # drafts with the three-layer model; the smaller one is the bottom of a stack of three
-        return _load(
-            name, str(folder / "target"), str(folder / "middle"), _device(device), _dtype(dtype, "cpu"), None, None
-        )
+        return _load(_named(name, where, dtype, revision, draft_revision, how))
     if not target or not draft:
         raise HsdError("a pair needs both a target and a draft: give two folders or two Hub ids")
-    where = _device(device)
-    return _load(
-        f"{_base(target)} + {_base(draft)}", target, draft, where, _dtype(dtype, where), revision, draft_revision
-    )
+    both, numbers = f"{_base(target)} + {_base(draft)}", _dtype(dtype, where)
+    tuned = tuned_for_chat(target)
+    return _load(Recipe(both, target, draft, where, numbers, revision, draft_revision, tuned=tuned, **how))
 
 
-def _load(*what: Any) -> Pair:
-    """`_load_once`, one caller at a time: `from_pretrained` does not bear being called twice at once."""
+def _named(
+    name: str, where: str, dtype: str | None, revision: str | None, draft_revision: str | None, how: dict[str, Any]
+) -> Recipe:
+    """The recipe of a pair that has a name. Raises HsdError, with the nearest names, when there is none."""
+    if name in EMBEDDED:
+        folder = ASSETS / name  # drafts with the three-layer model; the smaller one is the bottom of a stack of three
+        models = (str(folder / "target"), str(folder / "middle"))
+        return Recipe(name, *models, where, _dtype(dtype, "cpu"), note=EMBEDDED[name], **how)
+    if name not in PAIRS:
+        raise unknown(name)
+    spec = PAIRS[name]
+    revisions = (revision or spec.revision, draft_revision or spec.draft_revision)
+    models = (spec.target, spec.draft)
+    return Recipe(name, *models, where, _dtype(dtype, where), *revisions, tuned=spec.instruct, note=spec.note, **how)
+
+
+def _load(recipe: Recipe) -> Pair:
+    """The pair of a recipe, one caller at a time: `from_pretrained` does not bear being called twice at once."""
     with _LOADING:
-        return _load_once(*what)
+        pair = _LOADED.get(recipe) or _load_new(recipe)
+        _LOADED[recipe] = pair
+        _LOADED.move_to_end(recipe)
+        while len(_LOADED) > KEPT_PAIRS:
+            _LOADED.popitem(last=False)
+        return pair
 
 
-@lru_cache(maxsize=2)
-def _load_once(
-    name: str,
-    target: str,
-    draft: str,
-    device: str,
-    dtype: torch.dtype,
-    revision: str | None,
-    draft_revision: str | None,
-) -> Pair:
-    from hsd.models.causal import TokenizerCodec, load_model, load_tokenizer
+def _load_new(recipe: Recipe) -> Pair:
+    """What costs little comes first: a pair that cannot work is refused before its weights are read."""
+    from hsd.models.hub import find
+    from hsd.models.loading import Loading, check_quantize, load_config, load_model
+    from hsd.models.text import TokenizerCodec, end_ids_of, load_tokenizer, wants_chat
 
-    where = torch.device(device)
-    big = load_model(target, where, dtype, revision, f"{name} target" if name in EMBEDDED else _label(target))
-    small = load_model(draft, where, dtype, draft_revision, f"{name} draft" if name in EMBEDDED else _label(draft))
-    tokenizer = load_tokenizer(target, revision)
-    check_vocabularies(tokenizer, load_tokenizer(draft, draft_revision), big.vocab_size, small.vocab_size)
-    end_ids = big.end_ids or frozenset(i for i in [tokenizer.eos_token_id] if i is not None)
-    return Pair(name, big, small, TokenizerCodec(tokenizer, end_ids), EMBEDDED.get(name, ""))
+    check_quantize(recipe.quantize)
+    known = published(recipe.target), published(recipe.draft)
+    if all(known):
+        _make_room(recipe, _need(recipe, *known))  # before anything is fetched
+    big, small = find(recipe.target, recipe.revision), find(recipe.draft, recipe.draft_revision)
+    sizes = footprint(big, load_config(big)), footprint(small, load_config(small))
+    tokenizer = load_tokenizer(big)
+    check_vocabularies(tokenizer, load_tokenizer(small))
+    chat = wants_chat(tokenizer, recipe.chat, recipe.tuned)
+    device_map = _make_room(recipe, _need(recipe, *sizes))
+    here = f"cuda:{torch.cuda.current_device()}" if recipe.device == "cuda" else recipe.device
+    draft = load_model(small, Loading(here, recipe.dtype), _label(recipe, "draft"))
+    how = Loading(here, recipe.dtype, device_map, recipe.quantize)
+    target = load_model(big, how, _label(recipe, "target"))  # after the draft, so that it takes the room that is left
+    codec = TokenizerCodec(tokenizer, end_ids_of(tokenizer, target.end_ids, chat), chat)
+    return Pair(recipe.name, target, draft, codec, recipe.note)
 
 
-def check_vocabularies(target: Any, draft: Any, target_size: int, draft_size: int) -> None:
-    """Raise HsdError unless both tokenizers give every id the same meaning. Padded sizes may differ."""
+def _need(recipe: Recipe, target: Footprint | None, draft: Footprint | None) -> Need | None:
+    """What the pair will take; None if one of the models does not tell."""
+    if target is None or draft is None:
+        return None
+    return Need(target, draft, recipe.dtype, recipe.device != "cpu", recipe.quantize)
+
+
+def _make_room(recipe: Recipe, need: Need | None) -> str | None:
+    """How to spread the target, None for one device; pairs loaded before make way. Raises HsdError if nothing helps."""
+    if need is None:
+        return recipe.device_map
+    while True:
+        places = rooms(recipe.device, recipe.device_map)
+        for room in places:
+            if room.holds(need.total):
+                return room.device_map
+        if not _forget_pairs():
+            raise refusal(recipe.name, need, places[-1])
+
+
+def _forget_pairs() -> bool:
+    """Let go of the pairs loaded before; False if there are none. One that is being used stays until it is done."""
+    if not _LOADED:
+        return False
+    _LOADED.clear()
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    return True
+
+
+def check_vocabularies(target: Any, draft: Any) -> None:
+    """Raise HsdError unless both tokenizers give every id the same meaning. Padded sizes of the models may differ."""
     ours, theirs = target.get_vocab(), draft.get_vocab()
     if ours == theirs:
         return
     if len(ours) != len(theirs):
         raise HsdError(
-            f"draft vocabulary {len(theirs):,} ≠ target {len(ours):,} (padded {draft_size:,} and {target_size:,}): "
-            "choose a draft with the same tokenizer"
+            f"draft vocabulary {len(theirs):,} ≠ target {len(ours):,}: choose a draft with the same tokenizer"
         )
     different = sum(theirs.get(token) != i for token, i in ours.items())
     raise HsdError(f"target and draft give {different:,} tokens different ids: choose a draft with the same tokenizer")
@@ -102,12 +192,14 @@ def _device(device: str | None) -> str:
         if torch.cuda.is_available():
             return "cuda"
         return "mps" if torch.backends.mps.is_available() else "cpu"
-    kind = device.split(":")[0]
+    kind, _, index = device.partition(":")
     if kind not in ("cuda", "mps", "cpu"):
         raise HsdError(f"unknown device {device!r}: choose cuda, mps or cpu")
     if (kind == "cuda" and not torch.cuda.is_available()) or (kind == "mps" and not torch.backends.mps.is_available()):
         raise HsdError(f"device {device!r} is not available on this machine: choose cpu")
-    return device
+    if index and not (index.isdecimal() and int(index) < (torch.cuda.device_count() if kind == "cuda" else 1)):
+        raise HsdError(f"there is no device {device!r} on this machine: choose {kind}")
+    return device if kind == "cuda" else kind
 
 
 def _dtype(dtype: str | None, device: str) -> torch.dtype:
@@ -122,6 +214,9 @@ def _base(source: str) -> str:
     return os.path.basename(os.path.normpath(source))[-90:]
 
 
-def _label(source: str) -> str:
+def _label(recipe: Recipe, role: str) -> str:
     """What a model is called in a trace: its Hub id, or its folder's name without the way to it, which is private."""
+    if recipe.name in EMBEDDED:
+        return f"{recipe.name} {role}"
+    source = recipe.target if role == "target" else recipe.draft
     return _base(source) if os.path.isdir(os.path.expanduser(source)) else source[-200:]

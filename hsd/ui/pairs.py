@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from hsd.errors import HsdError
 from hsd.models import Pair, load_pair
+from hsd.models.registry import PAIRS
 from hsd.space import PairSpec, Space
 from hsd.ui import machine
 
@@ -74,11 +73,14 @@ def load(choice: PairChoice) -> Pair:
 
 def _load_models(choice: PairChoice) -> Pair:
     torch.set_num_threads(DEFAULT_THREADS)
+    named = PAIRS.get(choice.name)
     try:
+        if named and (named.target, named.draft) == (choice.target, choice.draft):
+            return load_pair(choice.name)
         return load_pair(target=choice.target, draft=choice.draft)
     except HsdError as error:
-        offline = os.environ.get("HF_HUB_OFFLINE") == "1" and not Path(str(choice.target)).is_dir()
-        hint = "; the app works offline: start it with HF_HUB_OFFLINE=0 to load models from the Hub" if offline else ""
+        offline = "HF_HUB_OFFLINE" in str(error)
+        hint = "; this app works offline: start it with HF_HUB_OFFLINE=0 to load models from the Hub" if offline else ""
         raise HsdError(f"{error}{hint}") from None
 
 

@@ -34,12 +34,18 @@ def deltas(pair: dict[str, Any], prompt: str, options: dict[str, Any]) -> Iterat
         yield {"header": decoding.trace().model_dump(mode="json", exclude={"steps", "result"})}
         batch: list[dict[str, Any]] = []
         sent = time.monotonic()
-        for step in decoding:
-            batch.append(step.model_dump(mode="json"))
-            if time.monotonic() - sent >= UPDATE_SECONDS:
-                yield {"steps": batch, "result": _result(decoding)}
-                batch, sent = [], time.monotonic()
+        failure: HsdError | None = None
+        try:
+            for step in decoding:
+                batch.append(step.model_dump(mode="json"))
+                if time.monotonic() - sent >= UPDATE_SECONDS:
+                    yield {"steps": batch, "result": _result(decoding)}
+                    batch, sent = [], time.monotonic()
+        except HsdError as error:
+            failure = error  # what was decoded before it goes out first
         yield {"steps": batch, "result": _result(decoding)}
+        if failure:
+            raise failure
     finally:
         decoding.close()
 

@@ -12,6 +12,7 @@ import hsd
 from hsd import HsdError, space
 from hsd.paths import ASSETS
 from hsd.ui import machine, pairs, presets, runner
+from hsd.ui.controls import fit
 from hsd.ui.line import ABANDONED, Line
 from hsd.ui.request import read, shown_value, with_defaults
 from hsd.ui.runner import Runner
@@ -26,8 +27,45 @@ def request(**values: object):
 
 
 @pytest.mark.parametrize(
+    ("changed", "before", "after"),
+    [
+        # rule, compared with, drafts, tree: what fits is left alone
+        ("drafts", ("hsd", "", 4, "paths"), ("hsd", "", 4, "paths")),
+        ("rule", ("naive-hsd", "hsd", 1, "paths"), ("naive-hsd", "hsd", 1, "paths")),
+        # a rule for trees brings drafts, and a tree that it fits
+        ("rule", ("traversal", "", 1, "paths"), ("traversal", "", 4, "paths")),
+        ("rule", ("hsd", "", 4, "top"), ("hsd", "", 4, "paths")),
+        # a rule for single drafts takes them away
+        ("rule", ("naive-hsd", "traversal", 4, "comb"), ("naive-hsd", "", 1, "comb")),
+        # a tree brings drafts, and a rule that fits it
+        ("tree", ("hsd", "", 1, "top"), ("one-hot", "", 4, "top")),
+        ("tree", ("hsd", "top-down", 4, "distinct"), ("traversal", "top-down", 4, "distinct")),
+        ("tree", ("one-hot", "traversal", 4, "top"), ("one-hot", "", 4, "top")),
+        # one draft needs a rule for one
+        ("drafts", ("traversal", "top-down", 1, "distinct"), ("hsd", "", 1, "distinct")),
+        ("drafts", ("hsd-released", "hsd", 3, "paths"), ("hsd", "hsd", 3, "paths")),
+    ],
+)
+def test_controls_that_do_not_fit_each_other_give_way_to_the_one_that_was_set(changed, before, after):
+    assert fit(changed, *before) == after
+    rule, shadow, drafts, tree = fit(changed, *before)
+    request(rule=rule, shadow=shadow, drafts=drafts, tree=tree)
+
+
+def test_a_link_names_what_makes_a_tree_and_leaves_out_what_does_not():
+    tree = request(rule="traversal", drafts=3, tree="distinct", shadow="top-down")
+    assert read(SPACE, tree.query()).options == tree.options
+    assert {"drafts": "3", "tree": "distinct", "shadow": "top-down"}.items() <= tree.query().items()
+    assert not {"drafts", "tree", "shadow", "system"} & set(request().query())
+
+
+@pytest.mark.parametrize(
     ("values", "words"),
     [
+        ({"drafts": "0"}, "drafts 0: choose a whole number from 1 to 16"),
+        ({"drafts": "many"}, "drafts 'many': give a whole number"),
+        ({"drafts": 2, "tree": "oak"}, "unknown tree 'oak'"),
+        ({"shadow": "x"}, "unknown rule 'x'"),
         ({"prompt": ""}, "the prompt is empty"),
         ({"prompt": None}, "the prompt is empty"),
         ({"prompt": "x" * 100_000}, "the prompt has 100,000 characters, at most 4,000"),

@@ -1,0 +1,209 @@
+"""`python -m hsd bench`: what the options ask for, run on one process or split over several."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sys
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hsd.bench.measure import Case, Record, machine, measure
+from hsd.bench.prompts import PromptSet, prompt_set
+from hsd.bench.report import Benchmark, Writer, header, markdown, read
+from hsd.errors import HsdError
+from hsd.loop import Options
+from hsd.models import Pair, load_pair
+from hsd.version import __version__
+
+PEERS = ("transformers",)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument("--pair", default=None, help="name of a pair (default: tiny, which is embedded)")
+    parser.add_argument("--target", help="target model: a folder or a Hub id")
+    parser.add_argument("--draft", help="draft model: a folder or a Hub id")
+    parser.add_argument("--device", help="cuda, mps or cpu (default: the first that is there)")
+    parser.add_argument("--dtype", help="float32, bfloat16 or float16")
+    parser.add_argument("--rules", type=_names, default=["tokenwise", "hsd"], help="rules to compare, with commas")
+    parser.add_argument("--gamma", type=_wholes, default=[5], help="draft lengths, with commas")
+    parser.add_argument("--temperature", type=_numbers, default=[1.0], help="temperatures, with commas")
+    parser.add_argument("--drafts", type=_wholes, default=[1], help="drafts per step, with commas")
+    parser.add_argument("--tree", default="paths", help="how several drafts are arranged")
+    parser.add_argument("--prompts", default="shipped", help="shipped, stories, sums, functions, gsm8k, … or a file")
+    parser.add_argument("--data", type=Path, help="folder with public prompt sets (default: $HSD_DATA)")
+    parser.add_argument("--limit", type=int, default=12, help="at most so many prompts; 0 takes all")
+    parser.add_argument("--max-new-tokens", type=int, default=64, help="new tokens per prompt")
+    parser.add_argument("--repetitions", type=int, default=5, help="repetitions that count; one more is dropped")
+    parser.add_argument("--peer", choices=PEERS, help="measure this library's own generation loop too")
+    parser.add_argument("--out", type=Path, help="file for the results (default: a new one in this folder)")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="print the tables of an earlier file and stop")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Measure and print. Returns the exit status; Ctrl-C keeps and shows what has been measured."""
+    if arguments.report:
+        _print(read(arguments.report), arguments.json)
+        return 0
+    cases = make_cases(arguments)
+    prompts = prompt_set(arguments.prompts, arguments.data, arguments.limit)
+    workers = _Workers()
+    out = arguments.out or Path(f"hsd-bench-{datetime.now():%Y%m%d-%H%M%S}.jsonl")
+    if workers.first and (out.is_dir() or not out.absolute().parent.is_dir()):
+        raise HsdError(f"cannot write {str(out)!r}: give a file name in an existing folder")
+    pair = _load(arguments)
+    fitting = _fitting(pair, prompts, arguments.max_new_tokens)
+    head = header(cases, **_header_facts(arguments, pair, prompts, workers.count))
+    benchmark = workers.run(head, measure(pair, cases, workers.part(fitting), arguments.repetitions), out)
+    if benchmark:
+        _print(benchmark, arguments.json)
+        print(f"results in {out}", file=sys.stderr)
+    return 0
+
+
+def make_cases(arguments: argparse.Namespace) -> list[Case]:
+    """Plain decoding, then every combination that was asked for. Raises HsdError for one that cannot be."""
+    for name, least in (("repetitions", 1), ("max_new_tokens", 1), ("limit", 0)):
+        if getattr(arguments, name) < least:
+            raise HsdError(f"{name.replace('_', '-')} {getattr(arguments, name)}: choose at least {least}")
+    common = {"max_new_tokens": arguments.max_new_tokens, "trace": False}
+    cases = []
+    for temperature in arguments.temperature:
+        at = f", T={temperature:g}" if len(arguments.temperature) > 1 else ""
+        cases.append(Case(f"plain{at}", {**common, "temperature": temperature, "system": "plain"}))
+        for gamma, drafts, rule in itertools.product(arguments.gamma, arguments.drafts, arguments.rules):
+            options = {**common, "temperature": temperature, "rule": rule, "gamma": gamma}
+            several = {"drafts": drafts, "tree": arguments.tree} if drafts > 1 else {}
+            name = f"{rule}, γ={gamma}" + (f", {arguments.tree} K={drafts}" if several else "") + at
+            cases.append(Case(name, {**options, **several}))
+        if arguments.peer:
+            cases += _peers(arguments.gamma, {**common, "temperature": temperature}, at)
+    for case in cases:
+        Options(**case.options)
+    return cases
+
+
+def _peers(gammas: list[int], options: dict[str, Any], at: str) -> list[Case]:
+    from hsd.bench.peers import peer_case
+
+    made = [peer_case(gamma, options) for gamma in gammas] + [peer_case(gammas[0], options, assisted=False)]
+    return [Case(case.name + at, case.options, case.runner) for case in made]
+
+
+class _Workers:
+    """The processes that share the prompts: this one alone, unless `accelerate launch` started several."""
+
+    def __init__(self) -> None:
+        from accelerate import PartialState
+
+        state = PartialState(cpu=not torch.cuda.is_available())
+        self.number, self.count = state.process_index, state.num_processes
+        self.first = state.is_main_process
+
+    def part(self, prompts: list[tuple[int, str]]) -> list[tuple[int, str]]:
+        """The prompts of this process; each prompt belongs to exactly one."""
+        return prompts[self.number :: self.count]
+
+    def run(self, head: dict[str, Any], records: Iterator[Record], out: Path) -> Benchmark | None:
+        """Measure and write; the first process gets all records, the others nothing."""
+        if self.count == 1:
+            return Benchmark(head, self._write(head, records, out))
+        own = self._write(head, records, out.with_name(f"{out.name}.{self.number}"))
+        from accelerate.utils import gather_object
+
+        gathered: list[Record] = gather_object(own)
+        if not self.first:
+            return None
+        self._write(head, iter(gathered), out)
+        for number in range(self.count):
+            out.with_name(f"{out.name}.{number}").unlink(missing_ok=True)
+        return Benchmark(head, gathered)
+
+    def _write(self, head: dict[str, Any], records: Iterator[Record], out: Path) -> list[Record]:
+        made: list[Record] = []
+        with out.open("w", encoding="utf-8") as file:
+            writer = Writer(file)
+            writer.line(head)
+            try:
+                for record in records:
+                    writer.line(record)
+                    made.append(record)
+                    _progress(f"\r{len(made)} runs")
+            except KeyboardInterrupt:
+                print(f"\nstopped early; {len(made)} runs are kept in {out}", file=sys.stderr)
+        _progress("\n")
+        return made
+
+
+def _load(arguments: argparse.Namespace) -> Pair:
+    pair = load_pair(
+        arguments.pair, target=arguments.target, draft=arguments.draft, device=arguments.device, dtype=arguments.dtype
+    )
+    if pair.target.parameters < 50_000_000 and pair.target.device.type == "cpu":
+        torch.set_num_threads(1)  # small matrices: a second thread costs more than it brings
+    return pair
+
+
+def _fitting(pair: Pair, prompts: PromptSet, new_tokens: int) -> list[tuple[int, str]]:
+    """The prompts that leave room for the new tokens, numbered."""
+    found = [(i, p) for i, p in enumerate(prompts.prompts) if len(pair.codec.encode(p)) + new_tokens <= pair.context]
+    if not found:
+        raise HsdError(
+            f"no prompt leaves room for {new_tokens} new tokens in {pair.context:,}: reduce --max-new-tokens"
+        )
+    if left_out := len(prompts.prompts) - len(found):
+        print(
+            f"{left_out} of {len(prompts.prompts)} prompts are too long for this pair and are left out", file=sys.stderr
+        )
+    if prompts.source.startswith("written for this project ("):
+        print(f"prompts: {prompts.name}, {prompts.source}", file=sys.stderr)
+    return found
+
+
+def _header_facts(arguments: argparse.Namespace, pair: Pair, prompts: PromptSet, processes: int) -> dict[str, Any]:
+    return {
+        "version": __version__,
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "pair": pair.name,
+        "models": {"target": pair.target.parameters, "draft": pair.draft.parameters},
+        "prompts": {"name": prompts.name, "source": prompts.source},
+        "max_new_tokens": arguments.max_new_tokens,
+        "repetitions": arguments.repetitions,
+        "processes": processes,
+        "machine": machine(pair),
+    }
+
+
+def _print(benchmark: Benchmark, as_json: bool) -> None:
+    print(json.dumps({**benchmark.header, "rows": benchmark.rows()}) if as_json else markdown(benchmark))
+
+
+def _progress(text: str) -> None:
+    if sys.stderr.isatty():
+        print(text, end="", file=sys.stderr, flush=True)
+
+
+def _names(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _wholes(text: str) -> list[int]:
+    return [_number(part, int, "whole number") for part in text.split(",")]
+
+
+def _numbers(text: str) -> list[float]:
+    return [_number(part, float, "number") for part in text.split(",")]
+
+
+def _number(text: str, kind: type, words: str) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a {words}: give one, or several with commas") from None

@@ -1,0 +1,141 @@
+"""A benchmark as a file of JSON lines, and as a table. The file alone gives every number of the table again.
+
+The first line says what was measured, on what and how; each further line is the record of one run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from hsd.bench.measure import Case, Record
+from hsd.bench.summary import Row, measurements, rows
+from hsd.errors import HsdError
+
+FORMAT = "hsd-bench-1"
+MAX_BYTES = 64_000_000
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """What was measured. header: pair, prompts, machine, version, options of each case."""
+
+    header: dict[str, Any]
+    records: list[Record]
+
+    def cases(self) -> list[Case]:
+        """The cases in the order in which they took turns; those of another library have a runner that is not kept."""
+        return [Case(c["name"], c["options"], _gone if c["peer"] else None) for c in self.header["cases"]]
+
+    def rows(self) -> list[Row]:
+        """One row per case, of the runs that all cases have made. Raises HsdError when there is none."""
+        found = measurements(self.cases(), self.records)
+        if not found[0].records:
+            raise HsdError("no prompt was measured in all cases yet: let the benchmark run longer")
+        return rows(found)
+
+
+def _gone(*_: Any) -> Record:
+    raise AssertionError("a recorded case cannot be run")
+
+
+def header(cases: Sequence[Case], **facts: Any) -> dict[str, Any]:
+    """The first line of a file. facts: pair, prompts, machine, version and the like."""
+    named = [{"name": c.name, "options": c.options, "peer": c.runner is not None} for c in cases]
+    return {"format": FORMAT, **facts, "cases": named}
+
+
+class Writer:
+    """Writes a benchmark as it goes on; what is written is safe, whatever happens next."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def line(self, data: dict[str, Any]) -> None:
+        self._file.write(json.dumps(data) + "\n")
+        self._file.flush()
+
+
+def read(path: Path) -> Benchmark:
+    """A benchmark from its file. Raises HsdError, naming the line, when it is not one."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise HsdError(f"{path.name} has over {MAX_BYTES / 1e6:.0f} MB: choose a file written by `hsd bench`")
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise HsdError(f"cannot read {path.name!r}: {' '.join(str(error).split())[:120]}") from None
+    return parse(lines, path.name)
+
+
+def parse(lines: Iterable[str], name: str) -> Benchmark:
+    """A benchmark from its lines. A last line that was cut off in the middle is left out."""
+    found: list[Any] = []
+    numbered = [(n, line) for n, line in enumerate(lines, start=1) if line.strip()]
+    for number, line in numbered:
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            if number == numbered[-1][0] and len(numbered) > 1:
+                break
+            raise HsdError(f"line {number} of {name!r} is not JSON: choose a file written by `hsd bench`") from None
+    if not found or not isinstance(found[0], dict) or found[0].get("format") != FORMAT:
+        raise HsdError(f"{name!r} is not a benchmark ({FORMAT}): choose a file written by `hsd bench`")
+    for number, record in enumerate(found[1:], start=2):
+        if not isinstance(record, dict) or not {"case", "prompt", "repetition", "seconds", "calls"} <= set(record):
+            raise HsdError(f"line {number} of {name!r} is not a record of a run: choose a file written by `hsd bench`")
+    return Benchmark(found[0], found[1:])
+
+
+COLUMNS = ("case", "tokens/s", "speed-up", "tokens per target call", "limit S*", "efficiency", "best γ")
+
+
+def markdown(benchmark: Benchmark) -> str:
+    """The table, what it was measured on, and where the time went."""
+    table = benchmark.rows()
+    lines = [f"{_facts(benchmark, table)}", "", _line(COLUMNS), _line(["---"] * len(COLUMNS))]
+    lines += [_line(_cells(row)) for row in table]
+    lines += ["", _line(["time, %", *SHARES]), _line(["---"] * (1 + len(SHARES)))]
+    lines += [
+        _line([row["case"], *(f"{100 * row['shares'][part]:.1f}" for part in SHARES)])
+        for row in table
+        if "shares" in row
+    ]
+    return "\n".join(lines)
+
+
+SHARES = ("draft", "target", "verify", "sampling", "rest")
+
+
+def _facts(benchmark: Benchmark, table: list[Row]) -> str:
+    head = benchmark.header
+    m = head["machine"]
+    versions = f"Python {m['python']}, torch {m['torch']}, transformers {m['transformers']}"
+    return (
+        f"{head['pair']}; prompts {head['prompts']['name']} ({head['prompts']['source']}): {table[0]['prompts']}, "
+        f"{head['max_new_tokens']} new tokens, {head['repetitions']} repetitions; {m['device']}, {m['processor']}, "
+        f"{m['threads']} of {m['cores']} threads, load {m['load']}, {m['dtype']}, {versions}; hsd {head['version']}, "
+        f"{head['date']}"
+    )
+
+
+def _cells(row: Row) -> list[str]:
+    value, low, high = row["block_efficiency"]
+    limit, share = row.get("limit"), row.get("efficiency")
+    best = f"{row['best_gamma']} ({row['best_limit']:.2f}×)" if "best_gamma" in row else ""
+    return [
+        row["case"],
+        f"{row['tokens_per_second']:.0f}",
+        f"{row['speedup']:.2f}",
+        f"{value:.2f} ({low:.2f}–{high:.2f})",
+        "" if limit is None or math.isnan(limit) else f"{limit:.2f}",
+        "" if share is None or math.isnan(share) else f"{share:.2f}",
+        best,
+    ]
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,241 @@
+"""What records say about a case: ratios of sums, medians over repetitions, intervals over prompts, and the limit.
+
+Definitions: block efficiency is committed tokens per target call. Speed-up is against plain decoding in the same
+run, repetition by repetition, and its median. The limit is what the speed-up would be if only the two models' forward
+passes took time; efficiency is the share of it that is reached.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hsd.bench.measure import Case, Record
+
+Interval = tuple[float, float, float]
+PARTS = ("draft", "target", "verify", "sampling", "rest")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """All records of one case."""
+
+    case: Case
+    records: tuple[Record, ...]
+
+    @cached_property
+    def _by_repetition(self) -> dict[int, list[Record]]:
+        found: dict[int, list[Record]] = defaultdict(list)
+        for record in self.records:
+            found[record["repetition"]].append(record)
+        return dict(sorted(found.items()))
+
+    def tokens_per_second(self) -> list[float]:
+        """One value per repetition: new tokens over seconds, prefill included."""
+        return [ratio(rows, "new_tokens", "seconds") for rows in self._by_repetition.values()]
+
+    def speedup(self, plain: Measurement) -> float:
+        """Median over repetitions of this case's tokens per second over plain decoding's."""
+        return statistics.median(
+            own / theirs for own, theirs in zip(self.tokens_per_second(), plain.tokens_per_second(), strict=True)
+        )
+
+    def block_efficiency(self) -> Interval:
+        """Committed tokens per target call, and its 95 % interval by a bootstrap over prompts."""
+        return self._interval(lambda rows: ratio(rows, "new_tokens", "target_calls"))
+
+    def acceptance_rate(self) -> Interval:
+        """Kept per drafted token, with its interval."""
+        return self._interval(lambda rows: ratio(rows, "kept", "drafted"))
+
+    def acceptance_by_position(self) -> list[float]:
+        """For i = 1, 2, …: of the steps that drafted at least i tokens, the share that kept at least i."""
+        longest = max((len(r.get("positions", ())) for r in self.records), default=0)
+        sums = [[0, 0] for _ in range(longest)]
+        for record in self.records:
+            for total, (kept, drafted) in zip(sums, record.get("positions", ()), strict=False):
+                total[0] += kept
+                total[1] += drafted
+        return [kept / drafted for kept, drafted in sums if drafted]
+
+    def kept_histogram(self) -> dict[int, int]:
+        """How many steps kept 0, 1, 2 … tokens."""
+        found: dict[int, int] = defaultdict(int)
+        for record in self.records:
+            for kept, count in record.get("kept_histogram", {}).items():
+                found[int(kept)] += count
+        return dict(sorted(found.items()))
+
+    def call_seconds(self, model: str, width: int) -> float:
+        """Median seconds of a forward pass of "target" or "draft" that read `width` tokens; NaN if there was none."""
+        found = [r["calls"][model]["widths"].get(str(width)) for r in self.records]
+        medians = [median for entry in found if entry for median in entry[2:]]
+        return statistics.median(medians) if medians else float("nan")
+
+    def model_seconds(self, model: str) -> float:
+        """Seconds of all forward passes of one model."""
+        calls = [r["calls"][model] for r in self.records]
+        return sum(c["first"] + sum(total for _, total, _ in c["widths"].values()) for c in calls)
+
+    def outside_ms_per_step(self) -> float:
+        """Milliseconds per step that pass outside the two models' forward passes."""
+        seconds = sum(r["seconds"] for r in self.records) - self.model_seconds("target") - self.model_seconds("draft")
+        return 1e3 * seconds / sum(r["steps"] for r in self.records)
+
+    def ms_per_step(self) -> float:
+        """Milliseconds per step, all included: the median over repetitions."""
+        return statistics.median(1e3 * ratio(rows, "seconds", "steps") for rows in self._by_repetition.values())
+
+    def shares(self) -> dict[str, float]:
+        """Where the time of a run goes, as shares of its seconds.
+
+        draft, target: the models' forward passes. verify: judging the drafts. sampling: logits to probabilities,
+        drawing tokens, arranging drafts. rest: all else.
+        """
+        seconds = sum(r["seconds"] for r in self.records)
+        laps = {part: sum(r["time"][part] for r in self.records) for part in ("draft", "target", "verify")}
+        draft, target = self.model_seconds("draft"), self.model_seconds("target")
+        prefill = sum(r["calls"]["target"]["first"] for r in self.records)  # before the first step, outside all laps
+        sampling = max(laps["draft"] - draft, 0.0) + max(laps["target"] - (target - prefill), 0.0)
+        rest = max(seconds - draft - target - laps["verify"] - sampling, 0.0)
+        parts = (draft, target, laps["verify"], sampling, rest)
+        return {part: value / seconds for part, value in zip(PARTS, parts, strict=True)}
+
+    def limit(self, plain: Measurement) -> float:
+        """S* = A T(1) / (γ d + T(γ+1)): the speed-up if nothing but the models' forward passes took time.
+
+        With several drafts the denominator is the mean over steps of the median times of the calls made.
+        """
+        gamma, drafts = self.case.options.get("gamma", 0), self.case.options.get("drafts", 1)
+        if drafts == 1:
+            round_time = gamma * self.call_seconds("draft", 1) + self.call_seconds("target", gamma + 1)
+        else:
+            round_time = self._typical_seconds("draft") + self._typical_seconds("target")
+        return self.block_efficiency()[0] * plain.call_seconds("target", 1) / round_time
+
+    def _typical_seconds(self, model: str) -> float:
+        """Seconds per step of one model's calls, if each took the median of its width."""
+        counts: dict[str, int] = defaultdict(int)
+        for record in self.records:
+            for width, (count, _, _) in record["calls"][model]["widths"].items():
+                counts[width] += int(count)
+        steps = sum(r["steps"] for r in self.records)
+        return sum(n * self.call_seconds(model, int(width)) for width, n in counts.items()) / steps
+
+    def best_gamma(self, plain: Measurement, most: int = 16) -> tuple[int, float]:
+        """The draft length that would be fastest for these costs, and the limit there, for a single draft.
+
+        The acceptance of one token is fitted to the measured block efficiency as if it were the same at every position;
+        the cost of a target call is taken to grow evenly with its width.
+        """
+        gamma = self.case.options["gamma"]
+        rate = fitted_acceptance(self.block_efficiency()[0], gamma)
+        one, wide, draft = (
+            plain.call_seconds("target", 1),
+            self.call_seconds("target", gamma + 1),
+            self.call_seconds("draft", 1),
+        )
+        slope = max((wide - one) / gamma, 0.0)
+        limits = {g: expected_tokens(rate, g) * one / (g * draft + one + slope * g) for g in range(1, most + 1)}
+        best = max(limits, key=lambda g: limits[g])
+        return best, limits[best]
+
+    def _interval(self, statistic: Callable[[Sequence[Record]], float]) -> Interval:
+        return bootstrap(self.records, statistic)
+
+
+def expected_tokens(rate: float, gamma: int) -> float:
+    """Tokens per target call if every drafted token were kept with probability `rate`: 1 + a + … + a^γ."""
+    return gamma + 1.0 if rate >= 1 else (1 - rate ** (gamma + 1)) / (1 - rate)
+
+
+def fitted_acceptance(tokens_per_call: float, gamma: int) -> float:
+    """The rate at which `expected_tokens` gives what was measured, by bisection."""
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if expected_tokens(middle, gamma) < tokens_per_call else (low, middle)
+    return low
+
+
+def bootstrap(
+    records: Iterable[Record], statistic: Callable[[Sequence[Record]], float], samples: int = 1_000
+) -> Interval:
+    """The statistic of all runs, and its 95 % interval when prompts are drawn anew with replacement."""
+    by_prompt: dict[int, list[Record]] = defaultdict(list)
+    for record in records:
+        by_prompt[record["prompt"]].append(record)
+    groups = [by_prompt[number] for number in sorted(by_prompt)]
+    if not groups:
+        return (float("nan"),) * 3
+    draws = np.random.default_rng(0).integers(len(groups), size=(samples, len(groups)))
+    values = [statistic([r for i in draw for r in groups[i]]) for draw in draws]
+    low, high = np.percentile(values, [2.5, 97.5])
+    return statistic([r for group in groups for r in group]), float(low), float(high)
+
+
+def ratio(records: Sequence[Record], above: str, below: str) -> float:
+    """Sum over sum; 0 where there is nothing below."""
+    total = sum(r.get(below, 0) for r in records)
+    return sum(r.get(above, 0) for r in records) / total if total else 0.0
+
+
+def complete(records: Sequence[Record], cases: Sequence[str]) -> list[Record]:
+    """The records of those runs that every case has made: what an interrupted benchmark can compare."""
+    made: dict[tuple[int, int], set[str]] = defaultdict(set)
+    for record in records:
+        made[record["prompt"], record["repetition"]].add(record["case"])
+    return [r for r in records if made[r["prompt"], r["repetition"]] >= set(cases)]
+
+
+def measurements(cases: Sequence[Case], records: Sequence[Record]) -> list[Measurement]:
+    """One measurement per case, of the runs that all cases have made."""
+    kept = complete(records, [case.name for case in cases])
+    return [Measurement(case, tuple(r for r in kept if r["case"] == case.name)) for case in cases]
+
+
+Row = dict[str, Any]
+
+
+def rows(found: Sequence[Measurement]) -> list[Row]:
+    """One row per case: everything that a report shows. The first case must be plain decoding."""
+    plain = found[0]
+    return [_row(m, plain) for m in found if m.records]
+
+
+def _row(m: Measurement, plain: Measurement) -> Row:
+    row: Row = {
+        "case": m.case.name,
+        "options": m.case.options,
+        "tokens_per_second": statistics.median(m.tokens_per_second()),
+        "speedup": m.speedup(plain),
+        "block_efficiency": m.block_efficiency(),
+        "runs": len(m.records),
+        "prompts": len({r["prompt"] for r in m.records}),
+    }
+    if m.case.runner is None and "steps" in m.records[0]:
+        row |= {"shares": m.shares(), "outside_ms_per_step": m.outside_ms_per_step(), "ms_per_step": m.ms_per_step()}
+        row |= {"acceptance_by_position": m.acceptance_by_position(), "kept_histogram": m.kept_histogram()}
+        row["target_call_ms"] = 1e3 * m.call_seconds("target", 1 if m is plain else m.case.options.get("gamma", 0) + 1)
+        if m is not plain:
+            row |= _limits(m, plain)
+    return row
+
+
+def _limits(m: Measurement, plain: Measurement) -> Row:
+    limit = m.limit(plain)
+    row: Row = {
+        "acceptance_rate": m.acceptance_rate(),
+        "draft_call_ms": 1e3 * m.call_seconds("draft", 1),
+        "limit": limit,
+        "efficiency": m.speedup(plain) / limit,
+    }
+    if m.case.options.get("drafts", 1) == 1:
+        row["best_gamma"], row["best_limit"] = m.best_gamma(plain)
+    return row

@@ -1,0 +1,114 @@
+"""`model.generate(…, custom_generate=hsd.custom_generate, assistant_model=draft, rule="hsd")` in `transformers`."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from hsd.errors import HsdError
+from hsd.loop import Decoding, Options
+from hsd.models.base import IdCodec, Pair
+
+WARPERS = {"TemperatureLogitsWarper", "TopKLogitsWarper", "TopPLogitsWarper"}
+CRITERIA = {"MaxLengthCriteria", "EosTokenCriteria"}
+
+
+def custom_generate(
+    model: Any,
+    input_ids: Tensor,
+    logits_processor: Any = (),
+    stopping_criteria: Any = (),
+    generation_config: Any = None,
+    assistant_model: Any = None,
+    draft_model: Any = None,
+    streamer: Any = None,
+    rule: str = "hsd",
+    gamma: int = 5,
+    drafts: int = 1,
+    tree: str = "paths",
+    seed: int = 0,
+    **_: Any,
+) -> Any:
+    """Decode with a draft model and a verification rule inside `transformers`' own `generate`.
+
+    Pass it as `custom_generate`; the draft as `assistant_model` (or `draft_model`), and rule, gamma, drafts, tree and
+    seed as for `hsd.run`. Temperature, top-p, top-k, the length budget and the ends of a text come from the generation
+    configuration: note that its top-k is 50 unless it is set. The new tokens are those of `hsd.run` for the same
+    options and seed. input_ids (1, n) → (1, n + new).
+
+    Raises HsdError for what it cannot do: several texts at once, beams, and processors that change scores further.
+    """
+    caller = sys._getframe(1)
+    draft = assistant_model or draft_model or _kept_back(caller, "assistant_model")
+    streamer = streamer or _kept_back(caller, "streamer")
+    if draft is None:
+        raise HsdError("no draft model: pass assistant_model=…, a smaller model with the same vocabulary")
+    _check(input_ids, logits_processor, stopping_criteria, generation_config)
+    options = Options(
+        rule=rule,
+        gamma=gamma,
+        drafts=drafts,
+        tree=tree,
+        seed=seed,
+        max_new_tokens=generation_config.max_length - input_ids.shape[1],
+        trace=False,
+        **_sampling(generation_config),
+    )
+    pair = _pair(model, draft, generation_config)
+    ids = input_ids[0].tolist()
+    decoding = Decoding(pair, "", options, prompt_ids=ids)
+    try:
+        for step in decoding:
+            ids += step.tokens
+            if streamer is not None:
+                streamer.put(torch.tensor(step.tokens))
+    finally:
+        decoding.close()
+    if streamer is not None:
+        streamer.end()
+    return _output(torch.tensor([ids], device=input_ids.device), generation_config)
+
+
+def _kept_back(frame: FrameType, name: str) -> Any:
+    """An argument that `generate` keeps to itself when `custom_generate` is a function (transformers 5.17 to 5.23)."""
+    return frame.f_locals.get(name) if frame.f_code.co_name == "generate" else None
+
+
+def _check(input_ids: Tensor, processors: Any, criteria: Any, config: Any) -> None:
+    if input_ids.shape[0] != 1:
+        raise HsdError(f"{input_ids.shape[0]} texts at once: call generate for one text after another")
+    if config.num_beams > 1:
+        raise HsdError("beam search cannot be combined with drafts: leave num_beams at 1")
+    for kind, known, made in (("processor", WARPERS, processors), ("stopping criterion", CRITERIA, criteria)):
+        unknown = [type(item).__name__ for item in made if type(item).__name__ not in known]
+        if unknown:
+            raise HsdError(f"the {kind} {unknown[0]} is not supported: leave out the option that asks for it")
+
+
+def _sampling(config: Any) -> dict[str, Any]:
+    if not config.do_sample:
+        return {"temperature": 0.0}
+    top_p = 1.0 if config.top_p is None else float(config.top_p)
+    temperature = 1.0 if config.temperature is None else float(config.temperature)
+    return {"temperature": temperature, "top_p": top_p, "top_k": config.top_k or 0}
+
+
+def _pair(model: Any, draft: Any, config: Any) -> Pair:
+    from hsd.models.causal import CausalModel
+
+    target, small = CausalModel(model, type(model).__name__), CausalModel(draft, type(draft).__name__)
+    ends = config.eos_token_id
+    end_ids = frozenset() if ends is None else frozenset(ends if isinstance(ends, list) else [ends])
+    return Pair("generate", target, small, IdCodec(min(target.vocab_size, small.vocab_size), end_ids))
+
+
+def _output(sequences: Tensor, config: Any) -> Any:
+    if not config.return_dict_in_generate:
+        return sequences
+    from transformers.generation.utils import GenerateDecoderOnlyOutput
+
+    return GenerateDecoderOnlyOutput(sequences=cast("torch.LongTensor", sequences))

@@ -1,0 +1,98 @@
+"""A key/value cache of fixed size, whose length is a number on the device: what CUDA graphs need.
+
+Nothing here looks at a value on the host, so a forward pass can be captured once and replayed for ever.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import Cache, CacheLayerMixin
+
+from hsd.models.causal import CausalModel
+
+
+class FixedLayer(CacheLayerMixin):
+    """Keys and values of one layer, (1, heads, capacity, width). `length` () int64 is shared by all layers."""
+
+    is_compileable = True
+    is_sliding = False
+
+    def __init__(self, length: Tensor, capacity: int) -> None:
+        super().__init__()
+        self._length, self._capacity = length, capacity
+
+    def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
+        self.dtype, self.device = key_states.dtype, key_states.device
+        one, heads, _, _ = key_states.shape
+        self.keys = key_states.new_zeros(one, heads, self._capacity, key_states.shape[-1])
+        self.values = value_states.new_zeros(one, heads, self._capacity, value_states.shape[-1])
+        self.is_initialized = True
+
+    def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
+        """Write from position `length` on, and give all of the cache: what is not valid is left to the mask."""
+        if self.keys is None or self.values is None:
+            self.lazy_initialization(key_states, value_states)
+        assert self.keys is not None
+        assert self.values is not None
+        where = self._length + torch.arange(key_states.shape[-2], device=key_states.device)
+        self.keys.index_copy_(2, where, key_states)
+        self.values.index_copy_(2, where, value_states)
+        return self.keys, self.values
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        return self._capacity, 0
+
+    def get_seq_length(self, *_: Any) -> int:
+        return 0  # positions and masks are given with every call; nobody has to ask
+
+    def get_max_length(self) -> int:
+        return self._capacity
+
+    def get_max_cache_shape(self) -> int:
+        return self._capacity
+
+
+class FixedSession:
+    """One text of at most `capacity` tokens, read by a `CausalModel` on one device."""
+
+    def __init__(self, model: CausalModel, capacity: int) -> None:
+        self._model, self.capacity = model, capacity
+        self.length = torch.zeros((), dtype=torch.int64, device=model.input_device)
+        count = model.model.config.get_text_config().num_hidden_layers
+        layers: list[Any] = [FixedLayer(self.length, capacity) for _ in range(count)]
+        self._cache: Cache | None = Cache(layers=layers)
+        self._columns = torch.arange(capacity, device=model.input_device)
+
+    def read(self, tokens: Tensor, keep: int) -> Tensor:
+        """Read `tokens` (n,) after what is there; logits after the last `keep` of them, (keep, vocab)."""
+        positions = self.length + torch.arange(tokens.shape[0], device=tokens.device)
+        output = self._model.model(
+            input_ids=tokens.unsqueeze(0),
+            past_key_values=self._cache,
+            use_cache=True,
+            logits_to_keep=keep,
+            position_ids=positions.unsqueeze(0),
+            attention_mask=self._masks(positions),
+        )
+        self.length += tokens.shape[0]
+        return output.logits[0]
+
+    def close(self) -> None:
+        """Free what the session holds."""
+        self._cache = None
+
+    def _masks(self, positions: Tensor) -> Any:
+        """One mask, or one for each kind of attention that the model has."""
+        masks = {kind: self._mask(positions, window) for kind, window in self._model.windows.items()}
+        return masks if len(masks) > 1 else next(iter(masks.values()))
+
+    def _mask(self, positions: Tensor, window: int | None) -> Tensor:
+        """(1, 1, n, capacity): each token sees itself and all before it, or as far back as the window."""
+        back = positions[:, None] - self._columns
+        visible = back >= 0 if window is None else (back >= 0) & (back < window)
+        dtype = self._model.model.dtype
+        scores = torch.zeros(visible.shape, dtype=dtype, device=visible.device)
+        return scores.masked_fill_(~visible, torch.finfo(dtype).min)[None, None]

@@ -1,0 +1,139 @@
+"""The Hugging Face Hub: whether it can be reached and has a model, and what its errors mean, in one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import HfApi, constants, try_to_load_from_cache
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    HTTPError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+
+from hsd.errors import HsdError
+
+REFUSALS = (RepositoryNotFoundError, RevisionNotFoundError, HFValidationError)
+PROBE_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a model comes from, and what is known of it before it is read.
+
+    name: a folder or a Hub id. folder: where its files are on this machine, None if they must be fetched. local_only:
+    the Hub cannot be asked. parameters: as the Hub counts them, None if it does not say.
+    """
+
+    name: str
+    revision: str | None = None
+    folder: Path | None = None
+    local_only: bool = False
+    parameters: int | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What every `from_pretrained` is told. Code that comes with a model is never run."""
+        return {"revision": self.revision, "local_files_only": self.local_only, "trust_remote_code": False}
+
+
+def find(name: str, revision: str | None = None) -> Source:
+    """Look for a model in a folder, or on the Hub by one request.
+
+    The library tries for half a minute to reach a Hub that cannot be found. This asks once: where no connection can be
+    made the files on this machine are taken, if there are any; a Hub that is slow or busy gets the library's patience.
+    Raises HsdError for a folder without a model, and when the Hub says that it has no such model.
+    """
+    check_folder(name)
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return Source(str(path), revision, path, local_only=True)
+    cached = _cached(name, revision)
+    if constants.is_offline_mode():
+        return Source(name, revision, cached, local_only=True)
+    try:
+        info = HfApi().model_info(name, revision=revision, timeout=PROBE_SECONDS)
+    except REFUSALS as error:
+        raise HsdError(explain(error, Source(name, revision))) from None
+    except (HTTPError, OSError) as error:
+        # The client library is httpx or httpx2, as the version of huggingface_hub wants: its errors are known by name.
+        return Source(name, revision, cached, local_only=type(error).__name__ == "ConnectError")
+    return Source(name, revision, cached, parameters=getattr(getattr(info, "safetensors", None), "total", None))
+
+
+def check_folder(name: str) -> None:
+    """Raise HsdError for what looks like a folder and is none, or has no model in it."""
+    path = Path(name).expanduser()
+    looks_local = name.startswith((".", "/", "~")) or path.is_dir()
+    if looks_local and not path.is_dir():
+        raise HsdError(f"no folder {name!r}: give an existing folder or a Hub id like Qwen/Qwen2.5-0.5B-Instruct")
+    if looks_local and not (path / "config.json").is_file():
+        raise HsdError(f"folder {name!r} has no config.json: give a folder saved by save_pretrained()")
+
+
+def _cached(name: str, revision: str | None) -> Path | None:
+    """The folder with a model's configuration in the local cache."""
+    try:
+        file = try_to_load_from_cache(name, "config.json", revision=revision)
+    except HFValidationError:
+        return None
+    return Path(file).parent if isinstance(file, str) else None
+
+
+def cannot_load(what: str, error: Exception, source: Source) -> HsdError:
+    """The error, in one line, for what a `from_pretrained` raised. what: "a model", "a tokenizer"."""
+    if _from_hub(error):
+        return HsdError(explain(error, source))
+    return HsdError(f"cannot load {what} from {source.name!r}: {first_line(error)}")
+
+
+def explain(error: Exception, source: Source) -> str:
+    """Why a model cannot be had from the Hub and what to do, in one line."""
+    name, page = repr(source.name), f"{constants.ENDPOINT}/{source.name}"
+    causes = list(_causes(error))
+
+    def is_about(*kinds: type[BaseException]) -> bool:
+        return any(isinstance(cause, kinds) for cause in causes)
+
+    if is_about(GatedRepoError):
+        return f"{name} is gated: accept its licence at {page}, then log in with `hf auth login`"
+    if is_about(RevisionNotFoundError):
+        return f"{name} has no revision {source.revision!r}: choose a branch, tag or commit from {page}/commits"
+    if is_about(RepositoryNotFoundError):
+        return f"the Hub has no model {name}: check the spelling, or if it is private log in with `hf auth login`"
+    if is_about(HFValidationError):
+        return f"{name} is neither a folder nor a Hub id: give a folder, or an id like Qwen/Qwen2.5-0.5B-Instruct"
+    if constants.is_offline_mode():
+        return f"{name} is not complete on this machine, and HF_HUB_OFFLINE forbids the Hub: give a folder, or unset it"
+    status = next((getattr(c.response, "status_code", 0) for c in causes if isinstance(c, HfHubHTTPError)), 0)
+    if status in (401, 403):
+        return f"the Hub does not give you {name}: log in with `hf auth login`, and ask for access at {page}"
+    if status:
+        return f"the Hub answered {status} for {name}: try again later, or give a folder"
+    return f"cannot reach the Hub, and {name} is not complete on this machine: check the connection, or give a folder"
+
+
+def _from_hub(error: Exception) -> bool:
+    """Whether an error comes from the Hub or from the way to it, and not from the files."""
+    kinds = (HfHubHTTPError, HTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled, HFValidationError)
+    return any(isinstance(cause, kinds) for cause in _causes(error))
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, in one line."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and what led to it."""
+    while error is not None:
+        yield error
+        error = error.__cause__  # not __context__: what was dealt with before is no reason

@@ -1,0 +1,84 @@
+"""Loading one model of `transformers`: from a folder or the Hub, onto one device or several, quantised or not."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from transformers import AutoConfig, AutoModelForCausalLM, BitsAndBytesConfig
+from transformers.utils.logging import disable_progress_bar
+
+from hsd.errors import HsdError
+from hsd.models.causal import CausalModel
+from hsd.models.hub import Source, cannot_load
+
+# Bars that are over before they can be read, and every retry of a download, only clutter standard error: what goes
+# wrong is told once, by the error that is raised.
+disable_progress_bar()
+logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+
+
+UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError, SafetensorError, ImportError)
+
+
+@dataclass(frozen=True)
+class Loading:
+    """How to load a model: where to, and in which precision.
+
+    device: "cuda:0", "mps", "cpu". device_map: how to spread it over several GPUs, None for `device` alone.
+    quantize: "4bit", "8bit" or None.
+    """
+
+    device: str
+    dtype: torch.dtype
+    device_map: str | dict[str, str] | None = None
+    quantize: str | None = None
+
+
+def load_config(source: Source) -> Any:
+    """The configuration of a model. Raises HsdError, one line, when that is impossible."""
+    try:
+        return AutoConfig.from_pretrained(source.name, **source.options)
+    except UNREADABLE as error:
+        raise cannot_load("a model", error, source) from None
+
+
+def load_model(source: Source, how: Loading, name: str) -> CausalModel:
+    """Load a model; `name` is what it is called. Raises HsdError, one line, when that is impossible."""
+    placed = _placement(how)
+    try:
+        model: Any = AutoModelForCausalLM.from_pretrained(source.name, dtype=how.dtype, **source.options, **placed)
+        model = model if placed else model.to(torch.device(how.device))
+    except torch.cuda.OutOfMemoryError:
+        raise HsdError(f"{source.name!r} does not fit in the GPU's free memory: choose a smaller pair") from None
+    except UNREADABLE as error:
+        raise cannot_load("a model", error, source) from None
+    return CausalModel(model, name, source.revision, how.quantize)
+
+
+def _placement(how: Loading) -> dict[str, Any]:
+    """Arguments that put a model straight onto its devices, without a copy in the computer's own memory."""
+    placed: dict[str, Any] = {}
+    if how.device_map is not None:
+        placed["device_map"] = how.device_map
+    elif how.device.startswith("cuda") or how.quantize is not None:
+        placed["device_map"] = {"": how.device}
+    if how.quantize is not None:
+        placed["quantization_config"] = _quantisation(how.quantize, how.dtype)
+    return placed
+
+
+def _quantisation(kind: str, dtype: torch.dtype) -> BitsAndBytesConfig:
+    if kind == "8bit":
+        return BitsAndBytesConfig(load_in_8bit=True)
+    return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype)
+
+
+def check_quantize(kind: str | None) -> None:
+    """Raise HsdError if models are to be quantised and what does it is not installed."""
+    if kind is not None and find_spec("bitsandbytes") is None:
+        raise HsdError(f"quantize={kind!r} needs bitsandbytes: run `pip install bitsandbytes`, or leave it out")

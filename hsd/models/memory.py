@@ -1,0 +1,174 @@
+"""Whether a pair fits: what it will need, computed before anything is loaded, against what is free.
+
+1 GB is 10^9 bytes here, as in the sizes that makers of GPUs print.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from hsd.errors import HsdError
+from hsd.models.registry import PAIRS
+from hsd.models.room import Room
+from hsd.models.sizes import SIZES
+
+if TYPE_CHECKING:
+    from hsd.models.hub import Source
+
+TOKENS = 4_096  # room for the caches of a text this long, or of the whole context where that is shorter
+MARGIN = 1.05  # activations, and what an allocator cannot use
+GPU_BASE = 0.7e9  # what a GPU's own libraries take before the first number is stored
+CPU_BASE = 0.1e9
+BYTES = {torch.float32: 4.0, torch.bfloat16: 2.0, torch.float16: 2.0}
+QUANTISED = {"8bit": 1.05, "4bit": 0.57}  # bytes a parameter, scales included
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Numbers that one model stores. embeddings: those of `parameters` that quantisation leaves as they are."""
+
+    parameters: int
+    embeddings: int
+    cache_per_token: int
+    context: int
+
+    def weights(self, dtype: torch.dtype, quantize: str | None = None) -> float:
+        """Bytes of the weights."""
+        if quantize is None:
+            return self.parameters * BYTES[dtype]
+        return (self.parameters - self.embeddings) * QUANTISED[quantize] + self.embeddings * BYTES[dtype]
+
+    def cache(self, dtype: torch.dtype, tokens: int = TOKENS) -> float:
+        """Bytes of the key/value cache of a long text."""
+        return self.cache_per_token * BYTES[dtype] * min(tokens, self.context)
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a pair takes on a device, in bytes."""
+
+    target: Footprint
+    draft: Footprint
+    dtype: torch.dtype
+    on_gpu: bool
+    quantize: str | None = None
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """Of target and draft. Only the target is quantised: the draft is small, and its precision is speed."""
+        return self.target.weights(self.dtype, self.quantize), self.draft.weights(self.dtype)
+
+    @property
+    def caches(self) -> float:
+        return self.target.cache(self.dtype) + self.draft.cache(self.dtype)
+
+    @property
+    def total(self) -> float:
+        base = GPU_BASE if self.on_gpu else CPU_BASE
+        return (sum(self.weights) + self.caches) * MARGIN + base
+
+
+def published(model: str) -> Footprint | None:
+    """The footprint of a model that `hsd.models.sizes` knows."""
+    sizes = SIZES.get(model)
+    if sizes is None:
+        return None
+    return Footprint(sizes.parameters, sizes.embeddings, sizes.cache_per_token, sizes.context)
+
+
+def of_config(config: Any, parameters: int) -> Footprint | None:
+    """The footprint of a model with that many numbers; None if its configuration does not tell its cache.
+
+    config: as `transformers` reads it.
+    """
+    config = config.get_text_config()
+    layers, hidden = getattr(config, "num_hidden_layers", None), getattr(config, "hidden_size", None)
+    heads = getattr(config, "num_attention_heads", None)
+    if not (isinstance(layers, int) and isinstance(hidden, int) and isinstance(heads, int) and heads):
+        return None
+    head_dim = getattr(config, "head_dim", None) or hidden // heads
+    kv_heads = getattr(config, "num_key_value_heads", None) or heads
+    embeddings = config.vocab_size * hidden * (1 if config.tie_word_embeddings else 2)
+    context = getattr(config, "max_position_embeddings", None) or TOKENS
+    return Footprint(parameters, embeddings, 2 * layers * kv_heads * head_dim, context)
+
+
+def numbers_in_folder(folder: Path) -> int | None:
+    """How many numbers the model in a folder has, by the headers of its files; None if they do not tell."""
+    try:
+        return sum(_numbers_in(file) for file in sorted(folder.glob("*.safetensors"))) or None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error):
+        return None  # loading will say what is wrong with the file
+
+
+def _numbers_in(file: Path) -> int:
+    """How many numbers a safetensors file holds, by its header: 8 bytes of length, then JSON."""
+    with file.open("rb") as stream:
+        (length,) = struct.unpack("<Q", stream.read(8))
+        if length > 100_000_000:
+            raise ValueError("not a header")
+        header = json.loads(stream.read(length))
+    return sum(math.prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
+
+
+def footprint(source: Source, config: Any) -> Footprint | None:
+    """What is known of a model's size before it is read: from its files here, from the Hub, or as published."""
+    here = numbers_in_folder(source.folder) if source.folder else None
+    known = published(source.name)
+    parameters = here or source.parameters or (known.parameters if known else None)
+    return of_config(config, parameters) if parameters else None
+
+
+def refusal(name: str, need: Need, room: Room) -> HsdError:
+    """The one line that says what is needed, what is there, and what would fit."""
+    (target, draft), free = need.weights, room.free or 0.0
+    parts = f"target {_gb(target)}, draft {_gb(draft)}, caches {_gb(need.caches)}"
+    advice = ", or ".join([*_settings_that_fit(need, free), _pair_that_fits(name, need, free)])
+    return HsdError(
+        f"{name[:80]} needs about {_gb(need.total)} GB of memory ({parts}), {_gb(free)} GB are free on {room.name}: "
+        f"choose {advice}"
+    )
+
+
+def _settings_that_fit(need: Need, free: float) -> list[str]:
+    """Another way to load the same models that would fit, if there is one."""
+    half = replace(need, dtype=torch.bfloat16)
+    if need.dtype == torch.float32 and half.total <= free:
+        return ["dtype bfloat16"]
+    if need.on_gpu and need.quantize is None:
+        return [f"quantize={kind}" for kind in QUANTISED if replace(half, quantize=kind).total <= free][:1]
+    return []
+
+
+def _pair_that_fits(name: str, need: Need, free: float) -> str:
+    """The largest smaller pair of the registry that would fit, of the same family if there is one."""
+    family = name.split("-")[0]
+    size = need.target.parameters + need.draft.parameters
+    for like, tail in ((need, ""), (replace(need, dtype=torch.bfloat16), " with dtype bfloat16")):
+        fitting = [
+            (pair.name.split("-")[0] == family, pair.parameters, pair.name)
+            for pair in PAIRS.values()
+            if pair.parameters < size and _of_published(pair.target, pair.draft, like).total <= free
+        ]
+        if fitting:
+            return f"the pair {max(fitting)[2]}{tail}"
+    return "the pair tiny"
+
+
+def _of_published(target: str, draft: str, like: Need) -> Need:
+    """What two published models need, loaded in the same way."""
+    big, small = published(target), published(draft)
+    assert big is not None, target
+    assert small is not None, draft
+    return replace(like, target=big, draft=small)
+
+
+def _gb(count: float) -> str:
+    return f"{count / 1e9:,.1f}"

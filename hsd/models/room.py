@@ -1,0 +1,87 @@
+"""Where a pair may go, and how many bytes are free there: on one device, on all GPUs together, in this computer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+
+@dataclass(frozen=True)
+class Room:
+    """A place for a pair. device_map: how the target is spread over it, None for a single device. free: bytes that are
+    free there, None where that cannot be told. name: what people call it.
+    """
+
+    device_map: str | None
+    free: float | None
+    name: str
+
+    def holds(self, count: float) -> bool:
+        """Whether so many bytes fit, as far as can be told."""
+        return self.free is None or count <= self.free
+
+
+def rooms(device: str, device_map: str | None) -> list[Room]:
+    """Where a pair may go, the best place first. device_map: as the user asked for, None for no wish."""
+    gpus = torch.cuda.device_count() if device.startswith("cuda") else 0
+    alone = Room(device_map, free_on(device), "this computer" if device == "cpu" else device)
+    together = Room(device_map or "auto", free_on_all_gpus(), f"{gpus} GPUs")
+    if gpus > 1 and device_map is not None:
+        return [together]
+    return [alone, together] if gpus > 1 and device == "cuda" else [alone]
+
+
+def free_on(device: str) -> float | None:
+    """Free bytes on one device ("cuda:1", "mps", "cpu"); None where that cannot be told."""
+    kind, _, index = device.partition(":")
+    if kind == "cuda":
+        return _free_on_gpu(int(index) if index else None)
+    if kind == "mps":
+        return float(torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory())
+    return free_ram()
+
+
+def free_on_all_gpus() -> float | None:
+    """Free bytes of all GPUs together."""
+    found = [_free_on_gpu(index) for index in range(torch.cuda.device_count())]
+    return sum(count for count in found if count is not None) if found else None
+
+
+def _free_on_gpu(index: int | None) -> float | None:
+    """Free bytes, with those that torch holds but does not use; None where a GPU is lent only later (ZeroGPU).
+
+    index: None for the current GPU.
+    """
+    try:
+        free, _ = torch.cuda.mem_get_info(index)
+    except (RuntimeError, AssertionError):
+        return None
+    return float(free + torch.cuda.memory_reserved(index) - torch.cuda.memory_allocated(index))
+
+
+def free_ram(root: Path = Path("/")) -> float | None:
+    """Free bytes of this machine's memory, or of the container's share of it. Only Linux tells."""
+    found = [_try(lambda: _available(root / "proc/meminfo")), _try(lambda: _share(root / "sys/fs/cgroup"))]
+    return min((count for count in found if count is not None), default=None)
+
+
+def _try(read: Callable[[], float]) -> float | None:
+    try:
+        return read()
+    except (OSError, ValueError, StopIteration):
+        return None
+
+
+def _available(file: Path) -> float:
+    line = next(line for line in file.read_text().splitlines() if line.startswith("MemAvailable:"))
+    return float(line.split()[1]) * 1024
+
+
+def _share(folder: Path) -> float:
+    """What a container may still use: its limit less what it uses, where files that were read do not count."""
+    used, limit = int((folder / "memory.current").read_text()), int((folder / "memory.max").read_text())  # or "max"
+    lines = (folder / "memory.stat").read_text().splitlines()
+    return float(limit - used + sum(int(line.split()[1]) for line in lines if line.startswith("inactive_file ")))

@@ -1,0 +1,79 @@
+"""Text and tokens by a `transformers` tokenizer, with the chat template of models that were tuned on chats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformers import AutoTokenizer
+
+from hsd.errors import HsdError
+from hsd.models.hub import Source, cannot_load, first_line
+
+
+class TokenizerCodec:
+    """Text to tokens and back. chat: prompts become a user's turn in the chat template, and the model's turn begins.
+
+    A template writes the special tokens itself, so none are added to what it gives.
+    """
+
+    def __init__(self, tokenizer: Any, end_ids: frozenset[int], chat: bool = False) -> None:
+        self.tokenizer, self.chat = tokenizer, chat
+        self.end_ids = end_ids
+        self.vocab_size = max(tokenizer.get_vocab().values()) + 1
+        self._pieces: dict[int, str] = {}
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a prompt. Raises HsdError when the chat template cannot take it."""
+        if not self.chat:
+            return list(self.tokenizer(text)["input_ids"])
+        return list(self.tokenizer(self.in_template(text), add_special_tokens=False)["input_ids"])
+
+    def in_template(self, text: str) -> str:
+        """The prompt as a chat-tuned model wants it, up to where its answer begins."""
+        turns = [{"role": "user", "content": text}]
+        try:
+            return str(self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
+        except Exception as error:  # a template is a program of its makers: it may fail in any way
+            line = first_line(error)
+            raise HsdError(f"the chat template fails ({line}): load the pair with chat=False") from None
+
+    def decode(self, ids: list[int]) -> str:
+        return str(self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+    def piece(self, token: int) -> str:
+        """The text of one token, as it stands in a sentence: with its leading space, special tokens by name."""
+        if token not in self._pieces:
+            self._pieces[token] = self._read_piece(token)
+        return self._pieces[token]
+
+    def _read_piece(self, token: int) -> str:
+        text = str(self.tokenizer.decode([token], clean_up_tokenization_spaces=False))
+        name = self.tokenizer.convert_ids_to_tokens(token)
+        if name is None:
+            return f"<{token}>"  # padding of the vocabulary
+        return " " + text if name.startswith("▁") and not text.startswith(" ") else text
+
+
+def load_tokenizer(source: Source) -> Any:
+    """The tokenizer of a model. Raises HsdError, one line, when that is impossible."""
+    try:
+        return AutoTokenizer.from_pretrained(source.name, **source.options)
+    except (OSError, ValueError, KeyError) as error:
+        raise cannot_load("a tokenizer", error, source) from None
+
+
+def wants_chat(tokenizer: Any, chat: bool | None, tuned: bool) -> bool:
+    """Whether prompts go into the chat template: as asked, else where there is one and the model was tuned for it.
+
+    Raises HsdError when a template is asked for and there is none.
+    """
+    has_template = bool(getattr(tokenizer, "chat_template", None))
+    if chat and not has_template:
+        raise HsdError("this tokenizer has no chat template: leave chat out, or set it to False")
+    return (tuned and has_template) if chat is None else chat
+
+
+def end_ids_of(tokenizer: Any, named: frozenset[int], chat: bool) -> frozenset[int]:
+    """Tokens that end a text: those that the model's generation settings name, and in a chat the end of a turn."""
+    own = frozenset(i for i in [tokenizer.eos_token_id] if i is not None)
+    return named | own if chat or not named else named

@@ -1,0 +1,336 @@
+"""The benchmark: its numbers follow from its records, its file gives them again, several processes share the work."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hsd
+from hsd import HsdError
+from hsd.bench import Case, Record, measure, measurements, prompt_set, rows
+from hsd.bench.report import FORMAT, markdown, parse, read
+from hsd.bench.summary import bootstrap, expected_tokens, fitted_acceptance, ratio
+from hsd.cli import main
+from hsd.paths import ASSETS, ROOT
+
+PAIR = hsd.table_pair(vocab=5, order=2, seed=4)
+PLAIN = Case("plain", {"system": "plain", "max_new_tokens": 20, "trace": False})
+HSD = Case("hsd", {"rule": "hsd", "gamma": 3, "max_new_tokens": 20, "trace": False})
+PROMPTS = [(0, "ab"), (1, "ba"), (2, "cab")]
+needs_pair = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
+
+
+def record(case: str, prompt: int, repetition: int, tokens: int, calls: int, seconds: float, **more: Any) -> Record:
+    """A record with round numbers: a target call takes 4 ms, one of width 4 5 ms, a draft call 1 ms."""
+    widths = {"1": [calls, 0.004 * calls, 0.004]} if case == "plain" else {"4": [calls, 0.005 * calls, 0.005]}
+    draft = {} if case == "plain" else {"1": [3 * calls, 0.003 * calls, 0.001]}
+    laps = {
+        "draft": 0.003 * calls if draft else 0.0,
+        "target": sum(w[1] for w in widths.values()),
+        "verify": 0.001 * calls,
+    }
+    made = {"new_tokens": tokens, "target_calls": calls, "steps": calls, "drafted": 3 * calls, "kept": tokens - calls}
+    models = {"target": {"first": 0.0, "widths": widths}, "draft": {"first": 0.0, "widths": draft}}
+    timed = {"seconds": seconds, "time": {**laps, "rest": 0.0}, "calls": models}
+    place = {"case": case, "prompt": prompt, "repetition": repetition, "seed": 0}
+    return {**place, **made, **timed, "positions": [[calls // 2, calls]], "kept_histogram": {"1": calls}, **more}
+
+
+def two_cases() -> list[Record]:
+    """Plain: 20 tokens in 0.1 s; the other: 20 tokens in 10 calls and 0.08 s, 30 in 10 and 0.1 s."""
+    made = []
+    for repetition in (1, 2):
+        for prompt, tokens, seconds in ((0, 20, 0.08), (1, 30, 0.1)):
+            made.append(record("plain", prompt, repetition, 20, 20, 0.1))
+            made.append(record("hsd", prompt, repetition, tokens, 10, seconds))
+    return made
+
+
+def test_the_numbers_of_a_case_follow_from_its_records():
+    plain, other = measurements([PLAIN, HSD], two_cases())
+    assert other.block_efficiency()[0] == pytest.approx(50 / 20)
+    assert plain.tokens_per_second() == pytest.approx([200.0, 200.0])
+    assert other.tokens_per_second() == pytest.approx([50 / 0.18] * 2)
+    assert other.speedup(plain) == pytest.approx(50 / 0.18 / 200)
+    assert other.limit(plain) == pytest.approx(2.5 * 0.004 / (3 * 0.001 + 0.005))
+    assert other.acceptance_rate()[0] == pytest.approx(30 / 60)
+    assert other.acceptance_by_position() == pytest.approx([0.5])
+    assert other.kept_histogram() == {1: 40}
+    assert other.outside_ms_per_step() == pytest.approx(1e3 * (0.18 - 20 * 0.008) / 20)
+    shares = other.shares()
+    assert shares["draft"] == pytest.approx(0.06 / 0.18)
+    assert shares["target"] == pytest.approx(0.1 / 0.18)
+    assert shares["verify"] == pytest.approx(0.02 / 0.18)
+    assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_the_best_draft_length_is_the_one_with_the_highest_limit():
+    plain, other = measurements([PLAIN, HSD], two_cases())
+    rate = fitted_acceptance(2.5, 3)
+    assert expected_tokens(rate, 3) == pytest.approx(2.5)
+    slope = (0.005 - 0.004) / 3
+    by_hand = {g: expected_tokens(rate, g) * 0.004 / (g * 0.001 + 0.004 + slope * g) for g in range(1, 17)}
+    best, limit = other.best_gamma(plain)
+    assert best == max(by_hand, key=lambda g: by_hand[g])
+    assert limit == pytest.approx(max(by_hand.values()))
+
+
+@pytest.mark.parametrize("tokens", [1.0, 1.5, 3.9, 4.0])
+def test_the_fitted_acceptance_gives_back_what_was_measured(tokens: float):
+    assert expected_tokens(fitted_acceptance(tokens, 3), 3) == pytest.approx(tokens, abs=1e-6)
+
+
+def test_an_interval_holds_the_value_and_shrinks_with_more_prompts():
+    def width(prompts: int) -> float:
+        made = [record("hsd", i, 1, 20 + 5 * (i % 3), 10, 0.1) for i in range(prompts)]
+        value, low, high = bootstrap(made, lambda r: ratio(r, "new_tokens", "target_calls"))
+        assert low <= value <= high
+        return high - low
+
+    assert 0 < width(48) < width(6)
+
+
+def test_runs_that_not_all_cases_have_made_are_left_out():
+    made = two_cases()[:-1]  # stopped before the last run of the second repetition
+    plain, other = measurements([PLAIN, HSD], made)
+    assert len(plain.records) == len(other.records) == 3
+
+
+def test_every_case_runs_on_every_prompt_with_the_same_seeds():
+    made = list(measure(PAIR, [PLAIN, HSD], PROMPTS, repetitions=2))
+    assert [(r["repetition"], r["prompt"], r["case"]) for r in made] == [
+        (repetition, prompt, case) for repetition in (1, 2) for prompt, _ in PROMPTS for case in ("plain", "hsd")
+    ]
+    seeds = {(r["repetition"], r["prompt"]): r["seed"] for r in made}
+    assert all(r["seed"] == seeds[r["repetition"], r["prompt"]] for r in made)
+    assert len(set(seeds.values())) == 6
+    own = hsd.run(PAIR, "cab", seed=seeds[2, 2], **HSD.options)
+    assert [r for r in made if r["case"] == "hsd"][-1]["new_tokens"] == len(own.tokens)
+    assert [r for r in made if r["case"] == "hsd"][-1]["target_calls"] == own.stats()["target_calls"]
+
+
+def test_a_part_of_the_prompts_is_measured_as_it_would_be_with_all():
+    everything = {(r["prompt"], r["repetition"]): r for r in measure(PAIR, [HSD], PROMPTS, 2)}
+    part = list(measure(PAIR, [HSD], PROMPTS[1:2], 2))
+    for r in part:
+        same = everything[r["prompt"], r["repetition"]]
+        assert (r["seed"], r["new_tokens"], r["target_calls"]) == (
+            same["seed"],
+            same["new_tokens"],
+            same["target_calls"],
+        )
+
+
+MACHINE = ("device", "processor", "cores", "threads", "load", "dtype", "python", "torch", "transformers")
+
+
+def lines(made: list[Record]) -> list[str]:
+    facts: dict[str, Any] = {
+        "version": "0",
+        "date": "2026-01-01",
+        "pair": "table",
+        "max_new_tokens": 20,
+        "repetitions": 2,
+    }
+    facts |= {"prompts": {"name": "x", "source": "y"}, "machine": dict.fromkeys(MACHINE, "?")}
+    cases = [{"name": c.name, "options": c.options, "peer": False} for c in (PLAIN, HSD)]
+    return [json.dumps(line) for line in ({"format": FORMAT, **facts, "cases": cases}, *made)]
+
+
+def test_a_file_gives_every_number_again():
+    made = two_cases()
+    benchmark = parse(lines(made), "x.jsonl")
+    assert benchmark.rows() == rows(measurements([PLAIN, HSD], made))
+    table = markdown(benchmark)
+    assert "| hsd | 278 | 1.39 | 2.50 (" in table
+    assert "x (y): 2, 20 new tokens, 2 repetitions" in table
+
+
+def test_a_file_that_was_cut_off_can_be_read_up_to_there():
+    whole = lines(two_cases())
+    assert len(parse([*whole[:-1], whole[-1][:30]], "x").records) == len(whole) - 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is not a benchmark"),
+        ("{}", "is not a benchmark"),
+        ("[1]", "is not a benchmark"),
+        ("nonsense\n{}", "line 1 of 'x' is not JSON"),
+        (lines([])[0] + '\n{"case": 1}\n', "line 2 of 'x' is not a record of a run"),
+    ],
+)
+def test_a_file_that_is_no_benchmark_is_refused_in_one_line(text: str, words: str):
+    with pytest.raises(HsdError, match=words) as error:
+        parse(text.splitlines(), "x")
+    assert "\n" not in str(error.value)
+
+
+# Prompt sets
+
+
+def test_shipped_prompts_are_sets_of_their_own():
+    assert len(prompt_set("stories").prompts) == 12
+    assert len(prompt_set("shipped").prompts) == 36
+    assert prompt_set("sums", limit=3).prompts == prompt_set("sums").prompts[:3]
+
+
+def test_public_sets_are_read_as_they_are_published(tmp_path: Path):
+    (tmp_path / "gsm8k").mkdir()
+    (tmp_path / "gsm8k" / "test.jsonl").write_text('{"question": "How many?", "answer": "4"}\n')
+    (tmp_path / "spec_bench").mkdir()
+    questions = [{"category": "qa", "turns": ["Why?", "And?"]}, {"category": "math", "turns": ["1+1"]}]
+    (tmp_path / "spec_bench" / "question.jsonl").write_text("\n".join(map(json.dumps, questions)))
+    assert prompt_set("gsm8k", tmp_path).prompts == ["Question: How many?\nAnswer:"]
+    assert prompt_set("spec_bench", tmp_path).prompts == ["Why?", "1+1"]
+    assert prompt_set("spec_bench:math", tmp_path).prompts == ["1+1"]
+    with pytest.raises(HsdError, match="spec_bench has no category 'poems': choose math, qa"):
+        prompt_set("spec_bench:poems", tmp_path)
+    with pytest.raises(HsdError, match=r"no file .*HumanEval"):
+        prompt_set("humaneval", tmp_path)
+
+
+def test_without_folder_and_network_the_shipped_prompts_of_that_style_are_used_and_named(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.delenv("HSD_DATA", raising=False)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    found = prompt_set("gsm8k")
+    assert found.prompts == prompt_set("sums").prompts
+    assert found.name == "sums, in the style of gsm8k"
+    assert "written for this project" in found.source
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty"),
+        ("\n \n", "is empty"),
+        ('{"prompt": "a"}\n{"prompt": }', "line 2 of .* is not JSON"),
+        ('{"prompt": "a"}\n{"text": "b"}', 'line 2 of .* has no field "prompt"'),
+    ],
+)
+def test_a_malformed_file_of_prompts_is_refused_with_its_line(text: str, words: str, tmp_path: Path):
+    (tmp_path / "mine.jsonl").write_text(text)
+    with pytest.raises(HsdError, match=words):
+        prompt_set(str(tmp_path / "mine.jsonl"))
+
+
+def test_a_file_of_ones_own_is_read_line_by_line(tmp_path: Path):
+    (tmp_path / "mine.txt").write_text("first\n\nsecond \n")
+    assert prompt_set(str(tmp_path / "mine.txt")).prompts == ["first", "second"]
+
+
+# The command
+
+
+def bench(*words: str) -> int:
+    return main(["bench", *words])
+
+
+@needs_pair
+def test_the_command_prints_what_its_file_gives_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    out = tmp_path / "b.jsonl"
+    short = ["--limit", "2", "--repetitions", "1", "--max-new-tokens", "12", "--gamma", "2,3"]
+    assert bench(*short, "--rules", "hsd", "--peer", "transformers", "--out", str(out)) == 0
+    printed = capsys.readouterr().out
+    assert bench("--report", str(out)) == 0
+    assert capsys.readouterr().out == printed
+    assert bench("--report", str(out), "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    ours, peers = ["plain", "hsd, γ=2", "hsd, γ=3"], ["assisted, γ=2", "assisted, γ=3", "plain"]
+    assert [row["case"] for row in told["rows"]] == ours + [f"transformers, {peer}" for peer in peers]
+    plain, assisted = told["rows"][0], told["rows"][3]
+    assert plain["block_efficiency"][0] == 1
+    assert 1 <= assisted["block_efficiency"][0] <= 3
+    assert all(math.isfinite(row["limit"]) for row in told["rows"][1:3])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--gamma", "5,x"], "'x' is not a whole number"),
+        (["--temperature", "hot"], "'hot' is not a number"),
+        (["--gamma", "99"], "gamma 99: choose a whole number from 1 to 32"),
+        (["--rules", "best"], "unknown rule 'best'"),
+        (["--prompts", "nothing-like-it"], "unknown prompt set"),
+        (["--prompts", "/nowhere/prompts.txt"], "unknown prompt set"),
+        (["--repetitions", "0"], "repetitions 0: choose at least 1"),
+        (["--device", "cuda"], "device 'cuda' is not available"),
+        (["--out", "/nowhere/at/all.jsonl"], "cannot write"),
+        (["--report", "/nowhere.jsonl"], "cannot read 'nowhere.jsonl'"),
+        (["--max-new-tokens", "100000"], "choose a whole number"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(words: list[str], message: str, capsys: pytest.CaptureFixture[str]):
+    try:
+        status = bench(*words)
+    except SystemExit as stop:
+        status = int(stop.code or 0)
+    told = capsys.readouterr()
+    assert status == 2
+    assert message in told.err
+    assert len(told.err.strip().splitlines()) == 1
+    assert told.out == ""
+
+
+@needs_pair
+def test_what_was_measured_before_ctrl_c_is_kept_and_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    import hsd.bench.command as command
+
+    def interrupted(*arguments: Any) -> Any:
+        for count, made in enumerate(measure(*arguments), start=1):
+            yield made
+            if count == 3:  # one complete round of two cases, and half of the next
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "measure", interrupted)
+    out = tmp_path / "b.jsonl"
+    assert (
+        bench("--limit", "3", "--repetitions", "2", "--max-new-tokens", "8", "--rules", "hsd", "--out", str(out)) == 0
+    )
+    told = capsys.readouterr()
+    assert "stopped early; 3 runs are kept" in told.err
+    assert "| hsd, γ=5 |" in told.out
+    assert len(read(out).records) == 3
+
+
+@needs_pair
+@pytest.mark.slow
+def test_two_processes_measure_what_one_measures(tmp_path: Path):
+    options = ["--limit", "4", "--repetitions", "1", "--max-new-tokens", "16", "--rules", "tokenwise,hsd"]
+    launch = [
+        sys.executable,
+        "-m",
+        "accelerate.commands.launch",
+        "--cpu",
+        "--num_processes",
+        "2",
+        "--num_machines",
+        "1",
+    ]
+    launch += ["--mixed_precision", "no", "--dynamo_backend", "no"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    for command, name in (([sys.executable], "one"), (launch, "two")):
+        words = [*command, "-m", "hsd", "bench", *options, "--out", str(tmp_path / name)]
+        subprocess.run(words, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=300)
+    one, two = read(tmp_path / "one"), read(tmp_path / "two")
+    assert two.header["processes"] == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]
+
+    def seen(benchmark: Any) -> list[tuple[Any, ...]]:
+        names = ("case", "prompt", "repetition", "seed", "new_tokens", "target_calls", "kept")
+        return sorted(tuple(r[name] for name in names) for r in benchmark.records)
+
+    assert seen(two) == seen(one)
+    assert [row["block_efficiency"] for row in two.rows()] == [row["block_efficiency"] for row in one.rows()]

@@ -1,0 +1,112 @@
+"""Inside `transformers`' generate: the same tokens as hsd.run, and one clear line for what cannot be done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from small_models import letters_tokenizer, save_pair
+
+import hsd
+from hsd import HsdError, Pair, load_pair
+
+PROMPT = "Abc de"
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    target, draft = save_pair(tmp_path_factory.mktemp("generate"), letters_tokenizer())
+    return load_pair(target=target, draft=draft, device="cpu")
+
+
+def generate(pair: Pair, **options: Any) -> Any:
+    ids = torch.tensor([pair.encode(PROMPT)])
+    made = {"max_new_tokens": 20, "do_sample": True, "top_k": 0, "assistant_model": pair.draft.model, **options}
+    return pair.target.model.generate(ids, custom_generate=hsd.custom_generate, **made)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rule": "hsd", "gamma": 4, "seed": 3},
+        {"rule": "tokenwise", "seed": 1, "temperature": 0.6, "top_p": 0.9},
+        {"rule": "traversal", "drafts": 3, "seed": 2, "top_k": 7},
+        {"rule": "one-hot", "drafts": 2, "tree": "top"},
+    ],
+)
+def test_the_tokens_are_those_of_run(pair: Pair, options: dict[str, Any]):
+    trace = hsd.run(pair, PROMPT, max_new_tokens=20, **options)
+    assert generate(pair, **options)[0].tolist() == pair.encode(PROMPT) + trace.tokens
+
+
+def test_without_sampling_it_is_greedy(pair: Pair):
+    plain = hsd.run(pair, PROMPT, system="plain", temperature=0, max_new_tokens=20)
+    assert generate(pair, do_sample=False, top_k=None)[0, -len(plain.tokens) :].tolist() == plain.tokens
+
+
+def test_the_draft_can_also_be_named_directly(pair: Pair):
+    with_name = generate(pair, assistant_model=None, draft_model=pair.draft.model, seed=5)
+    assert with_name.tolist() == generate(pair, seed=5).tolist()
+
+
+def test_a_streamer_gets_every_new_token(pair: Pair):
+    class Collector:
+        def __init__(self) -> None:
+            self.tokens: list[int] = []
+            self.ended = False
+
+        def put(self, value: torch.Tensor) -> None:
+            self.tokens += value.flatten().tolist()
+
+        def end(self) -> None:
+            self.ended = True
+
+    collector = Collector()
+    output = generate(pair, streamer=collector, seed=4)
+    assert collector.tokens == output[0].tolist()  # generate itself hands on the prompt first
+    assert collector.ended
+
+
+def test_a_dictionary_is_returned_where_one_is_asked_for(pair: Pair):
+    assert generate(pair, return_dict_in_generate=True, seed=5).sequences.tolist() == generate(pair, seed=5).tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"assistant_model": None}, "no draft model: pass assistant_model"),
+        ({"repetition_penalty": 1.3}, "the processor RepetitionPenaltyLogitsProcessor is not supported"),
+        ({"rule": "best"}, "unknown rule 'best'"),
+        ({"gamma": 0}, "gamma 0: choose a whole number"),
+    ],
+)
+def test_what_cannot_be_done_is_one_clear_line(pair: Pair, options: dict[str, Any], words: str):
+    with pytest.raises(HsdError, match=words):
+        generate(pair, **options)
+
+
+def test_several_texts_at_once_are_refused(pair: Pair):
+    ids = torch.tensor([pair.encode(PROMPT)] * 2)
+    with pytest.raises(HsdError, match="2 texts at once"):
+        pair.target.model.generate(ids, custom_generate=hsd.custom_generate, assistant_model=pair.draft.model)
+
+
+def test_the_example_runs_and_gives_the_same_tokens(tmp_path: Path):
+    import subprocess
+    import sys
+
+    from hsd.paths import ASSETS, ROOT
+
+    if not (ASSETS / "tiny" / "target").is_dir():
+        pytest.skip("the embedded pair is not there")
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "generate.py")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "the same tokens as hsd.run: True" in done.stdout

@@ -1,0 +1,300 @@
+"""Memory: a pair that does not fit is refused before it is loaded; where there are several GPUs it is spread."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from small_models import ARCHITECTURES, bytes_tokenizer, save_architecture, save_model
+from transformers import AutoModelForCausalLM
+
+import hsd
+from hsd import HsdError, load_pair
+from hsd.models import loading, pair, room
+from hsd.models.hub import find
+from hsd.models.loading import Loading, load_config, load_model
+from hsd.models.memory import TOKENS, Need, footprint, numbers_in_folder, published
+from hsd.models.registry import PAIRS
+
+GB = 1e9
+
+
+@pytest.fixture(autouse=True)
+def _nothing_loaded(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(pair, "_LOADED", OrderedDict())
+
+
+@pytest.fixture
+def gpus(monkeypatch: pytest.MonkeyPatch):
+    """A machine with GPUs of which so many GB are free; models land on the CPU all the same, and `asked` tells how."""
+    asked: list[dict[str, Any]] = []
+    original = AutoModelForCausalLM.from_pretrained
+
+    def from_pretrained(source: str, **options: Any) -> Any:
+        asked.append({k: options.pop(k, None) for k in ("device_map", "quantization_config", "dtype")})
+        return original(source, dtype=asked[-1]["dtype"], **options)
+
+    def install(*free: float) -> list[dict[str, Any]]:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: len(free))
+        monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+        monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda index: (int(free[index or 0] * GB), int(200 * GB)))
+        monkeypatch.setattr(torch.cuda, "memory_reserved", lambda index: 0)
+        monkeypatch.setattr(torch.cuda, "memory_allocated", lambda index: 0)
+        monkeypatch.setattr(loading.AutoModelForCausalLM, "from_pretrained", from_pretrained)
+        return asked
+
+    return install
+
+
+def refused(*name: str, **options: Any) -> str:
+    with pytest.raises(HsdError) as error:
+        load_pair(*name, **options)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 400
+    return str(error.value)
+
+
+# What is needed
+
+
+def test_published_pairs_need_what_their_weights_and_caches_take():
+    big, small = (published(model) for model in (PAIRS["qwen2.5-7b"].target, PAIRS["qwen2.5-7b"].draft))
+    assert big is not None
+    assert small is not None
+    need = Need(big, small, torch.bfloat16, on_gpu=True)
+    assert need.weights == (2 * 7_615_616_512, 2 * 494_032_768)
+    assert need.caches == TOKENS * (28 * 4 * 128 + 24 * 2 * 64) * 2 * 2
+    assert need.total == pytest.approx(18.1 * GB, rel=0.02)
+    assert Need(big, small, torch.float32, on_gpu=True).weights[0] == 2 * need.weights[0]
+    quantised = Need(big, small, torch.bfloat16, on_gpu=True, quantize="4bit")
+    assert 0.25 < quantised.weights[0] / need.weights[0] < 0.45
+    assert quantised.weights[1] == need.weights[1], "the draft stays as it is"
+
+
+@pytest.mark.parametrize("kind", ARCHITECTURES)
+def test_folders_tell_what_they_need(tmp_path: Path, kind: str):
+    """Against the model itself, and against the cache that it fills."""
+    folder, _ = save_architecture(tmp_path, kind, bytes_tokenizer(), (270, 264))
+    source = find(folder)
+    found = footprint(source, load_config(source))
+    model = load_model(source, Loading("cpu", torch.float32), "small")
+    assert found is not None
+    assert found.parameters == model.parameters
+    assert found.context == model.context
+    session = model.start()
+    session.forward(torch.arange(50), keep=1)
+    kept = sum(layer.keys.numel() + layer.values.numel() for layer in session._cache.layers)
+    assert found.cache_per_token == kept / 50
+
+
+def test_weights_in_several_files_are_added_up(tmp_path: Path):
+    folder = save_model(tmp_path / "one", bytes_tokenizer())
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    model.save_pretrained(tmp_path / "many", max_shard_size="20KB")
+    assert len(list((tmp_path / "many").glob("*.safetensors"))) > 2
+    assert numbers_in_folder(tmp_path / "many") == numbers_in_folder(folder) == model.num_parameters()
+
+
+@pytest.mark.parametrize("content", [b"", b"\x10\0\0\0\0\0\0\0not a header", b"\xff" * 40, b"\x02\0\0\0\0\0\0\0[]"])
+def test_files_that_tell_nothing_are_left_to_the_loader(tmp_path: Path, content: bytes):
+    (tmp_path / "model.safetensors").write_bytes(content)
+    assert numbers_in_folder(tmp_path) is None
+
+
+# What is free
+
+
+def test_free_memory_is_the_container_s_share(tmp_path: Path):
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/meminfo").write_text("MemTotal: 16000000 kB\nMemAvailable:   8000000 kB\n")
+    assert room.free_ram(tmp_path) == 8_000_000 * 1024
+    group = tmp_path / "sys/fs/cgroup"
+    group.mkdir(parents=True)
+    (group / "memory.current").write_text("3000000000\n")
+    (group / "memory.stat").write_text("anon 5\ninactive_file 1000000000\n")
+    (group / "memory.max").write_text("max\n")
+    assert room.free_ram(tmp_path) == 8_000_000 * 1024, "no limit"
+    (group / "memory.max").write_text("4000000000\n")
+    assert room.free_ram(tmp_path) == 2_000_000_000
+    assert room.free_ram(tmp_path / "nowhere") is None
+
+
+def test_this_machine_tells_what_is_free():
+    free = room.free_on("cpu")
+    assert free is None or 1e6 < free < 1e14
+
+
+def test_a_gpu_that_cannot_be_asked_yet_refuses_nothing(monkeypatch: pytest.MonkeyPatch):
+    """On ZeroGPU the GPU is lent for single calls only."""
+
+    def no_gpu(index: int | None) -> tuple[int, int]:
+        raise RuntimeError("no CUDA-capable device is detected")
+
+    monkeypatch.setattr(torch.cuda, "mem_get_info", no_gpu)
+    assert room.free_on("cuda") is None
+    assert room.Room(None, None, "cuda").holds(1e15)
+
+
+# Refusals
+
+
+def test_a_named_pair_that_does_not_fit_is_refused_before_the_hub_is_asked(gpus: Any):
+    gpus(32)
+    message = refused("qwen2.5-32b")
+    assert "needs about 71." in message
+    assert "32.0 GB are free on cuda" in message
+    assert message.endswith("choose quantize=4bit, or the pair qwen2.5-7b")
+
+
+def test_advice_is_something_that_fits(monkeypatch: pytest.MonkeyPatch):
+    for free, advice in (
+        (40, "dtype bfloat16, or the pair qwen3-8b"),
+        (7, "the pair smollm2-1.7b-360m with dtype bfloat16"),
+        (1, "the pair tiny"),
+    ):
+        monkeypatch.setattr(room, "free_on", lambda device, free=free: free * GB)
+        message = refused("qwen3-14b", device="cpu")
+        assert message.endswith(f"choose {advice}")
+        assert "on this computer" in message
+
+
+def test_a_pair_of_folders_that_does_not_fit_is_refused(byte_folders: tuple[str, str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(room, "free_on", lambda device: 1e5)
+    monkeypatch.setattr(pair, "load_model", lambda *_: pytest.fail("it was loaded"), raising=False)
+    message = refused(target=byte_folders[0], draft=byte_folders[1], device="cpu")
+    assert message.startswith("target + draft needs about 0.1 GB of memory")
+
+
+def test_nothing_is_refused_where_the_free_memory_is_unknown(
+    byte_folders: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(room, "free_on", lambda device: None)
+    assert load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu").target.parameters > 0
+
+
+def test_pairs_loaded_before_make_way(byte_folders: tuple[str, str], monkeypatch: pytest.MonkeyPatch):
+    load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu")
+    monkeypatch.setattr(room, "free_on", lambda device: 0.0 if pair._LOADED else GB)
+    half = load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu", dtype="bfloat16")
+    assert list(pair._LOADED.values()) == [half]
+
+
+def test_the_pairs_asked_for_last_are_kept(byte_folders: tuple[str, str]):
+    def load(dtype: str) -> hsd.Pair:
+        return load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu", dtype=dtype)
+
+    first, second = load("float32"), load("bfloat16")
+    assert load("float32") is first
+    load("float16")
+    assert load("float32") is first
+    assert load("bfloat16") is not second
+
+
+def test_pairs_are_loaded_one_at_a_time(byte_folders: tuple[str, str], monkeypatch: pytest.MonkeyPatch):
+    """`from_pretrained` called twice at once breaks both; and who asks second gets what the first one loaded."""
+    loaded: list[hsd.Pair] = []
+    original = pair._load_new
+
+    def load_new(recipe: pair.Recipe) -> hsd.Pair:
+        assert pair._LOADING.locked()
+        loaded.append(original(recipe))
+        return loaded[-1]
+
+    monkeypatch.setattr(pair, "_load_new", load_new)
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(load_pair, target=byte_folders[0], draft=byte_folders[1], device="cpu") for _ in range(4)]
+        assert {id(future.result()) for future in asked} == {id(loaded[0])}
+    assert len(loaded) == 1
+
+
+# Several GPUs, and quantised weights
+
+
+def place(folders: tuple[str, str], **options: Any) -> hsd.Pair:
+    return load_pair(target=folders[0], draft=folders[1], **options)
+
+
+def test_on_one_gpu_the_weights_go_straight_to_it(gpus: Any, byte_folders: tuple[str, str]):
+    asked = gpus(80, 80)
+    place(byte_folders)
+    assert [a["device_map"] for a in asked] == [{"": "cuda:0"}, {"": "cuda:0"}]
+    assert {a["dtype"] for a in asked} == {torch.bfloat16}
+
+
+def test_a_target_that_does_not_fit_one_gpu_is_spread_over_all(gpus: Any, byte_folders: tuple[str, str]):
+    asked = gpus(0.5, 0.5)
+    place(byte_folders)
+    assert [a["device_map"] for a in asked] == [{"": "cuda:0"}, "auto"], "the draft first, on one"
+
+
+def test_a_gpu_that_was_chosen_is_not_left(gpus: Any, byte_folders: tuple[str, str]):
+    asked = gpus(0.5, 80)
+    place(byte_folders, device="cuda:1")
+    assert [a["device_map"] for a in asked] == [{"": "cuda:1"}, {"": "cuda:1"}]
+    pair._LOADED.clear()
+    with pytest.raises(HsdError, match=r"0\.5 GB are free on cuda:0"):
+        place(byte_folders, device="cuda:0")
+    with pytest.raises(HsdError, match="no device 'cuda:2'"):
+        place(byte_folders, device="cuda:2")
+
+
+def test_too_little_on_all_gpus_together_is_refused(gpus: Any, byte_folders: tuple[str, str]):
+    gpus(0.2, 0.3)
+    with pytest.raises(HsdError, match=r"0\.5 GB are free on 2 GPUs"):
+        place(byte_folders)
+
+
+def test_a_device_map_may_be_asked_for(gpus: Any, byte_folders: tuple[str, str]):
+    asked = gpus(80, 80)
+    place(byte_folders, device_map="balanced")
+    assert [a["device_map"] for a in asked] == [{"": "cuda:0"}, "balanced"]
+    with pytest.raises(HsdError, match="unknown device_map 'everywhere': choose auto"):
+        place(byte_folders, device_map="everywhere")
+
+
+def test_a_spread_model_gives_the_same_text(byte_folders: tuple[str, str], tmp_path: Path):
+    """Its layers in turn in memory and on disk, which is as near as one comes to two devices without a GPU."""
+    alone = place(byte_folders, device="cpu", dtype="float32")
+    config = json.loads((Path(byte_folders[0]) / "config.json").read_text())
+    map_ = {"model.embed_tokens": "cpu", "model.norm": "cpu", "model.rotary_emb": "cpu", "lm_head": "disk"}
+    map_ |= {f"model.layers.{i}": ("disk", "cpu")[i % 2] for i in range(config["num_hidden_layers"])}
+    target = load_model(find(byte_folders[0]), Loading("cpu", torch.float32, device_map=map_), "spread")
+    assert target.device.type == "cpu"
+    assert target.parameters == alone.target.parameters
+    spread = hsd.Pair("spread", target, alone.draft, alone.codec)
+    for options in ({}, {"drafts": 3, "rule": "traversal"}):
+        wanted = hsd.run(alone, "Once", gamma=3, max_new_tokens=16, seed=1, **options)
+        assert hsd.run(spread, "Once", gamma=3, max_new_tokens=16, seed=1, **options).tokens == wanted.tokens
+
+
+def test_spreading_on_a_cpu_changes_nothing(byte_folders: tuple[str, str]):
+    both = [place(byte_folders, device="cpu", device_map=how) for how in (None, "auto")]
+    texts = [hsd.run(pair, "Once", max_new_tokens=12, seed=1).tokens for pair in both]
+    assert texts[0] == texts[1]
+
+
+def test_quantising_needs_its_package(monkeypatch: pytest.MonkeyPatch, byte_folders: tuple[str, str]):
+    monkeypatch.setattr(loading, "find_spec", lambda name: None)
+    with pytest.raises(HsdError, match="run `pip install bitsandbytes`"):
+        place(byte_folders, device="cpu", quantize="4bit")
+    with pytest.raises(HsdError, match="unknown quantize '3bit': choose 8bit or 4bit"):
+        place(byte_folders, device="cpu", quantize="3bit")
+
+
+def test_only_the_target_is_quantised(gpus: Any, monkeypatch: pytest.MonkeyPatch, byte_folders: tuple[str, str]):
+    monkeypatch.setattr(loading, "find_spec", lambda name: True)
+    monkeypatch.setattr(loading, "BitsAndBytesConfig", lambda **settings: settings)
+    asked = gpus(80)
+    named = place(byte_folders, quantize="4bit")
+    assert (named.target.dtype, named.draft.dtype) == ("bfloat16, 4bit weights", "bfloat16")
+    draft, target = (a["quantization_config"] for a in asked)
+    assert draft is None
+    assert target["load_in_4bit"] is True
+    assert target["bnb_4bit_compute_dtype"] == torch.bfloat16
