@@ -129,12 +129,12 @@ def _own(case: Case) -> Runner:
         target, draft = CallTimes(), CallTimes()
         timed = replace(pair, target=TimedModel(pair.target, target), draft=TimedModel(pair.draft, draft))
         trace = run(timed, prompt, seed=seed, **case.options)
-        return {**_sums(trace), "calls": {"target": target.summary(), "draft": draft.summary()}}
+        return {**sums(trace), "calls": {"target": target.summary(), "draft": draft.summary()}}
 
     return runner
 
 
-def _sums(trace: Trace) -> Record:
+def sums(trace: Trace) -> Record:
     """What statistics are made of. positions: for i = 1, 2, … the steps that kept, and that drafted, at least i."""
     stats, steps = trace.stats(), trace.steps
     longest = max((step.longest for step in steps), default=0)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from hsd.bench.measure import Case, Record
-from hsd.bench.summary import Row, measurements, rows
+from hsd.bench.summary import Row, is_plain, measurements, rows, temperature_of
 from hsd.errors import HsdError
 
 FORMAT = "hsd-bench-1"
@@ -32,8 +32,10 @@ class Benchmark:
         return [Case(c["name"], c["options"], _gone if c["peer"] else None) for c in self.header["cases"]]
 
     def rows(self) -> list[Row]:
-        """One row per case, of the runs that all cases have made. Raises HsdError when there is none."""
+        """One row per case, of the runs that all cases have made. Raises HsdError when there is nothing to compare."""
         found = measurements(self.cases(), self.records)
+        if {temperature_of(m) for m in found} - {temperature_of(m) for m in found if is_plain(m)}:
+            raise HsdError("a temperature was measured without plain decoding: choose a file written by `hsd bench`")
         if not found[0].records:
             raise HsdError("no prompt was measured in all cases yet: let the benchmark run longer")
         return rows(found)

@@ -204,9 +204,18 @@ Row = dict[str, Any]
 
 
 def rows(found: Sequence[Measurement]) -> list[Row]:
-    """One row per case: everything that a report shows. The first case must be plain decoding."""
-    plain = found[0]
-    return [_row(m, plain) for m in found if m.records]
+    """One row per case: everything that a report shows. Each is compared with plain decoding at its temperature."""
+    plain = {temperature_of(m): m for m in found if is_plain(m)}
+    return [_row(m, plain[temperature_of(m)]) for m in found if m.records]
+
+
+def is_plain(m: Measurement) -> bool:
+    """Whether this is our own plain decoding, with which others are compared."""
+    return m.case.options.get("system") == "plain"
+
+
+def temperature_of(m: Measurement) -> float:
+    return float(m.case.options.get("temperature", 1.0))
 
 
 def _row(m: Measurement, plain: Measurement) -> Row:
@@ -222,8 +231,9 @@ def _row(m: Measurement, plain: Measurement) -> Row:
     if m.case.runner is None and "steps" in m.records[0]:
         row |= {"shares": m.shares(), "outside_ms_per_step": m.outside_ms_per_step(), "ms_per_step": m.ms_per_step()}
         row |= {"acceptance_by_position": m.acceptance_by_position(), "kept_histogram": m.kept_histogram()}
-        row["target_call_ms"] = 1e3 * m.call_seconds("target", 1 if m is plain else m.case.options.get("gamma", 0) + 1)
-        if m is not plain:
+        width = 1 if is_plain(m) else m.case.options["gamma"] + 1
+        row["target_call_ms"] = 1e3 * m.call_seconds("target", width)
+        if not is_plain(m):
             row |= _limits(m, plain)
     return row
 

@@ -106,6 +106,9 @@ class ChainRounds:
 
     def _verify(self, p: Tensor, draft: Draft, coins: Tensor, number: Tensor) -> ChainRound:
         """Judge the draft and draw the token that follows what is kept."""
+        if not len(draft.tokens):  # nothing to judge: plain decoding must not pay for a rule
+            law = Law(p, draft.q, threshold=draft.draws, forward=True, a=draft.draws)
+            return ChainRound(draft, p, law, coins, number, 0, int(draw(p[0], number.to(p.device))))
         law = self._rule.law(p, draft.q.to(p.device), draft.tokens.to(p.device))
         kept = int(law.kept(coins))
         ended = kept > 0 and kept == len(draft.tokens) and int(draft.tokens[-1]) in self._end_ids

@@ -13,12 +13,14 @@ from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
 from hsd.ui import api, controls, lab, machine, pairs, static
 from hsd.ui.compare import Compare
+from hsd.ui.measure import Measure
 from hsd.ui.presets import definitions, recorded
+from hsd.ui.race import Race
 from hsd.ui.runner import Runner
 from hsd.ui.watch import Watch
 
 SYSTEM_FONTS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Noto Sans", "sans-serif"]
-TABS = ("watch", "compare", "lab")
+TABS = ("watch", "compare", "race", "lab", "measure")
 MONO_FONTS = ["ui-monospace", "SF Mono", "Cascadia Mono", "Menlo", "Consolas", "DejaVu Sans Mono", "monospace"]
 
 
@@ -68,8 +70,12 @@ def build(space: Space, opened: Trace | None = None) -> gr.Blocks:
                     stage = watch.stage()
                 with _tab("Compare"):
                     Compare(space, runner).build()
+                with _tab("Race"):
+                    Race.of(space, runner).build(sidebar.controls)
                 with _tab("Lab"):
                     lab.build()
+                with _tab("Measure"):
+                    Measure(space, runner).build(sidebar, demo)
         watch.connect(sidebar, stage, demo)
         demo.load(_asked_tab, None, tabs, queue=False, show_progress="hidden", api_visibility="private")
         api.add_endpoints(space, presets, runner)

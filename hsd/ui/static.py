@@ -6,7 +6,7 @@ from pathlib import Path
 
 import gradio as gr
 
-from hsd.ui import compare, lab, player
+from hsd.ui import compare, lab, measure, player, race
 
 FOLDER = Path(__file__).parent
 
@@ -36,7 +36,7 @@ def head() -> str:
 
     The style sheets do not go through Gradio's `css`, which loses container queries.
     """
-    styles = player.style() + read("frame.css") + compare.style() + lab.style()
-    screens = [compare.script(), lab.script()]
+    styles = player.style() + read("frame.css") + compare.style() + race.style() + lab.style() + measure.style()
+    screens = [compare.script(), race.script(), lab.script(), measure.script()]
     scripts = "\n".join([player.script(), read("frame.js"), *screens])
     return f"<style>{styles}</style><script>{scripts}</script>"

@@ -97,6 +97,17 @@ def test_an_interval_holds_the_value_and_shrinks_with_more_prompts():
     assert 0 < width(48) < width(6)
 
 
+def test_each_temperature_is_compared_with_plain_decoding_at_that_temperature():
+    cold_plain = Case("plain, cold", {**PLAIN.options, "temperature": 0.5})
+    cold = Case("hsd, cold", {**HSD.options, "temperature": 0.5})
+    made = two_cases()
+    made += [
+        {**r, "case": f"{r['case']}, cold", "seconds": r["seconds"] * (2 if r["case"] == "plain" else 1)} for r in made
+    ]
+    found = rows(measurements([PLAIN, HSD, cold_plain, cold], made))
+    assert [row["speedup"] for row in found] == pytest.approx([1, 50 / 0.18 / 200, 1, 50 / 0.18 / 100])
+
+
 def test_runs_that_not_all_cases_have_made_are_left_out():
     made = two_cases()[:-1]  # stopped before the last run of the second repetition
     plain, other = measurements([PLAIN, HSD], made)
@@ -313,7 +324,7 @@ def test_two_processes_measure_what_one_measures(tmp_path: Path):
         sys.executable,
         "-m",
         "accelerate.commands.launch",
-        "--cpu",
+        "--multi_gpu",  # which is how accelerate starts several processes, on CPUs as well
         "--num_processes",
         "2",
         "--num_machines",

@@ -1,0 +1,104 @@
+"""Benchmarks that are being shown: their table and charts, and the files that a visitor can save of them."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from hsd import figures
+from hsd.bench.report import Benchmark
+from hsd.errors import HsdError
+from hsd.ui.measure.view import as_csv, as_lines, view
+
+Values = dict[str, Any]
+KEPT = 32
+RECORDED = "recorded"  # the key, and the kind, of the benchmark that travels with the project and always stays
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart: its heading, its figure, and whether it has anything to say about these rows."""
+
+    title: str
+    figure: Callable[[list[Values]], Any]
+    fits: Callable[[list[Values]], bool]
+
+
+def _drafting(rows: list[Values]) -> bool:
+    return any("acceptance_rate" in row for row in rows)
+
+
+def _temperatures(rows: list[Values]) -> bool:
+    return _drafting(rows) and len({row["options"]["temperature"] for row in rows}) > 1
+
+
+CHARTS = (
+    Chart("Tokens per target call by γ, 95 % intervals", figures.block_efficiency, _drafting),
+    Chart(
+        "Tokens per target call by temperature, 95 % intervals",
+        lambda rows: figures.block_efficiency(rows, "temperature"),
+        _temperatures,
+    ),
+    Chart("Acceptance by position in the draft", figures.acceptance_by_position, _drafting),
+    Chart("Drafted tokens kept per step", figures.kept_histogram, _drafting),
+    Chart("Speed: new tokens per second", figures.tokens_per_second, bool),
+    Chart("Where the time goes", figures.time_shares, bool),
+)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A benchmark as the page shows it. charts: values and visibility of the plots, in the order of `CHARTS`."""
+
+    view: Values
+    charts: list[Values]
+
+    def updates(self) -> list[Any]:
+        """The charts as updates of their components."""
+        return [gr.update(**chart) for chart in self.charts]
+
+
+@dataclass(frozen=True)
+class _Kept:
+    rows: list[Values]
+    benchmark: Benchmark | None
+
+
+class Results:
+    """The benchmarks that were shown last; the oldest goes first."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def show(self, benchmark: Benchmark, kind: str, key: str) -> Shown:
+        """Keep it under `key`, for files; kind as for `view`. Raises HsdError when nothing in it can be compared.
+
+        Of a visitor's own file only the table is kept.
+        """
+        rows = benchmark.rows()
+        with self._lock:
+            self._kept[key] = _Kept(rows, None if kind == "file" else benchmark)
+            self._kept.move_to_end(key)
+            while len(self._kept) > KEPT:
+                del self._kept[next(old for old in self._kept if old != RECORDED)]
+        fitting = [(chart, chart.fits(rows)) for chart in CHARTS]
+        charts = [{"value": chart.figure(rows) if fits else None, "visible": fits} for chart, fits in fitting]
+        return Shown(view(benchmark, rows, kind, key), charts)
+
+    def download(self, asked: Any) -> Values:
+        """A file to save: asked = {"key": …, "kind": "csv" or "jsonl"}. Raises HsdError."""
+        key, kind = (str(asked.get(name)) if isinstance(asked, dict) else "" for name in ("key", "kind"))
+        kept = self._kept.get(key)
+        if kept is None:
+            raise HsdError("this benchmark is no longer kept on the server: measure or open it again")
+        if kind == "csv":
+            return {"name": "hsd-bench.csv", "type": "text/csv;charset=utf-8", "text": as_csv(kept.rows)}
+        if kept.benchmark is None:
+            raise HsdError("this benchmark came from your own file: pass that file on")
+        return {"name": "hsd-bench.jsonl", "type": "application/jsonl", "text": as_lines(kept.benchmark)}

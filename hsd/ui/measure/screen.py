@@ -1,0 +1,208 @@
+"""The Measure screen's components and handlers: settings, a batch and its progress, files, links."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from hsd.bench.report import read as read_report
+from hsd.errors import HsdError
+from hsd.paths import EXAMPLES
+from hsd.space import Space
+from hsd.ui.controls import Controls, Sidebar
+from hsd.ui.fetch import answer
+from hsd.ui.measure.batch import PAIR_NAMES, Batch, read
+from hsd.ui.measure.controls import Settings, build
+from hsd.ui.measure.job import Job, Jobs
+from hsd.ui.measure.opened import opened
+from hsd.ui.measure.published import NOTES, PUBLISHED, SOURCE
+from hsd.ui.measure.results import CHARTS, RECORDED, Results, Shown
+from hsd.ui.measure.snippets import note, snippets
+from hsd.ui.request import Request
+from hsd.ui.request import read as read_request
+from hsd.ui.runner import Runner
+
+Values = dict[str, Any]
+RECORDED_FILE = EXAMPLES / "results" / "bench.jsonl"
+PAUSE = 3.0  # seconds between two drawings while a batch goes on, at least: drawing takes from the visitor's time
+QUICK: Values = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+
+
+class Measure:
+    """What the screen works with. Messages to the page's script are numbered, so that it can tell an old one."""
+
+    def __init__(self, space: Space, runner: Runner) -> None:
+        self.space, self.jobs, self.results = space, Jobs(runner), Results()
+        self._serial = itertools.count(1)
+
+    def _message(self, **content: Any) -> Values:
+        return {"serial": next(self._serial), **content}
+
+    # ---- what is shown
+
+    def _recorded(self) -> Shown:
+        return self.results.show(read_report(RECORDED_FILE), RECORDED, RECORDED)
+
+    def recorded(self) -> list[Any]:
+        """The plan's message, the results and all charts of the benchmark that travels with the project."""
+        return self._show(self._recorded)
+
+    def open_file(self, path: str) -> list[Any]:
+        """The same for a visitor's file; only the plan changes when it cannot be shown."""
+        return self._show(lambda: self.results.show(opened(Path(path)), "file", secrets.token_urlsafe(16)))
+
+    def _show(self, make: Callable[[], Shown]) -> list[Any]:
+        reply = answer(lambda: {"shown": make()})
+        if "error" in reply:
+            return [self._message(problem=reply["error"]), *[gr.skip()] * (1 + len(CHARTS))]
+        return [self._message(problem=""), self._message(view=reply["shown"].view), *reply["shown"].updates()]
+
+    # ---- what is asked for
+
+    def _read(self, values: Sequence[Any]) -> Batch:
+        return read(self.space, dict(zip([*Settings.names(), *PAIR_NAMES], values, strict=True)))
+
+    def plan(self, *values: Any) -> Values:
+        """What the settings come to: how many runs, the command line, the link. values: settings, then the pair."""
+        reply = answer(lambda: self._plan(self._read(values)))
+        return self._message(problem=reply["error"], words="") if "error" in reply else self._message(**reply)
+
+    def _plan(self, batch: Batch) -> Values:
+        words = batch.estimate(self.jobs.seconds)
+        return {"words": words, "problem": "", "command": batch.command(), "link": batch.query()}
+
+    def programs(self, *values: Any) -> Values:
+        """The snippets for the sidebar's values."""
+        asked = dict(zip(Controls.names(), values, strict=True))
+        return self._message(**answer(lambda: self._programs(read_request(self.space, asked))))
+
+    def _programs(self, request: Request) -> Values:
+        return {"snippets": snippets(request), "note": note(request)}
+
+    def submit(self, ticket: str, *values: Any) -> tuple[Any, ...]:
+        """Put a batch into the line: the new ticket, the plan, and the two buttons."""
+        reply = answer(lambda: {"job": self.jobs.submit(self._read(values))})
+        if "error" in reply:
+            return gr.skip(), self._message(problem=reply["error"]), gr.skip(), gr.skip()
+        self.jobs.cancel(ticket)
+        key = reply["job"].key
+        return key, self._message(problem=""), gr.Button(interactive=False), gr.Button(interactive=True)
+
+    def follow(self, key: str) -> Iterator[list[Any]]:
+        """Run what `submit` put into the line; show what there is now and then, and at the end.
+
+        Yields the two buttons, the results and all charts. How it ended the page asks for itself.
+        """
+        unchanged = [gr.skip()] * (1 + len(CHARTS))
+        last = unchanged
+        try:
+            job, drawn = self.jobs.get(key), time.monotonic()
+            for _ in self.jobs.follow(job):
+                if time.monotonic() - drawn > PAUSE:
+                    yield [gr.skip(), gr.skip(), *(self._drawn(job) or unchanged)]
+                    drawn = time.monotonic()
+            last = self._drawn(job) or unchanged
+        except HsdError:  # it is no longer known: the page is told so when it asks
+            pass
+        yield [gr.Button(interactive=True), gr.Button(interactive=False), *last]
+
+    def _drawn(self, job: Job) -> list[Any] | None:
+        """What has been measured so far; None before the first round of all cases."""
+        benchmark = job.benchmark()
+        if benchmark is None:
+            return None
+        shown = self.results.show(benchmark, "live", job.key)
+        return [self._message(view=shown.view), *shown.updates()]
+
+    def open_link(self, request: gr.Request) -> list[Any]:
+        """The settings and the pair that a link to this screen asks for; a wrong one is told by the plan."""
+        query, names = dict(request.query_params), [*Settings.names(), *PAIR_NAMES]
+        if query.get("tab") != "measure":
+            return [gr.skip()] * len(names)
+        return [Settings.shown(name, query[name]) if name in query else gr.skip() for name in names]
+
+    # ---- what the page's script asks
+
+    def functions(self) -> list[Callable[[Any], Values]]:
+        """The functions that the page's script can call, by these names, with one argument each."""
+
+        def progress(key: Any) -> Values:
+            return answer(lambda: self._progress(self.jobs.get(str(key))))
+
+        def download(asked: Any) -> Values:
+            return answer(self.results.download, asked)
+
+        return [progress, download]
+
+    def _progress(self, job: Job) -> Values:
+        return {**job.progress(), "place": self.jobs.line.place(job.key)}
+
+    # ---- building
+
+    def build(self, sidebar: Sidebar, demo: gr.Blocks) -> None:
+        """All components in the current Gradio context, and their handlers."""
+        settings = build(self.space)
+        with gr.Row(elem_id="hsd-measure-buttons"):
+            start = gr.Button("Measure", variant="primary", elem_id="hsd-measure-start", min_width=90)
+            cancel = gr.Button("Cancel", interactive=False, elem_id="hsd-measure-cancel", min_width=90)
+            upload = gr.UploadButton("Open a file", file_types=[".jsonl"], elem_id="hsd-measure-open", min_width=90)
+            recorded = gr.Button("Show recorded", elem_id="hsd-measure-recorded", min_width=90)
+        pair = [getattr(sidebar.controls, name) for name in PAIR_NAMES]
+        plan = self._html("plan", self.plan(*Settings.values(), *(box.value for box in pair)))
+        reply = answer(lambda: {"shown": self._recorded()})
+        first: Shown | None = reply.get("shown")
+        results = self._html("results", self._message(view=first.view) if first else self._message(none=reply["error"]))
+        plots = _plots(first.charts if first else [{"visible": False}] * len(CHARTS))
+        foot = self._html("foot", self.programs(*(box.value for box in sidebar.controls.components())))
+        ticket = gr.Textbox(visible="hidden", elem_id="hsd-measure-ticket", label="ticket")
+
+        shown, boxes = [results, *plots], [*settings.components(), *pair]
+        _keep_in_step(plan, self.plan, boxes)
+        _keep_in_step(foot, self.programs, sidebar.controls.components())
+        demo.load(self.open_link, None, boxes, **QUICK)
+        upload.upload(self.open_file, upload, [plan, *shown], concurrency_limit=1, **{**QUICK, "queue": True})
+        recorded.click(self.recorded, None, [plan, *shown], **QUICK)
+
+        buttons = [start, cancel]
+        start.click(self.submit, [ticket, *boxes], [ticket, plan, *buttons], preprocess=False, **QUICK)
+        cancel.click(self.jobs.cancel, ticket, None, **QUICK)
+        model: Values = {"concurrency_id": "model", "concurrency_limit": 1}
+        ticket.change(None, ticket, js="(key) => window.hsdMeasure.follow(key)", **QUICK)
+        ticket.change(self.follow, ticket, [*buttons, *shown], **{**QUICK, "queue": True}, **model)
+
+    def _html(self, name: str, value: Values) -> gr.HTML:
+        """One of the three parts that the page's script draws."""
+        more: Values = {"published": PUBLISHED, "notes": NOTES, "source": SOURCE} if name == "foot" else {}
+        return gr.HTML(
+            value=value,
+            html_template=f'<div class="hm hm-{name}"></div>',
+            js_on_load=f"window.hsdMeasure.{name}(element, props, server, watch, () => trigger('submit'))",
+            server_functions=self.functions(),
+            apply_default_css=False,
+            padding=False,
+            elem_id=f"hsd-measure-{name}",
+            **more,
+        )
+
+
+def _keep_in_step(part: gr.HTML, function: Callable[..., Values], boxes: list[Any]) -> None:
+    """Call `function` when boxes have changed. The page's script collects changes, and asks once for all of them."""
+    name = str(part.elem_id).rpartition("-")[2]
+    changed = f"() => window.hsdMeasure.changed('{name}')"
+    gr.on([box.change for box in boxes], None, js=changed, trigger_mode="multiple", **QUICK)
+    part.submit(function, boxes, part, preprocess=False, trigger_mode="multiple", **QUICK)
+
+
+def _plots(charts: Sequence[Values]) -> list[gr.Plot]:
+    """The charts, two in a row where there is room."""
+    with gr.Row(elem_id="hsd-measure-charts"):
+        return [
+            gr.Plot(label=chart.title, show_label=True, min_width=300, **values)
+            for chart, values in zip(CHARTS, charts, strict=True)
+        ]

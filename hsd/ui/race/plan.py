@@ -1,0 +1,135 @@
+"""What a race is asked to be, checked: the run that all lanes share, the lanes, and how often each is timed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hsd.bench import Case
+from hsd.draft import LAYOUTS
+from hsd.errors import HsdError
+from hsd.loop import Options
+from hsd.space import Space
+from hsd.ui.request import Request, read
+from hsd.verify import RULES, TREE_RULES, Rule, TreeRule, find_tree_rule
+
+MOST_LANES = 5
+ROUNDS = (1, 3, 5)
+SHARED = ("pair", "target", "draft", "prompt", "temperature", "top_p", "top_k", "seed", "length")
+LANE = ("rule", "gamma", "drafts", "tree")
+PLAIN = "Plain decoding"
+TREE_WORDS = {
+    "paths": "independent",
+    "comb": "with spares",
+    "distinct": "first tokens differ",
+    "top": "likeliest first",
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A race that may be run. request: what the lanes share, as plain decoding; cases: the lanes, plain first."""
+
+    request: Request
+    cases: tuple[Case, ...]
+    rounds: int
+
+    @property
+    def seed(self) -> int:
+        return self.request.options.seed
+
+    def link(self) -> dict[str, str]:
+        """The parameters of a link that say what the lanes share."""
+        return {name: value for name, value in self.request.query().items() if name in SHARED}
+
+
+def read_plan(space: Space, asked: Any, values: Mapping[str, Any]) -> Plan:
+    """Check what the page asks for: {"lanes": [{rule, gamma, drafts, tree}, …], "rounds"}, and the sidebar's values.
+
+    Plain decoding is always the first lane and is not named. Raises HsdError, one line, for the first thing wrong.
+    """
+    lanes, rounds = (asked.get("lanes"), asked.get("rounds")) if isinstance(asked, dict) else (None, None)
+    if not isinstance(lanes, list) or not all(isinstance(lane, dict) for lane in lanes):
+        raise HsdError("the page asked for a race in a way that is not understood: reload it")
+    if not 1 <= len(lanes) < MOST_LANES:
+        raise HsdError(f"{len(lanes) + 1} lanes: a race has 2 to {MOST_LANES}, plain decoding among them")
+    if rounds not in ROUNDS:
+        raise HsdError(
+            f"{str(rounds)[:20]} timed runs per lane: choose {', '.join(map(str, ROUNDS[:-1]))} or {ROUNDS[-1]}"
+        )
+    shared = {name: values[name] for name in SHARED if name in values}
+    request = read(space, {**shared, "system": "plain"})
+    options = [_lane_options(space, shared, lane, n) for n, lane in enumerate(lanes, start=2)]
+    return Plan(request, _cases([request.options, *options]), rounds)
+
+
+def _lane_options(space: Space, shared: Mapping[str, Any], lane: Mapping[str, Any], number: int) -> Options:
+    chosen = {name: lane[name] for name in LANE if name in lane}
+    try:
+        return read(space, {**shared, **chosen, "system": "speculative"}).options
+    except HsdError as error:
+        raise HsdError(f"lane {number}: {error}") from None
+
+
+def _cases(lanes: Sequence[Options]) -> tuple[Case, ...]:
+    """The lanes as cases of a benchmark. The seed is not among their options: it is the same for all."""
+    names = [lane_name(options) for options in lanes]
+    seen: Counter[str] = Counter()
+    cases = []
+    for name, options in zip(names, lanes, strict=True):
+        seen[name] += 1
+        cases.append(Case(f"{name} ({seen[name]})" if seen[name] > 1 else name, _case_options(options)))
+    return tuple(cases)
+
+
+def _case_options(o: Options) -> dict[str, Any]:
+    """Keywords of `hsd.run`, tracing off: nothing but decoding is timed."""
+    names = ["system", "max_new_tokens", "temperature", "top_p", "top_k"]
+    names += [] if o.system == "plain" else ["rule", "gamma", "drafts"]
+    names += ["tree"] if o.drafts > 1 else []
+    return {**{name: getattr(o, name) for name in names}, "trace": False}
+
+
+def lane_name(options: Options) -> str:
+    """What the lane is called, such as "HSD, γ = 5" or "Traversal, γ = 4, 4 drafts, first tokens differ"."""
+    if options.system == "plain":
+        return PLAIN
+    rule = options.find(options.rule)
+    name = f"{short_title(rule.title)}, γ = {options.gamma}"
+    return name if options.drafts == 1 else f"{name}, {options.drafts} drafts, {TREE_WORDS[options.tree]}"
+
+
+def short_title(title: str) -> str:
+    """A rule's title without what explains it."""
+    return title.split(",")[0].split(" (")[0]
+
+
+def lossless(case: Case) -> bool:
+    """Whether a lane's text follows the target's distribution exactly."""
+    options = Options(**case.options)
+    return options.system == "plain" or options.find(options.rule).lossless
+
+
+def rule_facts() -> list[dict[str, Any]]:
+    """For the page's menus: each rule's name and title, whether it takes one draft, and the trees that fit it."""
+    names = [*RULES, *(name for name in TREE_RULES if name.removeprefix("recursive-") not in RULES)]
+    rules: dict[str, Rule | TreeRule] = {**TREE_RULES, **RULES}
+    return [
+        {
+            "name": name,
+            "title": short_title(rules[name].title),
+            "lossless": rules[name].lossless,
+            "single": name in RULES,
+            "trees": [tree for tree in LAYOUTS if _fits(name, tree)],
+        }
+        for name in names
+    ]
+
+
+def _fits(name: str, tree: str) -> bool:
+    try:
+        return LAYOUTS[tree].siblings in find_tree_rule(name).siblings
+    except HsdError:
+        return False

@@ -1,0 +1,68 @@
+"""What a race's records say: the table, where the time went, and a sentence on every lane.
+
+All numbers are those of `hsd.bench`; nothing is measured or modelled here.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from hsd.bench import Case, Measurement, Record, measurements, rows
+from hsd.ui.race.words import basis, lead, verdict
+
+Row = dict[str, Any]
+
+
+def report(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Any] | None:
+    """The numbers of a race: one row per lane that was timed, of the rounds that all those lanes have ended.
+
+    None before plain decoding, the first case, was timed. NaN, where something was not measured, becomes None.
+    """
+    counted = [record for record in records if record["repetition"]]
+    timed = [case for case in cases if any(record["case"] == case.name for record in counted)]
+    if not timed or timed[0] is not cases[0]:
+        return None
+    found = measurements(timed, counted)
+    numbers = [{**row, **_more(m, found[0])} for m, row in zip(found, rows(found), strict=True)]
+    for row in numbers:
+        row["sentence"] = verdict(row, numbers[0])
+    plain = {name: numbers[0][name] for name in ("case", "tokens_per_second")}
+    return _plain({"rows": numbers, "lead": lead(numbers), "basis": basis(numbers), "plain": plain})
+
+
+def _more(m: Measurement, plain: Measurement) -> Row:
+    """What the page shows beyond the benchmark's own row. replay: the repetition of median length."""
+    seconds = [record["seconds"] for record in m.records]
+    tokens = sum(record["new_tokens"] for record in m.records)
+    per_token = 1e3 * sum(seconds) / tokens
+    middle = statistics.median_low(seconds)
+    ratios = [a / b for a, b in zip(m.tokens_per_second(), plain.tokens_per_second(), strict=True)]
+    return {
+        "tokens": statistics.median_low([record["new_tokens"] for record in m.records]),
+        "target_calls": statistics.median_low([record["target_calls"] for record in m.records]),
+        "calls_per_step": sum(r["target_calls"] for r in m.records) / sum(r["steps"] for r in m.records),
+        "tokens_per_call": m.block_efficiency()[0],
+        "seconds": statistics.median(seconds),
+        "speedups": [min(ratios), max(ratios)],
+        "ms_per_token": per_token,
+        "parts_ms": {part: share * per_token for part, share in m.shares().items()},
+        "prefill_ms": 1e3 * statistics.median(_first(record) for record in m.records),
+        "replay": next(r["repetition"] for r in m.records if r["seconds"] == middle),
+    }
+
+
+def _first(record: Record) -> float:
+    """Seconds of both models' first calls, which read the prompt."""
+    return sum(float(calls["first"]) for calls in record["calls"].values())
+
+
+def _plain(value: Any) -> Any:
+    """The same as JSON can hold it: names are text, and a number that is none becomes None."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

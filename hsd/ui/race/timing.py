@@ -1,0 +1,128 @@
+"""The race itself: every lane in turn, each forward pass timed, everything that happens as plain data.
+
+Every lane runs once more than is asked for. That first run warms up and is shown as it goes on; it counts for nothing.
+The runs that count are disturbed as little as can be: no tracing, and news of them is sent seldom and in a pause.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import Any
+
+from hsd.bench import Case, machine
+from hsd.bench.measure import CallTimes, TimedModel, sums
+from hsd.loop import Decoding, make_options
+from hsd.models import Pair
+from hsd.trace import Step
+from hsd.ui import pairs
+from hsd.ui.machine import lent_gpu
+from hsd.ui.race.plan import Plan
+from hsd.ui.runner import LOAD_SECONDS, TOKEN_SECONDS, UPDATE_SECONDS
+from hsd.version import __version__
+
+Event = dict[str, Any]
+SELDOM_SECONDS = 0.5  # between two pieces of news while runs that count are under way
+PAUSE_SECONDS = 0.1  # for the page to fetch its news while nothing is timed
+
+
+def race(pair: dict[str, Any], prompt: str, lanes: list[dict[str, Any]], seed: int, rounds: int) -> Iterator[Event]:
+    """Run all lanes and yield plain data: first {"header": facts}, then {"events": […]}, each as `_lane` makes them.
+
+    lanes: {"name", "options"} each. Arguments are plain data too, because on ZeroGPU this runs in another process.
+    Closing the iterator ends the race and frees all caches.
+    """
+    loaded = pairs.load(pairs.PairChoice(**pair))
+    yield {"header": facts(loaded)}
+    cases = [Case(lane["name"], lane["options"]) for lane in lanes]
+    for repetition in range(rounds + 1):
+        yield from _round(loaded, prompt, cases, seed, repetition)
+
+
+def _round(pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetition: int) -> Iterator[Event]:
+    """One run of every lane; events are held back until it is time for news, and until the round ends."""
+    held: list[Event] = []
+    sent = time.monotonic()
+    for lane, case in enumerate(cases):
+        for event in _lane(pair, prompt, case, seed, {"lane": lane, "repetition": repetition}):
+            held = _added(held, event)
+            if time.monotonic() - sent >= (SELDOM_SECONDS if repetition else UPDATE_SECONDS):
+                yield {"events": held}
+                held = []
+                time.sleep(PAUSE_SECONDS if repetition else 0)
+                sent = time.monotonic()
+    yield {"events": held}
+    time.sleep(PAUSE_SECONDS)
+
+
+def _added(held: list[Event], event: Event) -> list[Event]:
+    """With one more event; steps of the same run are put together."""
+    last = held[-1] if held else None
+    if last and not last.get("record") and all(last[name] == event[name] for name in ("lane", "repetition")):
+        return [*held[:-1], {**event, "steps": last["steps"] + event["steps"]}]
+    return [*held, event]
+
+
+def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Iterator[Event]:
+    """One run of one lane: an event per step, and a last one with its text and the record that numbers come from.
+
+    `end` of a step is in seconds of decoding: what passes here between two steps does not count.
+    """
+    target, draft = CallTimes(), CallTimes()
+    timed = replace(pair, target=TimedModel(pair.target, target), draft=TimedModel(pair.draft, draft))
+    decoding = Decoding(timed, prompt, make_options(seed=seed, **case.options))
+    spent = 0.0
+    try:
+        while True:
+            begin = time.perf_counter()
+            step = next(decoding, None)
+            spent += time.perf_counter() - begin
+            if step is None:
+                break
+            yield {**which, "steps": [_step(step, spent)]}
+    finally:
+        decoding.close()
+    trace = decoding.trace()
+    record = {"case": case.name, "prompt": 0, "repetition": which["repetition"], **sums(trace)}
+    record["calls"] = {"target": target.summary(), "draft": draft.summary()}
+    yield {**which, "steps": [], "text": trace.text, "finish": trace.result.finish, "record": record}
+
+
+def _step(step: Step, end: float) -> Event:
+    return {
+        "end": round(end, 6),
+        "calls": step.target_calls,
+        "kept": step.kept,
+        "last": step.committed[-1].origin,
+        "tokens": step.tokens,
+        "pieces": [committed.piece for committed in step.committed],
+    }
+
+
+def facts(pair: Pair) -> dict[str, Any]:
+    """What the race is run on."""
+    return {
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "version": __version__,
+        "pair": pair.name,
+        "target": pair.target.parameters,
+        "draft": pair.draft.parameters,
+        "machine": machine(pair),
+    }
+
+
+def gpu_seconds(pair: dict[str, Any], prompt: str, lanes: list[dict[str, Any]], seed: int, rounds: int) -> int:
+    """How long a GPU is needed, at most: every lane runs once more than it is timed."""
+    tokens = sum(lane["options"]["max_new_tokens"] for lane in lanes)
+    return LOAD_SECONDS + round(TOKEN_SECONDS * tokens * (rounds + 1))
+
+
+race_on_lent_gpu = lent_gpu(gpu_seconds)(race)
+
+
+def arguments(plan: Plan) -> tuple[dict[str, Any], str, list[dict[str, Any]], int, int]:
+    """What `race` is called with, as plain data."""
+    lanes = [{"name": case.name, "options": case.options} for case in plan.cases]
+    return plan.request.pair.as_dict(), plan.request.prompt, lanes, plan.seed, plan.rounds

@@ -1,0 +1,492 @@
+"""The Measure screen: a recorded benchmark before any click, small batches made here, files, links, programs."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import math
+import os
+import pickle
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from hsd import space
+from hsd.bench.command import add_arguments, make_cases
+from hsd.bench.report import Benchmark, parse
+from hsd.errors import HsdError
+from hsd.paths import EXAMPLES
+from hsd.ui.measure.batch import MAX_CASES, offered_sets, read
+from hsd.ui.measure.job import Jobs, pieces
+from hsd.ui.measure.opened import opened
+from hsd.ui.measure.published import PUBLISHED, measured_here
+from hsd.ui.measure.results import CHARTS, Results
+from hsd.ui.measure.view import as_csv, as_lines, cells
+from hsd.ui.request import read as read_request
+from hsd.ui.runner import Runner
+
+RECORDED = EXAMPLES / "results" / "bench.jsonl"
+SMALL = {"rules": "hsd", "gammas": "4", "prompts": "2", "repetitions": "1", "tokens": "16"}
+LONG = {"rules": "tokenwise,hsd", "gammas": "5,10", "prompts": "12", "repetitions": "5", "tokens": "48"}
+SOME = {"rules": "hsd", "gammas": "5", "prompts": "4", "repetitions": "10", "tokens": "200"}
+READY = "window.__hsdMeasure && window.__hsdMeasure.ready"
+
+
+# ---- what is asked for
+
+
+def batch(**values):
+    return read(space.load(), values)
+
+
+def test_the_command_line_measures_the_same_cases_as_the_batch():
+    asked = batch(set="sums", rules="tokenwise,hsd", gammas="3, 5", temperatures="0.5,1", several="1,2", prompts="7")
+    words = shlex.split(asked.command())
+    assert words[:4] == ["python", "-m", "hsd", "bench"]
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    arguments = parser.parse_args(words[4:])
+    assert make_cases(arguments) == asked.cases()
+    assert len(asked.cases()) == 2 * (1 + 2 * 2 * 2)
+    assert (arguments.pair, arguments.prompts, arguments.limit) == ("tiny", "sums", 7)
+    assert (arguments.repetitions, arguments.max_new_tokens) == (2, 48)
+
+
+def test_a_link_carries_the_settings():
+    asked = batch(set="functions", rules="hsd", gammas="2", temperatures="0", several="4", arranged="comb", tokens="9")
+    assert batch(**asked.query()) == asked
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"gammas": ""}, "draft lengths γ is empty: give one number, or several with commas"),
+        ({"gammas": "3, x"}, "draft length γ x: choose a whole number from 1 to 32"),
+        ({"gammas": "33"}, "draft length γ 33: choose a whole number from 1 to 32"),
+        ({"gammas": "2.5"}, "draft length γ 2.5: choose a whole number"),
+        ({"temperatures": "nan"}, "temperature nan: choose a number from 0 to 2"),
+        ({"temperatures": "-1"}, "temperature -1: choose a number from 0 to 2"),
+        ({"rules": ""}, "no rule is chosen"),
+        ({"rules": "magic"}, "magic"),
+        ({"rules": "traversal"}, "rule traversal is for several drafts"),
+        ({"set": "/etc/passwd"}, "unknown prompt set '/etc/passwd': choose shipped, stories, sums, functions"),
+        ({"arranged": "heap"}, "unknown tree 'heap'"),
+        ({"tokens": 10_000}, "new tokens 10000: choose a whole number from 1 to 256"),
+        ({"prompts": None}, "prompts is empty: choose a whole number from 1 to 36"),
+        ({"repetitions": "1e9"}, "repetitions 1e9: choose a whole number from 1 to 10"),
+        ({"gammas": ",".join(map(str, range(1, 33)))}, f"ways to decode are more than {MAX_CASES}"),
+        ({"pair": "gpt"}, "unknown pair 'gpt'"),
+        ({"target": "somewhere"}, "an own pair needs both"),
+    ],
+)
+def test_a_wrong_setting_is_one_line(values, words):
+    with pytest.raises(HsdError) as error:
+        batch(**values)
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_public_sets_are_offered_only_where_a_folder_is_named(monkeypatch):
+    monkeypatch.delenv("HSD_DATA", raising=False)
+    assert offered_sets() == ["shipped", "stories", "sums", "functions"]
+    monkeypatch.setenv("HSD_DATA", "/somewhere")
+    assert "gsm8k" in offered_sets()
+
+
+def test_own_models_are_in_the_command_and_the_link(tmp_path):
+    asked = batch(target=str(tmp_path / "my target"), draft="owner/draft")
+    assert f"--target '{tmp_path}/my target' --draft owner/draft" in asked.command()
+    assert batch(**asked.query()) == asked
+
+
+# ---- measuring
+
+
+def jobs(seconds: int = 120) -> Jobs:
+    made = Jobs(Runner(space.load()))
+    made.seconds = seconds
+    return made
+
+
+def test_a_batch_gives_the_file_that_the_command_would_write():
+    made = jobs()
+    job = made.submit(batch(**{**SMALL, "tokens": "6"}))
+    assert len(list(made.follow(job))) == 4
+    assert (job.state, job.begun, job.total, job.warming) == ("done", 8, 8, 4)
+    found, recorded = job.benchmark(), parse(RECORDED.read_text().splitlines(), "recorded")
+    assert set(found.header) == set(recorded.header)
+    assert set(found.header["machine"]) == set(recorded.header["machine"])
+    assert set(found.records[0]) == set(recorded.records[0])
+    again = parse(as_lines(found).splitlines(), "again")
+    assert (again.header, again.records) == (found.header, found.records)
+
+
+def test_a_batch_is_plain_data_and_can_be_measured_in_another_process():
+    asked = pickle.loads(pickle.dumps(batch(**{**SMALL, "tokens": "3", "prompts": "1"}).as_dict()))
+    found = [json.loads(json.dumps(pickle.loads(pickle.dumps(piece)))) for piece in pieces(asked, 120)]
+    assert [next(iter(piece)) for piece in found] == ["header", "record", "record"]
+    assert Benchmark(found[0]["header"], [piece["record"] for piece in found[1:]]).rows()
+
+
+def test_several_drafts_count_as_one_run_each():
+    made = jobs()
+    job = made.submit(batch(rules="traversal", gammas="2", several="3", prompts="1", repetitions="1", tokens="5"))
+    list(made.follow(job))
+    assert (job.state, job.begun, job.total) == ("done", 4, 4)
+
+
+def test_a_cancelled_batch_keeps_its_runs_and_begins_no_other():
+    made = jobs()
+    job = made.submit(batch(**{**SMALL, "tokens": "4", "repetitions": "5"}))
+    runs = made.follow(job)
+    for _ in range(3):
+        next(runs)
+    made.cancel(job.key)
+    list(runs)
+    assert (job.state, len(job.records)) == ("cancelled", 3)
+    assert len(job.benchmark().rows()) == 2
+
+
+def test_the_clock_stops_a_batch_and_what_is_there_stays():
+    made = jobs(seconds=0)
+    job = made.submit(batch(**SMALL))
+    assert list(made.follow(job)) == []
+    assert job.state == "stopped"
+    assert job.message == "stopped after 0 s, the longest batch allowed here: choose less to measure"
+    assert job.benchmark() is None
+
+
+def test_a_batch_that_is_cancelled_in_the_line_never_starts():
+    made = jobs()
+    job = made.submit(batch(**SMALL))
+    made.cancel(job.key)
+    assert list(made.follow(job)) == []
+    assert (job.state, job.begun) == ("cancelled", 0)
+
+
+def test_a_failure_is_told_and_frees_the_line():
+    made = jobs()
+    job = made.submit(batch(target="no/such-model", draft="no/such-draft"))
+    list(made.follow(job))
+    assert job.state == "failed"
+    assert "no/such" in job.message
+    assert "\n" not in job.message
+    assert made.line.place(job.key) == 0
+
+
+def test_speedups_are_against_plain_decoding_at_the_same_temperature():
+    made = jobs()
+    job = made.submit(batch(rules="hsd", gammas="3", temperatures="1, 0.5", prompts="1", repetitions="1", tokens="5"))
+    list(made.follow(job))
+    rows = job.benchmark().rows()
+    speeds = [row["tokens_per_second"] for row in rows]
+    assert [row["case"] for row in rows] == ["plain, T=1", "hsd, γ=3, T=1", "plain, T=0.5", "hsd, γ=3, T=0.5"]
+    assert [row["speedup"] for row in rows] == pytest.approx([1, speeds[1] / speeds[0], 1, speeds[3] / speeds[2]])
+
+
+# ---- files
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Benchmark:
+    return parse(RECORDED.read_text().splitlines(), "recorded")
+
+
+def test_the_recorded_benchmark_opens_as_a_file_too(recorded):
+    assert opened(RECORDED).rows() == recorded.rows()
+
+
+def test_the_csv_has_all_digits_of_the_rows(recorded):
+    lines = list(csv.DictReader(io.StringIO(as_csv(recorded.rows()))))
+    for line, row in zip(lines, recorded.rows(), strict=True):
+        assert line["case"] == row["case"]
+        assert float(line["tokens_per_second"]) == row["tokens_per_second"]
+        names = ("block_efficiency", "block_efficiency_low", "block_efficiency_high")
+        assert [float(line[name]) for name in names] == list(row["block_efficiency"])
+        assert float(line["share_target"]) == row["shares"]["target"]
+
+
+def test_a_case_that_looks_like_a_formula_is_text_in_the_csv(recorded):
+    row = {**recorded.rows()[0], "case": "=HYPERLINK(1)"}
+    assert list(csv.reader(io.StringIO(as_csv([row]))))[1][0] == "'=HYPERLINK(1)"
+
+
+def changed(change) -> str:
+    """The recorded file after `change(header, records)`."""
+    lines = [json.loads(line) for line in RECORDED.read_text().splitlines()]
+    change(lines[0], lines[1:])
+    return "\n".join(json.dumps(line) for line in lines)
+
+
+BROKEN = {
+    "text": "hello",
+    "empty": "",
+    "deep": "[" * 100_000,
+    "trace": '{"trace_version": 1}',
+    "no cases": changed(lambda head, _: head.pop("cases")),
+    "cases are numbers": changed(lambda head, _: head.update(cases=[1, 2])),
+    "no plain": changed(lambda head, _: head["cases"].pop(0)),
+    "one case twice": changed(lambda head, _: head["cases"].append(head["cases"][1])),
+    "too many cases": changed(lambda head, _: head.update(cases=head["cases"] * 50)),
+    "gamma is text": changed(lambda head, _: head["cases"][1]["options"].update(gamma="5")),
+    "gamma is huge": changed(lambda head, _: head["cases"][1]["options"].update(gamma=10**9)),
+    "long name": changed(lambda head, _: head["cases"][1].update(name="x" * 10_000)),
+    "unknown case": changed(lambda _, records: records[3].update(case="other")),
+    "case is a list": changed(lambda _, records: records[3].update(case=["hsd"])),
+    "seconds are 0": changed(lambda _, records: records[3].update(seconds=0)),
+    "seconds are text": changed(lambda _, records: records[3].update(seconds="1")),
+    "not a number": changed(lambda _, records: records[3].update(seconds=math.nan)),
+    "no steps": changed(lambda _, records: records[3].update(steps=0)),
+    "no time": changed(lambda _, records: records[3].pop("time")),
+    "positions": changed(lambda _, records: records[3].update(positions=[[1, 2]] * 1000)),
+    "histogram": changed(lambda _, records: records[3].update(kept_histogram={"x": 1})),
+    "calls": changed(lambda _, records: records[3].update(calls={"target": 1, "draft": 2})),
+    "widths": changed(lambda _, records: records[3]["calls"]["target"].update(widths={"5": [1, 2]})),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_is_one_line(tmp_path, name):
+    file = tmp_path / "mine.jsonl"
+    file.write_text(BROKEN[name])
+    with pytest.raises(HsdError) as error:
+        Results().show(opened(file), "file", "key")
+    assert "mine.jsonl" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_hostile_names_in_a_file_are_no_error(tmp_path):
+    file = tmp_path / "mine.jsonl"
+    name = "<img src=x onerror=alert(1)>"
+
+    def rename(head, records):
+        old = head["cases"][1]["name"]
+        head["cases"][1]["name"] = name
+        head.update(pair=["x"], machine="none", prompts=3, date={})
+        for record in records:
+            record["case"] = name if record["case"] == old else record["case"]
+
+    file.write_text(changed(rename))
+    shown = Results().show(opened(file), "file", "key")
+    assert shown.view["rows"][1][0] == name
+    assert len(shown.charts) == len(CHARTS)
+
+
+def test_the_recorded_benchmark_can_be_saved_however_many_others_were_shown(recorded):
+    results = Results()
+    for key in ("recorded", *map(str, range(40))):
+        results.show(recorded, "recorded", key)
+    assert results.download({"key": "recorded", "kind": "jsonl"})["text"] == as_lines(recorded)
+    for asked in ({"key": "0", "kind": "csv"}, {}, None, "recorded", {"key": []}):
+        with pytest.raises(HsdError, match="no longer kept"):
+            results.download(asked)
+
+
+def test_published_numbers_have_the_same_rules_beside_them(recorded):
+    here = measured_here(recorded.rows())
+    assert here
+    values = {row["case"]: row["block_efficiency"] for row in recorded.rows()}
+    for line in here:
+        gamma = line["setting"].split(",")[0].removeprefix("γ = ")
+        for rule in ("tokenwise", "hsd"):
+            value, low, high = values[f"{rule}, γ={gamma}"]
+            assert line[rule] == f"{value:.2f} ({low:.2f}–{high:.2f})"
+    assert all(float(line["hsd"]) > float(line["tokenwise"]) for line in PUBLISHED)
+
+
+# ---- in a browser
+
+
+def measure(visitor, query: dict | None = None):
+    """Open the Measure tab by a link and wait until it is drawn."""
+    visitor.page.goto(visitor.app.url + "?" + urlencode({"tab": "measure", **(query or {})}))
+    visitor.until(READY)
+    visitor.page.locator("#hsd-measure-results .hm-table").wait_for()
+    if query:
+        command = visitor.page.locator(".hm-programs .hm-code pre").first
+        command.get_by_text(f"--max-new-tokens {query['tokens']}").wait_for()
+    return visitor
+
+
+def state(visitor) -> dict:
+    return visitor.page.evaluate("window.__hsdMeasure")
+
+
+def table(visitor) -> list[list[str]]:
+    """What the results table shows."""
+    rows = visitor.page.locator("#hsd-measure-results .hm-table tbody tr").all()
+    return [row.locator("th, td").all_inner_texts() for row in rows]
+
+
+def expected(benchmark: Benchmark) -> list[list[str]]:
+    return [[cell or "–" for cell in cells(row)] for row in benchmark.rows()]
+
+
+def download(visitor, kind: str) -> str:
+    with visitor.page.expect_download() as found:
+        visitor.page.click(f'#hsd-measure-results [data-kind="{kind}"]')
+    return Path(found.value.path()).read_text(encoding="utf-8")
+
+
+def ended(visitor) -> str:
+    """Wait until the batch is over and the buttons are back; returns how it ended, in words."""
+    visitor.until("window.__hsdMeasure.job && window.__hsdMeasure.job.finished")
+    visitor.page.locator("#hsd-measure-start:enabled").wait_for()
+    return visitor.page.inner_text(".hm-progress")
+
+
+@pytest.mark.browser
+def test_the_recorded_benchmark_is_shown_on_opening_the_tab(visitor, recorded):
+    visitor.page.get_by_role("tab", name="Measure").click()
+    visitor.until(READY)
+    visitor.page.locator("#hsd-measure-results .hm-table").wait_for()
+    assert table(visitor) == expected(recorded)
+    head = visitor.page.inner_text("#hsd-measure-results .hm-head")
+    assert "Recorded benchmark" in head
+    assert recorded.header["date"][:4] in head
+    facts = visitor.page.inner_text(".hm-facts")
+    for words in (
+        recorded.header["machine"]["processor"],
+        recorded.header["machine"]["torch"],
+        recorded.header["pair"],
+    ):
+        assert words in facts
+    visitor.until("document.querySelectorAll('#hsd-measure-charts .js-plotly-plot').length === 5")
+    assert visitor.page.locator(".hm-published .hm-table tbody tr").count() >= len(PUBLISHED)
+
+
+@pytest.mark.browser
+def test_a_small_batch_ends_and_its_table_is_that_of_its_file(visitors):
+    visitor = measure(visitors(), SMALL)
+    assert "8 runs of up to 16 tokens" in visitor.page.inner_text(".hm-words")
+    visitor.page.click("#hsd-measure-start")
+    visitor.page.locator("#hsd-measure-cancel:enabled").wait_for()
+    assert ended(visitor) == "Done: 4 of 4 runs counted."
+    visitor.until("window.__hsdMeasure.view.kind === 'live'")
+    found = parse(download(visitor, "jsonl").splitlines(), "downloaded")
+    assert [case["name"] for case in found.header["cases"]] == ["plain", "hsd, γ=4"]
+    assert len(found.records) == 4
+    assert table(visitor) == expected(found)
+    assert [line["case"] for line in csv.DictReader(io.StringIO(download(visitor, "csv")))] == ["plain", "hsd, γ=4"]
+    assert "Measured just now" in visitor.page.inner_text("#hsd-measure-results .hm-head")
+    visitor.page.click("#hsd-measure-recorded")
+    visitor.until("window.__hsdMeasure.view.kind === 'recorded'")
+
+
+@pytest.mark.browser
+def test_cancel_keeps_what_was_measured(visitors):
+    visitor = measure(visitors(), SOME)
+    visitor.page.click("#hsd-measure-start")
+    visitor.until("window.__hsdMeasure.view.kind === 'live'")
+    visitor.page.click("#hsd-measure-cancel")
+    words = ended(visitor)
+    assert words.startswith("Cancelled; ")
+    assert "Shown is what was measured until then." in words
+    found = parse(download(visitor, "jsonl").splitlines(), "downloaded")
+    assert 0 < len(found.records) < 2 * 4 * 10
+    assert table(visitor) == expected(found)
+
+
+@pytest.mark.browser
+def test_cancel_before_the_first_round_leaves_what_was_shown(visitors, recorded):
+    visitor = measure(visitors(), LONG)
+    visitor.page.click("#hsd-measure-start")
+    visitor.until("window.__hsdMeasure.job && window.__hsdMeasure.job.begun > 1")
+    visitor.page.click("#hsd-measure-cancel")
+    assert ended(visitor).startswith("Cancelled")
+    assert table(visitor) == expected(recorded)
+
+
+@pytest.mark.browser
+def test_a_file_is_opened_and_a_broken_one_is_one_line_and_loses_nothing(visitors, tmp_path):
+    visitor = measure(visitors())
+    good, bad = tmp_path / "good.jsonl", tmp_path / "bad.jsonl"
+    good.write_text(changed(lambda head, _: head.update(pair="<b>mine</b> ${1+1}")))
+    bad.write_text(BROKEN["calls"])
+    visitor.page.set_input_files("#hsd-measure-open input[type=file], input[type=file][accept*=jsonl]", good)
+    visitor.until("window.__hsdMeasure.view.kind === 'file'")
+    assert "pair <b>mine</b> ${1+1}" in visitor.page.inner_text(".hm-facts")
+    before = table(visitor)
+    visitor.page.set_input_files("#hsd-measure-open input[type=file], input[type=file][accept*=jsonl]", bad)
+    visitor.page.locator(".hm-problem:not([hidden])", has_text="is not a run of this benchmark").wait_for()
+    assert len(visitor.page.locator(".hm-problem").all_inner_texts()[0].splitlines()) == 1
+    assert table(visitor) == before
+    assert state(visitor)["view"]["kind"] == "file"
+
+
+@pytest.mark.browser
+def test_a_pair_that_cannot_be_loaded_is_one_line_and_nothing_is_lost(visitors, recorded):
+    visitor = measure(visitors(), {**SMALL, "target": "/no/target", "draft": "/no/draft"})
+    assert "--target /no/target --draft /no/draft" in visitor.page.locator(".hm-programs pre").first.text_content()
+    visitor.page.click("#hsd-measure-start")
+    assert ended(visitor).startswith("Failed")
+    problem = visitor.page.inner_text(".hm-problem")
+    assert "/no/target" in problem
+    assert len(problem.splitlines()) == 1
+    assert table(visitor) == expected(recorded)
+
+
+@pytest.mark.browser
+def test_a_wrong_setting_is_told_and_nothing_is_lost(visitors, recorded):
+    visitor = measure(visitors())
+    visitor.page.fill("#hsd-measure-gammas textarea, #hsd-measure-gammas input", "3, nine")
+    visitor.page.locator(".hm-problem:not([hidden])", has_text="Draft length γ nine: choose a whole number").wait_for()
+    visitor.page.click("#hsd-measure-start")
+    assert table(visitor) == expected(recorded)
+    visitor.page.fill("#hsd-measure-gammas textarea, #hsd-measure-gammas input", "3")
+    visitor.page.locator(".hm-words", has_text="3 ways to decode").wait_for()
+    assert visitor.page.locator(".hm-problem:not([hidden])").count() == 0
+
+
+@pytest.mark.browser
+def test_the_address_repeats_the_settings(visitors):
+    visitor = measure(visitors(), SMALL)
+    visitor.until("location.search.includes('gammas=4')")
+    found = {name: values[0] for name, values in parse_qs(urlsplit(visitor.page.url).query).items()}
+    assert found["tab"] == "measure"
+    assert {name: found[name] for name in SMALL} == SMALL
+    again = measure(visitors(), {**found, "tokens": found["tokens"]})
+    assert again.page.inner_text(".hm-words") == visitor.page.inner_text(".hm-words")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_scrolls_sideways_on_a_phone_and_all_parts_are_there(visitors, theme):
+    visitor = measure(visitors(width=390), {**SMALL, "__theme": theme})
+    visitor.until("document.querySelectorAll('#hsd-measure-charts .main-svg').length > 5")
+    assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
+    for part in ("#hsd-measure-start", "#hsd-measure-rules", ".hm-published", ".hm-programs"):
+        assert visitor.page.locator(part).is_visible()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("endpoint", ["/run", "/compare", "/verify_step", "/audit"])
+def test_the_programs_on_the_page_work_as_they_stand(visitors, endpoint):
+    pytest.importorskip("gradio_client")
+    visitor = measure(visitors())
+    visitor.page.click(f'.hm-names [data-name="{endpoint}"]')
+    visitor.page.locator(f'.hm-names [data-name="{endpoint}"][aria-pressed=true]').wait_for()
+    code, shell = visitor.page.locator(".hm-programs .hm-code pre").all_text_contents()[-2:]
+    environment = os.environ | {"HF_HUB_OFFLINE": "1"}
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip().splitlines()[-1]
+    curl = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=120)
+    assert "event: complete" in curl.stdout, curl.stdout + curl.stderr
+
+
+def test_programs_carry_the_sidebar_settings():
+    from hsd.ui.measure.snippets import snippets
+
+    asked = read_request(space.load(), {"prompt": "Say \"hi\"\n'there'", "gamma": 7, "rule": "blockwise", "top_p": 0.9})
+    run = next(s for s in snippets(asked) if s["name"] == "/run")
+    for words in ("gamma=7", "rule='blockwise'", "top_p=0.9", repr(asked.prompt)):
+        assert words in run["python"]
+    body = shlex.split(run["curl"].split("-d ", 1)[1].split(" | cut")[0])[0]
+    assert json.loads(body)["prompt"] == asked.prompt
