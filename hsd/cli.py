@@ -1,4 +1,4 @@
-"""The command line: `python -m hsd run | audit | bench | train | app | space | schema`.
+"""The command line: `python -m hsd run | audit | bench | plan | train | app | space | schema`.
 
 Results go to standard output, progress and messages to standard error. Exit status 0, or 2 with one line for
 bad input.
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def build_parser(command: Sequence[str] = ("bench", "train")) -> Parser:
+def build_parser(command: Sequence[str] = ("bench", "plan", "train")) -> Parser:
     """The parser of all commands. Options that need torch are left out unless their command is in `command`."""
     parser = Parser(prog="hsd", description="Speculative decoding that people can see.")
     parser.add_argument("--version", action="version", version=__version__)
@@ -50,6 +50,7 @@ def build_parser(command: Sequence[str] = ("bench", "train")) -> Parser:
     _add_app(commands)
     _add_space(commands)
     _add_bench(commands, "bench" in command)
+    _add_plan(commands, "plan" in command)
     _add_train(commands, "train" in command)
     schema = commands.add_parser("schema", help="print the JSON Schema of a trace")
     schema.set_defaults(command=_schema)
@@ -126,6 +127,15 @@ def _add_bench(commands: Any, options: bool) -> None:
         from hsd.bench.command import add_arguments
 
         add_arguments(bench)
+
+
+def _add_plan(commands: Any, options: bool) -> None:
+    plan = commands.add_parser("plan", help="the best stack of models for given or measured costs and acceptances")
+    plan.set_defaults(command=_plan)
+    if options:
+        from hsd.bench.plan_command import add_arguments
+
+        add_arguments(plan)
 
 
 def _add_train(commands: Any, training: bool) -> None:
@@ -270,6 +280,12 @@ def _bench(arguments: argparse.Namespace) -> int:
     from hsd.bench.command import main as bench
 
     return bench(arguments)
+
+
+def _plan(arguments: argparse.Namespace) -> int:
+    from hsd.bench.plan_command import main as plan
+
+    return plan(arguments)
 
 
 def _train(arguments: argparse.Namespace) -> int:

@@ -1,0 +1,113 @@
+"""Measuring what the planner needs: the cost of one call of every model, and how often one keeps a token of another.
+
+All models read the same text, which the target wrote, once (teacher forcing): at every position the chance that model
+j keeps a token of model i is Σ_x min(p_i(x), p_j(x)), so one pass gives all pairs of models, and nothing is drafted.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hsd.bench.measure import CallTimes, TimedSession
+from hsd.errors import HsdError
+from hsd.loop import run
+from hsd.models import EMBEDDED, LanguageModel, Pair, Session, load_pair
+from hsd.paths import ASSETS
+from hsd.planner import Models
+from hsd.sampling import Sampling
+
+WIDE = 9  # tokens in a verifying call: eight drafts and the token before them
+REPETITIONS = 25
+
+Text = tuple[list[int], list[int]]  # ids of a prompt, and of what the target wrote after it
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The planner's input, in milliseconds. positions: over how many tokens the acceptances are means."""
+
+    models: Models
+    positions: int
+    temperature: float
+
+
+def load_stack(
+    name: str | None, target: str | None = None, draft: str | None = None, **how: Any
+) -> tuple[Pair, list[tuple[str, LanguageModel]]]:
+    """A pair and its models with their names, smallest first; the embedded pair has a third one below its draft.
+
+    name, target, draft and all else: as for `load_pair`. Raises HsdError.
+    """
+    pair = load_pair(name, target=target, draft=draft, **how)
+    if pair.name not in EMBEDDED:
+        return pair, [(model.name, model) for model in (pair.draft, pair.target)]
+    folder = ASSETS / pair.name
+    lower = load_pair(target=str(folder / "middle"), draft=str(folder / "draft"), **how)
+    return pair, [("draft", lower.draft), ("middle", pair.draft), ("target", pair.target)]
+
+
+def measure_stack(
+    pair: Pair, models: Sequence[LanguageModel], prompts: Sequence[str], new_tokens: int, temperature: float
+) -> Measured:
+    """Costs and acceptances of `models`, smallest first, on texts that the pair's target writes after `prompts`."""
+    sampling, vocabulary = Sampling(temperature), pair.vocab_size
+    texts = [text for text in _texts(pair, prompts, new_tokens, temperature) if text[1]]
+    if not texts:
+        raise HsdError("the target ends every text at once: choose other prompts")
+    kept = torch.cat([_overlaps(models, *text, sampling, vocabulary) for text in texts])  # (positions, models, models)
+    mean = kept.mean(0).clamp(0, 1).tolist()
+    rows = tuple(tuple(mean[i][i + 1 :]) for i in range(len(models) - 1))
+    costs, per_token = _costs(models, max(([*prompt, *new] for prompt, new in texts), key=len))
+    return Measured(Models(costs, rows, per_token), len(kept), temperature)
+
+
+def _texts(pair: Pair, prompts: Sequence[str], new_tokens: int, temperature: float) -> Iterator[Text]:
+    """The ids of every prompt, and those that the target wrote after it."""
+    for seed, prompt in enumerate(prompts):
+        options = {"system": "plain", "max_new_tokens": new_tokens, "temperature": temperature, "trace": False}
+        trace = run(pair, prompt, seed=seed, **options)
+        yield trace.prompt.ids, trace.tokens
+
+
+def _overlaps(
+    models: Sequence[LanguageModel], prompt: list[int], new: list[int], sampling: Sampling, vocabulary: int
+) -> Tensor:
+    """(new, models, models) float64: Σ_x min(p_i, p_j) before every new token."""
+    ids = torch.tensor([*prompt, *new[:-1]])
+    rows = []
+    for model in models:
+        session = model.start()
+        logits = session.forward(ids, keep=len(new))[:, :vocabulary]
+        rows.append(sampling.probabilities(logits).double().cpu())
+        session.close()
+    laws = torch.stack(rows, dim=1)  # (new, models, vocabulary)
+    return torch.stack([torch.minimum(laws, laws[:, i : i + 1]).sum(-1) for i in range(len(models))], dim=1)
+
+
+def _costs(models: Sequence[LanguageModel], text: list[int]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Milliseconds of a call that reads one token, and of each further token it reads. The models take turns."""
+    if len(text) <= WIDE:
+        raise HsdError(f"texts of {len(text)} tokens are too short to time calls on: choose longer ones")
+    ids = torch.tensor(text)
+    context, found = len(ids) - WIDE, [CallTimes(first=0.0) for _ in models]
+    sessions: list[Session] = [model.start() for model in models]
+    for session in sessions:
+        for width in (context, 1, WIDE):  # read the context, and warm up both widths
+            session.forward(ids[session.length :][:width], keep=1)
+            session.crop(context)
+    for _ in range(REPETITIONS):
+        for session, times in zip(sessions, found, strict=True):
+            for width in (1, WIDE):
+                TimedSession(session, times).forward(ids[context : context + width], keep=width)
+                session.crop(context)
+    for session in sessions:
+        session.close()
+    narrow, wide = ([1e3 * statistics.median(times.by_width[width]) for times in found] for width in (1, WIDE))
+    further = tuple(max(0.0, (b - a) / (WIDE - 1)) for a, b in zip(narrow, wide, strict=True))
+    return tuple(narrow), further

@@ -1,0 +1,148 @@
+"""How the levels of a stack work: the law of the number of tokens that each hands up, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hsd.planner.inputs import Models, check_stack
+
+Array = NDArray[np.float64]
+Way = tuple[tuple[int, ...], tuple[int, ...]]  # the models of a stack, and the thresholds of all that hand up tokens
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of a stack, per request from the level above; the target's request is one round.
+
+    tokens: mean number handed up, for the target committed. cost: mean, all levels below included. passes: mean number
+    of its own forward passes. lengths: (n + 1,) probability of handing up 0, 1, … n tokens; empty for the target.
+    """
+
+    model: int
+    threshold: int | None
+    tokens: float
+    cost: float
+    passes: float
+    lengths: tuple[float, ...]
+
+
+def latency(models: Models, stack: Sequence[int], thresholds: Sequence[int]) -> float:
+    """Exact expected cost per committed token of a stack with given thresholds."""
+    top = levels(models, stack, thresholds)[-1]
+    return top.cost / top.tokens
+
+
+def levels(models: Models, stack: Sequence[int], thresholds: Sequence[int]) -> list[Level]:
+    """What every level of a stack does, smallest model first. Raises HsdError for a stack that cannot be."""
+    check_stack(models, stack, thresholds)
+    found: list[Level] = []
+    for model, threshold in zip(stack, thresholds, strict=False):
+        found.append(_level(models, found[-1] if found else None, model, threshold))
+    return [*found, _top_level(models, found[-1] if found else None)]
+
+
+def _level(models: Models, below: Level | None, model: int, threshold: int) -> Level:
+    """A model that hands up at least `threshold` tokens."""
+    if below is None:
+        offers, of_one_pass = drafting(models, model, threshold), 1.0
+    else:
+        lower = Offers(below.model, np.array([below.cost]), np.array([below.lengths]), [((), ())])
+        offers, of_one_pass = verifying(models, lower, model, threshold), _tokens_of_one_pass(models, below, model)
+    law = offers.laws[-1]
+    tokens = float(law @ np.arange(len(law)))
+    return Level(model, threshold, tokens, float(offers.costs[-1]), tokens / of_one_pass, tuple(law.tolist()))
+
+
+def _top_level(models: Models, below: Level | None) -> Level:
+    """One round of the target."""
+    target = models.target
+    if below is None:
+        return Level(target, None, 1.0, models.costs[target], 1.0, ())
+    cost = float(models.pass_cost(target, below.tokens)) + below.cost
+    return Level(target, None, _tokens_of_one_pass(models, below, target), cost, 1.0, ())
+
+
+def _tokens_of_one_pass(models: Models, below: Level, model: int) -> float:
+    """Mean tokens from one verification of what the level below hands up."""
+    return float(np.array(below.lengths) @ _mean_yields(models.kept(below.model, model), len(below.lengths)))
+
+
+@dataclass(frozen=True)
+class Offers:
+    """Ways to make one model hand up tokens, S of them.
+
+    costs: (S,) mean cost per request. laws: (S, N) probability of handing up 0 … N - 1 tokens. ways: models and
+    thresholds of each.
+    """
+
+    model: int
+    costs: Array
+    laws: Array
+    ways: list[Way]
+
+
+def drafting(models: Models, model: int, longest: int) -> Offers:
+    """A model on its own: T tokens from T calls, for T from 1 to `longest`."""
+    ways: list[Way] = [((model,), (t,)) for t in range(1, longest + 1)]
+    return Offers(model, np.arange(1.0, longest + 1) * models.costs[model], np.eye(longest + 1)[1:], ways)
+
+
+def verifying(models: Models, lower: Offers, model: int, longest: int) -> Offers:
+    """A model that asks for blocks until it has T tokens, for every way of `lower` and T from 1 to `longest`.
+
+    With w the law of the tokens from one verification and u(s) the chance that s tokens are ever held,
+    u(s) = Σ_k w(k) u(s - k): it verifies Σ_{s<T} u(s) times and hands up n ≥ T with probability Σ_{s<T} u(s) w(n - s).
+    """
+    yields = lower.laws @ _yield_laws(models.kept(lower.model, model), lower.laws.shape[1])  # (S, N + 1)
+    held = _renewal(yields, longest)  # (S, longest)
+    costs = held.cumsum(1) * (_pass_costs(models, lower, model) + lower.costs)[:, None]
+    size = yields.shape[1]
+    passed = np.zeros((len(held), longest + size - 1))
+    laws = np.zeros((len(held), longest, longest + size - 1))
+    for held_before in range(longest):
+        passed[:, held_before : held_before + size] += held[:, held_before, None] * yields
+        laws[:, held_before, held_before + 1 :] = passed[:, held_before + 1 :]
+    ways = [((*stack, model), (*below, t)) for stack, below in lower.ways for t in range(1, longest + 1)]
+    return Offers(model, costs.reshape(-1), laws.reshape(len(ways), -1), ways)
+
+
+def _yield_laws(acceptance: float, size: int) -> Array:
+    """(size, size + 1): row n is the law of the tokens from n drafts: a^{k-1} (1 - a) for k ≤ n, aⁿ for n + 1."""
+    drafts, tokens = np.arange(size)[:, None], np.arange(size + 1)[None, :]
+    powers = acceptance ** np.maximum(tokens - 1.0, 0.0)
+    return np.where(
+        tokens == drafts + 1, powers, np.where((tokens >= 1) & (tokens <= drafts), powers * (1 - acceptance), 0)
+    )
+
+
+def _renewal(yields: Array, longest: int) -> Array:
+    """(S, longest): chance that exactly 0, 1, … tokens are ever held, when each round adds a draw from `yields`."""
+    held = np.zeros((len(yields), longest))
+    held[:, 0] = 1.0
+    for count in range(1, longest):
+        reach = min(count, yields.shape[1] - 1)
+        held[:, count] = (yields[:, 1 : reach + 1] * held[:, count - reach : count][:, ::-1]).sum(1)
+    return held
+
+
+def _pass_costs(models: Models, lower: Offers, model: int) -> Any:
+    """Mean cost of the forward pass that verifies what `lower` hands up."""
+    return models.pass_cost(model, lower.laws @ np.arange(lower.laws.shape[1]))
+
+
+def per_token(models: Models, lower: Offers, model: int) -> Array:
+    """(S,) mean cost of a token of `model` that verifies what `lower` hands up."""
+    tokens = lower.laws @ _mean_yields(models.kept(lower.model, model), lower.laws.shape[1])
+    costs: Array = (_pass_costs(models, lower, model) + lower.costs) / tokens
+    return costs
+
+
+def _mean_yields(acceptance: float, size: int) -> Array:
+    """(size,) μ(a, n) = 1 + a + … + aⁿ for n = 0, 1, …: mean tokens from n drafts, the verifier's own included."""
+    sums: Array = np.cumsum(acceptance ** np.arange(float(size)))
+    return sums
