@@ -7,19 +7,18 @@ import itertools
 import json
 import sys
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from hsd.bench.measure import Case, Record, machine, measure
+from hsd.bench.measure import Case, Record, measure
 from hsd.bench.prompts import PromptSet, prompt_set
-from hsd.bench.report import Benchmark, Writer, header, markdown, read
+from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
 from hsd.errors import HsdError
 from hsd.loop import Options
 from hsd.models import Pair, load_pair
-from hsd.version import __version__
 
 PEERS = ("transformers",)
 
@@ -60,7 +59,7 @@ def main(arguments: argparse.Namespace) -> int:
         raise HsdError(f"cannot write {str(out)!r}: give a file name in an existing folder")
     pair = _load(arguments)
     fitting = _fitting(pair, prompts, arguments.max_new_tokens)
-    head = header(cases, **_header_facts(arguments, pair, prompts, workers.count))
+    head = header(cases, facts(pair, prompts, arguments.max_new_tokens, arguments.repetitions, workers.count))
     benchmark = workers.run(head, measure(pair, cases, workers.part(fitting), arguments.repetitions), out)
     if benchmark:
         _print(benchmark, arguments.json)
@@ -165,20 +164,6 @@ def _fitting(pair: Pair, prompts: PromptSet, new_tokens: int) -> list[tuple[int,
     if prompts.source.startswith("written for this project ("):
         print(f"prompts: {prompts.name}, {prompts.source}", file=sys.stderr)
     return found
-
-
-def _header_facts(arguments: argparse.Namespace, pair: Pair, prompts: PromptSet, processes: int) -> dict[str, Any]:
-    return {
-        "version": __version__,
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "pair": pair.name,
-        "models": {"target": pair.target.parameters, "draft": pair.draft.parameters},
-        "prompts": {"name": prompts.name, "source": prompts.source},
-        "max_new_tokens": arguments.max_new_tokens,
-        "repetitions": arguments.repetitions,
-        "processes": processes,
-        "machine": machine(pair),
-    }
 
 
 def _print(benchmark: Benchmark, as_json: bool) -> None:

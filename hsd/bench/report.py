@@ -9,12 +9,16 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO, Any
 
-from hsd.bench.measure import Case, Record
+from hsd.bench.measure import Case, Record, machine
+from hsd.bench.prompts import PromptSet
 from hsd.bench.summary import Row, is_plain, measurements, rows, temperature_of
 from hsd.errors import HsdError
+from hsd.models import Pair
+from hsd.version import __version__
 
 FORMAT = "hsd-bench-1"
 MAX_BYTES = 64_000_000
@@ -45,10 +49,25 @@ def _gone(*_: Any) -> Record:
     raise AssertionError("a recorded case cannot be run")
 
 
-def header(cases: Sequence[Case], **facts: Any) -> dict[str, Any]:
-    """The first line of a file. facts: pair, prompts, machine, version and the like."""
+def header(cases: Sequence[Case], measured_on: dict[str, Any]) -> dict[str, Any]:
+    """The first line of a file. measured_on: see `facts`."""
     named = [{"name": c.name, "options": c.options, "peer": c.runner is not None} for c in cases]
-    return {"format": FORMAT, **facts, "cases": named}
+    return {"format": FORMAT, **measured_on, "cases": named}
+
+
+def facts(pair: Pair, prompts: PromptSet, new_tokens: int, repetitions: int, processes: int = 1) -> dict[str, Any]:
+    """What a benchmark was measured with, and on what."""
+    return {
+        "version": __version__,
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "pair": pair.name,
+        "models": {"target": pair.target.parameters, "draft": pair.draft.parameters},
+        "prompts": {"name": prompts.name, "source": prompts.source},
+        "max_new_tokens": new_tokens,
+        "repetitions": repetitions,
+        "processes": processes,
+        "machine": machine(pair),
+    }
 
 
 class Writer:
@@ -98,7 +117,7 @@ COLUMNS = ("case", "tokens/s", "speed-up", "tokens per target call", "limit S*",
 def markdown(benchmark: Benchmark) -> str:
     """The table, what it was measured on, and where the time went."""
     table = benchmark.rows()
-    lines = [f"{_facts(benchmark, table)}", "", _line(COLUMNS), _line(["---"] * len(COLUMNS))]
+    lines = [f"{_setting(benchmark, table)}", "", _line(COLUMNS), _line(["---"] * len(COLUMNS))]
     lines += [_line(_cells(row)) for row in table]
     lines += ["", _line(["time, %", *SHARES]), _line(["---"] * (1 + len(SHARES)))]
     lines += [
@@ -112,7 +131,7 @@ def markdown(benchmark: Benchmark) -> str:
 SHARES = ("draft", "target", "verify", "sampling", "rest")
 
 
-def _facts(benchmark: Benchmark, table: list[Row]) -> str:
+def _setting(benchmark: Benchmark, table: list[Row]) -> str:
     head = benchmark.header
     m = head["machine"]
     versions = f"Python {m['python']}, torch {m['torch']}, transformers {m['transformers']}"

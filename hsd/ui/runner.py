@@ -88,7 +88,7 @@ class Runner:
         try:
             if not run.stop.is_set():
                 run.state = "running"
-                ending = yield from self._decode(run, run.request)
+                ending = yield from self._decode(run)
         except HsdError as error:
             ending, run.message = "failed", str(error)
         except Exception as error:
@@ -99,21 +99,17 @@ class Runner:
             run.end(ending)
             self.line.leave(run.key)
 
-    def _decode(self, run: Run, request: Request) -> Generator[int, None, str]:
-        """Decode into `run`; returns the state in which it ends."""
-        decode = deltas
-        if machine.zero_gpu() and not request.pair.embedded:
-            pairs.load(request.pair)  # here, where it stays: the process with the GPU ends with the run
-            decode = deltas_on_lent_gpu
-        pieces = decode(request.pair.as_dict(), request.prompt, request.option_dict())
+    def _decode(self, run: Run) -> Generator[int, None, str]:
+        """Take in the pieces of `run` until it ends or is ended; returns the state in which it ends."""
+        pieces = self.pieces(run)
         begin = time.monotonic()
         try:
             for piece in pieces:
                 run.add(piece)
-                yield len(run.steps)
+                yield run.progress
                 if run.stop.is_set():
                     return "cancelled"
-                if time.monotonic() - begin > self.limits.run_seconds and run.result:
+                if time.monotonic() - begin > self.limits.run_seconds and run.begun:
                     run.message = (
                         f"stopped after {self.limits.run_seconds} s, the longest run allowed here: ask for less"
                     )
@@ -123,6 +119,14 @@ class Runner:
             if close:
                 close()
         return "done"
+
+    def pieces(self, run: Run) -> Iterator[dict[str, Any]]:
+        """Where a run's plain data comes from: this process, or one with a GPU that is lent for it."""
+        request, decode = run.request, deltas
+        if machine.zero_gpu() and not request.pair.embedded:
+            pairs.load(request.pair)  # here, where it stays: the process with the GPU ends with the run
+            decode = deltas_on_lent_gpu
+        return decode(request.pair.as_dict(), request.prompt, request.option_dict())
 
     def cancel(self, key: str) -> None:
         """End the run after its current step, or before it starts. A key that is not known is no error."""

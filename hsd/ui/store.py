@@ -44,6 +44,16 @@ class Run:
     def finished(self) -> bool:
         return self.state in FINISHED
 
+    @property
+    def progress(self) -> int:
+        """How much there is to fetch."""
+        return len(self.steps)
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is something to keep if the run is ended now."""
+        return self.result is not None
+
     def add(self, delta: dict[str, Any]) -> None:
         """Take in what the decoder yielded: a header, or steps with the result so far."""
         self.header = delta.get("header", self.header)
@@ -78,6 +88,11 @@ class Run:
         }
 
 
+def new_key() -> str:
+    """128 random bits that nobody can guess."""
+    return secrets.token_urlsafe(16)
+
+
 class RunStore:
     """The last `capacity` runs; the one that was not looked at for longest goes first."""
 
@@ -87,14 +102,18 @@ class RunStore:
         self._lock = threading.Lock()
 
     def new(self, request: Request) -> Run:
-        """An empty run under a fresh key of 128 random bits."""
-        run = Run(secrets.token_urlsafe(16), request)
+        """An empty run under a fresh key."""
+        run = Run(new_key(), request)
+        self.add(run)
+        return run
+
+    def add(self, run: Run) -> None:
+        """Keep `run`; one too many ends and forgets the oldest."""
         with self._lock:
             self._runs[run.key] = run
             while len(self._runs) > self._capacity:
                 _, oldest = self._runs.popitem(last=False)
                 oldest.stop.set()
-        return run
 
     def get(self, key: str) -> Run:
         """Raises HsdError when there is no such run (any more)."""

@@ -9,18 +9,15 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
 from typing import Any
 
-from hsd.bench import Record, machine, measure, prompt_set
-from hsd.bench.report import Benchmark, header
+from hsd.bench import Record, measure, prompt_set
+from hsd.bench.report import Benchmark, facts, header
 from hsd.errors import HsdError
 from hsd.models import LanguageModel, Pair, Session
-from hsd.ui import machine as place
-from hsd.ui import pairs
+from hsd.ui import machine, pairs
 from hsd.ui.measure.batch import Batch
 from hsd.ui.runner import LOAD_SECONDS, Runner
-from hsd.version import __version__
 
 log = logging.getLogger("hsd.ui")
 
@@ -118,19 +115,9 @@ def pieces(batch: dict[str, Any], seconds: float, begins: Callable[[], None] | N
     pair, cases = pairs.load(asked.pair), asked.cases()
     found = prompt_set(asked.set, None, asked.prompts)
     prompts = fitting(pair, found.prompts, asked.tokens)
-    facts = {
-        "version": __version__,
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "pair": pair.name,
-        "models": {"target": pair.target.parameters, "draft": pair.draft.parameters},
-        "prompts": {"name": found.name, "source": found.source},
-        "max_new_tokens": asked.tokens,
-        "repetitions": asked.repetitions,
-        "processes": 1,
-        "machine": machine(pair),
-    }
+    measured_on = facts(pair, found, asked.tokens, asked.repetitions)
     one_round = len(cases) * len(prompts)
-    yield {"header": header(cases, **facts), "total": one_round * (asked.repetitions + 1), "warming": one_round}
+    yield {"header": header(cases, measured_on), "total": one_round * (asked.repetitions + 1), "warming": one_round}
     deadline = time.monotonic() + seconds
 
     def check() -> None:
@@ -162,7 +149,7 @@ def gpu_seconds(batch: dict[str, Any], seconds: float) -> int:
     return LOAD_SECONDS + round(seconds)
 
 
-pieces_on_lent_gpu = place.lent_gpu(gpu_seconds)(pieces)
+pieces_on_lent_gpu = machine.lent_gpu(gpu_seconds)(pieces)
 
 
 class Jobs:
@@ -228,7 +215,7 @@ class Jobs:
                 raise Stopped
             job.begun += 1
 
-        lent = place.zero_gpu() and not job.batch.pair.embedded
+        lent = machine.zero_gpu() and not job.batch.pair.embedded
         if lent:
             pairs.load(job.batch.pair)  # here, where it stays: the process with the GPU ends with the batch
         asked = (job.batch.as_dict(), self.seconds)

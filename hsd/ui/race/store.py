@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
-import time
-from collections.abc import Generator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,9 +11,8 @@ from hsd.ui import machine, pairs
 from hsd.ui.race.plan import Plan, lossless
 from hsd.ui.race.report import report
 from hsd.ui.race.timing import Event, arguments, race, race_on_lent_gpu
-from hsd.ui.request import Request
 from hsd.ui.runner import Runner
-from hsd.ui.store import Run, RunStore
+from hsd.ui.store import Run, RunStore, new_key
 
 SPARE = 4  # ended races that are kept beside those that may wait
 
@@ -26,6 +23,14 @@ class RaceRun(Run):
 
     plan: Plan = field(kw_only=True)
     events: list[Event] = field(default_factory=list)
+
+    @property
+    def progress(self) -> int:
+        return len(self.events)
+
+    @property
+    def begun(self) -> bool:
+        return bool(self.events)
 
     @property
     def records(self) -> list[Record]:
@@ -70,12 +75,8 @@ class RaceStore(RunStore):
 
     def admit(self, plan: Plan) -> RaceRun:
         """An empty race under a fresh key."""
-        run = RaceRun(secrets.token_urlsafe(16), plan.request, plan=plan)
-        with self._lock:
-            self._runs[run.key] = run
-            while len(self._runs) > self._capacity:
-                _, oldest = self._runs.popitem(last=False)
-                oldest.stop.set()
+        run = RaceRun(new_key(), plan.request, plan=plan)
+        self.add(run)
         return run
 
 
@@ -94,26 +95,10 @@ class RaceRunner(Runner):
         self.line.join(run.key)
         return run
 
-    def _decode(self, run: Run, request: Request) -> Generator[int, None, str]:
-        """Race into `run`; returns the state in which it ends."""
+    def pieces(self, run: Run) -> Iterator[dict[str, Any]]:
+        """Where a race's plain data comes from: this process, or one with a GPU that is lent for it."""
         assert isinstance(run, RaceRun)
-        lent = machine.zero_gpu() and not request.pair.embedded
+        lent = machine.zero_gpu() and not run.request.pair.embedded
         if lent:
-            pairs.load(request.pair)  # here, where it stays: the process with the GPU ends with the race
-        pieces = (race_on_lent_gpu if lent else race)(*arguments(run.plan))
-        begin = time.monotonic()
-        try:
-            for piece in pieces:
-                run.add(piece)
-                yield len(run.events)
-                if run.stop.is_set():
-                    return "cancelled"
-                if time.monotonic() - begin > self.limits.run_seconds and run.events:
-                    longest = f"{self.limits.run_seconds} s, the longest race allowed here"
-                    run.message = f"stopped after {longest}: ask for fewer tokens, lanes or runs"
-                    return "cancelled"
-        finally:
-            close = getattr(pieces, "close", None)
-            if close:
-                close()
-        return "done"
+            pairs.load(run.request.pair)  # here, where it stays: the process with the GPU ends with the race
+        return (race_on_lent_gpu if lent else race)(*arguments(run.plan))
