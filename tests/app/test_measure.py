@@ -466,7 +466,9 @@ def test_nothing_scrolls_sideways_on_a_phone_and_all_parts_are_there(visitors, t
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("endpoint", ["/run", "/compare", "/verify_step", "/audit"])
+@pytest.mark.parametrize(
+    "endpoint", ["/run", "/verify_step", *(pytest.param(e, marks=pytest.mark.slow) for e in ("/compare", "/audit"))]
+)
 def test_the_programs_on_the_page_work_as_they_stand(visitors, endpoint):
     pytest.importorskip("gradio_client")
     visitor = measure(visitors())

@@ -51,6 +51,11 @@ TREES = [
 CHAINS = [{"rule": "hsd"}, {"rule": "tokenwise", "shadow": "hsd"}, {"rule": "blockwise", "shadow": "hsd-released"}]
 
 
+A_THIRD_AND_SLOWLY_ALL = [
+    case if number % 3 == 0 else pytest.param(case, marks=pytest.mark.slow) for number, case in enumerate(TREES)
+]
+
+
 def named(options: dict) -> str:
     return " ".join(str(value) for value in options.values())
 
@@ -150,7 +155,7 @@ def by_hand(shown: str) -> float:
     return eval(worked, {"__builtins__": {}, "min": lambda a, b: min(a, b)})
 
 
-@pytest.mark.parametrize("options", TREES, ids=named)
+@pytest.mark.parametrize("options", A_THIRD_AND_SLOWLY_ALL, ids=named)
 def test_a_reader_can_work_out_every_threshold_of_a_tree_by_hand(stage: Stage, options: dict) -> None:
     worked = 0
     for _, step in walk(stage, trie(**options)):
@@ -189,7 +194,7 @@ def test_a_changed_p_is_marked_and_stands_in_the_change_before(stage: Stage) -> 
     assert marked > 2
 
 
-@pytest.mark.parametrize("options", TREES, ids=named)
+@pytest.mark.parametrize("options", A_THIRD_AND_SLOWLY_ALL, ids=named)
 def test_every_change_is_told_between_its_tests(stage: Stage, options: dict) -> None:
     told = 0
     for _, step in walk(stage, trie(**options)):
@@ -256,7 +261,7 @@ def test_every_test_of_a_shared_token_is_in_the_tree_and_the_table(stage: Stage)
     assert shared > 2
 
 
-@pytest.mark.parametrize("options", TREES, ids=named)
+@pytest.mark.parametrize("options", A_THIRD_AND_SLOWLY_ALL, ids=named)
 def test_trees_are_drawn_without_overlap(stage: Stage, options: dict) -> None:
     edges = "((b) => [b.left, b.top, b.right, b.bottom])(e.getBoundingClientRect())"
     for _, step in walk(stage, trie(max_new_tokens=24, **options)):
@@ -316,7 +321,7 @@ def test_rows_name_the_drafts_that_end_in_them(
                 assert set(numbers) <= set(here)
 
 
-@pytest.mark.parametrize("options", TREES, ids=named)
+@pytest.mark.parametrize("options", A_THIRD_AND_SLOWLY_ALL, ids=named)
 def test_vanilla_is_named_only_where_it_takes_part(stage: Stage, options: dict) -> None:
     trace = trie(max_new_tokens=24, **options)
     part = {options["rule"], trace["steps"][0]["shadow"]["rule"]} & {"tokenwise", "recursive-tokenwise"}

@@ -229,7 +229,7 @@ def test_a_race_that_takes_too_long_is_stopped_and_keeps_what_was_timed():
         pass
     told = run.since(0)
     assert told["state"] == "cancelled"
-    assert told["message"].startswith("stopped after 1 s, the longest race allowed here")
+    assert told["message"].startswith("stopped after 1 s, the longest run allowed here")
     assert told["events"]
 
 

@@ -28,8 +28,8 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Pair:
 )
 def test_steps_are_those_of_the_eager_engine(pair: Pair, rule: str, sampling: dict[str, float]):
     ended = 0
-    for seed in range(12):
-        for gamma in (1, 4, 7):
+    for seed in range(4):
+        for gamma in (1, 6):
             options: dict[str, Any] = {"rule": rule, "gamma": gamma, "seed": seed, "max_new_tokens": 40, **sampling}
             eager = hsd.run(pair, "Abc d", trace=False, **options)
             captured = hsd.run(pair, "Abc d", trace=False, engine="captured", **options)
