@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gradio as gr
@@ -21,11 +21,36 @@ from hsd.verify import find_rule
 MODES = ("paired", "free")
 
 
+Finish = Callable[..., Trace]
+
+
 def add_endpoints(space: Space, presets: Mapping[str, Preset], runner: Runner) -> None:
     """Add `/run`, `/compare`, `/verify_step`, `/presets` and `/audit` to the app that is being built."""
 
     def finish(pair: str, **asked: Any) -> Trace:
         return runner.finish(read(space, {**asked, "pair": pair or space.pairs[0].name}))
+
+    def list_presets() -> list[dict]:  # type: ignore[type-arg]
+        """The recorded runs of this app: name, title, why, prompt and options of each."""
+        return [
+            {"name": name, "title": p.title, "why": p.why, "prompt": p.prompt, "options": p.options}
+            for name, p in presets.items()
+        ]
+
+    def audit(vocab: int = 3, gamma: int = 3, seed: int = 0) -> dict:  # type: ignore[type-arg]
+        """Exact law of every rule on a random small pair: E[kept] and total variation from the target."""
+        with _Errors():
+            return exact_audit(vocab=vocab, gamma=gamma, seed=seed)
+
+    gr.api(_run(finish), api_name="run", concurrency_id="model", concurrency_limit=1)
+    gr.api(_compare(finish), api_name="compare", concurrency_id="model", concurrency_limit=1)
+    gr.api(verify_step, api_name="verify_step", queue=False)
+    gr.api(list_presets, api_name="presets", queue=False)
+    gr.api(audit, api_name="audit", concurrency_id="audit", concurrency_limit=1)
+
+
+def _run(finish: Finish) -> Callable[..., Any]:
+    """The endpoint `/run`. finish: decodes what is asked for, to its end."""
 
     def run(
         prompt: str,
@@ -47,6 +72,12 @@ def add_endpoints(space: Space, presets: Mapping[str, Preset], runner: Runner) -
         sampling = {"temperature": temperature, "top_p": top_p, "top_k": top_k, "seed": seed, "length": length}
         with _Errors():
             return _whole(finish(pair, prompt=prompt, **options, **sampling))
+
+    return run
+
+
+def _compare(finish: Finish) -> Callable[..., Any]:
+    """The endpoint `/compare`. finish: decodes what is asked for, to its end."""
 
     def compare(
         prompt: str,
@@ -79,23 +110,7 @@ def add_endpoints(space: Space, presets: Mapping[str, Preset], runner: Runner) -
         runs = [_whole(first), _whole(second)]
         return {"kept": [r["summary"]["kept"] for r in runs], "differences": [], "runs": runs}
 
-    def list_presets() -> list[dict]:  # type: ignore[type-arg]
-        """The recorded runs of this app: name, title, why, prompt and options of each."""
-        return [
-            {"name": name, "title": p.title, "why": p.why, "prompt": p.prompt, "options": p.options}
-            for name, p in presets.items()
-        ]
-
-    def audit(vocab: int = 3, gamma: int = 3, seed: int = 0) -> dict:  # type: ignore[type-arg]
-        """Exact law of every rule on a random small pair: E[kept] and total variation from the target."""
-        with _Errors():
-            return exact_audit(vocab=vocab, gamma=gamma, seed=seed)
-
-    gr.api(run, api_name="run", concurrency_id="model", concurrency_limit=1)
-    gr.api(compare, api_name="compare", concurrency_id="model", concurrency_limit=1)
-    gr.api(verify_step, api_name="verify_step", queue=False)
-    gr.api(list_presets, api_name="presets", queue=False)
-    gr.api(audit, api_name="audit", concurrency_id="audit", concurrency_limit=1)
+    return compare
 
 
 def verify_step(p: list[list[float]], q: list[list[float]], tokens: list[int], rule: str = "hsd") -> dict:  # type: ignore[type-arg]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from player_page import Stage, word_trace
 
 from hsd.paths import ASSETS
 
@@ -161,3 +162,18 @@ def visitors(chromium, app: Server) -> Iterator:
 def visitor(visitors) -> Visitor:
     """One visitor whose page is open and drawn."""
     return visitors().open()
+
+
+@pytest.fixture
+def stage(chromium) -> Iterator[Stage]:
+    """A page that holds nothing but a player; at the end it may not have seen an error."""
+    stage = Stage(chromium)
+    yield stage
+    stage.context.close()
+    assert stage.problems == []
+
+
+@pytest.fixture(scope="module")
+def trace() -> dict:
+    """A run of the word pair with one draft."""
+    return word_trace()

@@ -7,7 +7,6 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,19 +32,6 @@ HOSTILE = [
     "שלום",
     "\ufeff",
 ]
-
-
-@pytest.fixture
-def stage(chromium) -> Iterator[Stage]:
-    stage = Stage(chromium)
-    yield stage
-    stage.context.close()
-    assert stage.problems == []
-
-
-@pytest.fixture(scope="module")
-def trace() -> dict:
-    return word_trace()
 
 
 def test_every_script_is_listed_in_its_order() -> None:

@@ -19,19 +19,6 @@ from hsd.rounds import TreeRound
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def stage(chromium) -> Iterator[Stage]:
-    stage = Stage(chromium)
-    yield stage
-    stage.context.close()
-    assert stage.problems == []
-
-
-@pytest.fixture(scope="module")
-def trace() -> dict:
-    return word_trace()
-
-
 TREES = [
     {"rule": "hsd"},
     {"rule": "tokenwise", "shadow": "hsd"},

@@ -19,7 +19,7 @@
       this.node = null; // null: the branch that decided
       this.parted = null; // the first step after different texts
       this.moving = false;
-      this.held = false; // no second run is asked for now
+      this.held = false; // while true, no second run is asked for
       this.columns = []; // per step what the scrubber shows
     }
 

@@ -3,28 +3,10 @@
   "use strict";
 
   const { h, icon, button, afterLayout } = window.hsdPlayer.dom;
-  const SPEEDS = [0.5, 1, 2, 4];
 
   /** actions: first, back, play, forward, last, previousDifference, nextDifference, go(index). */
   function create(actions) {
-    const play = button(icon("play"), "play (Space)", actions.play, { class: "hp-button hp-play" });
-    const place = h("output", { class: "hp-place" });
-    const speed = h(
-      "select",
-      { "class": "hp-speed", "aria-label": "speed", "title": "speed" },
-      SPEEDS.map((x) => h("option", { value: x, selected: x === 1 }, `${x}×`)),
-    );
-    const cells = h("div", {
-      "class": "hp-cells cp-cells",
-      "role": "slider",
-      "tabindex": "0",
-      "aria-label": "step",
-      "aria-valuemin": 1,
-      "onclick": (event) => {
-        const cell = event.target.closest("[data-step]");
-        if (cell) actions.go(Number(cell.dataset.step));
-      },
-    });
+    const { play, place, speed, cells } = window.hsdPlayer.transport.parts(actions, "cp-cells");
     const differences = [
       button(icon("earlier"), "previous difference (p)", actions.previousDifference, {
         "class": "hp-button cp-previous",

@@ -6,8 +6,8 @@
   const { plural, number, count } = hsd.format;
   const SPEEDS = [0.5, 1, 2, 4];
 
-  /** actions: first, back, play, forward, last, previousDifference, nextDifference, go(index). */
-  function create(actions) {
+  /** What every bar has: the play button, the place, the menu of speeds, and the box of the step cells. */
+  function parts(actions, more = "") {
     const play = button(icon("play"), "play (Space)", actions.play, { class: "hp-button hp-play" });
     const place = h("output", { class: "hp-place" });
     const speed = h(
@@ -16,13 +16,19 @@
       SPEEDS.map((x) => h("option", { value: x, selected: x === 1 }, `${x}×`)),
     );
     const cells = h("div", {
-      "class": "hp-cells",
+      "class": `hp-cells ${more}`.trim(),
       "role": "slider",
       "tabindex": "0",
       "aria-label": "step",
       "aria-valuemin": 1,
       "onclick": (event) => jump(event, actions.go),
     });
+    return { play, place, speed, cells };
+  }
+
+  /** actions: first, back, play, forward, last, previousDifference, nextDifference, go(index). */
+  function create(actions) {
+    const { play, place, speed, cells } = parts(actions);
     const totals = h("p", { class: "hp-hint hp-totals" });
     const differences = [
       button(icon("earlier"), "previous step where the rules differ (p)", actions.previousDifference, {
@@ -166,5 +172,5 @@
     box.scrollLeft = element.offsetLeft - box.clientWidth / 2;
   }
 
-  hsd.transport = { create };
+  hsd.transport = { create, parts };
 })(window.hsdPlayer);
