@@ -23,11 +23,21 @@ from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this runs without installing the package
 
-from hsd.audit import TableModels, audit_rules, context_free_models, ideal_kept, random_models
+from hsd.audit import (
+    TableModels,
+    audit_rules,
+    context_free_models,
+    ideal_kept,
+    output_law,
+    random_models,
+    target_law,
+    total_variation,
+)
 from hsd.audit.trees import OpenTree, Shape, audit_tree_rules, finding_of, regular_shape
 from hsd.trace import Change, Decision, Grounds, Step
 from hsd.ui.presets import definitions, recorded, telling_step
-from hsd.verify import RULES, TREE_RULES, TreeRule
+from hsd.verify import RULES, TREE_RULES, Fuzzy, TreeRule, fuzzy_rule
+from hsd.verify.fuzzy import relative_entropy
 from hsd.verify.rejection import top_down
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,7 +61,7 @@ def main() -> int:
 def page() -> str:
     """The whole page as Markdown."""
     template = Path(__file__).with_name("rules_page.template.md").read_text(encoding="utf-8")
-    facts = chains() | toy() | same_law() | trees() | chosen_trees() | on_text() | by_hand()
+    facts = chains() | toy() | same_law() | fuzzy() | trees() | chosen_trees() | on_text() | by_hand()
     return template.format_map(facts)
 
 
@@ -162,6 +172,36 @@ def paper_hsd(p: Tensor, q: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
     failed = [math.prod(1 - h for h in tests[t + 1 :]) for t in range(gamma + 1)]
     stop = torch.tensor(tests, dtype=torch.float64) * torch.tensor(failed, dtype=torch.float64)
     return stop, torch.tensor([min(1.0, c) for c in capped[:-1]], dtype=torch.float64)
+
+
+# The fuzzy rule
+
+
+def fuzzy() -> dict[str, str]:
+    """What the fuzzy rule gives up on the random pairs, against its bound; and its two ends."""
+    config = Fuzzy()
+    asked = {"first": config, "only": Fuzzy(mode="divergence-only"), "exact": Fuzzy(tolerance=-1)}
+    kept, spent, distance = defaultdict(list), [], []
+    for seed in range(CHAIN_PAIRS):
+        models = random_models(3, 3, seed)
+        truth = target_law(models)
+        found = {name: output_law(models, fuzzy_rule(one).law) for name, one in asked.items()}
+        for name, (_, number) in found.items():
+            kept[name].append(number)
+        kept["tokenwise"].append(output_law(models, RULES["tokenwise"].law)[1])
+        spent.append(float(relative_entropy(found["first"][0].flatten(), truth.flatten())))
+        distance.append(total_variation(found["exact"][0], truth))
+    shares = [kl / (config.tolerance * number) for kl, number in zip(spent, kept["first"], strict=True)]
+    return {
+        "fuzzy_tolerance": str(config.tolerance),
+        "fuzzy_least": f"{min(spent):.3f}",
+        "fuzzy_most": f"{max(spent):.3f}",
+        "fuzzy_median": f"{statistics.median(spent):.3f}",
+        "fuzzy_share": f"{max(shares):.2f}",
+        "fuzzy_more": f"{statistics.mean(gaps(kept, 'first', 'tokenwise')):.3f}",
+        "fuzzy_only": f"{statistics.mean(kept['only']):.4f}",
+        "fuzzy_exact": f"{max(distance):.0e}",
+    }
 
 
 # Several drafts

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
-from hsd.loop import Decoding, Options
+from hsd.loop import Decoding
 from hsd.models.base import IdCodec, Pair
+from hsd.options import Options
 
 WARPERS = {"TemperatureLogitsWarper", "TopKLogitsWarper", "TopPLogitsWarper"}
 CRITERIA = {"MaxLengthCriteria", "EosTokenCriteria"}

@@ -28,10 +28,14 @@ class Numbers(Protocol):
 
 
 class Streams:
-    """Numbers from a seed, any integer. The streams are independent of each other."""
+    """Numbers from a seed, any integer. The streams are independent of each other.
 
-    def __init__(self, seed: int) -> None:
-        self._draft, self._coins, self._after = (_generator(seed, name) for name in ("draft", "coin", "residual"))
+    level: whose numbers they are in a stack, 0 for the target's own. Each level has streams of its own.
+    """
+
+    def __init__(self, seed: int, level: int = 0) -> None:
+        names = (name if level == 0 else f"{name}/{level}" for name in ("draft", "coin", "residual"))
+        self._draft, self._coins, self._after = (_generator(seed, name) for name in names)
 
     def draft(self, count: int) -> Tensor:
         return torch.rand(count, generator=self._draft, dtype=torch.float64)

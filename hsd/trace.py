@@ -24,6 +24,7 @@ MAX_BYTES = 32_000_000
 MAX_STEPS = 65_536
 MAX_NODES = 1_024
 MAX_TOP = 64
+MAX_LEVELS = 8
 
 
 def _whole_characters(text: str) -> str:
@@ -34,6 +35,7 @@ def _whole_characters(text: str) -> str:
 
 Probability = Annotated[float, Field(ge=0, le=1.0001, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Divergence = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=2**31)]
 TokenId = Annotated[int, Field(ge=0, le=2**31)]
 Text = Annotated[str, AfterValidator(_whole_characters)]
@@ -200,6 +202,60 @@ class Shadow(Record):
     changes: Annotated[list[Change], Field(max_length=MAX_NODES)] = []
 
 
+class Tested(Record):
+    """A token that a level below the target was handed, and what that level made of it.
+
+    `p` and `q` are what the level and the one below gave it. `threshold` and `coin` are those of its own test, and
+    `accepted` is None where that test was not made.
+    """
+
+    token: TokenId
+    piece: Piece
+    p: Probability
+    q: Probability
+    threshold: Probability
+    coin: Annotated[float, Field(ge=0, lt=1)]
+    accepted: bool | None = None
+
+
+class Work(Record):
+    """What a level computed: forward calls; and for the exits of one model also layer passes, the tokens that went
+    through each of them in all, and how many rows the output head computed.
+    """
+
+    calls: Count = 0
+    layers: Count = 0
+    computed: Count = 0
+    heads: Count = 0
+
+
+class Event(Record):
+    """Something that happened at a level below the target before it was asked: a draft, or a verification.
+
+    `level` counts from 0, the smallest model. `position` is the length of the text that the block continues, `asked`
+    how many tokens the level above wanted, `held` how many the level had settled for it before this event. `tested`
+    are the tokens that came from the level below; the first `kept` of them were kept. `committed` is what the level
+    settled thereby: every token of it is distributed as the level's own model. `seconds` include the levels below.
+    """
+
+    level: Annotated[int, Field(ge=0, le=MAX_LEVELS)]
+    kind: Literal["draft", "verify"]
+    position: Count
+    asked: Count
+    held: Count
+    tested: Annotated[list[Tested], Field(max_length=MAX_NODES)] = []
+    kept: Count
+    committed: Annotated[list[Committed], Field(max_length=MAX_NODES)]
+    work: Work = Work()
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+    @model_validator(mode="after")
+    def _kept_is_committed(self) -> Event:
+        if self.kept > len(self.committed) or (self.kind == "verify" and self.kept > len(self.tested)):
+            raise ValueError(f"an event of level {self.level} keeps {self.kept} tokens that it does not have")
+        return self
+
+
 class Times(Record):
     """Where a step's seconds went; `rest` is all that is not named."""
 
@@ -220,6 +276,8 @@ class Step(Record):
     tree, every branch that could be extended, and the decisions in the order in which they were taken.
     `drafted` counts all drafted tokens; in a tree, no more than `depth` of them can be kept.
     `target_calls` is above 1, and `extra_draws` has numbers, where a rule resampled the rest of the block.
+    `work` is what the target's own pass computed; `below` what each level under it did in this step, smallest first,
+    and `events` how. `divergences` has one number per drafted token, for a rule that judges by them.
     """
 
     index: Count
@@ -228,6 +286,8 @@ class Step(Record):
     depth: Count | None = None
     kept: Count
     target_calls: Annotated[int, Field(ge=1, le=2**20)] = 1
+    work: Work = Work()
+    below: Annotated[list[Work], Field(max_length=MAX_LEVELS)] = []
     committed: Annotated[list[Committed], Field(min_length=1, max_length=MAX_NODES)]
     times: Times
     start: Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -239,6 +299,8 @@ class Step(Record):
     residual: Residual | None = None
     shadow: Shadow | None = None
     extra_draws: Annotated[list[Probability], Field(max_length=MAX_NODES)] = []
+    events: Annotated[list[Event], Field(max_length=MAX_NODES)] = []
+    divergences: Annotated[list[Divergence], Field(max_length=MAX_NODES)] = []
     expected_kept: dict[Name, Annotated[float, Field(allow_inf_nan=False)]] = {}
 
     @property
@@ -284,7 +346,14 @@ class ModelInfo(Record):
 
 
 class Setup(Record):
-    """What made the run: enough to run it again."""
+    """What made the run: enough to run it again.
+
+    models: every level of a system that has more than two, smallest first and the target last; `stack` says which
+    models of the pair they are, `exits` after how many of the target's layers they end. `thresholds` say how many
+    tokens each level below the target hands up at least, `level_rules` how those between the ends verify.
+    divergence, tolerance, fuzzy_mode, divergence_on: of the rule "fuzzy", empty without it. notes: what a reader of
+    this run has to know, such as that its rule is not lossless.
+    """
 
     system: Name
     rule: Name
@@ -303,6 +372,16 @@ class Setup(Record):
     device: Name
     vocab_size: Annotated[int, Field(ge=1, le=2**31)]
     versions: dict[Name, Name] = {}
+    models: Annotated[list[ModelInfo], Field(max_length=MAX_LEVELS)] = []
+    stack: Annotated[list[Count], Field(max_length=MAX_LEVELS)] = []
+    exits: Annotated[list[Count], Field(max_length=MAX_LEVELS)] = []
+    thresholds: Annotated[list[Count], Field(max_length=MAX_LEVELS)] = []
+    level_rules: Annotated[list[Name], Field(max_length=MAX_LEVELS)] = []
+    divergence: Name = ""
+    tolerance: Finite | None = None
+    fuzzy_mode: Name = ""
+    divergence_on: Name = ""
+    notes: Annotated[list[Piece], Field(max_length=64)] = []
 
 
 class Prompt(Record):

@@ -38,8 +38,11 @@ ROUNDS = "tests/loop/test_tree_rounds.py"
 TRACE = "tests/loop/test_trace.py"
 SAMPLER = "tests/statistical/test_sampler.py"
 JOINT = "tests/statistical/test_joint_law.py"
+STACK = "tests/exact/test_stack.py"
+LEVELS = "tests/loop/test_levels.py"
 JOINT_TREES = f"{JOINT}::test_several_drafts_follow_the_target"
 WRONG = "tests/exact/test_wrong_variants.py"
+FUZZY = "tests/exact/test_fuzzy.py"
 
 
 @dataclass(frozen=True)
@@ -410,24 +413,25 @@ MUTATIONS = [
     Mutation(
         "top-k and top-p for the target only",
         "The draft model draws from its whole distribution, the target from its likeliest tokens.",
-        "draft/model.py",
-        "return self._sampling.probabilities(logits[:, : self._vocab_size])[0]",
-        "return Sampling(self._sampling.temperature).probabilities(logits[:, : self._vocab_size])[0]",
+        "system.py",
+        "Reader(session, model.device, options.sampling, pair",
+        "Reader(session, model.device, options.sampling if model is pair.target else "
+        "type(options.sampling)(options.temperature), pair",
         (WRONG, DECODE),
     ),
     Mutation(
         "drawn from another row",
         "The draft's token is not drawn from the distribution that the rule is told.",
         "draft/model.py",
-        "unread = draw(row, number).unsqueeze(0)",
-        "unread = draw(row.sqrt() / row.sqrt().sum(), number).unsqueeze(0)",
+        "unread = draw(row.p[0], number).unsqueeze(0)",
+        "unread = draw(row.p[0].sqrt() / row.p[0].sqrt().sum(), number).unsqueeze(0)",
         (JOINT,),
     ),
     Mutation(
         "draft goes on after the end",
         "A draft is not cut at its first end of text.",
         "rounds/chain.py",
-        ".until_end(self._end_ids)",
+        ".until_end(self.end_ids)",
         "",
         (DECODE,),
     ),
@@ -460,25 +464,68 @@ MUTATIONS = [
         "target's cache one too long",
         "After a rejection the target keeps one rejected token in its cache.",
         "rounds/chain.py",
-        "self._target.crop(length)\n        self._proposer.rollback(length)",
-        "self._target.crop(length + 1)\n        self._proposer.rollback(length)",
+        "self.target.crop(length)\n        self._proposer.rollback(length)",
+        "self.target.crop(length + 1)\n        self._proposer.rollback(length)",
         (DECODE,),
     ),
     Mutation(
         "draft's cache one too long",
         "After a rejection the draft model keeps one rejected token in its cache.",
         "rounds/chain.py",
-        "self._target.crop(length)\n        self._proposer.rollback(length)",
-        "self._target.crop(length)\n        self._proposer.rollback(length + 1)",
+        "self.target.crop(length)\n        self._proposer.rollback(length)",
+        "self.target.crop(length)\n        self._proposer.rollback(length + 1)",
         (DECODE,),
     ),
     Mutation(
         "target's cache not rolled back",
         "After a rejection the target goes on from the rejected tokens.",
         "rounds/chain.py",
-        "self._target.crop(length)\n        self._proposer.rollback(length)",
+        "self.target.crop(length)\n        self._proposer.rollback(length)",
         "self._proposer.rollback(length)",
         (DECODE,),
+    ),
+    # levels of a stack
+    Mutation(
+        "stack hands up the rows that tokens were drawn from",
+        "The level above verifies a correction against the residual it was drawn from, not against the level's model.",
+        "rounds/stack.py",
+        "torch.cat([played.p[: len(tokens)] for played, tokens in zip(rounds, settled, strict=True)])",
+        "torch.cat([torch.cat([played.p[: played.kept], played.next[None]])[: len(tokens)] "
+        "for played, tokens in zip(rounds, settled, strict=True)])",
+        (STACK,),
+    ),
+    Mutation(
+        "stack hands up the draft's rows",
+        "The level above verifies against the distributions that the level below drafted from.",
+        "rounds/stack.py",
+        "torch.cat([played.p[: len(tokens)] for played, tokens in zip(rounds, settled, strict=True)])",
+        "torch.cat([torch.cat([played.draft.q[: played.kept], played.p[played.kept :][:1]])[: len(tokens)] "
+        "for played, tokens in zip(rounds, settled, strict=True)])",
+        (STACK,),
+    ),
+    Mutation(
+        "stack does not roll back the levels below",
+        "A rejection at the target crops its own cache only.",
+        "rounds/stack.py",
+        "        self._rounds.rollback(length)",
+        "        self._rounds.target.crop(length)",
+        (LEVELS,),
+    ),
+    Mutation(
+        "stack goes on after the end",
+        "A level settles more tokens after the end of the text.",
+        "rounds/stack.py",
+        " and not (settled and settled[-1] in self._rounds.end_ids)",
+        "",
+        (LEVELS,),
+    ),
+    Mutation(
+        "levels share their random numbers",
+        "A level takes its coins from the target's streams.",
+        "system.py",
+        "Streams(options.seed, level)",
+        "Streams(options.seed)",
+        (STACK, LEVELS),
     ),
     Mutation(
         "tree cache keeps the first columns",
@@ -537,6 +584,63 @@ MUTATIONS = [
         "row = residual_row(p_row, q_row, log_ratio.clamp_max(0).exp(), (-log_ratio).clamp_max(0).exp())",
         "row = p_row",
         (JOINT,),
+    ),
+    # the fuzzy rule
+    Mutation(
+        "KL the wrong way round",
+        "KL(p‖q) stands for KL(q‖p): finite where the target excludes what the draft says, and no bound on the output.",
+        "verify/fuzzy.py",
+        '"kl": lambda p, q: relative_entropy(q, p),',
+        '"kl": lambda p, q: relative_entropy(p, q),',
+        (FUZZY,),
+    ),
+    Mutation(
+        "JS without the half",
+        "The two relative entropies to the middle are added and not averaged.",
+        "verify/fuzzy.py",
+        "return (both.sum(-1) / 2).clamp(0, math.log(2))",
+        "return both.sum(-1).clamp(0, 2 * math.log(2))",
+        (FUZZY,),
+    ),
+    Mutation(
+        "a divergence equal to the tolerance fails",
+        "The divergence must be below the tolerance: at 0 not even equal rows pass.",
+        "verify/fuzzy.py",
+        "near = divergence <= config.tolerance",
+        "near = divergence < config.tolerance",
+        (FUZZY,),
+    ),
+    Mutation(
+        "divergence of the next position",
+        "A token is judged by the row that comes after it, not by the one it was drafted from.",
+        "verify/fuzzy.py",
+        "divergence = DIVERGENCES[config.divergence](judged_p[: len(tokens)], judged_q).double()",
+        "divergence = DIVERGENCES[config.divergence](judged_p[-len(tokens) :], judged_q).double()",
+        (FUZZY,),
+    ),
+    Mutation(
+        "residual after a rejection by divergence",
+        "The paper's form draws the next token from max(p - q, 0) although no token was tested against p/q.",
+        "verify/fuzzy.py",
+        "forward=True, a=ones, b=torch.zeros_like(ones), divergence=divergence)",
+        "forward=True, a=ones, b=ones, divergence=divergence)",
+        (FUZZY,),
+    ),
+    Mutation(
+        "what passed cuts what follows",
+        "A token with p = 0 that passed by its divergence cuts off everything after it.",
+        "verify/fuzzy.py",
+        "token_tests(mixed, q, tokens))",
+        "token_tests(p, q, tokens))",
+        (FUZZY,),
+    ),
+    Mutation(
+        "drift of all drafted positions",
+        "The drift of a step counts positions that were not kept.",
+        "verify/fuzzy.py",
+        "spent = law.divergence[:kept]",
+        "spent = law.divergence",
+        (FUZZY,),
     ),
 ]
 

@@ -134,3 +134,17 @@ def save_architecture(
         model.save_pretrained(folder / name)
         tokenizer.save_pretrained(folder / name)
     return str(folder / "target"), str(folder / "draft")
+
+
+def save_deep(folder: Path, kind: str, tokenizer: PreTrainedTokenizerFast, layers: int = 6) -> str:
+    """Folder of a random model with more layers than the others, whose kinds take turns as before."""
+    torch.manual_seed(11)
+    config = ALL_ARCHITECTURES[kind](vocab_size=len(tokenizer), eos_token_id=tokenizer.eos_token_id)
+    text = config.get_text_config()
+    kinds = getattr(text, "layer_types", None)
+    if kinds:
+        text.layer_types = [kinds[i % len(kinds)] for i in range(layers)]
+    text.num_hidden_layers = layers
+    AutoModelForCausalLM.from_config(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)

@@ -30,19 +30,21 @@ ARCHITECTURE: dict[str, str] = {
     # decoding
     ".models": ".errors .paths .sampling torch transformers safetensors huggingface_hub",
     ".draft": ".errors .models .sampling .rng .verify torch",
+    ".options": ".errors .draft .sampling .verify",
     ".rounds": ".errors .models .draft .sampling .rng .verify torch",
     ".record": ".errors .models .draft .sampling .rng .verify .rounds .trace torch",
-    ".loop": ".errors .models .draft .sampling .rng .verify .rounds .trace .record .version torch",
+    ".system": ".errors .models .draft .rng .verify .options .rounds .record",
+    ".loop": ".errors .models .rng .options .rounds .trace .record .system .version torch",
     # what is built on it
     ".planner": ".errors numpy",
     ".figures": ".errors .trace plotly",
     ".bench": ".errors .paths .models .sampling .trace .loop .planner .version torch numpy accelerate datasets",
     ".bench.peers": ".errors .models .bench torch transformers",
-    ".bench.command": ".errors .loop .models .bench .bench.peers .version torch accelerate",
+    ".bench.command": ".errors .options .loop .models .bench .bench.peers .version torch accelerate",
     ".train": ".errors .paths .models .trace .loop torch numpy transformers tokenizers safetensors",
-    ".generate": ".errors .models .loop torch transformers",
+    ".generate": ".errors .models .options .loop torch transformers",
     # the public names, for users; nothing above may use them
-    ".": ".version .errors .trace .verify .audit .models .loop .planner .generate",
+    ".": ".version .errors .trace .verify .audit .models .options .loop .planner .generate",
     # the two ways in: they may use everything, and nobody imports them
     ".ui": "* gradio plotly yaml torch numpy spaces",
     ".cli": "* .ui torch",

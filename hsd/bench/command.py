@@ -17,8 +17,8 @@ from hsd.bench.measure import Case, Record, measure
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
 from hsd.errors import HsdError
-from hsd.loop import Options
 from hsd.models import Pair, load_pair
+from hsd.options import Options
 
 PEERS = ("transformers",)
 

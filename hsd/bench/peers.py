@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from transformers.utils import logging
 
-from hsd.bench.measure import CallTimes, Case, Record
+from hsd.bench.measure import CallTimes, Case, Record, Runner
 from hsd.errors import HsdError
 from hsd.models import Pair
 
@@ -22,35 +22,75 @@ def peer_case(gamma: int, options: dict[str, Any], assisted: bool = True) -> Cas
     return Case(name, {**options, "gamma": gamma}, _runner(gamma, options, assisted))
 
 
-def _runner(gamma: int, options: dict[str, Any], assisted: bool) -> Callable[[Pair, str, int], Record]:
+def exit_peer_case(gamma: int, options: dict[str, Any], depth: int) -> Case:
+    """`generate` with the target's own first `depth` layers as assistant: `assistant_early_exit`.
+
+    The two share weights, but neither cache nor hidden states: a drafted token goes through the first layers again when
+    the target reads it. While it runs, the library keeps changing the depth in the model's configuration: nothing else
+    may use the model meanwhile.
+    """
+    name = f"transformers, exit {depth}, γ={gamma}"
+    return Case(name, {**options, "gamma": gamma}, _exit_runner(gamma, options, depth))
+
+
+def _runner(gamma: int, options: dict[str, Any], assisted: bool) -> Runner:
     def runner(pair: Pair, prompt: str, seed: int) -> Record:
         target, draft = _module(pair.target), _module(pair.draft)
         if assisted and target.config.vocab_size != draft.config.vocab_size:
             raise HsdError("transformers needs equal vocabulary sizes for its assistant: leave the peer out")
-        ids = torch.tensor([pair.encode(prompt)], device=target.device)
         calls = {"target": CallTimes(), "draft": CallTimes()}
-        torch.manual_seed(seed)
-        with _quiet(), _timed(target, calls["target"]), _timed(draft, calls["draft"]), _fair(draft, gamma):
-            begin = time.perf_counter()
-            with torch.inference_mode():
-                output = target.generate(
-                    ids,
-                    attention_mask=torch.ones_like(ids),  # else it is worked out anew, and warned about
-                    assistant_model=draft if assisted else None,
-                    pad_token_id=next(iter(sorted(pair.codec.end_ids)), 0),
-                    **_sampling(options),
-                )
-            seconds = time.perf_counter() - begin
-        summary = {name: times.summary() for name, times in calls.items()}
-        made = 1 + sum(n for n, _, _ in summary["target"]["widths"].values())
-        return {
-            "new_tokens": output.shape[1] - ids.shape[1],
-            "target_calls": made,
-            "seconds": seconds,
-            "calls": summary,
-        }
+        with _timed(target, lambda: calls["target"]), _timed(draft, lambda: calls["draft"]), _fair(draft, gamma):
+            how = {**_sampling(options), "assistant_model": draft if assisted else None}
+            return _generate(pair, prompt, seed, how, calls)
 
     return runner
+
+
+def _exit_runner(gamma: int, options: dict[str, Any], depth: int) -> Runner:
+    def runner(pair: Pair, prompt: str, seed: int) -> Record:
+        target = _module(pair.target)
+        config = getattr(target, target.base_model_prefix).config
+        layers = target.config.get_text_config().num_hidden_layers
+        if getattr(config, "num_hidden_layers", None) != layers:
+            raise HsdError(f"transformers cannot leave {type(target).__name__} early: leave the peer out")
+        if not 1 <= depth < layers:
+            raise HsdError(f"exit {depth}: choose one from 1 to {layers - 1}, before the last of the target's layers")
+        calls = {"target": CallTimes(), "draft": CallTimes()}
+
+        def whose() -> CallTimes:
+            return calls["target" if config.num_hidden_layers == layers else "draft"]
+
+        try:
+            with _timed(target, whose), _fair(target, gamma):
+                return _generate(pair, prompt, seed, {**_sampling(options), "assistant_early_exit": depth}, calls)
+        finally:
+            config.num_hidden_layers = layers  # the library does not put it back when a call fails
+
+    return runner
+
+
+def _generate(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: dict[str, CallTimes]) -> Record:
+    """Continue a prompt with the target's `generate`, whose calls are being timed."""
+    target = _module(pair.target)
+    ids = torch.tensor([pair.encode(prompt)], device=target.device)
+    torch.manual_seed(seed)
+    with _quiet(), torch.inference_mode():
+        begin = time.perf_counter()
+        output = target.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),  # else it is worked out anew, and warned about
+            pad_token_id=next(iter(sorted(pair.codec.end_ids)), 0),
+            **how,
+        )
+        seconds = time.perf_counter() - begin
+    summary = {name: times.summary() for name, times in calls.items()}
+    made = 1 + sum(n for n, _, _ in summary["target"]["widths"].values())
+    return {
+        "new_tokens": output.shape[1] - ids.shape[1],
+        "target_calls": made,
+        "seconds": seconds,
+        "calls": summary,
+    }
 
 
 def _module(model: Any) -> Any:
@@ -96,8 +136,8 @@ def _fair(draft: Any, gamma: int) -> Iterator[None]:
 
 
 @contextmanager
-def _timed(module: Any, times: CallTimes) -> Iterator[None]:
-    """Time every forward pass of a module."""
+def _timed(module: Any, times: Callable[[], CallTimes]) -> Iterator[None]:
+    """Time every forward pass of a module. times: where the one that just ended belongs."""
     begun: list[float] = []
 
     def before(*_: Any) -> None:
@@ -107,7 +147,7 @@ def _timed(module: Any, times: CallTimes) -> Iterator[None]:
         if output.logits.device.type == "cuda":
             torch.cuda.synchronize()
         ids = named["input_ids"] if named.get("input_ids") is not None else positional[0]
-        times.add(ids.shape[-1], time.perf_counter() - begun.pop())
+        times().add(ids.shape[-1], time.perf_counter() - begun.pop())
 
     hooks = [
         module.register_forward_pre_hook(before),

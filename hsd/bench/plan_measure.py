@@ -17,8 +17,7 @@ from torch import Tensor
 from hsd.bench.measure import CallTimes, TimedSession
 from hsd.errors import HsdError
 from hsd.loop import run
-from hsd.models import EMBEDDED, LanguageModel, Pair, Session, load_pair
-from hsd.paths import ASSETS
+from hsd.models import LanguageModel, Pair, Session, load_pair
 from hsd.planner import Models
 from hsd.sampling import Sampling
 
@@ -40,16 +39,12 @@ class Measured:
 def load_stack(
     name: str | None, target: str | None = None, draft: str | None = None, **how: Any
 ) -> tuple[Pair, list[tuple[str, LanguageModel]]]:
-    """A pair and its models with their names, smallest first; the embedded pair has a third one below its draft.
+    """A pair and its models with their names, smallest first.
 
     name, target, draft and all else: as for `load_pair`. Raises HsdError.
     """
     pair = load_pair(name, target=target, draft=draft, **how)
-    if pair.name not in EMBEDDED:
-        return pair, [(model.name, model) for model in (pair.draft, pair.target)]
-    folder = ASSETS / pair.name
-    lower = load_pair(target=str(folder / "middle"), draft=str(folder / "draft"), **how)
-    return pair, [("draft", lower.draft), ("middle", pair.draft), ("target", pair.target)]
+    return pair, [(model.name, model) for model in pair.models]
 
 
 def measure_stack(

@@ -129,18 +129,27 @@ class IdCodec:
 
 @dataclass(frozen=True)
 class Pair:
-    """A target, a draft model for it, and their tokenizer. `note` is shown to users, e.g. what the pair is made for."""
+    """A target, a draft model for it, and their tokenizer. `note` is shown to users, e.g. what the pair is made for.
+
+    smaller: further models with the same tokens, for a stack under the draft model, smallest first.
+    """
 
     name: str
     target: LanguageModel
     draft: LanguageModel
     codec: Codec
     note: str = ""
+    smaller: tuple[LanguageModel, ...] = ()
+
+    @property
+    def models(self) -> tuple[LanguageModel, ...]:
+        """All models, smallest first, the target last."""
+        return (*self.smaller, self.draft, self.target)
 
     @property
     def vocab_size(self) -> int:
-        """Ids that both models and the tokenizer know; padding beyond them is masked out of both models."""
-        return min(self.target.vocab_size, self.draft.vocab_size, self.codec.vocab_size)
+        """Ids that all models and the tokenizer know; padding beyond them is masked out of the models."""
+        return min(self.codec.vocab_size, *(model.vocab_size for model in self.models))
 
     @property
     def context(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from transformers import DynamicCache
 
 from hsd.errors import HsdError
 from hsd.models.base import View
+from hsd.models.exits import EarlyExits
 
 FULL, SLIDING = "full_attention", "sliding_attention"
 
@@ -39,6 +41,10 @@ class CausalModel:
 
     def start(self) -> CausalSession:
         return CausalSession(self)
+
+    def early_exits(self, exits: Sequence[int]) -> EarlyExits:
+        """The model and its exits after so many layers, see `hsd.models.exits`."""
+        return EarlyExits(self, exits)
 
 
 class CausalSession:

@@ -52,22 +52,27 @@ class Footprint:
 
 @dataclass(frozen=True)
 class Need:
-    """What a pair takes on a device, in bytes."""
+    """What a pair takes on a device, in bytes. smaller: further models of a stack."""
 
     target: Footprint
     draft: Footprint
     dtype: torch.dtype
     on_gpu: bool
     quantize: str | None = None
+    smaller: tuple[Footprint, ...] = ()
 
     @property
     def weights(self) -> tuple[float, float]:
-        """Of target and draft. Only the target is quantised: the draft is small, and its precision is speed."""
-        return self.target.weights(self.dtype, self.quantize), self.draft.weights(self.dtype)
+        """Of the target, and of all that draft. Only the target is quantised: the others are small and must be fast."""
+        return self.target.weights(self.dtype, self.quantize), sum(m.weights(self.dtype) for m in self._drafting)
 
     @property
     def caches(self) -> float:
-        return self.target.cache(self.dtype) + self.draft.cache(self.dtype)
+        return sum(model.cache(self.dtype) for model in (self.target, *self._drafting))
+
+    @property
+    def _drafting(self) -> tuple[Footprint, ...]:
+        return (self.draft, *self.smaller)
 
     @property
     def total(self) -> float:

@@ -6,6 +6,7 @@ import gc
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,7 @@ KEPT_PAIRS = 2
 class Recipe:
     """All that a pair is made from, so that equal recipes give the same pair. See `load_pair` for the fields.
 
-    tuned: the target is known to be tuned on chats.
+    tuned: the target is known to be tuned on chats. smaller: further models below the draft, smallest first.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Recipe:
     chat: bool | None = None
     tuned: bool = False
     note: str = ""
+    smaller: tuple[str, ...] = ()
 
 
 _LOADING = threading.Lock()
@@ -60,6 +62,7 @@ def load_pair(
     device_map: str | None = None,
     quantize: str | None = None,
     chat: bool | None = None,
+    smaller: Sequence[str] = (),
 ) -> Pair:
     """A pair by name, or from two folders or Hub ids.
 
@@ -69,6 +72,7 @@ def load_pair(
     branch, tag or commit on the Hub. device_map: "auto" spreads the target over all GPUs, which also happens when it
     does not fit on one of several. quantize: "4bit" or "8bit" for the target's weights, with bitsandbytes. chat: put
     prompts into the tokenizer's chat template; by default if there is one and the target was tuned on chats.
+    smaller: folders or Hub ids of models for a stack under the draft model, smallest first; "tiny" has one.
 
     Pairs are shared: asking again for the same one returns the same object. Raises HsdError, one line, when a model
     cannot be had, the memory is too small, or the two do not fit.
@@ -79,6 +83,7 @@ def load_pair(
         raise HsdError(f"unknown quantize {quantize!r}: choose {' or '.join(QUANTISED)}")
     how: dict[str, Any] = {"device_map": device_map, "quantize": quantize, "chat": chat}
     where = _device(device)
+    how["smaller"] = _further(smaller, target, draft)
     if name is None and target is None and draft is None:
         name = "tiny"
     if name is not None:
@@ -97,8 +102,9 @@ def _named(
 ) -> Recipe:
     """The recipe of a pair that has a name. Raises HsdError, with the nearest names, when there is none."""
     if name in EMBEDDED:
-        folder = ASSETS / name  # drafts with the three-layer model; the smaller one is the bottom of a stack of three
+        folder = ASSETS / name  # drafts with three layers; the one-layer model is the bottom of a stack
         models = (str(folder / "target"), str(folder / "middle"))
+        how["smaller"] = (*how["smaller"], str(folder / "draft"))
         return Recipe(name, *models, where, _dtype(dtype, "cpu"), note=EMBEDDED[name], **how)
     if name not in PAIRS:
         raise unknown(name)
@@ -106,6 +112,17 @@ def _named(
     revisions = (revision or spec.revision, draft_revision or spec.draft_revision)
     models = (spec.target, spec.draft)
     return Recipe(name, *models, where, _dtype(dtype, where), *revisions, tuned=spec.instruct, note=spec.note, **how)
+
+
+def _further(smaller: Sequence[str], target: str | None, draft: str | None) -> tuple[str, ...]:
+    """The further models of a stack. Raises HsdError if one is named twice."""
+    if isinstance(smaller, str):
+        raise HsdError(f"smaller {smaller!r}: give a list of folders or Hub ids, smallest first")
+    named = [*smaller, *(source for source in (draft, target) if source)]
+    twice = next((source for source in named if named.count(source) > 1), None)
+    if twice is not None and smaller:
+        raise HsdError(f"{twice!r} is named twice: a stack has every model once")
+    return tuple(smaller)
 
 
 def _load(recipe: Recipe) -> Pair:
@@ -126,28 +143,32 @@ def _load_new(recipe: Recipe) -> Pair:
     from hsd.models.text import TokenizerCodec, end_ids_of, load_tokenizer, wants_chat
 
     check_quantize(recipe.quantize)
-    known = published(recipe.target), published(recipe.draft)
-    if all(known):
-        _make_room(recipe, _need(recipe, *known))  # before anything is fetched
+    _make_room(recipe, _need(recipe, *map(published, (recipe.target, recipe.draft, *recipe.smaller))))  # then fetch
     big, small = find(recipe.target, recipe.revision), find(recipe.draft, recipe.draft_revision)
-    sizes = footprint(big, load_config(big)), footprint(small, load_config(small))
+    drafting = [*(find(source, None) for source in recipe.smaller), small]
+    sizes = [footprint(source, load_config(source)) for source in (big, *reversed(drafting))]
     tokenizer = load_tokenizer(big)
-    check_vocabularies(tokenizer, load_tokenizer(small))
+    for source in drafting:
+        check_vocabularies(tokenizer, load_tokenizer(source))
     chat = wants_chat(tokenizer, recipe.chat, recipe.tuned)
     device_map = _make_room(recipe, _need(recipe, *sizes))
     here = f"cuda:{torch.cuda.current_device()}" if recipe.device == "cuda" else recipe.device
-    draft = load_model(small, Loading(here, recipe.dtype), _label(recipe, "draft"))
+    named = zip(drafting, _labels(recipe), strict=True)
+    *smaller, draft = (load_model(source, Loading(here, recipe.dtype), name) for source, name in named)
     how = Loading(here, recipe.dtype, device_map, recipe.quantize)
-    target = load_model(big, how, _label(recipe, "target"))  # after the draft, so that it takes the room that is left
+    label = _label(recipe, "target", recipe.target)
+    target = load_model(big, how, label)  # after the others, so that it takes the room that is left
     codec = TokenizerCodec(tokenizer, end_ids_of(tokenizer, target.end_ids, chat), chat)
-    return Pair(recipe.name, target, draft, codec, recipe.note)
+    return Pair(recipe.name, target, draft, codec, recipe.note, tuple(smaller))
 
 
-def _need(recipe: Recipe, target: Footprint | None, draft: Footprint | None) -> Need | None:
-    """What the pair will take; None if one of the models does not tell."""
-    if target is None or draft is None:
+def _need(recipe: Recipe, *sizes: Footprint | None) -> Need | None:
+    """What the pair will take; None if one of the models does not tell. sizes: of target, draft and smaller models."""
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes):
         return None
-    return Need(target, draft, recipe.dtype, recipe.device != "cpu", recipe.quantize)
+    target, draft, *smaller = known
+    return Need(target, draft, recipe.dtype, recipe.device != "cpu", recipe.quantize, tuple(smaller))
 
 
 def _make_room(recipe: Recipe, need: Need | None) -> str | None:
@@ -214,9 +235,13 @@ def _base(source: str) -> str:
     return os.path.basename(os.path.normpath(source))[-90:]
 
 
-def _label(recipe: Recipe, role: str) -> str:
+def _labels(recipe: Recipe) -> list[str]:
+    """What the models below the target are called, smallest first."""
+    return [_label(recipe, "smallest", source) for source in recipe.smaller] + [_label(recipe, "draft", recipe.draft)]
+
+
+def _label(recipe: Recipe, role: str, source: str) -> str:
     """What a model is called in a trace: its Hub id, or its folder's name without the way to it, which is private."""
-    if recipe.name in EMBEDDED:
+    if recipe.name in EMBEDDED and os.path.dirname(source) == str(ASSETS / recipe.name):
         return f"{recipe.name} {role}"
-    source = recipe.target if role == "target" else recipe.draft
     return _base(source) if os.path.isdir(os.path.expanduser(source)) else source[-200:]

@@ -1,4 +1,4 @@
-"""Reading a text and then a tree that grows from its end, every node once, with one cache."""
+"""Reading with a model: a text, token by token or block by block; or a text and a tree that grows from its end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,78 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from hsd.models.base import LanguageModel, View
+from hsd.models.base import LanguageModel, Session, View
+from hsd.sampling import Sampling
+
+UNCHANGED = Sampling(temperature=1.0)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Distributions after some tokens: `p` (n, V) as they are sampled from, `raw` (n, V) as the model gave them.
+
+    `raw` is at temperature 1 with nothing cut off, None where nobody wants it.
+    """
+
+    p: Tensor
+    raw: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a reader has computed so far: forward calls; layer passes, tokens through them, and head rows, where a
+    session counts them (0 otherwise).
+    """
+
+    calls: int = 0
+    layers: int = 0
+    computed: int = 0
+    heads: int = 0
+
+    def __sub__(self, other: Spent) -> Spent:
+        return Spent(*(mine - theirs for mine, theirs in zip(_values(self), _values(other), strict=True)))
+
+
+def _values(spent: Spent) -> tuple[int, ...]:
+    return spent.calls, spent.layers, spent.computed, spent.heads
+
+
+class Reader:
+    """A model that reads one growing text and gives distributions.
+
+    vocab_size: ids beyond it are padding and are cut off. raw: whether `Rows.raw` is wanted.
+    """
+
+    def __init__(
+        self, session: Session, device: torch.device, sampling: Sampling, vocab_size: int, raw: bool = False
+    ) -> None:
+        self._session, self.device = session, device
+        self._sampling, self.vocab_size, self._raw = sampling, vocab_size, raw
+        self._calls = 0
+
+    @property
+    def length(self) -> int:
+        """How many tokens have been read."""
+        return self._session.length
+
+    def read(self, tokens: Tensor, keep: int) -> Rows:
+        """Read `tokens` (n,) in one forward call; the distributions after the last `keep` of them."""
+        logits = self._session.forward(tokens.to(self.device), keep)[:, : self.vocab_size]
+        self._calls += 1
+        raw = UNCHANGED.probabilities(logits) if self._raw else None
+        return Rows(self._sampling.probabilities(logits), raw)
+
+    def crop(self, length: int) -> None:
+        """Forget all tokens from position `length` on."""
+        self._session.crop(min(length, self._session.length))
+
+    def spent(self) -> Spent:
+        """What this reader has had to compute so far."""
+        work = getattr(self._session, "work", None)
+        return Spent(self._calls, work.layers, work.computed, work.heads) if work else Spent(self._calls)
+
+    def close(self) -> None:
+        self._session.close()
 
 
 @dataclass

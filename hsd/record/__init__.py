@@ -6,6 +6,7 @@ Only called when tracing is on. It reads what the round computed anyway and chan
 from typing import Any, Protocol
 
 from hsd.record.chain import ChainRecorder
+from hsd.record.levels import work_of
 from hsd.record.tree import TreeRecorder
 
 
@@ -15,4 +16,4 @@ class Recorder(Protocol):
     def details(self, played: Any) -> dict[str, Any]: ...
 
 
-__all__ = ["ChainRecorder", "Recorder", "TreeRecorder"]
+__all__ = ["ChainRecorder", "Recorder", "TreeRecorder", "work_of"]

@@ -5,28 +5,38 @@ from __future__ import annotations
 from torch import Tensor
 
 from hsd.models.base import Codec
-from hsd.record.parts import Describer, Details, scalars
+from hsd.record.levels import LevelRecorder
+from hsd.record.parts import Describer, Details, decisions, scalars
 from hsd.rounds import ChainRound
+from hsd.rounds.chain import raw_rows
 from hsd.sampling import draw
-from hsd.trace import Decision, Residual, Shadow, Test
-from hsd.verify import RULES, Law
+from hsd.trace import Residual, Shadow
+from hsd.verify import RULES, Law, Rule
 
 
 class ChainRecorder:
-    """Describes steps of one run, on the CPU. rule: the run's rule; shadow: the one to compare with."""
+    """Describes steps of one run, on the CPU.
 
-    def __init__(self, codec: Codec, rule: str, shadow: str) -> None:
+    rule: the run's rule; shadow: the one to compare with. levelled: whether there are levels between draft and target,
+    so that what happens at them is recorded too.
+    """
+
+    def __init__(self, codec: Codec, rule: Rule, shadow: Rule, levelled: bool = False) -> None:
         self._describe = Describer(codec)
         self._rule, self._shadow = rule, shadow
+        self._tested = [rule, shadow, *(other for other in RULES.values() if not other.tunable)]
+        self._events = LevelRecorder(codec) if levelled else None
 
     def details(self, played: ChainRound) -> Details:
         """The fields of a `Step` that are there only when tracing is on."""
         p, q, tokens = played.p.cpu(), played.draft.q.cpu(), played.draft.tokens.cpu()
         coins, gamma = played.coins.cpu(), len(tokens)
-        own = {self._rule: played.law}
-        laws = {name: own.get(name) or rule.law(p, q, tokens) for name, rule in RULES.items()}
+        raw = raw_rows(played.rows, played.draft)
+        laws = {self._rule.name: played.law}
+        for rule in self._tested:
+            laws[rule.name] = laws.get(rule.name) or rule.law(p, q, tokens, raw and (raw[0].cpu(), raw[1].cpu()))
         ids, draws = tokens.tolist(), played.draft.draws.tolist()
-        shadow = self._judge_again(laws[self._shadow], coins, played.number, ids)
+        shadow = self._judge_again(laws[self._shadow.name], coins, played.number, ids)
         residual = None
         if played.token is not None:
             residual = self._residual(played.law, played.kept, played.token, float(played.number))
@@ -39,6 +49,8 @@ class ChainRecorder:
             "residual": residual,
             "shadow": shadow,
             "extra_draws": played.extra_draws,
+            "events": list(self._events.events(played.draft)) if self._events else [],
+            "divergences": _divergences(played.law),
             "expected_kept": {name: float(law.expected_kept) for name, law in laws.items()},
         }
 
@@ -54,15 +66,20 @@ class ChainRecorder:
         kept = int(law.kept(coins))
         made = decisions(law, coins)
         if kept and kept == len(tokens) and tokens[-1] in self._describe.end_ids:
-            return Shadow(rule=self._shadow, decisions=made, kept=kept)
+            return Shadow(rule=self._shadow.name, decisions=made, kept=kept)
         token = int(draw(law.next(kept), number))
         return Shadow(
-            rule=self._shadow,
+            rule=self._shadow.name,
             decisions=made,
             kept=kept,
             next=self._describe.committed(token, "bonus" if kept == len(tokens) else "correction"),
             residual=self._residual(law, kept, token, float(number)),
         )
+
+
+def _divergences(law: Law) -> list[float]:
+    """D at every drafted position, for a rule that judges by it; infinity cannot be written, 1e300 stands for it."""
+    return [] if law.divergence is None else law.divergence.clamp_max(1e300).tolist()
 
 
 def _wanted(ids: list[int], *residuals: Residual | None) -> list[list[int]]:
@@ -72,19 +89,6 @@ def _wanted(ids: list[int], *residuals: Residual | None) -> list[list[int]]:
         if residual and residual.node < len(ids):
             wanted[residual.node].append(residual.top[0].token)
     return wanted
-
-
-def decisions(law: Law, coins: Tensor) -> list[Decision]:
-    """The tests that a rule makes with these coins, in its own order, up to the one that decides."""
-    thresholds, numbers = law.threshold.tolist(), coins.tolist()
-    made: list[Decision] = []
-    for t in law.order():
-        accepted = numbers[t - 1] < thresholds[t - 1]
-        test: Test = "token" if law.forward else "draft" if t == law.gamma else "prefix"
-        made.append(Decision(node=t, test=test, threshold=thresholds[t - 1], coin=numbers[t - 1], accepted=accepted))
-        if accepted != law.forward:
-            break
-    return made
 
 
 def residual_weight(law: Law, t: int) -> float:

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from hsd.models.base import Codec
-from hsd.trace import Branch, Candidate, Committed, Node, Origin, Outcome, Residual
-from hsd.verify import branch_masses
+from hsd.trace import Branch, Candidate, Committed, Decision, Node, Origin, Outcome, Residual, Test
+from hsd.verify import Law, branch_masses
 
 TOP = 8
 Details = dict[str, Any]
@@ -107,3 +107,16 @@ def scalars(p: Tensor, q: Tensor, tokens: Tensor) -> Details:
 def rest(rows: Tensor, top: Tensor) -> list[float]:
     """The mass of each row outside its `top` entries."""
     return (rows.double().sum(-1) - top.double().sum(-1)).clamp_min(0).tolist()
+
+
+def decisions(law: Law, coins: Tensor) -> list[Decision]:
+    """The tests that a rule makes with these coins, in its own order, up to the one that decides."""
+    thresholds, numbers = law.threshold.tolist(), coins.tolist()
+    made: list[Decision] = []
+    for t in law.order():
+        accepted = numbers[t - 1] < thresholds[t - 1]
+        test: Test = "token" if law.forward else "draft" if t == law.gamma else "prefix"
+        made.append(Decision(node=t, test=test, threshold=thresholds[t - 1], coin=numbers[t - 1], accepted=accepted))
+        if accepted != law.forward:
+            break
+    return made

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from hsd.models.reading import Reader
 from hsd.rng import Numbers
 from hsd.rounds.chain import ChainRound, ChainRounds
+from hsd.rounds.stack import StackLevel
 from hsd.rounds.tree import TreeRound, TreeRounds, TreeVerdict, ancestors
 
 
@@ -28,8 +30,10 @@ class Round(Protocol):
 
 
 class Rounds(Protocol):
-    """Plays rounds on one text that grows."""
+    """Plays rounds on one text that grows. readers: of every level, smallest model first; none where nobody counts."""
 
+    @property
+    def readers(self) -> list[Reader]: ...
     def prefill(self, text: list[int]) -> None: ...
     def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Callable[[str], None]) -> Any: ...
     def close(self) -> None: ...
@@ -40,6 +44,7 @@ __all__ = [
     "ChainRounds",
     "Round",
     "Rounds",
+    "StackLevel",
     "TreeRound",
     "TreeRounds",
     "TreeVerdict",

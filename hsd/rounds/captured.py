@@ -19,6 +19,7 @@ from hsd.errors import HsdError
 from hsd.models.base import Pair
 from hsd.models.causal import CausalModel
 from hsd.models.fixed import FixedSession
+from hsd.models.reading import Reader
 from hsd.rng import Numbers
 from hsd.sampling import Sampling, draw
 from hsd.verify import Rule
@@ -48,6 +49,7 @@ class CapturedRounds:
 
     def __init__(self, pair: Pair, sampling: Sampling, rule: Rule, capacity: int) -> None:
         self._pair, self._sampling, self._rule = pair, sampling, rule
+        self.readers: list[Reader] = []
         self._device = pair.target.device
         rounded = -(-capacity // BLOCK) * BLOCK
         self._target, self._draft = (FixedSession(model, rounded) for model in _causal(pair))

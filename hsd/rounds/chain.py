@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
 from hsd.draft import Draft, Proposer
-from hsd.models.base import Pair
+from hsd.models.reading import Reader, Rows, Spent
 from hsd.rng import Numbers
-from hsd.sampling import Sampling, draw
+from hsd.sampling import draw
 from hsd.verify import Law, Rule
 from hsd.verify.law import residual_row
 
 Lap = Callable[[str], None]
+NOTHING = Spent()
 
 
 @dataclass(frozen=True)
 class ChainRound:
     """What came of a round with γ drafted tokens.
 
-    draft; p (γ+1, V); law: the rule's law for this draft; coins (γ,) and number (1,): the random numbers;
-    kept: drafted tokens kept; token: what follows them, None where they end the text; extra, extra_draws: tokens
-    that a resampling rule added, one target call each, and the numbers that drew them.
+    draft; rows: the target's distributions (γ+1, V); law: the rule's law for this draft; coins (γ,) and number (1,):
+    the random numbers; kept: drafted tokens kept; token: what follows them, None where they end the text; extra,
+    extra_draws: tokens that a resampling rule added, one target call each, and the numbers that drew them; spent: what
+    the target computed.
     """
 
     draft: Draft
-    p: Tensor
+    rows: Rows
     law: Law
     coins: Tensor
     number: Tensor
@@ -36,6 +38,12 @@ class ChainRound:
     token: int | None
     extra: list[int] = field(default_factory=list)
     extra_draws: list[float] = field(default_factory=list)
+    spent: Spent = NOTHING
+
+    @property
+    def p(self) -> Tensor:
+        """(γ+1, V): the target's distributions along the draft, as they are sampled from."""
+        return self.rows.p
 
     @property
     def drafted(self) -> int:
@@ -70,50 +78,56 @@ class ChainRound:
 class ChainRounds:
     """Plays rounds on one text that grows."""
 
-    def __init__(self, pair: Pair, sampling: Sampling, rule: Rule, proposer: Proposer) -> None:
-        self._sampling, self._rule, self._proposer = sampling, rule, proposer
-        self._vocab_size, self._end_ids = pair.vocab_size, pair.codec.end_ids
-        self._device = pair.target.device
-        self._target = pair.target.start()
+    def __init__(self, target: Reader, end_ids: frozenset[int], rule: Rule, proposer: Proposer) -> None:
+        self.target, self.end_ids, self._rule, self._proposer = target, end_ids, rule, proposer
+        self.readers = [*proposer.readers, target]
 
     def prefill(self, text: list[int]) -> None:
         """Read the text but for its last token, which the first round feeds: no round is wider than the others."""
         if len(text) > 1:
-            self._target.forward(torch.tensor(text[:-1], device=self._device), keep=1)
+            self.target.read(torch.tensor(text[:-1]), keep=1)
 
     def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Lap) -> ChainRound:
         """One round after `text`. `lap` is told what the time since its last call went to."""
+        before = self.target.spent()
         draws, coins, number = numbers.draft(gamma), numbers.coins(gamma), numbers.after(1)
-        draft = self._proposer.propose(text, draws).until_end(self._end_ids)
+        draft = self._proposer.propose(text, draws).until_end(self.end_ids)
         lap("draft")
-        p = self._score(text, draft)
+        rows = self._score(text, draft)
         lap("target")
-        played = self._verify(p, draft, coins[: len(draft.tokens)].to(p.device), number)
+        played = self._verify(rows, draft, coins[: len(draft.tokens)].to(rows.p.device), number)
         lap("verify")
         if self._rule.resamples:
             self._resample(played, len(text), gamma, numbers)
             lap("target")
-        length = len(text) + len(played.committed) - 1  # the last token is fed by the next round
-        self._target.crop(length)
+        self.rollback(len(text) + len(played.committed) - 1)  # the last token is fed by the next round
+        return replace(played, spent=self.target.spent() - before)
+
+    def extend(self, token: Tensor) -> Rows:
+        """Read one more token (1,) with the target; the distribution after it."""
+        return self.target.read(token, keep=1)
+
+    def rollback(self, length: int) -> None:
+        """Forget everything after the first `length` tokens of the text, here and in all that propose."""
+        self.target.crop(length)
         self._proposer.rollback(length)
-        return played
 
-    def _score(self, text: list[int], draft: Draft) -> Tensor:
-        """(γ+1, V): the target's distributions along the draft, by one forward pass."""
-        unread = torch.tensor(text[self._target.length :], device=self._device)
-        logits = self._target.forward(torch.cat([unread, draft.tokens.to(self._device)]), keep=len(draft.tokens) + 1)
-        return self._sampling.probabilities(logits[:, : self._vocab_size])
+    def _score(self, text: list[int], draft: Draft) -> Rows:
+        """The target's distributions along the draft, γ+1 of them, by one forward pass."""
+        unread = torch.tensor(text[self.target.length :], device=self.target.device)
+        return self.target.read(torch.cat([unread, draft.tokens.to(unread.device)]), keep=len(draft.tokens) + 1)
 
-    def _verify(self, p: Tensor, draft: Draft, coins: Tensor, number: Tensor) -> ChainRound:
+    def _verify(self, rows: Rows, draft: Draft, coins: Tensor, number: Tensor) -> ChainRound:
         """Judge the draft and draw the token that follows what is kept."""
+        p = rows.p
         if not len(draft.tokens):  # nothing to judge: plain decoding must not pay for a rule
             law = Law(p, draft.q, threshold=draft.draws, forward=True, a=draft.draws)
-            return ChainRound(draft, p, law, coins, number, 0, int(draw(p[0], number.to(p.device))))
-        law = self._rule.law(p, draft.q.to(p.device), draft.tokens.to(p.device))
+            return ChainRound(draft, rows, law, coins, number, 0, int(draw(p[0], number.to(p.device))))
+        law = self._rule.law(p, draft.q.to(p.device), draft.tokens.to(p.device), raw_rows(rows, draft))
         kept = int(law.kept(coins))
-        ended = kept > 0 and kept == len(draft.tokens) and int(draft.tokens[-1]) in self._end_ids
+        ended = kept > 0 and kept == len(draft.tokens) and int(draft.tokens[-1]) in self.end_ids
         token = None if ended else int(draw(law.next(kept), number.to(p.device)))
-        return ChainRound(draft, p, law, coins, number, kept, token)
+        return ChainRound(draft, rows, law, coins, number, kept, token)
 
     def _resample(self, played: ChainRound, start: int, gamma: int, numbers: Numbers) -> None:
         """Naive HSD after a rejection: draw the block's other positions from residuals, one target call each.
@@ -127,7 +141,7 @@ class ChainRounds:
             return
         log_ratio = (_token_logs(p, draft.tokens[:kept]) - _token_logs(draft.q, draft.tokens[:kept])).sum()
         p_row, q_row = p[kept], draft.q[kept]
-        while token is not None and len(played.extra) < missing and token not in self._end_ids:
+        while token is not None and len(played.extra) < missing and token not in self.end_ids:
             log_ratio = log_ratio + p_row[token].double().log() - q_row[token].double().log()
             p_row, q_row = self._reread(token, start + kept + len(played.extra))
             row = residual_row(p_row, q_row, log_ratio.clamp_max(0).exp(), (-log_ratio).clamp_max(0).exp())
@@ -138,16 +152,20 @@ class ChainRounds:
 
     def _reread(self, token: int, position: int) -> tuple[Tensor, Tensor]:
         """The distributions of target and draft after `token` at `position`, one call of each: (V,), (V,)."""
-        self._target.crop(position)
-        self._proposer.rollback(position)
-        read = torch.tensor([token], device=self._device)
-        logits = self._target.forward(read, keep=1)[:, : self._vocab_size]
-        return self._sampling.probabilities(logits)[0], self._proposer.extend(read).to(logits.device)
+        self.rollback(position)
+        read = torch.tensor([token], device=self.target.device)
+        p = self.extend(read).p[0]
+        return p, self._proposer.extend(read).p[0].to(p.device)
 
     def close(self) -> None:
-        """Free both models' caches."""
-        self._target.close()
+        """Free all models' caches."""
+        self.target.close()
         self._proposer.close()
+
+
+def raw_rows(rows: Rows, draft: Draft) -> tuple[Tensor, Tensor] | None:
+    """The raw distributions of target (γ+1, V) and draft (γ, V), where they were asked for."""
+    return None if rows.raw is None or draft.raw is None else (rows.raw, draft.raw.to(rows.raw.device))
 
 
 def _token_logs(rows: Tensor, tokens: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from hsd.draft.tree import LAYOUTS, Drafts, TreeProposer, numbers_needed
 from hsd.models.base import Pair
-from hsd.models.reading import TreeReader
+from hsd.models.reading import Reader, TreeReader
 from hsd.rng import Numbers
 from hsd.sampling import Sampling, draw
 from hsd.verify import Change, DraftTree, Path, Test, TreeRule, decide
@@ -131,6 +131,7 @@ class TreeRounds:
 
     def __init__(self, pair: Pair, sampling: Sampling, rule: TreeRule, drafts: int, layout: str) -> None:
         self._pair, self._sampling, self._rule = pair, sampling, rule
+        self.readers: list[Reader] = []
         self._count, self._layout = drafts, LAYOUTS[layout]
         self._target = TreeReader(pair.target)
         self._proposer = TreeProposer(pair.draft, sampling, pair.vocab_size, pair.codec.end_ids, self._layout)

@@ -8,7 +8,8 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 from hsd.errors import HsdError
-from hsd.loop import Decoding, Options
+from hsd.loop import Decoding
+from hsd.options import Options
 from hsd.space import Space
 from hsd.trace import Trace
 from hsd.ui import machine, pairs

@@ -1,12 +1,14 @@
 """Verification rules as pure functions on tensors: no model, no random numbers, no input or output."""
 
 from hsd.verify.explain import BranchMasses, branch_masses
-from hsd.verify.law import Law, PrefixRatios
-from hsd.verify.rules import RULES, Rule, find_rule
+from hsd.verify.fuzzy import DIVERGENCES, Fuzzy, drift, fuzzy_rule
+from hsd.verify.law import Law, PrefixRatios, Rule
+from hsd.verify.rules import RULES, find_rule
 from hsd.verify.tree import Change, DraftTree, Ending, Grounds, Path, Test, TreeRule, decide, endings
 from hsd.verify.tree_rules import TREE_RULES, VANILLA, check_fit, find_tree_rule
 
 __all__ = [
+    "DIVERGENCES",
     "RULES",
     "TREE_RULES",
     "VANILLA",
@@ -14,6 +16,7 @@ __all__ = [
     "Change",
     "DraftTree",
     "Ending",
+    "Fuzzy",
     "Grounds",
     "Law",
     "Path",
@@ -24,7 +27,9 @@ __all__ = [
     "branch_masses",
     "check_fit",
     "decide",
+    "drift",
     "endings",
     "find_rule",
     "find_tree_rule",
+    "fuzzy_rule",
 ]

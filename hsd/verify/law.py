@@ -11,6 +11,7 @@ threshold, and that fixes how many tokens are kept. After t < γ kept tokens the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,6 +42,14 @@ class PrefixRatios:
         log_ratio = p_token.log() - q_token.clamp_min(torch.finfo(torch.float64).tiny).log()
         log = torch.nn.functional.pad(log_ratio.cumsum(0), (1, 0))
         return cls(log, log - log.cummax(0).values)
+
+
+def token_tests(p: Tensor, q: Tensor, tokens: Tensor) -> Tensor:
+    """(γ,) float64: min(1, p(x_t)/q(x_t)) for each drafted token; 0 from the first token with p = 0 on."""
+    log = PrefixRatios.of(p, q, tokens).log
+    # After a token with p = 0 everything is cut; -inf minus -inf says nothing, so those tests fail outright.
+    ratio = torch.where(log[1:].isneginf(), -torch.inf, log[1:] - log[:-1])
+    return ratio.clamp_max(0).exp()
 
 
 def deficient_mass(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> Tensor:
@@ -74,6 +83,7 @@ class Law:
     down and the first success decides. Nothing is left to test at position 0.
     a, b: (γ,) factors of the residual after t = 0 … γ-1 kept tokens; b is 1 where it is None.
     deficient: (γ,) float64, S_t of the branches t = 0 … γ-1, for a rule whose thresholds are computed from them.
+    divergence: (γ,) float64, D of the rows t = 0 … γ-1 in which position t+1 was drafted, for a rule that judges by it.
     """
 
     p: Tensor
@@ -83,6 +93,7 @@ class Law:
     a: Tensor
     b: Tensor | None = None
     deficient: Tensor | None = None
+    divergence: Tensor | None = None
 
     @property
     def gamma(self) -> int:
@@ -134,3 +145,42 @@ class Law:
     def order(self) -> range:
         """The positions in the order in which they are tested."""
         return range(1, self.gamma + 1) if self.forward else range(self.gamma, 0, -1)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A verification rule.
+
+    lossless: the output follows the target exactly; proved by enumeration in `hsd.audit`.
+    build(p, q, tokens), and raw as a fourth where `raw` is set: makes the law; `law` checks what it is given.
+    resamples: after a rejection every further position of the block is drawn anew, one target call each.
+    tunable: it has settings that change its law, so its name alone does not say what it keeps.
+    raw: it judges the raw distributions too, and wants to be given them.
+    """
+
+    name: str
+    title: str
+    citation: str
+    lossless: bool
+    build: Callable[..., Law]
+    resamples: bool = False
+    tunable: bool = False
+    raw: bool = False
+
+    def law(self, p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None) -> Law:
+        """The law for one draft: p (γ+1, V) and q (γ, V) with rows summing to 1, tokens (γ,) int64.
+
+        raw: the same two before temperature, top-k and top-p; its first may lack the last row. A rule that does not
+        want them ignores them, and one that does takes p and q for them if they are left out.
+        Raises HsdError if the shapes do not fit each other.
+        """
+        gamma = tokens.shape[0]
+        if tokens.ndim != 1 or p.shape[:1] != (gamma + 1,) or q.shape != (gamma, p.shape[-1]):
+            shapes = f"p {tuple(p.shape)}, q {tuple(q.shape)}, tokens {tuple(tokens.shape)}"
+            raise HsdError(f"{shapes} do not fit: they must be (γ+1, V), (γ, V) and (γ,)")
+        if not self.raw or raw is None:
+            return self.build(p, q, tokens)
+        if raw[0].shape not in (p.shape, q.shape) or raw[1].shape != q.shape:
+            shapes = " and ".join(str(tuple(rows.shape)) for rows in raw)
+            raise HsdError(f"raw rows {shapes} do not fit p and q: they must be (γ or γ+1, V) and (γ, V)")
+        return self.build(p, q, tokens, raw)

@@ -1,52 +1,26 @@
 """The rules for a single draft, each as a function from distributions and tokens to a `Law`.
 
-Sources: token-wise 2211.17192; block 2403.10444; hierarchical (HSD) 2601.05724, algorithms 1 and 2.
+Sources: token-wise 2211.17192; block 2403.10444; hierarchical (HSD) 2601.05724, algorithms 1 and 2. The fuzzy rule
+(2502.20704) has settings and a file of its own, `fuzzy.py`.
 Cost of a law: token-wise O(γ), the others O(γ V), all vectorised and without a host synchronisation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
-from hsd.verify.law import Law, PrefixRatios, deficient_mass
+from hsd.verify.fuzzy import Fuzzy, fuzzy_rule
+from hsd.verify.law import Law, PrefixRatios, Rule, deficient_mass, token_tests
 
-
-@dataclass(frozen=True)
-class Rule:
-    """A verification rule.
-
-    law(p, q, tokens): p (γ+1, V), q (γ, V) with rows summing to 1, tokens (γ,) int64 → Law.
-    lossless: the output follows the target exactly; proved by enumeration in `hsd.audit`.
-    resamples: after a rejection every further position of the block is drawn anew, one target call each.
-    """
-
-    name: str
-    title: str
-    citation: str
-    lossless: bool
-    build: Callable[[Tensor, Tensor, Tensor], Law]
-    resamples: bool = False
-
-    def law(self, p: Tensor, q: Tensor, tokens: Tensor) -> Law:
-        """The law of this rule for one draft. Raises HsdError if the shapes do not fit each other."""
-        gamma = tokens.shape[0]
-        if tokens.ndim != 1 or p.shape[:1] != (gamma + 1,) or q.shape != (gamma, p.shape[-1]):
-            shapes = f"p {tuple(p.shape)}, q {tuple(q.shape)}, tokens {tuple(tokens.shape)}"
-            raise HsdError(f"{shapes} do not fit: they must be (γ+1, V), (γ, V) and (γ,)")
-        return self.build(p, q, tokens)
+__all__ = ["RULES", "Rule", "find_rule"]
 
 
 def tokenwise_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
     """Accept token t with min(1, p(x_t)/q(x_t)); stop at the first failure (Leviathan et al., algorithm 1)."""
-    log = PrefixRatios.of(p, q, tokens).log
-    # After a token with p = 0 everything is cut; -inf minus -inf says nothing, so those tests fail outright.
-    ratio = torch.where(log[1:].isneginf(), -torch.inf, log[1:] - log[:-1])
-    return Law(p, q, ratio.clamp_max(0).exp(), forward=True, a=torch.ones_like(ratio))
+    threshold = token_tests(p, q, tokens)
+    return Law(p, q, threshold, forward=True, a=torch.ones_like(threshold))
 
 
 def blockwise_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
@@ -119,6 +93,7 @@ RULES: dict[str, Rule] = {
             naive_hsd_law,
             resamples=True,
         ),
+        fuzzy_rule(Fuzzy()),
     ]
 }
 

@@ -13,7 +13,8 @@ from lab_page import page as page_html
 
 from hsd.audit import TableModels, audit_rules, context_free_models, ideal_kept, output_law, target_law
 from hsd.ui import lab
-from hsd.verify import RULES, branch_masses
+from hsd.verify import DIVERGENCES, RULES, Fuzzy, branch_masses, drift, fuzzy_rule
+from hsd.verify.fuzzy import MODES
 
 pytestmark = pytest.mark.browser
 EXACT = 1e-12
@@ -277,6 +278,78 @@ def test_a_coin_of_zero_accepts_nothing_that_the_target_never_says(here: LabPage
     assert here.call(kept, model["p"], model["q"]) == [0] * len(RULES)
 
 
+# ---- the mathematics of the fuzzy rule
+
+SETTINGS = [Fuzzy(name, tolerance, mode) for name in DIVERGENCES for tolerance in (0.15, 0.6) for mode in MODES]
+
+
+def as_settings(config: Fuzzy) -> dict:
+    return {"divergence": config.divergence, "tolerance": config.tolerance, "mode": config.mode}
+
+
+def test_the_settings_are_those_of_python(here: LabPage) -> None:
+    assert here.call("() => hsdLab.fuzzy.FUZZY") == as_settings(Fuzzy())
+    assert here.call("() => Object.keys(hsdLab.fuzzy.DIVERGENCES)") == list(DIVERGENCES)
+    assert here.call("() => Object.keys(hsdLab.fuzzy.MODES)") == list(MODES)
+
+
+@pytest.mark.parametrize("name", DIVERGENCES)
+def test_divergences_equal_pythons(here: LabPage, name: str) -> None:
+    p, q = ([row for i in range(12) for row in rows_of(20, 4, seed + i, i % 2 == 1)] for seed in (100, 300))
+    p, q = (
+        [*p, p[0], [1, 0, 0, 0], [1, 0, 0, 0], [0.5, 0.5, 0, 0]],
+        [*q, p[0], [0, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]],
+    )
+    found = here.call(
+        "(name, p, q) => p.map((row, t) => String(hsdLab.fuzzy.DIVERGENCES[name].of(row, q[t])))", name, p, q
+    )
+    values = torch.tensor([float(x.replace("Infinity", "inf")) for x in found], dtype=torch.float64)
+    expected = DIVERGENCES[name](torch.tensor(p, dtype=torch.float64), torch.tensor(q, dtype=torch.float64))
+    assert torch.equal(values.isinf(), expected.isinf())
+    assert close(values.nan_to_num(posinf=0), expected.nan_to_num(posinf=0))
+
+
+@pytest.mark.parametrize("name", ["near", "disjoint", "one-hot draft", "own 3^3 seed 1", "zeros 2^3", "zeros 3^4"])
+def test_every_setting_gives_pythons_law_and_enumeration(here: LabPage, name: str) -> None:
+    model = MODELS[name]
+    p, q = (torch.tensor(model[side], dtype=torch.float64) for side in "pq")
+    paths = itertools.product(range(model["vocab"]), repeat=model["gamma"])
+    drafts = [x for x in paths if all(q[t, token] > 0 for t, token in enumerate(x))]
+    audited, settings = tables(model), [as_settings(config) for config in SETTINGS]
+    found = here.call(
+        """(model, settings, drafts) => settings.map((fuzzy) => ({
+          exact: hsdLab.exact.enumerate({...model, fuzzy}).rules.fuzzy,
+          laws: drafts.map((x) => {
+            const law = hsdLab.rules.RULES.fuzzy.law(model.p, model.q, x, fuzzy);
+            return {...law, next: model.p.map((_, t) => hsdLab.rules.next(law, model.p, model.q, t))};
+          }),
+        }))""",
+        model,
+        settings,
+        drafts,
+    )
+    for config, one in zip(SETTINGS, found, strict=True):
+        rule = fuzzy_rule(config)
+        output, kept = output_law(audited, rule.law)
+        assert close(one["exact"]["output"], output.flatten()), config
+        assert close(one["exact"]["kept"], kept)
+        for x, made in zip(drafts, one["laws"], strict=True):
+            law = rule.law(p, q, torch.tensor(x))
+            assert close(made["threshold"], law.threshold), (config, x)
+            assert close(made["next"], torch.stack([law.next(t) for t in range(len(x) + 1)]))
+            assert made["near"] == (law.divergence <= config.tolerance).tolist()
+
+
+def test_the_divergence_of_the_output_is_the_drift_that_was_spent(here: LabPage) -> None:
+    """The lab's KL(output‖target) against Python's expected drift, which it equals where no exact test is asked."""
+    model, config = MODELS["near"], Fuzzy(mode="divergence-only")
+    p, q = (torch.tensor(model[side], dtype=torch.float64) for side in "pq")
+    found = here.call("(m, fuzzy) => hsdLab.exact.enumerate({...m, fuzzy}).rules.fuzzy", model, as_settings(config))
+    law = fuzzy_rule(config).law(p, q, torch.tensor([0, 0, 0, 0]))  # rows are the same after every draft
+    assert found["kept"] == pytest.approx(4, abs=EXACT)
+    assert close(found["divergence"], drift(law, 4, config.tolerance))
+
+
 # ---- the page
 
 
@@ -327,6 +400,81 @@ def test_output_bars_are_the_exact_law(here: LabPage) -> None:
     assert here.page.locator(".hl-seq :is(.is-excess, .is-deficient)").count() == 0
 
 
+# ---- the fuzzy rule's settings
+
+
+def tolerance(here: LabPage):
+    return here.page.locator(".hl-slider.is-tolerance")
+
+
+def test_the_settings_are_shown_for_the_fuzzy_rule_alone(here: LabPage) -> None:
+    for name in RULES:
+        here.rule(name)
+        assert here.page.locator(".hl-tuning").is_visible() == (name == "fuzzy")
+    here.preset("paper")
+    assert here.page.locator(".hl-tuning").is_visible()
+    here.page.select_option(".hl-draft .hl-select", "hsd")
+    assert here.page.locator(".hl-tuning").is_hidden()
+
+
+def test_the_tolerance_moves_the_table_the_law_and_the_draft(here: LabPage) -> None:
+    here.rule("fuzzy")
+    assert here.cell("fuzzy", "kept") == "2.0000"  # KL = ln(2)/3 = 0.231 is within 0.3
+    assert here.cell("fuzzy", "lossless") == "✕ no"
+    assert "Here KL(q‖p) is 0.231, so tokens pass by D at every position." in here.text(".hl-near")
+    assert "KL(output‖target) is 0.4621 nats, at most T · E[τ] = 0.6000" in here.text(".hl-notes")
+    assert "FSD misses the target" in here.text(".hl-law-say")
+    assert here.page.locator(".hl-lane.is-other .hl-lane-what").all_inner_texts() == ["✓ passes, D ≤ T"] * 2
+    assert here.page.locator("[data-value=divergence] dd").all_inner_texts() == ["0.231", "0.231"]
+    tolerance(here).fill("0.2")
+    assert here.cell("fuzzy", "kept") == here.cell("tokenwise", "kept")
+    assert here.cell("fuzzy", "lossless") == "✓ here, not always"
+    assert "no token passes by D, and FSD is exact here" in here.text(".hl-near")
+    assert "writes every sequence exactly as often as the target" in here.text(".hl-law-say")
+    tolerance(here).fill("-0.05")
+    assert here.cell("fuzzy", "lossless") == "✓ yes, at T ≤ 0"
+    assert "A tolerance below 0 lets nothing pass" in here.text(".hl-near")
+    here.rule("hsd")
+    assert here.page.locator("[data-value=divergence]:visible").count() == 0
+
+
+def test_divergence_and_mode_can_be_chosen(here: LabPage) -> None:
+    here.rule("fuzzy")
+    tolerance(here).fill("0.2")
+    here.choose("Where D > T", "divergence only")
+    assert here.cell("fuzzy", "kept") == "0.0000"
+    assert "the whole of p" in here.text(".hl-end[data-rule=fuzzy] .hl-hint")
+    assert "FSD keeps 0 of 2: token 1 fails, for its divergence D is above T." in here.verdicts()
+    assert here.page.locator(".hl-lane.is-other .hl-lane-what").all_inner_texts() == ["✕ D > T, stop", "– not reached"]
+    here.choose("Divergence D", "Jensen–Shannon")
+    assert here.hook["state"]["fuzzy"] == {"divergence": "js", "tolerance": 0.2, "mode": "divergence-only"}
+    assert here.cell("fuzzy", "kept") == "2.0000"
+    assert "never says (p = 0) can pass" in here.text(".hl-near")
+    here.choose("Divergence D", "total variation")
+    assert here.cell("fuzzy", "kept") == "0.0000"
+    here.preset("near")  # a preset leaves the settings as they are
+    assert here.cell("fuzzy", "kept") == "4.0000"
+    assert "differs from the target by" in here.text(".hl-notes")
+    here.preset("disjoint")
+    tolerance(here).fill("1")
+    assert here.cell("fuzzy", "kept") == "3.0000"
+    assert here.cell("fuzzy", "distance") == "1.0000"
+    here.choose("Divergence D", "KL(q‖p)")
+    assert here.cell("fuzzy", "kept") == "0.0000"
+    assert "KL(q‖p) is ∞" in here.text(".hl-near")
+
+
+def test_a_simulation_of_the_fuzzy_rule_ends_when_its_settings_change(here: LabPage) -> None:
+    here.rule("fuzzy")
+    assert "FSD misses the target" in here.text(".hl-law-say")
+    here.simulate()
+    assert "FSD misses the target" in here.text(".hl-trial-say")
+    tolerance(here).fill("0.1")
+    assert here.page.locator(".hl-whisker").count() == 0
+    here.simulate()
+    assert "FSD agrees with the target" in here.text(".hl-trial-say")
+
+
 def test_many_sequences_are_added_up_to_the_first_tokens(here: LabPage) -> None:
     here.choose("Tokens", "4")
     here.choose("Draft length γ", "4")
@@ -374,7 +522,7 @@ def test_a_bad_row_is_named_and_the_last_result_stays(here: LabPage, row, index,
     before = here.text(".hl-rules"), here.verdicts()
     here.number(row, index).fill(typed)
     assert here.text(".hl-inputs .hl-problem-words") == message
-    assert here.page.locator(".hl-card.is-stale").count() == 3
+    assert here.page.locator(".hl-card.is-stale").count() == 4
     assert here.number(row, index).get_attribute("aria-invalid") == "true"
     assert (here.text(".hl-rules"), here.verdicts()) == before
     here.page.get_by_role("button", name="Normalise").click()
@@ -569,6 +717,19 @@ def test_a_link_brings_everything_back(labs, here: LabPage) -> None:
     assert other.page.locator(".hl-alert").is_hidden()
 
 
+def test_a_link_keeps_the_settings_of_the_fuzzy_rule(labs, here: LabPage) -> None:
+    here.rule("fuzzy")
+    here.choose("Divergence D", "KL(p‖q)")
+    here.choose("Where D > T", "divergence only")
+    tolerance(here).fill("-0.03")
+    other = opened(labs, here)
+    assert other.hook["state"] == here.hook["state"]
+    assert other.hook["state"]["fuzzy"] == {"divergence": "reverse-kl", "tolerance": -0.03, "mode": "divergence-only"}
+    assert other.text(".hl-tuning") == here.text(".hl-tuning")
+    older = labs("?lab=" + quote("*".join([*GOOD[:4], "fuzzy", *GOOD[5:]])))
+    assert older.hook["state"]["fuzzy"] == as_settings(Fuzzy())
+
+
 @pytest.mark.parametrize("preset", ["toy", "equal", "disjoint", "near", "paper"])
 def test_a_link_to_a_preset_works(labs, here: LabPage, preset: str) -> None:
     here.preset(preset)
@@ -599,11 +760,19 @@ MALFORMED = {
     "no such token": "*".join([*GOOD[:5], "az", *GOOD[6:]]),
     "too large": "*".join(["1", "same", "6", "5", *GOOD[4:]]),
     "too long": "1" * 9000,
+    "no such divergence": "*".join([*GOOD, "constructor_0.3_exact-first"]),
+    "no such mode": "*".join([*GOOD, "kl_0.3_toString"]),
+    "tolerance out of range": "*".join([*GOOD, "kl_1e9_exact-first"]),
+    "hostile settings": "*".join([*GOOD, HOSTILE]),
+    "too many parts": "*".join([*GOOD, "kl_0.3_exact-first", "more"]),
 }
 SAID = {
     "bad sum": "row q sums to 1.2",
     "too large": "46,656 outcomes, over the limit of 4,096: reduce γ to 3",
     "hostile rule": "its rule is none of",
+    "no such divergence": "its divergence is none of kl, reverse-kl, js, tv",
+    "no such mode": "its mode is none of exact-first, divergence-only",
+    "tolerance out of range": "its tolerance must be a number from -0.05 to 1",
 }
 
 
@@ -634,6 +803,7 @@ def test_the_button_copies_the_link(labs) -> None:
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_phone_shows_everything_without_sideways_scrolling(labs, preset: str, dark: bool) -> None:
     here = labs(width=390, dark=dark, has_touch=True, is_mobile=True)
+    here.rule("fuzzy")
     here.preset(preset)
     here.page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     assert here.page.evaluate("document.documentElement.scrollWidth") == 390
@@ -645,6 +815,7 @@ def test_a_phone_shows_everything_without_sideways_scrolling(labs, preset: str, 
 
 def test_every_control_has_a_name_and_can_be_reached_by_keyboard(here: LabPage) -> None:
     here.choose("Rows", "own rows per position")
+    here.rule("fuzzy")
     unnamed = """list => list.filter((e) => !(e.ariaLabel || e.textContent.trim() || (e.labels && e.labels.length)))
       .map((e) => e.outerHTML)"""
     assert here.page.eval_on_selector_all(".hsd-lab :is(input, button, select, summary)", unnamed) == []

@@ -4,11 +4,13 @@ Slow on purpose and independent on purpose: it imports nothing from `hsd` and us
 masses of the implementation. Suitable for a vocabulary of a handful and a draft of up to some ten tokens.
 
 A prefix X_{1:t} is the first t drafted tokens. p(X_{1:t}) and q(X_{1:t}) are joint probabilities.
-Sources: token-wise 2211.17192, block 2403.10444, hierarchical 2601.05724 (definition, theorem and equation numbers).
+Sources: token-wise 2211.17192, block 2403.10444, hierarchical 2601.05724 (definition, theorem and equation numbers),
+fuzzy 2502.20704.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -183,12 +185,40 @@ def naive_hsd(problem: Problem) -> Answer:
     return _answer(problem, backward_stop(accept), [(problem.ratio(t) / s, 1.0 / s) for t, s in enumerate(scale)])
 
 
+def entropy_from(first: Row, second: Row) -> float:
+    """KL(first ‖ second), with 0 log 0 = 0."""
+    if any(a > 0 and b == 0 for a, b in zip(first, second, strict=True)):
+        return math.inf
+    return math.fsum(a * math.log(a / b) for a, b in zip(first, second, strict=True) if a > 0)
+
+
+def divergence(name: str, p: Row, q: Row) -> float:
+    """The textbook's KL(q‖p), KL(p‖q), Jensen–Shannon divergence or total variation, natural logarithms."""
+    middle = [(a + b) / 2 for a, b in zip(p, q, strict=True)]
+    return {
+        "kl": entropy_from(q, p),
+        "reverse-kl": entropy_from(p, q),
+        "js": (entropy_from(p, middle) + entropy_from(q, middle)) / 2,
+        "tv": sum(abs(a - b) for a, b in zip(p, q, strict=True)) / 2,
+    }[name]
+
+
+def fuzzy(problem: Problem, name: str = "kl", tolerance: float = 0.3, mode: str = "exact-first") -> Answer:
+    """Keep where D is at most the tolerance. Else the exact test and max(p - q, 0), or stop and the whole of p."""
+    near = [divergence(name, p, q) <= tolerance for p, q in zip(problem.p[:-1], problem.q, strict=True)]
+    exact = [min(1.0, problem.p[t][x] / problem.q[t][x]) for t, x in enumerate(problem.tokens)]
+    first = mode == "exact-first"
+    accept = [1.0 if passes else test if first else 0.0 for passes, test in zip(near, exact, strict=True)]
+    return _answer(problem, forward_stop(accept), [(1.0, 1.0 if first else 0.0)] * problem.gamma)
+
+
 RULES: dict[str, Callable[[Problem], Answer]] = {
     "tokenwise": tokenwise,
     "blockwise": blockwise,
     "hsd": hsd,
     "hsd-released": hsd_released,
     "naive-hsd": naive_hsd,
+    "fuzzy": fuzzy,
 }
 
 

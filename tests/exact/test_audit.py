@@ -52,6 +52,15 @@ def test_the_released_code_does_not_follow_the_target(seed: int):
     assert found["hsd-released"]["expected_accepted"] > found["hsd"]["expected_accepted"]
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_the_fuzzy_rule_does_not_follow_the_target_and_keeps_more_for_it(seed: int):
+    found = audit(vocab=3, gamma=3, seed=seed)["rules"]
+    assert found["fuzzy"]["total_variation"] > 0.004
+    assert found["fuzzy"]["lossless"] is False
+    assert not RULES["fuzzy"].lossless
+    assert found["fuzzy"]["expected_accepted"] > found["tokenwise"]["expected_accepted"]
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_only_naive_hsd_reaches_the_ideal(seed: int):
     result = audit(vocab=3, gamma=3, seed=seed)

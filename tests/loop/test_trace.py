@@ -209,11 +209,11 @@ def test_tracing_changes_no_token(rule: str):
 
 
 def test_with_tracing_off_nothing_of_the_detail_is_computed(monkeypatch: pytest.MonkeyPatch):
-    def forbidden(*_: Any) -> None:
+    def forbidden(*_: Any, **__: Any) -> None:
         raise AssertionError("a detail was computed although tracing is off")
 
-    monkeypatch.setattr("hsd.loop.ChainRecorder", forbidden)
-    monkeypatch.setattr("hsd.loop.TreeRecorder", forbidden)
+    monkeypatch.setattr("hsd.system.ChainRecorder", forbidden)
+    monkeypatch.setattr("hsd.system.TreeRecorder", forbidden)
     monkeypatch.setattr("hsd.record.parts.branch_masses", forbidden)
     for step in [*run(trace=False).steps, *run(trace=False, drafts=3).steps]:
         details = (step.nodes, step.branches, step.decisions, step.expected_kept, step.extra_draws)
@@ -280,7 +280,7 @@ def test_expected_kept_is_that_of_each_rules_law(rule: str):
     for step, text in texts_of(run(rule)):
         tokens = [node.token for node in step.nodes]
         p, q = (rows(m, text + tokens, step.drafted + 1) for m in (PAIR.target, PAIR.draft))
-        assert set(step.expected_kept) == set(RULES)
+        assert set(step.expected_kept) == {name for name in RULES if not RULES[name].tunable} | {rule}
         for name, value in step.expected_kept.items():
             law = RULES[name].law(p, q[: step.drafted], torch.tensor(tokens, dtype=torch.int64))
             assert value == pytest.approx(float(law.expected_kept), abs=1e-4)

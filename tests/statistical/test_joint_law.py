@@ -109,4 +109,4 @@ def test_kept_tokens_agree_with_the_enumeration(rule: str):
         kept.append(step.kept)
     mean = sum(kept) / count
     deviation = (sum((k - mean) ** 2 for k in kept) / count) ** 0.5
-    assert abs(mean - expected) < 4 * deviation / count**0.5
+    assert abs(mean - expected) < 4 * deviation / count**0.5 + 1e-9  # some rules keep everything here

@@ -1,6 +1,6 @@
 """The Lab: p and q to edit, every rule by exact arithmetic, all of it in the browser. See the scripts beside this file.
 
-rules.js and enumerate.js restate `hsd.verify.rules` and `hsd.audit.chains`; tests/app/test_lab.py compares them.
+fuzzy.js, rules.js and enumerate.js restate `hsd.verify` and `hsd.audit.chains`; tests/app/test_lab.py compares them.
 The scripts use the player's `dom.js`, `format.js` and `export.js`, so the player must come first in the page.
 """
 
@@ -12,6 +12,7 @@ import gradio as gr
 
 FOLDER = Path(__file__).parent
 SCRIPTS = (
+    "fuzzy.js",
     "rules.js",
     "enumerate.js",
     "state.js",
@@ -21,6 +22,7 @@ SCRIPTS = (
     "parts.js",
     "inputs.js",
     "results.js",
+    "tuning.js",
     "law.js",
     "position.js",
     "draft.js",

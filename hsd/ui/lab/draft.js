@@ -34,7 +34,7 @@
     const element = card(
       "draft",
       "One draft, coin by coin",
-      "A test succeeds when its coin falls below its threshold h. Vanilla asks from the first token on; the other rules from the whole draft back.",
+      "A test succeeds when its coin falls below its threshold h. Vanilla and FSD ask from the first token on; the other rules from the whole draft back.",
       about,
       tools,
       problem,
@@ -82,18 +82,21 @@
     const { p, q } = model;
     const shown = valid.rule === "tokenwise" ? ["tokenwise"] : ["tokenwise", valid.rule];
     const judged = shown.map((name) => {
-      const law = RULES[name].law(p, q, valid.draft);
+      const law = RULES[name].law(p, q, valid.draft, model.fuzzy);
+      const facts = explain(name, p, q, valid.draft).map((one, t) => ({ ...one, divergence: divergenceAt(law, t) }));
       return {
         name,
         law,
         ...tests(law, valid.coins),
-        facts: explain(name, p, q, valid.draft),
+        facts,
         average: expectedKept(law),
         stop: stops(law),
       };
     });
     return { valid, model, judged, facts: judged[judged.length - 1].facts };
   }
+
+  const divergenceAt = (law, t) => (law.divergence && t ? law.divergence[t - 1] : null);
 
   function impossible({ valid, model }) {
     const t = valid.draft.findIndex((x, i) => model.q[i][x] === 0);
@@ -141,7 +144,7 @@
       h(
         "p",
         { class: "hl-hint" },
-        nextWords(name, kept, gamma, bonus ? {} : { weight: value(facts[kept].weight), mass: facts[kept].deficient }),
+        nextWords(name, kept, gamma, bonus ? {} : residualOf(law, facts[kept])),
       ),
       unknown
         ? h("p", {}, `The paper does not list p${digitsOf(gamma)}, so its bars are not drawn.`)
@@ -151,6 +154,11 @@
             row.map((mass, i) => nextBar(names(valid, kept)[i], mass, bonus)),
           ),
     );
+  }
+
+  /** What the correction is drawn from: whole is set where q plays no part in it. */
+  function residualOf(law, { weight, deficient }) {
+    return { weight: value(weight), mass: deficient, whole: Boolean(law.near && law.b) };
   }
 
   function nextBar(token, mass, bonus) {

@@ -1,10 +1,11 @@
 // Exact enumeration, as hsd/audit/chains.py does it: every draft, every outcome, no random number.
-// A model here is {vocab, gamma, p, q}: rows that depend on the position only. A sequence of n tokens is a number in
-// base V, first token highest, so that a law over all of them is an array of Vⁿ numbers.
+// A model here is {vocab, gamma, p, q}: rows that depend on the position only; `fuzzy` may hold the fuzzy rule's settings.
+// A sequence of n tokens is a number in base V, first token highest, so that a law over all is an array of Vⁿ numbers.
 (function (lab) {
   "use strict";
 
   const { RULES, stops, next, range, sum } = lab.rules;
+  const { FUZZY, relativeEntropy } = lab.fuzzy;
   const MAX_OUTCOMES = 4096;
   const ROUNDING = 1e-12; // a total variation below this is rounding
 
@@ -34,7 +35,7 @@
     drafts.forEach((weight, code) => {
       thresholds.push(null);
       if (weight === 0) return;
-      const law = rule.law(p, q, digits(code, gamma, vocab));
+      const law = rule.law(p, q, digits(code, gamma, vocab), model.fuzzy);
       thresholds[code] = law.threshold;
       stops(law).forEach((chance, t) => {
         const prefix = Math.floor(code / vocab ** (gamma - t));
@@ -71,7 +72,10 @@
 
   const totalVariation = (first, second) => first.reduce((total, x, i) => total + Math.abs(x - second[i]), 0) / 2;
 
-  /** Everything exact about one rule. `output` is its law of the first γ+1 tokens; `extra` its further target calls. */
+  /**
+   * Everything exact about one rule. `output` is its law of the first γ+1 tokens, `divergence` KL(output‖target),
+   * `extra` its further target calls; `exact` says that it follows the target here, `always` that it does everywhere.
+   */
   function audit(model, name, targets, drafts) {
     const rule = RULES[name];
     const found = endings(model, rule, drafts[model.gamma]);
@@ -91,8 +95,10 @@
       extra,
       committed,
       distance,
+      divergence: relativeEntropy(output, targets[model.gamma + 1]),
       calls: 1 + extra,
       exact: distance < ROUNDING,
+      always: rule.lossless || (name === "fuzzy" && (model.fuzzy || FUZZY).tolerance <= 0),
       thresholds: found.thresholds,
     };
   }

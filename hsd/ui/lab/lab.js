@@ -38,6 +38,7 @@
       const cards = {
         inputs: lab.inputs(actions),
         results: lab.results(actions),
+        tuning: lab.tuning(actions),
         law: lab.law(actions),
         draft: lab.draft(actions),
       };
@@ -65,6 +66,7 @@
         this.alert,
         cards.inputs.element,
         cards.results.element,
+        cards.tuning.element,
         cards.law.element,
         cards.draft.element,
       );
@@ -98,7 +100,8 @@
       return {
         preset: (name) => {
           this.warn("");
-          this.use({ ...preset(name), rule: this.state.rule, seed: this.state.seed }, name);
+          const { rule, seed, fuzzy } = this.state;
+        this.use({ ...preset(name), rule, seed, fuzzy }, name);
         },
         reshape: (change) => this.use(reshape(this.state, change), change.gamma ? this.presetName : null),
         cell: (side, t, i, text) => withRow(side, t, replaced(this.state[side][t], i, text)),
@@ -109,6 +112,7 @@
         },
         normalise: () => this.normalise(),
         rule: (rule) => look({ rule }),
+        fuzzy: (change) => look({ fuzzy: { ...this.state.fuzzy, ...change } }),
         seed: (text) => look({ seed: Math.min(Math.max(Math.floor(Number(text)) || 0, 0), 4294967295) }),
         token: (t, x) => look({ draft: replaced(this.state.draft, t, x) }),
         coin: (t, value) => look({ coins: replaced(this.state.coins, t, value) }),
@@ -145,10 +149,10 @@
       this.mirror(performance.now() - begun);
     }
 
-    /** The exact numbers, worked out anew only when a probability, V or γ changed. */
+    /** The exact numbers, worked out anew only when a probability, V, γ or a setting of the fuzzy rule changed. */
     compute() {
-      const { kind, vocab, gamma, p, q, rule, seed } = this.valid;
-      const key = JSON.stringify([kind, vocab, gamma, p, q]);
+      const { kind, vocab, gamma, p, q, rule, seed, fuzzy } = this.valid;
+      const key = JSON.stringify([kind, vocab, gamma, p, q, fuzzy]);
       if (key !== this.exactKey) {
         this.model = model(this.valid);
         this.exact = kind === "step" ? null : enumerate(this.model);
@@ -167,12 +171,13 @@
         this.cards.results.update(view);
         this.cards.law.update(view);
       }
+      this.cards.tuning.update(view);
       this.cards.draft.update(view);
     }
 
     /** While the input is wrong the last results stay, greyed and out of reach. */
     grey(stale) {
-      for (const name of ["results", "law", "draft"]) {
+      for (const name of ["results", "tuning", "law", "draft"]) {
         this.cards[name].element.classList.toggle("is-stale", stale);
         this.cards[name].element.inert = stale;
       }

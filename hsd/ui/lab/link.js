@@ -1,17 +1,21 @@
-// The state as a link's `lab` parameter: version*kind*V*γ*rule*draft*coins*seed*rows of p*rows of q, and back.
+// The state as a link's `lab` parameter: version*kind*V*γ*rule*draft*coins*seed*rows of p*rows of q*fuzzy, and back.
+// The last part is the fuzzy rule's settings; links from before that rule lack it.
 // What comes in is hostile: every part is checked, and what is wrong is told in one line.
 (function (lab) {
   "use strict";
 
   const { RULES } = lab.rules;
+  const { DIVERGENCES, MODES, RANGE, FUZZY } = lab.fuzzy;
   const { LETTERS, NUMBER, PAPER, problems, tooLarge } = lab.state;
   const PAPER_GAMMA = PAPER.tokens.length;
   const VERSION = "1";
   const rowsText = (rows) => rows.map((cells) => cells.map((x) => String(x).trim()).join("_")).join("--");
 
-  function encode({ kind, vocab, gamma, rule, draft, coins, seed, p, q }) {
+  function encode({ kind, vocab, gamma, rule, draft, coins, seed, p, q, fuzzy }) {
     const letters = draft.map((x) => LETTERS[x]).join("");
-    return [VERSION, kind, vocab, gamma, rule, letters, coins.join("_"), seed, rowsText(p), rowsText(q)].join("*");
+    const settings = [fuzzy.divergence, fuzzy.tolerance, fuzzy.mode].join("_");
+    const rows = [rowsText(p), rowsText(q)];
+    return [VERSION, kind, vocab, gamma, rule, letters, coins.join("_"), seed, ...rows, settings].join("*");
   }
 
   class LinkError extends Error {}
@@ -30,16 +34,26 @@
   function decode(text) {
     need(text.length <= 8000, "it is too long");
     const parts = text.split("*");
-    need(parts.length === 10 && parts[0] === VERSION, "it is not one that this page makes");
-    const [, kind, vocabText, gammaText, rule, letters, coinTexts, seedText, p, q] = parts;
+    need([10, 11].includes(parts.length) && parts[0] === VERSION, "it is not one that this page makes");
+    const [, kind, vocabText, gammaText, rule, letters, coinTexts, seedText, p, q, settings] = parts;
     need(["same", "own", "step"].includes(kind), "its kind is none of same, own, step");
     need(Object.hasOwn(RULES, rule), `its rule is none of ${Object.keys(RULES).join(", ")}`);
     const vocab = whole(vocabText, 2, LETTERS.length, "the number of tokens");
     const gamma = whole(gammaText, 1, 12, "γ");
-    const state = { kind, vocab, gamma, rule, seed: whole(seedText, 0, 4294967295, "the seed") };
+    const fuzzy = settings === undefined ? { ...FUZZY } : readFuzzy(settings);
+    const state = { kind, vocab, gamma, rule, fuzzy, seed: whole(seedText, 0, 4294967295, "the seed") };
     need(kind !== "step" || (vocab === 2 && gamma === PAPER_GAMMA), `the paper's step has γ = ${PAPER_GAMMA}`);
     need(!tooLarge(state), tooLarge(state));
     return checked({ ...state, ...readDraft(state, letters, coinTexts), ...readRows(state, p, q) });
+  }
+
+  function readFuzzy(text) {
+    const [divergence, tolerance = "", mode, ...more] = text.split("_");
+    const value = NUMBER.test(tolerance.replace(/^-/, "")) ? Number(tolerance) : NaN;
+    need(Object.hasOwn(DIVERGENCES, divergence), `its divergence is none of ${Object.keys(DIVERGENCES).join(", ")}`);
+    need(value >= RANGE[0] && value <= RANGE[1], `its tolerance must be a number from ${RANGE.join(" to ")}`);
+    need(Object.hasOwn(MODES, mode) && !more.length, `its mode is none of ${Object.keys(MODES).join(", ")}`);
+    return { divergence, tolerance: value, mode };
   }
 
   function readDraft({ kind, vocab, gamma }, letters, coinTexts) {

@@ -45,13 +45,13 @@
     return { element, set };
   }
 
-  /** A slider from 0 to 1 whose track is filled up to its value. */
-  function slider(label, css, { max = 1, ...handlers }) {
+  /** A slider, from 0 to 1 unless told otherwise, whose track is filled up to its value. */
+  function slider(label, css, { min = 0, max = 1, ...handlers }) {
     const step = 0.01;
     return h("input", {
       "type": "range",
       "class": `hl-slider ${css}`,
-      "min": 0,
+      min,
       max,
       step,
       "aria-label": label,

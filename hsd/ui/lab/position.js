@@ -9,6 +9,7 @@
 
   /** Four decimals without trailing zeros; tiny and large numbers keep their digits. */
   function value(x) {
+    if (x === Infinity) return "∞";
     const plain = Number.isFinite(x) && Math.abs(x) < 1e4 && (x === 0 || Math.abs(x) >= 5e-5);
     return plain ? String(Number(x.toFixed(4))) : exact(x);
   }
@@ -19,6 +20,7 @@
     ["p", "p", "the target's probability of this token"],
     ["q", "q", "the draft's probability of this token"],
     ["rho", "ρ", "ratio of this token: p/q"],
+    ["divergence", "D", "divergence of the two rows at this position, of the kind chosen above"],
     ["ratio", "r", "joint ratio: the product of all ρ so far"],
     ["pivot", "m", "after how many earlier tokens r was largest, if above 1; else 0"],
     ["star", "r*", "capped prefix ratio: min(r_m, 1) · r / r_m"],
@@ -38,21 +40,17 @@
       const text = h("dd", {});
       return { key, text, element: h("div", { title, "data-value": key }, h("dt", {}, sign), text) };
     });
+    const list = h(
+      "dl",
+      { class: "hl-values" },
+      values.map((one) => one.element),
+    );
     const lanes = ["tokenwise", "other"].map((which) => lane(which));
     const element = h(
       "li",
       { "class": "hl-pos", "data-position": t },
       h("span", { class: "hl-place" }, t),
-      h(
-        "div",
-        { class: "hl-facts" },
-        tokens.element,
-        h(
-          "dl",
-          { class: "hl-values" },
-          values.map((one) => one.element),
-        ),
-      ),
+      h("div", { class: "hl-facts" }, tokens.element, list),
       h(
         "div",
         { class: "hl-coins" },
@@ -72,13 +70,17 @@
           .slice(0, offered)
           .map((name, i) => [i, name]),
       );
-      for (const one of values) say(one.text, one.key === "pivot" ? String(row.pivot) : value(row[one.key]));
+      for (const one of values) {
+        one.element.hidden = one.key === "divergence" && row.divergence === null;
+        say(one.text, one.key === "pivot" ? String(row.pivot) : value(row[one.key]));
+      }
       for (const [i, input] of [...tokens.element.querySelectorAll("input")].entries()) {
         input.disabled = model.q[t - 1][i] === 0;
         input.parentElement.title = input.disabled ? "q is 0: never drafted" : "";
       }
       setSlider(coin, valid.coins[t - 1]);
       say(coinText, String(valid.coins[t - 1]));
+      list.classList.toggle("has-divergence", row.divergence !== null);
       lanes.forEach((one, i) => one.update(judged[i], t, valid.coins[t - 1]));
     }
 

@@ -140,7 +140,7 @@
    */
   function explain(name, p, q, tokens) {
     const { log, capped } = prefixRatios(p, q, tokens);
-    const own = { "tokenwise": () => 1, "naive-hsd": (t) => Math.exp(log[t]) };
+    const own = { "tokenwise": () => 1, "fuzzy": () => 1, "naive-hsd": (t) => Math.exp(log[t]) };
     const weight = own[name] || ((t) => Math.exp(capped[t]));
     const pivot = pivots(log);
     const star = logStar(log);
@@ -162,7 +162,8 @@
     "hsd": { title: "HSD, hierarchical", lossless: true, law: hsd, resamples: false },
     "hsd-released": { title: "HSD as released", lossless: false, law: hsdReleased, resamples: false },
     "naive-hsd": { title: "Naive HSD", lossless: true, law: naiveHsd, resamples: true },
+    "fuzzy": { title: "FSD, fuzzy", lossless: false, law: lab.fuzzy.law, resamples: false },
   };
 
   lab.rules = { RULES, stops, expectedKept, next, order, kept, explain, sum, range };
-})((window.hsdLab = window.hsdLab || {}));
+})(window.hsdLab);

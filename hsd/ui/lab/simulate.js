@@ -50,7 +50,7 @@
 
     function lawOf(tokens) {
       const key = code(tokens);
-      if (!laws.has(key)) laws.set(key, rule.law(p, q, tokens));
+      if (!laws.has(key)) laws.set(key, rule.law(p, q, tokens, model.fuzzy));
       return laws.get(key);
     }
 

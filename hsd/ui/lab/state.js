@@ -1,5 +1,6 @@
 // What the visitor has set: cells as typed, how they become numbers, what is wrong with them, presets, and the link.
-// A state is plain data: {kind, vocab, gamma, p, q, rule, draft, coins, seed}; p and q are rows of texts ("1/3").
+// A state is plain data: {kind, vocab, gamma, p, q, rule, draft, coins, seed, fuzzy}; p and q are rows of texts
+// ("1/3"), fuzzy the settings of the fuzzy rule.
 // kind: "same" (one row for every position), "own" (rows per position), "step" (the paper's one draft).
 (function (lab) {
   "use strict";
@@ -53,7 +54,7 @@
 
   function preset(name) {
     const { title, ...state } = structuredClone(PRESETS[name]);
-    return { ...state, rule: "hsd", seed: 1 };
+    return { ...state, rule: "hsd", seed: 1, fuzzy: { ...lab.fuzzy.FUZZY } };
   }
 
   // ---- numbers as people type them
@@ -132,14 +133,14 @@
   }
 
   /** Rows of numbers for every position; each sums to 1 up to rounding. */
-  function model({ kind, vocab, gamma, p, q }) {
+  function model({ kind, vocab, gamma, p, q, fuzzy }) {
     const numbers = (cells) => {
       const values = cells.map(parse);
       const total = sum(values);
       return values.map((x) => x / total);
     };
     const rows = (side, count) => range(count).map((t) => numbers(side[kind === "same" ? 0 : t]));
-    return { vocab, gamma, p: rows(p, gamma + 1), q: rows(q, gamma) };
+    return { vocab, gamma, p: rows(p, gamma + 1), q: rows(q, gamma), fuzzy };
   }
 
   // ---- changes

@@ -3,6 +3,7 @@
   "use strict";
 
   const { RULES, order, kept } = lab.rules;
+  const { DIVERGENCES } = lab.fuzzy;
   const { ROUNDING } = lab.exact;
   const { exact, pair, count, plural } = window.hsdPlayer.format;
 
@@ -13,6 +14,7 @@
     "hsd": "HSD",
     "hsd-released": "HSD as released",
     "naive-hsd": "naive HSD",
+    "fuzzy": "FSD",
   };
   const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
@@ -23,6 +25,8 @@
     if (!found.exact) return { icon: "✕", word: "no", css: "is-bad", title: "its output does not follow the target" };
     if (RULES[found.name].lossless)
       return { icon: "✓", word: "yes", css: "is-good", title: "its output follows the target exactly" };
+    if (found.always)
+      return { icon: "✓", word: "yes, at T ≤ 0", css: "is-good", title: "with no divergence allowed it is exact" };
     return {
       icon: "✓",
       word: "here, not always",
@@ -35,7 +39,8 @@
 
   /** The sentences under the table of rules: {title, text}. */
   function findings({ rules, ideal, gap }, model) {
-    return [sameLaw(rules, gap, model), gain(rules, model), released(rules["hsd-released"]), naive(rules, ideal)];
+    const { fuzzy, "hsd-released": wrong } = rules;
+    return [sameLaw(rules, gap, model), gain(rules, model), released(wrong), naive(rules, ideal), near(fuzzy, model)];
   }
 
   function sameLaw({ blockwise, hsd }, gap, { vocab, gamma }) {
@@ -90,6 +95,58 @@
     return { title: "Naive HSD pays for it.", text };
   }
 
+  /** What FSD gives up, with the bound where there is one: tolerance · E[kept], by the chain rule. */
+  function near(found, { fuzzy: { divergence, tolerance } }) {
+    const keeps = `With ${DIVERGENCES[divergence].title} up to ${tolerance} it keeps ${four(found.kept)}`;
+    if (found.exact) {
+      const why = found.always
+        ? "at a tolerance of 0 or less nothing passes that could change what is written"
+        : "no position that it reaches has a divergence above 0 and within the tolerance";
+      return { title: "FSD.", text: `${keeps}, and on these numbers it is exact: ${why}.` };
+    }
+    const most = tolerance * found.kept;
+    const bound = divergence === "kl" || (divergence === "tv" && most < 1) ? `, at most T · E[τ] = ${four(most)}` : "";
+    const nats = `KL(output‖target) is ${four(found.divergence)} nats${bound}`;
+    const amount =
+      divergence === "kl"
+        ? `${nats}; the total variation is ${distance(found.distance)}`
+        : `what it writes differs from the target by ${distance(found.distance)}${bound}`;
+    return { title: "FSD gives up exactness.", text: `${keeps}; ${amount}.` };
+  }
+
+  // ---- about the settings of the fuzzy rule
+
+  /** Where the rows of this model are near enough. */
+  function nearWords({ gamma, p, q, fuzzy: { divergence, tolerance } }, kind) {
+    const { title, of } = DIVERGENCES[divergence];
+    const values = q.map((row, t) => of(p[t], row));
+    const text = (x) => (x === Infinity ? "∞" : exact(x, 4));
+    const inside = values.flatMap((x, t) => (x <= tolerance ? [t + 1] : []));
+    const several = `position${inside.length === 1 ? "" : "s"} ${inside.join(", ")}`;
+    const where = inside.length === gamma ? "every position" : several;
+    const lets = inside.length ? `so tokens pass by D at ${where}` : "so no token passes by D, and FSD is exact here";
+    const rows = kind === "step" ? " of the lumped rows" : "";
+    const found =
+      kind === "same"
+        ? `Here ${title} is ${text(values[0])}`
+        : `${title}${rows} by position: ${values.map(text).join(", ")}`;
+    if (tolerance < 0) return `${found}. A tolerance below 0 lets nothing pass: this is exact, token by token.`;
+    return `${found}, ${lets}.`;
+  }
+
+  function modeWords({ fuzzy: { mode } }) {
+    return mode === "exact-first"
+      ? "Where D > T the exact test decides, p/q against the coin, and a correction is drawn from max(p − q, 0)."
+      : "The first D > T stops the draft whatever the coin, and the next token is drawn from the whole of p: the paper's form.";
+  }
+
+  /** About tokens with p = 0. */
+  function excludedWords({ fuzzy: { divergence } }) {
+    return divergence === "kl"
+      ? "A token that the target never says cannot pass: where q may draft one, KL(q‖p) is infinite."
+      : `A token that the target never says (p = 0) can pass: ${DIVERGENCES[divergence].title} does not rule it out.`;
+  }
+
   // ---- about the output law
 
   function lawHint(vocab, gamma, shown) {
@@ -135,7 +192,7 @@
 
   // ---- about one draft
 
-  /** Every test of a rule with its coin, by position: {order, tested, passed, decides}; and how many are kept. */
+  /** Every test of a rule with its coin by position, {order, tested, passed, decides, near, far}, and how many are kept. */
   function tests(law, coins) {
     const count = kept(law, coins);
     const decisive = law.forward ? count + 1 : count; // 0 or γ+1: no test decided, all went one way
@@ -143,7 +200,10 @@
     const list = law.threshold.map((threshold, i) => {
       const t = i + 1;
       const tested = law.forward ? t <= decisive : t >= decisive;
-      return { t, order: places.get(t), threshold, tested, passed: coins[i] < threshold, decides: t === decisive };
+      const passed = coins[i] < threshold;
+      const near = law.near?.[i];
+      const far = near === false && law.b !== null; // a divergence too large, and no exact test that could still pass
+      return { t, order: places.get(t), threshold, tested, passed, decides: t === decisive, near, far };
     });
     return { kept: count, list };
   }
@@ -153,6 +213,8 @@
       return forward
         ? { icon: "–", word: "not reached", css: "is-idle" }
         : { icon: "–", word: "no test needed", css: "is-idle" };
+    if (test.near) return { icon: "✓", word: "passes, D ≤ T", css: "is-good" };
+    if (test.far) return { icon: "✕", word: "D > T, stop", css: "is-bad" };
     if (forward)
       return test.passed
         ? { icon: "✓", word: "passes", css: "is-good" }
@@ -168,6 +230,7 @@
 
   function whyForward({ list }, coins) {
     const failed = list.find((test) => test.decides);
+    if (failed && failed.far) return `token ${failed.t} fails, for its divergence D is above T`;
     return failed ? `token ${failed.t} fails, for its ${coinWords(failed, coins)}` : "every token passes its test";
   }
 
@@ -187,9 +250,14 @@
     return `${capital(SHORT[name])} keeps ${result.kept} of ${law.threshold.length}: ${why}.`;
   }
 
-  /** Where the token after the kept ones comes from. weight: as text; mass: of the residual before it is normalised. */
-  function nextWords(name, count, gamma, { weight, mass }) {
+  /**
+   * Where the token after the kept ones comes from. weight: as text; mass: of the residual before it is normalised;
+   * whole: set if it is no residual.
+   */
+  function nextWords(name, count, gamma, { weight, mass, whole }) {
     if (count === gamma) return "All were kept: the bonus token comes from the target's own row.";
+    const after = `After ${plural(count, "kept token")}`;
+    if (whole) return `${after} the next one is drawn from the whole of p, the target's own row.`;
     if (mass === 0) return "The residual is empty there, so the next token comes from the target's own row.";
     const open = gamma - count - 1;
     const more =
@@ -197,7 +265,7 @@
         ? ` Then ${open === 1 ? "one more position is" : `${open} more positions are`} drawn anew, each at the price of a target call.`
         : "";
     const scaled = weight === "1" ? "p" : `${weight} p`;
-    return `After ${plural(count, "kept token")} the correction is drawn from max(${scaled} − q, 0), normalised.${more}`;
+    return `${after} the correction is drawn from max(${scaled} − q, 0), normalised.${more}`;
   }
 
   const PAPER_TEXT = [
@@ -230,6 +298,9 @@
     distance,
     verdict,
     findings,
+    nearWords,
+    modeWords,
+    excludedWords,
     lawHint,
     lawSentence,
     trialSentence,

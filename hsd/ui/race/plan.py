@@ -10,7 +10,7 @@ from typing import Any
 from hsd.bench import Case
 from hsd.draft import LAYOUTS
 from hsd.errors import HsdError
-from hsd.loop import Options
+from hsd.options import Options
 from hsd.space import Space
 from hsd.ui.request import Request, read
 from hsd.verify import RULES, TREE_RULES, Rule, TreeRule, find_tree_rule

@@ -14,8 +14,9 @@ from typing import Any
 
 from hsd.bench import Case, machine
 from hsd.bench.measure import CallTimes, TimedModel, sums
-from hsd.loop import Decoding, make_options
+from hsd.loop import Decoding
 from hsd.models import Pair
+from hsd.options import make_options
 from hsd.trace import Step
 from hsd.ui import pairs
 from hsd.ui.machine import lent_gpu

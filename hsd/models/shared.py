@@ -1,0 +1,107 @@
+"""One text read by several exits of a model, in groups of layers that keep what they computed for each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from hsd.models.groups import LayerGroups
+
+
+@dataclass(frozen=True)
+class Work:
+    """What was computed. layers: layer passes; computed: tokens that went through each, summed; heads: head rows."""
+
+    layers: int = 0
+    computed: int = 0
+    heads: int = 0
+
+    def __add__(self, other: Work) -> Work:
+        return Work(self.layers + other.layers, self.computed + other.computed, self.heads + other.heads)
+
+    def __sub__(self, other: Work) -> Work:
+        return Work(self.layers - other.layers, self.computed - other.computed, self.heads - other.heads)
+
+
+class Rows:
+    """Rows added at the end and forgotten from there, in room that doubles when it is full."""
+
+    def __init__(self) -> None:
+        self._room: Tensor | None = None
+        self.length = 0
+
+    def add(self, rows: Tensor) -> None:
+        length = self.length + len(rows)
+        if self._room is None or length > len(self._room):
+            room = rows.new_empty(max(64, 2 * length), *rows.shape[1:])
+            if self._room is not None:
+                room[: self.length] = self._room[: self.length]
+            self._room = room
+        self._room[self.length : length] = rows
+        self.length = length
+
+    def slice(self, begin: int, end: int) -> Tensor | None:
+        """Rows from `begin` to `end`, or to the last one; None if there are none. A view: use it at once."""
+        end = min(end, self.length)
+        return None if self._room is None or begin >= end else self._room[begin:end]
+
+    def crop(self, length: int) -> None:
+        self.length = min(self.length, length)
+
+
+class SharedText:
+    """One text that all exits read, some further than others: a deeper exit never further than a shallower one."""
+
+    def __init__(self, groups: LayerGroups) -> None:
+        self.groups = groups
+        self.close()
+
+    def length(self, level: int) -> int:
+        """How many tokens have been through the group of layers that ends at this exit."""
+        return self._rows[level + 1].length
+
+    def read(self, tokens: Tensor, level: int) -> Work:
+        """Take this exit `tokens` (n,) further; every group of layers below it runs on what it has not read yet."""
+        begin = self.length(level)
+        end, known = begin + len(tokens), self._rows[0].slice(begin, begin + len(tokens))
+        if known is not None:
+            assert torch.equal(known, tokens[: len(known)]), "the exits below have read other tokens: crop them first"
+        self._rows[0].add(tokens if known is None else tokens[len(known) :])
+        work = Work()
+        for group in range(level + 1):
+            work += self._advance(group, end)
+        return work
+
+    def _advance(self, group: int, end: int) -> Work:
+        """Run one group of layers on what the one below gave and it has not read, as far as position `end`."""
+        below, states = self._rows[group : group + 2]
+        rows = below.slice(states.length, end)
+        if rows is None:
+            return Work()
+        states.add(self.groups.read(group, rows, self._caches[group]))
+        first, last = self.groups.bounds[group]
+        return Work(last - first, (last - first) * len(rows))
+
+    def logits(self, level: int, keep: int) -> Tensor:
+        """Logits after the last `keep` tokens that this exit has read, (keep, vocab)."""
+        end = self.length(level)
+        states = self._rows[level + 1].slice(end - keep, end)
+        assert states is not None, "there is nothing to give logits of: read tokens and keep at least one"
+        return self.groups.logits(states)
+
+    def crop(self, level: int, length: int) -> None:
+        """Forget tokens from position `length` on, at this exit and all that are deeper."""
+        for group in range(level, len(self._caches)):
+            extra = self.length(group) - length
+            if extra > 0:
+                self._caches[group].crop(-extra)
+                self._rows[group + 1].crop(length)
+        if level == 0:
+            self._rows[0].crop(length)
+
+    def close(self) -> None:
+        """Forget the text and free all that was computed."""
+        self._caches = self.groups.caches()
+        self._rows = [Rows() for _ in range(len(self._caches) + 1)]  # the tokens, then the states after each group
