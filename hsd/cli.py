@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from hsd.errors import HsdError
 from hsd.version import __version__
 
+CALIBRATION_PROMPTS = 12
 Command = Callable[[argparse.Namespace], int]
 
 
@@ -62,13 +63,13 @@ def _add_run(commands: Any) -> None:
     run.add_argument("prompt", help="the text to continue; - reads it from standard input")
     run.add_argument("--pair", default=None, metavar="NAME", help=_pair_help())
     run.add_argument("--target", help="target model: a folder or a Hub id")
-    run.add_argument("--draft", help="draft model: a folder or a Hub id")
+    run.add_argument("--draft", help="draft model: a folder or a Hub id; plain and hispec need none")
     run.add_argument("--device", help="cuda, mps or cpu (default: the first that is there)")
     run.add_argument("--dtype", help="float32, bfloat16 or float16")
     run.add_argument("--quantize", help="4bit or 8bit: the target's weights, by bitsandbytes")
     run.add_argument("--raw", action="store_true", help="leave out the chat template of a chat model")
-    run.add_argument("--system", default="speculative", help="speculative, or plain: the target alone")
-    run.add_argument("--rule", default="hsd", help="tokenwise, blockwise, hsd, hsd-released or naive-hsd")
+    run.add_argument("--system", default="speculative", help="speculative, plain (the target alone), stack or hispec")
+    run.add_argument("--rule", default="hsd", help="tokenwise, blockwise, hsd, hsd-released, naive-hsd or fuzzy")
     run.add_argument("--gamma", type=_whole, default=5, help="drafted tokens per step, 1 to 32")
     run.add_argument("--drafts", type=_whole, default=1, help="drafts per step; from 2 on they form a tree")
     run.add_argument("--tree", default="paths", help="paths, comb, distinct or top: how several drafts are arranged")
@@ -80,8 +81,38 @@ def _add_run(commands: Any) -> None:
     run.add_argument("--top-k", type=_whole, default=0, help="keep this many likeliest tokens; 0 keeps all")
     run.add_argument("--seed", type=_whole, default=0, help="any whole number; equal seeds give equal runs")
     run.add_argument("--trace", metavar="FILE", help="record every decision and save the trace as JSON")
+    _add_levels(run)
+    _add_fuzzy(run)
     _add_json(run)
     run.set_defaults(command=_run)
+
+
+def _add_levels(run: Any) -> None:
+    """Options of systems with levels between draft and target."""
+    levels = run.add_argument_group("systems stack and hispec")
+    levels.add_argument(
+        "--smaller", action="append", default=[], help="a model under the draft, smallest first; repeat"
+    )
+    levels.add_argument("--stack", type=_wholes, default=(), help="which models, by place from 0: 0,1,2 (default: all)")
+    levels.add_argument("--thresholds", type=_wholes, default=(), help="tokens that each level hands up at least: 3,5")
+    levels.add_argument(
+        "--level-rules", type=_words, default=(), help="rules between draft and target (default: --rule)"
+    )
+    levels.add_argument(
+        "--exits", type=_wholes, default=(), help="hispec: layers before the draft's and the check's exit"
+    )
+
+
+def _add_fuzzy(run: Any) -> None:
+    """Options of rule fuzzy; what is left out keeps its default."""
+    fuzzy = run.add_argument_group("rule fuzzy, which is not lossless")
+    fuzzy.add_argument("--divergence", help="kl (of the draft from the target), reverse-kl, js or tv")
+    fuzzy.add_argument("--tolerance", type=float, help="largest divergence that is let pass; below 0 is exact")
+    fuzzy.add_argument(
+        "--quantile", type=float, help="instead: the share of rejections to let pass, by a calibration run"
+    )
+    fuzzy.add_argument("--fuzzy-mode", help="exact-first or divergence-only")
+    fuzzy.add_argument("--divergence-on", help="warped (as sampled) or raw (temperature 1, all tokens)")
 
 
 def _pair_help() -> str:
@@ -158,21 +189,27 @@ def _run(arguments: argparse.Namespace) -> int:
 
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
     names = ["rule", "gamma", "max_new_tokens", "temperature", "top_p", "top_k", "seed", "system", "drafts", "tree"]
-    names += ["shadow", "engine"]
+    names += ["shadow", "engine", "stack", "thresholds", "level_rules", "exits"]
+    names += [
+        n for n in ("divergence", "tolerance", "fuzzy_mode", "divergence_on") if getattr(arguments, n) is not None
+    ]
     options = hsd.Options(**{n: getattr(arguments, n) for n in names}, trace=arguments.trace is not None)
     target = _check_output(arguments.trace)
     _progress("loading the models\n")
     pair = hsd.load_pair(
         arguments.pair,
         target=arguments.target,
-        draft=arguments.draft,
+        draft=arguments.draft or (arguments.target if options.system in ("plain", "hispec") else None),
         device=arguments.device,
         dtype=arguments.dtype,
         quantize=arguments.quantize,
         chat=False if arguments.raw else None,
+        smaller=arguments.smaller,
     )
     if pair.target.parameters < 50_000_000:
         torch.set_num_threads(1)  # small matrices: a second thread costs more than it brings
+    if arguments.quantile is not None:
+        options = _calibrated(pair, options, arguments)
     trace, failure = _decode_with_progress(pair, prompt, options)
     if target:
         target.write_text(trace.to_json(), encoding="utf-8")
@@ -181,6 +218,24 @@ def _run(arguments: argparse.Namespace) -> int:
     if failure:
         raise failure
     return 0
+
+
+def _calibrated(pair: Any, options: Any, arguments: argparse.Namespace) -> Any:
+    """The options with the tolerance that lets the wanted share of rejections pass, found on the shipped prompts."""
+    from dataclasses import replace
+
+    from hsd.bench import prompt_set
+    from hsd.bench.fuzzy import calibrate
+
+    if options.rule != "fuzzy" or arguments.tolerance is not None:
+        raise HsdError("--quantile is for --rule fuzzy, in place of --tolerance")
+    _progress("calibrating\n")
+    how = {name: getattr(options, name) for name in ("gamma", "temperature", "top_p", "top_k", "fuzzy_mode")}
+    prompts = prompt_set("shipped", limit=CALIBRATION_PROMPTS).prompts
+    found = calibrate(pair, prompts, options.divergence, options.divergence_on, **how, max_new_tokens=48)
+    tolerance = found.tolerance(arguments.quantile)
+    print(f"tolerance {tolerance:.4g} accepts {arguments.quantile:.0%} of what is rejected", file=sys.stderr)
+    return replace(options, tolerance=tolerance)
 
 
 def _decode_with_progress(pair: Any, prompt: str, options: Any) -> tuple[Any, HsdError | None]:
@@ -200,6 +255,8 @@ def _decode_with_progress(pair: Any, prompt: str, options: Any) -> tuple[Any, Hs
     finally:
         decoding.close()
         _progress("\n")
+    for note in decoding.notes:
+        print(f"hsd: note: {note}", file=sys.stderr)
     return decoding.trace(), failure
 
 
@@ -217,10 +274,25 @@ def _whole(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
 
 
+def _wholes(text: str) -> tuple[int, ...]:
+    """Whole numbers with commas."""
+    return tuple(_whole(part) for part in text.split(","))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Words with commas."""
+    return tuple(part.strip() for part in text.split(","))
+
+
 def _summary(trace: Any) -> dict[str, Any]:
     """What `run --json` prints: the text, what made it, and its statistics."""
     setup = trace.setup
     made_by = {"rule": setup.rule, "system": setup.system, "gamma": setup.gamma, "seed": setup.seed, "pair": setup.pair}
+    if setup.models:
+        made_by |= {name: getattr(setup, name) for name in ("stack", "exits", "thresholds", "level_rules")}
+    if setup.divergence:
+        made_by |= {name: getattr(setup, name) for name in ("divergence", "tolerance", "fuzzy_mode", "divergence_on")}
+    made_by["notes"] = setup.notes
     return {"text": trace.text, "tokens": trace.tokens, "finish": trace.result.finish, **made_by, **trace.stats()}
 
 

@@ -457,6 +457,7 @@ def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
 
     Block efficiency is committed tokens per target call, correction and bonus included, prefill not counted.
     Acceptance at position i is the share of the steps with a draft of at least i tokens which kept at least i.
+    `calls_below` are the forward calls of each level under the target, smallest first, where they were counted.
     `tokens_per_second` counts the whole run, prefill included.
     """
     tokens = sum(len(s.committed) for s in steps)
@@ -473,6 +474,7 @@ def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
         "acceptance_rate": kept / drafted if drafted else 0.0,
         "acceptance_by_position": [_acceptance(steps, i) for i in range(1, longest + 1)],
         "kept_histogram": dict(sorted(Counter(s.kept for s in steps).items())),
+        "calls_below": [sum(calls) for calls in zip(*([w.calls for w in s.below] for s in steps), strict=True)],
         "origins": dict(Counter(c.origin for s in steps for c in s.committed)),
         "seconds": seconds,
         "tokens_per_second": tokens / seconds if seconds else 0.0,

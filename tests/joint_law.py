@@ -67,16 +67,19 @@ def exact_law(
     return law
 
 
-def two_token_law(pair: Pair, prompt: str, **warping: float) -> Law:
-    """The law of the next two tokens of any target, from one fresh forward pass per first token."""
+def token_law(pair: Pair, prompt: str, count: int = 2, **warping: float) -> Law:
+    """The law of the next tokens of any target, from one fresh forward pass per text that may continue."""
     ids = pair.encode(prompt)
-    law: Law = {}
-    for first, weight in _likely(pair, ids, warping):
-        if first in pair.codec.end_ids:
-            law[(first,)] = weight
-            continue
-        for second, inner in _likely(pair, [*ids, first], warping):
-            law[first, second] = weight * inner
+    law: Law = {(): 1.0}
+    for _ in range(count):
+        longer: Law = {}
+        for path, weight in law.items():
+            if path and path[-1] in pair.codec.end_ids:
+                longer[path] = weight
+                continue
+            for token, share in _likely(pair, [*ids, *path], warping):
+                longer[(*path, token)] = weight * share
+        law = longer
     return law
 
 
@@ -91,7 +94,7 @@ def two_token_p_value(pair: Pair, prompt: str, rule: str, seeds: int, **warping:
     """How well `hsd.run` with two new tokens fits that law."""
     options = {"rule": rule, "max_new_tokens": 2, "trace": False, **warping}
     counts = Counter(tuple(run(pair, prompt, seed=seed, **options).tokens) for seed in range(seeds))
-    return chi_square_p(counts, two_token_law(pair, prompt, **warping))
+    return chi_square_p(counts, token_law(pair, prompt, **warping))
 
 
 def warped(row: list[float], temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> list[float]:

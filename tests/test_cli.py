@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import subprocess
@@ -93,6 +94,35 @@ def test_plain_decoding_has_one_token_a_call(console: Console):
     result = console.run("Once upon", "--system", "plain")
     assert result["block_efficiency"] == 1
     assert result["system"] == "plain"
+
+
+def test_a_stack_and_early_exits_run_and_say_what_they_are():
+    words = ["run", "Once upon a time", "--max-new-tokens", "8", "--json"]
+    for more, expected in (
+        (["--system", "stack", "--thresholds", "2,3", "--level-rules", "tokenwise"], {"thresholds": [2, 3]}),
+        (["--system", "stack", "--stack", "0,2", "--thresholds", "4"], {"stack": [0, 2], "level_rules": []}),
+        (["--system", "hispec", "--exits", "2,4"], {"exits": [2, 4], "thresholds": [2, 4]}),
+    ):
+        found = printed([*words, *more])
+        assert found["notes"] == []
+        assert {name: found[name] for name in expected} == expected
+        assert found["calls_below"][0] >= len(found["calls_below"])
+
+
+def printed(words: list[str]) -> dict[str, Any]:
+    """What a command prints as JSON."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert main(words) == 0
+    return json.loads(out.getvalue())
+
+
+def test_a_lossy_rule_says_so_and_can_be_calibrated(console: Console):
+    result = console.run("Once upon", "--rule", "fuzzy", "--tolerance", "0.4", "--divergence", "js")
+    assert (result["divergence"], result["tolerance"]) == ("js", 0.4)
+    assert "not lossless" in result["notes"][0]
+    calibrated = console.run("Once upon", "--rule", "fuzzy", "--quantile", "0.5")
+    assert calibrated["tolerance"] > 0
 
 
 def test_run_without_json_is_for_people(console: Console):

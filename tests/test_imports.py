@@ -40,7 +40,7 @@ ARCHITECTURE: dict[str, str] = {
     ".figures": ".errors .trace plotly",
     ".bench": ".errors .paths .models .sampling .trace .loop .planner .version torch numpy accelerate datasets",
     ".bench.peers": ".errors .models .bench torch transformers",
-    ".bench.command": ".errors .options .loop .models .bench .bench.peers .version torch accelerate",
+    ".bench.command": ".errors .verify .options .loop .models .bench .bench.peers .version torch accelerate",
     ".train": ".errors .paths .models .trace .loop torch numpy transformers tokenizers safetensors",
     ".generate": ".errors .models .options .loop torch transformers",
     # the public names, for users; nothing above may use them

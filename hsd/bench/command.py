@@ -19,6 +19,7 @@ from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
 from hsd.errors import HsdError
 from hsd.models import Pair, load_pair
 from hsd.options import Options
+from hsd.verify import Fuzzy
 
 PEERS = ("transformers",)
 
@@ -30,11 +31,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draft", help="draft model: a folder or a Hub id")
     parser.add_argument("--device", help="cuda, mps or cpu (default: the first that is there)")
     parser.add_argument("--dtype", help="float32, bfloat16 or float16")
+    parser.add_argument("--smaller", action="append", help="a further model for a stack, below the draft; may repeat")
+    parser.add_argument(
+        "--systems", type=_names, default=["speculative"], help="speculative, stack, hispec, with commas"
+    )
     parser.add_argument("--rules", type=_names, default=["tokenwise", "hsd"], help="rules to compare, with commas")
     parser.add_argument("--gamma", type=_wholes, default=[5], help="draft lengths, with commas")
     parser.add_argument("--temperature", type=_numbers, default=[1.0], help="temperatures, with commas")
     parser.add_argument("--drafts", type=_wholes, default=[1], help="drafts per step, with commas")
     parser.add_argument("--tree", default="paths", help="how several drafts are arranged")
+    parser.add_argument("--thresholds", type=_wholes, help="stack: tokens that each level hands up, with commas")
+    parser.add_argument("--exits", type=_wholes, help="hispec: layers before the draft's and the check's exit")
+    parser.add_argument("--tolerance", type=_numbers, default=[Fuzzy.tolerance], help="rule fuzzy: with commas")
+    parser.add_argument("--divergence", default=Fuzzy.divergence, help="rule fuzzy: kl, reverse-kl, js or tv")
     parser.add_argument("--prompts", default="shipped", help="shipped, stories, sums, functions, gsm8k, … or a file")
     parser.add_argument("--data", type=Path, help="folder with public prompt sets (default: $HSD_DATA)")
     parser.add_argument("--limit", type=int, default=12, help="at most so many prompts; 0 takes all")
@@ -77,16 +86,49 @@ def make_cases(arguments: argparse.Namespace) -> list[Case]:
     for temperature in arguments.temperature:
         at = f", T={temperature:g}" if len(arguments.temperature) > 1 else ""
         cases.append(Case(f"plain{at}", {**common, "temperature": temperature, "system": "plain"}))
-        for gamma, drafts, rule in itertools.product(arguments.gamma, arguments.drafts, arguments.rules):
-            options = {**common, "temperature": temperature, "rule": rule, "gamma": gamma}
-            several = {"drafts": drafts, "tree": arguments.tree} if drafts > 1 else {}
-            name = f"{rule}, γ={gamma}" + (f", {arguments.tree} K={drafts}" if several else "") + at
-            cases.append(Case(name, {**options, **several}))
+        for system in getattr(arguments, "systems", ["speculative"]):
+            made = _speculative(arguments) if system == "speculative" else _levelled(arguments, system)
+            cases += [Case(name + at, {**common, "temperature": temperature, **options}) for name, options in made]
         if arguments.peer:
             cases += _peers(arguments.gamma, {**common, "temperature": temperature}, at)
     for case in cases:
         Options(**case.options)
     return cases
+
+
+Named = Iterator[tuple[str, dict[str, Any]]]
+
+
+def _speculative(arguments: argparse.Namespace) -> Named:
+    """Name and options of every rule with every draft length and number of drafts."""
+    for gamma, drafts, rule in itertools.product(arguments.gamma, arguments.drafts, arguments.rules):
+        several = {"drafts": drafts, "tree": arguments.tree} if drafts > 1 else {}
+        tail = f", γ={gamma}" + (f", {arguments.tree} K={drafts}" if several else "")
+        for name, settings in _tuned(arguments, rule):
+            yield name + tail, {"rule": rule, "gamma": gamma, **several, **settings}
+
+
+def _levelled(arguments: argparse.Namespace, system: str) -> Named:
+    """Name and options of a stack, or of early exits, with every rule at the target."""
+    thresholds, exits = (tuple(getattr(arguments, name, None) or ()) for name in ("thresholds", "exits"))
+    levels = {"thresholds": thresholds} if thresholds else {"gamma": arguments.gamma[0]} if system == "stack" else {}
+    levels |= {"exits": exits} if exits and system == "hispec" else {}
+    tail = f", exits {'/'.join(map(str, exits))}" if exits and system == "hispec" else ""
+    tail += f", T={'/'.join(map(str, thresholds))}" if thresholds else ""
+    tail += f", T={arguments.gamma[0]}" if "gamma" in levels else ""
+    for rule in arguments.rules:
+        for name, settings in _tuned(arguments, rule):
+            yield f"{system}, {name}{tail}", {"system": system, "rule": rule, **levels, **settings}
+
+
+def _tuned(arguments: argparse.Namespace, rule: str) -> Named:
+    """A rule once, or once for each of its tolerances."""
+    if rule != "fuzzy":
+        yield rule, {}
+        return
+    divergence = getattr(arguments, "divergence", Fuzzy.divergence)
+    for tolerance in getattr(arguments, "tolerance", None) or [Fuzzy.tolerance]:
+        yield f"fuzzy {divergence}≤{tolerance:g}", {"tolerance": tolerance, "divergence": divergence}
 
 
 def _peers(gammas: list[int], options: dict[str, Any], at: str) -> list[Case]:
@@ -143,7 +185,12 @@ class _Workers:
 
 def _load(arguments: argparse.Namespace) -> Pair:
     pair = load_pair(
-        arguments.pair, target=arguments.target, draft=arguments.draft, device=arguments.device, dtype=arguments.dtype
+        arguments.pair,
+        target=arguments.target,
+        draft=arguments.draft,
+        device=arguments.device,
+        dtype=arguments.dtype,
+        smaller=arguments.smaller or (),
     )
     if pair.target.parameters < 50_000_000 and pair.target.device.type == "cpu":
         torch.set_num_threads(1)  # small matrices: a second thread costs more than it brings

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from torch import Tensor
 
 from hsd.loop import run
 from hsd.models import LanguageModel, Pair, Session, View
+from hsd.models.exits import EarlyExits
 from hsd.trace import Trace
 
 Record = dict[str, Any]
@@ -76,6 +78,24 @@ class TimedModel:
         return TimedSession(self._model.start(), self._times)
 
 
+class TimedExits(TimedModel):
+    """A model whose early exits are timed as well. by_level: the times of the exits, shallowest first."""
+
+    def __init__(self, model: LanguageModel, times: CallTimes, by_level: Sequence[CallTimes]) -> None:
+        super().__init__(model, times)
+        self._by_level = by_level
+
+    def early_exits(self, exits: Sequence[int]) -> Any:
+        """The model and its exits, see `hsd.models.exits`; sessions that are opened are timed."""
+        made = EarlyExits(self._model, exits)
+        times = [*self._by_level, self._times]
+        return SimpleNamespace(
+            depths=made.depths,
+            models=made.models,
+            open=lambda: [TimedSession(s, t) for s, t in zip(made.open(), times, strict=True)],
+        )
+
+
 class TimedSession:
     """A session whose forward passes are timed."""
 
@@ -93,6 +113,10 @@ class TimedSession:
             torch.cuda.synchronize()
         self._times.add(len(tokens), time.perf_counter() - begin)
         return logits
+
+    @property
+    def work(self) -> Any:
+        return getattr(self._session, "work", None)
 
     def crop(self, length: int) -> None:
         self._session.crop(length)
@@ -122,14 +146,32 @@ def measure(
                     yield {"case": case.name, "prompt": number, "repetition": repetition, "seed": seed, **record}
 
 
+def timed(pair: Pair) -> tuple[Pair, dict[str, CallTimes]]:
+    """The pair with all its models timed, and the times by level.
+
+    "target" is the target's; "draft" those of what drafts for it: the draft model, or the exit below the target; "level
+    0" and so on those of what is under that one, smallest first.
+    """
+    times = {name: CallTimes() for name in ("target", "draft", *(f"level {i}" for i in range(len(pair.smaller) or 1)))}
+    under = [times[f"level {i}"] for i in range(len(pair.smaller))]
+    smaller = [TimedModel(model, t) for model, t in zip(pair.smaller, under, strict=True)]
+    draft = TimedModel(pair.draft, times["draft"])
+    target = TimedExits(pair.target, times["target"], (times["level 0"], times["draft"]))
+    return replace(pair, target=target, draft=draft, smaller=tuple(smaller)), times
+
+
+def call_summaries(times: dict[str, CallTimes]) -> dict[str, Any]:
+    """The times of a run's levels as plain data; levels that were not asked are left out, target and draft never."""
+    return {name: t.summary() for name, t in times.items() if name in ("target", "draft") or t.first is not None}
+
+
 def _own(case: Case) -> Runner:
     """The runner of a case that is decoded here."""
 
     def runner(pair: Pair, prompt: str, seed: int) -> Record:
-        target, draft = CallTimes(), CallTimes()
-        timed = replace(pair, target=TimedModel(pair.target, target), draft=TimedModel(pair.draft, draft))
-        trace = run(timed, prompt, seed=seed, **case.options)
-        return {**sums(trace), "calls": {"target": target.summary(), "draft": draft.summary()}}
+        watched, times = timed(pair)
+        trace = run(watched, prompt, seed=seed, **case.options)
+        return {**sums(trace), "calls": call_summaries(times)}
 
     return runner
 
@@ -139,7 +181,7 @@ def sums(trace: Trace) -> Record:
     stats, steps = trace.stats(), trace.steps
     longest = max((step.longest for step in steps), default=0)
     positions = [[sum(s.kept >= i for s in steps), sum(s.longest >= i for s in steps)] for i in range(1, longest + 1)]
-    names = ("new_tokens", "target_calls", "steps", "drafted", "kept", "seconds", "time")
+    names = ("new_tokens", "target_calls", "steps", "drafted", "kept", "calls_below", "seconds", "time")
     histogram = {str(kept): count for kept, count in sorted(Counter(s.kept for s in steps).items())}
     return {**{name: stats[name] for name in names}, "positions": positions, "kept_histogram": histogram}
 

@@ -74,18 +74,23 @@ class Measurement:
 
     def call_seconds(self, model: str, width: int) -> float:
         """Median seconds of a forward pass of "target" or "draft" that read `width` tokens; NaN if there was none."""
-        found = [r["calls"][model]["widths"].get(str(width)) for r in self.records]
+        found = [r["calls"][model]["widths"].get(str(width)) for r in self.records if model in r["calls"]]
         medians = [median for entry in found if entry for median in entry[2:]]
         return statistics.median(medians) if medians else float("nan")
 
-    def model_seconds(self, model: str) -> float:
-        """Seconds of all forward passes of one model."""
-        calls = [r["calls"][model] for r in self.records]
+    @cached_property
+    def below(self) -> list[str]:
+        """The names of all that drafts: "draft", and in a stack the levels under it."""
+        return sorted({name for record in self.records for name in record["calls"]} - {"target"})
+
+    def model_seconds(self, *models: str) -> float:
+        """Seconds of all forward passes of some models."""
+        calls = [r["calls"][name] for r in self.records for name in models if name in r["calls"]]
         return sum(c["first"] + sum(total for _, total, _ in c["widths"].values()) for c in calls)
 
     def outside_ms_per_step(self) -> float:
-        """Milliseconds per step that pass outside the two models' forward passes."""
-        seconds = sum(r["seconds"] for r in self.records) - self.model_seconds("target") - self.model_seconds("draft")
+        """Milliseconds per step that pass outside the models' forward passes."""
+        seconds = sum(r["seconds"] for r in self.records) - self.model_seconds("target", *self.below)
         return 1e3 * seconds / sum(r["steps"] for r in self.records)
 
     def ms_per_step(self) -> float:
@@ -100,7 +105,7 @@ class Measurement:
         """
         seconds = sum(r["seconds"] for r in self.records)
         laps = {part: sum(r["time"][part] for r in self.records) for part in ("draft", "target", "verify")}
-        draft, target = self.model_seconds("draft"), self.model_seconds("target")
+        draft, target = self.model_seconds(*self.below), self.model_seconds("target")
         prefill = sum(r["calls"]["target"]["first"] for r in self.records)  # before the first step, outside all laps
         sampling = max(laps["draft"] - draft, 0.0) + max(laps["target"] - (target - prefill), 0.0)
         rest = max(seconds - draft - target - laps["verify"] - sampling, 0.0)
@@ -110,20 +115,26 @@ class Measurement:
     def limit(self, plain: Measurement) -> float:
         """S* = A T(1) / (γ d + T(γ+1)): the speed-up if nothing but the models' forward passes took time.
 
-        With several drafts the denominator is the mean over steps of the median times of the calls made.
+        With several drafts or levels the denominator is the mean over steps of the median times of the calls made.
         """
-        gamma, drafts = self.case.options.get("gamma", 0), self.case.options.get("drafts", 1)
-        if drafts == 1:
+        gamma = self.case.options.get("gamma", 0)
+        if self.one_draft:
             round_time = gamma * self.call_seconds("draft", 1) + self.call_seconds("target", gamma + 1)
         else:
-            round_time = self._typical_seconds("draft") + self._typical_seconds("target")
+            round_time = sum(self.typical_seconds(name) for name in ("target", *self.below))
         return self.block_efficiency()[0] * plain.call_seconds("target", 1) / round_time
 
-    def _typical_seconds(self, model: str) -> float:
+    @property
+    def one_draft(self) -> bool:
+        """Whether every step has one draft of a fixed length, by one model."""
+        options = self.case.options
+        return options.get("drafts", 1) == 1 and options.get("system", "speculative") == "speculative"
+
+    def typical_seconds(self, model: str) -> float:
         """Seconds per step of one model's calls, if each took the median of its width."""
         counts: dict[str, int] = defaultdict(int)
         for record in self.records:
-            for width, (count, _, _) in record["calls"][model]["widths"].items():
+            for width, (count, _, _) in record["calls"].get(model, {"widths": {}})["widths"].items():
                 counts[width] += int(count)
         steps = sum(r["steps"] for r in self.records)
         return sum(n * self.call_seconds(model, int(width)) for width, n in counts.items()) / steps
@@ -231,11 +242,17 @@ def _row(m: Measurement, plain: Measurement) -> Row:
     if m.case.runner is None and "steps" in m.records[0]:
         row |= {"shares": m.shares(), "outside_ms_per_step": m.outside_ms_per_step(), "ms_per_step": m.ms_per_step()}
         row |= {"acceptance_by_position": m.acceptance_by_position(), "kept_histogram": m.kept_histogram()}
-        width = 1 if is_plain(m) else m.case.options["gamma"] + 1
-        row["target_call_ms"] = 1e3 * m.call_seconds("target", width)
+        row["target_call_ms"] = 1e3 * _target_seconds(m)
         if not is_plain(m):
             row |= _limits(m, plain)
     return row
+
+
+def _target_seconds(m: Measurement) -> float:
+    """Of a target call of the width that the case always uses, or per step where widths vary."""
+    if is_plain(m):
+        return m.call_seconds("target", 1)
+    return m.call_seconds("target", m.case.options["gamma"] + 1) if m.one_draft else m.typical_seconds("target")
 
 
 def _limits(m: Measurement, plain: Measurement) -> Row:
@@ -246,6 +263,6 @@ def _limits(m: Measurement, plain: Measurement) -> Row:
         "limit": limit,
         "efficiency": m.speedup(plain) / limit,
     }
-    if m.case.options.get("drafts", 1) == 1:
+    if m.one_draft:
         row["best_gamma"], row["best_limit"] = m.best_gamma(plain)
     return row

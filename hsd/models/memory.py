@@ -52,27 +52,22 @@ class Footprint:
 
 @dataclass(frozen=True)
 class Need:
-    """What a pair takes on a device, in bytes. smaller: further models of a stack."""
+    """What a pair takes on a device, in bytes. drafting: the models below the target."""
 
     target: Footprint
-    draft: Footprint
+    drafting: tuple[Footprint, ...]
     dtype: torch.dtype
     on_gpu: bool
     quantize: str | None = None
-    smaller: tuple[Footprint, ...] = ()
 
     @property
     def weights(self) -> tuple[float, float]:
         """Of the target, and of all that draft. Only the target is quantised: the others are small and must be fast."""
-        return self.target.weights(self.dtype, self.quantize), sum(m.weights(self.dtype) for m in self._drafting)
+        return self.target.weights(self.dtype, self.quantize), sum(m.weights(self.dtype) for m in self.drafting)
 
     @property
     def caches(self) -> float:
-        return sum(model.cache(self.dtype) for model in (self.target, *self._drafting))
-
-    @property
-    def _drafting(self) -> tuple[Footprint, ...]:
-        return (self.draft, *self.smaller)
+        return sum(model.cache(self.dtype) for model in (self.target, *self.drafting))
 
     @property
     def total(self) -> float:
@@ -155,7 +150,7 @@ def _settings_that_fit(need: Need, free: float) -> list[str]:
 def _pair_that_fits(name: str, need: Need, free: float) -> str:
     """The largest smaller pair of the registry that would fit, of the same family if there is one."""
     family = name.split("-")[0]
-    size = need.target.parameters + need.draft.parameters
+    size = sum(model.parameters for model in (need.target, *need.drafting))
     for like, tail in ((need, ""), (replace(need, dtype=torch.bfloat16), " with dtype bfloat16")):
         fitting = [
             (pair.name.split("-")[0] == family, pair.parameters, pair.name)
@@ -172,7 +167,7 @@ def _of_published(target: str, draft: str, like: Need) -> Need:
     big, small = published(target), published(draft)
     assert big is not None, target
     assert small is not None, draft
-    return replace(like, target=big, draft=small)
+    return replace(like, target=big, drafting=(small,))
 
 
 def _gb(count: float) -> str:

@@ -45,6 +45,13 @@ class Recipe:
     note: str = ""
     smaller: tuple[str, ...] = ()
 
+    @property
+    def drafting(self) -> list[tuple[str, str | None]]:
+        """Sources and revisions of the models below the target, smallest first; none where it is its own draft."""
+        draft = (self.draft, self.draft_revision)
+        alone = draft == (self.target, self.revision)
+        return [*((source, None) for source in self.smaller), *([] if alone else [draft])]
+
 
 _LOADING = threading.Lock()
 _LOADED: OrderedDict[Recipe, Pair] = OrderedDict()  # the pairs asked for last
@@ -72,7 +79,8 @@ def load_pair(
     branch, tag or commit on the Hub. device_map: "auto" spreads the target over all GPUs, which also happens when it
     does not fit on one of several. quantize: "4bit" or "8bit" for the target's weights, with bitsandbytes. chat: put
     prompts into the tokenizer's chat template; by default if there is one and the target was tuned on chats.
-    smaller: folders or Hub ids of models for a stack under the draft model, smallest first; "tiny" has one.
+    smaller: folders or Hub ids of models for a stack under the draft model, smallest first; "tiny" has one. A model may
+    be named as its own draft, which loads it once: for decoding with the target alone and for its early exits.
 
     Pairs are shared: asking again for the same one returns the same object. Raises HsdError, one line, when a model
     cannot be had, the memory is too small, or the two do not fit.
@@ -143,10 +151,10 @@ def _load_new(recipe: Recipe) -> Pair:
     from hsd.models.text import TokenizerCodec, end_ids_of, load_tokenizer, wants_chat
 
     check_quantize(recipe.quantize)
-    _make_room(recipe, _need(recipe, *map(published, (recipe.target, recipe.draft, *recipe.smaller))))  # then fetch
-    big, small = find(recipe.target, recipe.revision), find(recipe.draft, recipe.draft_revision)
-    drafting = [*(find(source, None) for source in recipe.smaller), small]
-    sizes = [footprint(source, load_config(source)) for source in (big, *reversed(drafting))]
+    names = [recipe.target, *(source for source, _ in recipe.drafting)]
+    _make_room(recipe, _need(recipe, *map(published, names)))  # before anything is fetched
+    big, *drafting = (find(*source) for source in ((recipe.target, recipe.revision), *recipe.drafting))
+    sizes = [footprint(source, load_config(source)) for source in (big, *drafting)]
     tokenizer = load_tokenizer(big)
     for source in drafting:
         check_vocabularies(tokenizer, load_tokenizer(source))
@@ -154,21 +162,22 @@ def _load_new(recipe: Recipe) -> Pair:
     device_map = _make_room(recipe, _need(recipe, *sizes))
     here = f"cuda:{torch.cuda.current_device()}" if recipe.device == "cuda" else recipe.device
     named = zip(drafting, _labels(recipe), strict=True)
-    *smaller, draft = (load_model(source, Loading(here, recipe.dtype), name) for source, name in named)
+    drafts = [load_model(source, Loading(here, recipe.dtype), name) for source, name in named]
     how = Loading(here, recipe.dtype, device_map, recipe.quantize)
     label = _label(recipe, "target", recipe.target)
     target = load_model(big, how, label)  # after the others, so that it takes the room that is left
     codec = TokenizerCodec(tokenizer, end_ids_of(tokenizer, target.end_ids, chat), chat)
+    *smaller, draft = drafts or [target]
     return Pair(recipe.name, target, draft, codec, recipe.note, tuple(smaller))
 
 
 def _need(recipe: Recipe, *sizes: Footprint | None) -> Need | None:
-    """What the pair will take; None if one of the models does not tell. sizes: of target, draft and smaller models."""
+    """What the pair will take; None if one of the models does not tell. sizes: of the target, and of all that draft."""
     known = [size for size in sizes if size is not None]
     if len(known) < len(sizes):
         return None
-    target, draft, *smaller = known
-    return Need(target, draft, recipe.dtype, recipe.device != "cpu", recipe.quantize, tuple(smaller))
+    target, *drafting = known
+    return Need(target, tuple(drafting), recipe.dtype, recipe.device != "cpu", recipe.quantize)
 
 
 def _make_room(recipe: Recipe, need: Need | None) -> str | None:
@@ -237,7 +246,8 @@ def _base(source: str) -> str:
 
 def _labels(recipe: Recipe) -> list[str]:
     """What the models below the target are called, smallest first."""
-    return [_label(recipe, "smallest", source) for source in recipe.smaller] + [_label(recipe, "draft", recipe.draft)]
+    roles = {recipe.draft: "draft"}
+    return [_label(recipe, roles.get(source, "smallest"), source) for source, _ in recipe.drafting]
 
 
 def _label(recipe: Recipe, role: str, source: str) -> str:

@@ -127,6 +127,29 @@ def test_every_case_runs_on_every_prompt_with_the_same_seeds():
     assert [r for r in made if r["case"] == "hsd"][-1]["target_calls"] == own.stats()["target_calls"]
 
 
+@needs_pair
+def test_systems_with_levels_are_timed_at_every_level():
+    pair = hsd.load_pair("tiny", device="cpu")
+    common = {"max_new_tokens": 12, "trace": False}
+    cases = [
+        Case("plain", {**common, "system": "plain"}),
+        Case("stack", {**common, "system": "stack", "thresholds": (2, 3)}),
+        Case("hispec", {**common, "system": "hispec"}),
+    ]
+    found = measurements(cases, list(measure(pair, cases, [(0, "Once upon a time")], 1)))
+    for levelled in found[1:]:
+        (kept,) = levelled.records
+        assert set(kept["calls"]) == {"target", "draft", "level 0"}
+        for level, count in zip(("level 0", "draft"), kept["calls_below"], strict=True):
+            calls = sum(entry[0] for entry in kept["calls"][level]["widths"].values())
+            assert calls == count - 1  # the first one, which may read the prompt, is kept apart
+        assert levelled.model_seconds("draft", "level 0") > 0
+        assert sum(levelled.shares().values()) == pytest.approx(1, abs=0.02)
+        assert math.isfinite(levelled.limit(found[0]))
+    for row in rows(found):
+        assert "best_gamma" not in row
+
+
 def test_a_part_of_the_prompts_is_measured_as_it_would_be_with_all():
     everything = {(r["prompt"], r["repetition"]): r for r in measure(PAIR, [HSD], PROMPTS, 2)}
     part = list(measure(PAIR, [HSD], PROMPTS[1:2], 2))

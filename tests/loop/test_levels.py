@@ -184,6 +184,13 @@ def judged(event: Event, rule: str) -> None:
         assert event.kept == (accepted[-1] if accepted else 0)
 
 
+def test_no_random_number_is_used_at_two_levels(tiny: Pair):
+    for trace in runs_with_levels(tiny):
+        coins = [node.coin for step in trace.steps for node in step.nodes]
+        coins += [tested.coin for step in trace.steps for event in step.events for tested in event.tested]
+        assert len(set(coins)) == len(coins)
+
+
 def test_a_block_is_as_long_as_its_threshold_unless_something_ends_it(tiny: Pair):
     for trace in runs_with_levels(tiny):
         for step in trace.steps[:-4]:
@@ -308,3 +315,14 @@ def test_a_stack_is_loaded_from_folders(byte_folders: tuple[str, str], tmp_path_
     assert greedy(pair, "hello", system="stack", max_new_tokens=12) == greedy(
         pair, "hello", system="plain", max_new_tokens=12
     )
+
+
+def test_a_model_that_is_its_own_draft_is_loaded_once_and_leaves_early(byte_folders: tuple[str, str]):
+    target, _ = byte_folders
+    pair = hsd.load_pair(target=target, draft=target, device="cpu", dtype="float32")
+    assert pair.draft is pair.target
+    layers = pair.target.early_exits(()).depths[-1]  # type: ignore[attr-defined]
+    options = {"system": "hispec", "exits": (1, layers), "max_new_tokens": 12}
+    assert greedy(pair, "hello", **options) == greedy(pair, "hello", system="plain", max_new_tokens=12)
+    (note,) = hsd.run(pair, "hello", **options).setup.notes
+    assert "does not say that it was trained to predict after layer 1" in note

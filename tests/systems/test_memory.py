@@ -68,12 +68,12 @@ def test_published_pairs_need_what_their_weights_and_caches_take():
     big, small = (published(model) for model in (PAIRS["qwen2.5-7b"].target, PAIRS["qwen2.5-7b"].draft))
     assert big is not None
     assert small is not None
-    need = Need(big, small, torch.bfloat16, on_gpu=True)
+    need = Need(big, (small,), torch.bfloat16, on_gpu=True)
     assert need.weights == (2 * 7_615_616_512, 2 * 494_032_768)
     assert need.caches == TOKENS * (28 * 4 * 128 + 24 * 2 * 64) * 2 * 2
     assert need.total == pytest.approx(18.1 * GB, rel=0.02)
-    assert Need(big, small, torch.float32, on_gpu=True).weights[0] == 2 * need.weights[0]
-    quantised = Need(big, small, torch.bfloat16, on_gpu=True, quantize="4bit")
+    assert Need(big, (small,), torch.float32, on_gpu=True).weights[0] == 2 * need.weights[0]
+    quantised = Need(big, (small,), torch.bfloat16, on_gpu=True, quantize="4bit")
     assert 0.25 < quantised.weights[0] / need.weights[0] < 0.45
     assert quantised.weights[1] == need.weights[1], "the draft stays as it is"
 

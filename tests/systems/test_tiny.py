@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from joint_law import two_token_p_value
+from joint_law import chi_square_p, first_tokens, token_law, two_token_p_value
 
 import hsd
 from hsd import RULES, Pair, Trace
@@ -75,3 +75,18 @@ def test_two_tokens_follow_the_target(tiny: Pair):
 @pytest.mark.parametrize("rule", LOSSLESS)
 def test_two_tokens_follow_the_target_on_many_seeds(tiny: Pair, rule: str):
     assert two_token_p_value(tiny, PROMPT, rule, 2_000, top_k=6) > 1e-4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", ["tokenwise", "hsd"])
+@pytest.mark.parametrize("system", ["hispec", "stack"])
+def test_four_tokens_of_a_system_with_levels_follow_the_target(tiny: Pair, system: str, rule: str):
+    options = {"system": system, "rule": rule, "thresholds": (2, 2), "top_k": 3, "max_new_tokens": 12}
+    counts = first_tokens(tiny, 4, range(1_000), prompt=PROMPT, **options)
+    assert chi_square_p(counts, token_law(tiny, PROMPT, 4, top_k=3)) > 1e-4
+
+
+def test_three_tokens_of_hispec_follow_the_target(tiny: Pair):
+    options = {"system": "hispec", "thresholds": (1, 2), "top_k": 3, "max_new_tokens": 8}
+    counts = first_tokens(tiny, 3, range(200), prompt=PROMPT, **options)
+    assert chi_square_p(counts, token_law(tiny, PROMPT, 3, top_k=3)) > 1e-4
