@@ -1,0 +1,45 @@
+"""The trace of a run: what was drafted, how it was judged and what came of it.
+
+This package knows data only: no tensors, no models, no random numbers. Everything that shows, measures or
+stores a run reads a `Trace`. A trace that comes from outside is untrusted: sizes, types and references are
+checked here, and text is plain text that every consumer must escape.
+
+Positions: `t` counts drafted tokens. Node 0 of a step is its root, the last committed token; the drafted
+tokens are nodes 1, 2, …; a *branch* is a node together with all its possible next tokens.
+Units: probabilities are plain numbers in [0, 1]; times are seconds.
+"""
+
+from hsd.trace.levels import Event, Tested, Work
+from hsd.trace.run import ModelInfo, Prompt, Result, Setup, Trace
+from hsd.trace.statistics import statistics
+from hsd.trace.step import Step, Times, replay_step
+from hsd.trace.values import MAX_BYTES, Origin, Test
+from hsd.trace.verdict import Branch, Candidate, Change, Committed, Decision, Grounds, Node, Outcome, Residual, Shadow
+
+__all__ = [
+    "MAX_BYTES",
+    "Branch",
+    "Candidate",
+    "Change",
+    "Committed",
+    "Decision",
+    "Event",
+    "Grounds",
+    "ModelInfo",
+    "Node",
+    "Origin",
+    "Outcome",
+    "Prompt",
+    "Residual",
+    "Result",
+    "Setup",
+    "Shadow",
+    "Step",
+    "Test",
+    "Tested",
+    "Times",
+    "Trace",
+    "Work",
+    "replay_step",
+    "statistics",
+]

@@ -1,0 +1,37 @@
+"""The kinds of values in a trace, each with its limits: a trace that comes from outside is untrusted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+MAX_BYTES = 32_000_000
+MAX_STEPS = 65_536
+MAX_NODES = 1_024
+MAX_TOP = 64
+MAX_LEVELS = 8
+
+
+def _whole_characters(text: str) -> str:
+    """Refuse half a character (a lone surrogate): JSON can spell it, but it can be neither shown nor saved."""
+    text.encode()
+    return text
+
+
+Probability = Annotated[float, Field(ge=0, le=1.0001, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Divergence = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, le=2**31)]
+TokenId = Annotated[int, Field(ge=0, le=2**31)]
+Text = Annotated[str, AfterValidator(_whole_characters)]
+Piece = Annotated[Text, Field(max_length=400)]
+Name = Annotated[Text, Field(max_length=200)]
+Origin = Literal["draft", "correction", "bonus"]
+Test = Literal["token", "draft", "prefix"]
+
+
+class Record(BaseModel):
+    """Base of all parts: frozen, and unknown fields are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
