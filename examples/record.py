@@ -1,4 +1,4 @@
-"""Record the presets: decode what presets.yaml describes and save the traces that the page opens on.
+"""Record the presets: decode what presets.yaml and presets_systems.yaml describe, save the traces that the page shows.
 
     python examples/record.py                  all presets, on the embedded pair
     python examples/record.py story sum        some of them
@@ -20,6 +20,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this runs without installing the package
 
 import hsd
+from hsd.paths import EXAMPLES
 from hsd.ui.presets import Preset, definitions, interest, telling_step
 
 
@@ -32,7 +33,8 @@ def record(preset: Preset, pair: hsd.Pair, seeds: int) -> hsd.Trace:
 def main() -> int:
     arguments = _arguments()
     torch.set_num_threads(1)
-    presets, pair = definitions(), hsd.load_pair(arguments.pair)
+    presets = definitions() | definitions(EXAMPLES / "presets_systems.yaml")
+    pair = hsd.load_pair(arguments.pair)
     unknown = [name for name in arguments.names if name not in presets]
     if unknown:
         print(f"no preset {unknown[0]!r}: choose from {', '.join(presets)}", file=sys.stderr)
@@ -59,7 +61,7 @@ def _line(preset: Preset, trace: hsd.Trace) -> str:
     step, stats = trace.steps[index], trace.stats()
     beside = f", vanilla {step.shadow.kept}" if step.shadow else ""
     return (
-        f"{preset.name:11} seed {trace.setup.seed:2}  step {index + 1}/{len(trace.steps)}: kept {step.kept}"
+        f"{preset.name:16} seed {trace.setup.seed:2}  step {index + 1}/{len(trace.steps)}: kept {step.kept}"
         f" of {step.drafted}{beside}; {stats['block_efficiency']:.2f} tokens per target call; "
         f"{preset.file.stat().st_size / 1e3:.0f} kB  {trace.text[:50]!r}"
     )

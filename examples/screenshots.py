@@ -24,6 +24,9 @@ VIEWS = {  # name: what the address asks for, and when it is drawn
     "trie": ("preset=four-drafts", WATCH),
     "compare": ("tab=compare", "document.querySelectorAll('#hsd-compare .hp-node').length > 10"),
     "race": ("tab=race", "document.querySelector('#hsd-race table')"),
+    "systems": ("tab=systems", "document.querySelector('#sy-panel-stack .lv-board')"),
+    "hispec": ("tab=systems&panel=hispec", "document.querySelector('#sy-panel-hispec .lv-board')"),
+    "fsd": ("tab=systems&panel=fsd", "document.querySelector('#sy-panel-fsd svg')"),
     "lab": ("tab=lab", "document.querySelector('#hsd-lab .hl-rules')"),
     "measure": ("tab=measure", "document.querySelector('#hsd-tab-measure .js-plotly-plot')"),
 }

@@ -78,6 +78,9 @@ class Decoding(Iterator[Step]):
         self.steps: list[Step] = []
         self.finish: Finish = "cancelled"
         self._levels = levels_of(pair, options)
+        if len(self._prompt) >= self._levels.context:
+            size, context = len(self._prompt), self._levels.context
+            raise HsdError(f"the prompt has {size:,} tokens, the context {context:,}: shorten the prompt")
         self._rounds = make_rounds(pair, options, self._levels, len(self._prompt))
         self._longest = longest_block(options, self._levels)
         self._recorder = make_recorder(pair, options) if options.trace else None

@@ -118,9 +118,18 @@ def _about_rule(options: Options) -> list[str]:
     rule = options.find(options.rule)
     if rule.lossless:
         return []
-    if rule.name == "fuzzy" and options.tolerance < 0:
-        return ["A tolerance below 0 lets nothing pass: this is exact speculative decoding, token by token."]
+    if rule.name == "fuzzy" and options.tolerance <= 0:
+        return [_about_no_tolerance(options)]
     return [f"Rule {rule.name} is not lossless: the text does not follow the target exactly."]
+
+
+def _about_no_tolerance(options: Options) -> str:
+    """Settings of the fuzzy rule that are exact after all."""
+    if options.fuzzy_mode == "divergence-only":
+        return "A tolerance of 0 or less lets nothing pass but equal rows: exact, and hardly a drafted token is kept."
+    if options.tolerance == 0:
+        return "At tolerance 0 a token passes without a test only where both rows are equal: this is exact."
+    return "A tolerance below 0 lets nothing pass: this is exact speculative decoding, token by token."
 
 
 def _about_sizes(models: Sequence[LanguageModel]) -> list[str]:

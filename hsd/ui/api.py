@@ -66,12 +66,30 @@ def _run(finish: Finish) -> Callable[..., Any]:
         drafts: int = 1,
         tree: str = "paths",
         shadow: str = "",
+        stack: str = "",
+        exits: str = "",
+        thresholds: str = "",
+        level_rules: str = "",
+        divergence: str = "kl",
+        tolerance: float = 0.3,
+        fuzzy_mode: str = "exact-first",
+        divergence_on: str = "warped",
     ) -> dict:  # type: ignore[type-arg]  # Gradio derives the endpoint's type from it
-        """Decode `prompt`. Returns {"text", "summary", "trace"}: the new text, its statistics, every decision."""
+        """Decode `prompt`. Returns {"text", "summary", "trace"}: the new text, its statistics, every decision.
+
+        system: "speculative", "plain", "stack" (models that draft for each other) or "hispec" (early exits of the
+        target). Lists are texts such as "3, 5"; "" is the default. stack: places of the models, smallest first, the
+        target last. exits: after how many layers HiSpec drafts and checks. thresholds: tokens that each level below
+        the target hands up at least. level_rules: how the levels between the ends verify. divergence ("kl",
+        "reverse-kl", "js", "tv"), tolerance, fuzzy_mode ("exact-first", "divergence-only") and divergence_on
+        ("warped", "raw") are the settings of rule "fuzzy".
+        """
         options = {"rule": rule, "gamma": gamma, "drafts": drafts, "tree": tree, "shadow": shadow, "system": system}
+        options |= {"stack": stack, "exits": exits, "thresholds": thresholds, "level_rules": level_rules}
+        options |= {"divergence": divergence, "fuzzy_mode": fuzzy_mode, "divergence_on": divergence_on}
         sampling = {"temperature": temperature, "top_p": top_p, "top_k": top_k, "seed": seed, "length": length}
         with _Errors():
-            return _whole(finish(pair, prompt=prompt, **options, **sampling))
+            return _whole(finish(pair, prompt=prompt, tolerance=tolerance, **options, **sampling))
 
     return run
 

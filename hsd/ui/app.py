@@ -17,10 +17,11 @@ from hsd.ui.measure import Measure
 from hsd.ui.presets import definitions, recorded
 from hsd.ui.race import Race
 from hsd.ui.runner import Runner
+from hsd.ui.systems import Systems
 from hsd.ui.watch import Watch
 
 SYSTEM_FONTS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Noto Sans", "sans-serif"]
-TABS = ("watch", "compare", "race", "lab", "measure")
+TABS = ("watch", "compare", "race", "systems", "lab", "measure")
 MONO_FONTS = ["ui-monospace", "SF Mono", "Cascadia Mono", "Menlo", "Consolas", "DejaVu Sans Mono", "monospace"]
 
 
@@ -72,6 +73,8 @@ def build(space: Space, opened: Trace | None = None) -> gr.Blocks:
                     Compare(space, runner).build()
                 with _tab("Race"):
                     Race.of(space, runner).build(sidebar.controls)
+                with _tab("Systems"):
+                    Systems.of(space, runner).build()
                 with _tab("Lab"):
                     lab.build()
                 with _tab("Measure"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 import gradio as gr
 
@@ -22,6 +22,14 @@ TREES = {
     "distinct": "First tokens differ",
     "top": "Likeliest first tokens",
 }
+DIVERGENCES = {
+    "kl": "KL(q‖p), draft from target",
+    "reverse-kl": "KL(p‖q), target from draft",
+    "js": "Jensen–Shannon",
+    "tv": "Total variation",
+}
+MODES = {"exact-first": "Exact test first", "divergence-only": "Divergence only"}
+GROUNDS = {"warped": "As sampled from", "raw": "Raw, temperature 1"}
 START = {"independent": "hsd", "distinct": "traversal", "chosen": "one-hot"}  # a rule for each kind of tree
 
 
@@ -44,6 +52,10 @@ class Controls:
     pair: gr.Dropdown
     target: gr.Textbox
     draft: gr.Textbox
+    divergence: gr.Dropdown
+    tolerance: gr.Number
+    fuzzy_mode: gr.Dropdown
+    divergence_on: gr.Dropdown
 
     @staticmethod
     def names() -> list[str]:
@@ -86,9 +98,27 @@ def build(space: Space, presets: Mapping[str, Preset], start: Mapping[str, Any])
         run = gr.Button("Run", variant="primary", elem_id="hsd-run", min_width=80)
         cancel = gr.Button("Cancel", interactive=False, elem_id="hsd-cancel", min_width=80)
     main = _main_controls(space, value)
+    with gr.Accordion("FSD settings", visible=_fuzzy_shown(value["rule"], value["shadow"]), elem_id="hsd-fuzzy") as box:
+        fuzzy = _fuzzy_controls(value)
     with gr.Accordion("More options", open=False, elem_id="hsd-more"):
         folded = _folded_controls(space, value)
-    return Sidebar(Controls(prompt=prompt, **main, **folded), preset, run, cancel)
+    controls = Controls(prompt=prompt, **main, **folded, **fuzzy)
+    for rule in (controls.rule, controls.shadow):
+        rule.change(
+            lambda *rules: gr.update(visible=_fuzzy_shown(*rules)),
+            [controls.rule, controls.shadow],
+            box,
+            preprocess=False,
+            queue=False,
+            show_progress="hidden",
+            api_visibility="private",
+        )
+    return Sidebar(controls, preset, run, cancel)
+
+
+def _fuzzy_shown(*rules: str) -> bool | Literal["hidden"]:
+    """The settings of the fuzzy rule are there for runs that judge by it, or compare with it, and else out of sight."""
+    return True if "fuzzy" in rules else "hidden"
 
 
 def _main_controls(space: Space, value: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,6 +169,27 @@ def _folded_controls(space: Space, value: Mapping[str, Any]) -> dict[str, Any]:
         ),
         "draft": gr.Textbox(
             value["draft"], label="Own draft", info="Needs the target's tokenizer.", visible=own, elem_id="hsd-draft"
+        ),
+    }  # fmt: skip
+
+
+def _fuzzy_controls(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "divergence": gr.Dropdown(
+            [(words, name) for name, words in DIVERGENCES.items()], value=value["divergence"], label="Divergence",
+            info="How far apart the two rows are.", filterable=False, elem_id="hsd-divergence",
+        ),
+        "tolerance": gr.Number(
+            value["tolerance"], label="Tolerance", info="Up to this a token passes; below 0: exact.", step=0.1,
+            elem_id="hsd-tolerance",
+        ),
+        "fuzzy_mode": gr.Dropdown(
+            [(words, name) for name, words in MODES.items()], value=value["fuzzy_mode"], label="Mode",
+            info="What decides above the tolerance.", filterable=False, elem_id="hsd-fuzzy-mode",
+        ),
+        "divergence_on": gr.Dropdown(
+            [(words, name) for name, words in GROUNDS.items()], value=value["divergence_on"], label="Divergence of",
+            info="Which rows are compared.", filterable=False, elem_id="hsd-divergence-on",
         ),
     }  # fmt: skip
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import gradio as gr
 
-from hsd.ui import compare, lab, measure, player, race
+from hsd.ui import compare, lab, measure, player, race, systems
 
 FOLDER = Path(__file__).parent
 
@@ -36,7 +36,7 @@ def head() -> str:
 
     The style sheets do not go through Gradio's `css`, which loses container queries.
     """
-    styles = player.style() + read("frame.css") + compare.style() + race.style() + lab.style() + measure.style()
-    screens = [compare.script(), race.script(), lab.script(), measure.script()]
-    scripts = "\n".join([player.script(), read("frame.js"), *screens])
+    screens = (compare, race, systems, lab, measure)
+    styles = "".join([player.style(), read("frame.css"), *(screen.style() for screen in screens)])
+    scripts = "\n".join([player.script(), read("frame.js"), *(screen.script() for screen in screens)])
     return f"<style>{styles}</style><script>{scripts}</script>"

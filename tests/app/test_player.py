@@ -15,7 +15,7 @@ from player_page import Stage, differing, step_where, tree_trace, word_trace
 from hsd.ui import player
 
 pytestmark = pytest.mark.browser
-RULES = ["tokenwise", "blockwise", "hsd", "hsd-released", "naive-hsd"]
+RULES = ["tokenwise", "blockwise", "hsd", "hsd-released", "naive-hsd", "fuzzy"]
 HOSTILE = [
     "<img src=x onerror=window.hacked=1>",
     "${window.hacked=1}",
@@ -97,6 +97,54 @@ def test_formulas_reproduce_the_recorded_thresholds(stage: Stage, rule: str) -> 
     assert all(computed == pytest.approx(recorded, abs=1e-3) for computed, recorded in pairs)
 
 
+FUZZY = {"rule": "fuzzy", "temperature": 0.7, "max_new_tokens": 80, "gamma": 7, "table_seed": 3}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"fuzzy_mode": "divergence-only", "tolerance": 0.5}, {"divergence": "tv", "tolerance": 0.4}, {"top_p": 0.6}],
+    ids=["divergence-only", "tv", "infinite"],
+)
+def test_the_fuzzy_rule_is_told_as_it_decided(stage: Stage, options: dict) -> None:
+    trace = word_trace(**(FUZZY | options))
+    tolerance, only = trace["setup"]["tolerance"], trace["setup"]["fuzzy_mode"] == "divergence-only"
+    stage.load(trace)
+    seen = set()
+    for i, step in enumerate(trace["steps"]):
+        stage.go(i)
+        tests = stage.page.locator(".hp-panel.is-own .hp-test").all()
+        spent, overruled = 0.0, 0
+        for test, decision in zip(tests, step["decisions"], strict=True):
+            node, divergence = step["nodes"][decision["node"] - 1], step["divergences"][decision["node"] - 1]
+            form = test.locator(".hp-formula").get_attribute("data-form")
+            assert form == ("near" if divergence <= tolerance else "far" if only else "beyond")
+            seen.add(form)
+            rejects = node["coin"] >= min(1, node["p"] / node["q"])
+            assert test.locator(".hp-exact").count() == (form == "near")
+            assert test.locator(".is-overruled").count() == (form == "near" and rejects)
+            overruled += form == "near" and rejects
+            spent += divergence if form == "near" else 0
+        assert stage.page.locator(".hp-warn").count() == 0
+        assert ("exact test and" in stage.text(".hp-story")) == (overruled > 0)
+        warning = stage.text(".hp-warning")
+        assert ("spent no drift" in warning) == (spent == 0)
+        if step["drafted"] and step["residual"] and step["residual"]["origin"] == "correction":
+            assert ("the whole target p" in stage.text(".hp-residual")) == only
+            assert ("drawn from the whole target" in stage.text(".hp-story")) == only
+    assert seen == {"near", "far" if only else "beyond"}
+
+
+def test_beside_another_rule_the_fuzzy_one_is_told_without_its_divergences(stage: Stage) -> None:
+    trace = word_trace(**(FUZZY | {"rule": "hsd", "shadow": "fuzzy", "tolerance": 0.5}))
+    stage.load(trace)
+    for i in range(len(trace["steps"])):
+        stage.go(i)
+        assert stage.page.locator(".hp-warn").count() == 0
+    mirrored = stage.page.evaluate("() => window.player.load(hsdPlayer.model.mirror(window.player.trace()))")
+    assert mirrored is None
+    assert "Not lossless" in stage.text(".hp-warning")
+
+
 def test_tests_are_listed_in_the_order_taken(stage: Stage, trace: dict) -> None:
     index = step_where(trace, lambda s: len(s["decisions"]) > 2)
     stage.load(trace, index)
@@ -126,6 +174,8 @@ def test_headline_names_both_counts_and_the_coin(stage: Stage, trace: dict) -> N
     [
         ({"rule": "tokenwise"}, ".hp-lead", "this run is vanilla itself"),
         ({"rule": "hsd-released"}, ".hp-warning", "Not lossless"),
+        ({"rule": "fuzzy"}, ".hp-warning", "Not lossless"),
+        ({"rule": "fuzzy", "tolerance": -1}, ".hp-warning", "this is exact: vanilla, token by token"),
         ({"system": "plain"}, ".hp-lead", "Nothing was drafted"),
         ({"trace": False}, ".hp-treecard", "recorded without detail"),
     ],

@@ -87,6 +87,25 @@ def test_a_link_names_what_makes_a_tree_and_leaves_out_what_does_not():
         ({"system": "nonsense"}, "unknown system 'nonsense'"),
         ({"pair": "nonsense"}, "unknown pair 'nonsense': choose tiny"),
         ({"target": "somewhere"}, "both a target and a draft"),
+        ({"thresholds": "3, many"}, "thresholds 'many': give whole numbers separated by commas, such as 3, 5"),
+        ({"thresholds": [3, ""]}, "thresholds '': give whole numbers"),
+        ({"thresholds": [3, True]}, "thresholds 'True': give whole numbers"),
+        ({"thresholds": 7}, "thresholds '7': give whole numbers"),
+        ({"thresholds": {"a": 1}}, "thresholds "),
+        ({"thresholds": "0"}, "threshold 0: choose a whole number from 1 to 32"),
+        ({"thresholds": "3, 33"}, "threshold 33: choose a whole number from 1 to 32"),
+        ({"thresholds": "1 2 3 4 5 6 7 8 9"}, "9 thresholds: give at most 8"),
+        ({"stack": "0, 1.5"}, "models of the stack '1.5': give whole numbers"),
+        ({"stack": "0_0_2", "system": "stack"}, "model 0 is in the stack twice"),
+        ({"exits": "2", "system": "hispec"}, "exits 2: give two"),
+        ({"level_rules": "hsd, nonsense"}, "unknown rule 'nonsense'"),
+        ({"level_rules": ["fuzzy"]}, "rule fuzzy cannot verify below the target"),
+        ({"level_rules": [3]}, "level rules '3': give names"),
+        ({"tolerance": "much"}, "tolerance 'much': give a number"),
+        ({"tolerance": "inf"}, "tolerance inf: give a number"),
+        ({"divergence": "x"}, "unknown divergence 'x'"),
+        ({"fuzzy_mode": "x"}, "unknown mode 'x'"),
+        ({"divergence_on": "x"}, "unknown on 'x'"),
     ],
 )
 def test_a_bad_request_is_refused_with_one_line(values, words):
@@ -99,6 +118,34 @@ def test_a_bad_request_is_refused_with_one_line(values, words):
 def test_a_request_survives_the_way_through_its_link():
     asked = request(gamma=7, temperature=0.35, seed=-(10**30), top_k=4, rule="blockwise", system="plain", length=9)
     assert read(SPACE, asked.query()) == asked
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (
+            {"system": "stack", "stack": "0, 1 2", "thresholds": [3, "5"], "level_rules": "tokenwise"},
+            {"system": "stack", "stack": "0_1_2", "thresholds": "3_5", "level_rules": "tokenwise"},
+        ),
+        ({"system": "hispec", "exits": "2,4"}, {"system": "hispec", "exits": "2_4"}),
+        (
+            {"rule": "fuzzy", "divergence": "js", "tolerance": "0.123456789", "divergence_on": "raw"},
+            {"divergence": "js", "tolerance": "0.123456789", "divergence_on": "raw"},
+        ),
+        ({"rule": "fuzzy", "fuzzy_mode": "divergence-only"}, {"fuzzy_mode": "divergence-only"}),
+        ({"stack": "", "exits": [], "thresholds": " , ", "level_rules": ()}, {}),
+    ],
+)
+def test_a_link_names_what_makes_levels_and_a_fuzzy_rule_where_it_differs(values, said):
+    asked, plain = request(**values), request()
+    assert read(SPACE, asked.query()) == asked
+    differs = {key: value for key, value in asked.query().items() if plain.query().get(key) != value}
+    assert {key: value for key, value in differs.items() if key != "rule"} == said
+
+
+def test_lists_are_read_from_texts_and_from_lists():
+    options = request(system="stack", stack=[0, 1.0, "2"], thresholds="3_5", level_rules="hsd").options
+    assert (options.stack, options.thresholds, options.level_rules) == ((0, 1, 2), (3, 5), ("hsd",))
 
 
 def test_a_request_for_own_models_survives_the_way_through_its_link():

@@ -95,6 +95,13 @@ def test_the_context_of_the_smallest_model_is_the_limit():
     assert len(trace.prompt.ids) + len(trace.tokens) == 16
 
 
+def test_a_prompt_that_fills_the_smallest_models_context_is_refused():
+    pair = replace(STACK, smaller=small_stack(context=4).smaller)
+    with pytest.raises(HsdError, match="the prompt has 5 tokens, the context 4: shorten the prompt"):
+        hsd.run(pair, "abcab", system="stack")
+    assert len(hsd.run(pair, "abcab", system="stack", stack=(1, 2), max_new_tokens=3).tokens) == 3
+
+
 def test_nothing_is_settled_after_the_end_of_a_text():
     pair = small_stack(3, end_ids=frozenset({0}))
     ended = 0

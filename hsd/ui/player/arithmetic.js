@@ -1,5 +1,5 @@
 // The numbers behind a threshold: recorded with the test where rejections may have changed them (trees), else computed
-// from the step. Pure. The formulas repeat those of hsd/verify/rules.py and hsd/verify/tree.py.
+// from the step. Pure. The formulas repeat those of hsd/verify/rules.py, fuzzy.py and tree.py.
 (function (hsd) {
   "use strict";
 
@@ -14,6 +14,7 @@
     const info = ruleInfo(rule);
     if (!node) return null;
     if (decision && decision.grounds) return fromGrounds(view, node, decision.grounds);
+    if (rule === "fuzzy") return fuzzyTest(view, node, decision);
     if (view.isTrie) return null; // what a test not made would have compared depends on all tests before it
     if (test === "token") return { form: "token", p: node.p, q: node.q, value: Math.min(1, rho(node)) };
     if (test === "draft") return wholeDraft(view, node, info.end);
@@ -27,6 +28,25 @@
     if (made) return made.test;
     if (ruleInfo(rule).forward) return "token";
     return view.children.has(id) ? "prefix" : "draft";
+  }
+
+  /**
+   * Near (D ≤ T) a token passes whatever it is; elsewhere the exact test is made, or none. Where D was not recorded, as
+   * for the rule that a run is compared with, the threshold tells which it was.
+   */
+  function fuzzyTest(view, node, decision) {
+    const settings = hsd.model.fuzzy(view);
+    const made = decision || (view.shadow && view.shadow.rule === "fuzzy" ? decisive(view.shadow, node.id) : null);
+    if (!settings) return null;
+    const { T, mode } = settings;
+    const D = settings.D(node.id);
+    if (D === null && !made) return null;
+    const exact = settings.exact(node);
+    const only = mode === "divergence-only";
+    const near = D === null ? made.threshold === 1 && (only || exact < 1) : D <= T;
+    if (near) return { form: "near", D, T, exact, only, value: 1 };
+    if (only) return { form: "far", D, T, value: 0 };
+    return { form: D === null ? "token" : "beyond", D, T, p: node.p, q: node.q, exact, value: exact };
   }
 
   const same = (a, b) => Math.abs(a - b) <= 1e-6 * Math.max(Math.abs(a), Math.abs(b));

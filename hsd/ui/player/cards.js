@@ -122,7 +122,18 @@
       ),
       coinLine(decision),
       hsd.formula.formula(position, arithmetic, decision.threshold),
+      exactVerdict(arithmetic, decision),
     );
+  }
+
+  /** Of a token that passes because D ≤ T: what the exact test says of it. */
+  function exactVerdict(arithmetic, { coin }) {
+    if (!arithmetic || arithmetic.form !== "near") return null;
+    const { exact } = arithmetic;
+    const [coinText, exactText] = pair(coin, exact);
+    const said = coin < exact ? `${coinText} < ${exactText}, passed` : `${coinText} ≥ ${exactText}, rejected: kept all the same`;
+    const css = `hp-hint hp-exact${coin < exact ? "" : " is-overruled"}`;
+    return h("p", { class: css }, `exact test, coin against min(1, p/q): ${said}`);
   }
 
   const ENDINGS = {
@@ -181,7 +192,7 @@
       h(
         "div",
         { class: `hp-expect${rule === view.rule ? " is-own" : ""}` },
-        h("span", {}, hsd.model.ruleInfo(rule).name, rule === "hsd-released" ? " (not lossless)" : ""),
+        h("span", {}, hsd.model.ruleInfo(rule).name, hsd.model.ruleInfo(rule).lossy ? " (not lossless)" : ""),
         h(
           "span",
           { class: "hp-expect-track" },

@@ -83,7 +83,7 @@
     const calls = steps.reduce((n, step) => n + step.target_calls, 0);
     const models = [`target ${setup.target.name}`, setup.draft ? `draft ${setup.draft.name}` : "no draft"].join(", ");
     const lines = [
-      `Run: ${hsd.model.ruleInfo(hsd.model.fullName(setup.rule, setup)).title}; γ = ${setup.gamma};${draftWords(setup)} temperature ${setup.temperature}; top-p ${setup.top_p}; top-k ${setup.top_k}; seed ${setup.seed}`,
+      `Run: ${hsd.model.ruleInfo(hsd.model.fullName(setup.rule, setup)).title}; ${draftWords(setup)}; temperature ${setup.temperature}; top-p ${setup.top_p}; top-k ${setup.top_k}; seed ${setup.seed}`,
       `Pair: ${setup.pair} (${models}) on ${setup.device}; recorded ${trace.created} with hsd ${trace.app_version}`,
       `Result: ${plural(tokens, "token")} from ${plural(calls, "target call")}${calls ? `, ${number(tokens / calls)} per call` : ""}; ended: ${result ? result.finish : "still running"}`,
       "",
@@ -98,7 +98,14 @@
     return [...lines, ...steps.map((_, i) => stepReport(trace, i))].join("\n") + "\n";
   }
 
-  const draftWords = (setup) => (setup.drafts > 1 ? ` ${hsd.drafts.layoutWords(setup)};` : "");
+  /** How drafts come about, and by which settings they are judged where a rule has some. */
+  function draftWords(setup) {
+    const fuzzy = setup.divergence
+      ? [`${hsd.model.DIVERGENCES[setup.divergence]} ≤ ${setup.tolerance}, ${setup.fuzzy_mode}, ${setup.divergence_on} rows`]
+      : [];
+    const drafts = setup.drafts > 1 ? [hsd.drafts.layoutWords(setup)] : [];
+    return [hsd.model.draftedBy(setup), ...drafts, ...fuzzy].join("; ");
+  }
 
   function stepReport(trace, i) {
     const view = hsd.model.readStep(trace, i);

@@ -61,6 +61,24 @@
     ],
   };
 
+  // Of the fuzzy rule: which case it is, in letters and in numbers, and what the threshold is then.
+  const relation = (t, a, sign) =>
+    a.D === null ? [] : [value(a.D, null), ` ${sign} `, value(a.T, null), ", so "];
+  const CASES = {
+    near: (t, a) => [
+      [letter(`D${t}`), " ≤ ", letter("T"), ", so ", letter(`a${t}`), " = 1"],
+      [...relation(t, a, "≤"), letter(`a${t}`)],
+    ],
+    far: (t, a) => [
+      [letter(`D${t}`), " > ", letter("T"), ", so ", letter(`a${t}`), " = 0"],
+      [...relation(t, a, ">"), letter(`a${t}`)],
+    ],
+    beyond: (t, a) => [
+      [letter(`D${t}`), " > ", letter("T"), ", so ", letter(`a${t}`), " = min(1, ", fraction([P(a)], [Q(a)]), ")"],
+      [...relation(t, a, ">"), ...FORMS.token(t, a)[1]],
+    ],
+  };
+
   /** h₅ = min(1, r*₅) = c₅, where c is the ratio of the path from the start of the step. */
   const ending = (t, a) =>
     a.changed ? [letter(`h${t}`)] : [letter(`h${t}`), " = min(1, ", letter(`r*${t}`), ") = ", letter(`c${t}`)];
@@ -96,15 +114,20 @@
     share: "S: deficient mass of the branch after these tokens; c: their capped ratio",
     naive: "D: deficient and excess mass of the branch, without caps",
     chosen: "p: what the target gives this token, which was chosen and not drawn",
+    near: "D: divergence of the two rows; T: tolerance. Near rows: the token passes, whatever it is",
+    far: "D: divergence of the two rows; T: tolerance. Nothing else is asked",
+    beyond: "D: divergence of the two rows; T: tolerance. Above it the exact test decides",
   };
 
   /** Symbolic and numeric line of one test, ending in the recorded threshold. */
   function formula(position, arithmetic, recorded) {
     if (!arithmetic)
       return h("div", { class: "hp-formula" }, h("i", {}, "threshold"), " = ", h("b", {}, exact(recorded)));
-    const [letters, numbers] = FORMS[arithmetic.form](subscript(position), arithmetic);
+    const isCase = arithmetic.form in CASES;
+    const [letters, numbers] = (isCase ? CASES : FORMS)[arithmetic.form](subscript(position), arithmetic);
     const agrees = Math.abs(arithmetic.value - recorded) <= 1e-3;
-    const spoken = [...letters, " = ", ...numbers, " = ", exact(recorded)].map(text).join("");
+    const join = isCase ? ": " : " = ";
+    const spoken = [...letters, join, ...numbers, " = ", exact(recorded)].map(text).join("");
     return h(
       "div",
       {
@@ -119,7 +142,7 @@
       h(
         "span",
         { class: "hp-numbers" },
-        "= ",
+        isCase ? "here: " : "= ",
         numbers.map(node),
         agrees ? " = " : " ≈ ",
         h("b", { class: "hp-result" }, exact(recorded)),

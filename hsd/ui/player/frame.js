@@ -93,7 +93,7 @@
     const size = (model) => (model.parameters ? ` ${hsd.format.number(model.parameters / 1e6, 2)} M` : "");
     const parts = [
       setup.system === "plain" ? "plain decoding" : hsd.model.ruleInfo(hsd.model.fullName(setup.rule, setup)).title,
-      setup.draft ? `γ ${setup.gamma}` : null,
+      setup.draft ? hsd.model.draftedBy(setup) : null,
       setup.draft && setup.drafts > 1 ? hsd.drafts.layoutWords(setup) : null,
       `temperature ${setup.temperature}`,
       setup.top_p < 1 ? `top-p ${setup.top_p}` : null,

@@ -182,7 +182,7 @@
     const { residual } = view.step;
     if (!residual || residual.node !== node) return elsewhere(view, residual);
     const bonus = residual.origin === "bonus";
-    const title = bonus ? "Drawn from the target" : "Drawn from the residual";
+    const title = bonus || whole(residual) ? "Drawn from the target" : "Drawn from the residual";
     const why = bonus
       ? "The draft proposed nothing here, so nothing was rejected and there is no q to compare with: the next token simply follows the target."
       : residualWords(view, residual);
@@ -210,9 +210,17 @@
     );
   }
 
+  /** A rule may take the whole target for its residual: its factor of q is 0, and w = 1/0 is written as 1e300. */
+  const whole = (residual) => residual.origin === "correction" && residual.weight >= 1e300;
+
   /** Which part of the branch the residual is, in words; not every rule weighs the target by c. */
-  function residualWords(view, { node, weight }) {
+  function residualWords(view, residual) {
+    const { node, weight } = residual;
     if (view.isTrie) return leftByTests(view, node);
+    if (view.rule === "fuzzy" && whole(residual))
+      return "D is above the tolerance here, and this mode asks no more: the next token follows the whole target p, not what max(p − q, 0) leaves of it.";
+    if (view.rule === "fuzzy")
+      return "D is above the tolerance here, so FSD corrects as vanilla does: what the target has more of, max(p − q, 0), scaled up to 1.";
     if (view.own.info.forward)
       return "Vanilla compares p with q directly, without c: what the target has more of, max(p − q, 0), scaled up to 1.";
     const branch = view.branches.get(node);
@@ -227,6 +235,8 @@
     if (!last) return "No rejection changed this branch, so this is its target.";
     return `What the rejections left of the target here: its state after test ${last.after}, the last that changed it.`;
   }
+
+  const fromTarget = (residual) => residual.origin === "bonus" || whole(residual);
 
   function residualRow(view, top, largest) {
     const drawn = view.drawn && view.drawn.token === top.token;
@@ -250,7 +260,7 @@
           "span",
           { class: "hp-twin is-tall" },
           h("span", {
-            class: `hp-segment is-p ${view.step.residual.origin === "bonus" ? "is-overlap" : "is-deficient"}`,
+            class: `hp-segment is-p ${fromTarget(view.step.residual) ? "is-overlap" : "is-deficient"}`,
             style: `width:${((100 * top.probability) / largest).toFixed(2)}%`,
           }),
         ),

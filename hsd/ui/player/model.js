@@ -6,13 +6,15 @@
 (function (hsd) {
   "use strict";
 
-  // name: in sentences; forward: tests from the first token on and stops at a failure; inner, end: see arithmetic.
+  // name: in sentences; forward: tests from the first token on and stops at a failure; inner, end: see arithmetic;
+  // lossy: the text does not follow the target exactly.
   const RULES = {
     "tokenwise": { name: "vanilla", title: "Vanilla, token by token", forward: true, inner: null, end: null },
     "blockwise": { name: "block verification", title: "Block verification", inner: "share", end: "capped" },
     "hsd": { name: "HSD", title: "HSD, hierarchical", inner: "share", end: "capped" },
-    "hsd-released": { name: "HSD as released", title: "HSD as released", inner: "share", end: "uncapped" },
+    "hsd-released": { name: "HSD as released", title: "HSD as released", inner: "share", end: "uncapped", lossy: true },
     "naive-hsd": { name: "naive HSD", title: "Naive HSD", inner: "naive", end: "uncapped" },
+    "fuzzy": { name: "FSD", title: "FSD, fuzzy (not lossless)", forward: true, inner: null, end: null, lossy: true },
     "recursive-tokenwise": { name: "vanilla", title: "Vanilla, draft after draft", forward: true, drafts: true },
     "recursive-blockwise": { name: "block verification", title: "Block verification, draft after draft", drafts: true },
     "recursive-hsd": { name: "HSD", title: "HSD, draft after draft", drafts: true },
@@ -161,6 +163,39 @@
     };
   }
 
+  /** Who drafts for the target, and how many tokens: a draft length, or the levels and their thresholds. */
+  function draftedBy(setup) {
+    if (!setup.thresholds?.length) return `γ ${setup.gamma}`;
+    const levels =
+      setup.system === "hispec" ? `HiSpec, exits ${setup.exits.join(", ")}` : `stack of ${setup.models.length} models`;
+    return `${levels}, T ${setup.thresholds.join(", ")}`;
+  }
+
+  const DIVERGENCES = { "kl": "KL(q‖p)", "reverse-kl": "KL(p‖q)", "js": "JS(p, q)", "tv": "TV(p, q)" };
+  const HUGE = 1e300; // stands for infinity, which a trace cannot hold
+  const unbounded = (x) => (x >= HUGE ? Infinity : x);
+
+  /**
+   * The settings of the fuzzy rule in a run, and what it did in a step: D(id) at a drafted token, null if not recorded;
+   * near(id): D ≤ T; overruled: the kept tokens that the exact test would have rejected; drift: Σ D over the kept
+   * tokens with D ≤ T, and its bound T × kept. Null for a run without settings of the rule.
+   */
+  function fuzzy(view) {
+    const { divergence, tolerance, fuzzy_mode: mode, divergence_on: on } = view.trace.setup;
+    if (!divergence) return null;
+    const values = (view.step.divergences || []).map(unbounded);
+    const T = unbounded(tolerance);
+    const D = (id) => values[id - 1] ?? null;
+    const near = (id) => D(id) !== null && D(id) <= T;
+    const kept = view.step.nodes.slice(0, view.step.kept);
+    const exact = (node) => Math.min(1, rho(node));
+    const overruled = kept.filter((node) => near(node.id) && node.coin >= exact(node)).map((node) => node.id);
+    const drift = kept.reduce((sum, { id }) => sum + (near(id) ? D(id) : 0), 0);
+    const unit = divergence === "tv" ? "" : " nats";
+    const name = DIVERGENCES[divergence] || String(divergence);
+    return { T, mode, on, unit, name, divergence, D, near, exact, overruled, drift, bound: T * view.step.kept };
+  }
+
   /** Steps whose number of kept tokens is not the one that the shadow rule would have kept. */
   const differs = (step) => Boolean(step.shadow) && step.shadow.kept !== step.kept;
 
@@ -174,6 +209,9 @@
     ratio,
     capped,
     ledger,
+    fuzzy,
+    DIVERGENCES,
+    draftedBy,
     differs,
     written,
     WRITTEN,

@@ -72,7 +72,7 @@
 
   function forward(view) {
     const failed = view.own.decisions.find((decision) => !decision.accepted);
-    if (!failed) return ["Token by token, every test passed. "];
+    if (!failed) return ["Token by token, every test passed. ", ...allTheSame(view)];
     const position = view.depth.get(failed.node);
     const unseen = view.step.drafted - position;
     const before =
@@ -81,8 +81,23 @@
         : `Token by token, ${position - 1} passed and token ${position} failed`;
     return [
       `${before}${unseen > 0 ? `; the ${unseen} after it ${unseen === 1 ? "was" : "were"} thrown away unread` : ""}. `,
+      ...allTheSame(view),
     ];
   }
+
+  /** The tokens that the fuzzy rule kept and the exact test would have rejected. */
+  function allTheSame(view) {
+    const settings = view.rule === "fuzzy" ? hsd.model.fuzzy(view) : null;
+    if (!settings || !settings.overruled.length) return [];
+    const several = settings.overruled.length > 1;
+    const pieces = settings.overruled.flatMap((id, i) => [i ? ", " : "", { piece: view.nodes.get(id).piece, cells: 14 }]);
+    const which = several ? `Tokens ${listed(settings.overruled)} (` : `Token ${settings.overruled[0]} (`;
+    const asked = settings.mode === "exact-first" ? (several ? "fail" : "fails") : "would fail";
+    const same = several ? "are kept all the same" : "is kept all the same";
+    return [which, ...pieces, `) ${asked} the exact test and ${same}: the rows are near, ${settings.name} ≤ ${number(settings.T)}. `];
+  }
+
+  const listed = (ids) => `${ids.slice(0, -1).join(", ")} and ${ids[ids.length - 1]}`;
 
   function backward(view) {
     const [first, ...others] = view.own.decisions;
@@ -122,17 +137,32 @@
     if (view.isTrie) return [token, " was drawn from what the rejections left of the target there."];
     const replaced = view.spine.map((id) => view.nodes.get(id)).find((node) => node.parent === view.decided);
     const place = replaced ? ["replaces ", { piece: replaced.piece }] : ["follows"];
-    return [token, " ", ...place, ", drawn from what the draft gave too little of.", ...extraCalls(view)];
+    return [token, " ", ...place, correctedFrom(view), ...extraCalls(view)];
+  }
+
+  /** What the correction was drawn from; the factor of q is 0 where w is written as 1e300, see ledger.js. */
+  function correctedFrom(view) {
+    const all = view.rule === "fuzzy" && view.step.residual && view.step.residual.weight >= 1e300;
+    return all ? ", drawn from the whole target." : ", drawn from what the draft gave too little of.";
   }
 
   /** One sentence on why two rules can part on the same draft and coins. */
   function why(view) {
     if (!view.differs || view.sameRule || !view.detail) return "";
+    if (view.rule === "fuzzy" && view.shadow.rule === "tokenwise") return fuzzyWhy(view);
     if (view.isTrie || view.own.info.forward || view.shadow.rule !== "tokenwise") return EITHER_WAY;
     const name = view.own.info.name;
     if (view.step.kept > view.step.shadow.kept)
       return `Vanilla judges every token alone and stops at the first failure; ${name} judges them together, so the rest of the draft can make up for one weak token.`;
     return `${EITHER_WAY} ${view.rule === "hsd-released" ? "" : `Over many drafts ${name} keeps more.`}`.trimEnd();
+  }
+
+  function fuzzyWhy(view) {
+    const settings = hsd.model.fuzzy(view);
+    if (!settings) return EITHER_WAY;
+    if (settings.mode === "divergence-only")
+      return "Vanilla asks the coin at every token; FSD in the paper’s mode asks only how far the two rows are apart.";
+    return "FSD makes vanilla’s test first and keeps a token that fails it where the rows are near, so it never keeps fewer here.";
   }
 
   function extraCalls(view) {
@@ -145,10 +175,21 @@
     if (view.rule === "hsd-released") {
       return "Not lossless: the released code tests the whole draft without the cap, so it accepts more than it may, and its text does not follow the target exactly.";
     }
+    if (view.rule === "fuzzy") return fuzzyWarning(view);
     if (view.rule === "naive-hsd" && view.drawn && view.drawn.extra.length) {
       return `Naive HSD pays for keeping more: this step took ${number(view.step.target_calls)} target calls instead of one.`;
     }
     return "";
+  }
+
+  function fuzzyWarning(view) {
+    const settings = view.detail ? hsd.model.fuzzy(view) : null;
+    if (!settings || !view.step.divergences) return "Not lossless: its text does not follow the target exactly.";
+    const { T, name, unit, drift, bound } = settings;
+    if (T < 0) return "A tolerance below 0 lets nothing pass, so this is exact: vanilla, token by token.";
+    if (T === 0) return `At T = 0 a token passes only where both rows are equal, ${name} = 0, so this is exact.`;
+    const spent = drift ? `spent ${number(drift)}${unit} of drift, at most T × kept = ${number(bound)}` : "spent no drift";
+    return `Not lossless: a token passes wherever ${name} ≤ T = ${number(T)}, whatever it is. This step ${spent}.`;
   }
 
   /** One decision as a title: "Whole draft, 5 tokens", "First 4 tokens", "Token 2"; in a tree with the draft's number. */

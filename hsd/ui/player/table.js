@@ -12,6 +12,7 @@
   function columns(view) {
     const several = view.isTrie ? " (several: the token was tested more than once)" : "";
     const other = view.shadow && !view.sameRule ? otherColumns(view, several) : [];
+    const fuzzy = divergences(view) ? hsd.model.fuzzy(view) : null;
     const bracket = view.isTrie ? "" : "; in brackets if the test was not made";
     return [
       ["position", "#", "position in the draft"],
@@ -21,6 +22,7 @@
       ["rho", "ρ", "p/q of this token", "token"],
       ["r", "r", "joint ratio: product of ρ up to here", "token"],
       ["c", "c", "capped ratio: the same product, never above 1", "token"],
+      fuzzy ? ["D", "D", divergenceWords(fuzzy), "token"] : null,
       ["deficient", "deficient", "Σ max(c·p − q, 0) over what may follow", "branch"],
       ["excess", "excess", "Σ max(q − c·p, 0) over what may follow", "branch"],
       view.isTrie ? ["order", "test", `number of the test in the order taken${several}`, "own"] : null,
@@ -31,11 +33,18 @@
     ].filter(Boolean);
   }
 
+  const divergences = (view) => view.step.divergences && view.step.divergences.length > 0;
+
+  function divergenceWords({ name, unit, on, T }) {
+    const rows = on === "raw" ? "of the raw rows, temperature 1 and nothing cut off" : "of the two rows";
+    return `divergence ${name} ${rows} in which the token was drafted${unit ? ", in nats" : ""}; it passes up to ${number(T)}`;
+  }
+
   const COIN = "the random number of this position, the same for both rules";
 
   function otherColumns({ shadow, isTrie }, several) {
     const { name, forward } = shadow.info;
-    const formula = forward && !isTrie ? ": min(1, ρ)" : "";
+    const formula = forward && !isTrie && shadow.rule === "tokenwise" ? ": min(1, ρ)" : "";
     return [
       isTrie ? ["otherOrder", "test", `number of the other rule's test${several}`, "other"] : null,
       ["otherThreshold", "threshold", `threshold of ${name}${formula}`, "other"],
@@ -68,6 +77,7 @@
       rho: hsd.model.rho(node),
       r: hsd.model.ratio(view, id),
       c: hsd.model.capped(view, id),
+      D: divergences(view) ? hsd.model.fuzzy(view).D(id) : null,
       deficient: branch ? branch.deficient : null,
       excess: branch ? branch.excess : null,
       verdict: view.own.verdict(id),

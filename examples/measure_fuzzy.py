@@ -1,0 +1,284 @@
+"""The fuzzy rule on the embedded pair: what it gains and what it costs, for every divergence, mode and tolerance.
+
+    python examples/measure_fuzzy.py                  # sums and stories, generated with seeds that training did not use
+    python examples/measure_fuzzy.py --data FOLDER    # GSM8K's test questions as sums, from FOLDER/gsm8k/test.jsonl
+
+Tolerances are calibrated on prompts of their own: "accept 20 % of what would be rejected". Beside them: exact decoding,
+and accepting as large a share of the rejected tokens at random. Writes examples/results/fuzzy.json (or --out) and
+prints the same numbers as Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+import hsd
+from hsd.bench import Record, machine
+from hsd.bench.fuzzy import Calibration, Point, calibrate, counts, point
+from hsd.loop import Decoding
+from hsd.options import Options
+from hsd.train.generate import generate
+from hsd.verify import DIVERGENCES, RULES, Law, Rule
+from hsd.verify.fuzzy import GROUNDS, MODES
+from hsd.version import __version__
+
+SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
+GRID = tuple(round(0.05 * i, 2) for i in range(21))  # the shares whose tolerances are written down
+SETTING = {"gamma": 5, "temperature": 1.0}
+NEW_TOKENS = {"sums": 128, "stories": 64}
+HELD_OUT_SEED = 700_001  # no training text is generated with it
+Run = Callable[[str, int], hsd.Trace]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A kind of text: prompts to calibrate on, other prompts to measure on, and the answers where they are known."""
+
+    name: str
+    source: str
+    calibration: list[str]
+    prompts: list[str]
+    answers: list[str] | None = None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder with gsm8k/test.jsonl")
+    parser.add_argument("--prompts", type=int, default=60, help="sums to measure on; a quarter as many stories")
+    parser.add_argument("--out", type=Path, default=Path("examples/results/fuzzy.json"))
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    pair = hsd.load_pair("tiny")
+    result: dict[str, Any] = {
+        "what": "embedded pair, rule fuzzy: gain and cost by divergence, mode and tolerance",
+        "date": date.today().isoformat(),
+        "version": __version__,
+        "machine": machine(pair),
+        "setting": SETTING,
+        "shares": GRID,
+        "texts": {text.name: measured(pair, text) for text in texts(options.data, options.prompts)},
+    }
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(rounded(result), indent=1) + "\n", encoding="utf-8")
+    print(markdown(result))
+
+
+# ---- what is decoded
+
+
+def texts(data: Path | None, count: int) -> list[Text]:
+    """The sums, `count` of them, and a quarter as many stories; and at least 20 of each to calibrate on."""
+    return [gsm8k(data, count) if data else sums(count), stories(max(count // 4, 1))]
+
+
+def sums(count: int) -> Text:
+    """Generated questions of two steps and more, and their answers."""
+    documents = (document for document in generate("sums", HELD_OUT_SEED) if len(split(document)[1].splitlines()) > 2)
+    return with_answers("generated sums of two steps and more, with seeds that training did not use", documents, count)
+
+
+def gsm8k(data: Path, count: int) -> Text:
+    file = data / "gsm8k" / "test.jsonl"
+    if not file.is_file():
+        raise SystemExit(f"no file {str(file)!r}: give a folder that holds gsm8k/test.jsonl")
+    rows = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
+    return with_answers("GSM8K test", (f"Question: {r['question']}\nAnswer: {r['answer']}" for r in rows), count)
+
+
+def with_answers(source: str, documents: Iterator[str], count: int) -> Text:
+    parts = [split(document) for document in islice(documents, count + max(count // 2, 20))]
+    prompts = [question for question, _ in parts]
+    return Text("sums", source, prompts[count:], prompts[:count], [final(answer) for _, answer in parts[:count]])
+
+
+def split(document: str) -> tuple[str, str]:
+    """A question with "Answer:" after it, and its answer; no answer where the document has no or several questions."""
+    question, *answers = document.split("\nAnswer:")
+    return question + "\nAnswer:", answers[0] if len(answers) == 1 else ""
+
+
+def final(answer: str) -> str:
+    """What an answer comes to: the part after ####, empty where it has none."""
+    _, mark, last = answer.rpartition("####")
+    return last.strip().replace(",", "") if mark else ""
+
+
+def stories(count: int) -> Text:
+    openings = (
+        ". ".join(story.replace("\n", " ").split(". ")[:2]) + "." for story in generate("stories", HELD_OUT_SEED)
+    )
+    chosen = list(islice(openings, count + max(count // 2, 20)))
+    source = "openings of generated stories, with seeds that training did not use"
+    return Text("stories", source, chosen[count:], chosen[:count])
+
+
+# ---- accepting at random, to compare with
+
+
+@dataclass(frozen=True)
+class AtRandom(Options):
+    """Options of a run whose rule accepts a share of what the exact test rejects, whatever its divergence.
+
+    spent: is given, for each draft, what every divergence of its positions is (see `random_law`).
+    """
+
+    share: float = 0.0
+    spent: Callable[[dict[str, Tensor]], None] = lambda _: None
+
+    def find(self, name: str) -> Any:
+        if name != "random":
+            return super().find(name)
+        return Rule(name, "random acceptance (not lossless)", "", False, partial(random_law, self.share, self.spent))
+
+
+def random_law(share: float, spent: Callable[[dict[str, Tensor]], None], p: Tensor, q: Tensor, tokens: Tensor) -> Law:
+    """The exact tests, with `share` of their rejections accepted: a position then follows (1 - share) p + share q.
+
+    Its divergence from p is what each visited position costs.
+    """
+    exact = RULES["tokenwise"].law(p, q, tokens)
+    mixture = (1 - share) * p[: len(tokens)] + share * q
+    spent({name: divergence(p[: len(tokens)], mixture) for name, divergence in DIVERGENCES.items()})
+    threshold = exact.threshold + share * (1 - exact.threshold)
+    return Law(p, q, threshold, forward=True, a=torch.ones_like(threshold))
+
+
+def random_record(pair: hsd.Pair, share: float, prompt: str, asked: dict[str, Any]) -> tuple[hsd.Trace, Record]:
+    """One run with random acceptance, and its drift by divergence."""
+    laws: list[dict[str, Tensor]] = []
+    decoding = Decoding(pair, prompt, AtRandom(rule="random", share=share, spent=laws.append, **asked))
+    steps = [step for step in decoding if step.drafted]
+    trace = decoding.trace()
+    drifts = {
+        f"drift_{name}": sum(
+            float(law[name][: len(step.decisions)].sum()) for step, law in zip(steps, laws, strict=True)
+        )
+        for name in DIVERGENCES
+    }
+    return trace, {**counts(trace), **drifts}
+
+
+# ---- measuring
+
+
+def measured(pair: hsd.Pair, text: Text) -> dict[str, Any]:
+    """Calibration, baselines and every point of the curve."""
+    asked = {**SETTING, "max_new_tokens": NEW_TOKENS[text.name]}
+    found = {(on, name): calibrate(pair, text.calibration, name, on, **asked) for on in GROUNDS for name in DIVERGENCES}
+    records = {case: [] for case in cases()}
+    for number, prompt in enumerate(text.prompts):  # cases take turns, so that a slow minute hits all of them
+        for case in records:
+            trace, record = one_run(pair, case, prompt, {**asked, "seed": 10_000 + number}, found)
+            right = {} if text.answers is None else {"right": int(final(trace.text) == text.answers[number])}
+            records[case].append({"prompt": number, **record, **right})
+    return {
+        "source": text.source,
+        "prompts": len(text.prompts),
+        "new_tokens": asked["max_new_tokens"],
+        "calibration": calibrated(found, len(text.calibration)),
+        "exact": point(records["exact", "", "", 0.0]),
+        "random": [random_point(records[case], case[3]) for case in records if case[0] == "random"],
+        "curve": curve(records, found),
+    }
+
+
+Case = tuple[str, str, str, float]  # kind, divergence, mode, share
+
+
+def cases() -> list[Case]:
+    fuzzy = [("fuzzy", name, mode, share) for name in DIVERGENCES for mode in MODES for share in SHARES]
+    return [("exact", "", "", 0.0), *(("random", "", "", share) for share in SHARES), *fuzzy]
+
+
+Calibrations = dict[tuple[str, str], Calibration]
+
+
+def one_run(
+    pair: hsd.Pair, case: Case, prompt: str, asked: dict[str, Any], found: Calibrations
+) -> tuple[hsd.Trace, Record]:
+    kind, divergence, mode, share = case
+    if kind == "random":
+        return random_record(pair, share, prompt, asked)
+    fuzzy: dict[str, Any] = {"rule": "tokenwise"}
+    if kind == "fuzzy":
+        tolerance = tolerance_of(found["warped", divergence], share)
+        fuzzy = {"rule": "fuzzy", "divergence": divergence, "fuzzy_mode": mode, "tolerance": tolerance}
+    trace = hsd.run(pair, prompt, **asked, **fuzzy)
+    return trace, counts(trace)
+
+
+def calibrated(found: Calibrations, prompts: int) -> dict[str, Any]:
+    """The tolerances of all shares, by rows and divergence; how many tests exact decoding made and failed."""
+    first = next(iter(found.values()))
+    tolerances = {on: {n: [tolerance_of(found[on, n], s) for s in GRID] for n in DIVERGENCES} for on in GROUNDS}
+    return {"prompts": prompts, "tests": len(first.tests), "rejected": len(first.rejected), "tolerances": tolerances}
+
+
+def random_point(records: Sequence[Record], share: float) -> Point:
+    """A point of random acceptance; its drift is one number per divergence."""
+    drift = {name: point([{**r, "drift": r[f"drift_{name}"]} for r in records])["drift"] for name in DIVERGENCES}
+    return {"share": share, **point(records), "drift": drift}
+
+
+def curve(records: dict[Case, list[Record]], found: Calibrations) -> dict[str, dict[str, list[Point]]]:
+    def points(name: str, mode: str) -> list[Point]:
+        calibration = found["warped", name]
+        return [
+            {"share": s, "tolerance": tolerance_of(calibration, s), **point(records["fuzzy", name, mode, s])}
+            for s in SHARES
+        ]
+
+    return {name: {mode: points(name, mode) for mode in MODES} for name in DIVERGENCES}
+
+
+# ---- telling
+
+
+def tolerance_of(calibration: Calibration, share: float) -> float:
+    """Four significant digits, rounded up, so that the very divergence it was read from still passes."""
+    exact = calibration.tolerance(share)
+    nearest = float(f"{exact:.4g}")
+    return nearest if nearest >= exact else float(f"{exact * (1 + 5e-4):.4g}")
+
+
+def rounded(value: Any) -> Any:
+    """The same with four significant digits."""
+    if isinstance(value, float):
+        return float(f"{value:.4g}")
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
+    return [rounded(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """The result as tables, one per text."""
+    lines = [f"Machine: {result['machine']}"]
+    for name, text in result["texts"].items():
+        lines += ["", f"{name}: {text['source']}, {text['prompts']} prompts", ""]
+        lines += ["| setting | T | tokens/call | drift/token | overruled | right | length | s |", "|" + " --- |" * 8]
+        lines.append(row("exact", text["exact"]))
+        lines += [row(f"random {p['share']:.0%}", {**p, "drift": p["drift"]["kl"]}) for p in text["random"]]
+        for divergence, modes in text["curve"].items():
+            lines += [row(f"{divergence} {mode} {p['share']:.0%}", p) for mode, ps in modes.items() for p in ps]
+    return "\n".join(lines)
+
+
+def row(name: str, found: Point) -> str:
+    shown = ("tokens_per_call", "drift", "overruled", "right", "length", "seconds")
+    cells = ["{:.3g} ({:.3g}–{:.3g})".format(*found[key]) if key in found else "–" for key in shown]
+    return f"| {name} | {found.get('tolerance', 0):.3g} | {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""The planner's part of the Systems screen: what the page asks of `hsd.planner`, as plain data.
+
+Nothing is computed in the page. Inputs come from its fields as texts, and every error is one line for the reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hsd.errors import HsdError
+from hsd.planner import LONGEST, Models, Stack, latency, plan, read_numbers
+from hsd.ui.fetch import answer
+from hsd.ui.systems.planner_presets import presets
+from hsd.ui.systems.planner_ways import alternatives, described, graph
+from hsd.ui.systems.planner_words import bound_sentence, trial_sentence, verdict
+
+Values = dict[str, Any]
+MOST, LONGEST_TEXT, HIGHEST_COST = 5, 40, 1e6
+NOT_UNDERSTOOD = "the page asked for a plan in a way that is not understood: reload it"
+
+
+def functions() -> list[Callable[[Any], Values]]:
+    """What the page's script can call, by these names, with one argument each."""
+
+    def plan_stack(asked: Any) -> Values:
+        return answer(lambda: planned(read_models(asked)))
+
+    def try_thresholds(asked: Any) -> Values:
+        return answer(lambda: tried(read_models(asked), *_read_way(asked)))
+
+    return [plan_stack, try_thresholds]
+
+
+def props() -> Values:
+    """What the page's script gets at the start."""
+    return {"planner": {"presets": presets(), "most": MOST, "longest": LONGEST}}
+
+
+def read_models(asked: Any) -> Models:
+    """asked: costs and per_token as lists of texts, acceptance as rows of them. Raises HsdError."""
+    if not isinstance(asked, dict) or not isinstance(asked.get("acceptance"), list):
+        raise HsdError(NOT_UNDERSTOOD)
+    costs, further = _numbers(asked.get("costs")), _numbers(asked.get("per_token"))
+    rows = tuple(_numbers(row) for row in asked["acceptance"][: MOST + 1])
+    if len(costs) > MOST:
+        raise HsdError(f"{len(costs)} models: the page plans for at most {MOST}, the command `hsd plan` for more")
+    models = Models(costs, rows, further)
+    for i, cost in enumerate([*costs, *further]):
+        if cost > HIGHEST_COST:
+            raise HsdError(f"cost {cost:g} of model {i % len(costs)}: choose at most {HIGHEST_COST:,.0f}")
+    return models
+
+
+def _numbers(texts: Any) -> tuple[float, ...]:
+    known = isinstance(texts, list) and len(texts) <= MOST + 1
+    if not known or not all(isinstance(text, str) and len(text) <= LONGEST_TEXT for text in texts):
+        raise HsdError(NOT_UNDERSTOOD)
+    if any(not text.strip() for text in texts):
+        raise HsdError("a field is empty: type a number such as 0.8")
+    return tuple(number for text in texts for number in read_numbers(text))
+
+
+def _read_way(asked: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The models and thresholds that a page wants to try."""
+    lists = asked.get("stack"), asked.get("thresholds")
+    for numbers in lists:
+        if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
+            raise HsdError(NOT_UNDERSTOOD)
+    if any(threshold > LONGEST for threshold in lists[1]):
+        raise HsdError(f"threshold {max(lists[1])}: choose 1 to {LONGEST}")
+    return tuple(lists[0]), tuple(lists[1])
+
+
+def planned(models: Models) -> Values:
+    """All that the page draws of a plan; see `planner_ways` for the shapes."""
+    found, ways = plan(models), alternatives(models)
+    best = min(range(len(ways)), key=lambda k: ways[k].latency)  # the first in case of a draw: the shortest
+    return {
+        "alternatives": [described(models, way) for way in ways],
+        "best": best,
+        "plain": found.plain.latency,
+        "single": found.single.latency,
+        "speedup": found.plain.latency / ways[best].latency,
+        "bound": found.bound,
+        "graph": graph(models),
+        "verdict": verdict(ways, best),
+        "bound_sentence": bound_sentence(found.bound, ways[best].latency),
+        "warnings": models.warnings(),
+    }
+
+
+def tried(models: Models, stack: tuple[int, ...], thresholds: tuple[int, ...]) -> Values:
+    """A stack with thresholds of the visitor's choice.
+
+    curves: for every threshold, the exact latency at each of its values from 1 on, while the others stay.
+    """
+    now = Stack(stack, thresholds, latency(models, stack, thresholds))
+    curves = [
+        [latency(models, stack, (*thresholds[:k], value, *thresholds[k + 1 :])) for value in range(1, LONGEST + 1)]
+        for k in range(len(thresholds))
+    ]
+    ways = alternatives(models)
+    same = next(iter(way for way in ways if way.models == stack), None)
+    best = min(ways, key=lambda way: way.latency)
+    return {"way": described(models, now), "curves": curves, "sentence": trial_sentence(now, same, best)}

@@ -1,0 +1,69 @@
+"""The recorded runs of the Systems screen: what they are goes to the page at the start, their traces on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from hsd.errors import HsdError
+from hsd.paths import EXAMPLES
+from hsd.trace import Trace
+from hsd.ui.fetch import answer
+from hsd.ui.presets import Preset, definitions, recorded
+from hsd.ui.request import DEFAULTS, OPTION_NAMES
+
+Values = dict[str, Any]
+FILE = EXAMPLES / "presets_systems.yaml"
+
+
+def functions() -> list[Callable[[Any], Values]]:
+    """What the page's script can call, by these names, with one argument each."""
+
+    def recorded_run(name: Any) -> Values:
+        return answer(lambda: described(find(name)))
+
+    return [recorded_run]
+
+
+def props() -> Values:
+    """What the page's script gets at the start: name, title, why and what was asked for, of each run of each panel."""
+    return {"recorded": [listed(preset) for preset in presets().values()]}
+
+
+@lru_cache(maxsize=1)
+def presets() -> dict[str, Preset]:
+    """All of them by name; those that were not recorded are left out."""
+    return {name: preset for name, preset in definitions(FILE).items() if preset.file.is_file()}
+
+
+def find(name: Any) -> Preset:
+    """The preset of that name. Raises HsdError when there is none."""
+    preset = presets().get(str(name))
+    if preset is None:
+        raise HsdError(f"there is no recorded run {str(name)[:40]!r}: choose another")
+    return preset
+
+
+def listed(preset: Preset) -> Values:
+    """A preset without its trace. asked: what a request names to make the run again, by the names of a request."""
+    return {"name": preset.name, "title": preset.title, "why": preset.why, "asked": asked(preset)}
+
+
+def asked(preset: Preset) -> Values:
+    """The options of a preset as a request has them, its prompt included."""
+    given = {("length" if name == "max_new_tokens" else name): value for name, value in preset.options.items()}
+    options = {name: DEFAULTS[name] for name in OPTION_NAMES} | {"temperature": 1.0}  # what `hsd.run` takes
+    return {**options, **{name: value for name, value in given.items() if name in options}, "prompt": preset.prompt}
+
+
+def described(preset: Preset) -> Values:
+    """A preset with its trace, and the seed that was kept."""
+    trace = recorded(preset)
+    seed = {**asked(preset), "seed": trace.setup.seed}
+    return {**listed(preset), "asked": seed, "trace": trace.model_dump(mode="json")}
+
+
+def trace_of(name: str) -> Trace:
+    """The recorded run of that name. Raises HsdError when there is none."""
+    return recorded(find(name))

@@ -1,0 +1,64 @@
+"""The Systems screen's component. Its panels are drawn in the browser, ask the functions of `PARTS`, and for runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from hsd.space import Space
+from hsd.ui.runner import Runner
+from hsd.ui.systems import fsd, hispec, planner, recorded
+from hsd.ui.systems.runs import Runs
+
+Values = dict[str, Any]
+TEMPLATE = Path(__file__).parent / "systems.html"
+# Each has `functions()`, what the page's script can call, and `props()`, what it gets at the start; names differ.
+PARTS = (planner, recorded, hispec, fsd)
+
+
+@dataclass(frozen=True)
+class Systems:
+    """The screen. Its component's value is a small message about the run that goes on, as on Watch."""
+
+    runs: Runs
+
+    @staticmethod
+    def of(space: Space, runner: Runner) -> Systems:
+        """The screen, with its runs in the app's own line."""
+        return Systems(Runs(space, runner))
+
+    def functions(self) -> list[Callable[[Any], Values]]:
+        """The functions that the page's script can call, by their names, with one argument each."""
+        return [*self.runs.functions(), *(function for part in PARTS for function in part.functions())]
+
+    def props(self) -> Values:
+        """What the page's script gets at the start."""
+        return {name: value for part in PARTS for name, value in part.props().items()}
+
+    def build(self) -> gr.HTML:
+        """The component in which the screen draws, in the current Gradio context, and its one event."""
+        stage = gr.HTML(
+            value={"serial": 0},
+            html_template=TEMPLATE.read_text(encoding="utf-8"),
+            js_on_load="window.hsdSystems.start(element, props, server, watch, () => trigger('submit'))",
+            server_functions=self.functions(),
+            apply_default_css=False,
+            elem_id="hsd-systems",
+            **self.props(),
+        )
+        stage.submit(
+            self.runs.follow,
+            stage,
+            stage,
+            js="() => window.hsdSystems.ticket()",
+            trigger_mode="multiple",  # a new run is asked for while the one before is being ended
+            show_progress="hidden",
+            api_visibility="private",
+            concurrency_id="model",
+            concurrency_limit=1,
+        )
+        return stage
