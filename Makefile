@@ -9,7 +9,7 @@ demo: $(VENV)/.app
 	$(BIN)/python app.py
 
 test: $(VENV)/.dev chromium lint
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
 
 slow: $(VENV)/.dev chromium
 	$(BIN)/python -m pytest -m slow

@@ -96,7 +96,7 @@ def _add_levels(run: Any) -> None:
     levels.add_argument("--stack", type=_wholes, default=(), help="which models, by place from 0: 0,1,2 (default: all)")
     levels.add_argument("--thresholds", type=_wholes, default=(), help="tokens that each level hands up at least: 3,5")
     levels.add_argument(
-        "--level-rules", type=_words, default=(), help="rules between draft and target (default: --rule)"
+        "--level-rules", type=_words, default=(), help="rules of the levels between (default: --rule if lossless)"
     )
     levels.add_argument(
         "--exits", type=_wholes, default=(), help="hispec: layers before the draft's and the check's exit"
@@ -193,6 +193,7 @@ def _run(arguments: argparse.Namespace) -> int:
     names += [
         n for n in ("divergence", "tolerance", "fuzzy_mode", "divergence_on") if getattr(arguments, n) is not None
     ]
+    _check_belonging(arguments)
     options = hsd.Options(**{n: getattr(arguments, n) for n in names}, trace=arguments.trace is not None)
     target = _check_output(arguments.trace)
     _progress("loading the models\n")
@@ -220,17 +221,32 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check_belonging(arguments: argparse.Namespace) -> None:
+    """Raise HsdError for an option of another system or rule, which would otherwise be ignored."""
+    both, stack, hispec = "stack or hispec", "stack", "hispec"
+    homes = {"stack": stack, "smaller": stack, "exits": hispec, "thresholds": both, "level_rules": both}
+    for name, home in homes.items():
+        if getattr(arguments, name) and arguments.system not in home.split(" or "):
+            raise HsdError(f"--{name.replace('_', '-')} is for --system {home}: choose it, or leave the option out")
+    fuzzy = ("divergence", "tolerance", "quantile", "fuzzy_mode", "divergence_on")
+    given = [f"--{name.replace('_', '-')}" for name in fuzzy if getattr(arguments, name) is not None]
+    if given and "fuzzy" not in (arguments.rule, arguments.shadow):
+        raise HsdError(f"{given[0]} is for --rule fuzzy: choose it, or leave the option out")
+    if arguments.quantile is not None and (arguments.tolerance is not None or not 0 <= arguments.quantile <= 1):
+        raise HsdError(f"--quantile {arguments.quantile:g}: choose a number from 0 to 1, in place of --tolerance")
+
+
 def _calibrated(pair: Any, options: Any, arguments: argparse.Namespace) -> Any:
     """The options with the tolerance that lets the wanted share of rejections pass, found on the shipped prompts."""
     from dataclasses import replace
 
     from hsd.bench import prompt_set
     from hsd.bench.fuzzy import calibrate
+    from hsd.options import LISTS
 
-    if options.rule != "fuzzy" or arguments.tolerance is not None:
-        raise HsdError("--quantile is for --rule fuzzy, in place of --tolerance")
     _progress("calibrating\n")
-    how = {name: getattr(options, name) for name in ("gamma", "temperature", "top_p", "top_k", "fuzzy_mode")}
+    names = ("gamma", "temperature", "top_p", "top_k", "fuzzy_mode", "system", *LISTS)
+    how = {name: getattr(options, name) for name in names}
     prompts = prompt_set("shipped", limit=CALIBRATION_PROMPTS).prompts
     found = calibrate(pair, prompts, options.divergence, options.divergence_on, **how, max_new_tokens=48)
     tolerance = found.tolerance(arguments.quantile)

@@ -5,6 +5,7 @@ One loop serves every combination of a proposer and a rule; plain decoding is th
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
@@ -232,6 +233,8 @@ def rerun(pair: Pair, trace: Trace) -> Trace:
     numbers = Recorded([_numbers_of(step) for step in trace.steps]) if recorded else Streams(s.seed)
     names = (*SETUP_OPTIONS, "stack", "exits", "thresholds", "level_rules")
     fuzzy = {name: getattr(s, name) for name in FUZZY_OPTIONS if s.divergence}
+    if fuzzy and fuzzy["tolerance"] >= LARGEST:
+        fuzzy["tolerance"] = math.inf
     options = Options(gamma=max(s.gamma, 1), **{name: getattr(s, name) for name in names}, **fuzzy)
     decoding = Decoding(pair, trace.prompt.text, options, numbers, trace.prompt.ids)
     for _ in zip(trace.steps, decoding, strict=False):  # no further than the record, which may have been stopped early

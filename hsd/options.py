@@ -15,6 +15,8 @@ MAX_GAMMA = 32
 MAX_NEW_TOKENS = 65_536
 MAX_TREE_NODES = 512
 MAX_LEVELS = 8
+MAX_LAYERS = 1_000
+MAX_ROUNDS = 1_024  # of one level, in one step
 LIMITS = (("gamma", 1, MAX_GAMMA), ("max_new_tokens", 1, MAX_NEW_TOKENS), ("drafts", 1, 64))
 SYSTEMS = ("speculative", "plain", "stack", "hispec")
 LEVELLED = ("stack", "hispec")
@@ -37,7 +39,8 @@ class Options:
     steps of fixed shape that wait for the device only once, as CUDA graphs on a GPU; one draft, without a trace.
 
     stack: the models of a stack, as places in `Pair.models`, smallest first and the target last; () takes all.
-    exits: after how many layers HiSpec drafts, and checks first; () takes those that the target was trained for.
+    exits: after how many layers HiSpec drafts, and checks first; one alone drafts for the whole model; () takes those
+    that the target was trained for.
     thresholds: how many tokens each level below the target hands up at least, 1 to 32; () is `gamma` at every level of
     a stack, and 2 and 4 for HiSpec. level_rules: how the levels between the ends verify; () is `rule` if it is
     lossless, else token by token.
@@ -92,13 +95,19 @@ class Options:
             check_stack(self.stack)
         if self.system in LEVELLED and self.drafts > 1:
             raise HsdError(f"system {self.system} drafts one block at a time: choose drafts 1")
-        if self.system == "hispec" and len(self.exits) not in (0, 2):
-            raise HsdError(f"exits {_listed(self.exits)}: give two, where to draft and where to check first")
-        if self.system == "hispec" and len(self.thresholds) not in (0, 2):
+        if self.system == "hispec":
+            self._check_exits()
+
+    def _check_exits(self) -> None:
+        for depth in self.exits:
+            _check_whole("exit", depth, 1, MAX_LAYERS)
+        if len(self.exits) > 2:
             raise HsdError(
-                f"thresholds {_listed(self.thresholds)}: HiSpec has two, drafted tokens per check and checked tokens "
-                "per target pass"
+                f"exits {_listed(self.exits)}: give two, where to draft and where to check, or one to draft at"
             )
+        count = len(self.exits) or 2
+        if len(self.thresholds) not in (0, count):
+            raise HsdError(f"thresholds {_listed(self.thresholds)}: give one for each of {count} exits")
 
     def _check_rules(self) -> None:
         if self.drafts > 1:
@@ -109,7 +118,15 @@ class Options:
                 )
         for name in (self.rule, self.shadow_rule):
             self.find(name)
+        top = self.find(self.rule)
+        if self.system in LEVELLED and isinstance(top, Rule) and top.resamples:
+            raise HsdError(
+                f"rule {top.name} needs drafts of a fixed length, which system {self.system} does not hand up: choose "
+                "tokenwise, blockwise or hsd"
+            )
         for name in self.level_rules:
+            if not isinstance(name, str):
+                raise HsdError(f"level rule {name!r}: give names such as hsd")
             rule = find_rule(name)
             if not rule.lossless or rule.resamples:
                 raise HsdError(

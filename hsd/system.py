@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -11,7 +12,7 @@ from hsd.draft import ModelProposer, NoProposer, Proposer
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, Session
 from hsd.models.reading import Reader
-from hsd.options import LEVELLED, Options, check_stack
+from hsd.options import LEVELLED, MAX_ROUNDS, Options, check_stack
 from hsd.record import ChainRecorder, Recorder, TreeRecorder
 from hsd.rng import Streams
 from hsd.rounds import ChainRounds, Rounds, StackLevel, TreeRounds
@@ -75,6 +76,12 @@ def _stacked(pair: Pair, options: Options) -> Levels:
         raise HsdError(
             f"{len(thresholds)} thresholds for {len(models)} models: give one for each model below the target"
         )
+    rounds = math.prod(thresholds[1:])
+    if rounds > MAX_ROUNDS:
+        raise HsdError(
+            f"thresholds {', '.join(map(str, thresholds))}: one step could take {rounds:,} rounds of the smallest "
+            f"models, at most {MAX_ROUNDS:,} are allowed: choose lower thresholds or fewer models"
+        )
     notes = _about_rule(options) + _about_sizes(models)
     return Levels(models, _starts(models), stack, (), thresholds, _level_rules(options, len(models)), notes)
 
@@ -86,7 +93,7 @@ def _exits(pair: Pair, options: Options) -> Levels:
     make = getattr(pair.target, "early_exits", None)
     exits = tuple(options.exits) or default_exits(pair.target)
     made = make(exits) if make else EarlyExits(pair.target, exits)
-    thresholds = tuple(options.thresholds) or HISPEC_THRESHOLDS
+    thresholds = tuple(options.thresholds) or HISPEC_THRESHOLDS[: len(exits)]
     notes = _about_rule(options) + _about_exits(pair.target, exits, made.depths[-1])
     return Levels(made.models, made.open, (), exits, thresholds, _level_rules(options, len(made.models)), notes)
 
@@ -116,7 +123,7 @@ def _level_rules(options: Options, levels: int) -> tuple[str, ...]:
 def _about_rule(options: Options) -> list[str]:
     """What a reader must know about the rule: whether the text follows the target."""
     rule = options.find(options.rule)
-    if rule.lossless:
+    if rule.lossless or (rule.name == "hsd-released" and options.temperature == 0):  # certain rows: rules agree
         return []
     if rule.name == "fuzzy" and options.tolerance <= 0:
         return [_about_no_tolerance(options)]
@@ -126,7 +133,8 @@ def _about_rule(options: Options) -> list[str]:
 def _about_no_tolerance(options: Options) -> str:
     """Settings of the fuzzy rule that are exact after all."""
     if options.fuzzy_mode == "divergence-only":
-        return "A tolerance of 0 or less lets nothing pass but equal rows: exact, and hardly a drafted token is kept."
+        passing = "only equal rows pass" if options.tolerance == 0 else "nothing passes"
+        return f"At this tolerance {passing}: exact, and next to nothing that is drafted is kept."
     if options.tolerance == 0:
         return "At tolerance 0 a token passes without a test only where both rows are equal: this is exact."
     return "A tolerance below 0 lets nothing pass: this is exact speculative decoding, token by token."

@@ -37,7 +37,7 @@ ARCHITECTURE: dict[str, str] = {
     ".loop": ".errors .models .rng .options .rounds .trace .record .system .version torch",
     # what is built on it
     ".planner": ".errors numpy",
-    ".figures": ".errors .trace plotly",
+    ".figures": ".errors .trace .options plotly",
     ".bench": ".errors .paths .models .sampling .trace .loop .planner .version torch numpy accelerate datasets",
     ".bench.peers": ".errors .models .bench torch transformers",
     ".bench.command": ".errors .verify .options .loop .models .bench .bench.peers .version torch accelerate",

@@ -18,7 +18,7 @@ from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
 from hsd.errors import HsdError
 from hsd.models import Pair, load_pair
-from hsd.options import Options
+from hsd.options import LEVELLED, Options
 from hsd.verify import Fuzzy
 
 PEERS = ("transformers",)
@@ -86,7 +86,7 @@ def make_cases(arguments: argparse.Namespace) -> list[Case]:
     for temperature in arguments.temperature:
         at = f", T={temperature:g}" if len(arguments.temperature) > 1 else ""
         cases.append(Case(f"plain{at}", {**common, "temperature": temperature, "system": "plain"}))
-        for system in getattr(arguments, "systems", ["speculative"]):
+        for system in _systems(arguments):
             made = _speculative(arguments) if system == "speculative" else _levelled(arguments, system)
             cases += [Case(name + at, {**common, "temperature": temperature, **options}) for name, options in made]
         if arguments.peer:
@@ -94,6 +94,15 @@ def make_cases(arguments: argparse.Namespace) -> list[Case]:
     for case in cases:
         Options(**case.options)
     return cases
+
+
+def _systems(arguments: argparse.Namespace) -> list[str]:
+    """The systems to measure beside plain decoding, which always is."""
+    systems = getattr(arguments, "systems", ["speculative"])
+    wrong = [system for system in systems if system not in ("speculative", *LEVELLED)]
+    if wrong or not systems:
+        raise HsdError(f"unknown system {', '.join(wrong) or 'none'}: choose speculative, {' or '.join(LEVELLED)}")
+    return systems
 
 
 Named = Iterator[tuple[str, dict[str, Any]]]
@@ -111,14 +120,15 @@ def _speculative(arguments: argparse.Namespace) -> Named:
 def _levelled(arguments: argparse.Namespace, system: str) -> Named:
     """Name and options of a stack, or of early exits, with every rule at the target."""
     thresholds, exits = (tuple(getattr(arguments, name, None) or ()) for name in ("thresholds", "exits"))
-    levels = {"thresholds": thresholds} if thresholds else {"gamma": arguments.gamma[0]} if system == "stack" else {}
-    levels |= {"exits": exits} if exits and system == "hispec" else {}
-    tail = f", exits {'/'.join(map(str, exits))}" if exits and system == "hispec" else ""
+    handed = {"thresholds": thresholds} if thresholds else {}
+    handed |= {"exits": exits} if exits and system == "hispec" else {}
+    tail = f", exits {'/'.join(map(str, exits))}" if "exits" in handed else ""
     tail += f", T={'/'.join(map(str, thresholds))}" if thresholds else ""
-    tail += f", T={arguments.gamma[0]}" if "gamma" in levels else ""
-    for rule in arguments.rules:
+    lengths = arguments.gamma if system == "stack" and not thresholds else [None]
+    for rule, gamma in itertools.product(arguments.rules, lengths):
+        more, levels = (f", T={gamma}", {"gamma": gamma}) if gamma else ("", {})
         for name, settings in _tuned(arguments, rule):
-            yield f"{system}, {name}{tail}", {"system": system, "rule": rule, **levels, **settings}
+            yield f"{system}, {name}{tail}{more}", {"system": system, "rule": rule, **handed, **levels, **settings}
 
 
 def _tuned(arguments: argparse.Namespace, rule: str) -> Named:
@@ -187,7 +197,7 @@ def _load(arguments: argparse.Namespace) -> Pair:
     pair = load_pair(
         arguments.pair,
         target=arguments.target,
-        draft=arguments.draft,
+        draft=arguments.draft or (arguments.target if arguments.systems == ["hispec"] else None),
         device=arguments.device,
         dtype=arguments.dtype,
         smaller=arguments.smaller or (),
@@ -199,11 +209,10 @@ def _load(arguments: argparse.Namespace) -> Pair:
 
 def _fitting(pair: Pair, prompts: PromptSet, new_tokens: int) -> list[tuple[int, str]]:
     """The prompts that leave room for the new tokens, numbered."""
-    found = [(i, p) for i, p in enumerate(prompts.prompts) if len(pair.codec.encode(p)) + new_tokens <= pair.context]
+    context = min(model.context for model in pair.models)
+    found = [(i, p) for i, p in enumerate(prompts.prompts) if len(pair.codec.encode(p)) + new_tokens <= context]
     if not found:
-        raise HsdError(
-            f"no prompt leaves room for {new_tokens} new tokens in {pair.context:,}: reduce --max-new-tokens"
-        )
+        raise HsdError(f"no prompt leaves room for {new_tokens} new tokens in {context:,}: reduce --max-new-tokens")
     if left_out := len(prompts.prompts) - len(found):
         print(
             f"{left_out} of {len(prompts.prompts)} prompts are too long for this pair and are left out", file=sys.stderr

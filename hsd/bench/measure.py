@@ -88,7 +88,7 @@ class TimedExits(TimedModel):
     def early_exits(self, exits: Sequence[int]) -> Any:
         """The model and its exits, see `hsd.models.exits`; sessions that are opened are timed."""
         made = EarlyExits(self._model, exits)
-        times = [*self._by_level, self._times]
+        times = [*self._by_level[len(self._by_level) - len(exits) :], self._times]
         return SimpleNamespace(
             depths=made.depths,
             models=made.models,

@@ -119,10 +119,12 @@ class Measurement:
         """
         gamma = self.case.options.get("gamma", 0)
         if self.one_draft:
+            tokens = self.block_efficiency()[0]
             round_time = gamma * self.call_seconds("draft", 1) + self.call_seconds("target", gamma + 1)
         else:
+            tokens = ratio(self.records, "new_tokens", "steps")  # all target calls of a step are in its time
             round_time = sum(self.typical_seconds(name) for name in ("target", *self.below))
-        return self.block_efficiency()[0] * plain.call_seconds("target", 1) / round_time
+        return tokens * plain.call_seconds("target", 1) / round_time
 
     @property
     def one_draft(self) -> bool:

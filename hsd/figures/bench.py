@@ -12,15 +12,19 @@ from typing import Any
 import plotly.graph_objects as go
 
 from hsd.figures.style import PARTS, figure, look, safe
+from hsd.options import LEVELLED
 
 Row = dict[str, Any]
 DASHES = ("solid", "dot", "dash", "longdash", "dashdot", "longdashdot")
 
 
 def block_efficiency(rows: Sequence[Row], by: str = "gamma") -> go.Figure:
-    """Tokens per target call with 95 % intervals, a line per rule. by: "gamma" or "temperature", the x axis."""
+    """Tokens per target call with 95 % intervals, a line per rule. by: "gamma" or "temperature", the x axis.
+
+    Stacks and early exits, which have no draft length, are left out.
+    """
     words = {"gamma": "draft length γ", "temperature": "temperature"}
-    drafting = _drafting(rows)
+    drafting = [row for row in _drafting(rows) if not _levelled(row)]
     lines = _lines(drafting, by)
     other = "gamma" if by == "temperature" else "temperature"
     made = figure(_height(lines), words[by], "tokens per target call")
@@ -128,10 +132,16 @@ def _drafting(rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if "acceptance_rate" in row and row["options"].get("rule")]
 
 
+def _levelled(row: Row) -> bool:
+    """Whether levels draft, in blocks that have no fixed length."""
+    return row["options"].get("system") in LEVELLED
+
+
 def _lines(rows: Sequence[Row], by: str) -> list[tuple[str, list[Row]]]:
     """Rows that differ in `by` alone, in its order, with a name that says what they have in common."""
     found: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
-    rest = [name for name in ("rule", "tree", "drafts", "gamma", "temperature") if name != by]
+    options = ("rule", "divergence", "tolerance", "tree", "drafts", "gamma", "temperature")
+    rest = [name for name in options if name != by]
     for row in rows:
         found[tuple(row["options"].get(name) for name in rest)].append(row)
     several = {name for name in rest if len({row["options"].get(name) for row in rows}) > 1}
@@ -143,21 +153,22 @@ def _name(row: Row, several: set[str]) -> str:
     words = [look(options).title or str(options["rule"])]
     if options.get("drafts", 1) > 1:
         words.append(f"{options.get('tree', 'paths')} K={options['drafts']}")
+    words += [f"{options.get('divergence', 'kl')}≤{options['tolerance']:g}"] if "tolerance" in options else []
     words += [f"{sign}={options[name]:g}" for name, sign in (("gamma", "γ"), ("temperature", "T")) if name in several]
     return ", ".join(words)
 
 
 def _dash(rows: Sequence[Row], row: Row, name: str) -> str:
     """A dash for each value of the option `name` together with the number of drafts."""
-    values = sorted({(other["options"].get("drafts", 1), other["options"][name]) for other in rows})
-    return DASHES[values.index((row["options"].get("drafts", 1), row["options"][name])) % len(DASHES)]
+    values = sorted({(other["options"].get("drafts", 1), other["options"].get(name, 0)) for other in rows})
+    return DASHES[values.index((row["options"].get("drafts", 1), row["options"].get(name, 0))) % len(DASHES)]
 
 
 def _first_seen(rows: Sequence[Row], row: Row) -> bool | str:
-    """True for the longest drafts at the first temperature; the legend has the others."""
-    longest = max(other["options"]["gamma"] for other in rows)
-    same = [row["options"][name] == value for name, value in (("gamma", longest), ("temperature", _first(rows)))]
-    return True if all(same) else "legendonly"
+    """True for the longest drafts, and blocks of levels, at the first temperature; the legend has the others."""
+    longest = max((other["options"]["gamma"] for other in rows if not _levelled(other)), default=0)
+    long = _levelled(row) or row["options"]["gamma"] == longest
+    return True if long and row["options"]["temperature"] == _first(rows) else "legendonly"
 
 
 def _first(rows: Sequence[Row]) -> float:

@@ -7,7 +7,7 @@ transparent and there is no title: the page writes the heading, and sets the col
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import plotly.graph_objects as go
@@ -38,7 +38,9 @@ LOOKS = {
     "traversal": Look("traversal", "#009e73", "star", "/"),
     "one-hot": Look("one-hot", "#8c7a00", "cross", "\\"),
 }
+STACKED = {"stack": Look("stack", "", "square-open", "/"), "hispec": Look("HiSpec", "", "circle-open", "\\")}
 OTHER = Look("", "#8a5a9e", "hexagon", "|")
+FUZZY = replace(OTHER, title="FSD")
 PARTS = {
     "draft": Look("draft model", "#cc79a7", hatch="|"),
     "target": Look("target model", "#0072b2"),
@@ -49,10 +51,18 @@ PARTS = {
 
 
 def look(options: dict[str, Any]) -> Look:
-    """The look of a case, from its options; a rule for several drafts looks as the rule it is made of."""
+    """The look of a case, from its options; a rule for several drafts looks as the rule it is made of.
+
+    A stack, or early exits, have the colour of the rule at the target, with a marker and a hatch of their own.
+    """
     if options.get("system") == "plain":
         return LOOKS["plain"]
-    return LOOKS.get(str(options.get("rule", "")).removeprefix("recursive-"), OTHER)
+    name = str(options.get("rule", "")).removeprefix("recursive-")
+    rule = FUZZY if name == "fuzzy" else LOOKS.get(name, OTHER)
+    system = STACKED.get(str(options.get("system")))
+    if not system:
+        return rule
+    return replace(rule, title=f"{system.title}, {rule.title}", symbol=system.symbol, hatch=system.hatch)
 
 
 def safe(text: object) -> str:

@@ -100,6 +100,8 @@ def load_pair(
         return _load(_named(name, where, dtype, revision, draft_revision, how))
     if not target or not draft:
         raise HsdError("a pair needs both a target and a draft: give two folders or two Hub ids")
+    if draft == target:
+        draft_revision = draft_revision or revision
     both, numbers = f"{_base(target)} + {_base(draft)}", _dtype(dtype, where)
     tuned = tuned_for_chat(target)
     return _load(Recipe(both, target, draft, where, numbers, revision, draft_revision, tuned=tuned, **how))
@@ -112,7 +114,8 @@ def _named(
     if name in EMBEDDED:
         folder = ASSETS / name  # drafts with three layers; the one-layer model is the bottom of a stack
         models = (str(folder / "target"), str(folder / "middle"))
-        how["smaller"] = (*how["smaller"], str(folder / "draft"))
+        further = [os.path.realpath(source) for source in how["smaller"]]
+        how["smaller"] = _further((*further, str(folder / "draft")), *models)
         return Recipe(name, *models, where, _dtype(dtype, "cpu"), note=EMBEDDED[name], **how)
     if name not in PAIRS:
         raise unknown(name)

@@ -25,7 +25,7 @@ class Work:
         return Work(self.layers - other.layers, self.computed - other.computed, self.heads - other.heads)
 
 
-class Rows:
+class Buffer:
     """Rows added at the end and forgotten from there, in room that doubles when it is full."""
 
     def __init__(self) -> None:
@@ -104,4 +104,4 @@ class SharedText:
     def close(self) -> None:
         """Forget the text and free all that was computed."""
         self._caches = self.groups.caches()
-        self._rows = [Rows() for _ in range(len(self._caches) + 1)]  # the tokens, then the states after each group
+        self._rows = [Buffer() for _ in range(len(self._caches) + 1)]  # the tokens, then the states after each group

@@ -63,11 +63,11 @@ class ChainRecorder:
 
     def _judge_again(self, law: Law, coins: Tensor, number: Tensor, tokens: list[int]) -> Shadow:
         """What the rule to compare with would have decided about this draft, with the same coins and last number."""
-        kept = int(law.kept(coins))
+        kept = int(law.kept(coins.to(law.threshold.device)))
         made = decisions(law, coins)
         if kept and kept == len(tokens) and tokens[-1] in self._describe.end_ids:
             return Shadow(rule=self._shadow.name, decisions=made, kept=kept)
-        token = int(draw(law.next(kept), number))
+        token = int(draw(law.next(kept), number.to(law.p.device)))
         return Shadow(
             rule=self._shadow.name,
             decisions=made,

@@ -135,7 +135,8 @@ class ChainRounds:
         Adds to `played.extra`. `start` is the length of the text before the round. A draft that was cut at the end of
         a text stands for one of γ tokens: once it is rejected, all γ positions are open.
         """
-        p, draft, kept, token = played.p, played.draft, played.kept, played.token
+        p, kept, token = played.p, played.kept, played.token
+        draft = replace(played.draft, tokens=played.draft.tokens.to(p.device), q=played.draft.q.to(p.device))
         missing = gamma - kept - 1
         if kept == len(draft.tokens) or not missing:
             return

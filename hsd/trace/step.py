@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from hsd.errors import HsdError
 from hsd.trace.levels import Event, Work
-from hsd.trace.values import MAX_LEVELS, MAX_NODES, Count, Divergence, Name, Probability, Record
+from hsd.trace.values import MAX_EVENTS, MAX_LEVELS, MAX_NODES, Count, Divergence, Name, Probability, Record
 from hsd.trace.verdict import Branch, Change, Committed, Decision, Node, Residual, Shadow
 
 
@@ -55,7 +55,7 @@ class Step(Record):
     residual: Residual | None = None
     shadow: Shadow | None = None
     extra_draws: Annotated[list[Probability], Field(max_length=MAX_NODES)] = []
-    events: Annotated[list[Event], Field(max_length=MAX_NODES)] = []
+    events: Annotated[list[Event], Field(max_length=MAX_EVENTS)] = []
     divergences: Annotated[list[Divergence], Field(max_length=MAX_NODES)] = []
     expected_kept: dict[Name, Annotated[float, Field(allow_inf_nan=False)]] = {}
 

@@ -8,7 +8,8 @@ else p", under both modes. That is not the target's law unless T < 0; how far it
     total variation     ≤ E[drift] ≤ T · E[kept]    with D = total variation
 
 where the drift of a step is the sum of D over its kept positions with D ≤ T. D belongs to the rows and not to the
-token: one with p = 0 can pass, except under KL(q‖p), which is infinite as soon as q can draft such a token.
+token: one with p = 0 can pass, except under KL(q‖p) with a finite tolerance, as D is infinite where q can draft such a
+token. All of this is about the rows that are sampled from: with D of raw rows, nothing of it bounds the output.
 """
 
 from __future__ import annotations

@@ -22,10 +22,10 @@ from hsd.bench.command import add_arguments, make_cases
 from hsd.bench.report import Benchmark, parse
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
-from hsd.ui.measure.batch import MAX_CASES, offered_sets, read
+from hsd.ui.measure.batch import MAX_CASES, Batch, offered_sets, read
 from hsd.ui.measure.job import Jobs, pieces
 from hsd.ui.measure.opened import opened
-from hsd.ui.measure.published import PUBLISHED, measured_here
+from hsd.ui.measure.published import PUBLISHED, measured_here, systems_here
 from hsd.ui.measure.results import CHARTS, Results
 from hsd.ui.measure.view import as_csv, as_lines, cells
 from hsd.ui.request import read as read_request
@@ -58,6 +58,29 @@ def test_the_command_line_measures_the_same_cases_as_the_batch():
     assert (arguments.repetitions, arguments.max_new_tokens) == (2, 48)
 
 
+def test_the_command_line_measures_the_same_cases_of_other_systems():
+    values = {"rules": "hsd,fuzzy", "gammas": "3", "systems": "hispec,stack", "exits": "2, 4", "tolerance": "-0.5"}
+    asked = batch(**values, thresholds="3,3")
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    assert make_cases(parser.parse_args(shlex.split(asked.command())[4:])) == asked.cases()
+    assert len(asked.cases()) == 1 + 2 * (1 + 2)
+    assert "7 ways to decode" in asked.estimate(120)
+    by_system = {
+        case.options.get("system"): case.options for case in asked.cases() if case.options.get("rule") == "hsd"
+    }
+    assert list(by_system["stack"]["thresholds"]) == [3, 3]
+    assert list(by_system["hispec"]["exits"]) == [2, 4]
+    assert [c.options["tolerance"] for c in asked.cases() if c.options.get("rule") == "fuzzy"] == [-0.5] * 3
+    assert batch(**asked.query()) == asked
+    assert Batch.from_dict(pickle.loads(pickle.dumps(asked.as_dict()))) == asked
+
+
+def test_settings_that_stay_as_they_are_make_no_link_longer():
+    assert not {"systems", "thresholds", "exits", "tolerance"} & set(batch().query())
+    assert "--systems" not in batch(thresholds="3,5").command()
+
+
 def test_a_link_carries_the_settings():
     asked = batch(set="functions", rules="hsd", gammas="2", temperatures="0", several="4", arranged="comb", tokens="9")
     assert batch(**asked.query()) == asked
@@ -81,6 +104,20 @@ def test_a_link_carries_the_settings():
         ({"prompts": None}, "prompts is empty: choose a whole number from 1 to 36"),
         ({"repetitions": "1e9"}, "repetitions 1e9: choose a whole number from 1 to 10"),
         ({"gammas": ",".join(map(str, range(1, 33)))}, f"ways to decode are more than {MAX_CASES}"),
+        ({"systems": "stack,magic"}, "unknown system 'magic': choose stack, hispec, or none"),
+        ({"systems": "stack", "thresholds": "3, x"}, "threshold x: choose a whole number from 1 to 32"),
+        ({"systems": "stack", "thresholds": "3,33"}, "threshold 33: choose a whole number from 1 to 32"),
+        ({"thresholds": "3," * 9}, "9 thresholds: give at most 8, one for each level"),
+        ({"systems": "hispec", "exits": "2"}, "exits 2: give two"),
+        ({"systems": "hispec", "thresholds": "2"}, "thresholds 2: HiSpec has two"),
+        ({"systems": "hispec", "exits": "0, 2"}, "exit 0: choose a whole number"),
+        ({"tolerance": "much"}, "tolerance much: give a number such as 0.3"),
+        ({"tolerance": ""}, "tolerance is empty: give a number"),
+        ({"tolerance": "inf"}, "tolerance inf: give a number"),
+        (
+            {"gammas": "1,2,3,4,5,6,7,8,9,10,11", "systems": "stack"},
+            f"25 ways to decode are more than {MAX_CASES}: choose fewer",
+        ),
         ({"pair": "gpt"}, "unknown pair 'gpt'"),
         ({"target": "somewhere"}, "an own pair needs both"),
     ],
@@ -122,7 +159,7 @@ def test_a_batch_gives_the_file_that_the_command_would_write():
     found, recorded = job.benchmark(), parse(RECORDED.read_text().splitlines(), "recorded")
     assert set(found.header) == set(recorded.header)
     assert set(found.header["machine"]) == set(recorded.header["machine"])
-    assert set(found.records[0]) == set(recorded.records[0])
+    assert set(found.records[0]) >= set(recorded.records[0])  # files of earlier versions open too
     again = parse(as_lines(found).splitlines(), "again")
     assert (again.header, again.records) == (found.header, found.records)
 
@@ -190,6 +227,86 @@ def test_speedups_are_against_plain_decoding_at_the_same_temperature():
     assert [row["speedup"] for row in rows] == pytest.approx([1, speeds[1] / speeds[0], 1, speeds[3] / speeds[2]])
 
 
+# ---- other systems
+
+FURTHER = {"rules": "hsd,fuzzy", "gammas": "3", "systems": "stack,hispec", "prompts": "1", "repetitions": "1"}
+
+
+@pytest.fixture(scope="module")
+def further() -> Benchmark:
+    """A small benchmark of a stack, early exits and the fuzzy rule, beside plain decoding and HSD."""
+    made = jobs()
+    job = made.submit(batch(**FURTHER, tokens="12"))
+    list(made.follow(job))
+    assert (job.state, job.begun, job.total) == ("done", 14, 14)  # every run is counted once, whatever its system
+    return job.benchmark()
+
+
+def test_other_systems_have_their_lines_charts_and_files(further, tmp_path):
+    shown = Results().show(further, "live", "key")
+    names = [case["name"] for case in further.header["cases"]]
+    assert [line[0] for line in shown.view["rows"]] == names
+    visible = {chart.title: state["visible"] for chart, state in zip(CHARTS, shown.charts, strict=True)}
+    assert not visible.pop("Tokens per target call by temperature, 95 % intervals")
+    assert all(visible.values())
+    positions = next(state for chart, state in zip(CHARTS, shown.charts, strict=True) if "position" in chart.title)
+    assert [line.name for line in positions["value"].data] == names[1:]
+    (tmp_path / "mine.jsonl").write_text(as_lines(further))
+    again = opened(tmp_path / "mine.jsonl")
+    assert [cells(row) for row in again.rows()] == [cells(row) for row in further.rows()]
+    saved = list(csv.DictReader(io.StringIO(as_csv(again.rows()))))
+    assert [line["case"] for line in saved] == names
+    assert {line["system"] for line in saved if line["case"].startswith("hispec")} == {"hispec"}
+    assert {line["tolerance"] for line in saved if line["rule"] == "fuzzy"} == {"0.3"}
+
+
+def test_what_the_pair_has_no_models_for_is_told_before_anything_is_measured():
+    asked = batch(**{**FURTHER, "systems": "hispec", "exits": "2,99"}, tokens="4")
+    with pytest.raises(HsdError, match=r"hispec, hsd, exits 2/99.*: exits 2, 99: choose them from shallow to deep"):
+        next(pieces(asked.as_dict(), 120))
+
+
+def made_up(case: str, speed: float, **options) -> dict:
+    """A row with that speed; plain decoding makes 100 tokens a second."""
+    options = {"temperature": 1.0, "rule": "hsd", **({} if "system" in options else {"gamma": 5}), **options}
+    interval = (2.0, 1.9, 2.1)
+    more = {"tokens_per_second": speed, "speedup": speed / 100, "block_efficiency": interval}
+    return {"case": case, "options": options, "acceptance_rate": interval, **more}
+
+
+def test_claims_stand_beside_the_fastest_case_of_each_system():
+    rows = [
+        made_up("slow", 110.0, rule="tokenwise"),
+        made_up("single", 120.0),
+        made_up("tree", 190.0, rule="traversal", drafts=4),
+        made_up("other temperature", 300.0, temperature=0.5),
+        made_up("fuzzy", 150.0, rule="fuzzy"),
+        made_up("stack 1", 90.0, system="stack"),
+        made_up("stack 2", 126.0, system="stack"),
+        made_up("stack, not exact", 200.0, system="stack", rule="fuzzy"),
+        made_up("exits", 60.0, system="hispec"),
+    ]
+    stack, hispec, fsd = (line["here"] for line in systems_here(rows))
+    single = "“single”, the fastest exact case with one draft"
+    assert stack.startswith(
+        f"The fastest such case here: “stack 2”, 1.26× plain decoding; 1.05× the speed of {single}."
+    )
+    assert stack.endswith("That is within the published range.")
+    assert hispec.startswith(f"Here: “exits”, 0.60× plain decoding; 0.50× the speed of {single}.")
+    assert hispec.endswith("The draft model is the faster of the two here.")
+    assert f"“fuzzy”, 1.50× plain decoding; 1.25× the speed of {single}. That is 30.0 tokens/s more." in fsd
+    slower = systems_here([*rows[:2], made_up("stack", 60.0, system="stack")])[0]["here"]
+    assert "So it does not pay here." in slower
+    alone = systems_here([made_up("stack", 60.0, system="stack")])[0]["here"]
+    assert "no exact rule with one draft was measured beside it" in alone
+
+
+def test_claims_without_a_case_say_how_to_measure_one(recorded):
+    claims = systems_here([row for row in recorded.rows() if row["options"].get("system") in (None, "plain")])
+    assert [claim["source"] for claim in claims] == ["arXiv 2510.19705", "arXiv 2510.01336", "arXiv 2502.20704"]
+    assert all(claim["here"].startswith("Not in the benchmark above: choose ") for claim in claims)
+
+
 # ---- files
 
 
@@ -242,6 +359,11 @@ BROKEN = {
     "seconds are 0": changed(lambda _, records: records[3].update(seconds=0)),
     "seconds are text": changed(lambda _, records: records[3].update(seconds="1")),
     "not a number": changed(lambda _, records: records[3].update(seconds=math.nan)),
+    "system is unknown": changed(lambda head, _: head["cases"][1]["options"].update(system=["stack"])),
+    "thresholds are text": changed(lambda head, _: head["cases"][1]["options"].update(thresholds="3,5")),
+    "exits are huge": changed(lambda head, _: head["cases"][1]["options"].update(exits=[2, 10**400])),
+    "tolerance is text": changed(lambda head, _: head["cases"][1]["options"].update(tolerance="0.3")),
+    "a level's calls": changed(lambda _, records: records[3]["calls"].update({"level 0": {"first": 0}})),
     "no steps": changed(lambda _, records: records[3].update(steps=0)),
     "no time": changed(lambda _, records: records[3].pop("time")),
     "positions": changed(lambda _, records: records[3].update(positions=[[1, 2]] * 1000)),
@@ -359,6 +481,8 @@ def test_the_recorded_benchmark_is_shown_on_opening_the_tab(visitor, recorded):
         assert words in facts
     visitor.until("document.querySelectorAll('#hsd-measure-charts .js-plotly-plot').length === 5")
     assert visitor.page.locator(".hm-published .hm-table tbody tr").count() >= len(PUBLISHED)
+    claims = visitor.page.locator(".hm-claim .hm-here").all_text_contents()
+    assert claims == [claim["here"] for claim in systems_here(recorded.rows())]
 
 
 @pytest.mark.browser
@@ -445,6 +569,22 @@ def test_a_wrong_setting_is_told_and_nothing_is_lost(visitors, recorded):
 
 
 @pytest.mark.browser
+def test_further_systems_are_chosen_on_the_page_and_in_a_link(visitors):
+    visitor = measure(visitors(), SMALL)
+    visitor.page.get_by_role("button", name="Further systems").click()
+    visitor.page.get_by_label("Model stack").check()
+    visitor.page.fill("#hsd-measure-thresholds textarea, #hsd-measure-thresholds input", "3, many")
+    visitor.page.locator(".hm-problem:not([hidden])", has_text="Threshold many: choose a whole number").wait_for()
+    visitor.page.fill("#hsd-measure-thresholds textarea, #hsd-measure-thresholds input", "3, 4")
+    visitor.page.locator(".hm-words", has_text="3 ways to decode").wait_for()
+    visitor.until("location.search.includes('thresholds=3')")
+    found = {name: values[0] for name, values in parse_qs(urlsplit(visitor.page.url).query).items()}
+    assert (found["systems"], found["thresholds"]) == ("stack", "3,4")
+    again = measure(visitors(), found)
+    assert again.page.inner_text(".hm-words") == visitor.page.inner_text(".hm-words")
+
+
+@pytest.mark.browser
 def test_the_address_repeats_the_settings(visitors):
     visitor = measure(visitors(), SMALL)
     visitor.until("location.search.includes('gammas=4')")
@@ -492,3 +632,17 @@ def test_programs_carry_the_sidebar_settings():
         assert words in run["python"]
     body = shlex.split(run["curl"].split("-d ", 1)[1].split(" | cut")[0])[0]
     assert json.loads(body)["prompt"] == asked.prompt
+
+
+def test_programs_carry_the_settings_of_fsd_where_they_are_taken():
+    from hsd.ui.measure.snippets import USUAL_FUZZY, note, snippets
+
+    values = {"prompt": "Once", "rule": "fuzzy", "tolerance": 0.5, "divergence": "js"}
+    asked = read_request(space.load(), values)
+    run, compared = (next(s for s in snippets(asked) if s["name"] == name)["python"] for name in ("/run", "/compare"))
+    assert "tolerance=0.5" in run
+    assert "divergence='js'" in run
+    assert "fuzzy_mode" not in run
+    assert "tolerance" not in compared
+    assert note(asked) == USUAL_FUZZY
+    assert note(read_request(space.load(), {"prompt": "Once", "rule": "fuzzy"})) == ""

@@ -16,7 +16,7 @@ from hsd import space
 from hsd.bench import Case, Measurement
 from hsd.errors import HsdError
 from hsd.ui.race import recorded
-from hsd.ui.race.plan import read_plan, rule_facts
+from hsd.ui.race.plan import lossless, read_plan, rule_facts
 from hsd.ui.race.report import report
 from hsd.ui.race.store import RaceRunner
 from hsd.ui.race.timing import arguments, race
@@ -27,6 +27,12 @@ READY = "window.__hsdRace && window.__hsdRace.ready"
 DONE = "window.__hsdRace.state === 'done'"
 SHARED = {"prompt": "Once upon a time, there was a fox", "length": 24, "temperature": 0.8, "seed": 7}
 LANES = [{"rule": "tokenwise", "gamma": 4}, {"rule": "hsd", "gamma": 4}]
+SYSTEMS = [
+    {"system": "stack", "rule": "hsd", "thresholds": "3, 4"},
+    {"system": "hispec", "rule": "tokenwise", "exits": "2,4"},
+    {"rule": "fuzzy", "gamma": 4, "tolerance": 0.3, "divergence": "js"},
+    {"system": "stack", "rule": "hsd"},
+]
 LONG = {"prompt": "Once upon a time", "length": 256, "temperature": 1, "lanes": "tokenwise~1,hsd~1", "rounds": 5}
 
 
@@ -106,7 +112,98 @@ def test_the_report_is_the_benchmarks_and_its_medians_are_those_of_the_records(r
     assert hsd_row["efficiency"] == pytest.approx(hsd_row["speedup"] / hsd_row["limit"])
 
 
-def made_up(seconds: dict[str, float], late: float = 0.0) -> dict:
+@pytest.fixture(scope="module")
+def systems() -> tuple:
+    """A race of a stack, early exits, the fuzzy rule and a stack with the usual thresholds: its plan, its pieces."""
+    asked = plan(SYSTEMS)
+    return asked, list(race(*arguments(asked)))
+
+
+def test_lanes_of_other_systems_are_named_by_what_they_do():
+    cases = plan(SYSTEMS).cases
+    assert [case.name for case in cases] == [
+        "Plain decoding",
+        "Model stack, HSD, T = 3/4",
+        "HiSpec, Vanilla, exits 2/4",
+        "FSD, γ = 4, JS ≤ 0.3",
+        "Model stack, HSD, T = 5 each",
+    ]
+    assert cases[1].options["thresholds"] == [3, 4]
+    assert cases[2].options["exits"] == [2, 4]
+    assert "gamma" not in cases[1].options
+    assert cases[4].options["gamma"] == 5
+    assert [lossless(case) for case in cases] == [True, True, True, False, True]
+    assert lossless(plan([{"rule": "fuzzy", "gamma": 4, "tolerance": -1}]).cases[1])  # below 0 nothing passes
+
+
+def test_lanes_of_other_systems_write_what_hsd_run_writes(systems):
+    _, pieces = systems
+    events = [event for piece in pieces for event in piece.get("events", ())]
+    pair = hsd.load_pair("tiny")
+    own = [
+        {"system": "stack", "rule": "hsd", "thresholds": (3, 4)},
+        {"system": "hispec", "rule": "tokenwise", "exits": (2, 4)},
+        {"rule": "fuzzy", "gamma": 4, "tolerance": 0.3, "divergence": "js"},
+        {"system": "stack", "rule": "hsd", "thresholds": (5, 5)},
+    ]
+    for lane, more in enumerate(own, start=1):
+        run = hsd.run(pair, SHARED["prompt"], **options(**more))
+        written = [
+            t for e in events if (e["lane"], e["repetition"]) == (lane, 1) for s in e["steps"] for t in s["tokens"]
+        ]
+        assert written == run.tokens
+        for event in (e for e in events if e["lane"] == lane and "text" in e):
+            assert event["text"] == run.text
+            assert event["record"]["target_calls"] == run.stats()["target_calls"]
+
+
+def test_all_models_of_a_lane_are_timed_and_those_below_the_target_draft(systems):
+    asked, pieces = systems
+    records = [event["record"] for piece in pieces for event in piece.get("events", ()) if "record" in event]
+    found = {row["case"]: row for row in report(asked.cases, records)["rows"]}
+    for case in (asked.cases[1], asked.cases[2], asked.cases[4]):
+        (record,) = [r for r in records if r["case"] == case.name and r["repetition"]]
+        assert set(record["calls"]) == {"target", "draft", "level 0"}
+        spent = {
+            name: calls["first"] + sum(total for _, total, _ in calls["widths"].values())
+            for name, calls in record["calls"].items()
+        }
+        row = found[case.name]
+        assert row["shares"]["draft"] == pytest.approx((spent["draft"] + spent["level 0"]) / record["seconds"])
+        assert row["shares"]["target"] == pytest.approx(spent["target"] / record["seconds"])
+        assert sum(row["parts_ms"].values()) == pytest.approx(row["ms_per_token"], rel=0.02)
+        step = sum(
+            count * median
+            for calls in record["calls"].values()
+            for count, _, median in calls["widths"].values()
+        ) / record["steps"]  # fmt: skip
+        assert sum(row["levels_ms"].values()) == pytest.approx(1e3 * step)
+        assert "ms of them below the target" in row["sentence"]
+        # what the calls allow: plain decoding's calls for as many tokens, over those of a step
+        plain = found["Plain decoding"]["target_call_ms"] * record["new_tokens"] / record["steps"]
+        assert row["limit"] == pytest.approx(plain / (1e3 * step))
+    assert found["FSD, γ = 4, JS ≤ 0.3"]["levels_ms"] is None
+
+
+def test_a_lane_that_the_pair_has_no_models_for_is_refused_before_anything_runs():
+    asked = plan([*LANES, {"system": "stack", "rule": "hsd", "thresholds": "3, 4, 5"}])
+    with pytest.raises(HsdError, match="lane 4: 3 thresholds for 3 models: give one for each model below the target"):
+        next(race(*arguments(asked)))
+
+
+def test_exits_that_were_not_trained_are_told_with_the_lane():
+    asked = plan([{"system": "hispec", "rule": "hsd", "exits": "1, 3"}])
+    header = next(race(*arguments(asked)))["header"]
+    assert header["notes"][0] == []
+    assert "does not say that it was trained to predict after layer 1 and 3" in header["notes"][1][0]
+
+
+def test_the_lead_says_so_when_the_fastest_lane_is_not_lossless():
+    assert "It is not lossless." in made_up({"plain": 1.0, "A": 0.5}, rule="fuzzy")["lead"]
+    assert "lossless" not in made_up({"plain": 1.0, "A": 0.5})["lead"]
+
+
+def made_up(seconds: dict[str, float], late: float = 0.0, rule: str = "hsd") -> dict:
     """The report of a race with known costs: 100 tokens; target calls of 10 ms (12 ms for 6 tokens), drafts of 1 ms.
 
     late: seconds that some of plain decoding's calls took beyond the median.
@@ -123,9 +220,7 @@ def made_up(seconds: dict[str, float], late: float = 0.0) -> dict:
             | {"drafted": 0 if plain else 200, "kept": 0 if plain else 60, "seconds": total, "time": time}
             | {"positions": [], "kept_histogram": {}, "calls": {"target": target, "draft": draft}}
         )
-    cases = [
-        Case(n, {"system": "plain"} if n == "plain" else {"rule": "hsd", "gamma": 5, "drafts": 1}) for n in seconds
-    ]
+    cases = [Case(n, {"system": "plain"} if n == "plain" else {"rule": rule, "gamma": 5, "drafts": 1}) for n in seconds]
     return report(cases, records)
 
 
@@ -180,6 +275,14 @@ def test_a_run_too_short_for_a_limit_says_so_and_stays_json():
         ([*LANES, {"rule": "traversal", "gamma": 4}], 1, {}, "lane 4: rule traversal is for several drafts"),
         ([{"rule": "hsd", "gamma": 99}], 1, {}, "lane 2: draft length γ 99"),
         ([{"rule": "<b>", "gamma": 3}], 1, {}, "lane 2: unknown rule"),
+        ([{"system": "plain"}], 1, {}, "lane 2: unknown system 'plain': choose speculative, stack, hispec"),
+        ([{"system": ["stack"]}], 1, {}, "lane 2: unknown system"),
+        ([{"system": "stack", "thresholds": "3, x"}], 1, {}, "lane 2: thresholds 'x': give whole numbers"),
+        ([{"system": "stack", "thresholds": "99"}], 1, {}, "lane 2: threshold 99"),
+        ([{"system": "stack", "rule": "traversal"}], 1, {}, "lane 2: rule traversal is for several drafts"),
+        ([{"system": "hispec", "exits": "2"}], 1, {}, "lane 2: exits 2: give two"),
+        ([{"rule": "fuzzy", "tolerance": ""}], 1, {}, "lane 2: tolerance is empty"),
+        ([{"rule": "fuzzy", "divergence": "<b>"}], 1, {}, "lane 2: unknown divergence"),
     ],
 )
 def test_what_cannot_be_raced_is_refused_in_one_line(lanes, rounds, shared, words):
@@ -439,6 +542,32 @@ def test_a_lane_can_be_added_changed_and_removed(visitors):
     assert [one["name"] for one in state(visitor)["header"]["lanes"]] == [
         "Plain decoding", "HSD, γ = 5", "Rule for chosen trees, γ = 10, 4 drafts, likeliest first",
         "Rule for chosen trees, γ = 20, 4 drafts, likeliest first"]  # fmt: skip
+
+
+@browser
+def test_a_stack_early_exits_and_fsd_can_be_chosen_raced_and_linked(visitors):
+    visitor = open_race(visitors())
+    visitor.page.click(".rc-add")
+    for lane, system in ((2, "stack"), (3, "hispec")):
+        visitor.page.get_by_label(f"system of lane {lane}").select_option(system)
+    visitor.page.get_by_label("thresholds of lane 2").fill("3, 4<b>")  # what is no number is taken out
+    visitor.page.get_by_label("exits of lane 3").fill("2 4")
+    visitor.page.get_by_label("rule of lane 4").select_option("fuzzy")
+    visitor.page.get_by_label("tolerance of lane 4").fill("0.5")
+    visitor.page.get_by_label("tolerance of lane 4").blur()
+    assert visitor.page.locator(".rc-lane .rc-warning").count() == 1
+    for name, value in {**SHARED, "length": 8}.items():
+        visitor.set(name, str(value))
+    visitor.page.click(".rc-go")
+    visitor.until(DONE)
+    names = ["Model stack, Vanilla, T = 3/4", "HiSpec, HSD, exits 2/4", "FSD, γ = 10, KL ≤ 0.5"]
+    assert list(table(visitor)) == ["Plain decoding", *names]
+    assert visitor.page.locator('.rc-track[data-lane="3"] .rc-warning').count() == 1
+    visitor.until("location.search.includes('hispec')")
+    asked = {name: values[0] for name, values in parse_qs(urlsplit(visitor.page.url).query).items()}
+    assert asked["lanes"] == "stack~tokenwise~3_4,hispec~hsd~2_4~,fuzzy~10~0.5~kl"
+    again = raced_here(visitors(), asked)
+    assert [lane["name"] for lane in again["header"]["lanes"]] == ["Plain decoding", *names]
 
 
 @browser

@@ -204,6 +204,53 @@ def test_a_block_is_as_long_as_its_threshold_unless_something_ends_it(tiny: Pair
             assert step.drafted >= trace.setup.thresholds[-1]
 
 
+def test_five_levels_are_recorded_and_too_many_rounds_are_refused():
+    pair = replace(STACK, smaller=(*STACK.smaller, *small_stack(5).smaller, *small_stack(6).smaller))
+    trace = hsd.run(pair, "abc", system="stack", thresholds=(1, 3, 3, 3), max_new_tokens=20)
+    assert {event.level for step in trace.steps for event in step.events} == {0, 1, 2, 3}
+    assert Trace.from_json(trace.to_json()) == trace
+    with pytest.raises(HsdError, match="32,768 rounds of the smallest"):
+        hsd.run(pair, "abc", system="stack", thresholds=(1, 32, 32, 32))
+
+
+def test_a_run_in_which_everything_passes_decodes_again():
+    trace = hsd.run(STACK, "abc", rule="fuzzy", tolerance=float("inf"), top_k=1, max_new_tokens=20)
+    assert trace.stats()["acceptance_rate"] == 1
+    assert Trace.from_json(trace.to_json()) == trace
+    assert hsd.rerun(STACK, trace).tokens == trace.tokens
+
+
+def test_the_divergences_in_a_stack_are_those_of_the_two_highest_levels_raw_rows():
+    options = {"rule": "fuzzy", "divergence_on": "raw", "divergence": "tv", "tolerance": 0.2, "top_k": 2}
+    trace = hsd.run(STACK, "abc", system="stack", thresholds=(2, 3), **options)
+    text = list(trace.prompt.ids)
+    for step in trace.steps:
+        for position, divergence in enumerate(step.divergences):
+            read = text + [node.token for node in step.nodes[:position]]
+            p, q = (model.table[model.row_index(read)] for model in (STACK.target, STACK.draft))
+            assert divergence == pytest.approx(float((p - q).abs().sum() / 2), abs=1e-6)
+        text += step.tokens
+
+
+def test_two_runs_on_the_exits_of_one_model_do_not_disturb_each_other(tiny: Pair):
+    common = {"system": "hispec", "max_new_tokens": 24}
+    options = [{**common, "seed": 1, "exits": (2, 4)}, {**common, "seed": 2, "exits": (1, 6)}]
+    alone = [hsd.run(tiny, PROMPT, **one).tokens for one in options]
+    both = [hsd.decode(tiny, PROMPT, **one) for one in options]
+    for _ in range(24):
+        for decoding in both:
+            next(decoding, None)
+    assert [decoding.trace().tokens for decoding in both] == alone
+
+
+def test_one_exit_alone_drafts_for_the_whole_model(tiny: Pair):
+    plain = greedy(tiny, PROMPT, system="plain", max_new_tokens=30)
+    assert greedy(tiny, PROMPT, system="hispec", exits=(2,), thresholds=(5,), max_new_tokens=30) == plain
+    trace = hsd.run(tiny, PROMPT, system="hispec", exits=(2,), thresholds=(3,), max_new_tokens=12)
+    assert [len(step.below) for step in trace.steps] == [1] * len(trace.steps)
+    assert trace.steps[0].drafted == 3
+
+
 def test_a_trace_with_levels_goes_through_json_and_decodes_again(tiny: Pair):
     for trace, pair in zip(runs_with_levels(tiny), (STACK, STACK, tiny, tiny), strict=True):
         assert Trace.from_json(trace.to_json()) == trace
@@ -287,8 +334,13 @@ def test_models_in_the_wrong_order_of_size_are_named(tiny: Pair):
         ({"level_rules": ("best",)}, "unknown rule 'best'"),
         ({"drafts": 2, "rule": "traversal"}, "choose drafts 1"),
         ({"system": "hispec"}, "has no layers to leave early"),
-        ({"system": "hispec", "exits": (2,)}, "give two, where to draft"),
-        ({"system": "hispec", "thresholds": (2, 2, 2)}, "HiSpec has two"),
+        ({"system": "hispec", "exits": (1, 2, 3)}, "give two, where to draft"),
+        ({"system": "hispec", "exits": ("1", "2")}, "exit '1': choose a whole number"),
+        ({"system": "hispec", "exits": (True, 2)}, "exit True: choose a whole number"),
+        ({"system": "hispec", "thresholds": (2, 2, 2)}, "one for each of 2 exits"),
+        ({"system": "hispec", "rule": "naive-hsd"}, "needs drafts of a fixed length"),
+        ({"rule": "naive-hsd"}, "needs drafts of a fixed length"),
+        ({"level_rules": ([],)}, "give names such as hsd"),
         ({"rule": "fuzzy", "tolerance": float("nan"), "system": "speculative"}, "tolerance nan is not a number"),
     ],
 )
@@ -299,7 +351,9 @@ def test_what_makes_no_system_is_refused_in_one_line(options: dict[str, Any], wo
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize(("exits", "words"), [((4, 2), "from shallow to deep"), ((2, 9), "1 to 8"), ((0, 2), "1 to 8")])
+@pytest.mark.parametrize(
+    ("exits", "words"), [((4, 2), "from shallow to deep"), ((2, 9), "1 to 8"), ((0, 2), "from 1 to 1,000")]
+)
 def test_exits_that_are_not_there_are_refused(tiny: Pair, exits: tuple[int, int], words: str):
     with pytest.raises(HsdError, match=words):
         hsd.run(tiny, PROMPT, system="hispec", exits=exits)

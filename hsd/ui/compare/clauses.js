@@ -5,7 +5,7 @@ window.hsdCompare = {};
   "use strict";
 
   const { number, pair, plural } = window.hsdPlayer.format;
-  const { ratio } = window.hsdPlayer.model;
+  const { ratio, ruleInfo } = window.hsdPlayer.model;
   const SHOWN = 3; // failed tests that are listed
   const TIMES = "times as likely for the target as for the draft model";
 
@@ -31,13 +31,19 @@ window.hsdCompare = {};
 
   function tokenByToken(view, judged) {
     const failed = judged.decisions.find((decision) => !decision.accepted);
-    if (!failed) return [`passes every token by itself and keeps ${amount(judged, view.step.drafted)}`];
+    const fuzzy = judged.info === ruleInfo("fuzzy");
+    const way = fuzzy ? "lets every token pass" : "passes every token by itself";
+    if (!failed) return [`${way} and keeps ${amount(judged, view.step.drafted)}`];
     const [coin, threshold] = pair(failed.coin, failed.threshold);
+    const test = `its coin ${coin} is not below p/q = ${threshold}`;
+    const far = "its divergence is above the tolerance";
+    const exactFirst = view.trace.setup.fuzzy_mode !== "divergence-only";
+    const why = fuzzy ? (exactFirst ? `${far} and ${test}` : far) : test;
     const { piece } = view.nodes.get(failed.node);
     return [
       `stops at token ${view.depth.get(failed.node)} `,
       { piece, cells: 16 },
-      `, because its coin ${coin} is not below p/q = ${threshold}, and keeps ${amount(judged, view.step.drafted)}`,
+      `, because ${why}, and keeps ${amount(judged, view.step.drafted)}`,
     ];
   }
 

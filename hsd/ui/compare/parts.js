@@ -113,6 +113,14 @@
 
   const flip = (swapped, a, b) => (swapped ? [b, a] : [a, b]);
 
+  /** A sentence on each of the rules that is not lossless; empty if all are. */
+  const inexactNote = (rules, words) =>
+    [...new Set(rules)]
+      .map(ruleInfo)
+      .filter((info) => info.lossy)
+      .map((info) => ` ${info.name} ${words}.`)
+      .join("");
+
   /** What the totals say of paired rows. rules: of the run, and the other one. */
   function pairedLines(sums, swapped) {
     const [a, b] = flip(swapped, sums.own, sums.other);
@@ -133,9 +141,7 @@
       other === "naive-hsd"
         ? " The further target calls that naive HSD makes after a rejection, and their tokens, are left out."
         : "";
-    const inexact = [own, other].includes("hsd-released")
-      ? " HSD as released keeps more than it may: it is not lossless."
-      : "";
+    const inexact = inexactNote([own, other], "keeps more than it may: it is not lossless");
     const law = compare.sameLaw(own, other) ? " Both are the same law, so their numbers are always equal." : "";
     return `${live ? "So far: the" : "The"} text is that of ${ran}, and its column is what the run did. The column of ${judged} says: if each of these ${plural(sums.steps, "step")} had been judged by ${judged}, it would have kept these tokens and drawn one after them, for one target call each.${naive}${inexact}${law}`;
   }
@@ -150,5 +156,5 @@
     ];
   }
 
-  Object.assign(compare, { parts: { tools, why, totals, pairedLines, pairedNote, freeLines, flip } });
+  Object.assign(compare, { parts: { tools, why, totals, pairedLines, pairedNote, inexactNote, freeLines, flip } });
 })(window.hsdCompare);

@@ -59,7 +59,7 @@
   }
 
   function freeNote(rules, running) {
-    const inexact = rules.includes("hsd-released") ? " HSD as released is not lossless." : "";
+    const inexact = compare.parts.inexactNote(rules, "is not lossless");
     return `${running ? "So far. " : ""}Two runs with one seed: which is ahead here is partly luck.${inexact}`;
   }
 

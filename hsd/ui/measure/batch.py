@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,12 +14,15 @@ from hsd.bench.command import make_cases
 from hsd.bench.prompts import PUBLIC
 from hsd.draft import LAYOUTS
 from hsd.errors import HsdError
+from hsd.options import Options
 from hsd.space import Space
+from hsd.ui.measure import entries
 from hsd.ui.pairs import OWN, PairChoice, choose
 
 MAX_CASES = 24
 MAX_PROMPTS = 36
 MAX_REPETITIONS = 10
+MAX_EXIT = 1_000
 DEFAULTS: dict[str, Any] = {
     "set": "shipped",
     "rules": ["tokenwise", "hsd"],
@@ -28,16 +30,24 @@ DEFAULTS: dict[str, Any] = {
     "temperatures": "1",
     "several": "1",
     "arranged": "paths",
+    "systems": [],
+    "thresholds": "",
+    "exits": "",
+    "tolerance": f"{Options.tolerance:g}",
     "prompts": 4,
     "repetitions": 2,
     "tokens": 48,
 }
+OFTEN_LEFT = ("systems", "thresholds", "exits", "tolerance")  # not in a link that leaves them as they are
 PAIR_NAMES = ("pair", "target", "draft")
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What to measure: plain data, so that it can travel to another process. Everything in it has been checked."""
+    """What to measure: plain data, so that it can travel to another process. Everything in it has been checked.
+
+    systems: measured with every rule beside speculative decoding. thresholds, exits: theirs; () takes the usual ones.
+    """
 
     pair: PairChoice
     set: str
@@ -46,6 +56,10 @@ class Batch:
     temperatures: tuple[float, ...]
     several: tuple[int, ...]
     arranged: str
+    systems: tuple[str, ...]
+    thresholds: tuple[int, ...]
+    exits: tuple[int, ...]
+    tolerance: float
     prompts: int
     repetitions: int
     tokens: int
@@ -68,6 +82,10 @@ class Batch:
                 temperature=list(self.temperatures),
                 drafts=list(self.several),
                 tree=self.arranged,
+                systems=["speculative", *self.systems],
+                thresholds=list(self.thresholds),
+                exits=list(self.exits),
+                tolerance=[self.tolerance],
                 limit=self.prompts,
                 repetitions=self.repetitions,
                 max_new_tokens=self.tokens,
@@ -87,6 +105,11 @@ class Batch:
         words += ["--temperature", _joined(self.temperatures)]
         if self.several != (1,):
             words += ["--drafts", _joined(self.several), "--tree", self.arranged]
+        if self.systems:
+            words += ["--systems", _joined(("speculative", *self.systems))]
+        for name in ("thresholds", "exits"):
+            words += [f"--{name}", _joined(getattr(self, name))] if self.systems and getattr(self, name) else []
+        words += [f"--tolerance={self.tolerance:g}"] if "fuzzy" in self.rules else []
         words += ["--repetitions", str(self.repetitions), "--max-new-tokens", str(self.tokens)]
         return shlex.join(words)
 
@@ -94,9 +117,10 @@ class Batch:
         """The parameters of the link to these settings."""
         own = self.pair.name == OWN
         models = {"target": self.pair.target, "draft": self.pair.draft} if own else {"pair": self.pair.name}
-        lists = {name: _joined(getattr(self, name)) for name in ("rules", "gammas", "temperatures", "several")}
-        rest = {name: str(getattr(self, name)) for name in ("set", "arranged", "prompts", "repetitions", "tokens")}
-        return {**{name: str(value) for name, value in models.items()}, **lists, **rest}
+        values = {name: _said(getattr(self, name)) for name in DEFAULTS}
+        usual = {name: _said(DEFAULTS[name]) for name in OFTEN_LEFT}
+        told = {name: value for name, value in values.items() if usual.get(name) != value}
+        return {**{name: str(value) for name, value in models.items()}, **told}
 
     def estimate(self, run_seconds: int) -> str:
         """How many runs that makes, in words."""
@@ -125,20 +149,28 @@ def read(space: Space, values: Mapping[str, Any]) -> Batch:
     batch = Batch(
         pair=choose(space, str(given["pair"]), str(given["target"] or ""), str(given["draft"] or "")),
         set=name,
-        rules=_rules(given["rules"]),
-        gammas=_several(given["gammas"], "draft lengths γ", lambda n: whole(n, "draft length γ", limits.gamma)),
-        temperatures=_several(given["temperatures"], "temperatures", _temperature),
-        several=_several(given["several"], "drafts", lambda n: whole(n, "drafts", limits.drafts)),
+        rules=entries.rules(given["rules"]),
+        gammas=entries.several(
+            given["gammas"], "draft lengths γ", lambda n: entries.whole(n, "draft length γ", limits.gamma)
+        ),
+        temperatures=entries.several(given["temperatures"], "temperatures", entries.temperature),
+        several=entries.several(given["several"], "drafts", lambda n: entries.whole(n, "drafts", limits.drafts)),
         arranged=str(given["arranged"]),
-        prompts=whole(given["prompts"], "prompts", MAX_PROMPTS),
-        repetitions=whole(given["repetitions"], "repetitions", MAX_REPETITIONS),
-        tokens=whole(given["tokens"], "new tokens", limits.max_new_tokens),
+        systems=entries.systems(given["systems"]),
+        thresholds=entries.levels(
+            given["thresholds"], "thresholds", lambda n: entries.whole(n, "threshold", limits.gamma)
+        ),
+        exits=entries.levels(given["exits"], "exits", lambda n: entries.whole(n, "exit", MAX_EXIT)),
+        tolerance=entries.tolerance(given["tolerance"]),
+        prompts=entries.whole(given["prompts"], "prompts", MAX_PROMPTS),
+        repetitions=entries.whole(given["repetitions"], "repetitions", MAX_REPETITIONS),
+        tokens=entries.whole(given["tokens"], "new tokens", limits.max_new_tokens),
     )
-    ways = 1 + len(batch.rules) * len(batch.gammas) * len(batch.several)
+    ways = 1 + len(batch.rules) * (len(batch.gammas) * len(batch.several) + len(batch.systems))
     if ways * len(batch.temperatures) > MAX_CASES:
         raise HsdError(
             f"{ways * len(batch.temperatures):,} ways to decode are more than {MAX_CASES}: choose fewer rules, draft "
-            "lengths, temperatures or drafts"
+            "lengths, temperatures, drafts or systems"
         )
     batch.cases()
     return batch
@@ -154,46 +186,13 @@ def offered_sets() -> list[str]:
     return [*offered_shipped(), *(PUBLIC if os.environ.get("HSD_DATA") else ())]
 
 
-def whole(value: Any, name: str, most: int) -> int:
-    """`value`, a number or text, as a whole number from 1 to `most`. Raises HsdError for anything else."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not (math.isfinite(number) and number == int(number) and 1 <= number <= most):
-        said = "is empty" if value in (None, "") else str(value).strip()[:20]
-        raise HsdError(f"{name} {said}: choose a whole number from 1 to {most}")
-    return int(number)
-
-
-def _temperature(value: str) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not 0 <= number <= 2:
-        raise HsdError(f"temperature {value.strip()[:20]}: choose a number from 0 to 2")
-    return round(number, 2)  # more digits would not be told apart in the names of the cases
-
-
-def _several(value: Any, name: str, one: Callable[[str], Any]) -> tuple[Any, ...]:
-    """Numbers from text with commas, in order and each once. one: reads and checks one of them."""
-    parts = [part.strip() for part in str("" if value is None else value).replace(";", ",").split(",") if part.strip()]
-    if not parts:
-        raise HsdError(f"{name} is empty: give one number, or several with commas")
-    return tuple(dict.fromkeys(one(part) for part in parts[: 2 * MAX_CASES]))
-
-
-def _rules(value: Any) -> tuple[str, ...]:
-    names = value.split(",") if isinstance(value, str) else list(value or [])
-    found = tuple(dict.fromkeys(str(name).strip()[:40] for name in names if str(name).strip()))
-    if not found:
-        raise HsdError("no rule is chosen: choose one or more")
-    return found
-
-
 def _joined(values: Iterable[Any]) -> str:
     return ",".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+
+
+def _said(value: Any) -> str:
+    """A value as a link has it."""
+    return _joined(value) if isinstance(value, (list, tuple)) else _joined([value])
 
 
 def _plural(count: int, word: str) -> str:

@@ -11,6 +11,7 @@ from hsd.space import Space
 from hsd.ui.controls import TREES, rule_choices
 from hsd.ui.measure.batch import DEFAULTS, MAX_PROMPTS, MAX_REPETITIONS, offered_sets
 
+SYSTEMS = {"stack": "Model stack", "hispec": "HiSpec (early exits)"}
 NUMBERS = ("prompts", "repetitions", "tokens")
 
 
@@ -24,6 +25,10 @@ class Settings:
     temperatures: gr.Textbox
     several: gr.Textbox
     arranged: gr.Dropdown
+    systems: gr.CheckboxGroup
+    thresholds: gr.Textbox
+    exits: gr.Textbox
+    tolerance: gr.Textbox
     prompts: gr.Slider
     repetitions: gr.Slider
     tokens: gr.Slider
@@ -46,6 +51,8 @@ class Settings:
         if name == "rules":
             known = {rule for _, rule in rule_choices()}
             return [rule for rule in value.split(",") if rule in known]
+        if name == "systems":
+            return [system for system in value.split(",") if system in SYSTEMS]
         if name in NUMBERS:
             return int(value) if value.isascii() and value.isdigit() and len(value) < 6 else DEFAULTS[name]
         if name in ("set", "arranged"):
@@ -89,7 +96,24 @@ def build(space: Space) -> Settings:
             min_width=150,
             elem_id="hsd-measure-arranged",
         )
-    return Settings(prompt_set, rules, gammas, temperatures, several, arranged, prompts, repetitions, tokens)
+    with gr.Accordion("Further systems", open=False, elem_id="hsd-measure-further"):
+        systems = gr.CheckboxGroup(
+            [(title, name) for name, title in SYSTEMS.items()],
+            value=DEFAULTS["systems"],
+            label="Also measure",
+            info="Each with every rule above. A stack takes all models of the pair; HiSpec the target's early exits.",
+            elem_id="hsd-measure-systems",
+        )
+        with gr.Row():
+            thresholds = _text(
+                "thresholds", "Thresholds T", "Each level hands up so many. Empty: first γ; HiSpec 2, 4."
+            )
+            exits = _text("exits", "Exits of HiSpec", "After how many layers. Empty: the trained ones.")
+            tolerance = _text("tolerance", "Tolerance of FSD", "Largest KL(q‖p) that passes, if FSD is chosen above.")
+    return Settings(
+        prompt_set, rules, gammas, temperatures, several, arranged, systems, thresholds, exits, tolerance, prompts,
+        repetitions, tokens,
+    )  # fmt: skip
 
 
 def _text(name: str, label: str, info: str) -> gr.Textbox:

@@ -7,14 +7,16 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
-from hsd.bench import Record, measure, prompt_set
+from hsd.bench import Case, Record, measure, prompt_set
 from hsd.bench.report import Benchmark, facts, header
 from hsd.errors import HsdError
-from hsd.models import LanguageModel, Pair, Session
+from hsd.models import Codec, Pair
+from hsd.options import Options
+from hsd.system import levels_of
 from hsd.ui import machine, pairs
 from hsd.ui.measure.batch import Batch
 from hsd.ui.runner import LOAD_SECONDS, Runner
@@ -92,17 +94,20 @@ class Stopped(Exception):
 
 
 class Watched:
-    """A model that says when a run begins, by its first session. Everything else is the model's own."""
+    """A tokenizer that says when a run begins: each reads its prompt once, whatever its system.
 
-    def __init__(self, model: LanguageModel, begins: Callable[[], None]) -> None:
-        self._model, self._begins = model, begins
+    Everything else is the tokenizer's own.
+    """
+
+    def __init__(self, codec: Codec, begins: Callable[[], None]) -> None:
+        self._codec, self._begins = codec, begins
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
+        return getattr(self._codec, name)
 
-    def start(self) -> Session:
+    def encode(self, text: str) -> list[int]:
         self._begins()
-        return self._model.start()
+        return self._codec.encode(text)
 
 
 def pieces(batch: dict[str, Any], seconds: float, begins: Callable[[], None] | None = None) -> Iterator[dict[str, Any]]:
@@ -113,6 +118,7 @@ def pieces(batch: dict[str, Any], seconds: float, begins: Callable[[], None] | N
     """
     asked = Batch.from_dict(batch)
     pair, cases = pairs.load(asked.pair), asked.cases()
+    check_levels(pair, cases)
     found = prompt_set(asked.set, None, asked.prompts)
     prompts = fitting(pair, found.prompts, asked.tokens)
     measured_on = facts(pair, found, asked.tokens, asked.repetitions)
@@ -126,12 +132,21 @@ def pieces(batch: dict[str, Any], seconds: float, begins: Callable[[], None] | N
         if begins:
             begins()
 
-    watched = replace(pair, target=Watched(pair.target, check))
+    watched = replace(pair, codec=cast(Codec, Watched(pair.codec, check)))
     try:
         for record in measure(watched, cases, prompts, asked.repetitions):
             yield {"record": record}
     except Stopped:
         return
+
+
+def check_levels(pair: Pair, cases: Sequence[Case]) -> None:
+    """Raise HsdError, before anything is measured, for the first case that the pair has no models for."""
+    for case in cases:
+        try:
+            levels_of(pair, Options(**case.options))
+        except HsdError as error:
+            raise HsdError(f"{case.name}: {error}") from None
 
 
 def fitting(pair: Pair, prompts: list[str], new_tokens: int) -> list[tuple[int, str]]:

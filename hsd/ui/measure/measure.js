@@ -161,7 +161,7 @@
 
   function drawPublished() {
     const { published } = screen.elements;
-    if (published && screen.props.published) published.replaceChildren(parts.published(screen.props, screen.view ? screen.view.here : []));
+    if (published && screen.props.published) published.replaceChildren(parts.published(screen.props, screen.view || { here: [], systems: screen.props.systems }));
   }
 
   function drawPrograms() {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,13 @@ MAX_BYTES = 24_000_000
 MAX_RECORDS = 20_000
 MAX_CASES = 64
 MAX_NAME = 200
-LONGEST = 64  # positions in a draft, entries of a histogram, widths of calls
+LONGEST = 320  # positions in a draft, entries of a histogram, widths of calls: the longest block of a stack, and more
+MAX_LEVELS = 8
 LAPS = ("draft", "target", "verify")
 COUNTS = ("new_tokens", "target_calls", "seconds")
 STEP_COUNTS = ("steps", "drafted", "kept")
+SYSTEMS = ("speculative", "plain", "stack", "hispec")
+LISTS = {"thresholds": 64, "exits": 10_000}  # of how large numbers
 OPTIONS = {"gamma": (1, 64), "drafts": (1, 64), "temperature": (0, 100)}
 
 
@@ -68,16 +70,28 @@ def _is_case(case: Any) -> bool:
         or not isinstance(case.get("peer"), bool)
     ):
         return False
-    options, plain = case["options"], case["options"].get("system") == "plain"
-    needed = ("temperature",) if plain or case["peer"] else ("temperature", "gamma")
-    drafting = plain or case["peer"] or _is_text(options.get("rule"))
-    tree = _is_text(options.get("tree", "paths"))
+    options, system = case["options"], case["options"].get("system", "speculative")
+    if system not in SYSTEMS:
+        return False
+    drafting = system != "plain" and not case["peer"]
+    needed = ("temperature", "gamma") if drafting and system == "speculative" else ("temperature",)
     numbers = all(name in options for name in needed) and all(
         _is_number(options[name], high) and options[name] >= low and (name == "temperature" or _is_whole(options[name]))
         for name, (low, high) in OPTIONS.items()
         if name in options
     )
-    return _is_text(case.get("name")) and drafting and tree and numbers
+    texts = [case.get("name"), options.get("tree", "paths"), options.get("divergence", "kl")]
+    texts += [options.get("rule")] if drafting else []
+    return all(map(_is_text, texts)) and numbers and _are_levels(options)
+
+
+def _are_levels(options: dict[str, Any]) -> bool:
+    """Whether the options of levels and of the fuzzy rule, where they are named, can be such."""
+    lists = all(
+        isinstance(found, list) and len(found) <= MAX_LEVELS and all(_is_whole(n) and 1 <= n <= most for n in found)
+        for found, most in ((options.get(name, []), most) for name, most in LISTS.items())
+    )
+    return lists and _is_real(options.get("tolerance", 0))
 
 
 def _is_record(record: dict[str, Any], cases: dict[str, bool]) -> bool:
@@ -108,10 +122,10 @@ def _is_record(record: dict[str, Any], cases: dict[str, bool]) -> bool:
 
 
 def _are_calls(calls: Any) -> bool:
-    """Whether this is, for both models, the first call's seconds, and by width: calls, seconds, median."""
-    if not isinstance(calls, dict):
+    """Whether this is, for each model, the first call's seconds, and by width: calls, seconds, median."""
+    if not isinstance(calls, dict) or not {"target", "draft"} <= set(calls) or len(calls) > MAX_LEVELS + 1:
         return False
-    for times in (calls.get("target"), calls.get("draft")):
+    for times in calls.values():
         if (
             not isinstance(times, dict)
             or not _is_number(times.get("first"))
@@ -131,10 +145,12 @@ def _are_numbers(values: Iterable[Any]) -> bool:
     return all(_is_number(value) for value in values)
 
 
+def _is_real(value: Any, most: float = 1e12) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= most  # not so for NaN
+
+
 def _is_number(value: Any, most: float = 1e12) -> bool:
-    return (
-        isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and 0 <= value <= most
-    )
+    return _is_real(value, most) and value >= 0
 
 
 def _is_whole(value: Any) -> bool:

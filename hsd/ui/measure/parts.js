@@ -10,7 +10,7 @@
     "speed-up": "against plain decoding of the same target in the same run; median over repetitions",
     "tokens per target call": "also called block efficiency; in brackets the 95 % interval, by a bootstrap over prompts",
     "accepted, %": "drafted tokens that were kept; in brackets the 95 % interval",
-    "limit S*": "the speed-up if nothing but the two models' forward passes took time",
+    "limit S*": "the speed-up if nothing but the models' forward passes took time",
     "efficiency": "the measured speed-up as a share of the limit; over 1 when the machine was not steady",
     "best γ": "the draft length with the highest limit at these costs, and that limit; it assumes the same acceptance at every position",
   };
@@ -51,20 +51,31 @@
   }
 
   /** Published numbers, and the same rules in the benchmark that is shown. */
-  function published({ published: lines, notes, source }, here) {
+  function published({ published: lines, notes, source }, { here, systems }) {
     const heads = ["tokens per target call", ...RULES.map(([, title]) => title)];
     const cells = (line) => [line.setting, ...RULES.map(([rule]) => line[rule])];
-    const link = h("a", { href: `https://${source.replace("arXiv ", "arxiv.org/abs/")}`, target: "_blank", rel: "noopener noreferrer" }, source);
     const measured = here.length
       ? table(heads, here.map(cells), { label: "Measured here" })
       : h("p", { class: "hm-hint" }, "The benchmark above has no setting with both the token-wise rule and HSD.");
     return h("section", { "class": "hm-card hm-published", "aria-label": "Published numbers" },
       h("h3", {}, "Published beside measured"),
       h("div", { class: "hm-pair" },
-        h("div", {}, h("h4", {}, "Published, other models and hardware (", link, ", version 2)"), table(heads, lines.map(cells), { label: "Published numbers" })),
+        h("div", {}, h("h4", {}, "Published, other models and hardware (", paper(source), ", version 2)"), table(heads, lines.map(cells), { label: "Published numbers" })),
         h("div", {}, h("h4", {}, "Measured here: the benchmark above"), measured)),
-      notes.map((note) => h("p", { class: "hm-note" }, note)));
+      notes.map((note) => h("p", { class: "hm-note" }, note)),
+      h("h3", {}, "Other systems"),
+      h("div", { class: "hm-claims" }, systems.map(claim)),
+      h("p", { class: "hm-note" }, "Their papers measured other models on other hardware. The speeds here are medians over repetitions: with few of them, differences of some per cent may be noise."));
   }
+
+  const paper = (source) => h("a", { href: `https://${source.replace("arXiv ", "arxiv.org/abs/")}`, target: "_blank", rel: "noopener noreferrer" }, source);
+
+  /** What a paper says of its system, and what the benchmark that is shown says of it. */
+  const claim = ({ name, source, published: words, here }) =>
+    h("div", { "class": "hm-claim", "data-system": name },
+      h("h4", {}, name, " (", paper(source), ")"),
+      h("p", { class: "hm-note" }, `Published: ${words}.`),
+      h("p", { class: "hm-note hm-here" }, here));
 
   /** How to use another pair, to measure elsewhere, and to ask this app from a program. */
   function programs({ command, snippets, note, chosen }, choose) {

@@ -13,6 +13,7 @@ import gradio as gr
 from hsd import figures
 from hsd.bench.report import Benchmark
 from hsd.errors import HsdError
+from hsd.options import LEVELLED
 from hsd.ui.measure.view import as_csv, as_lines, view
 
 Values = dict[str, Any]
@@ -22,32 +23,45 @@ RECORDED = "recorded"  # the key, and the kind, of the benchmark that travels wi
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart: its heading, its figure, and whether it has anything to say about these rows."""
+    """A chart: its heading, its figure, and which of the rows it is about; without any it is not shown."""
 
     title: str
     figure: Callable[[list[Values]], Any]
-    fits: Callable[[list[Values]], bool]
+    rows: Callable[[list[Values]], list[Values]] = list
 
 
-def _drafting(rows: list[Values]) -> bool:
-    return any("acceptance_rate" in row for row in rows)
+def _drafting(rows: list[Values]) -> list[Values]:
+    """Our own cases that draft. The charts show the longest drafts first; blocks of levels have no γ, and join them."""
+    found = [row for row in rows if "acceptance_rate" in row]
+    longest = max((row["options"]["gamma"] for row in found if not _levelled(row)), default=1)
+    return [{**row, "options": {**row["options"], "gamma": longest}} if _levelled(row) else row for row in found]
 
 
-def _temperatures(rows: list[Values]) -> bool:
-    return _drafting(rows) and len({row["options"]["temperature"] for row in rows}) > 1
+def _by_gamma(rows: list[Values]) -> list[Values]:
+    """Those of them that have a γ."""
+    return [row for row in _drafting(rows) if not _levelled(row)]
+
+
+def _by_temperature(rows: list[Values]) -> list[Values]:
+    found = _by_gamma(rows)
+    return found if len({row["options"]["temperature"] for row in found}) > 1 else []
+
+
+def _levelled(row: Values) -> bool:
+    return row["options"].get("system") in LEVELLED
 
 
 CHARTS = (
-    Chart("Tokens per target call by γ, 95 % intervals", figures.block_efficiency, _drafting),
+    Chart("Tokens per target call by γ, 95 % intervals", figures.block_efficiency, _by_gamma),
     Chart(
         "Tokens per target call by temperature, 95 % intervals",
         lambda rows: figures.block_efficiency(rows, "temperature"),
-        _temperatures,
+        _by_temperature,
     ),
     Chart("Acceptance by position in the draft", figures.acceptance_by_position, _drafting),
     Chart("Drafted tokens kept per step", figures.kept_histogram, _drafting),
-    Chart("Speed: new tokens per second", figures.tokens_per_second, bool),
-    Chart("Where the time goes", figures.time_shares, bool),
+    Chart("Speed: new tokens per second", figures.tokens_per_second),
+    Chart("Where the time goes", figures.time_shares),
 )
 
 
@@ -87,8 +101,8 @@ class Results:
             self._kept.move_to_end(key)
             while len(self._kept) > KEPT:
                 del self._kept[next(old for old in self._kept if old != RECORDED)]
-        fitting = [(chart, chart.fits(rows)) for chart in CHARTS]
-        charts = [{"value": chart.figure(rows) if fits else None, "visible": fits} for chart, fits in fitting]
+        charted = [(chart, chart.rows(rows)) for chart in CHARTS]
+        charts = [{"value": chart.figure(own) if own else None, "visible": bool(own)} for chart, own in charted]
         return Shown(view(benchmark, rows, kind, key), charts)
 
     def download(self, asked: Any) -> Values:

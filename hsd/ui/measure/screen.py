@@ -21,7 +21,7 @@ from hsd.ui.measure.batch import PAIR_NAMES, Batch, read
 from hsd.ui.measure.controls import Settings, build
 from hsd.ui.measure.job import Job, Jobs
 from hsd.ui.measure.opened import opened
-from hsd.ui.measure.published import NOTES, PUBLISHED, SOURCE
+from hsd.ui.measure.published import NOTES, PUBLISHED, SOURCE, systems_here
 from hsd.ui.measure.results import CHARTS, RECORDED, Results, Shown
 from hsd.ui.measure.snippets import note, snippets
 from hsd.ui.request import Request
@@ -178,7 +178,8 @@ class Measure:
 
     def _html(self, name: str, value: Values) -> gr.HTML:
         """One of the three parts that the page's script draws."""
-        more: Values = {"published": PUBLISHED, "notes": NOTES, "source": SOURCE} if name == "foot" else {}
+        foot: Values = {"published": PUBLISHED, "notes": NOTES, "source": SOURCE, "systems": systems_here([])}
+        more = foot if name == "foot" else {}
         return gr.HTML(
             value=value,
             html_template=f'<div class="hm hm-{name}"></div>',

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from hsd.options import Options
 from hsd.ui.pairs import OWN
 from hsd.ui.request import Request
 
@@ -20,12 +21,21 @@ SHOWN = {
 }
 
 
+FUZZY = ("divergence", "tolerance", "fuzzy_mode", "divergence_on")
 OWN_PAIR = "The endpoints load pairs by name, so the models of your own are left out of these programs."
+USUAL_FUZZY = "The endpoints /compare and /verify_step judge FSD with its usual settings, not with the sidebar's."
 
 
 def note(request: Request) -> str:
     """What the snippets cannot ask for; empty when they ask for all of it."""
-    return OWN_PAIR if request.pair.name == OWN else ""
+    missing = [OWN_PAIR] if request.pair.name == OWN else []
+    return " ".join([*missing, *([USUAL_FUZZY] if _fuzzy(request.options) else [])])
+
+
+def _fuzzy(options: Options) -> dict[str, Any]:
+    """The settings of the fuzzy rule that are not the usual ones, where it takes part."""
+    used = "fuzzy" in (options.rule, options.shadow_rule)
+    return {name: getattr(options, name) for name in FUZZY if used and getattr(options, name) != getattr(Options, name)}
 
 
 def snippets(request: Request) -> list[dict[str, str]]:
@@ -46,8 +56,14 @@ def _asked(request: Request) -> dict[str, dict[str, Any]]:
     cut = {"top_p": o.top_p, "top_k": o.top_k}
     plain = {"system": o.system} if o.system != "speculative" else {}
     rule = o.rule if o.drafts == 1 else "hsd"
+    near = _fuzzy(o) if o.rule == "fuzzy" else {}
     return {
-        "run": {**common, **{name: v for name, v in cut.items() if v != (1.0 if name == "top_p" else 0)}, **plain},
+        "run": {
+            **common,
+            **{name: v for name, v in cut.items() if v != (1.0 if name == "top_p" else 0)},
+            **plain,
+            **near,
+        },
         "compare": {**common, "other": o.shadow_rule.removeprefix("recursive-"), "mode": "paired"},
         "verify_step": {**STEP, "rule": rule},
         "audit": {"vocab": 3, "gamma": min(o.gamma, 3), "seed": 0},

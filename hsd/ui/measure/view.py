@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hsd.bench.report import Benchmark
-from hsd.ui.measure.published import measured_here
+from hsd.ui.measure.published import measured_here, systems_here
 
 Row = dict[str, Any]
 COLUMNS = (
@@ -35,6 +35,7 @@ SCALARS = (
 )
 INTERVALS = ("block_efficiency", "acceptance_rate")
 PARTS = ("draft", "target", "verify", "sampling", "rest")
+OWN_OPTIONS = ("system", "thresholds", "exits", "divergence", "tolerance")  # of single systems and rules
 
 
 def view(benchmark: Benchmark, rows: Sequence[Row], kind: str, key: str) -> dict[str, Any]:
@@ -47,6 +48,7 @@ def view(benchmark: Benchmark, rows: Sequence[Row], kind: str, key: str) -> dict
         "columns": list(COLUMNS),
         "rows": [cells(row) for row in rows],
         "here": measured_here(rows),
+        "systems": systems_here(rows),
     }
 
 
@@ -95,10 +97,10 @@ def as_csv(rows: Sequence[Row]) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     names = [*SCALARS, *(f"{name}{end}" for name in INTERVALS for end in ("", "_low", "_high"))]
-    options = ("rule", "gamma", "temperature", "drafts", "tree")
+    options = ("rule", "gamma", "temperature", "drafts", "tree", *OWN_OPTIONS)
     writer.writerow(["case", *options, "prompts", "runs", *names, *(f"share_{part}" for part in PARTS)])
     for row in rows:
-        found = [_plain(row["options"].get(name, "")) for name in options]
+        found = [_plain(_one(row["options"].get(name, ""))) for name in options]
         values = [row.get(name, "") for name in SCALARS]
         values += [value for name in INTERVALS for value in row.get(name, ("", "", ""))]
         shares = [row["shares"][part] if "shares" in row else "" for part in PARTS]
@@ -117,6 +119,11 @@ def _known(value: Any) -> bool:
 
 def _number(value: Any) -> Any:
     return value if value == "" or _known(value) else ""
+
+
+def _one(value: Any) -> Any:
+    """A value as one cell: lists as "3 5"."""
+    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _plain(value: Any) -> Any:

@@ -13,7 +13,18 @@ from hsd.ui.race.screen import Race
 __all__ = ["Race", "script", "style"]
 
 FOLDER = Path(__file__).parent
-SCRIPTS = ("link.js", "lanes.js", "tracks.js", "replay.js", "results.js", "files.js", "about.js", "live.js", "race.js")
+SCRIPTS = (
+    "link.js",
+    "fields.js",
+    "lanes.js",
+    "tracks.js",
+    "replay.js",
+    "results.js",
+    "files.js",
+    "about.js",
+    "live.js",
+    "race.js",
+)
 
 
 def script() -> str:

@@ -4,8 +4,11 @@
 
   const { h, button } = window.hsdPlayer.dom;
 
+  const levelled = (lane) => Boolean(lane.system) && lane.system !== "speculative";
+  const fuzzy = (lane) => lane.rule === "fuzzy";
+
   class Lanes {
-    /** facts: rules, trees, most, rounds, limits. actions: race, cancel, changed. */
+    /** facts: systems, rules, trees, divergences, most, rounds, limits, defaults. actions: race, cancel, changed. */
     constructor(facts, { lanes, rounds }, actions) {
       Object.assign(this, { facts, lanes, rounds, actions });
       this.list = h("ol", { "class": "rc-lanes", "aria-label": "lanes" });
@@ -68,17 +71,42 @@
       this.actions.changed();
     }
 
+    /** Whether a rule can judge the drafts of that lane. */
+    fits(rule, lane) {
+      return lane.drafts > 1 && !levelled(lane) ? rule.trees.includes(lane.tree) : rule.single;
+    }
+
+    /** Whether a lane's text follows the target exactly: a tolerance below 0 lets nothing pass. */
+    lossless(lane) {
+      const rule = this.facts.rules.find((one) => one.name === lane.rule);
+      return !rule || rule.lossless || (fuzzy(lane) && this.value(lane, "tolerance") < 0);
+    }
+
+    /** What a field holds; those that a lane does not name hold the default. */
+    value(lane, field) {
+      const { defaults, divergences } = this.facts;
+      const usual = { system: "speculative", tolerance: defaults.tolerance, divergence: divergences[0].name };
+      return lane[field] ?? usual[field] ?? "";
+    }
+
+    /** What the fields of a row depend on. It is drawn anew only when that changes, so that no click is lost. */
+    shape(lane) {
+      return [lane.system, lane.rule, lane.drafts > 1, lane.tree, this.lossless(lane)].join();
+    }
+
     /** Change one lane; what was set stays, and the rest follows where it must. */
     set(i, change) {
       const lane = { ...this.lanes[i], ...change };
-      const fits = (rule) => (lane.drafts > 1 ? rule.trees.includes(lane.tree) : rule.single);
-      const own = this.facts.rules.find((rule) => rule.name === lane.rule);
-      if (!fits(own))
+      const { rules } = this.facts;
+      const own = rules.find((rule) => rule.name === lane.rule);
+      if (!this.fits(own, lane))
         lane.rule = (
-          this.facts.rules.find((rule) => rule.name === "hsd" && fits(rule)) || this.facts.rules.find(fits)
+          rules.find((rule) => rule.name === "hsd" && this.fits(rule, lane)) ||
+          rules.find((rule) => this.fits(rule, lane))
         ).name;
+      const before = this.shape(this.lanes[i]);
       this.lanes = this.lanes.map((old, j) => (j === i ? lane : old));
-      this.draw(i, Object.keys(change)[0]);
+      if (this.shape(lane) !== before) this.draw(i, Object.keys(change)[0]);
       this.actions.changed();
     }
 
@@ -100,8 +128,10 @@
 
     row(lane, i) {
       const name = `lane ${i + 2}`;
-      const rules = this.facts.rules.filter((rule) => (lane.drafts > 1 ? rule.trees.includes(lane.tree) : rule.single));
-      const chosen = rules.find((rule) => rule.name === lane.rule);
+      const named = (list) => list.map((one) => [one.name, one.title]);
+      const rules = this.facts.rules
+        .filter((rule) => this.fits(rule, lane))
+        .map((rule) => [rule.name, rule.lossless ? rule.title : `${rule.title} (not lossless)`]);
       return h(
         "li",
         { "class": "rc-lane", "data-lane": i + 1 },
@@ -109,25 +139,11 @@
         h(
           "div",
           { class: "rc-fields" },
-          this.menu(
-            i,
-            "rule",
-            "rule",
-            `rule of ${name}`,
-            rules.map((rule) => [rule.name, rule.lossless ? rule.title : `${rule.title} (not lossless)`]),
-          ),
-          this.number(i, "gamma", "γ", `draft length of ${name}`, this.facts.limits.gamma),
-          this.number(i, "drafts", "drafts", `drafts of ${name}`, this.facts.limits.drafts),
-          lane.drafts > 1
-            ? this.menu(
-                i,
-                "tree",
-                "tree",
-                `tree of ${name}`,
-                this.facts.trees.map((tree) => [tree.name, tree.title]),
-              )
-            : null,
-          chosen && !chosen.lossless ? h("span", { class: "rc-warning" }, "✕ not lossless") : null,
+          this.field("menu", i, "system", "by", `system of ${name}`, { options: named(this.facts.systems) }),
+          this.field("menu", i, "rule", "rule", `rule of ${name}`, { options: rules }),
+          levelled(lane) ? this.levels(lane, i, name) : this.drafting(lane, i, name, named(this.facts.trees)),
+          fuzzy(lane) ? this.nearness(i, name, named(this.facts.divergences)) : null,
+          this.lossless(lane) ? null : h("span", { class: "rc-warning" }, "✕ not lossless"),
         ),
         this.lanes.length > 1
           ? button("✕", `remove ${name}`, () => this.remove(i), { class: "hp-button rc-remove" })
@@ -135,38 +151,45 @@
       );
     }
 
-    menu(i, field, words, label, options) {
-      const select = h(
-        "select",
-        {
-          "class": "hp-speed",
-          "data-field": field,
-          "aria-label": label,
-          "onchange": (event) => this.set(i, { [field]: event.target.value }),
-        },
-        options.map(([value, title]) => h("option", { value }, title)),
-      );
-      select.value = this.lanes[i][field];
-      return h("label", { class: "rc-field" }, words, " ", select);
+    /** The fields of one draft model. */
+    drafting(lane, i, name, trees) {
+      const { gamma, drafts } = this.facts.limits;
+      return [
+        this.field("whole", i, "gamma", "γ", `draft length of ${name}`, { high: gamma }),
+        this.field("whole", i, "drafts", "drafts", `drafts of ${name}`, { high: drafts }),
+        lane.drafts > 1 ? this.field("menu", i, "tree", "tree", `tree of ${name}`, { options: trees }) : null,
+      ];
     }
 
-    number(i, field, words, label, high) {
-      const input = h("input", {
-        "type": "number",
-        "class": "rc-number-box",
-        "data-field": field,
-        "aria-label": label,
-        "min": 1,
-        "max": high,
-        "step": 1,
-        "value": this.lanes[i][field],
-      });
-      const take = () => {
-        const value = Math.min(Math.max(Math.round(Number(input.value)) || 1, 1), high);
-        this.set(i, { [field]: value });
-      };
-      input.addEventListener("change", take);
-      return h("label", { class: "rc-field" }, words, " ", input);
+    /** The fields of the fuzzy rule. */
+    nearness(i, name, divergences) {
+      const title = "the largest divergence at which a token passes; below 0 the rule is exact";
+      const usual = this.facts.defaults.tolerance;
+      return [
+        this.field("menu", i, "divergence", "divergence", `divergence of ${name}`, { options: divergences }),
+        this.field("number", i, "tolerance", "tolerance", `tolerance of ${name}`, { title, usual }),
+      ];
+    }
+
+    /** The fields of a stack of models, or of early exits. An empty one stands for what its placeholder says. */
+    levels(lane, i, name) {
+      const { gamma, hispec } = this.facts.defaults;
+      const exits = lane.system === "hispec";
+      const usual = exits ? hispec.join(", ") : `${gamma} each`;
+      const depths = { placeholder: "trained", title: "after how many layers to draft, and to check" };
+      const title = exits
+        ? "how many tokens the first exit drafts per check, and how many checked tokens make a target pass"
+        : "how many tokens each model below the target hands up at least, smallest model first";
+      return [
+        exits ? this.field("list", i, "exits", "exits", `exits of ${name}`, depths) : null,
+        this.field("list", i, "thresholds", "T", `thresholds of ${name}`, { placeholder: usual, title }),
+      ];
+    }
+
+    /** One field of lane i: kind is a function of `race.fields`; what it needs beside its name is `more`. */
+    field(kind, i, field, words, label, more) {
+      const value = this.value(this.lanes[i], field);
+      return race.fields[kind]({ field, words, label, value, ...more }, (found) => this.set(i, { [field]: found }));
     }
   }
 

@@ -14,11 +14,18 @@ from hsd.options import Options
 from hsd.space import Space
 from hsd.ui.request import Request, read
 from hsd.verify import RULES, TREE_RULES, Rule, TreeRule, find_tree_rule
+from hsd.verify.fuzzy import DIVERGENCES
 
 MOST_LANES = 5
 ROUNDS = (1, 3, 5)
 SHARED = ("pair", "target", "draft", "prompt", "temperature", "top_p", "top_k", "seed", "length")
-LANE = ("rule", "gamma", "drafts", "tree")
+SYSTEMS = {"speculative": "Draft model", "stack": "Model stack", "hispec": "HiSpec (early exits)"}
+LANE = {
+    "speculative": ("rule", "gamma", "drafts", "tree"),
+    "stack": ("rule", "thresholds"),
+    "hispec": ("rule", "exits", "thresholds"),
+}
+FUZZY = ("tolerance", "divergence")
 PLAIN = "Plain decoding"
 TREE_WORDS = {
     "paths": "independent",
@@ -26,6 +33,7 @@ TREE_WORDS = {
     "distinct": "first tokens differ",
     "top": "likeliest first",
 }
+DIVERGENCE_WORDS = {"kl": "KL", "reverse-kl": "KL(p‖q)", "js": "JS", "tv": "TV"}
 
 
 @dataclass(frozen=True)
@@ -46,9 +54,10 @@ class Plan:
 
 
 def read_plan(space: Space, asked: Any, values: Mapping[str, Any]) -> Plan:
-    """Check what the page asks for: {"lanes": [{rule, gamma, drafts, tree}, …], "rounds"}, and the sidebar's values.
+    """Check what the page asks for: {"lanes": [{system, rule, …}, …], "rounds"}, and the sidebar's values.
 
-    Plain decoding is always the first lane and is not named. Raises HsdError, one line, for the first thing wrong.
+    A lane's options are those that `LANE` names for its system, and `FUZZY` for that rule; others are left out. Plain
+    decoding is always the first lane and is not named. Raises HsdError, one line, for the first thing wrong.
     """
     lanes, rounds = (asked.get("lanes"), asked.get("rounds")) if isinstance(asked, dict) else (None, None)
     if not isinstance(lanes, list) or not all(isinstance(lane, dict) for lane in lanes):
@@ -66,9 +75,13 @@ def read_plan(space: Space, asked: Any, values: Mapping[str, Any]) -> Plan:
 
 
 def _lane_options(space: Space, shared: Mapping[str, Any], lane: Mapping[str, Any], number: int) -> Options:
-    chosen = {name: lane[name] for name in LANE if name in lane}
+    system = str(lane.get("system", "speculative"))
+    if system not in LANE:
+        raise HsdError(f"lane {number}: unknown system {system[:40]!r}: choose {', '.join(LANE)}")
+    names = LANE[system] + (FUZZY if lane.get("rule") == "fuzzy" else ())
+    chosen = {name: lane[name] for name in names if name in lane}
     try:
-        return read(space, {**shared, **chosen, "system": "speculative"}).options
+        return read(space, {**shared, **chosen, "system": system}).options
     except HsdError as error:
         raise HsdError(f"lane {number}: {error}") from None
 
@@ -85,20 +98,43 @@ def _cases(lanes: Sequence[Options]) -> tuple[Case, ...]:
 
 
 def _case_options(o: Options) -> dict[str, Any]:
-    """Keywords of `hsd.run`, tracing off: nothing but decoding is timed."""
+    """Keywords of `hsd.run`, tracing off: nothing but decoding is timed. Plain data: lists, no tuples."""
     names = ["system", "max_new_tokens", "temperature", "top_p", "top_k"]
-    names += [] if o.system == "plain" else ["rule", "gamma", "drafts"]
-    names += ["tree"] if o.drafts > 1 else []
-    return {**{name: getattr(o, name) for name in names}, "trace": False}
+    names += {"plain": [], "speculative": ["rule", "gamma", "drafts"]}.get(o.system, ["rule", *_levels_said(o)])
+    names += ["tree"] if o.system == "speculative" and o.drafts > 1 else []
+    names += FUZZY if o.system != "plain" and o.rule == "fuzzy" else ()
+    found = {name: getattr(o, name) for name in names}
+    return {**{k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}, "trace": False}
+
+
+def _levels_said(o: Options) -> list[str]:
+    """The options that say how a stack, or early exits, hand up; γ stands for thresholds that a stack is not given."""
+    names = [name for name in ("exits", "thresholds") if getattr(o, name)]
+    return names if o.thresholds or o.system != "stack" else [*names, "gamma"]
 
 
 def lane_name(options: Options) -> str:
-    """What the lane is called, such as "HSD, γ = 5" or "Traversal, γ = 4, 4 drafts, first tokens differ"."""
+    """What the lane is called, such as "HSD, γ = 5" or "Model stack, HSD, T = 3/5"."""
     if options.system == "plain":
         return PLAIN
-    rule = options.find(options.rule)
-    name = f"{short_title(rule.title)}, γ = {options.gamma}"
-    return name if options.drafts == 1 else f"{name}, {options.drafts} drafts, {TREE_WORDS[options.tree]}"
+    rule = short_title(options.find(options.rule).title)
+    near = f"{DIVERGENCE_WORDS[options.divergence]} ≤ {options.tolerance:g}" if options.rule == "fuzzy" else ""
+    if options.system == "speculative":
+        several = f"{options.drafts} drafts, {TREE_WORDS[options.tree]}" if options.drafts > 1 else ""
+        return _named(rule, f"γ = {options.gamma}", near, several)
+    exits = f"exits {_slashes(options.exits)}" if options.exits else ""
+    thresholds = f"T = {_slashes(options.thresholds)}" if options.thresholds else ""
+    if options.system == "stack" and not thresholds:
+        thresholds = f"T = {options.gamma} each"
+    return _named(short_title(SYSTEMS[options.system]), rule, near, exits, thresholds)
+
+
+def _named(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
+
+
+def _slashes(values: Sequence[int]) -> str:
+    return "/".join(map(str, values))
 
 
 def short_title(title: str) -> str:
@@ -109,7 +145,8 @@ def short_title(title: str) -> str:
 def lossless(case: Case) -> bool:
     """Whether a lane's text follows the target's distribution exactly."""
     options = Options(**case.options)
-    return options.system == "plain" or options.find(options.rule).lossless
+    exact = options.rule == "fuzzy" and options.tolerance < 0  # lets nothing pass that the exact test would not
+    return options.system == "plain" or exact or options.find(options.rule).lossless
 
 
 def rule_facts() -> list[dict[str, Any]]:
@@ -126,6 +163,11 @@ def rule_facts() -> list[dict[str, Any]]:
         }
         for name in names
     ]
+
+
+def divergence_facts() -> list[dict[str, str]]:
+    """For the page's menus: each divergence's name and a short title."""
+    return [{"name": name, "title": DIVERGENCE_WORDS[name]} for name in DIVERGENCES]
 
 
 def _fits(name: str, tree: str) -> bool:

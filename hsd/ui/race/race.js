@@ -76,7 +76,7 @@
     /** A whole race, recorded or ended: each lane's run of median length. */
     show(shown) {
       this.shown = shown;
-      this.makeTracks(shown.header.lanes);
+      this.makeTracks(shown.header);
       const rows = (shown.report && shown.report.rows) || [];
       this.tracks.forEach((track, lane) => {
         const row = rows.find((one) => one.case === shown.header.lanes[lane].name);
@@ -103,8 +103,8 @@
       track.extend(own.filter((event) => event.repetition === wanted).flatMap((event) => event.steps));
     }
 
-    makeTracks(lanes) {
-      this.tracks = lanes.map((lane, i) => new Track(i, lane));
+    makeTracks({ lanes, notes = [] }) {
+      this.tracks = lanes.map((lane, i) => new Track(i, lane, notes[i]));
       this.list.replaceChildren(...this.tracks.map((track) => track.element));
     }
 
@@ -185,7 +185,7 @@
       this.started = true;
       this.replay.pause();
       this.shown = { header: live.header, events: live.events, report: null, recorded: false };
-      this.makeTracks(live.header.lanes);
+      this.makeTracks(live.header);
       for (const track of this.tracks) track.state("waits for its turn");
       this.replay.element.hidden = true;
       this.results.show(null, [], "The numbers come when all lanes have ended.");
@@ -226,7 +226,7 @@
       const source = window.hsdFrame.source();
       const own = this.shown && !this.shown.recorded;
       const shared = own ? this.shown.header.link : source && source.kind === "preset" ? source.link : {};
-      return race.link.write(window.location.href, shared, this.lanes.lanes, this.lanes.rounds);
+      return race.link.write(window.location.href, shared, this.lanes.lanes, this.lanes.rounds, this.props);
     }
 
     async copyLink() {

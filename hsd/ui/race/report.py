@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from hsd.bench import Case, Measurement, Record, measurements, rows
+from hsd.options import LEVELLED
+from hsd.ui.race.plan import lossless
 from hsd.ui.race.words import basis, lead, verdict
 
 Row = dict[str, Any]
@@ -41,6 +43,7 @@ def _more(m: Measurement, plain: Measurement) -> Row:
     middle = statistics.median_low(seconds)
     ratios = [a / b for a, b in zip(m.tokens_per_second(), plain.tokens_per_second(), strict=True)]
     return {
+        "lossless": lossless(m.case),
         "tokens": statistics.median_low([record["new_tokens"] for record in m.records]),
         "target_calls": statistics.median_low([record["target_calls"] for record in m.records]),
         "calls_per_step": sum(r["target_calls"] for r in m.records) / sum(r["steps"] for r in m.records),
@@ -49,13 +52,22 @@ def _more(m: Measurement, plain: Measurement) -> Row:
         "speedups": [min(ratios), max(ratios)],
         "ms_per_token": per_token,
         "parts_ms": {part: share * per_token for part, share in m.shares().items()},
+        "levels_ms": _levels(m),
         "prefill_ms": 1e3 * statistics.median(_first(record) for record in m.records),
         "replay": next(r["repetition"] for r in m.records if r["seconds"] == middle),
     }
 
 
+def _levels(m: Measurement) -> dict[str, float] | None:
+    """Where models are stacked, the calls of a step in ms, of the target and of all below it; else None."""
+    if m.case.options.get("system") not in LEVELLED:
+        return None
+    below = sum(m.typical_seconds(name) for name in m.below)
+    return {"below": 1e3 * below, "target": 1e3 * m.typical_seconds("target")}
+
+
 def _first(record: Record) -> float:
-    """Seconds of both models' first calls, which read the prompt."""
+    """Seconds of all models' first calls, which read the prompt."""
     return sum(float(calls["first"]) for calls in record["calls"].values())
 
 

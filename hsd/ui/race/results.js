@@ -6,7 +6,7 @@
   const { number } = window.hsdPlayer.format;
   const MISSING = "–";
   const PARTS = [
-    ["draft", "draft model"],
+    ["draft", "drafting models"],
     ["target", "target model"],
     ["verify", "verification"],
     ["sampling", "probabilities and draws"],
@@ -41,7 +41,7 @@
       "tokens per second over plain decoding's, round by round: median (and range)",
       (row, i) => `${fixed(row.speedup)}${i ? range(row.speedups, row.runs) : ""}`,
     ],
-    ["limit", "limit S*", "the speed-up if nothing but the two models' calls took time", (row) => fixed(row.limit)],
+    ["limit", "limit S*", "the speed-up if nothing but the models' calls took time", (row) => fixed(row.limit)],
     ["efficiency", "efficiency", "speed-up over limit", (row) => fixed(row.efficiency)],
   ];
 
@@ -180,8 +180,9 @@
         "p",
         { class: "rc-hint" },
         "Limit: S* = A · T(1) / (γ · d + T(γ+1)), with what this race measured: A tokens per target call, d the " +
-          "median time of a draft call, T(w) that of a target call that reads w tokens. With several drafts the " +
-          "denominator is the mean over steps of the median times of the calls made. Efficiency: speed-up over limit.",
+          "median time of a draft call, T(w) that of a target call that reads w tokens. With several drafts, and " +
+          "with stacked models or exits, the denominator is the mean over steps of the median times of the calls made. " +
+          "Efficiency: speed-up over limit.",
       ),
       h(
         "p",

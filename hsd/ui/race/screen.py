@@ -12,11 +12,13 @@ import gradio as gr
 
 from hsd.errors import HsdError
 from hsd.space import Space
+from hsd.system import HISPEC_THRESHOLDS
 from hsd.ui.controls import TREES, Controls
 from hsd.ui.fetch import answer
 from hsd.ui.race import recorded
-from hsd.ui.race.plan import MOST_LANES, ROUNDS, SHARED, read_plan, rule_facts
+from hsd.ui.race.plan import MOST_LANES, ROUNDS, SHARED, SYSTEMS, divergence_facts, read_plan, rule_facts
 from hsd.ui.race.store import RaceRunner
+from hsd.ui.request import DEFAULTS
 from hsd.ui.runner import Runner
 
 Values = dict[str, Any]
@@ -100,7 +102,10 @@ class Race:
             server_functions=self.functions(),
             apply_default_css=False,
             elem_id="hsd-race",
+            systems=[{"name": name, "title": title} for name, title in SYSTEMS.items()],
             rules=rule_facts(),
+            divergences=divergence_facts(),
+            defaults={"gamma": DEFAULTS["gamma"], "tolerance": DEFAULTS["tolerance"], "hispec": HISPEC_THRESHOLDS},
             trees=[{"name": name, "title": title} for name, title in TREES.items()],
             most=MOST_LANES,
             rounds=list(ROUNDS),

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
 from hsd.bench import Case, machine
-from hsd.bench.measure import CallTimes, TimedModel, sums
+from hsd.bench.measure import call_summaries, sums, timed
+from hsd.errors import HsdError
 from hsd.loop import Decoding
 from hsd.models import Pair
 from hsd.options import make_options
+from hsd.system import levels_of
 from hsd.trace import Step
 from hsd.ui import pairs
 from hsd.ui.machine import lent_gpu
@@ -26,6 +27,7 @@ from hsd.version import __version__
 
 Event = dict[str, Any]
 SELDOM_SECONDS = 0.5  # between two pieces of news while runs that count are under way
+TWO_LEVELS = "A stack of two models is ordinary speculative decoding."
 PAUSE_SECONDS = 0.1  # for the page to fetch its news while nothing is timed
 
 
@@ -33,13 +35,26 @@ def race(pair: dict[str, Any], prompt: str, lanes: list[dict[str, Any]], seed: i
     """Run all lanes and yield plain data: first {"header": facts}, then {"events": […]}, each as `_lane` makes them.
 
     lanes: {"name", "options"} each. Arguments are plain data too, because on ZeroGPU this runs in another process.
-    Closing the iterator ends the race and frees all caches.
+    Closing the iterator ends the race and frees all caches. Raises HsdError, before anything runs, for a lane that the
+    pair has no models for.
     """
     loaded = pairs.load(pairs.PairChoice(**pair))
-    yield {"header": facts(loaded)}
     cases = [Case(lane["name"], lane["options"]) for lane in lanes]
+    yield {"header": {**facts(loaded), "notes": notes(loaded, cases)}}
     for repetition in range(rounds + 1):
         yield from _round(loaded, prompt, cases, seed, repetition)
+
+
+def notes(pair: Pair, cases: Sequence[Case]) -> list[list[str]]:
+    """What a reader must know of each lane, such as exits that were not trained. Raises HsdError, naming the lane."""
+    found = []
+    for number, case in enumerate(cases, start=1):
+        try:
+            levels = levels_of(pair, make_options(**case.options))
+        except HsdError as error:
+            raise HsdError(f"lane {number}: {error}") from None
+        found.append(levels.notes + ([TWO_LEVELS] if len(levels.stack) == 2 else []))
+    return found
 
 
 def _round(pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetition: int) -> Iterator[Event]:
@@ -71,9 +86,8 @@ def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Itera
 
     `end` of a step is in seconds of decoding: what passes here between two steps does not count.
     """
-    target, draft = CallTimes(), CallTimes()
-    timed = replace(pair, target=TimedModel(pair.target, target), draft=TimedModel(pair.draft, draft))
-    decoding = Decoding(timed, prompt, make_options(seed=seed, **case.options))
+    watched, times = timed(pair)
+    decoding = Decoding(watched, prompt, make_options(seed=seed, **case.options))
     spent = 0.0
     try:
         while True:
@@ -87,7 +101,7 @@ def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Itera
         decoding.close()
     trace = decoding.trace()
     record = {"case": case.name, "prompt": 0, "repetition": which["repetition"], **sums(trace)}
-    record["calls"] = {"target": target.summary(), "draft": draft.summary()}
+    record["calls"] = call_summaries(times)
     yield {**which, "steps": [], "text": trace.text, "finish": trace.result.finish, "record": record}
 
 

@@ -17,7 +17,8 @@
   const seconds = (x) => `${x < 10 ? x.toFixed(3) : x.toFixed(1)} s`;
 
   class Track {
-    constructor(index, { name, lossless }) {
+    /** notes: what a reader must know of the lane, such as exits that were not trained. */
+    constructor(index, { name, lossless }, notes = []) {
       this.name = h(
         "h4",
         { class: "rc-name" },
@@ -33,6 +34,7 @@
         "li",
         { "class": "rc-track", "data-lane": index },
         h("div", { class: "rc-line" }, this.name, this.counts, this.note),
+        notes.map((words) => h("p", { class: "rc-hint" }, words)),
         this.bar,
         this.flow,
       );

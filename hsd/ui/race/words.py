@@ -20,9 +20,9 @@ def lead(table: Sequence[Row]) -> str:
         slower = sum(row["speedup"] < 1 for row in others)
         rest = f" {slower} of the lanes that draft {'is' if slower == 1 else 'are'} slower than it." if slower else ""
         rates = f"{_rate(best)} against {_rate(plain)} tokens a second"
-        return (
-            f"{best['case']} is the fastest: {_times(best)} plain decoding ({rates}).{rest}{_unsettled(best, others)}"
-        )
+        inexact = "" if best["lossless"] else " It is not lossless."
+        said = f"{best['case']} is the fastest: {_times(best)} plain decoding ({rates}).{inexact}{rest}"
+        return said + _unsettled(best, others)
     if len(others) == 1:
         return f"Drafting does not pay here: {best['case']} runs at {_times(best)} the speed of plain decoding."
     fastest = f"plain decoding is the fastest with {_rate(plain)} tokens a second"
@@ -81,6 +81,8 @@ def _costs(row: Row, plain: Row) -> str:
     The step's cost is the denominator of the limit, so that the sentence and the limit agree.
     """
     draft, one, tokens = row["draft_call_ms"], plain["target_call_ms"], row["tokens_per_call"]
+    if row["levels_ms"]:
+        return _costs_of_levels(row, one)
     needed = tokens * one
     step = needed / row["limit"]
     ratio = f"a draft call takes {_ms(draft)} ms, {draft / one:.2f} of a target call's {_ms(one)} ms"
@@ -90,9 +92,18 @@ def _costs(row: Row, plain: Row) -> str:
     return f"{ratio}, and {both}"
 
 
+def _costs_of_levels(row: Row, one: float) -> str:
+    """The same where several models work on a step. one: of plain decoding's target calls, in ms."""
+    below, target = row["levels_ms"]["below"], row["levels_ms"]["target"]
+    tokens = row["tokens_per_call"] * row["calls_per_step"]
+    step = f"the calls of a step take {_ms(below + target)} ms, {_ms(below)} ms of them below the target"
+    return f"{step}, for {tokens:.2f} tokens, plain decoding's {_ms(tokens * one)} ms"
+
+
 def _against_limit(row: Row, plain: Row) -> str:
     """The limit, and why what was measured is below or above it."""
-    limit, speed, extra = row["limit"], row["speedup"], row["calls_per_step"] > 1.005
+    limit, speed = row["limit"], row["speedup"]
+    extra = row["calls_per_step"] > 1.005 and not row["levels_ms"]  # the calls of levels are all counted
     said = f"so the models' calls alone allow {limit:.2f} ×"
     if extra:
         said += f" if each step made one target call, but this rule makes {row['calls_per_step']:.2f}"
@@ -115,7 +126,7 @@ def _above(excess: float, own: float, theirs: float) -> str:
 
 
 def _outside(row: Row) -> float:
-    """The share of the time that is not spent in the two models' calls."""
+    """The share of the time that is not spent in the models' calls."""
     return 1.0 - float(row["shares"]["draft"]) - float(row["shares"]["target"])
 
 

@@ -42,11 +42,11 @@
   }
 
   /** What that number says about the text. */
-  function driftMeaning({ divergence, on, T }) {
+  function driftMeaning({ divergence, on, T, mode }) {
     if (T < 0) return "";
     if (on === "raw") return "D is of raw rows here, so the drift does not bound how far the sampled text is off.";
     if (divergence === "kl")
-      return "On average over runs the drift is how far the text's law is from the target's: KL(output‖target), in nats.";
+      return `On average over runs the drift is ${mode === "divergence-only" ? "" : "at least "}KL(output‖target): how far the text's law is from the target's, in nats.`;
     if (divergence === "tv")
       return "On average over runs the drift bounds the total variation between the text's law and the target's. Per kept token: of 100 draws at most 100 × T would have to change.";
     return "In this divergence drifts do not add up to a bound for a whole text; KL(q‖p) and total variation do.";
