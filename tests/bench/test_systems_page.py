@@ -1,0 +1,37 @@
+"""The page about systems with levels is what its script makes of the committed results."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "examples"))
+
+import measure_systems  # noqa: E402  # a script, beside the project's package
+
+
+@pytest.fixture(scope="module")
+def results() -> dict:
+    return json.loads(measure_systems.RESULTS.read_text(encoding="utf-8"))
+
+
+def test_the_page_is_what_the_script_writes(results: dict):
+    assert measure_systems.PAGE.read_text(encoding="utf-8") == measure_systems.page(results)
+
+
+def test_every_domain_has_every_system(results: dict):
+    names = [case.name for case in measure_systems.systems(results["new_tokens"])]
+    for rows in results["systems"].values():
+        assert [row["case"] for row in rows] == names
+
+
+def test_every_system_that_is_measured_can_be_decoded():
+    import hsd
+
+    for case in measure_systems.systems(8):
+        if case.runner is None:
+            hsd.Options(**case.options)
