@@ -25,7 +25,7 @@ from hsd.paths import EXAMPLES
 from hsd.ui.measure.batch import MAX_CASES, Batch, offered_sets, read
 from hsd.ui.measure.job import Jobs, pieces
 from hsd.ui.measure.opened import opened
-from hsd.ui.measure.published import PUBLISHED, measured_here, systems_here
+from hsd.ui.measure.published import PUBLISHED, all_systems, measured_here, systems_here
 from hsd.ui.measure.results import CHARTS, Results
 from hsd.ui.measure.view import as_csv, as_lines, cells
 from hsd.ui.request import read as read_request
@@ -408,6 +408,17 @@ def test_the_recorded_benchmark_can_be_saved_however_many_others_were_shown(reco
     for asked in ({"key": "0", "kind": "csv"}, {}, None, "recorded", {"key": []}):
         with pytest.raises(HsdError, match="no longer kept"):
             results.download(asked)
+
+
+def test_all_systems_are_shown_in_three_domains_beside_the_claims():
+    shown = all_systems()
+    assert shown.startswith("### What it is worth")
+    assert "\n## " not in shown
+    for domain in ("Stories", "Sums", "Functions"):
+        table = shown[shown.index(f"**{domain}**") :].split("\n\n")[1]
+        for system in ("plain decoding", "vanilla", "HSD", "stack of three", "HiSpec", "FSD"):
+            assert f"| {system}" in table
+    assert "2.01× at most" in shown
 
 
 def test_published_numbers_have_the_same_rules_beside_them(recorded):

@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hsd.paths import ASSETS
 from hsd.verify import RULES as CHAIN_RULES
 
+PAGE = ASSETS / "docs" / "systems.md"
 Row = dict[str, Any]
 SOURCE = "arXiv 2601.05724"
 PUBLISHED: list[dict[str, str]] = [
@@ -35,6 +37,12 @@ NOTES = [
     "“python -m hsd audit” computes the laws anew.",
 ]
 RULES = ("tokenwise", "blockwise", "hsd")
+
+
+def all_systems() -> str:
+    """What the page on systems with levels has measured, as Markdown: from its tables to its end."""
+    text = PAGE.read_text(encoding="utf-8")
+    return text[text.index("## What it is worth") :].replace("\n## ", "\n### ").replace("## ", "### ", 1)
 
 
 def measured_here(rows: Sequence[Row]) -> list[dict[str, str]]:

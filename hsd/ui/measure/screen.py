@@ -21,7 +21,7 @@ from hsd.ui.measure.batch import PAIR_NAMES, Batch, read
 from hsd.ui.measure.controls import Settings, build
 from hsd.ui.measure.job import Job, Jobs
 from hsd.ui.measure.opened import opened
-from hsd.ui.measure.published import NOTES, PUBLISHED, SOURCE, systems_here
+from hsd.ui.measure.published import NOTES, PUBLISHED, SOURCE, all_systems, systems_here
 from hsd.ui.measure.results import CHARTS, RECORDED, Results, Shown
 from hsd.ui.measure.snippets import note, snippets
 from hsd.ui.request import Request
@@ -159,6 +159,8 @@ class Measure:
         first: Shown | None = reply.get("shown")
         results = self._html("results", self._message(view=first.view) if first else self._message(none=reply["error"]))
         plots = _plots(first.charts if first else [{"visible": False}] * len(CHARTS))
+        with gr.Accordion("All systems in three domains, recorded, beside the claims", open=False):
+            gr.Markdown(all_systems(), elem_id="hsd-measure-all")
         foot = self._html("foot", self.programs(*(box.value for box in sidebar.controls.components())))
         ticket = gr.Textbox(visible="hidden", elem_id="hsd-measure-ticket", label="ticket")
 
