@@ -501,7 +501,7 @@ def test_the_embedded_models_are_a_stack_of_three(capsys: pytest.CaptureFixture[
     words = ["--pair", "tiny", "--device", "cpu", "--limit", "2", "--new-tokens", "16"]
     assert main(["plan", *words]) == 0
     report = capsys.readouterr().out
-    for part in ("draft: ", "middle: ", "target: ", "ms a call", "load", "no draft"):
+    for part in ("tiny smallest: ", "tiny draft: ", "tiny target: ", "ms a call", "load", "no draft"):
         assert part in report
 
 

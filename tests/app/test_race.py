@@ -280,7 +280,7 @@ def test_a_run_too_short_for_a_limit_says_so_and_stays_json():
         ([{"system": "stack", "thresholds": "3, x"}], 1, {}, "lane 2: thresholds 'x': give whole numbers"),
         ([{"system": "stack", "thresholds": "99"}], 1, {}, "lane 2: threshold 99"),
         ([{"system": "stack", "rule": "traversal"}], 1, {}, "lane 2: rule traversal is for several drafts"),
-        ([{"system": "hispec", "exits": "2"}], 1, {}, "lane 2: exits 2: give two"),
+        ([{"system": "hispec", "exits": "1, 2, 3"}], 1, {}, "lane 2: exits 1, 2, 3: give two"),
         ([{"rule": "fuzzy", "tolerance": ""}], 1, {}, "lane 2: tolerance is empty"),
         ([{"rule": "fuzzy", "divergence": "<b>"}], 1, {}, "lane 2: unknown divergence"),
     ],

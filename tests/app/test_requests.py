@@ -97,7 +97,7 @@ def test_a_link_names_what_makes_a_tree_and_leaves_out_what_does_not():
         ({"thresholds": "1 2 3 4 5 6 7 8 9"}, "9 thresholds: give at most 8"),
         ({"stack": "0, 1.5"}, "models of the stack '1.5': give whole numbers"),
         ({"stack": "0_0_2", "system": "stack"}, "model 0 is in the stack twice"),
-        ({"exits": "2", "system": "hispec"}, "exits 2: give two"),
+        ({"exits": "1, 2, 3", "system": "hispec"}, "exits 1, 2, 3: give two"),
         ({"level_rules": "hsd, nonsense"}, "unknown rule 'nonsense'"),
         ({"level_rules": ["fuzzy"]}, "rule fuzzy cannot verify below the target"),
         ({"level_rules": [3]}, "level rules '3': give names"),
