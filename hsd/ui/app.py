@@ -70,7 +70,7 @@ def build(space: Space, opened: Trace | None = None) -> gr.Blocks:
                 with _tab("Watch"):
                     stage = watch.stage()
                 with _tab("Compare"):
-                    Compare(space, runner).build()
+                    Compare.of(space, runner).build()
                 with _tab("Race"):
                     Race.of(space, runner).build(sidebar.controls)
                 with _tab("Systems"):

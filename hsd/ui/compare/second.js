@@ -55,10 +55,10 @@
 
     async begin(asked) {
       this.state = "asked";
-      const reply = await this.ask("begin", asked);
+      const reply = await this.ask("begin_run", asked);
       if (this.state !== "asked") {
         // cancelled meanwhile
-        if (reply && reply.key) this.ask("cancel", reply.key);
+        if (reply && reply.key) this.ask("cancel_run", reply.key);
         return;
       }
       if (!reply.key) return this.fail(reply.error);
@@ -97,7 +97,7 @@
 
     cancel() {
       if (this.state === "asked") this.fail("cancelled before it started");
-      else if (this.key && !this.ended) this.ask("cancel", this.key);
+      else if (this.key && !this.ended) this.ask("cancel_run", this.key);
       this.pull();
     }
 

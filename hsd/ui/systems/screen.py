@@ -11,8 +11,8 @@ import gradio as gr
 
 from hsd.space import Space
 from hsd.ui.runner import Runner
+from hsd.ui.runs import Runs
 from hsd.ui.systems import fsd, hispec, planner, recorded
-from hsd.ui.systems.runs import Runs
 
 Values = dict[str, Any]
 TEMPLATE = Path(__file__).parent / "systems.html"

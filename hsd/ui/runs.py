@@ -1,4 +1,4 @@
-"""Live runs that a panel asks for: put into the line that all screens share, and fetched piece by piece."""
+"""Live runs that a screen asks for besides Watch: put into the line that all share, and fetched piece by piece."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.ui.fetch import Fetch, answer
-from hsd.ui.request import read
+from hsd.ui.request import Request, read
 from hsd.ui.runner import Runner
 
 Values = dict[str, Any]
@@ -18,10 +18,14 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Runs:
-    """The runs of one screen, whose component's value is a small message about the run that goes on."""
+    """The runs of one screen, whose component's value is a small message about the run that goes on.
+
+    request: checks what the page asks for. Raises HsdError.
+    """
 
     space: Space
     runner: Runner
+    request: Callable[[Space, Values], Request] = read
     _serial: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def functions(self) -> list[Callable[[Any], Values]]:
@@ -43,7 +47,7 @@ class Runs:
         """Put a run into the line: asked has the names of `hsd.ui.request.DEFAULTS`. Raises HsdError."""
         if not isinstance(asked, dict):
             raise HsdError("the page asked for a run in a way that is not understood: reload it")
-        return {"key": self.runner.submit(read(self.space, asked)).key}
+        return {"key": self.runner.submit(self.request(self.space, asked)).key}
 
     def _cancel(self, key: str) -> Values:
         self.runner.cancel(key)
