@@ -32,13 +32,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this 
 import hsd
 from hsd.bench import machine
 from hsd.bench.peers import peer_case
+from hsd.decoding.rounds.captured import Piece
 from hsd.models.base import IdCodec
 from hsd.models.causal import CausalModel
 from hsd.models.fixed import FixedSession
 from hsd.rng import Streams
-from hsd.rounds.captured import Piece
+from hsd.rules import RULES
 from hsd.sampling import Sampling, draw
-from hsd.verify import RULES
 
 # layers, hidden size, heads, key/value heads, inner size: the published shapes
 SHAPES = {

@@ -26,11 +26,11 @@ from torch import Tensor
 import hsd
 from hsd.bench import Record, machine
 from hsd.bench.fuzzy import Calibration, Point, calibrate, counts, point
-from hsd.loop import Decoding
-from hsd.options import Options
+from hsd.decoding.loop import Decoding
+from hsd.decoding.options import Options
+from hsd.rules import DIVERGENCES, RULES, Law, Rule
+from hsd.rules.fuzzy import GROUNDS, MODES
 from hsd.train.generate import generate
-from hsd.verify import DIVERGENCES, RULES, Law, Rule
-from hsd.verify.fuzzy import GROUNDS, MODES
 from hsd.version import __version__
 
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)

@@ -21,7 +21,7 @@ from measure_tiny import fitting, measured, unseen
 
 import hsd
 from hsd.bench import Case, Measurement, machine, shipped
-from hsd.verify import TREE_RULES, DraftTree, decide
+from hsd.rules import TREE_RULES, DraftTree, decide
 
 GAMMA, TEMPERATURE = 5, 1.0
 CASES: dict[str, dict[str, Any]] = {

@@ -34,11 +34,11 @@ from hsd.audit import (
     total_variation,
 )
 from hsd.audit.trees import OpenTree, Shape, audit_tree_rules, finding_of, regular_shape
+from hsd.rules import RULES, TREE_RULES, Fuzzy, TreeRule, fuzzy_rule
+from hsd.rules.fuzzy import relative_entropy
+from hsd.rules.rejection import top_down
 from hsd.trace import Change, Decision, Grounds, Step
 from hsd.ui.presets import definitions, recorded, telling_step
-from hsd.verify import RULES, TREE_RULES, Fuzzy, TreeRule, fuzzy_rule
-from hsd.verify.fuzzy import relative_entropy
-from hsd.verify.rejection import top_down
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAIN_PAIRS, TREE_PAIRS, SAME_DRAFTS = 40, 20, 1_500

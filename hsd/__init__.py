@@ -7,13 +7,13 @@ print(trace.text, trace.stats()["block_efficiency"])
 """
 
 from hsd.audit import audit
+from hsd.decoding.loop import Decoding, decode, rerun, run
+from hsd.decoding.options import Options
 from hsd.errors import HsdError
 from hsd.generate import custom_generate
-from hsd.loop import Decoding, decode, rerun, run
 from hsd.models import Pair, load_pair, table_pair
-from hsd.options import Options
+from hsd.rules import RULES
 from hsd.trace import Step, Trace
-from hsd.verify import RULES
 from hsd.version import __version__
 
 __all__ = [

@@ -242,7 +242,7 @@ def _calibrated(pair: Any, options: Any, arguments: argparse.Namespace) -> Any:
 
     from hsd.bench import prompt_set
     from hsd.bench.fuzzy import calibrate
-    from hsd.options import LISTS
+    from hsd.decoding.options import LISTS
 
     _progress("calibrating\n")
     names = ("gamma", "temperature", "top_p", "top_k", "fuzzy_mode", "system", *LISTS)
@@ -256,7 +256,7 @@ def _calibrated(pair: Any, options: Any, arguments: argparse.Namespace) -> Any:
 
 def _decode_with_progress(pair: Any, prompt: str, options: Any) -> tuple[Any, HsdError | None]:
     """Decode to the end; what Ctrl-C or a failure ends is kept as far as it came."""
-    from hsd.loop import Decoding
+    from hsd.decoding.loop import Decoding
 
     decoding, count = Decoding(pair, prompt, options), 0
     failure: HsdError | None = None

@@ -9,10 +9,10 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
+from hsd.decoding.loop import Decoding
+from hsd.decoding.options import Options
 from hsd.errors import HsdError
-from hsd.loop import Decoding
 from hsd.models.base import IdCodec, Pair
-from hsd.options import Options
 
 WARPERS = {"TemperatureLogitsWarper", "TopKLogitsWarper", "TopPLogitsWarper"}
 CRITERIA = {"MaxLengthCriteria", "EosTokenCriteria"}

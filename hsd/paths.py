@@ -10,4 +10,5 @@ ROOT = _BUNDLED if _BUNDLED.is_dir() else _PACKAGE.parent
 
 ASSETS = ROOT / "assets"
 EXAMPLES = ROOT / "examples"
+WEB = _PACKAGE / "web"
 SPACEFILE = ROOT / "Spacefile"

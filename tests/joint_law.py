@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 
 import torch
 
-from hsd.loop import Decoding, run
+from hsd.decoding.loop import Decoding, run
+from hsd.decoding.options import make_options
 from hsd.models import Pair
 from hsd.models.table import LetterCodec, TableModel
-from hsd.options import make_options
 from hsd.rng import Numbers
 
 Law = dict[tuple[int, ...], float]

@@ -75,7 +75,7 @@ MUTATIONS = [
     Mutation(
         "uncapped end",
         "The whole draft is tested with min(1, r) in place of the capped ratio, as in the released code.",
-        "verify/rules.py",
+        "rules/chain.py",
         "threshold = torch.cat([inner, c[-1:]])[: len(tokens)]",
         "threshold = torch.cat([inner, ratios.log[-1:].clamp_max(0).exp()])[: len(tokens)]",
         (LAWS, AUDIT),
@@ -83,7 +83,7 @@ MUTATIONS = [
     Mutation(
         "uncapped throughout",
         "min(1, r_t) stands wherever c_t belongs: a surplus that was cut off is paid back later.",
-        "verify/law.py",
+        "rules/law.py",
         "return cls(log, log - log.cummax(0).values)",
         "return cls(log, log.clamp_max(0))",
         (LAWS, AUDIT),
@@ -91,7 +91,7 @@ MUTATIONS = [
     Mutation(
         "unscaled residual",
         "The correction of block verification and HSD comes from max(p - q, 0), without the capped ratio.",
-        "verify/rules.py",
+        "rules/chain.py",
         "return Law(p, q, threshold, forward=False, a=c[:-1], deficient=deficient)",
         "return Law(p, q, threshold, forward=False, a=torch.ones_like(c[:-1]), deficient=deficient)",
         (LAWS, AUDIT),
@@ -99,7 +99,7 @@ MUTATIONS = [
     Mutation(
         "missing 1 - c",
         "The inner test divides by 1 - c_t alone.",
-        "verify/rules.py",
+        "rules/chain.py",
         "inner = _share(deficient[1:], deficient[1:] - torch.expm1(ratios.log_capped[1:-1]))",
         "inner = _share(deficient[1:], -torch.expm1(ratios.log_capped[1:-1]))",
         (LAWS, AUDIT),
@@ -107,7 +107,7 @@ MUTATIONS = [
     Mutation(
         "nothing over nothing",
         "A branch with nothing to correct is given up in place of kept.",
-        "verify/rules.py",
+        "rules/chain.py",
         "return torch.where(whole > 0, part / whole, 1.0).clamp(0, 1)",
         "return torch.where(whole > 0, part / whole, 0.0).clamp(0, 1)",
         (f"{PROPERTIES}::test_a_branch_with_nothing_to_correct_is_kept_for_certain",),
@@ -115,7 +115,7 @@ MUTATIONS = [
     Mutation(
         "gives up at the first failed coin",
         "A rule that tests backward stops at its first failure: all of the draft or nothing.",
-        "verify/law.py",
+        "rules/law.py",
         "return (success * torch.arange(1, self.gamma + 1, device=success.device)).max() if self.gamma",
         "return success[-1].long() * self.gamma if self.gamma",
         (LAWS,),
@@ -123,7 +123,7 @@ MUTATIONS = [
     Mutation(
         "counts passed coins",
         "The token-wise rule counts successes after its first failure too.",
-        "verify/law.py",
+        "rules/law.py",
         "return success.long().cumprod(0).sum()",
         "return success.long().sum()",
         (LAWS,),
@@ -131,7 +131,7 @@ MUTATIONS = [
     Mutation(
         "ties pass, one draft",
         "coin <= threshold: a coin of 0 keeps what the target excludes.",
-        "verify/law.py",
+        "rules/law.py",
         "return coins < self.threshold",
         "return coins <= self.threshold",
         (LAWS,),
@@ -139,7 +139,7 @@ MUTATIONS = [
     Mutation(
         "residual from target",
         "After a rejection the token comes from the target and not from what is left of it.",
-        "verify/law.py",
+        "rules/law.py",
         "return torch.where(mass > 0, residual / mass.clamp_min(torch.finfo(residual.dtype).tiny), p), mass",
         "return p, mass",
         (LAWS, AUDIT),
@@ -147,7 +147,7 @@ MUTATIONS = [
     Mutation(
         "bonus row off by one",
         "After a whole draft the target's row before the last token is used again.",
-        "verify/law.py",
+        "rules/law.py",
         "return self.p[t] if t == self.gamma else self.leftover(t)[0]",
         "return self.p[t - 1] if t == self.gamma else self.leftover(t)[0]",
         (LAWS,),
@@ -155,7 +155,7 @@ MUTATIONS = [
     Mutation(
         "correction row off by one",
         "The residual of the last kept position is used for the position after it.",
-        "verify/law.py",
+        "rules/law.py",
         "return self.p[t] if t == self.gamma else self.leftover(t)[0]",
         "return self.p[t] if t == self.gamma else self.leftover(max(t - 1, 0))[0]",
         (LAWS,),
@@ -163,7 +163,7 @@ MUTATIONS = [
     Mutation(
         "naive order",
         "Naive HSD divides by its own missing mass only: every branch counts as one that lacks nothing.",
-        "verify/rules.py",
+        "rules/chain.py",
         "inner = _share(deficient, torch.maximum(deficient, deficient + b - a))[1:]",
         "inner = _share(deficient, deficient)[1:]",
         (LAWS,),
@@ -172,7 +172,7 @@ MUTATIONS = [
     Mutation(
         "joint ratio carried over",
         "The next draft begins with the capped ratio that the one before had reached, in place of 1.",
-        "verify/rejection.py",
+        "rules/rejection.py",
         "p = torch.stack([first, *(tree.target(i) for i in rest)])",
         "p = torch.stack([first * (changes[-1].weight if changes else 1.0), *(tree.target(i) for i in rest)])",
         (TREES,),
@@ -180,7 +180,7 @@ MUTATIONS = [
     Mutation(
         "later draft against p",
         "A later draft is verified against the target, not against what the first one left over.",
-        "verify/rejection.py",
+        "rules/rejection.py",
         "p = torch.stack([first, *(tree.target(i) for i in rest)])",
         "p = torch.stack([tree.target(node), *(tree.target(i) for i in rest)])",
         (TREES,),
@@ -188,7 +188,7 @@ MUTATIONS = [
     Mutation(
         "fork ignored",
         "A token that two drafts share is taken for a second, independent draw.",
-        "verify/rejection.py",
+        "rules/rejection.py",
         "if path.fork > len(text) or len(path.nodes) <= len(text):",
         "if len(path.nodes) <= len(text):",
         (TREES,),
@@ -196,7 +196,7 @@ MUTATIONS = [
     Mutation(
         "mismatch ignored",
         "A later draft is verified although it does not begin with what was kept.",
-        "verify/rejection.py",
+        "rules/rejection.py",
         "return all(tree.token(node) == token for node, token in zip(path.nodes, text, strict=False))",
         "return True",
         (TREES,),
@@ -204,7 +204,7 @@ MUTATIONS = [
     Mutation(
         "kept tokens forgotten",
         "After a draft that kept some tokens, later drafts are again compared from the root on.",
-        "verify/rejection.py",
+        "rules/rejection.py",
         "node, text = (rest[kept - 1] if kept else node), (*text, *tokens[:kept])",
         "node = rest[kept - 1] if kept else node",
         (TREES,),
@@ -213,7 +213,7 @@ MUTATIONS = [
     Mutation(
         "top-down: distinct siblings taken as independent",
         "A sibling drawn without replacement is tested with the draft's probability before the others were drawn.",
-        "verify/rejection.py",
+        "rules/rejection.py",
         "q, changes = (q if tree.replacement else without(q, x)), (change,)",
         "q, changes = q, (change,)",
         (TREES,),
@@ -221,7 +221,7 @@ MUTATIONS = [
     Mutation(
         "top-down: independent siblings taken as distinct",
         "A rejected token is struck out of the draft although the next sibling could have drawn it again.",
-        "verify/rejection.py",
+        "rules/rejection.py",
         "q, changes = (q if tree.replacement else without(q, x)), (change,)",
         "q, changes = without(q, x), (change,)",
         (TREES,),
@@ -229,7 +229,7 @@ MUTATIONS = [
     Mutation(
         "top-down: residual kept below",
         "What rejected siblings left over is used for the children of the accepted one too.",
-        "verify/rejection.py",
+        "rules/rejection.py",
         "    while True:\n        p, q = tree.target(node), tree.draft(node) if tree.children(node) else None\n",
         "    p = fresh = tree.target(0)\n    while True:\n"
         "        if p is fresh:\n            p = fresh = tree.target(node)\n"
@@ -239,7 +239,7 @@ MUTATIONS = [
     Mutation(
         "one-hot: no strike-out",
         "A rejected token of a chosen tree stays in the target.",
-        "verify/rejection.py",
+        "rules/rejection.py",
         "            p = without(p, x)\n",
         "",
         (TREES,),
@@ -247,7 +247,7 @@ MUTATIONS = [
     Mutation(
         "one-hot: softmax as q",
         "A token that was chosen for certain is accepted with p/q, as if the draft had drawn it.",
-        "verify/rejection.py",
+        "rules/rejection.py",
         "chance = float(p[x])",
         "chance = min(1.0, ratio(float(p[x]), float(tree.draft(node)[x])))",
         (TREES,),
@@ -256,7 +256,7 @@ MUTATIONS = [
     Mutation(
         "traversal: last leaf first",
         "Leaves are tested in the opposite of the order in which they were drawn.",
-        "verify/traversal.py",
+        "rules/traversal.py",
         "node = children[0]",
         "node = children[-1]",
         (TREES,),
@@ -264,7 +264,7 @@ MUTATIONS = [
     Mutation(
         "traversal: rate kept",
         "A branch keeps its rate after one of its leaves was rejected.",
-        "verify/traversal.py",
+        "rules/traversal.py",
         'self.settled[node] = share, Grounds("share", before=before, mass=lost)',
         'self.settled[node] = before, Grounds("share", before=before, mass=lost)',
         (TREES,),
@@ -272,7 +272,7 @@ MUTATIONS = [
     Mutation(
         "traversal: 1 - Q(x) below the line",
         "The new rate is S / (1 - Q(x)) with the rejected token x, in place of S / (S + 1 - a).",
-        "verify/traversal.py",
+        "rules/traversal.py",
         'self.settled[node] = share, Grounds("share", before=before, mass=lost)',
         "share = min(1.0, lost / max(1 - float(q[self.tree.token(leaf)]), 1e-9))\n"
         '            self.settled[node] = share, Grounds("share", before=before, mass=lost)',
@@ -281,7 +281,7 @@ MUTATIONS = [
     Mutation(
         "traversal: root's rate changes",
         "After a rejection the root's rate becomes what was left over; it must stay 1.",
-        "verify/traversal.py",
+        "rules/traversal.py",
         "        if node:\n            share",
         '        if not node:\n            self.settled[node] = lost, Grounds("share", before=before, mass=lost)\n'
         "        if node:\n            share",
@@ -290,7 +290,7 @@ MUTATIONS = [
     Mutation(
         "traversal: exhausted branch goes on",
         "A branch with nothing left to give still has its other leaves tested.",
-        "verify/traversal.py",
+        "rules/traversal.py",
         "if lost == 0 and before < 1:",
         "if False:",
         (TREES,),
@@ -298,7 +298,7 @@ MUTATIONS = [
     Mutation(
         "traversal: unscaled residual",
         "What a rejection leaves over is max(p - q, 0), without the rate.",
-        "verify/traversal.py",
+        "rules/traversal.py",
         "row, mass = leftover(p, q, p.new_tensor(before))",
         "row, mass = leftover(p, q, p.new_ones(()))",
         (TREES,),
@@ -306,7 +306,7 @@ MUTATIONS = [
     Mutation(
         "traversal: uncapped rate",
         "The rate of a node is not cut off at 1 on the way down.",
-        "verify/traversal.py",
+        "rules/traversal.py",
         "return min(1.0, before * ratio(grounds.p, grounds.q)), grounds",
         "return before * ratio(grounds.p, grounds.q), grounds",
         (TREES,),
@@ -314,7 +314,7 @@ MUTATIONS = [
     Mutation(
         "traversal: bonus where a residual belongs",
         "After a prefix was kept the next token comes from the target, although drafted tokens after it were rejected.",
-        "verify/traversal.py",
+        "rules/traversal.py",
         "return Ending(leaf, working.target(leaf))",
         "return Ending(leaf, tree.target(leaf))",
         (TREES,),
@@ -322,7 +322,7 @@ MUTATIONS = [
     Mutation(
         "traversal: distinct siblings taken as independent",
         "A rejected sibling stays in the draft's row although it cannot be drawn again.",
-        "verify/traversal.py",
+        "rules/traversal.py",
         "self.q[node] = q if self.tree.replacement else without(q, self.tree.token(leaf))",
         "self.q[node] = q",
         (TREES,),
@@ -330,7 +330,7 @@ MUTATIONS = [
     Mutation(
         "traversal: independent siblings taken as distinct",
         "A rejected token is struck out of the draft's row although the next sibling could have drawn it again.",
-        "verify/traversal.py",
+        "rules/traversal.py",
         "self.q[node] = q if self.tree.replacement else without(q, self.tree.token(leaf))",
         "self.q[node] = without(q, self.tree.token(leaf))",
         (TREES,),
@@ -338,7 +338,7 @@ MUTATIONS = [
     Mutation(
         "ties pass, trees",
         "coin <= threshold: a coin of 0 keeps what the target excludes.",
-        "verify/tree.py",
+        "rules/tree.py",
         "made.append((test, coin, coin < test.threshold))",
         "made.append((test, coin, coin <= test.threshold))",
         (PROPERTIES,),
@@ -387,7 +387,7 @@ MUTATIONS = [
     Mutation(
         "the drawing number judges",
         "The number that drew a token is its coin too.",
-        "rounds/chain.py",
+        "decoding/rounds/chain.py",
         "draws, coins, number = numbers.draft(gamma), numbers.coins(gamma), numbers.after(1)",
         "draws, number = numbers.draft(gamma), numbers.after(1)\n        coins = draws",
         (JOINT,),
@@ -395,7 +395,7 @@ MUTATIONS = [
     Mutation(
         "the coin draws the correction",
         "The coin of the first position also draws the token after the kept ones.",
-        "rounds/chain.py",
+        "decoding/rounds/chain.py",
         "draws, coins, number = numbers.draft(gamma), numbers.coins(gamma), numbers.after(1)",
         "draws, coins, number = numbers.draft(gamma), numbers.coins(gamma), numbers.after(1)\n"
         "        number = coins[:1] if gamma else number",
@@ -404,7 +404,7 @@ MUTATIONS = [
     Mutation(
         "the drawing number judges a tree",
         "The numbers that drew a tree's tokens are their coins too.",
-        "rounds/tree.py",
+        "decoding/rounds/tree.py",
         "draws, coins, number = numbers.draft(needed), numbers.coins(needed), numbers.after(1)",
         "draws, number = numbers.draft(needed), numbers.after(1)\n        coins = draws",
         (JOINT_TREES,),
@@ -413,7 +413,7 @@ MUTATIONS = [
     Mutation(
         "top-k and top-p for the target only",
         "The draft model draws from its whole distribution, the target from its likeliest tokens.",
-        "system.py",
+        "decoding/systems.py",
         "Reader(session, model.device, options.sampling, pair",
         "Reader(session, model.device, options.sampling if model is pair.target else "
         "type(options.sampling)(options.temperature), pair",
@@ -430,7 +430,7 @@ MUTATIONS = [
     Mutation(
         "draft goes on after the end",
         "A draft is not cut at its first end of text.",
-        "rounds/chain.py",
+        "decoding/rounds/chain.py",
         ".until_end(self.end_ids)",
         "",
         (DECODE,),
@@ -438,7 +438,7 @@ MUTATIONS = [
     Mutation(
         "bonus after the end of text",
         "A token is drawn although the kept draft ended the text.",
-        "rounds/chain.py",
+        "decoding/rounds/chain.py",
         "token = None if ended else int(draw(law.next(kept), number.to(p.device)))",
         "token = int(draw(law.next(kept), number.to(p.device)))",
         (DECODE,),
@@ -446,7 +446,7 @@ MUTATIONS = [
     Mutation(
         "bonus after the end of text, trees",
         "A token is drawn although the kept path ended the text.",
-        "rounds/tree.py",
+        "decoding/rounds/tree.py",
         "token = None if ended else int(draw(verdict.next, number.to(p.device)))",
         "token = int(draw(verdict.next, number.to(p.device)))",
         (ROUNDS,),
@@ -463,7 +463,7 @@ MUTATIONS = [
     Mutation(
         "target's cache one too long",
         "After a rejection the target keeps one rejected token in its cache.",
-        "rounds/chain.py",
+        "decoding/rounds/chain.py",
         "self.target.crop(length)\n        self._proposer.rollback(length)",
         "self.target.crop(length + 1)\n        self._proposer.rollback(length)",
         (DECODE,),
@@ -471,7 +471,7 @@ MUTATIONS = [
     Mutation(
         "draft's cache one too long",
         "After a rejection the draft model keeps one rejected token in its cache.",
-        "rounds/chain.py",
+        "decoding/rounds/chain.py",
         "self.target.crop(length)\n        self._proposer.rollback(length)",
         "self.target.crop(length)\n        self._proposer.rollback(length + 1)",
         (DECODE,),
@@ -479,7 +479,7 @@ MUTATIONS = [
     Mutation(
         "target's cache not rolled back",
         "After a rejection the target goes on from the rejected tokens.",
-        "rounds/chain.py",
+        "decoding/rounds/chain.py",
         "self.target.crop(length)\n        self._proposer.rollback(length)",
         "self._proposer.rollback(length)",
         (DECODE,),
@@ -488,7 +488,7 @@ MUTATIONS = [
     Mutation(
         "stack hands up the rows that tokens were drawn from",
         "The level above verifies a correction against the residual it was drawn from, not against the level's model.",
-        "rounds/stack.py",
+        "decoding/rounds/stack.py",
         "torch.cat([played.p[: len(tokens)] for played, tokens in zip(rounds, settled, strict=True)])",
         "torch.cat([torch.cat([played.p[: played.kept], played.next[None]])[: len(tokens)] "
         "for played, tokens in zip(rounds, settled, strict=True)])",
@@ -497,7 +497,7 @@ MUTATIONS = [
     Mutation(
         "stack hands up the draft's rows",
         "The level above verifies against the distributions that the level below drafted from.",
-        "rounds/stack.py",
+        "decoding/rounds/stack.py",
         "torch.cat([played.p[: len(tokens)] for played, tokens in zip(rounds, settled, strict=True)])",
         "torch.cat([torch.cat([played.draft.q[: played.kept], played.p[played.kept :][:1]])[: len(tokens)] "
         "for played, tokens in zip(rounds, settled, strict=True)])",
@@ -506,7 +506,7 @@ MUTATIONS = [
     Mutation(
         "stack does not roll back the levels below",
         "A rejection at the target crops its own cache only.",
-        "rounds/stack.py",
+        "decoding/rounds/stack.py",
         "        self._rounds.rollback(length)",
         "        self._rounds.target.crop(length)",
         (LEVELS,),
@@ -514,7 +514,7 @@ MUTATIONS = [
     Mutation(
         "stack goes on after the end",
         "A level settles more tokens after the end of the text.",
-        "rounds/stack.py",
+        "decoding/rounds/stack.py",
         " and not (settled and settled[-1] in self._rounds.end_ids)",
         "",
         (LEVELS,),
@@ -522,7 +522,7 @@ MUTATIONS = [
     Mutation(
         "levels share their random numbers",
         "A level takes its coins from the target's streams.",
-        "system.py",
+        "decoding/systems.py",
         "Streams(options.seed, level)",
         "Streams(options.seed)",
         (STACK, LEVELS),
@@ -563,7 +563,7 @@ MUTATIONS = [
     Mutation(
         "distinct drafts verified as independent",
         "The rule is told that siblings were drawn with replacement although they were not.",
-        "rounds/tree.py",
+        "decoding/rounds/tree.py",
         'self._layout.siblings == "distinct")',
         "False)",
         (JOINT_TREES,),
@@ -571,7 +571,7 @@ MUTATIONS = [
     Mutation(
         "kept node under a wrong name",
         "The rule's own number of the last kept node is taken for the number of the shared node.",
-        "rounds/tree.py",
+        "decoding/rounds/tree.py",
         "return cls(origin[ending.node], ending.next, tests, changes)",
         "return cls(min(ending.node, max(origin)), ending.next, tests, changes)",
         (DECODE, TRACE, JOINT),
@@ -580,7 +580,7 @@ MUTATIONS = [
     Mutation(
         "open positions from the target",
         "After a rejection naive HSD draws the block's other positions from the target, not from residuals.",
-        "rounds/chain.py",
+        "decoding/rounds/chain.py",
         "row = residual_row(p_row, q_row, log_ratio.clamp_max(0).exp(), (-log_ratio).clamp_max(0).exp())",
         "row = p_row",
         (JOINT,),
@@ -589,7 +589,7 @@ MUTATIONS = [
     Mutation(
         "KL the wrong way round",
         "KL(p‖q) stands for KL(q‖p): finite where the target excludes what the draft says, and no bound on the output.",
-        "verify/fuzzy.py",
+        "rules/fuzzy.py",
         '"kl": lambda p, q: relative_entropy(q, p),',
         '"kl": lambda p, q: relative_entropy(p, q),',
         (FUZZY,),
@@ -597,7 +597,7 @@ MUTATIONS = [
     Mutation(
         "JS without the half",
         "The two relative entropies to the middle are added and not averaged.",
-        "verify/fuzzy.py",
+        "rules/fuzzy.py",
         "return (both.sum(-1) / 2).clamp(0, math.log(2))",
         "return both.sum(-1).clamp(0, 2 * math.log(2))",
         (FUZZY,),
@@ -605,7 +605,7 @@ MUTATIONS = [
     Mutation(
         "a divergence equal to the tolerance fails",
         "The divergence must be below the tolerance: at 0 not even equal rows pass.",
-        "verify/fuzzy.py",
+        "rules/fuzzy.py",
         "near = divergence <= config.tolerance",
         "near = divergence < config.tolerance",
         (FUZZY,),
@@ -613,7 +613,7 @@ MUTATIONS = [
     Mutation(
         "divergence of the next position",
         "A token is judged by the row that comes after it, not by the one it was drafted from.",
-        "verify/fuzzy.py",
+        "rules/fuzzy.py",
         "divergence = DIVERGENCES[config.divergence](judged_p[: len(tokens)], judged_q).double()",
         "divergence = DIVERGENCES[config.divergence](judged_p[-len(tokens) :], judged_q).double()",
         (FUZZY,),
@@ -621,7 +621,7 @@ MUTATIONS = [
     Mutation(
         "residual after a rejection by divergence",
         "The paper's form draws the next token from max(p - q, 0) although no token was tested against p/q.",
-        "verify/fuzzy.py",
+        "rules/fuzzy.py",
         "forward=True, a=ones, b=torch.zeros_like(ones), divergence=divergence)",
         "forward=True, a=ones, b=ones, divergence=divergence)",
         (FUZZY,),
@@ -629,7 +629,7 @@ MUTATIONS = [
     Mutation(
         "what passed cuts what follows",
         "A token with p = 0 that passed by its divergence cuts off everything after it.",
-        "verify/fuzzy.py",
+        "rules/fuzzy.py",
         "token_tests(mixed, q, tokens))",
         "token_tests(p, q, tokens))",
         (FUZZY,),
@@ -637,7 +637,7 @@ MUTATIONS = [
     Mutation(
         "drift of all drafted positions",
         "The drift of a step counts positions that were not kept.",
-        "verify/fuzzy.py",
+        "rules/fuzzy.py",
         "spent = law.divergence[:kept]",
         "spent = law.divergence",
         (FUZZY,),

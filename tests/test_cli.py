@@ -312,7 +312,7 @@ def test_what_was_decoded_before_the_memory_ran_out_is_kept(
 ):
     import torch
 
-    from hsd.rounds import ChainRounds
+    from hsd.decoding.rounds import ChainRounds
 
     play, rounds = ChainRounds.play, []
 

@@ -25,26 +25,30 @@ ARCHITECTURE: dict[str, str] = {
     # mathematics: no model, no input or output
     ".sampling": ".errors torch",
     ".rng": ".errors torch",
-    ".verify": ".errors .sampling torch",
-    ".audit": ".errors .verify torch",
+    ".rules": ".errors .sampling torch",
+    ".audit": ".errors .rules torch",
     # decoding
     ".models": ".errors .paths .sampling torch transformers safetensors huggingface_hub",
-    ".draft": ".errors .models .sampling .rng .verify torch",
-    ".options": ".errors .draft .sampling .verify",
-    ".rounds": ".errors .models .draft .sampling .rng .verify torch",
-    ".record": ".errors .models .draft .sampling .rng .verify .rounds .trace torch",
-    ".system": ".errors .models .draft .rng .verify .options .rounds .record",
-    ".loop": ".errors .models .rng .options .rounds .trace .record .system .version torch",
+    ".draft": ".errors .models .sampling .rng .rules torch",
+    ".decoding": "",
+    ".decoding.options": ".errors .draft .sampling .rules",
+    ".decoding.rounds": ".errors .models .draft .sampling .rng .rules torch",
+    ".decoding.record": ".errors .models .draft .sampling .rng .rules .decoding.rounds .trace torch",
+    ".decoding.systems": ".errors .models .draft .rng .rules .decoding.options .decoding.rounds .decoding.record",
+    ".decoding.loop": ".errors .models .rng .decoding.options .decoding.rounds .trace "
+    ".decoding.record .decoding.systems .version torch",
     # what is built on it
     ".planner": ".errors numpy",
-    ".figures": ".errors .trace .options plotly",
-    ".bench": ".errors .paths .models .sampling .trace .loop .planner .version torch numpy accelerate datasets",
+    ".figures": ".errors .trace .decoding.options plotly",
+    ".bench": ".errors .paths .models .sampling .trace .decoding.loop .planner "
+    ".version torch numpy accelerate datasets",
     ".bench.peers": ".errors .models .bench torch transformers",
-    ".bench.command": ".errors .verify .options .loop .models .bench .bench.peers .version torch accelerate",
-    ".train": ".errors .paths .models .trace .loop torch numpy transformers tokenizers safetensors",
-    ".generate": ".errors .models .options .loop torch transformers",
+    ".bench.command": ".errors .rules .decoding.options .decoding.loop .models .bench "
+    ".bench.peers .version torch accelerate",
+    ".train": ".errors .paths .models .trace .decoding.loop torch numpy transformers tokenizers safetensors",
+    ".generate": ".errors .models .decoding.options .decoding.loop torch transformers",
     # the public names, for users; nothing above may use them
-    ".": ".version .errors .trace .verify .audit .models .options .loop .planner .generate",
+    ".": ".version .errors .trace .rules .audit .models .decoding.options .decoding.loop .planner .generate",
     # the two ways in: they may use everything, and nobody imports them
     ".ui": "* gradio plotly yaml torch numpy spaces",
     ".cli": "* .ui torch",
@@ -147,9 +151,9 @@ def test_the_checker_sees_imports_of_every_form(tmp_path: Path):
     file = tmp_path / "sample.py"
     file.write_text(
         "import os, torch.nn\nfrom hsd import space, RULES\nfrom hsd.models.pair import load_pair\n"
-        "def f():\n    import hsd.ui\n    from hsd.verify import law\n    from transformers import AutoModel\n"
+        "def f():\n    import hsd.ui\n    from hsd.rules import law\n    from transformers import AutoModel\n"
     )
-    expected = {"torch", ".space", ".", ".models.pair", ".ui", ".verify.law", "transformers"}
+    expected = {"torch", ".space", ".", ".models.pair", ".ui", ".rules.law", "transformers"}
     assert imports(file) == expected
 
 

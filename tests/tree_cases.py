@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hsd.draft import LAYOUTS
-from hsd.verify import TREE_RULES
+from hsd.rules import TREE_RULES
 
 TREE_CASES = [
     (rule.name, name)

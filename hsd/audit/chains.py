@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from hsd.verify import RULES, Law
+from hsd.rules import RULES, Law
 
 LawFunction = Callable[[Tensor, Tensor, Tensor], Law]
 Prefix = tuple[int, ...]

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from hsd.audit.chains import TableModels, finding, target_law
 from hsd.errors import HsdError
-from hsd.verify.tree import Ending, Path, TreeRule
-from hsd.verify.tree_rules import TREE_RULES
+from hsd.rules.tree import Ending, Path, TreeRule
+from hsd.rules.trees import TREE_RULES
 
 Prefix = tuple[int, ...]
 MAX_ENDINGS = 10_000

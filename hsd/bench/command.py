@@ -16,10 +16,10 @@ import torch
 from hsd.bench.measure import Case, Record, measure
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
+from hsd.decoding.options import LEVELLED, Options
 from hsd.errors import HsdError
 from hsd.models import Pair, load_pair
-from hsd.options import LEVELLED, Options
-from hsd.verify import Fuzzy
+from hsd.rules import Fuzzy
 
 PEERS = ("transformers",)
 

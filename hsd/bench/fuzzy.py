@@ -14,8 +14,8 @@ from typing import Any
 
 from hsd.bench.measure import Record
 from hsd.bench.summary import Interval, bootstrap, ratio
+from hsd.decoding.loop import run
 from hsd.errors import HsdError
-from hsd.loop import run
 from hsd.models import Pair
 from hsd.trace import Step, Trace
 

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hsd.loop import run
+from hsd.decoding.loop import run
 from hsd.models import LanguageModel, Pair, Session, View
 from hsd.models.exits import EarlyExits
 from hsd.trace import Trace

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from hsd.bench.measure import CallTimes, TimedSession
+from hsd.decoding.loop import run
 from hsd.errors import HsdError
-from hsd.loop import run
 from hsd.models import LanguageModel, Pair, Session, load_pair
 from hsd.planner import Models
 from hsd.sampling import Sampling

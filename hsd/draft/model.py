@@ -19,7 +19,7 @@ class Visit:
 
     level: 0 for the model that drafts. position: length of the text before it. asked: how many tokens the level above
     wanted; held: how many had been settled before. seconds include all levels below, spent is its own. played: the
-    `hsd.rounds.ChainRound`, None for a draft.
+    `hsd.decoding.rounds.ChainRound`, None for a draft.
     """
 
     level: int

@@ -11,8 +11,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from hsd.decoding.options import LEVELLED
 from hsd.figures.style import PARTS, figure, look, safe
-from hsd.options import LEVELLED
 
 Row = dict[str, Any]
 DASHES = ("solid", "dot", "dash", "longdash", "dashdot", "longdashdot")

@@ -16,7 +16,7 @@ import torch
 import transformers
 from transformers import AutoTokenizer, LlamaForCausalLM
 
-from hsd.loop import run
+from hsd.decoding.loop import run
 from hsd.models import load_pair
 from hsd.train.checkpoint import path_of, read
 from hsd.train.export import describe, size_of

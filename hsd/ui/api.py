@@ -11,12 +11,12 @@ import torch
 
 from hsd.audit import audit as exact_audit
 from hsd.errors import HsdError
+from hsd.rules import find_rule
 from hsd.space import Space
 from hsd.trace import Trace
 from hsd.ui.presets import Preset
 from hsd.ui.request import read
 from hsd.ui.runner import Runner
-from hsd.verify import find_rule
 
 MODES = ("paired", "free")
 

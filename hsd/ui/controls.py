@@ -10,11 +10,11 @@ import gradio as gr
 
 from hsd.draft import LAYOUTS
 from hsd.errors import HsdError
+from hsd.rules import RULES, TREE_RULES, find_tree_rule
 from hsd.space import Space
 from hsd.ui import machine
 from hsd.ui.presets import Preset
 from hsd.ui.request import DEFAULTS, OPTION_NAMES
-from hsd.verify import RULES, TREE_RULES, find_tree_rule
 
 TREES = {
     "paths": "Independent drafts",

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hsd.decoding.options import MAX_LEVELS, Options
 from hsd.errors import HsdError
-from hsd.options import MAX_LEVELS, Options
 from hsd.space import Space
 from hsd.ui.pairs import OWN, PairChoice, choose
 

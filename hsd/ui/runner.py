@@ -7,9 +7,9 @@ import time
 from collections.abc import Generator, Iterator
 from typing import Any
 
+from hsd.decoding.loop import Decoding
+from hsd.decoding.options import Options
 from hsd.errors import HsdError
-from hsd.loop import Decoding
-from hsd.options import Options
 from hsd.space import Space
 from hsd.trace import Trace
 from hsd.ui import machine, pairs

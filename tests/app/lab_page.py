@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from hsd.ui import lab, player
+from hsd.ui.static import read, script, style
 
 PAGE = """<!doctype html><html lang="en" class="{theme}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>lab</title>
@@ -20,9 +20,9 @@ PAGE = """<!doctype html><html lang="en" class="{theme}"><head><meta charset="ut
 
 def page(dark: bool = False) -> str:
     """The page; the lab in it starts by itself."""
-    html = (lab.FOLDER / "lab.html").read_text(encoding="utf-8")
-    script = f"{player.script()}\n{lab.script()}"
-    return PAGE.format(theme="dark" if dark else "", style=lab.style(), script=script, html=html)
+    html = read("lab/lab.html")
+    scripts = f"{script('player')}\n{script('lab')}"
+    return PAGE.format(theme="dark" if dark else "", style=style("lab"), script=scripts, html=html)
 
 
 if __name__ == "__main__":

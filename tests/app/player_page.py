@@ -14,7 +14,7 @@ import torch
 
 import hsd
 from hsd.models.table import TableModel
-from hsd.ui.player import script, style
+from hsd.ui.static import script, style
 
 STARTS = "the a dog cat and ran sat on mat home she he saw it was big red then house tree to with her his they said"
 WORDS = [f" {word}" for word in STARTS.split()] + [
@@ -99,7 +99,7 @@ def replace_parent(node: dict, number: int, parent: int) -> dict:
 
 def page(dark: bool = False) -> str:
     """The page, without any data: tests hand it over by `evaluate`."""
-    return PAGE.format(theme="dark" if dark else "", style=style(), script=script())
+    return PAGE.format(theme="dark" if dark else "", style=style("player"), script=script("player"))
 
 
 def standalone(trace: dict, dark: bool = False) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 
-from hsd.loop import Decoding
+from hsd.decoding.loop import Decoding
 from hsd.ui import launch, runner
 
 

@@ -12,9 +12,10 @@ import torch
 from lab_page import page as page_html
 
 from hsd.audit import TableModels, audit_rules, context_free_models, ideal_kept, output_law, target_law
-from hsd.ui import lab
-from hsd.verify import DIVERGENCES, RULES, Fuzzy, branch_masses, drift, fuzzy_rule
-from hsd.verify.fuzzy import MODES
+from hsd.paths import WEB
+from hsd.rules import DIVERGENCES, RULES, Fuzzy, branch_masses, drift, fuzzy_rule
+from hsd.rules.fuzzy import MODES
+from hsd.ui import static
 
 pytestmark = pytest.mark.browser
 EXACT = 1e-12
@@ -354,12 +355,12 @@ def test_the_divergence_of_the_output_is_the_drift_that_was_spent(here: LabPage)
 
 
 def test_every_script_is_listed() -> None:
-    assert sorted(lab.SCRIPTS) == sorted(path.name for path in lab.FOLDER.glob("*.js"))
+    assert sorted(static.SCREENS["lab"]) == sorted(path.name for path in (WEB / "lab").glob("*.js"))
 
 
 def test_no_script_can_turn_text_into_markup_or_names_a_host() -> None:
     forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|https?://"
-    assert not re.search(forbidden, lab.script() + lab.style())
+    assert not re.search(forbidden, static.script("lab") + static.style("lab"))
 
 
 @pytest.mark.parametrize("gamma", TOY)

@@ -13,8 +13,8 @@ import pytest
 from player_page import Stage, step_where, word_trace
 
 import hsd
-from hsd.record import TreeRecorder
-from hsd.rounds import TreeRound
+from hsd.decoding.record import TreeRecorder
+from hsd.decoding.rounds import TreeRound
 
 pytestmark = pytest.mark.browser
 

@@ -13,8 +13,9 @@ import pytest
 import hsd
 from hsd import space
 from hsd.errors import HsdError
+from hsd.paths import WEB
 from hsd.planner import LONGEST, Models, fluid_latency, latency, mean_yield, plan, shortest_path
-from hsd.ui import player, systems
+from hsd.ui import static, systems
 from hsd.ui.runner import Runner
 from hsd.ui.systems import planner
 from hsd.ui.systems.planner_presets import FILE, WORKED, measured, presets
@@ -477,7 +478,10 @@ hsdSystems.start(document.getElementById("one"), {props}, server, () => {{}}, ()
 def frame(chromium):
     """A page with the frame, the model stack, and one more panel called Late."""
     html = FRAME.format(
-        style=systems.style(), player=player.script(), script=systems.script(), props=json.dumps(planner.props())
+        style=static.style("systems"),
+        player=static.script("player"),
+        script=static.script("systems"),
+        props=json.dumps(planner.props()),
     )
     page = chromium.new_page()
     problems: list[str] = []
@@ -528,9 +532,9 @@ def test_the_row_of_panels_is_a_tab_list(frame):
 
 
 def test_every_file_of_the_screen_is_in_the_page():
-    folder = systems.FOLDER
-    assert {file.name for file in folder.glob("*.js")} == set(systems.SCRIPTS)
-    assert {file.name for file in folder.glob("*.css")} == set(systems.STYLES)
+    folder = WEB / "systems"
+    assert {file.name for file in folder.glob("*.js")} == set(static.SCREENS["systems"])
+    assert {file.name for file in folder.glob("*.css")} == set(static.SYSTEMS_STYLES)
     manifest = space.load()
     screen = systems.Systems.of(manifest, Runner(manifest))
     names = [function.__name__ for function in screen.functions()]

@@ -13,8 +13,8 @@ import hsd
 from hsd.bench.fuzzy import EXACT, Calibration, ExactTest, calibrate, counts, drift, exact_tests, overruled, point
 from hsd.errors import HsdError
 from hsd.paths import ASSETS, EXAMPLES
-from hsd.verify import DIVERGENCES, Fuzzy, fuzzy_rule
-from hsd.verify.fuzzy import MODES
+from hsd.rules import DIVERGENCES, Fuzzy, fuzzy_rule
+from hsd.rules.fuzzy import MODES
 
 pytestmark = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
 PROMPT = "Tom had a toy boat. One day, the boat floated far away down the river."

@@ -19,8 +19,8 @@ from torch import Tensor
 
 from hsd import RULES, HsdError
 from hsd.audit import TableModels, output_law, random_models, target_law, total_variation
-from hsd.verify import DIVERGENCES, Fuzzy, Law, Rule, drift, find_rule, find_tree_rule, fuzzy_rule
-from hsd.verify.fuzzy import GROUNDS, MODES
+from hsd.rules import DIVERGENCES, Fuzzy, Law, Rule, drift, find_rule, find_tree_rule, fuzzy_rule
+from hsd.rules.fuzzy import GROUNDS, MODES
 
 FEW = settings(max_examples=40, deadline=None, derandomize=True)
 EXACT = 1e-12

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from hsd import RULES, HsdError
 from hsd.audit import random_models
-from hsd.verify import Law, PrefixRatios, branch_masses
+from hsd.rules import Law, PrefixRatios, branch_masses
 
 HERE = Path(__file__).parent
 OWN_CASES = json.loads((HERE / "cases.json").read_text())

@@ -19,10 +19,10 @@ from torch import Tensor
 from tree_reference import Given, Outcome, law_of, random_rows
 
 from hsd import RULES
-from hsd.record.chain import decisions
+from hsd.decoding.record.chain import decisions
+from hsd.rules import TREE_RULES, Change, DraftTree, Ending, Grounds, TreeRule, decide, endings
+from hsd.rules import Test as Asked
 from hsd.sampling import draw as draw_token
-from hsd.verify import TREE_RULES, Change, DraftTree, Ending, Grounds, TreeRule, decide, endings
-from hsd.verify import Test as Asked
 
 SOME = settings(max_examples=30, deadline=None, derandomize=True)
 FEW = settings(max_examples=15, deadline=None, derandomize=True)

@@ -15,12 +15,12 @@ import torch
 from torch import Tensor
 
 from hsd import HsdError
+from hsd.decoding.rounds import ChainRounds, StackLevel
 from hsd.draft import ModelProposer
 from hsd.models.reading import Reader
 from hsd.models.table import TableModel
-from hsd.rounds import ChainRounds, StackLevel
+from hsd.rules import RULES, Law, Rule
 from hsd.sampling import Sampling
-from hsd.verify import RULES, Law, Rule
 
 Path = tuple[int, ...]
 VOCABULARY = 3
@@ -88,7 +88,7 @@ def forks(monkeypatch: pytest.MonkeyPatch) -> Forks:
         return torch.tensor(made.choose(row.tolist()))
 
     monkeypatch.setattr("hsd.draft.model.draw", draw)
-    monkeypatch.setattr("hsd.rounds.chain.draw", draw)
+    monkeypatch.setattr("hsd.decoding.rounds.chain.draw", draw)
     monkeypatch.setattr(Law, "kept", lambda law, coins: torch.tensor(made.choose(law.stop.tolist())))
     return made
 

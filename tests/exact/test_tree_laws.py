@@ -29,8 +29,8 @@ from hsd.audit.trees import (
     shapes,
     tree_output_law,
 )
-from hsd.verify import RULES, TREE_RULES, DraftTree, Ending, Path, TreeRule, check_fit, decide, endings, find_tree_rule
-from hsd.verify.tree import Process
+from hsd.rules import RULES, TREE_RULES, DraftTree, Ending, Path, TreeRule, check_fit, decide, endings, find_tree_rule
+from hsd.rules.tree import Process
 
 EXACT = 1e-12
 SIZES = [(2, 1, 2), (3, 1, 3), (2, 2, 1), (3, 2, 2), (2, 2, 3), (4, 1, 3), (3, 3, 1), (2, 2, 2), (4, 2, 1), (2, 1, 3)]

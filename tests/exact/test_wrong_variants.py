@@ -20,9 +20,9 @@ from hsd.audit import context_free_models, output_law, random_models, target_law
 from hsd.audit.trees import comb_shape, paths_shape, regular_shape, tree_output_law
 from hsd.models.table import TableModel
 from hsd.rng import Streams
+from hsd.rules import TREE_RULES, Law, Path, PrefixRatios
+from hsd.rules.law import deficient_mass
 from hsd.sampling import draw
-from hsd.verify import TREE_RULES, Law, Path, PrefixRatios
-from hsd.verify.law import deficient_mass
 
 LawFunction = Callable[[Tensor, Tensor, Tensor], Law]
 hsd_law = RULES["hsd"].law

@@ -16,9 +16,9 @@ from tree_cases import TREE_CASES
 import hsd
 from hsd import RULES, HsdError, Trace
 from hsd.models.table import TableModel
+from hsd.rules import branch_masses
 from hsd.sampling import draw
 from hsd.trace import Committed, Decision, Grounds, Node, Residual, Result, Step, Times, replay_step, statistics
-from hsd.verify import branch_masses
 
 PAIR = hsd.table_pair(vocab=12, order=2, seed=4)
 ALL_RUNS = [*RULES, "plain"]
@@ -212,9 +212,9 @@ def test_with_tracing_off_nothing_of_the_detail_is_computed(monkeypatch: pytest.
     def forbidden(*_: Any, **__: Any) -> None:
         raise AssertionError("a detail was computed although tracing is off")
 
-    monkeypatch.setattr("hsd.system.ChainRecorder", forbidden)
-    monkeypatch.setattr("hsd.system.TreeRecorder", forbidden)
-    monkeypatch.setattr("hsd.record.parts.branch_masses", forbidden)
+    monkeypatch.setattr("hsd.decoding.systems.ChainRecorder", forbidden)
+    monkeypatch.setattr("hsd.decoding.systems.TreeRecorder", forbidden)
+    monkeypatch.setattr("hsd.decoding.record.parts.branch_masses", forbidden)
     for step in [*run(trace=False).steps, *run(trace=False, drafts=3).steps]:
         details = (step.nodes, step.branches, step.decisions, step.expected_kept, step.extra_draws)
         assert not any(details)

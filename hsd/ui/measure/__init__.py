@@ -6,23 +6,6 @@ runs it, opened.py checks a file, view.py says what the page shows, screen.py co
 The script uses the player's `dom.js` and `export.js` and the frame's tabs, so both must come first in the page.
 """
 
-from __future__ import annotations
-
-from pathlib import Path
-
 from hsd.ui.measure.screen import Measure
 
-__all__ = ["Measure", "script", "style"]
-
-FOLDER = Path(__file__).parent
-SCRIPTS = ("parts.js", "measure.js")
-
-
-def script() -> str:
-    """All scripts in the order in which they need each other; defines `window.hsdMeasure`."""
-    return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in SCRIPTS)
-
-
-def style() -> str:
-    """The style sheet."""
-    return (FOLDER / "measure.css").read_text(encoding="utf-8")
+__all__ = ["Measure"]

@@ -12,9 +12,9 @@ from typing import Any
 from hsd.bench import Case, prompt_set, shipped
 from hsd.bench.command import make_cases
 from hsd.bench.prompts import PUBLIC
+from hsd.decoding.options import Options
 from hsd.draft import LAYOUTS
 from hsd.errors import HsdError
-from hsd.options import Options
 from hsd.space import Space
 from hsd.ui.measure import entries
 from hsd.ui.pairs import OWN, PairChoice, choose

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from hsd.decoding.options import LEVELLED, MAX_LEVELS, Options
 from hsd.errors import HsdError
-from hsd.options import LEVELLED, MAX_LEVELS, Options
 
 MOST = 48  # numbers that one field may list, more than can be measured
 

@@ -13,10 +13,10 @@ from typing import Any, cast
 
 from hsd.bench import Case, Record, measure, prompt_set
 from hsd.bench.report import Benchmark, facts, header
+from hsd.decoding.options import Options
+from hsd.decoding.systems import levels_of
 from hsd.errors import HsdError
 from hsd.models import Codec, Pair
-from hsd.options import Options
-from hsd.system import levels_of
 from hsd.ui import machine, pairs
 from hsd.ui.measure.batch import Batch
 from hsd.ui.runner import LOAD_SECONDS, Runner

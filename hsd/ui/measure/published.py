@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hsd.paths import ASSETS
-from hsd.verify import RULES as CHAIN_RULES
+from hsd.rules import RULES as CHAIN_RULES
 
 PAGE = ASSETS / "docs" / "systems.md"
 Row = dict[str, Any]

@@ -12,8 +12,8 @@ import gradio as gr
 
 from hsd import figures
 from hsd.bench.report import Benchmark
+from hsd.decoding.options import LEVELLED
 from hsd.errors import HsdError
-from hsd.options import LEVELLED
 from hsd.ui.measure.view import as_csv, as_lines, view
 
 Values = dict[str, Any]

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from hsd.options import Options
+from hsd.decoding.options import Options
 from hsd.ui.pairs import OWN
 from hsd.ui.request import Request
 

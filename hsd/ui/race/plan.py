@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from hsd.bench import Case
+from hsd.decoding.options import Options
 from hsd.draft import LAYOUTS
 from hsd.errors import HsdError
-from hsd.options import Options
+from hsd.rules import RULES, TREE_RULES, Rule, TreeRule, find_tree_rule
+from hsd.rules.fuzzy import DIVERGENCES
 from hsd.space import Space
 from hsd.ui.request import Request, read
-from hsd.verify import RULES, TREE_RULES, Rule, TreeRule, find_tree_rule
-from hsd.verify.fuzzy import DIVERGENCES
 
 MOST_LANES = 5
 ROUNDS = (1, 3, 5)

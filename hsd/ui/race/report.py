@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hsd.bench import Case, Measurement, Record, measurements, rows
-from hsd.options import LEVELLED
+from hsd.decoding.options import LEVELLED
 from hsd.ui.race.plan import lossless
 from hsd.ui.race.words import basis, lead, verdict
 

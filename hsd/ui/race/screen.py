@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
+from hsd.decoding.systems import HISPEC_THRESHOLDS
 from hsd.errors import HsdError
 from hsd.space import Space
-from hsd.system import HISPEC_THRESHOLDS
+from hsd.ui import static
 from hsd.ui.controls import TREES, Controls
 from hsd.ui.fetch import answer
 from hsd.ui.race import recorded
@@ -22,7 +22,7 @@ from hsd.ui.request import DEFAULTS
 from hsd.ui.runner import Runner
 
 Values = dict[str, Any]
-TEMPLATE = Path(__file__).parent / "race.html"
+
 NOT_UNDERSTOOD = "the page asked for a race in a way that is not understood: reload it"
 
 
@@ -97,7 +97,7 @@ class Race:
         """The component in which the screen draws, in the current Gradio context, and its handlers."""
         stage = gr.HTML(
             value={"serial": 0},
-            html_template=TEMPLATE.read_text(encoding="utf-8"),
+            html_template=static.read("race/race.html"),
             js_on_load="window.hsdRace.start(element, props, server, watch, () => trigger('submit'))",
             server_functions=self.functions(),
             apply_default_css=False,

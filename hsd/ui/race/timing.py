@@ -13,11 +13,11 @@ from typing import Any
 
 from hsd.bench import Case, machine
 from hsd.bench.measure import call_summaries, sums, timed
+from hsd.decoding.loop import Decoding
+from hsd.decoding.options import make_options
+from hsd.decoding.systems import levels_of
 from hsd.errors import HsdError
-from hsd.loop import Decoding
 from hsd.models import Pair
-from hsd.options import make_options
-from hsd.system import levels_of
 from hsd.trace import Step
 from hsd.ui import pairs
 from hsd.ui.machine import lent_gpu

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from hsd.space import Space
+from hsd.ui import static
 from hsd.ui.runner import Runner
 from hsd.ui.runs import Runs
 from hsd.ui.systems import fsd, hispec, planner, recorded
 
 Values = dict[str, Any]
-TEMPLATE = Path(__file__).parent / "systems.html"
+
 # Each has `functions()`, what the page's script can call, and `props()`, what it gets at the start; names differ.
 PARTS = (planner, recorded, hispec, fsd)
 
@@ -43,7 +43,7 @@ class Systems:
         """The component in which the screen draws, in the current Gradio context, and its one event."""
         stage = gr.HTML(
             value={"serial": 0},
-            html_template=TEMPLATE.read_text(encoding="utf-8"),
+            html_template=static.read("systems/systems.html"),
             js_on_load="window.hsdSystems.start(element, props, server, watch, () => trigger('submit'))",
             server_functions=self.functions(),
             apply_default_css=False,

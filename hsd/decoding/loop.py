@@ -1,0 +1,259 @@
+"""Decoding: draft, score, verify, commit, roll back. End of text and budgets live here and nowhere else.
+
+One loop serves every combination of a proposer and a rule; plain decoding is the one that proposes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from importlib.metadata import version
+from typing import Any, Literal
+
+import torch
+
+from hsd.decoding.options import LEVELLED, Options, make_options
+from hsd.decoding.record import work_of
+from hsd.decoding.rounds import Round
+from hsd.decoding.systems import levels_of, longest_block, make_recorder, make_rounds
+from hsd.errors import HsdError
+from hsd.models.base import LanguageModel, Pair
+from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
+from hsd.trace import Committed, ModelInfo, Origin, Prompt, Result, Setup, Step, Times, Trace, Work
+from hsd.version import __version__
+
+SETUP_OPTIONS = (
+    *("system", "rule", "drafts", "tree", "shadow"),
+    *("temperature", "top_k", "top_p", "max_new_tokens", "seed"),
+)
+FUZZY_OPTIONS = ("divergence", "tolerance", "fuzzy_mode", "divergence_on")
+LARGEST = 1e300  # infinity cannot be written as JSON
+Finish = Literal["length", "end", "context", "cancelled"]
+
+
+@dataclass
+class _Clock:
+    """Adds up where a step's time goes."""
+
+    start: float = field(default_factory=time.perf_counter)
+    laps: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("draft", "target", "verify"), 0.0))
+
+    def __post_init__(self) -> None:
+        self._last = self.start
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name] += now - self._last
+        self._last = now
+
+    def times(self) -> Times:
+        rest = time.perf_counter() - self.start - sum(self.laps.values())
+        return Times(**self.laps, rest=max(rest, 0.0))
+
+
+class Decoding(Iterator[Step]):
+    """A run under way: iterate to decode step by step; `trace()` gives what there is so far at any time.
+
+    prompt_ids: the prompt as tokens, where it is not to be encoded here. Models' caches are freed when the run ends,
+    fails or is closed.
+    """
+
+    def __init__(
+        self,
+        pair: Pair,
+        prompt: str,
+        options: Options,
+        numbers: Numbers | None = None,
+        prompt_ids: list[int] | None = None,
+    ) -> None:
+        self.pair, self.options = pair, options
+        self._prompt_text, self._prompt = prompt, list(prompt_ids) if prompt_ids else pair.encode(prompt)
+        self._numbers = numbers or Streams(options.seed)
+        self._text = list(self._prompt)
+        self._created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self._begin = time.perf_counter()
+        self._seconds = 0.0
+        self.steps: list[Step] = []
+        self.finish: Finish = "cancelled"
+        self._levels = levels_of(pair, options)
+        if len(self._prompt) >= self._levels.context:
+            size, context = len(self._prompt), self._levels.context
+            raise HsdError(f"the prompt has {size:,} tokens, the context {context:,}: shorten the prompt")
+        self._rounds = make_rounds(pair, options, self._levels, len(self._prompt))
+        self._longest = longest_block(options, self._levels)
+        self._recorder = make_recorder(pair, options) if options.trace else None
+        self._steps = self._decode()
+
+    def __next__(self) -> Step:
+        begin = time.perf_counter()
+        try:
+            with torch.inference_mode():
+                return next(self._steps)
+        except torch.OutOfMemoryError:
+            made = sum(len(step.committed) for step in self.steps)
+            raise HsdError(
+                f"out of memory after {made} new tokens: choose a smaller gamma, fewer drafts or a smaller pair"
+            ) from None
+        finally:
+            self._seconds += time.perf_counter() - begin  # what the consumer does between steps does not count
+
+    def close(self) -> None:
+        """End the run now; what was decoded stays."""
+        self._steps.close()
+        self._rounds.close()
+
+    def trace(self) -> Trace:
+        """The trace of all steps so far."""
+        new = [token for step in self.steps for token in step.tokens]
+        return Trace(
+            app_version=__version__,
+            created=self._created,
+            setup=self.setup(),
+            prompt=self.prompt(),
+            steps=self.steps,
+            result=Result(text=self._new_text(new), finish=self.finish, seconds=self._seconds),
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """What whoever reads the run must know of it, such as that its rule is not lossless."""
+        return self._levels.notes
+
+    def setup(self) -> Setup:
+        """What made this run."""
+        options, levels = self.options, self._levels
+        plain, levelled = options.system == "plain", options.system in LEVELLED
+        return Setup(
+            **{name: getattr(options, name) for name in SETUP_OPTIONS},
+            gamma=0 if plain or levelled else options.gamma,
+            pair=self.pair.name,
+            target=model_info(self.pair.target),
+            draft=None if plain else model_info(levels.models[0]),
+            device=str(self.pair.target.device),
+            vocab_size=self.pair.vocab_size,
+            versions={"torch": torch.__version__, "transformers": version("transformers")},
+            models=[model_info(model) for model in levels.models] if levelled else [],
+            **levels.described(),
+            **(_fuzzy_setup(options) if "fuzzy" in (options.rule, options.shadow) else {}),
+            notes=self.notes,
+        )
+
+    def prompt(self) -> Prompt:
+        """The prompt as the target reads it."""
+        piece = self.pair.codec.piece
+        return Prompt(text=self._prompt_text, ids=self._prompt, pieces=[piece(t) for t in self._prompt])
+
+    def _decode(self) -> Generator[Step, None, None]:
+        try:
+            self._rounds.prefill(self._prompt)
+            while (room := self._room()) > 0:
+                step = self._step(room)
+                self.steps.append(step)
+                self._note_finish(step)
+                yield step
+                if self.finish == "end":
+                    return
+        finally:
+            self._rounds.close()
+
+    def _step(self, room: int) -> Step:
+        """One round. Never commits more than `room` tokens, so no budget is ever overrun."""
+        clock, length = _Clock(), len(self._text)
+        before = [reader.spent() for reader in self._rounds.readers]
+        played = self._rounds.play(self._text, min(self._longest, room - 1), self._numbers, clock.lap)
+        self._text.extend(played.committed)
+        detail = self._recorder.details(played) if self._recorder else {}
+        work = [work_of(r.spent() - start) for r, start in zip(self._rounds.readers, before, strict=True)]
+        return Step(
+            index=len(self.steps),
+            context_length=length,
+            drafted=played.drafted,
+            depth=played.depth,
+            kept=played.kept,
+            target_calls=played.target_calls,
+            work=work[-1] if work else Work(calls=played.target_calls),
+            below=work[:-1],
+            committed=self._origins(played),
+            times=clock.times(),
+            start=clock.start - self._begin,
+            **detail,
+        )
+
+    def _origins(self, played: Round) -> list[Committed]:
+        last: Origin = "bonus" if played.bonus else "correction"
+        piece = self.pair.codec.piece
+        return [
+            Committed(token=token, piece=piece(token), origin="draft" if i < played.kept else last)
+            for i, token in enumerate(played.committed)
+        ]
+
+    def _room(self) -> int:
+        """How many tokens may still be committed."""
+        produced = len(self._text) - len(self._prompt)
+        return min(self.options.max_new_tokens - produced, self._levels.context - len(self._text))
+
+    def _note_finish(self, step: Step) -> None:
+        if step.committed[-1].token in self.pair.codec.end_ids:
+            self.finish = "end"
+        elif self._room() <= 0:
+            self.finish = "length" if len(self._text) - len(self._prompt) >= self.options.max_new_tokens else "context"
+
+    def _new_text(self, new: list[int]) -> str:
+        """The new text as it continues the prompt: decoded together, so that spaces between them survive."""
+        before, whole = self.pair.codec.decode(self._prompt), self.pair.codec.decode(self._prompt + new)
+        return whole[len(before) :] if whole.startswith(before) else self.pair.codec.decode(new)
+
+
+def decode(pair: Pair, prompt: str, **options: object) -> Decoding:
+    """Decode `prompt` step by step: an iterator of `Step`, with the keyword options of `Options`.
+
+    Bad options raise HsdError here, before anything is computed. Stop early with `.close()`; `.trace()` gives
+    what was decoded so far.
+    """
+    return Decoding(pair, prompt, make_options(**options))
+
+
+def run(pair: Pair, prompt: str, **options: object) -> Trace:
+    """Decode to the end and return the `Trace`. Options as for `decode`."""
+    decoding = decode(pair, prompt, **options)
+    for _ in decoding:
+        pass
+    return decoding.trace()
+
+
+def rerun(pair: Pair, trace: Trace) -> Trace:
+    """Decode again with the random numbers recorded in `trace`: on the same models it gives the same tokens."""
+    s = trace.setup
+    # Two drafts may draw the same node, each with a number of its own, and levels below the target have numbers of
+    # their own: such records do not hold them all.
+    recorded = s.drafts == 1 and s.system not in LEVELLED
+    numbers = Recorded([_numbers_of(step) for step in trace.steps]) if recorded else Streams(s.seed)
+    names = (*SETUP_OPTIONS, "stack", "exits", "thresholds", "level_rules")
+    fuzzy = {name: getattr(s, name) for name in FUZZY_OPTIONS if s.divergence}
+    if fuzzy and fuzzy["tolerance"] >= LARGEST:
+        fuzzy["tolerance"] = math.inf
+    options = Options(gamma=max(s.gamma, 1), **{name: getattr(s, name) for name in names}, **fuzzy)
+    decoding = Decoding(pair, trace.prompt.text, options, numbers, trace.prompt.ids)
+    for _ in zip(trace.steps, decoding, strict=False):  # no further than the record, which may have been stopped early
+        pass
+    decoding.close()
+    return decoding.trace()
+
+
+def _numbers_of(step: Step) -> RoundNumbers:
+    after = [step.residual.draw, *step.extra_draws] if step.residual else []
+    return RoundNumbers([n.draw for n in step.nodes], [n.coin for n in step.nodes], after)
+
+
+def model_info(model: LanguageModel) -> ModelInfo:
+    """What a trace says about a model."""
+    return ModelInfo(name=model.name, revision=model.revision, parameters=model.parameters, dtype=model.dtype)
+
+
+def _fuzzy_setup(options: Options) -> dict[str, Any]:
+    """The settings of the fuzzy rule as a trace has them: a number that can be written."""
+    tolerance = min(max(options.tolerance, -LARGEST), LARGEST)
+    return {name: getattr(options, name) for name in FUZZY_OPTIONS} | {"tolerance": tolerance}

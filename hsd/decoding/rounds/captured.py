@@ -1,0 +1,179 @@
+"""Rounds with one draft whose steps never wait for the device but once, at their end.
+
+Draft loop, target pass, verification and both draws are one piece of work of fixed shape. On a CUDA device it is
+captured as a graph and replayed; elsewhere it runs as it is, which gives the same tokens. A block that the budget makes
+shorter is a piece of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hsd.errors import HsdError
+from hsd.models.base import Pair
+from hsd.models.causal import CausalModel
+from hsd.models.fixed import FixedSession
+from hsd.models.reading import Reader
+from hsd.rng import Numbers
+from hsd.rules import Rule
+from hsd.sampling import Sampling, draw
+
+Lap = Callable[[str], None]
+BLOCK = 64  # capacities are multiples of this
+WARM_UPS = 3
+
+
+@dataclass(frozen=True)
+class CapturedRound:
+    """What came of a round, as far as the host knows it. Fields as in `ChainRound`; there is nothing to describe."""
+
+    drafted: int
+    kept: int
+    committed: list[int]
+    depth: int | None = None
+    target_calls: int = 1
+
+    @property
+    def bonus(self) -> bool:
+        return self.kept == self.drafted
+
+
+class CapturedRounds:
+    """Plays rounds on one text that grows up to `capacity` tokens. Times are not split: all of a round is "target"."""
+
+    def __init__(self, pair: Pair, sampling: Sampling, rule: Rule, capacity: int) -> None:
+        self._pair, self._sampling, self._rule = pair, sampling, rule
+        self.readers: list[Reader] = []
+        self._device = pair.target.device
+        rounded = -(-capacity // BLOCK) * BLOCK
+        self._target, self._draft = (FixedSession(model, rounded) for model in _causal(pair))
+        self._ends = torch.tensor(sorted(pair.codec.end_ids), dtype=torch.int64, device=self._device)
+        self._pieces: dict[int, Piece] = {}
+
+    def prefill(self, text: list[int]) -> None:
+        """Both models read the text but for its last token."""
+        if len(text) > 1:
+            tokens = torch.tensor(text[:-1], device=self._device)
+            self._target.read(tokens, keep=1)
+            self._draft.read(tokens, keep=1)
+
+    def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Lap) -> CapturedRound:
+        """One round after `text`. `lap` is told what the time since its last call went to."""
+        used = torch.cat([numbers.draft(gamma), numbers.coins(gamma), numbers.after(1)])
+        tail = torch.tensor([*text[-2:], len(text)])
+        kept, token, *drafted = self._piece(gamma)(tail, used).tolist()  # the one wait of the round
+        lap("target")
+        ends = self._pair.codec.end_ids
+        length = next((i for i, x in enumerate(drafted, start=1) if x in ends), gamma)
+        kept = min(kept, length)
+        ended = kept > 0 and kept == length and drafted[kept - 1] in ends
+        return CapturedRound(length, kept, drafted[:kept] + ([] if ended else [token]))
+
+    def _piece(self, gamma: int) -> Piece:
+        if gamma not in self._pieces:
+            tail, used = torch.zeros(3, dtype=torch.int64), torch.zeros(2 * gamma + 1, dtype=torch.float64)
+            self._pieces[gamma] = Piece(partial(self._round, gamma=gamma), tail, used, self._device)
+        return self._pieces[gamma]
+
+    def _round(self, tail: Tensor, used: Tensor, gamma: int) -> Tensor:
+        """tail (3,): the last two tokens and the text's length; used (2γ+1,). → (2+γ,): kept, next token, drafted."""
+        draws, coins, number = used[:gamma], used[gamma : 2 * gamma], used[2 * gamma :]
+        drafted, q = self._propose(tail, draws)
+        self._target.length.copy_(tail[2] - 1)
+        p = self._probabilities(self._target.read(torch.cat([tail[1:2], drafted]), keep=gamma + 1))
+        if not gamma:
+            return torch.stack([tail.new_zeros(()), draw(p[0], number)])
+        q, judged, coins = self._until_end(p, q, drafted, coins)
+        law = self._rule.law(p, q, judged)
+        kept = law.kept(coins)
+        return torch.cat([torch.stack([kept, draw(law.next_at(kept), number)]), drafted])
+
+    def _propose(self, tail: Tensor, draws: Tensor) -> tuple[Tensor, Tensor]:
+        """γ drafted tokens (γ,) and their distributions (γ, V). The first call reads two tokens, read before or not."""
+        self._draft.length.copy_(tail[2] - 2)
+        unread, tokens, rows = tail[:2], [], []
+        for number in draws.unbind():
+            row = self._probabilities(self._draft.read(unread, keep=1))[0]
+            unread = draw(row, number).unsqueeze(0)
+            rows.append(row)
+            tokens.append(unread)
+        if not tokens:
+            return tail[:0], tail.new_zeros(0, self._pair.vocab_size, dtype=torch.float32)
+        return torch.cat(tokens), torch.stack(rows)
+
+    def _until_end(self, p: Tensor, q: Tensor, drafted: Tensor, coins: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Make what was drafted after an end of the text say nothing, which is as if the block ended there.
+
+        There q becomes p, so that every ratio is 1 and there is nothing to correct. The test of the whole block is then
+        that of the shorter block, and takes that one's coin.
+        """
+        is_end = torch.isin(drafted, self._ends)
+        over = is_end.cumsum(0) - is_end.long() > 0  # (γ,), true after the first end
+        last = (~over).sum() - 1
+        judged = torch.where(over, p[:-1].argmax(-1), drafted)
+        coins = torch.cat([coins[:-1], coins.index_select(0, last.view(1))])
+        return torch.where(over[:, None], p[:-1], q), judged, coins
+
+    def _probabilities(self, logits: Tensor) -> Tensor:
+        return self._sampling.probabilities(logits[:, : self._pair.vocab_size])
+
+    def close(self) -> None:
+        """Free both caches and all graphs."""
+        self._pieces.clear()
+        self._target.close()
+        self._draft.close()
+
+
+class Piece:
+    """Work of fixed shape on two inputs: a graph on a CUDA device, plain calls elsewhere.
+
+    work(tail, used) reads nothing but these two, and what is on the device. tail, used: inputs of the shapes to come.
+    """
+
+    def __init__(
+        self, work: Callable[[Tensor, Tensor], Tensor], tail: Tensor, used: Tensor, device: torch.device
+    ) -> None:
+        self._work = work
+        self._tail, self._used = tail.to(device), used.to(device)
+        self._graph: Any = None
+        self._out: Tensor | None = None
+
+    def __call__(self, tail: Tensor, used: Tensor) -> Tensor:
+        self._tail.copy_(tail, non_blocking=True)
+        self._used.copy_(used, non_blocking=True)
+        if self._tail.device.type != "cuda":
+            return self._work(self._tail, self._used)
+        if self._graph is None:
+            self._capture()
+        self._graph.replay()
+        assert self._out is not None
+        return self._out
+
+    def _capture(self) -> None:
+        """Do the work a few times beside the main stream, as capturing wants it; each time writes the same again."""
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(WARM_UPS):
+                self._work(self._tail, self._used)
+        torch.cuda.current_stream().wait_stream(side)
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph):
+            self._out = self._work(self._tail, self._used)
+
+
+def _causal(pair: Pair) -> tuple[CausalModel, CausalModel]:
+    """Both models, if a round on them can be captured. Raises HsdError if not."""
+    target, draft = pair.target, pair.draft
+    if not (isinstance(target, CausalModel) and isinstance(draft, CausalModel)):
+        raise HsdError("engine 'captured' needs models of transformers: choose engine 'eager'")
+    devices = {parameter.device for model in (target, draft) for parameter in model.model.parameters()}
+    if len(devices) > 1 or target.device != target.input_device:
+        raise HsdError("engine 'captured' needs both models on one CPU or CUDA device: choose engine 'eager'")
+    return target, draft

@@ -1,0 +1,35 @@
+"""Verification rules as pure functions on tensors: no model, no random numbers, no input or output."""
+
+from hsd.rules.chain import RULES, find_rule
+from hsd.rules.explain import BranchMasses, branch_masses
+from hsd.rules.fuzzy import DIVERGENCES, Fuzzy, drift, fuzzy_rule
+from hsd.rules.law import Law, PrefixRatios, Rule
+from hsd.rules.tree import Change, DraftTree, Ending, Grounds, Path, Test, TreeRule, decide, endings
+from hsd.rules.trees import TREE_RULES, VANILLA, check_fit, find_tree_rule
+
+__all__ = [
+    "DIVERGENCES",
+    "RULES",
+    "TREE_RULES",
+    "VANILLA",
+    "BranchMasses",
+    "Change",
+    "DraftTree",
+    "Ending",
+    "Fuzzy",
+    "Grounds",
+    "Law",
+    "Path",
+    "PrefixRatios",
+    "Rule",
+    "Test",
+    "TreeRule",
+    "branch_masses",
+    "check_fit",
+    "decide",
+    "drift",
+    "endings",
+    "find_rule",
+    "find_tree_rule",
+    "fuzzy_rule",
+]

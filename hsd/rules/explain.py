@@ -1,0 +1,59 @@
+"""The quantities that explain a draft branch by branch: for pictures and teaching, not needed to decode.
+
+Shapes as in `hsd.rules.law`. Source: 2601.05724, Definitions 4-5, Theorems 2 and 4, Eqs. 17-18.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from hsd.rules.law import PrefixRatios, deficient_mass
+
+
+@dataclass(frozen=True)
+class BranchMasses:
+    """One value per branch t = 0 … γ-1, float64; `ratio`, `capped` and `pivot` also have t = γ.
+
+    Masses are relative to `joint_q`, the draft's probability of the prefix; multiply to get joint masses.
+    ratio r, capped c; pivot m: after how many tokens r was largest before this position (0: never above 1);
+    deficient S = Σ max(c p - q, 0); excess E = S + 1 - c; distance: total variation of p and q;
+    asymmetry: p(prefix) - q(prefix), uncapped and joint.
+    """
+
+    ratio: Tensor
+    capped: Tensor
+    pivot: Tensor
+    deficient: Tensor
+    excess: Tensor
+    distance: Tensor
+    joint_q: Tensor
+    asymmetry: Tensor
+
+
+def branch_masses(p: Tensor, q: Tensor, tokens: Tensor) -> BranchMasses:
+    """All explanation quantities of one draft: p (γ+1, V), q (γ, V), tokens (γ,)."""
+    ratios = PrefixRatios.of(p, q, tokens)
+    deficient = deficient_mass(p[:-1], q, ratios.log_capped[:-1].exp()).double()
+    q_token = q.gather(-1, tokens.unsqueeze(-1)).squeeze(-1).double()
+    joint_q = torch.cat([q_token.new_ones(1), q_token.cumprod(0)])[: len(tokens)]
+    ratio = ratios.log.clamp_max(690).exp()  # e^690 ≈ 1e300: finite in every format
+    return BranchMasses(
+        ratio=ratio,
+        capped=ratios.log_capped.exp(),
+        pivot=_pivots(ratios.log),
+        deficient=deficient,
+        excess=deficient - torch.expm1(ratios.log_capped[:-1]),
+        distance=deficient_mass(p[:-1], q, torch.ones_like(joint_q)).double(),
+        joint_q=joint_q,
+        asymmetry=joint_q * (ratio[:-1] - 1),
+    )
+
+
+def _pivots(log: Tensor) -> Tensor:
+    """(γ+1,) int64: the position in 1 … t-1 of the largest ratio if that exceeds 1, else 0 (Definition 4)."""
+    best = log.cummax(0)  # position 0 stands for "never above 1", because log r_0 = 0
+    earlier = torch.cat([best.indices.new_zeros(1), best.indices[:-1]])
+    return torch.where(log[earlier] > 0, earlier, 0)

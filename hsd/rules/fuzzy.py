@@ -1,0 +1,129 @@
+"""Fuzzy speculative decoding (2502.20704): a drafted token may pass because the two rows are near to each other.
+
+At every drafted position the divergence D of the target's row p and the draft's row q is compared with a tolerance T:
+where D ≤ T the draft's token is kept, whatever it is. At drafted positions the output then follows "q where D ≤ T,
+else p", under both modes. That is not the target's law unless T < 0; how far it may be off:
+
+    KL(output ‖ target) ≤ E[drift] ≤ T · E[kept]    with D = KL(q‖p); the first is an equality for "divergence-only"
+    total variation     ≤ E[drift] ≤ T · E[kept]    with D = total variation
+
+where the drift of a step is the sum of D over its kept positions with D ≤ T. D belongs to the rows and not to the
+token: one with p = 0 can pass, except under KL(q‖p) with a finite tolerance, as D is infinite where q can draft such a
+token. All of this is about the rows that are sampled from: with D of raw rows, nothing of it bounds the output.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from hsd.errors import HsdError
+from hsd.rules.law import Law, Rule, token_tests
+
+MODES = ("exact-first", "divergence-only")
+GROUNDS = ("warped", "raw")
+
+
+def relative_entropy(of: Tensor, to: Tensor) -> Tensor:
+    """KL(of ‖ to) in nats, row by row: (n, V), (n, V) → (n,). Infinite where `to` is 0 and `of` is not; never below 0.
+
+    Summed as of·log(of/to) - of + to. The last two cancel over a row; with them no term is negative, and where the rows
+    are nearly equal the logarithm comes from their difference, so that little is lost in single precision.
+    """
+    gap = to - of
+    log_ratio = torch.where(gap.abs() < of / 2, torch.log1p(gap / of), to.log() - of.log())
+    return torch.where(of > 0, gap - of * log_ratio, to).sum(-1).clamp_min(0)
+
+
+def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
+    """(KL(p ‖ m) + KL(q ‖ m)) / 2 with m = (p + q) / 2, in nats: (n, V), (n, V) → (n,), from 0 to ln 2."""
+    total = p + q
+    lean = (p - q) / total
+    both = _to_the_middle(p, total, lean) + _to_the_middle(q, total, -lean)
+    return (both.sum(-1) / 2).clamp(0, math.log(2))
+
+
+def _to_the_middle(row: Tensor, total: Tensor, lean: Tensor) -> Tensor:
+    """row · log(row / m), entry by entry, with m = total / 2 and row / m = 1 + lean; 0 where the row is 0."""
+    log_ratio = torch.where(lean > -0.5, torch.log1p(lean), (2 * row).log() - total.log())
+    return torch.where(row > 0, row * log_ratio, 0)
+
+
+def total_variation(p: Tensor, q: Tensor) -> Tensor:
+    """Half of Σ |p - q|: (n, V), (n, V) → (n,), from 0 to 1."""
+    return ((p - q).abs().sum(-1) / 2).clamp_max(1)
+
+
+DIVERGENCES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "kl": lambda p, q: relative_entropy(q, p),  # KL(q‖p): what the output pays for following q in place of p
+    "reverse-kl": lambda p, q: relative_entropy(p, q),
+    "js": jensen_shannon,
+    "tv": total_variation,
+}
+"""Each from rows of p and q, (n, V), to (n,): nats, total variation excepted. In the precision of the rows."""
+
+
+@dataclass(frozen=True)
+class Fuzzy:
+    """The settings of the fuzzy rule. Raises HsdError for a name it does not know and for a tolerance that is none.
+
+    divergence: a name in DIVERGENCES. tolerance: the largest divergence that passes; below 0 nothing does, which is
+    speculative decoding, token by token, and inf lets the whole draft pass. On the embedded pair 0.3 is about the
+    lower quartile of KL(q‖p) over drafted positions.
+    mode: "exact-first" asks the divergence only after the exact test has failed, and corrects from max(p - q, 0);
+    "divergence-only" is the paper's: the first D above the tolerance stops, and the next token follows the whole of p.
+    on: the rows for D, "warped" (those that are sampled from) or "raw" (at temperature 1, nothing cut off).
+    """
+
+    divergence: str = "kl"
+    tolerance: float = 0.3
+    mode: str = "exact-first"
+    on: str = "warped"
+
+    def __post_init__(self) -> None:
+        known = {"divergence": DIVERGENCES, "mode": MODES, "on": GROUNDS}
+        for field, names in known.items():
+            if getattr(self, field) not in names:
+                raise HsdError(f"unknown {field} {getattr(self, field)!r}: choose one of {', '.join(names)}")
+        if not isinstance(self.tolerance, (int, float)) or math.isnan(self.tolerance):
+            raise HsdError(f"tolerance {self.tolerance!r} is not a number: choose one such as 0.3 (below 0 is exact)")
+
+
+def fuzzy_law(config: Fuzzy, p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None) -> Law:
+    """The law for one draft, see `Fuzzy`. raw: the rows to compute D on; left out, p and q."""
+    judged_p, judged_q = raw or (p, q)
+    divergence = DIVERGENCES[config.divergence](judged_p[: len(tokens)], judged_q).double()
+    near = divergence <= config.tolerance
+    if config.mode == "divergence-only":
+        threshold, ones = near.double(), torch.ones_like(divergence)
+        return Law(p, q, threshold, forward=True, a=ones, b=torch.zeros_like(ones), divergence=divergence)
+    # The exact tests against "q where D ≤ T, else p", so that a token with p = 0 that passed cuts nothing after it.
+    mixed = torch.cat([torch.where(near.unsqueeze(-1), q, p[:-1]), p[-1:]])
+    threshold = torch.where(near, 1.0, token_tests(mixed, q, tokens))
+    return Law(p, q, threshold, forward=True, a=torch.ones_like(threshold), divergence=divergence)
+
+
+def fuzzy_rule(config: Fuzzy) -> Rule:
+    """The rule with these settings. Not lossless, whatever they are; a tolerance below 0 is exact all the same."""
+    return Rule(
+        "fuzzy",
+        "FSD, fuzzy (not lossless)",
+        "Holsman et al. 2025, arXiv 2502.20704",
+        False,
+        partial(fuzzy_law, config),
+        tunable=True,
+        raw=config.on == "raw",
+    )
+
+
+def drift(law: Law, kept: int, tolerance: float) -> float:
+    """Σ D over the kept positions of a step with D ≤ tolerance: what a fuzzy step spends. 0 for any other rule."""
+    if law.divergence is None:
+        return 0.0
+    spent = law.divergence[:kept]
+    return float(spent[spent <= tolerance].sum())

@@ -1,0 +1,122 @@
+"""Recursive rejection: what a rejected token leaves over becomes the target for the next candidate.
+
+Sources: 2401.06706 and 2305.09781; with HSD inside 2601.05724, algorithm 3, with fresh ratios for every further
+draft; the rule for chosen trees is recursive rejection for point-mass proposals (2406.16858, 2503.01840).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+from hsd.rules.chain import Rule
+from hsd.rules.law import Law, leftover
+from hsd.rules.tree import Change, Ending, Grounds, Kind, Path, Process, Test, Tree, ratio, without
+
+
+def recursive(rule: Rule) -> Callable[[Tree], Process]:
+    """Verify drafts one after another by a chain rule.
+
+    When a draft stops early, the next token must follow its residual R. Another draft that runs through what is
+    kept, and was drawn independently from there on, is a fresh problem: target R first, then p, all ratios at 1.
+    """
+
+    def process(tree: Tree) -> Process:
+        node, first, text = 0, tree.target(0), tuple[int, ...]()
+        changes: tuple[Change, ...] = ()
+        for number, path in enumerate(tree.paths):
+            depth = len(text)
+            if not _continues(tree, path, text):
+                continue
+            node, rest = (path.nodes[depth - 1] if depth else 0), path.nodes[depth:]
+            tokens = [tree.token(i) for i in rest]
+            p = torch.stack([first, *(tree.target(i) for i in rest)])
+            q = torch.stack([tree.draft(i) for i in (node, *rest[:-1])])
+            law, kept = rule.law(p, q, torch.tensor(tokens, device=p.device)), 0
+            for t, test in _tests(law, tokens, rest, number, changes):
+                success, changes = (yield test), ()
+                kept = t if success else kept
+                if success != law.forward:
+                    break
+            node, text = (rest[kept - 1] if kept else node), (*text, *tokens[:kept])
+            if kept == len(rest):
+                return Ending(node, p[kept])
+            first, mass = law.leftover(kept)
+            changes = (Change(node, float(law.a[kept]), float(mass), first),)
+        return Ending(node, first, changes)
+
+    return process
+
+
+def _continues(tree: Tree, path: Path, text: tuple[int, ...]) -> bool:
+    """Whether the draft runs through `text`, goes on after it, and does so on its own."""
+    if path.fork > len(text) or len(path.nodes) <= len(text):
+        return False
+    return all(tree.token(node) == token for node, token in zip(path.nodes, text, strict=False))
+
+
+def _tests(
+    law: Law, tokens: list[int], nodes: tuple[int, ...], draft: int, changes: tuple[Change, ...]
+) -> Iterator[tuple[int, Test]]:
+    """The tests of one draft in the law's order, each with its position."""
+    thresholds, grounds = law.threshold.tolist(), _grounds(law, tokens)
+    for t in law.order():
+        kind: Kind = "token" if law.forward else "draft" if t == law.gamma else "prefix"
+        yield t, Test(nodes[t - 1], thresholds[t - 1], kind, grounds[t - 1], draft, changes)
+        changes = ()
+
+
+def _grounds(law: Law, tokens: list[int]) -> list[Grounds]:
+    """What the thresholds at positions 1 … γ were computed from."""
+    index = torch.tensor(tokens, device=law.p.device).unsqueeze(-1)
+    p, q = law.p[:-1].gather(-1, index).flatten().tolist(), law.q.gather(-1, index).flatten().tolist()
+    if law.forward or law.deficient is None:
+        return [Grounds("token", p=pt, q=qt) for pt, qt in zip(p, q, strict=True)]
+    before, mass = law.a.tolist(), law.deficient.tolist()
+    inner = [Grounds("share", before=b, mass=m) for b, m in zip(before[1:], mass[1:], strict=True)]
+    return [*inner, Grounds("capped", p=p[-1], q=q[-1], before=before[-1])]
+
+
+def top_down(tree: Tree) -> Process:
+    """From the root: accept a child with min(1, p(x)/q(x)) and descend; else p becomes the residual (2305.09781)."""
+    node, changes = 0, tuple[Change, ...]()
+    while True:
+        p, q = tree.target(node), tree.draft(node) if tree.children(node) else None
+        for child in tree.children(node):
+            assert q is not None
+            x = tree.token(child)
+            grounds = Grounds("token", p=float(p[x]), q=float(q[x]))
+            if (yield Test(child, min(1.0, ratio(grounds.p, grounds.q)), "token", grounds, changes=changes)):
+                node, changes = child, ()
+                break
+            p, change = _after_rejection(node, p, q)
+            q, changes = (q if tree.replacement else without(q, x)), (change,)
+        else:
+            return Ending(node, p, changes)
+
+
+def _after_rejection(node: int, p: Tensor, q: Tensor) -> tuple[Tensor, Change]:
+    row, mass = leftover(p, q, p.new_ones(()))
+    return row, Change(node, 1.0, float(mass), row)
+
+
+def one_hot(tree: Tree) -> Process:
+    """For trees that were chosen, not sampled: each child is proposed with certainty, so accept it with p(x).
+
+    A rejected token is struck out of p. No lossless rule keeps more on such a tree (2406.16858, 2503.01840).
+    """
+    node, changes = 0, tuple[Change, ...]()
+    while True:
+        p = tree.target(node)
+        for child in tree.children(node):
+            x = tree.token(child)
+            chance = float(p[x])
+            if (yield Test(child, chance, "token", Grounds("chosen", p=chance, q=1.0), changes=changes)):
+                node, changes = child, ()
+                break
+            p = without(p, x)
+            changes = (Change(node, 1.0, 1 - chance, p),)
+        else:
+            return Ending(node, p, changes)

@@ -1,0 +1,85 @@
+"""Traversal: from the leaves to the root, the form that block and HSD verification take on a tree (2505.12398)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from hsd.rules.law import leftover
+from hsd.rules.tree import Change, Ending, Grounds, Kind, Process, Test, Tree, ratio, without
+
+
+@dataclass
+class _Working:
+    """What is left of the tree, and the p, q and rate of the nodes that rejections have changed.
+
+    A rate a is a capped ratio: a(root) = 1, a(child) = min(1, a(parent) p(x)/q(x)), worked out when it is asked for.
+    """
+
+    tree: Tree
+    p: dict[int, Tensor] = field(default_factory=dict)
+    q: dict[int, Tensor] = field(default_factory=dict)
+    left: dict[int, list[int]] = field(default_factory=dict)
+    parent: dict[int, int] = field(default_factory=dict)
+    settled: dict[int, tuple[float, Grounds]] = field(default_factory=dict)
+
+    def children(self, node: int) -> list[int]:
+        """The children of `node` that have not been deleted."""
+        if node not in self.left:
+            self.left[node] = list(self.tree.children(node))
+            self.parent |= dict.fromkeys(self.left[node], node)
+        return self.left[node]
+
+    def first_leaf(self) -> int:
+        """The first leaf in depth-first order of what is left; the root when nothing is."""
+        node = 0
+        while children := self.children(node):
+            node = children[0]
+        return node
+
+    def target(self, node: int) -> Tensor:
+        return self.p[node] if node in self.p else self.tree.target(node)
+
+    def draft(self, node: int) -> Tensor:
+        return self.q[node] if node in self.q else self.tree.draft(node)
+
+    def rate(self, node: int) -> tuple[float, Grounds]:
+        """The rate of a node, and what it comes from."""
+        if node in self.settled:
+            return self.settled[node]
+        if not node:
+            return 1.0, Grounds("capped")
+        above, x = self.parent[node], self.tree.token(node)
+        before, _ = self.rate(above)
+        grounds = Grounds("capped", float(self.target(above)[x]), float(self.draft(above)[x]), before)
+        return min(1.0, before * ratio(grounds.p, grounds.q)), grounds
+
+    def delete(self, leaf: int) -> Change:
+        """Remove a rejected leaf; its parent's target becomes what the rejection left over, with a new rate."""
+        node = self.parent[leaf]
+        before, _ = self.rate(node)
+        p, q = self.target(node), self.draft(node)
+        row, mass = leftover(p, q, p.new_tensor(before))
+        lost = float(mass)
+        self.left[node].remove(leaf)
+        if lost == 0 and before < 1:  # nothing more can be reached from here: give the branch up
+            self.left[node] = []
+        self.p[node] = row
+        self.q[node] = q if self.tree.replacement else without(q, self.tree.token(leaf))
+        if node:
+            share = lost / (lost + (1 - before)) if lost > 0 or before < 1 else 1.0
+            self.settled[node] = share, Grounds("share", before=before, mass=lost)
+        return Change(node, before, lost, row, self.rate(node)[0])
+
+
+def traversal(tree: Tree) -> Process:
+    """Test the first leaf that is left; keep the whole path to it, or delete it and go on with what remains."""
+    working, changes = _Working(tree), tuple[Change, ...]()
+    while leaf := working.first_leaf():
+        rate, grounds = working.rate(leaf)
+        kind: Kind = "prefix" if tree.children(leaf) else "draft"
+        if (yield Test(leaf, rate, kind, grounds, changes=changes)):
+            return Ending(leaf, working.target(leaf))
+        changes = (working.delete(leaf),)
+    return Ending(0, working.target(0), changes)

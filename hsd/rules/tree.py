@@ -1,0 +1,221 @@
+"""Draft trees, and rules for them as decision processes.
+
+A tree rule takes its decisions one after another, and what it tests next depends on what happened before. So it
+is written as a generator: it yields a `Test`, is sent whether that test succeeded, and returns an `Ending`.
+Sending `coin < threshold` decodes; following both answers with their probabilities gives the exact law (`endings`).
+The same lines of code therefore decode, explain and are proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, Protocol
+
+from torch import Tensor
+
+Kind = Literal["token", "draft", "prefix"]
+Form = Literal["token", "capped", "share", "chosen"]
+
+
+@dataclass(frozen=True)
+class Path:
+    """One draft. Its first `fork` nodes are shared with an earlier draft, the others were drawn independently.
+
+    nodes: ids of its tokens in the tree, from depth 1 on. Drafts that drew equal tokens have nodes of their own.
+    """
+
+    nodes: tuple[int, ...]
+    fork: int = 0
+
+
+class Tree(Protocol):
+    """What a rule may ask about a tree of drafted tokens. Node 0 is the root, the last committed token.
+
+    paths: the drafts as sequences, for the rules that verify one draft after another.
+    replacement: siblings were drawn independently (True) or without replacement (False).
+    """
+
+    @property
+    def paths(self) -> Sequence[Path]: ...
+
+    @property
+    def replacement(self) -> bool: ...
+
+    def token(self, node: int) -> int: ...
+
+    def children(self, node: int) -> Sequence[int]:
+        """The children of `node` in the order in which they were drawn."""
+        ...
+
+    def target(self, node: int) -> Tensor:
+        """(V,): the target's distribution after `node`."""
+        ...
+
+    def draft(self, node: int) -> Tensor:
+        """(V,): the draft's distribution after `node`, which must not be a leaf."""
+        ...
+
+
+@dataclass(frozen=True)
+class DraftTree:
+    """A `Tree` of n drafted tokens: node i has tokens[i - 1].
+
+    parents (n,): parents come before their children, siblings in the order in which they were drawn; equal
+    siblings stay apart. p, q: row i is the distribution (V,) after node i; q is not read below leaves.
+    """
+
+    tokens: tuple[int, ...]
+    parents: tuple[int, ...]
+    p: Tensor | Sequence[Tensor]
+    q: Tensor | Mapping[int, Tensor]
+    paths: tuple[Path, ...] = ()
+    replacement: bool = True
+
+    @cached_property
+    def _children(self) -> list[list[int]]:
+        found: list[list[int]] = [[] for _ in range(len(self.tokens) + 1)]
+        for node, parent in enumerate(self.parents, start=1):
+            found[parent].append(node)
+        return found
+
+    def children(self, node: int) -> Sequence[int]:
+        return self._children[node]
+
+    def token(self, node: int) -> int:
+        return self.tokens[node - 1]
+
+    def target(self, node: int) -> Tensor:
+        return self.p[node]
+
+    def draft(self, node: int) -> Tensor:
+        return self.q[node]
+
+    def path(self, node: int) -> tuple[int, ...]:
+        """The tokens from the root to `node`."""
+        found: list[int] = []
+        while node:
+            found.append(self.token(node))
+            node = self.parents[node - 1]
+        return tuple(reversed(found))
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """The numbers that a threshold was computed from; which of them count depends on the form.
+
+    token: min(1, p/q). capped: min(1, before · p/q). share: mass / (mass + 1 - before). chosen: p.
+    p is what the target that is valid by now gives the token: earlier rejections may have changed it.
+    before: the capped ratio (the rate) of the parent, for share that of the node itself.
+    """
+
+    form: Form
+    p: float = 0.0
+    q: float = 0.0
+    before: float = 1.0
+    mass: float = 0.0
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a rejection made of the branch under `node`.
+
+    From now on its target is `target` (V,): max(weight · p - q, 0) with the p that was valid until then, normalised.
+    mass: the sum before normalising. rate: the node's own capped ratio from now on, where the rule has one.
+    """
+
+    node: int
+    weight: float
+    mass: float
+    target: Tensor
+    rate: float | None = None
+
+
+@dataclass(frozen=True)
+class Test:
+    """The next test of a tree rule: `node` is the last token that success would keep (or go on from).
+
+    kind: what is tested, a `token`, a whole `draft` or a `prefix` of one. draft: which path it belongs to, for
+    rules that verify one after another. changes: what rejections have changed since the test before.
+    """
+
+    node: int
+    threshold: float
+    kind: Kind
+    grounds: Grounds
+    draft: int = 0
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What a tree rule came to: the last node kept (0: none), and the distribution of the token after it, (V,)."""
+
+    node: int
+    next: Tensor
+    changes: tuple[Change, ...] = ()
+
+
+Process = Generator[Test, bool, Ending]
+
+
+@dataclass(frozen=True)
+class TreeRule:
+    """A rule for trees; `process(tree)` starts its decisions. Fields as in `hsd.rules.chain.Rule`.
+
+    siblings: how the siblings of a tree may have come about for the rule to be lossless on it: drawn as
+    "independent" draws, as "distinct" draws without replacement, or "chosen" and not drawn at all.
+    """
+
+    name: str
+    title: str
+    citation: str
+    lossless: bool
+    process: Callable[[Tree], Process]
+    siblings: frozenset[str]
+
+
+def endings(process: Callable[[], Process]) -> Iterator[tuple[float, Ending]]:
+    """Every way a process can end, with its probability: both answers to every test are followed."""
+    open_answers: list[tuple[float, tuple[bool, ...]]] = [(1.0, ())]
+    while open_answers:
+        weight, answers = open_answers.pop()
+        running = process()
+        try:
+            test = next(running)
+            for answer in answers:
+                test = running.send(answer)
+        except StopIteration as stop:
+            yield weight, stop.value
+            continue
+        for answer, chance in ((True, test.threshold), (False, 1 - test.threshold)):
+            if chance > 0:
+                open_answers.append((weight * chance, (*answers, answer)))
+
+
+def decide(process: Process, coin_of: Callable[[Test], float]) -> tuple[Ending, list[tuple[Test, float, bool]]]:
+    """Run a process with given coins: the ending, and every test with its coin and outcome, in order."""
+    made: list[tuple[Test, float, bool]] = []
+    try:
+        test = next(process)
+        while True:
+            coin = coin_of(test)
+            made.append((test, coin, coin < test.threshold))
+            test = process.send(made[-1][2])
+    except StopIteration as stop:
+        ending: Ending = stop.value
+        return ending, made
+
+
+def ratio(p: float, q: float) -> float:
+    """p/q; 0 where p is 0. A drafted token has q > 0, so the floor only keeps a hand-made tree from dividing by 0."""
+    return p / max(q, 1e-300) if p > 0 else 0.0
+
+
+def without(row: Tensor, token: int) -> Tensor:
+    """`row` without `token`, normalised again; all zeros where nothing else is left."""
+    rest = row.clone()
+    rest[token] = 0
+    mass = rest.sum()
+    return rest / mass if mass > 0 else rest

@@ -1,0 +1,65 @@
+"""The registry of rules for several drafts and trees."""
+
+from __future__ import annotations
+
+from hsd.errors import HsdError
+from hsd.rules.chain import RULES
+from hsd.rules.rejection import one_hot, recursive, top_down
+from hsd.rules.traversal import traversal
+from hsd.rules.tree import TreeRule
+
+INDEPENDENT = frozenset({"independent"})
+SAMPLED = INDEPENDENT | {"distinct"}
+ANY = SAMPLED | {"chosen"}
+CHAIN_SOURCES = {
+    "tokenwise": "Yang et al. 2024, arXiv 2401.06706",
+    "blockwise": "Sun et al. 2024, arXiv 2403.10444, with 2401.06706",
+    "hsd": "Zhou et al. 2026, arXiv 2601.05724, algorithm 3",
+}
+
+
+def _draft_after_draft(name: str, source: str) -> TreeRule:
+    """Recursive rejection with a chain rule."""
+    title = f"Draft after draft: {RULES[name].title}"
+    return TreeRule(f"recursive-{name}", title, source, True, recursive(RULES[name]), INDEPENDENT)
+
+
+TREE_RULES: dict[str, TreeRule] = {
+    rule.name: rule
+    for rule in [
+        *(_draft_after_draft(name, source) for name, source in CHAIN_SOURCES.items()),
+        TreeRule("top-down", "Top-down rejection", "Miao et al. 2024, arXiv 2305.09781", True, top_down, SAMPLED),
+        TreeRule(
+            "traversal", "Traversal, leaf to root", "Weng et al. 2025, arXiv 2505.12398", True, traversal, SAMPLED
+        ),
+        TreeRule("one-hot", "Rule for chosen trees", "Li et al. 2024, arXiv 2406.16858", True, one_hot, ANY),
+    ]
+}
+
+
+VANILLA = {"independent": "recursive-tokenwise", "distinct": "top-down", "chosen": "one-hot"}
+NEEDS = {
+    "independent": "draws its siblings independently",
+    "distinct": "draws siblings without replacement",
+    "chosen": "chooses its tokens and draws none",
+}
+
+
+def check_fit(rule: TreeRule, tree: str, siblings: str) -> None:
+    """Raises HsdError when the rule would not be lossless on the layout `tree`, whose siblings come about that way."""
+    if siblings not in rule.siblings:
+        fitting = ", ".join(name for name, other in TREE_RULES.items() if siblings in other.siblings)
+        raise HsdError(f"rule {rule.name} does not fit tree {tree!r}, which {NEEDS[siblings]}: choose {fitting}")
+
+
+def find_tree_rule(name: str) -> TreeRule:
+    """The rule for several drafts of that name; a chain rule's name stands for verifying draft after draft by it.
+
+    Raises HsdError with the list of names.
+    """
+    known = {**{rule.removeprefix("recursive-"): rule for rule in TREE_RULES}, **{rule: rule for rule in TREE_RULES}}
+    if name in RULES and name not in known:
+        raise HsdError(f"rule {name} does not fit several drafts: choose one of {', '.join(known)}")
+    if name not in known:
+        raise HsdError(f"unknown rule {name!r} for several drafts: choose one of {', '.join(known)}")
+    return TREE_RULES[known[name]]

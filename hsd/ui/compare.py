@@ -1,0 +1,70 @@
+"""The Compare screen's component, and the second run that its free mode asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from hsd.errors import HsdError
+from hsd.rules import RULES, TREE_RULES
+from hsd.space import Space
+from hsd.ui import static
+from hsd.ui.pairs import choose
+from hsd.ui.request import DEFAULTS, Request, read
+from hsd.ui.runner import Runner
+from hsd.ui.runs import Runs
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Compare:
+    """What the screen works with. Its component's value is a small message about the second run, as on Watch."""
+
+    runs: Runs
+
+    @staticmethod
+    def of(space: Space, runner: Runner) -> Compare:
+        return Compare(Runs(space, runner, second_run))
+
+    def build(self) -> gr.HTML:
+        """The component in which the screen draws, in the current Gradio context, and its one event."""
+        stage = gr.HTML(
+            value={"serial": 0},
+            html_template=static.read("compare/compare.html"),
+            js_on_load="window.hsdCompare.start(element, props, server, watch, () => trigger('submit'))",
+            server_functions=self.runs.functions(),
+            apply_default_css=False,
+            elem_id="hsd-compare",
+            rules=rule_facts(),
+        )
+        stage.submit(
+            self.runs.follow,
+            stage,
+            stage,
+            js="() => window.hsdCompare.ticket()",
+            show_progress="hidden",
+            api_visibility="private",
+            concurrency_id="model",
+            concurrency_limit=1,
+        )
+        return stage
+
+
+def rule_facts() -> Values:
+    """Title and lossless mark of every rule, by name, for the heads of the rows."""
+    chains = {name: {"title": rule.title, "lossless": rule.lossless} for name, rule in RULES.items()}
+    return chains | {name: {"title": rule.title, "lossless": rule.lossless} for name, rule in TREE_RULES.items()}
+
+
+def second_run(space: Space, asked: Values) -> Request:
+    """The run that the page asks for: values named as in a link. Raises HsdError, one line, for anything else."""
+    values = {name: value for name, value in asked.items() if name in DEFAULTS}
+    own = [str(values.get(name) or "") for name in ("target", "draft")]
+    try:
+        choose(space, str(values.get("pair") or space.pairs[0].name), *own)
+    except HsdError as error:
+        raise HsdError(f"Free needs a second run, which cannot be made here ({error}); Paired needs none") from None
+    return read(space, values)
