@@ -41,12 +41,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def build_parser(command: Sequence[str] = ("bench", "plan", "train")) -> Parser:
+def build_parser(command: Sequence[str] = ("run", "bench", "plan", "train")) -> Parser:
     """The parser of all commands. Options that need torch are left out unless their command is in `command`."""
     parser = Parser(prog="hsd", description="Speculative decoding that people can see.")
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
-    _add_run(commands)
+    _add_run(commands, "run" in command)
     _add_audit(commands)
     _add_app(commands)
     _add_space(commands)
@@ -58,8 +58,16 @@ def build_parser(command: Sequence[str] = ("bench", "plan", "train")) -> Parser:
     return parser
 
 
-def _add_run(commands: Any) -> None:
+def _add_run(commands: Any, options: bool) -> None:
     run = commands.add_parser("run", help="decode a prompt")
+    run.set_defaults(command=_run)
+    if options:
+        _add_run_options(run)
+
+
+def _add_run_options(run: Any) -> None:
+    from hsd.facts import LAYOUTS, listed, rule_names
+
     run.add_argument("prompt", help="the text to continue; - reads it from standard input")
     run.add_argument("--pair", default=None, metavar="NAME", help=_pair_help())
     run.add_argument("--target", help="target model: a folder or a Hub id")
@@ -69,10 +77,10 @@ def _add_run(commands: Any) -> None:
     run.add_argument("--quantize", help="4bit or 8bit: the target's weights, by bitsandbytes")
     run.add_argument("--raw", action="store_true", help="leave out the chat template of a chat model")
     run.add_argument("--system", default="speculative", help="speculative, plain (the target alone), stack or hispec")
-    run.add_argument("--rule", default="hsd", help="tokenwise, blockwise, hsd, hsd-released, naive-hsd or fuzzy")
+    run.add_argument("--rule", default="hsd", help=f"{listed(rule_names())}; some are for trees")
     run.add_argument("--gamma", type=_whole, default=5, help="drafted tokens per step, 1 to 32")
     run.add_argument("--drafts", type=_whole, default=1, help="drafts per step; from 2 on they form a tree")
-    run.add_argument("--tree", default="paths", help="paths, comb, distinct or top: how several drafts are arranged")
+    run.add_argument("--tree", default="paths", help=f"{listed(LAYOUTS)}: how several drafts are arranged")
     run.add_argument("--shadow", default="", help="the rule that the trace compares with (default: the vanilla one)")
     run.add_argument("--engine", default="eager", help="eager, or captured: CUDA graphs on a GPU, without a trace")
     run.add_argument("--max-new-tokens", type=_whole, default=64, help="budget of new tokens")
@@ -84,7 +92,6 @@ def _add_run(commands: Any) -> None:
     _add_levels(run)
     _add_fuzzy(run)
     _add_json(run)
-    run.set_defaults(command=_run)
 
 
 def _add_levels(run: Any) -> None:
@@ -105,8 +112,10 @@ def _add_levels(run: Any) -> None:
 
 def _add_fuzzy(run: Any) -> None:
     """Options of rule fuzzy; what is left out keeps its default."""
+    from hsd.facts import DIVERGENCES, formula, listed
+
     fuzzy = run.add_argument_group("rule fuzzy, which is not lossless")
-    fuzzy.add_argument("--divergence", help="kl (of the draft from the target), reverse-kl, js or tv")
+    fuzzy.add_argument("--divergence", help=listed(f"{name} ({formula(name)})" for name in DIVERGENCES))
     fuzzy.add_argument("--tolerance", type=float, help="largest divergence that is let pass; below 0 is exact")
     fuzzy.add_argument(
         "--quantile", type=float, help="instead: the share of rejections to let pass, by a calibration run"

@@ -8,7 +8,8 @@ import pytest
 
 from hsd import figures
 from hsd.bench.report import read
-from hsd.figures.style import LOOKS, PARTS
+from hsd.facts import RULE_LOOKS
+from hsd.figures.style import PARTS
 from hsd.paths import EXAMPLES
 
 HOSTILE = "<img src=x onerror=alert(1)> ${1+1} %{y} <a href='javascript:alert(1)'>x</a>" + "w" * 300
@@ -59,7 +60,7 @@ def test_block_efficiency_shows_value_and_both_ends_of_the_interval(recorded):
             found[trace.marker.symbol, x] = (y, y - down, y + up)
     assert len(found) == len(drafting(recorded)) > 3
     for r in drafting(recorded):
-        symbol = LOOKS[r["options"]["rule"]].symbol
+        symbol = RULE_LOOKS[r["options"]["rule"]].symbol
         assert found[symbol, r["options"]["gamma"]] == pytest.approx(r["block_efficiency"])
 
 
@@ -68,7 +69,7 @@ def test_block_efficiency_by_temperature_has_a_line_per_rule_and_draft_length():
     figure = figures.block_efficiency(rows, by="temperature")
     assert points(figure, "x") == [[0.5, 1.0]] * 4
     assert points(figure) == [[3.0, 3.5]] * 4
-    assert [trace.name for trace in figure.data] == ["token-wise, γ=3", "HSD, γ=3", "token-wise, γ=5", "HSD, γ=5"]
+    assert [trace.name for trace in figure.data] == ["vanilla, γ=3", "HSD, γ=3", "vanilla, γ=5", "HSD, γ=5"]
     assert len({(trace.line.color, trace.line.dash) for trace in figure.data}) == 4
 
 
@@ -108,14 +109,14 @@ def test_the_longest_drafts_are_seen_first_and_the_others_wait_in_the_legend():
 
 
 def test_rules_differ_in_colour_and_in_shape_and_look_the_same_in_every_figure():
-    drawn = [style for name, style in LOOKS.items() if name != "plain"]
+    drawn = RULE_LOOKS.values()
     assert len({s.colour for s in drawn}) == len({s.symbol for s in drawn}) == len({s.hatch for s in drawn}) == 8
     rows = [row("tokenwise"), row("hsd")]
     lines = [figures.block_efficiency(rows), figures.acceptance_by_position(rows)]
     colours = [[trace.line.color for trace in figure.data] for figure in lines]
     colours.append([trace.marker.color for trace in figures.kept_histogram(rows).data])
     colours.append(list(figures.tokens_per_second(rows).data[0].marker.color))
-    assert colours == [[LOOKS["tokenwise"].colour, LOOKS["hsd"].colour]] * 4
+    assert colours == [[RULE_LOOKS["tokenwise"].colour, RULE_LOOKS["hsd"].colour]] * 4
 
 
 @pytest.mark.parametrize("make", ALL)

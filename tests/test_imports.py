@@ -39,11 +39,12 @@ ARCHITECTURE: dict[str, str] = {
     ".decoding.record .decoding.systems .version torch",
     # what is built on it
     ".planner": ".errors numpy",
-    ".figures": ".errors .trace .decoding.options plotly",
+    ".facts": ".errors .draft .rules .decoding.options torch",
+    ".figures": ".errors .trace .decoding.options .facts plotly",
     ".bench": ".errors .paths .models .sampling .trace .decoding.loop .planner "
     ".version torch numpy accelerate datasets",
     ".bench.peers": ".errors .models .bench torch transformers",
-    ".bench.command": ".errors .rules .decoding.options .decoding.loop .models .bench "
+    ".bench.command": ".errors .facts .rules .decoding.options .decoding.loop .models .bench "
     ".bench.peers .version torch accelerate",
     ".train": ".errors .paths .models .trace .decoding.loop torch numpy transformers tokenizers safetensors",
     ".generate": ".errors .models .decoding.options .decoding.loop torch transformers",

@@ -18,6 +18,7 @@ from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
 from hsd.decoding.options import LEVELLED, Options
 from hsd.errors import HsdError
+from hsd.facts import DIVERGENCES, listed, rule_names
 from hsd.models import Pair, load_pair
 from hsd.rules import Fuzzy
 
@@ -35,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--systems", type=_names, default=["speculative"], help="speculative, stack, hispec, with commas"
     )
-    parser.add_argument("--rules", type=_names, default=["tokenwise", "hsd"], help="rules to compare, with commas")
+    parser.add_argument(
+        "--rules", type=_names, default=["tokenwise", "hsd"], help=f"with commas: {listed(rule_names())}"
+    )
     parser.add_argument("--gamma", type=_wholes, default=[5], help="draft lengths, with commas")
     parser.add_argument("--temperature", type=_numbers, default=[1.0], help="temperatures, with commas")
     parser.add_argument("--drafts", type=_wholes, default=[1], help="drafts per step, with commas")
@@ -43,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--thresholds", type=_wholes, help="stack: tokens that each level hands up, with commas")
     parser.add_argument("--exits", type=_wholes, help="hispec: layers before the draft's and the check's exit")
     parser.add_argument("--tolerance", type=_numbers, default=[Fuzzy.tolerance], help="rule fuzzy: with commas")
-    parser.add_argument("--divergence", default=Fuzzy.divergence, help="rule fuzzy: kl, reverse-kl, js or tv")
+    parser.add_argument("--divergence", default=Fuzzy.divergence, help=f"rule fuzzy: {listed(DIVERGENCES)}")
     parser.add_argument("--prompts", default="shipped", help="shipped, stories, sums, functions, gsm8k, … or a file")
     parser.add_argument("--data", type=Path, help="folder with public prompt sets (default: $HSD_DATA)")
     parser.add_argument("--limit", type=int, default=12, help="at most so many prompts; 0 takes all")

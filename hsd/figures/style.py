@@ -7,10 +7,12 @@ transparent and there is no title: the page writes the heading, and sets the col
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import plotly.graph_objects as go
+
+from hsd.facts import Look, rule_look, short, system_short
 
 GRID = "rgba(128, 136, 150, 0.28)"
 INK = "#6b7280"
@@ -18,51 +20,36 @@ LONGEST = 60  # characters of a name that fit into a legend
 
 
 @dataclass(frozen=True)
-class Look:
-    """How one rule, or one part of the time, is drawn everywhere."""
+class Style(Look):
+    """A look, and what a legend calls it."""
 
-    title: str
-    colour: str
-    symbol: str = "circle"
-    hatch: str = ""
+    title: str = ""
 
 
-LOOKS = {
-    "plain": Look("plain", "#9aa3af"),
-    "tokenwise": Look("token-wise", "#7a869a", "circle", "-"),
-    "hsd": Look("HSD", "#0072b2", "diamond"),
-    "blockwise": Look("block", "#56b4e9", "square", "x"),
-    "naive-hsd": Look("naive HSD", "#e69f00", "triangle-up", "+"),
-    "hsd-released": Look("HSD as released", "#d55e00", "x", "."),
-    "top-down": Look("top-down", "#cc79a7", "triangle-down", "|"),
-    "traversal": Look("traversal", "#009e73", "star", "/"),
-    "one-hot": Look("one-hot", "#8c7a00", "cross", "\\"),
-}
-STACKED = {"stack": Look("stack", "", "square-open", "/"), "hispec": Look("HiSpec", "", "circle-open", "\\")}
-OTHER = Look("", "#8a5a9e", "hexagon", "|")
-FUZZY = replace(OTHER, title="FSD")
+PLAIN = Style("#9aa3af", title="plain")
+STACKED = {"stack": ("square-open", "/"), "hispec": ("circle-open", "\\")}  # marker and hatch
 PARTS = {
-    "draft": Look("draft model", "#cc79a7", hatch="|"),
-    "target": Look("target model", "#0072b2"),
-    "verify": Look("verify", "#e69f00", hatch="x"),
-    "sampling": Look("sampling", "#009e73", hatch="."),
-    "rest": Look("rest", "#9aa3af", hatch="-"),
+    "draft": Style("#cc79a7", hatch="|", title="draft model"),
+    "target": Style("#0072b2", title="target model"),
+    "verify": Style("#e69f00", hatch="x", title="verify"),
+    "sampling": Style("#009e73", hatch=".", title="sampling"),
+    "rest": Style("#9aa3af", hatch="-", title="rest"),
 }
 
 
-def look(options: dict[str, Any]) -> Look:
+def look(options: dict[str, Any]) -> Style:
     """The look of a case, from its options; a rule for several drafts looks as the rule it is made of.
 
     A stack, or early exits, have the colour of the rule at the target, with a marker and a hatch of their own.
     """
-    if options.get("system") == "plain":
-        return LOOKS["plain"]
-    name = str(options.get("rule", "")).removeprefix("recursive-")
-    rule = FUZZY if name == "fuzzy" else LOOKS.get(name, OTHER)
-    system = STACKED.get(str(options.get("system")))
-    if not system:
-        return rule
-    return replace(rule, title=f"{system.title}, {rule.title}", symbol=system.symbol, hatch=system.hatch)
+    system = str(options.get("system"))
+    if system == "plain":
+        return PLAIN
+    name = str(options.get("rule", ""))
+    own, title = rule_look(name), short(name)
+    if system not in STACKED:
+        return Style(own.colour, own.symbol, own.hatch, title)
+    return Style(own.colour, *STACKED[system], f"{system_short(system)}, {title}")
 
 
 def safe(text: object) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 import gradio as gr
 
+from hsd import facts
 from hsd.errors import HsdError
-from hsd.rules import RULES, TREE_RULES
 from hsd.space import Space
 from hsd.ui import static
 from hsd.ui.pairs import choose
@@ -55,8 +55,7 @@ class Compare:
 
 def rule_facts() -> Values:
     """Title and lossless mark of every rule, by name, for the heads of the rows."""
-    chains = {name: {"title": rule.title, "lossless": rule.lossless} for name, rule in RULES.items()}
-    return chains | {name: {"title": rule.title, "lossless": rule.lossless} for name, rule in TREE_RULES.items()}
+    return {rule["name"]: {"title": rule["title"], "lossless": rule["lossless"]} for rule in facts.facts()["rules"]}
 
 
 def second_run(space: Space, asked: Values) -> Request:

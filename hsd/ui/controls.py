@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import gradio as gr
 
+from hsd import facts
 from hsd.draft import LAYOUTS
-from hsd.errors import HsdError
-from hsd.rules import RULES, TREE_RULES, find_tree_rule
+from hsd.rules import RULES
 from hsd.space import Space
 from hsd.ui import machine
 from hsd.ui.presets import Preset
 from hsd.ui.request import DEFAULTS, OPTION_NAMES
 
-TREES = {
-    "paths": "Independent drafts",
-    "comb": "One draft with spares",
-    "distinct": "First tokens differ",
-    "top": "Likeliest first tokens",
-}
-DIVERGENCES = {
-    "kl": "KL(q‖p), draft from target",
-    "reverse-kl": "KL(p‖q), target from draft",
-    "js": "Jensen–Shannon",
-    "tv": "Total variation",
-}
-MODES = {"exact-first": "Exact test first", "divergence-only": "Divergence only"}
-GROUNDS = {"warped": "As sampled from", "raw": "Raw, temperature 1"}
 START = {"independent": "hsd", "distinct": "traversal", "chosen": "one-hot"}  # a rule for each kind of tree
 
 
@@ -125,7 +111,7 @@ def _main_controls(space: Space, value: Mapping[str, Any]) -> dict[str, Any]:
     limits = space.limits
     return {
         "rule": gr.Dropdown(
-            list(rule_choices()), value=value["rule"], label="Rule", info="Who decides what is kept of a draft.",
+            list(facts.rule_menu()), value=value["rule"], label="Rule", info="Who decides what is kept of a draft.",
             filterable=False, elem_id="hsd-rule",
         ),
         "gamma": _slider("Draft length γ", "Tokens drafted per step.", 1, limits.gamma, 1, value["gamma"], "gamma"),
@@ -146,11 +132,11 @@ def _folded_controls(space: Space, value: Mapping[str, Any]) -> dict[str, Any]:
     own = machine.own_pairs_allowed(space)
     return {
         "shadow": gr.Dropdown(
-            [("Vanilla", ""), *rule_choices()], value=value["shadow"], label="Compared with",
+            [("Vanilla", ""), *facts.rule_menu()], value=value["shadow"], label="Compared with",
             info="Judges the same drafts and coins.", filterable=False, elem_id="hsd-shadow",
         ),
         "tree": gr.Dropdown(
-            [(words, name) for name, words in TREES.items()], value=value["tree"], label="Tree",
+            facts.tree_menu(), value=value["tree"], label="Tree",
             info="How several drafts are arranged.", filterable=False, elem_id="hsd-tree",
         ),
         "system": gr.Radio(
@@ -176,7 +162,7 @@ def _folded_controls(space: Space, value: Mapping[str, Any]) -> dict[str, Any]:
 def _fuzzy_controls(value: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "divergence": gr.Dropdown(
-            [(words, name) for name, words in DIVERGENCES.items()], value=value["divergence"], label="Divergence",
+            facts.divergence_menu(), value=value["divergence"], label="Divergence",
             info="How far apart the two rows are.", filterable=False, elem_id="hsd-divergence",
         ),
         "tolerance": gr.Number(
@@ -184,11 +170,11 @@ def _fuzzy_controls(value: Mapping[str, Any]) -> dict[str, Any]:
             elem_id="hsd-tolerance",
         ),
         "fuzzy_mode": gr.Dropdown(
-            [(words, name) for name, words in MODES.items()], value=value["fuzzy_mode"], label="Mode",
+            facts.menu(facts.MODE_NAMES), value=value["fuzzy_mode"], label="Mode",
             info="What decides above the tolerance.", filterable=False, elem_id="hsd-fuzzy-mode",
         ),
         "divergence_on": gr.Dropdown(
-            [(words, name) for name, words in GROUNDS.items()], value=value["divergence_on"], label="Divergence of",
+            facts.menu(facts.GROUND_NAMES), value=value["divergence_on"], label="Divergence of",
             info="Which rows are compared.", filterable=False, elem_id="hsd-divergence-on",
         ),
     }  # fmt: skip
@@ -196,16 +182,6 @@ def _fuzzy_controls(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _slider(label: str, info: str, low: float, high: float, step: float, value: float, name: str) -> gr.Slider:
     return gr.Slider(low, high, value=value, step=step, label=label, info=info, buttons=[], elem_id=f"hsd-{name}")
-
-
-def rule_choices() -> Iterator[tuple[str, str]]:
-    """Title and name of every rule; those that are not lossless, and those that need several drafts, say so."""
-    for name, rule in RULES.items():
-        marked = rule.lossless or "not lossless" in rule.title
-        yield (rule.title if marked else f"{rule.title} (not lossless)"), name
-    for name, tree_rule in TREE_RULES.items():
-        if name.removeprefix("recursive-") not in RULES:
-            yield f"{tree_rule.title} (several drafts)", name
 
 
 def fit(changed: str, rule: str, shadow: str, drafts: float, tree: str) -> tuple[str, str, int, str]:
@@ -216,8 +192,8 @@ def fit(changed: str, rule: str, shadow: str, drafts: float, tree: str) -> tuple
     count = int(drafts or 1)
     if count == 1 and (changed == "tree" or (changed == "rule" and rule not in RULES)):
         count = 4
-    if count > 1 and not _fits(rule, tree):
-        layouts = [name for name in LAYOUTS if _fits(rule, name)]
+    if count > 1 and tree not in facts.trees_of(rule):
+        layouts = facts.trees_of(rule)
         if changed != "rule":
             rule = START[LAYOUTS[tree].siblings]
         elif layouts:
@@ -226,15 +202,8 @@ def fit(changed: str, rule: str, shadow: str, drafts: float, tree: str) -> tuple
             count = 1  # the rule is for single drafts
     if count == 1 and rule not in RULES:
         rule = START["independent"]
-    usable = shadow in RULES if count == 1 else _fits(shadow, tree)
+    usable = shadow in RULES if count == 1 else tree in facts.trees_of(shadow)
     return rule, (shadow if usable else ""), count, tree
-
-
-def _fits(rule: str, tree: str) -> bool:
-    try:
-        return LAYOUTS[tree].siblings in find_tree_rule(rule).siblings
-    except HsdError:
-        return False
 
 
 def preset_values(preset: Preset, seed: int) -> dict[str, Any]:

@@ -540,8 +540,8 @@ def test_a_lane_can_be_added_changed_and_removed(visitors):
     visitor.page.click(".rc-go")
     visitor.until(DONE)
     assert [one["name"] for one in state(visitor)["header"]["lanes"]] == [
-        "Plain decoding", "HSD, γ = 5", "Rule for chosen trees, γ = 10, 4 drafts, likeliest first",
-        "Rule for chosen trees, γ = 20, 4 drafts, likeliest first"]  # fmt: skip
+        "Plain decoding", "HSD, γ = 5", "One-hot, γ = 10, 4 drafts, likeliest first",
+        "One-hot, γ = 20, 4 drafts, likeliest first"]  # fmt: skip
 
 
 @browser

@@ -7,11 +7,12 @@ from typing import Any
 
 import gradio as gr
 
+from hsd import facts
+from hsd.decoding.options import LEVELLED
+from hsd.draft import LAYOUTS
 from hsd.space import Space
-from hsd.ui.controls import TREES, rule_choices
 from hsd.ui.measure.batch import DEFAULTS, MAX_PROMPTS, MAX_REPETITIONS, offered_sets
 
-SYSTEMS = {"stack": "Model stack", "hispec": "HiSpec (early exits)"}
 NUMBERS = ("prompts", "repetitions", "tokens")
 
 
@@ -49,14 +50,13 @@ class Settings:
     def shown(name: str, value: str) -> Any:
         """What the control of that name shows for a value from a link."""
         if name == "rules":
-            known = {rule for _, rule in rule_choices()}
-            return [rule for rule in value.split(",") if rule in known]
+            return [rule for rule in value.split(",") if rule in facts.rule_names()]
         if name == "systems":
-            return [system for system in value.split(",") if system in SYSTEMS]
+            return [system for system in value.split(",") if system in LEVELLED]
         if name in NUMBERS:
             return int(value) if value.isascii() and value.isdigit() and len(value) < 6 else DEFAULTS[name]
         if name in ("set", "arranged"):
-            return value if value in (offered_sets() if name == "set" else TREES) else DEFAULTS[name]
+            return value if value in (offered_sets() if name == "set" else LAYOUTS) else DEFAULTS[name]
         return value[:100]
 
 
@@ -79,7 +79,7 @@ def build(space: Space) -> Settings:
         repetitions = _slider("repetitions", "Repetitions", "One more warms up.", MAX_REPETITIONS)
         tokens = _slider("tokens", "New tokens", "Per prompt, at most.", limits.max_new_tokens)
     rules = gr.CheckboxGroup(
-        list(rule_choices()),
+        list(facts.rule_menu()),
         value=DEFAULTS["rules"],
         label="Rules",
         info="Each is measured in turn on the same prompts and seeds, beside plain decoding.",
@@ -88,7 +88,7 @@ def build(space: Space) -> Settings:
     with gr.Accordion("Several drafts", open=False, elem_id="hsd-measure-more"), gr.Row():
         several = _text("several", "Drafts", "Per step; one, or several with commas.")
         arranged = gr.Dropdown(
-            [(words, name) for name, words in TREES.items()],
+            facts.tree_menu(),
             value=DEFAULTS["arranged"],
             label="Tree",
             info="How several drafts are arranged.",
@@ -98,7 +98,7 @@ def build(space: Space) -> Settings:
         )
     with gr.Accordion("Further systems", open=False, elem_id="hsd-measure-further"):
         systems = gr.CheckboxGroup(
-            [(title, name) for name, title in SYSTEMS.items()],
+            [(facts.system_title(name), name) for name in LEVELLED],
             value=DEFAULTS["systems"],
             label="Also measure",
             info="Each with every rule above. A stack takes all models of the pair; HiSpec the target's early exits.",

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hsd import facts
 from hsd.bench import Case
 from hsd.decoding.options import Options
-from hsd.draft import LAYOUTS
 from hsd.errors import HsdError
-from hsd.rules import RULES, TREE_RULES, Rule, TreeRule, find_tree_rule
 from hsd.rules.fuzzy import DIVERGENCES
 from hsd.space import Space
 from hsd.ui.request import Request, read
@@ -19,21 +18,12 @@ from hsd.ui.request import Request, read
 MOST_LANES = 5
 ROUNDS = (1, 3, 5)
 SHARED = ("pair", "target", "draft", "prompt", "temperature", "top_p", "top_k", "seed", "length")
-SYSTEMS = {"speculative": "Draft model", "stack": "Model stack", "hispec": "HiSpec (early exits)"}
 LANE = {
     "speculative": ("rule", "gamma", "drafts", "tree"),
     "stack": ("rule", "thresholds"),
     "hispec": ("rule", "exits", "thresholds"),
 }
 FUZZY = ("tolerance", "divergence")
-PLAIN = "Plain decoding"
-TREE_WORDS = {
-    "paths": "independent",
-    "comb": "with spares",
-    "distinct": "first tokens differ",
-    "top": "likeliest first",
-}
-DIVERGENCE_WORDS = {"kl": "KL", "reverse-kl": "KL(p‖q)", "js": "JS", "tv": "TV"}
 
 
 @dataclass(frozen=True)
@@ -116,17 +106,17 @@ def _levels_said(o: Options) -> list[str]:
 def lane_name(options: Options) -> str:
     """What the lane is called, such as "HSD, γ = 5" or "Model stack, HSD, T = 3/5"."""
     if options.system == "plain":
-        return PLAIN
-    rule = short_title(options.find(options.rule).title)
-    near = f"{DIVERGENCE_WORDS[options.divergence]} ≤ {options.tolerance:g}" if options.rule == "fuzzy" else ""
+        return facts.system_title("plain")
+    rule = facts.head(options.rule)
+    near = f"{_divergence(options.divergence)} ≤ {options.tolerance:g}" if options.rule == "fuzzy" else ""
     if options.system == "speculative":
-        several = f"{options.drafts} drafts, {TREE_WORDS[options.tree]}" if options.drafts > 1 else ""
+        several = f"{options.drafts} drafts, {facts.tree_words(options.tree)}" if options.drafts > 1 else ""
         return _named(rule, f"γ = {options.gamma}", near, several)
     exits = f"exits {_slashes(options.exits)}" if options.exits else ""
     thresholds = f"T = {_slashes(options.thresholds)}" if options.thresholds else ""
     if options.system == "stack" and not thresholds:
         thresholds = f"T = {options.gamma} each"
-    return _named(short_title(SYSTEMS[options.system]), rule, near, exits, thresholds)
+    return _named(facts.system_title(options.system).split(" (")[0], rule, near, exits, thresholds)
 
 
 def _named(*parts: str) -> str:
@@ -137,9 +127,9 @@ def _slashes(values: Sequence[int]) -> str:
     return "/".join(map(str, values))
 
 
-def short_title(title: str) -> str:
-    """A rule's title without what explains it."""
-    return title.split(",")[0].split(" (")[0]
+def _divergence(name: str) -> str:
+    """The usual one has a shorter name where it stands beside a number."""
+    return "KL" if name == Options.divergence else facts.formula(name)
 
 
 def lossless(case: Case) -> bool:
@@ -151,27 +141,10 @@ def lossless(case: Case) -> bool:
 
 def rule_facts() -> list[dict[str, Any]]:
     """For the page's menus: each rule's name and title, whether it takes one draft, and the trees that fit it."""
-    names = [*RULES, *(name for name in TREE_RULES if name.removeprefix("recursive-") not in RULES)]
-    rules: dict[str, Rule | TreeRule] = {**TREE_RULES, **RULES}
-    return [
-        {
-            "name": name,
-            "title": short_title(rules[name].title),
-            "lossless": rules[name].lossless,
-            "single": name in RULES,
-            "trees": [tree for tree in LAYOUTS if _fits(name, tree)],
-        }
-        for name in names
-    ]
+    found = [rule for rule in facts.facts()["rules"] if rule["asked"] == rule["name"]]
+    return [{**{n: rule[n] for n in ("name", "lossless", "single", "trees")}, "title": rule["head"]} for rule in found]
 
 
 def divergence_facts() -> list[dict[str, str]]:
     """For the page's menus: each divergence's name and a short title."""
-    return [{"name": name, "title": DIVERGENCE_WORDS[name]} for name in DIVERGENCES]
-
-
-def _fits(name: str, tree: str) -> bool:
-    try:
-        return LAYOUTS[tree].siblings in find_tree_rule(name).siblings
-    except HsdError:
-        return False
+    return [{"name": name, "title": _divergence(name)} for name in DIVERGENCES]

@@ -9,14 +9,15 @@ from typing import Any
 
 import gradio as gr
 
+from hsd import facts
 from hsd.decoding.systems import HISPEC_THRESHOLDS
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.ui import static
-from hsd.ui.controls import TREES, Controls
+from hsd.ui.controls import Controls
 from hsd.ui.fetch import answer
 from hsd.ui.race import recorded
-from hsd.ui.race.plan import MOST_LANES, ROUNDS, SHARED, SYSTEMS, divergence_facts, read_plan, rule_facts
+from hsd.ui.race.plan import LANE, MOST_LANES, ROUNDS, SHARED, divergence_facts, read_plan, rule_facts
 from hsd.ui.race.store import RaceRunner
 from hsd.ui.request import DEFAULTS
 from hsd.ui.runner import Runner
@@ -102,11 +103,11 @@ class Race:
             server_functions=self.functions(),
             apply_default_css=False,
             elem_id="hsd-race",
-            systems=[{"name": name, "title": title} for name, title in SYSTEMS.items()],
+            systems=[{"name": name, "title": facts.system_title(name)} for name in LANE],
             rules=rule_facts(),
             divergences=divergence_facts(),
             defaults={"gamma": DEFAULTS["gamma"], "tolerance": DEFAULTS["tolerance"], "hispec": HISPEC_THRESHOLDS},
-            trees=[{"name": name, "title": title} for name, title in TREES.items()],
+            trees=[{"name": name, "title": title} for title, name in facts.tree_menu()],
             most=MOST_LANES,
             rounds=list(ROUNDS),
             limits={"gamma": self.space.limits.gamma, "drafts": self.space.limits.drafts},

@@ -1,0 +1,305 @@
+"""Every name, title, limit and colour that more than one part of the project says, gathered from the registries.
+
+Menus, tables, figures, the command line's help and the page take them from here; the page as `facts.json`. Nothing in
+here decides anything: an entry in `hsd.rules.RULES`, `hsd.rules.TREE_RULES` or `hsd.draft.LAYOUTS` appears by itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+from hsd.decoding.options import (
+    ENGINES,
+    LEVELLED,
+    MAX_GAMMA,
+    MAX_LEVELS,
+    MAX_NEW_TOKENS,
+    MAX_TREE_NODES,
+    SYSTEMS,
+    Options,
+)
+from hsd.draft import LAYOUTS
+from hsd.errors import HsdError
+from hsd.rules import DIVERGENCES, RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
+from hsd.rules.fuzzy import GROUNDS, MODES
+
+Facts = dict[str, Any]
+
+# ---- names of what is no rule: those that a registry does not know how to call
+
+TREE_NAMES = {  # layout → (in menus, in sentences)
+    "paths": ("Independent drafts", "independent"),
+    "comb": ("One draft with spares", "with spares"),
+    "distinct": ("First tokens differ", "first tokens differ"),
+    "top": ("Likeliest first tokens", "likeliest first"),
+}
+DIVERGENCE_NAMES = {  # divergence → (formula, in menus, unit, largest value)
+    "kl": ("KL(q‖p)", "KL(q‖p), draft from target", "nats", None),
+    "reverse-kl": ("KL(p‖q)", "KL(p‖q), target from draft", "nats", None),
+    "js": ("JS", "Jensen–Shannon", "nats", 0.6931471805599453),
+    "tv": ("TV", "Total variation", "", 1.0),
+}
+MODE_NAMES = {"exact-first": "Exact test first", "divergence-only": "Divergence only"}
+GROUND_NAMES = {"warped": "As sampled from", "raw": "Raw, temperature 1"}
+SYSTEM_NAMES = {  # system → (in menus, short, what it is)
+    "speculative": ("Draft model", "speculative", "a draft model proposes, the target verifies"),
+    "plain": ("Plain decoding", "plain", "the target alone"),
+    "stack": ("Model stack", "stack", "every model drafts for the next larger one"),
+    "hispec": ("HiSpec (early exits)", "HiSpec", "early exits of the target draft and check"),
+}
+PROPOSER_NAMES = {"model": "Draft model", "ngram": "N-grams of the text", "none": "None"}
+TEST_NAMES = {
+    "token": "a single token",
+    "prefix": "the draft up to a token, after a longer one failed",
+    "draft": "the whole draft",
+}
+GLYPHS = {"draft": "●", "correction": "▲", "bonus": "◆", "kept": "✓", "rejected": "✕"}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How something is drawn in every figure: its colour (Okabe and Ito), and marker and hatch, which do without it."""
+
+    colour: str
+    symbol: str = "circle"
+    hatch: str = ""
+
+
+RULE_LOOKS = {
+    "tokenwise": Look("#7a869a", "circle", "-"),
+    "hsd": Look("#0072b2", "diamond"),
+    "blockwise": Look("#56b4e9", "square", "x"),
+    "naive-hsd": Look("#e69f00", "triangle-up", "+"),
+    "hsd-released": Look("#d55e00", "x", "."),
+    "top-down": Look("#cc79a7", "triangle-down", "|"),
+    "traversal": Look("#009e73", "star", "/"),
+    "one-hot": Look("#8c7a00", "cross", "\\"),
+}
+OTHER_RULE = Look("#8a5a9e", "hexagon", "|")  # the fuzzy rule, and rules that have no look of their own
+COLOURS = {  # meaning → on a light page, on a dark one
+    "target": ("#0072b2", "#56b4e9"),
+    "kept": ("#0072b2", "#56b4e9"),
+    "draft": ("#cc79a7", "#cc79a7"),
+    "correction": ("#e69f00", "#e69f00"),
+    "bonus": ("#009e73", "#12b88a"),
+    "rejected": ("#d55e00", "#e8762b"),
+}
+
+# ---- rules
+
+SHORT = {
+    "tokenwise": "vanilla",
+    "blockwise": "block verification",
+    "hsd": "HSD",
+    "hsd-released": "HSD as released",
+    "naive-hsd": "naive HSD",
+    "fuzzy": "FSD",
+    "top-down": "top-down",
+    "traversal": "traversal",
+    "one-hot": "one-hot",
+}
+
+
+def chain_name(name: str) -> str:
+    """The name by which a rule is asked for: `hsd` for `recursive-hsd`, which several drafts are judged by."""
+    bare = name.removeprefix("recursive-")
+    return bare if bare in RULES else name
+
+
+def short(name: str) -> str:
+    """A rule inside a sentence: "vanilla", "HSD", "block verification"."""
+    rule = RULES.get(chain_name(name)) or TREE_RULES.get(name)
+    return getattr(rule, "short", "") or SHORT.get(chain_name(name)) or (rule.title if rule else name)
+
+
+def head(name: str) -> str:
+    """The same at the start of a sentence or a cell: "Vanilla"."""
+    words = short(name)
+    return words[:1].upper() + words[1:]
+
+
+def rule_names() -> list[str]:
+    """Every rule that can be asked for, in the order of all menus and tables."""
+    return [*RULES, *(name for name in TREE_RULES if chain_name(name) == name)]
+
+
+def rule_menu() -> Iterator[tuple[str, str]]:
+    """Label and name of every rule; those that are not lossless, and those that need several drafts, say so."""
+    for name in rule_names():
+        title = find(name).title
+        if name not in RULES:
+            yield f"{title} (several drafts)", name
+        else:
+            marked = RULES[name].lossless or "not lossless" in title
+            yield (title if marked else f"{title} (not lossless)"), name
+
+
+def find(name: str) -> Rule | TreeRule:
+    """The registry's entry."""
+    return RULES[name] if name in RULES else TREE_RULES[name]
+
+
+def trees_of(name: str) -> list[str]:
+    """The layouts of several drafts that a rule fits."""
+    try:
+        fitting = find_tree_rule(name).siblings
+    except HsdError:
+        return []
+    return [tree for tree, layout in LAYOUTS.items() if layout.siblings in fitting]
+
+
+def forward(name: str) -> bool:
+    """Whether a rule tests the first token first and stops at a failure; else the whole draft comes first."""
+    if name in TREE_RULES:
+        return name in ("top-down", "one-hot", "recursive-tokenwise")
+    row = torch.full((2, 2), 0.5)
+    return RULES[name].law(row, row[:1], torch.tensor([0])).forward
+
+
+def rule_look(name: str) -> Look:
+    """How a rule is drawn; one for several drafts looks as the rule it is made of."""
+    return RULE_LOOKS.get(chain_name(name), OTHER_RULE)
+
+
+def _rule(order: int, name: str) -> Facts:
+    rule, tree = find(name), TREE_RULES.get(f"recursive-{name}")
+    chain = isinstance(rule, Rule)
+    resamples = isinstance(rule, Rule) and rule.resamples
+    return {
+        "order": order,
+        "name": name,
+        "title": rule.title,
+        "label": {n: label for label, n in rule_menu()}.get(name, rule.title),
+        "short": short(name),
+        "head": head(name),
+        "citation": rule.citation,
+        "lossless": rule.lossless,
+        "forward": forward(name),
+        "kind": "chain" if chain else "tree",
+        "asked": chain_name(name),
+        "recursive": tree.name if chain and tree else None,
+        "single": chain,
+        "trees": trees_of(name),
+        "levels": chain and not resamples,
+        "below": chain and rule.lossless and not resamples,
+        "resamples": resamples,
+        "tunable": isinstance(rule, Rule) and rule.tunable,
+        "look": asdict(rule_look(name)),
+    }
+
+
+# ---- all of it
+
+
+def facts() -> Facts:
+    """Everything, as plain data. Lists are in the order of menus and tables.
+
+    rules: all that can be asked for, then the tree rules that several drafts of a chain rule are judged by. Of each:
+    title (menus, heads of tables), label (the title with what a menu must warn of), short and head (in a sentence, and
+    at its start), citation, lossless, forward (tests the first token first), kind "chain" or "tree", asked (the name in
+    a request), recursive (the tree rule it stands for with several drafts), single (judges one draft), trees (layouts
+    it fits), levels (fits the target of a stack), below (fits levels below the target), resamples, tunable, look.
+    limits: of every run; a Space may set lower ones.
+    """
+    names = [*rule_names(), *(name for name in TREE_RULES if chain_name(name) != name)]
+    return {
+        "rules": [_rule(i, name) for i, name in enumerate(names)],
+        "layouts": [
+            {
+                "name": name,
+                "title": tree_title(name),
+                "words": tree_words(name),
+                "about": layout.title,
+                "siblings": layout.siblings,
+                "vanilla": VANILLA[layout.siblings],
+            }
+            for name, layout in LAYOUTS.items()
+        ],
+        "divergences": [
+            {"name": name, **dict(zip(("formula", "title", "unit", "most"), _divergence(name), strict=True))}
+            for name in DIVERGENCES
+        ],
+        "modes": [{"name": name, "title": MODE_NAMES.get(name, name)} for name in MODES],
+        "grounds": [{"name": name, "title": GROUND_NAMES.get(name, name)} for name in GROUNDS],
+        "systems": [
+            {"name": name, **dict(zip(("title", "short", "words"), _system(name), strict=True))}
+            | {"levels": name in LEVELLED}
+            for name in SYSTEMS
+        ],
+        "proposers": [{"name": name, "title": title} for name, title in PROPOSER_NAMES.items()],
+        "engines": list(ENGINES),
+        "tests": TEST_NAMES,
+        "glyphs": GLYPHS,
+        "colours": {name: {"light": light, "dark": dark} for name, (light, dark) in COLOURS.items()},
+        "limits": {
+            "gamma": MAX_GAMMA,
+            "max_new_tokens": MAX_NEW_TOKENS,
+            "tree_nodes": MAX_TREE_NODES,
+            "levels": MAX_LEVELS,
+        },
+        "defaults": {"rule": Options.rule, "shadow": "tokenwise", "tolerance": Options.tolerance},
+    }
+
+
+def facts_json() -> str:
+    """`facts` as the page fetches it."""
+    return json.dumps(facts(), ensure_ascii=False, separators=(",", ":"))
+
+
+def tree_title(name: str) -> str:
+    """A layout in a menu."""
+    return TREE_NAMES[name][0] if name in TREE_NAMES else LAYOUTS[name].title
+
+
+def tree_words(name: str) -> str:
+    """A layout in a sentence."""
+    return TREE_NAMES[name][1] if name in TREE_NAMES else name
+
+
+def menu(names: dict[str, str]) -> list[tuple[str, str]]:
+    """Label and name of each, as Gradio's menus take them."""
+    return [(words, name) for name, words in names.items()]
+
+
+def tree_menu() -> list[tuple[str, str]]:
+    """Label and name of every layout."""
+    return [(tree_title(name), name) for name in LAYOUTS]
+
+
+def system_title(name: str) -> str:
+    """A system in a menu."""
+    return _system(name)[0]
+
+
+def system_short(name: str) -> str:
+    """A system in a legend."""
+    return _system(name)[1]
+
+
+def _system(name: str) -> tuple[str, str, str]:
+    return SYSTEM_NAMES.get(name, (name, name, ""))
+
+
+def formula(divergence: str) -> str:
+    """A divergence in a sentence."""
+    return _divergence(divergence)[0]
+
+
+def divergence_menu() -> list[tuple[str, str]]:
+    """Label and name of every divergence."""
+    return [(_divergence(name)[1], name) for name in DIVERGENCES]
+
+
+def _divergence(name: str) -> tuple[str, str, str, float | None]:
+    return DIVERGENCE_NAMES.get(name, (name, name, "", None))
+
+
+def listed(names: Any) -> str:
+    """Names for a help text or an error: "tokenwise, blockwise or hsd"."""
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else str(last)

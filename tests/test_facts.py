@@ -1,0 +1,89 @@
+"""Names are told once: what the registries hold appears everywhere, and the page gets all of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from hsd import cli, facts
+from hsd.audit import audit
+from hsd.draft import LAYOUTS
+from hsd.rules import RULES, TREE_RULES
+from hsd.rules.fuzzy import DIVERGENCES, GROUNDS, MODES
+
+
+def named(entries: list[dict]) -> list[str]:
+    return [entry["name"] for entry in entries]
+
+
+def test_facts_are_plain_data_and_hold_every_registry():
+    found = json.loads(facts.facts_json())
+    assert set(named(found["rules"])) == {*RULES, *TREE_RULES}
+    assert named(found["layouts"]) == list(LAYOUTS)
+    assert named(found["divergences"]) == list(DIVERGENCES)
+    assert (named(found["modes"]), named(found["grounds"])) == (list(MODES), list(GROUNDS))
+    for entry in found["rules"]:
+        assert entry["title"], entry["short"]
+        assert entry["citation"]
+        assert entry["single"] == (entry["name"] in RULES)
+        assert entry["trees"] or entry["single"]
+
+
+def test_names_differ_and_say_what_a_reader_must_be_warned_of():
+    labels = dict(facts.rule_menu())
+    assert len(labels) == len(facts.rule_names()) == len(set(labels.values()))
+    for label, name in labels.items():
+        assert ("not lossless" in label) == (not facts.find(name).lossless)
+        assert ("several drafts" in label) == (name not in RULES)
+    for names in (facts.tree_menu(), facts.divergence_menu()):
+        assert len(dict(names)) == len(names)
+    assert len({facts.short(name) for name in facts.rule_names()}) == len(facts.rule_names())
+
+
+def test_the_order_of_tests_is_that_of_the_laws():
+    forward = {name for name in {*RULES, *TREE_RULES} if facts.forward(name)}
+    assert forward >= {"tokenwise", "fuzzy", "recursive-tokenwise", "top-down", "one-hot"}
+    assert not forward & {"blockwise", "hsd", "recursive-hsd", "traversal"}
+
+
+@pytest.fixture
+def new_rule(monkeypatch) -> str:
+    """A chain rule that only stands in the registry."""
+    rule = replace(RULES["tokenwise"], name="newcomer", title="Newcomer, a test", citation="nobody 2026")
+    monkeypatch.setitem(RULES, rule.name, rule)
+    return rule.name
+
+
+def test_a_new_chain_rule_appears_everywhere_by_its_entry_alone(new_rule, capsys):
+    from hsd.bench.command import make_cases
+    from hsd.space import load
+    from hsd.ui.api import verify_step
+    from hsd.ui.measure import batch
+    from hsd.ui.race.plan import read_plan, rule_facts
+    from hsd.ui.request import read
+
+    entry = next(rule for rule in facts.facts()["rules"] if rule["name"] == new_rule)
+    assert entry["title"] == entry["label"] == "Newcomer, a test"
+    assert entry["forward"]
+    assert entry["lossless"]
+    assert ("Newcomer, a test", new_rule) in list(facts.rule_menu())
+    assert audit(vocab=2, gamma=1)["rules"][new_rule]["lossless"]
+
+    with pytest.raises(SystemExit):
+        cli.main(["run", "--help"])
+    assert new_rule in capsys.readouterr().out
+    assert cli.main(["run", "x", "--rule", "nobody"]) == 2
+    assert new_rule in capsys.readouterr().err
+    arguments = cli.build_parser(["bench"]).parse_args(["bench", "--rules", new_rule])
+    assert f"{new_rule}, γ=5" in [case.name for case in make_cases(arguments)]
+
+    space = load()
+    assert read(space, {"prompt": "x", "rule": new_rule, "shadow": new_rule}).options.rule == new_rule
+    asked = {"lanes": [{"rule": new_rule}], "rounds": 1}
+    assert any(rule["name"] == new_rule for rule in rule_facts())
+    assert read_plan(space, asked, {"prompt": "x"}).cases[1].options["rule"] == new_rule
+    assert batch.read(space, {"rules": [new_rule]}).rules == (new_rule,)
+    step = {"p": [[0.2, 0.8], [0.5, 0.5]], "q": [[0.6, 0.4]], "tokens": [0]}
+    assert verify_step(**step, rule=new_rule) == verify_step(**step, rule="tokenwise")
