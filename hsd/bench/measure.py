@@ -129,20 +129,20 @@ class TimedSession:
 
 
 def measure(
-    pair: Pair, cases: Sequence[Case], prompts: Sequence[tuple[int, str]], repetitions: int
+    pair: Pair, cases: Sequence[Case], prompts: Sequence[tuple[int, str]], repetitions: int, warm: bool = False
 ) -> Iterator[Record]:
     """Run every case on every prompt `repetitions` times after one run that is dropped, seeds equal across cases.
 
     prompts: number and text; the number makes the seed, so that a part of the prompts, on another process, is measured
     as it would be with all of them. Yields one record per run that counts: case, prompt, repetition, seed, the sums
-    that statistics are made of, and the times of both models' calls.
+    that statistics are made of, and the times of both models' calls. warm: the others too, as repetition 0.
     """
     for repetition in range(repetitions + 1):
         for number, prompt in prompts:
             for case in cases:
                 seed = 1_000 * repetition + number
                 record = (case.runner or _own(case))(pair, prompt, seed)
-                if repetition:
+                if repetition or warm:
                     yield {"case": case.name, "prompt": number, "repetition": repetition, "seed": seed, **record}
 
 

@@ -14,9 +14,10 @@ from hsd.errors import HsdError
 from hsd.rules import find_rule
 from hsd.space import Space
 from hsd.trace import Trace
+from hsd.ui.jobs import Jobs
 from hsd.ui.presets import Preset
 from hsd.ui.request import read
-from hsd.ui.runner import Runner
+from hsd.ui.runs import Run, trace
 
 MODES = ("paired", "free")
 
@@ -24,11 +25,11 @@ MODES = ("paired", "free")
 Finish = Callable[..., Trace]
 
 
-def add_endpoints(space: Space, presets: Mapping[str, Preset], runner: Runner) -> None:
+def add_endpoints(space: Space, presets: Mapping[str, Preset], jobs: Jobs) -> None:
     """Add `/run`, `/compare`, `/verify_step`, `/presets` and `/audit` to the app that is being built."""
 
     def finish(pair: str, **asked: Any) -> Trace:
-        return runner.finish(read(space, {**asked, "pair": pair or space.pairs[0].name}))
+        return trace(jobs.finish(Run(read(space, {**asked, "pair": pair or space.pairs[0].name}))))
 
     def list_presets() -> list[dict]:  # type: ignore[type-arg]
         """The recorded runs of this app: name, title, why, prompt and options of each."""

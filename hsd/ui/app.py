@@ -13,10 +13,10 @@ from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
 from hsd.ui import api, controls, lab, machine, pairs, static
 from hsd.ui.compare import Compare
+from hsd.ui.jobs import Jobs
 from hsd.ui.measure import Measure
 from hsd.ui.presets import definitions, recorded
 from hsd.ui.race import Race
-from hsd.ui.runner import Runner
 from hsd.ui.systems import Systems
 from hsd.ui.watch import Watch
 
@@ -59,8 +59,8 @@ def build(space: Space, opened: Trace | None = None) -> gr.Blocks:
         raise HsdError(f"the Spacefile names a preset that examples/presets.yaml has not: {missing[0]!r}")
     presets = {name: known[name] for name in space.presets}
     first = next(iter(presets.values()))
-    runner = Runner(space)
-    watch = Watch(space, presets, runner, opened)
+    jobs = Jobs(space.limits)
+    watch = Watch(space, presets, jobs, opened)
     with gr.Blocks(title=space.title, fill_width=True, analytics_enabled=False) as demo:
         static.head_component()
         with gr.Row(elem_id="hsd-layout", equal_height=False):
@@ -70,18 +70,18 @@ def build(space: Space, opened: Trace | None = None) -> gr.Blocks:
                 with _tab("Watch"):
                     stage = watch.stage()
                 with _tab("Compare"):
-                    Compare.of(space, runner).build()
+                    Compare(space, jobs).build()
                 with _tab("Race"):
-                    Race.of(space, runner).build(sidebar.controls)
+                    Race(space, jobs).build(sidebar.controls)
                 with _tab("Systems"):
-                    Systems.of(space, runner).build()
+                    Systems(space, jobs).build()
                 with _tab("Lab"):
                     lab.build()
                 with _tab("Measure"):
-                    Measure(space, runner).build(sidebar, demo)
+                    Measure(space, jobs).build(sidebar, demo)
         watch.connect(sidebar, stage, demo)
         demo.load(_asked_tab, None, tabs, queue=False, show_progress="hidden", api_visibility="private")
-        api.add_endpoints(space, presets, runner)
+        api.add_endpoints(space, presets, jobs)
     return demo.queue(max_size=space.limits.queue_size)
 
 

@@ -11,10 +11,10 @@ from hsd import facts
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.ui import static
+from hsd.ui.jobs import Jobs
 from hsd.ui.pairs import choose
 from hsd.ui.request import DEFAULTS, Request, read
-from hsd.ui.runner import Runner
-from hsd.ui.runs import Runs
+from hsd.ui.runs import Run
 
 Values = dict[str, Any]
 
@@ -23,11 +23,8 @@ Values = dict[str, Any]
 class Compare:
     """What the screen works with. Its component's value is a small message about the second run, as on Watch."""
 
-    runs: Runs
-
-    @staticmethod
-    def of(space: Space, runner: Runner) -> Compare:
-        return Compare(Runs(space, runner, second_run))
+    space: Space
+    jobs: Jobs
 
     def build(self) -> gr.HTML:
         """The component in which the screen draws, in the current Gradio context, and its one event."""
@@ -35,13 +32,13 @@ class Compare:
             value={"serial": 0},
             html_template=static.read("compare/compare.html"),
             js_on_load="window.hsdCompare.start(element, props, server, watch, () => trigger('submit'))",
-            server_functions=self.runs.functions(),
+            server_functions=self.jobs.functions(lambda asked: Run(second_run(self.space, asked))),
             apply_default_css=False,
             elem_id="hsd-compare",
             rules=rule_facts(),
         )
         stage.submit(
-            self.runs.follow,
+            self.jobs.messages,
             stage,
             stage,
             js="() => window.hsdCompare.ticket()",

@@ -1,4 +1,4 @@
-"""What the page may ask the server for: recorded runs, pieces of live ones, facts about a pair.
+"""What the page may ask the server for: recorded runs, a file of its own, facts about a pair. Live runs: jobs.py.
 
 Every answer is plain data. Arguments come from a browser and are checked; an error is an answer too.
 """
@@ -15,11 +15,11 @@ from hsd.space import Space
 from hsd.trace import Trace
 from hsd.ui import pairs
 from hsd.ui.presets import Preset, recorded, telling_step
-from hsd.ui.runner import Runner
 
 log = logging.getLogger("hsd.ui")
 
 Answer = dict[str, Any]
+NOT_UNDERSTOOD = "the page asked for something in a way that is not understood: reload it"
 
 
 def answer(function: Callable[..., Answer], *arguments: Any) -> Answer:
@@ -39,7 +39,6 @@ class Fetch:
 
     space: Space
     presets: Mapping[str, Preset]
-    runner: Runner
     opened: Trace | None
 
     def functions(self) -> list[Callable[[Any], Answer]]:
@@ -51,16 +50,13 @@ class Fetch:
         def read_opened(_: Any) -> Answer:
             return answer(lambda: shown(self.opened) if self.opened else {})
 
-        def read_run(asked: Any) -> Answer:
-            return answer(self.run, asked)
-
         def check_trace(text: Any) -> Answer:
             return answer(lambda: shown(Trace.from_json(text if isinstance(text, str) else "")))
 
         def pair_facts(name: Any) -> Answer:
             return answer(lambda: pairs.describe(self.space, str(name or self.space.pairs[0].name)))
 
-        return [read_preset, read_opened, read_run, check_trace, pair_facts]
+        return [read_preset, read_opened, check_trace, pair_facts]
 
     def preset(self, name: Any) -> Answer:
         """The trace of a preset, the step to open it at, and what to say about it."""
@@ -68,14 +64,6 @@ class Fetch:
         if preset is None:
             raise HsdError(f"unknown preset {str(name)[:40]!r}: choose {', '.join(self.presets)}")
         return {**shown(recorded(preset)), "title": preset.title, "why": preset.why}
-
-    def run(self, asked: Any) -> Answer:
-        """What is new of a live run: asked = {"key": …, "start": the number of steps that the page has}."""
-        start = asked.get("start") if isinstance(asked, dict) else None
-        if not isinstance(start, int) or start < 0:
-            raise HsdError("the page asked for a run in a way that is not understood: reload it")
-        run = self.runner.store.get(str(asked.get("key")))
-        return {**run.since(start), "place": self.runner.line.place(run.key)}
 
 
 def shown(trace: Trace) -> Answer:

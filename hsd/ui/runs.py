@@ -1,67 +1,86 @@
-"""Live runs that a screen asks for besides Watch: put into the line that all share, and fetched piece by piece."""
+"""Runs for the page: decoding as plain data, piece by piece, with every step in it."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from hsd.decoding.loop import Decoding
+from hsd.decoding.options import Options
 from hsd.errors import HsdError
-from hsd.space import Space
-from hsd.ui.fetch import Fetch, answer
-from hsd.ui.request import Request, read
-from hsd.ui.runner import Runner
+from hsd.trace import Trace
+from hsd.ui import machine, pairs
+from hsd.ui.jobs import LOAD_SECONDS, TOKEN_SECONDS, Job
+from hsd.ui.presets import telling_step
+from hsd.ui.request import Request
 
 Values = dict[str, Any]
+UPDATE_SECONDS = 0.05  # at most 20 updates a second
 
 
 @dataclass(frozen=True)
-class Runs:
-    """The runs of one screen, whose component's value is a small message about the run that goes on.
+class Run:
+    """A request as work."""
 
-    request: checks what the page asks for. Raises HsdError.
+    request: Request
+
+    @property
+    def pair(self) -> pairs.PairChoice:
+        return self.request.pair
+
+    def pieces(self, lent: bool) -> Iterator[Values]:
+        asked = asdict(self.pair), self.request.prompt, asdict(self.request.options)
+        return (decode_on_lent_gpu if lent else decode)(*asked)
+
+    def told(self, job: Job, fresh: list[Any]) -> Values:
+        """link: the parameters that ask for this run again; telling: the step to look at once it has ended."""
+        telling = telling_step(trace(job)) if job.finished and job.items else 0
+        return {"link": self.request.query(), "telling": telling}
+
+
+def trace(job: Job) -> Trace:
+    """A run as far as it came. Raises HsdError when nothing was decoded."""
+    if job.header is None or job.result is None:
+        raise HsdError(job.message or "the run ended before its first step")
+    return Trace.model_validate({**job.header, "steps": job.items, "result": job.result})
+
+
+def decode(pair: Values, prompt: str, options: Values) -> Iterator[Values]:
+    """Decode and yield plain data: first {"header": …}, then {"items": steps, "result": …}, at most 20 times a second.
+
+    The arguments are plain data as well, because on ZeroGPU this runs in another process. Closing the iterator
+    ends the run and frees its caches.
     """
-
-    space: Space
-    runner: Runner
-    request: Callable[[Space, Values], Request] = read
-    _serial: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-
-    def functions(self) -> list[Callable[[Any], Values]]:
-        """The functions that the page's script can call, by these names, with one argument each."""
-        fetch = Fetch(self.space, {}, self.runner, None)
-
-        def begin_run(asked: Any) -> Values:
-            return answer(self.begin, asked)
-
-        def read_run(asked: Any) -> Values:
-            return answer(fetch.run, asked)
-
-        def cancel_run(key: Any) -> Values:
-            return answer(lambda: self._cancel(str(key)))
-
-        return [begin_run, read_run, cancel_run]
-
-    def begin(self, asked: Any) -> Values:
-        """Put a run into the line: asked has the names of `hsd.ui.request.DEFAULTS`. Raises HsdError."""
-        if not isinstance(asked, dict):
-            raise HsdError("the page asked for a run in a way that is not understood: reload it")
-        return {"key": self.runner.submit(self.request(self.space, asked)).key}
-
-    def _cancel(self, key: str) -> Values:
-        self.runner.cancel(key)
-        return {}
-
-    def follow(self, key: Any) -> Iterator[Values]:
-        """Run what `begin` put into the line; the page is told how many steps there are, and fetches them."""
+    decoding = Decoding(pairs.load(pairs.PairChoice(**pair)), prompt, Options(**options))
+    try:
+        yield {"header": decoding.trace().model_dump(mode="json", exclude={"steps", "result"})}
+        batch: list[Values] = []
+        sent = time.monotonic()
+        failure: HsdError | None = None
         try:
-            run = self.runner.store.get(str(key))
-            for count in self.runner.follow(run):
-                yield self._message(key=run.key, count=count)
-            yield self._message(key=run.key, count=len(run.steps))
+            for step in decoding:
+                batch.append(step.model_dump(mode="json"))
+                if time.monotonic() - sent >= UPDATE_SECONDS:
+                    yield {"items": batch, "result": _result(decoding)}
+                    batch, sent = [], time.monotonic()
         except HsdError as error:
-            yield self._message(key=str(key), alert=str(error))
+            failure = error  # what was decoded before it goes out first
+        yield {"items": batch, "result": _result(decoding)}
+        if failure:
+            raise failure
+    finally:
+        decoding.close()
 
-    def _message(self, **content: Any) -> Values:
-        return {"serial": next(self._serial), **content}
+
+def _result(decoding: Decoding) -> Values:
+    return decoding.trace().result.model_dump(mode="json")
+
+
+def gpu_seconds(pair: Values, prompt: str, options: Values) -> int:
+    """How long a GPU is needed for this run, at most."""
+    return LOAD_SECONDS + round(TOKEN_SECONDS * options["max_new_tokens"])
+
+
+decode_on_lent_gpu = machine.lent_gpu(gpu_seconds)(decode)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,10 +15,10 @@ from hsd.trace import MAX_BYTES, Trace
 from hsd.ui import static
 from hsd.ui.controls import Controls, Sidebar, fit, preset_values
 from hsd.ui.fetch import Fetch, answer
+from hsd.ui.jobs import Function, Job, Jobs
 from hsd.ui.presets import Preset, recorded
 from hsd.ui.request import read, shown_value, with_defaults
-from hsd.ui.runner import Runner
-from hsd.ui.store import Run
+from hsd.ui.runs import Run
 
 Values = dict[str, Any]
 LINK_NAMES = {"preset", *Controls.names()}
@@ -35,9 +34,8 @@ class Watch:
 
     space: Space
     presets: Mapping[str, Preset]
-    runner: Runner
+    jobs: Jobs
     opened: Trace | None = None
-    _serial: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def submit(self, ticket: str, *values: Any) -> tuple[Any, ...]:
         """Check the controls and put a run into the line.
@@ -48,31 +46,25 @@ class Watch:
         return self._submit(dict(zip(Controls.names(), values, strict=True)), ticket)
 
     def _submit(self, values: Values, ticket: str = "") -> tuple[Any, ...]:
-        reply = answer(lambda: {"run": self.runner.submit(read(self.space, values))})
+        reply = answer(lambda: {"job": self.jobs.submit(Run(read(self.space, values)))})
         if "error" in reply:
-            return gr.skip(), self._message(alert=reply["error"]), gr.skip(), gr.skip(), gr.skip()
-        run: Run = reply["run"]
-        self.runner.cancel(ticket)
-        run.serial = next(self._serial)
-        return run.key, _told(run), gr.Button(interactive=False), gr.Button(interactive=True), None
+            return gr.skip(), self.jobs.message(alert=reply["error"]), gr.skip(), gr.skip(), gr.skip()
+        self.jobs.cancel(ticket)
+        job: Job = reply["job"]
+        return job.key, job.news(), gr.Button(interactive=False), gr.Button(interactive=True), None
 
     def follow(self, key: str) -> Iterator[tuple[Any, Any, Any]]:
         """Run what `submit` put into the line; the page is told how many steps there are, and fetches them."""
-        try:
-            run = self.runner.store.get(key)
-            for _ in self.runner.follow(run):
-                yield _told(run), gr.skip(), gr.skip()
-            last = _told(run)
-        except HsdError as error:
-            last = self._message(alert=str(error))
-        yield last, gr.Button(interactive=True), gr.Button(interactive=False)
+        for message in self.jobs.messages(key):
+            yield message, gr.skip(), gr.skip()
+        yield gr.skip(), gr.Button(interactive=True), gr.Button(interactive=False)
 
     def open_preset(self, name: str) -> tuple[Any, ...]:
         """Show a preset and set the controls to what made it: the stage, then all controls."""
         reply = answer(self._preset_values, name)
         if "error" in reply:
-            return self._message(alert=reply["error"]), *_updates({})
-        return self._message(preset=name), *_updates(reply)
+            return self.jobs.message(alert=reply["error"]), *_updates({})
+        return self.jobs.message(preset=name), *_updates(reply)
 
     def _preset_values(self, name: str) -> Values:
         if name not in self.presets:
@@ -94,8 +86,10 @@ class Watch:
         values = query if submitted[0] == gr.skip() else with_defaults(self.space, query)
         return *_updates({k: shown_value(k, v) for k, v in values.items()}), *submitted
 
-    def _message(self, **content: Any) -> Values:
-        return {"serial": next(self._serial), **content}
+    def functions(self) -> list[Function]:
+        """The functions that the page's script can call, by their names, with one argument each."""
+        fetch = Fetch(self.space, self.presets, self.opened)
+        return [*fetch.functions(), *self.jobs.functions(lambda asked: Run(read(self.space, asked)))]
 
     def stage(self) -> gr.HTML:
         """The component in which the page draws."""
@@ -103,7 +97,7 @@ class Watch:
             value={"serial": 0},
             html_template=static.stage(),
             js_on_load="window.hsdFrame.start(element, props, server, watch)",
-            server_functions=Fetch(self.space, self.presets, self.runner, self.opened).functions(),
+            server_functions=self.functions(),
             apply_default_css=False,
             elem_id="hsd-stage",
             title=self.space.title,
@@ -125,19 +119,14 @@ class Watch:
         controls.prompt.submit(self.submit, **asked, **quick)
         demo.load(self.open_link, None, [*controls.components(), *submitted], **quick)
         ticket.change(self.follow, ticket, [stage, *buttons], show_progress="hidden", api_visibility="private", **model)
-        sidebar.cancel.click(self.runner.cancel, ticket, None, **quick)
+        sidebar.cancel.click(self.jobs.cancel, ticket, None, **quick)
         sidebar.preset.input(self.open_preset, sidebar.preset, [stage, *controls.components()], **quick)
-        controls.pair.input(lambda name: self._message(pair=name), controls.pair, stage, **quick)
+        controls.pair.input(lambda name: self.jobs.message(pair=name), controls.pair, stage, **quick)
         drafting = [controls.rule, controls.gamma, controls.drafts, controls.tree, controls.shadow]
         controls.system.change(_enable_drafting, controls.system, drafting, **quick)
         matching = [controls.rule, controls.shadow, controls.drafts, controls.tree]
         for name in ("rule", "drafts", "tree"):
             getattr(controls, name).input(partial(fit, name), matching, matching, preprocess=False, **quick)
-
-
-def _told(run: Run) -> Values:
-    """What the page is told about a run; the steps themselves it fetches."""
-    return {"serial": run.serial, "key": run.key, "count": len(run.steps), "state": run.state}
 
 
 def _updates(values: Values) -> list[Any]:

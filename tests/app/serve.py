@@ -9,7 +9,7 @@ import sys
 import time
 
 from hsd.decoding.loop import Decoding
-from hsd.ui import launch, runner
+from hsd.ui import launch, runs
 
 
 def main(port: int, seconds: float, trace_file: str | None) -> None:
@@ -18,7 +18,7 @@ def main(port: int, seconds: float, trace_file: str | None) -> None:
             time.sleep(seconds)
             return super().__next__()
 
-    runner.Decoding = Slow  # type: ignore[misc]
+    runs.Decoding = Slow  # type: ignore[misc]
     launch(trace_file, port=port)
 
 

@@ -22,14 +22,14 @@ from hsd.bench.command import add_arguments, make_cases
 from hsd.bench.report import Benchmark, parse
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
+from hsd.ui.jobs import Job, Jobs
 from hsd.ui.measure.batch import MAX_CASES, Batch, offered_sets, read
-from hsd.ui.measure.job import Jobs, pieces
+from hsd.ui.measure.job import Measuring, benchmark, measured, progress
 from hsd.ui.measure.opened import opened
 from hsd.ui.measure.published import PUBLISHED, all_systems, measured_here, systems_here
 from hsd.ui.measure.results import CHARTS, Results
 from hsd.ui.measure.view import as_csv, as_lines, cells
 from hsd.ui.request import read as read_request
-from hsd.ui.runner import Runner
 
 RECORDED = EXAMPLES / "results" / "bench.jsonl"
 SMALL = {"rules": "hsd", "gammas": "4", "prompts": "2", "repetitions": "1", "tokens": "16"}
@@ -146,17 +146,24 @@ def test_own_models_are_in_the_command_and_the_link(tmp_path):
 
 
 def jobs(seconds: int = 120) -> Jobs:
-    made = Jobs(Runner(space.load()))
-    made.seconds = seconds
-    return made
+    return Jobs(space.load().limits.model_copy(update={"run_seconds": seconds}))
+
+
+def work(**values: object) -> Measuring:
+    return Measuring(batch(**values), 120)
+
+
+def told(job: Job) -> tuple[str, int, int, int]:
+    found = progress(job)
+    return (job.state, found["begun"], found["total"], found["counted"])
 
 
 def test_a_batch_gives_the_file_that_the_command_would_write():
     made = jobs()
-    job = made.submit(batch(**{**SMALL, "tokens": "6"}))
-    assert len(list(made.follow(job))) == 4
-    assert (job.state, job.begun, job.total, job.warming) == ("done", 8, 8, 4)
-    found, recorded = job.benchmark(), parse(RECORDED.read_text().splitlines(), "recorded")
+    job = made.submit(work(**{**SMALL, "tokens": "6"}))
+    assert len(list(made.follow(job))) == 1 + 8
+    assert told(job) == ("done", 8, 8, 4)
+    found, recorded = benchmark(job), parse(RECORDED.read_text().splitlines(), "recorded")
     assert set(found.header) == set(recorded.header)
     assert set(found.header["machine"]) == set(recorded.header["machine"])
     assert set(found.records[0]) >= set(recorded.records[0])  # files of earlier versions open too
@@ -166,50 +173,50 @@ def test_a_batch_gives_the_file_that_the_command_would_write():
 
 def test_a_batch_is_plain_data_and_can_be_measured_in_another_process():
     asked = pickle.loads(pickle.dumps(batch(**{**SMALL, "tokens": "3", "prompts": "1"}).as_dict()))
-    found = [json.loads(json.dumps(pickle.loads(pickle.dumps(piece)))) for piece in pieces(asked, 120)]
-    assert [next(iter(piece)) for piece in found] == ["header", "record", "record"]
-    assert Benchmark(found[0]["header"], [piece["record"] for piece in found[1:]]).rows()
+    found = [json.loads(json.dumps(pickle.loads(pickle.dumps(piece)))) for piece in measured(asked, 120)]
+    records = [piece["items"][0] for piece in found[1:]]
+    assert [record["repetition"] for record in records] == [0, 0, 1, 1]
+    assert Benchmark(found[0]["header"]["file"], records[2:]).rows()
 
 
 def test_several_drafts_count_as_one_run_each():
     made = jobs()
-    job = made.submit(batch(rules="traversal", gammas="2", several="3", prompts="1", repetitions="1", tokens="5"))
+    job = made.submit(work(rules="traversal", gammas="2", several="3", prompts="1", repetitions="1", tokens="5"))
     list(made.follow(job))
-    assert (job.state, job.begun, job.total) == ("done", 4, 4)
+    assert told(job) == ("done", 4, 4, 2)
 
 
 def test_a_cancelled_batch_keeps_its_runs_and_begins_no_other():
     made = jobs()
-    job = made.submit(batch(**{**SMALL, "tokens": "4", "repetitions": "5"}))
+    job = made.submit(work(**{**SMALL, "tokens": "4", "repetitions": "5"}))
     runs = made.follow(job)
-    for _ in range(3):
+    while progress(job)["counted"] < 3:
         next(runs)
     made.cancel(job.key)
     list(runs)
-    assert (job.state, len(job.records)) == ("cancelled", 3)
-    assert len(job.benchmark().rows()) == 2
+    assert (job.state, progress(job)["counted"]) == ("cancelled", 3)
+    assert len(benchmark(job).rows()) == 2
 
 
 def test_the_clock_stops_a_batch_and_what_is_there_stays():
     made = jobs(seconds=0)
-    job = made.submit(batch(**SMALL))
-    assert list(made.follow(job)) == []
-    assert job.state == "stopped"
-    assert job.message == "stopped after 0 s, the longest batch allowed here: choose less to measure"
-    assert job.benchmark() is None
+    job = made.submit(work(**SMALL))
+    assert len(list(made.follow(job))) == 2, "the header and one run"
+    assert (job.state, job.message) == ("cancelled", "stopped after 0 s, the longest time here: ask for less")
+    assert benchmark(job) is None
 
 
 def test_a_batch_that_is_cancelled_in_the_line_never_starts():
     made = jobs()
-    job = made.submit(batch(**SMALL))
+    job = made.submit(work(**SMALL))
     made.cancel(job.key)
     assert list(made.follow(job)) == []
-    assert (job.state, job.begun) == ("cancelled", 0)
+    assert told(job) == ("cancelled", 0, 0, 0)
 
 
 def test_a_failure_is_told_and_frees_the_line():
     made = jobs()
-    job = made.submit(batch(target="no/such-model", draft="no/such-draft"))
+    job = made.submit(work(target="no/such-model", draft="no/such-draft"))
     list(made.follow(job))
     assert job.state == "failed"
     assert "no/such" in job.message
@@ -219,9 +226,9 @@ def test_a_failure_is_told_and_frees_the_line():
 
 def test_speedups_are_against_plain_decoding_at_the_same_temperature():
     made = jobs()
-    job = made.submit(batch(rules="hsd", gammas="3", temperatures="1, 0.5", prompts="1", repetitions="1", tokens="5"))
+    job = made.submit(work(rules="hsd", gammas="3", temperatures="1, 0.5", prompts="1", repetitions="1", tokens="5"))
     list(made.follow(job))
-    rows = job.benchmark().rows()
+    rows = benchmark(job).rows()
     speeds = [row["tokens_per_second"] for row in rows]
     assert [row["case"] for row in rows] == ["plain, T=1", "hsd, γ=3, T=1", "plain, T=0.5", "hsd, γ=3, T=0.5"]
     assert [row["speedup"] for row in rows] == pytest.approx([1, speeds[1] / speeds[0], 1, speeds[3] / speeds[2]])
@@ -236,10 +243,10 @@ FURTHER = {"rules": "hsd,fuzzy", "gammas": "3", "systems": "stack,hispec", "prom
 def further() -> Benchmark:
     """A small benchmark of a stack, early exits and the fuzzy rule, beside plain decoding and HSD."""
     made = jobs()
-    job = made.submit(batch(**FURTHER, tokens="12"))
+    job = made.submit(work(**FURTHER, tokens="12"))
     list(made.follow(job))
-    assert (job.state, job.begun, job.total) == ("done", 14, 14)  # every run is counted once, whatever its system
-    return job.benchmark()
+    assert told(job) == ("done", 14, 14, 7)  # every run is counted once, whatever its system
+    return benchmark(job)
 
 
 def test_other_systems_have_their_lines_charts_and_files(further, tmp_path):
@@ -263,7 +270,7 @@ def test_other_systems_have_their_lines_charts_and_files(further, tmp_path):
 def test_what_the_pair_has_no_models_for_is_told_before_anything_is_measured():
     asked = batch(**{**FURTHER, "systems": "hispec", "exits": "2,99"}, tokens="4")
     with pytest.raises(HsdError, match=r"hispec, hsd, exits 2/99.*: exits 2, 99: choose them from shallow to deep"):
-        next(pieces(asked.as_dict(), 120))
+        next(measured(asked.as_dict(), 120))
 
 
 def made_up(case: str, speed: float, **options) -> dict:

@@ -15,13 +15,13 @@ import hsd
 from hsd import space
 from hsd.bench import Case, Measurement
 from hsd.errors import HsdError
+from hsd.ui.jobs import Jobs
 from hsd.ui.race import recorded
 from hsd.ui.race.plan import lossless, read_plan, rule_facts
 from hsd.ui.race.report import report
-from hsd.ui.race.store import RaceRunner
-from hsd.ui.race.timing import arguments, race
+from hsd.ui.race.timing import Race, arguments, race
 from hsd.ui.request import read
-from hsd.ui.runner import Runner
+from hsd.ui.runs import Run
 
 READY = "window.__hsdRace && window.__hsdRace.ready"
 DONE = "window.__hsdRace.state === 'done'"
@@ -52,7 +52,7 @@ def raced() -> tuple:
     """A race of three lanes in two timed rounds: its plan, its events."""
     asked = plan(rounds=3)
     pieces = list(race(*arguments(asked)))
-    return asked, [event for piece in pieces for event in piece.get("events", ())]
+    return asked, [event for piece in pieces for event in piece.get("items", ())]
 
 
 def test_lanes_take_turns_and_each_runs_once_more_than_it_is_timed(raced):
@@ -138,7 +138,7 @@ def test_lanes_of_other_systems_are_named_by_what_they_do():
 
 def test_lanes_of_other_systems_write_what_hsd_run_writes(systems):
     _, pieces = systems
-    events = [event for piece in pieces for event in piece.get("events", ())]
+    events = [event for piece in pieces for event in piece.get("items", ())]
     pair = hsd.load_pair("tiny")
     own = [
         {"system": "stack", "rule": "hsd", "thresholds": (3, 4)},
@@ -159,7 +159,7 @@ def test_lanes_of_other_systems_write_what_hsd_run_writes(systems):
 
 def test_all_models_of_a_lane_are_timed_and_those_below_the_target_draft(systems):
     asked, pieces = systems
-    records = [event["record"] for piece in pieces for event in piece.get("events", ()) if "record" in event]
+    records = [event["record"] for piece in pieces for event in piece.get("items", ()) if "record" in event]
     found = {row["case"]: row for row in report(asked.cases, records)["rows"]}
     for case in (asked.cases[1], asked.cases[2], asked.cases[4]):
         (record,) = [r for r in records if r["case"] == case.name and r["repetition"]]
@@ -258,7 +258,7 @@ def test_the_lead_names_the_fastest_and_counts_the_slower_ones():
 
 def test_a_run_too_short_for_a_limit_says_so_and_stays_json():
     asked = plan(length=1)
-    records = [e["record"] for p in race(*arguments(asked)) for e in p.get("events", ()) if "record" in e]
+    records = [e["record"] for p in race(*arguments(asked)) for e in p.get("items", ()) if "record" in e]
     found = report(asked.cases, records)
     assert found["rows"][1]["limit"] is None
     assert "too short for a limit" in found["rows"][1]["sentence"]
@@ -326,27 +326,26 @@ def test_a_file_that_is_no_race_is_told_in_one_line(tmp_path: Path):
 def test_a_race_that_takes_too_long_is_stopped_and_keeps_what_was_timed():
     manifest = space.load()
     short = manifest.model_copy(update={"limits": manifest.limits.model_copy(update={"run_seconds": 1})})
-    races = RaceRunner(Runner(short))
-    run = races.enter(plan([{"rule": "hsd", "gamma": 1}] * 4, 5, length=256, temperature=1.0))
+    races = Jobs(short.limits)
+    run = races.submit(Race(plan([{"rule": "hsd", "gamma": 1}] * 4, 5, length=256, temperature=1.0)))
     for _ in races.follow(run):
         pass
     told = run.since(0)
     assert told["state"] == "cancelled"
-    assert told["message"].startswith("stopped after 1 s, the longest run allowed here")
-    assert told["events"]
+    assert told["message"].startswith("stopped after 1 s, the longest time here")
+    assert told["items"]
 
 
 def test_a_race_waits_in_the_same_line_as_every_other_run():
-    runner = Runner(space.load())
-    other = runner.submit(read(space.load(), SHARED))
-    races = RaceRunner(runner)
-    run = races.enter(plan())
+    races = Jobs(space.load().limits)
+    other = races.submit(Run(read(space.load(), SHARED)))
+    run = races.submit(Race(plan()))
     assert races.line.place(run.key) == 2
     races.cancel(run.key)
     assert run.since(0)["state"] == "cancelled"
     assert races.line.place(run.key) == 0
     assert list(races.follow(run)) == []
-    runner.cancel(other.key)
+    races.cancel(other.key)
 
 
 # ---- the page
@@ -382,7 +381,7 @@ def table(visitor) -> dict[str, dict[str, str]]:
 def expected(told: dict) -> dict:
     """The report of the records that the page has."""
     cases = [Case(lane["name"], lane["options"]) for lane in told["header"]["lanes"]]
-    return report(cases, [event["record"] for event in told["events"] if "record" in event])
+    return report(cases, [event["record"] for event in told["items"] if "record" in event])
 
 
 browser = pytest.mark.browser

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from types import SimpleNamespace
 
 import pytest
@@ -11,12 +12,12 @@ import pytest
 import hsd
 from hsd import HsdError, space
 from hsd.paths import ASSETS
-from hsd.ui import machine, pairs, presets, runner
+from hsd.ui import jobs, machine, pairs, presets, runs
 from hsd.ui.controls import fit
+from hsd.ui.jobs import Jobs
 from hsd.ui.line import ABANDONED, Line
 from hsd.ui.request import read, shown_value, with_defaults
-from hsd.ui.runner import Runner
-from hsd.ui.store import RunStore
+from hsd.ui.runs import Run, trace
 
 SPACE = space.load()
 needs_pair = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
@@ -206,10 +207,10 @@ def test_a_page_that_was_closed_does_not_hold_up_the_line():
 
 
 def test_the_store_keeps_the_runs_that_were_looked_at_last():
-    store = RunStore(capacity=2)
-    first, second = store.new(request()), store.new(request())
+    store = Jobs(SPACE.limits.model_copy(update={"stored_traces": 2}))
+    first, second = store.submit(Run(request())), store.submit(Run(request()))
     store.get(first.key)
-    third = store.new(request())
+    third = store.submit(Run(request()))
     assert store.get(first.key) is first
     assert store.get(third.key) is third
     assert second.stop.is_set()
@@ -228,27 +229,27 @@ def letters(monkeypatch):
 @pytest.mark.usefixtures("letters")
 def test_a_run_arrives_piece_by_piece_and_equals_a_direct_one():
     asked = request(prompt="abc", length=20, seed=5)
-    work = Runner(SPACE)
-    run = work.submit(asked)
+    work = Jobs(SPACE.limits)
+    run = work.submit(Run(asked))
     seen: list[dict] = []
     for _ in work.follow(run):
         piece = run.since(len(seen))
         assert json.loads(json.dumps(piece)) == piece, "plain data"
         assert piece["result"] is None, "a result ends the run"
-        seen += piece["steps"]
+        seen += piece["items"]
     last = run.since(len(seen))
     assert last["state"] == "done"
     assert last["result"]["finish"] == "length"
-    direct = hsd.run(hsd.table_pair(vocab=6, seed=1), "abc", **asked.option_dict())
-    assert run.trace().tokens == direct.tokens
-    assert run.trace().replay() == direct.tokens
-    assert last["telling"] == presets.telling_step(run.trace())
+    direct = hsd.run(hsd.table_pair(vocab=6, seed=1), "abc", **asdict(asked.options))
+    assert trace(run).tokens == direct.tokens
+    assert trace(run).replay() == direct.tokens
+    assert last["telling"] == presets.telling_step(trace(run))
 
 
 @pytest.mark.usefixtures("letters")
 def test_updates_come_at_most_twenty_times_a_second():
-    assert runner.UPDATE_SECONDS >= 1 / 20
-    pieces = list(runner.deltas({"name": "tiny"}, "abc", request(prompt="abc", length=60).option_dict()))
+    assert runs.UPDATE_SECONDS >= 1 / 20
+    pieces = list(runs.decode({"name": "tiny"}, "abc", asdict(request(prompt="abc", length=60).options)))
     assert "header" in pieces[0]
     assert "result" in pieces[-1]
     assert len(pieces) < 20, "60 tokens of a table take far less than a second"
@@ -256,37 +257,37 @@ def test_updates_come_at_most_twenty_times_a_second():
 
 @pytest.mark.usefixtures("letters")
 def test_a_cancelled_run_keeps_what_it_had(monkeypatch):
-    monkeypatch.setattr(runner, "UPDATE_SECONDS", 0.0)
-    work = Runner(SPACE)
-    run = work.submit(request(prompt="abc", length=200))
+    monkeypatch.setattr(runs, "UPDATE_SECONDS", 0.0)
+    work = Jobs(SPACE.limits)
+    run = work.submit(Run(request(prompt="abc", length=200)))
     following = work.follow(run)
-    while len(run.steps) < 3:
+    while len(run.items) < 3:
         next(following)
     work.cancel(run.key)
     assert list(following) == []
     assert run.since(0)["state"] == "cancelled"
-    trace = run.trace()
-    assert 3 <= len(trace.steps) < 100
-    assert trace.result.finish == "cancelled"
-    assert trace.text
+    made = trace(run)
+    assert 3 <= len(made.steps) < 100
+    assert made.result.finish == "cancelled"
+    assert made.text
 
 
 @pytest.mark.usefixtures("letters")
 def test_a_run_that_nobody_follows_any_more_is_over(monkeypatch):
-    monkeypatch.setattr(runner, "UPDATE_SECONDS", 0.0)
-    work = Runner(SPACE)
-    run = work.submit(request(prompt="abc", length=200))
+    monkeypatch.setattr(runs, "UPDATE_SECONDS", 0.0)
+    work = Jobs(SPACE.limits)
+    run = work.submit(Run(request(prompt="abc", length=200)))
     following = work.follow(run)
     next(following)
     following.close()
     assert run.finished
-    assert work.line.place(work.submit(request()).key) == 0
+    assert work.line.place(work.submit(Run(request())).key) == 0
 
 
 def test_a_run_cancelled_while_it_waits_never_starts(monkeypatch):
     monkeypatch.setattr(pairs, "load", lambda choice: pytest.fail("it was started"))
-    work = Runner(SPACE)
-    run = work.submit(request())
+    work = Jobs(SPACE.limits)
+    run = work.submit(Run(request()))
     work.cancel(run.key)
     assert list(work.follow(run)) == []
     assert run.since(0)["state"] == "cancelled"
@@ -294,31 +295,31 @@ def test_a_run_cancelled_while_it_waits_never_starts(monkeypatch):
 
 @pytest.mark.usefixtures("letters")
 def test_a_run_that_takes_too_long_is_stopped_and_says_so(monkeypatch):
-    monkeypatch.setattr(runner, "UPDATE_SECONDS", 0.0)
-    monkeypatch.setattr(runner.time, "monotonic", iter(range(0, 10**6, 50)).__next__)
-    work = Runner(SPACE)
-    run = work.submit(request(prompt="abc", length=200))
+    monkeypatch.setattr(runs, "UPDATE_SECONDS", 0.0)
+    monkeypatch.setattr(jobs.time, "monotonic", iter(range(0, 10**6, 50)).__next__)
+    work = Jobs(SPACE.limits)
+    run = work.submit(Run(request(prompt="abc", length=200)))
     list(work.follow(run))
     assert run.state == "cancelled"
     assert "stopped after 120 s" in run.message
-    assert run.trace().text
+    assert trace(run).text
 
 
 def test_an_unexpected_failure_is_one_line_and_the_model_is_free_again(monkeypatch):
     monkeypatch.setattr(pairs, "load", lambda choice: 1 / 0)
-    work = Runner(SPACE)
-    run = work.submit(request())
+    work = Jobs(SPACE.limits)
+    run = work.submit(Run(request()))
     assert list(work.follow(run)) == []
     assert run.state == "failed"
     assert "ZeroDivisionError" in run.message
     assert "\n" not in run.message
-    assert work.line.place(work.submit(request()).key) == 0
+    assert work.line.place(work.submit(Run(request())).key) == 0
 
 
 def test_own_models_from_folders_run(byte_folders):
     target, draft = byte_folders
-    trace = Runner(SPACE).finish(request(target=target, draft=draft, length=8))
-    assert len(trace.tokens) == 8
+    job = Jobs(SPACE.limits).finish(Run(request(target=target, draft=draft, length=8)))
+    assert len(trace(job).tokens) == 8
 
 
 def test_on_zero_gpu_the_gpu_is_lent_for_the_decoding_only(monkeypatch):
@@ -337,18 +338,18 @@ def test_on_zero_gpu_the_gpu_is_lent_for_the_decoding_only(monkeypatch):
 
     monkeypatch.setattr(machine, "spaces", SimpleNamespace(GPU=GPU))
     monkeypatch.setenv("SPACES_ZERO_GPU", "true")
-    monkeypatch.setattr(runner, "deltas_on_lent_gpu", machine.lent_gpu(runner.gpu_seconds)(runner.deltas))
+    monkeypatch.setattr(runs, "decode_on_lent_gpu", machine.lent_gpu(runs.gpu_seconds)(runs.decode))
     monkeypatch.setattr(pairs, "load", lambda choice: hsd.table_pair(vocab=6, seed=1))
-    work = Runner(SPACE)
-    assert len(work.finish(request(prompt="abc", length=8)).tokens) == 8
+    work = Jobs(SPACE.limits)
+    assert len(trace(work.finish(Run(request(prompt="abc", length=8)))).tokens) == 8
     assert lent == [], "the embedded pair stays on the CPU"
-    assert len(work.finish(request(prompt="abc", length=8, pair="qwen2.5-7b")).tokens) == 8
-    assert lent == [runner.LOAD_SECONDS + 1]
+    assert len(trace(work.finish(Run(request(prompt="abc", length=8, pair="qwen2.5-7b")))).tokens) == 8
+    assert lent == [runs.LOAD_SECONDS + 1]
 
 
 def test_without_the_package_for_zero_gpu_nothing_is_decorated():
     if "spaces" not in sys.modules:
-        assert machine.lent_gpu(runner.gpu_seconds)(runner.deltas) is runner.deltas
+        assert machine.lent_gpu(runs.gpu_seconds)(runs.decode) is runs.decode
 
 
 @needs_pair
@@ -365,20 +366,20 @@ def test_the_embedded_pair_is_described():
 def test_every_preset_of_the_manifest_is_recorded_and_true():
     known = presets.definitions()
     for name in SPACE.presets:
-        trace = presets.recorded(known[name])
-        assert trace.replay() == trace.tokens
-        assert trace.prompt.text == known[name].prompt
+        shown = presets.recorded(known[name])
+        assert shown.replay() == shown.tokens
+        assert shown.prompt.text == known[name].prompt
         asked = dict(known[name].options)
-        assert {key: getattr(trace.setup, key) for key in asked if key != "system"} == {
+        assert {key: getattr(shown.setup, key) for key in asked if key != "system"} == {
             key: value for key, value in asked.items() if key != "system"
         }
 
 
 def test_the_first_preset_opens_at_a_step_where_the_rule_gains():
-    trace = presets.recorded(presets.definitions()[SPACE.presets[0]])
-    step = trace.steps[presets.telling_step(trace)]
+    shown = presets.recorded(presets.definitions()[SPACE.presets[0]])
+    step = shown.steps[presets.telling_step(shown)]
     assert step.kept > step.shadow.kept
-    assert step.kept - step.shadow.kept == max(s.kept - s.shadow.kept for s in trace.steps)
+    assert step.kept - step.shadow.kept == max(s.kept - s.shadow.kept for s in shown.steps)
 
 
 def test_a_preset_with_an_unknown_key_is_refused(tmp_path):

@@ -16,7 +16,7 @@ from hsd.errors import HsdError
 from hsd.paths import WEB
 from hsd.planner import LONGEST, Models, fluid_latency, latency, mean_yield, plan, shortest_path
 from hsd.ui import static, systems
-from hsd.ui.runner import Runner
+from hsd.ui.jobs import Jobs
 from hsd.ui.systems import planner
 from hsd.ui.systems.planner_presets import FILE, WORKED, measured, presets
 from hsd.ui.systems.planner_ways import alternatives, best_of, described, graph, path_edges
@@ -536,6 +536,6 @@ def test_every_file_of_the_screen_is_in_the_page():
     assert {file.name for file in folder.glob("*.js")} == set(static.SCREENS["systems"])
     assert {file.name for file in folder.glob("*.css")} == set(static.SYSTEMS_STYLES)
     manifest = space.load()
-    screen = systems.Systems.of(manifest, Runner(manifest))
+    screen = systems.Systems(manifest, Jobs(manifest.limits))
     names = [function.__name__ for function in screen.functions()]
     assert len(names) == len(set(names))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,16 @@ from hsd.paths import EXAMPLES
 from hsd.space import Space
 from hsd.ui.controls import Controls, Sidebar
 from hsd.ui.fetch import answer
+from hsd.ui.jobs import Function, Job, Jobs
 from hsd.ui.measure.batch import PAIR_NAMES, Batch, read
 from hsd.ui.measure.controls import Settings, build
-from hsd.ui.measure.job import Job, Jobs
+from hsd.ui.measure.job import Measuring, benchmark
 from hsd.ui.measure.opened import opened
 from hsd.ui.measure.published import NOTES, PUBLISHED, SOURCE, all_systems, systems_here
 from hsd.ui.measure.results import CHARTS, RECORDED, Results, Shown
 from hsd.ui.measure.snippets import note, snippets
 from hsd.ui.request import Request
 from hsd.ui.request import read as read_request
-from hsd.ui.runner import Runner
 
 Values = dict[str, Any]
 RECORDED_FILE = EXAMPLES / "results" / "bench.jsonl"
@@ -37,12 +37,8 @@ QUICK: Values = {"queue": False, "show_progress": "hidden", "api_visibility": "p
 class Measure:
     """What the screen works with. Messages to the page's script are numbered, so that it can tell an old one."""
 
-    def __init__(self, space: Space, runner: Runner) -> None:
-        self.space, self.jobs, self.results = space, Jobs(runner), Results()
-        self._serial = itertools.count(1)
-
-    def _message(self, **content: Any) -> Values:
-        return {"serial": next(self._serial), **content}
+    def __init__(self, space: Space, jobs: Jobs) -> None:
+        self.space, self.jobs, self.results = space, jobs, Results()
 
     # ---- what is shown
 
@@ -60,8 +56,8 @@ class Measure:
     def _show(self, make: Callable[[], Shown]) -> list[Any]:
         reply = answer(lambda: {"shown": make()})
         if "error" in reply:
-            return [self._message(problem=reply["error"]), *[gr.skip()] * (1 + len(CHARTS))]
-        return [self._message(problem=""), self._message(view=reply["shown"].view), *reply["shown"].updates()]
+            return [self.jobs.message(problem=reply["error"]), *[gr.skip()] * (1 + len(CHARTS))]
+        return [self.jobs.message(problem=""), self.jobs.message(view=reply["shown"].view), *reply["shown"].updates()]
 
     # ---- what is asked for
 
@@ -71,28 +67,28 @@ class Measure:
     def plan(self, *values: Any) -> Values:
         """What the settings come to: how many runs, the command line, the link. values: settings, then the pair."""
         reply = answer(lambda: self._plan(self._read(values)))
-        return self._message(problem=reply["error"], words="") if "error" in reply else self._message(**reply)
+        return self.jobs.message(problem=reply["error"], words="") if "error" in reply else self.jobs.message(**reply)
 
     def _plan(self, batch: Batch) -> Values:
-        words = batch.estimate(self.jobs.seconds)
+        words = batch.estimate(self.jobs.limits.run_seconds)
         return {"words": words, "problem": "", "command": batch.command(), "link": batch.query()}
 
     def programs(self, *values: Any) -> Values:
         """The snippets for the sidebar's values."""
         asked = dict(zip(Controls.names(), values, strict=True))
-        return self._message(**answer(lambda: self._programs(read_request(self.space, asked))))
+        return self.jobs.message(**answer(lambda: self._programs(read_request(self.space, asked))))
 
     def _programs(self, request: Request) -> Values:
         return {"snippets": snippets(request), "note": note(request)}
 
     def submit(self, ticket: str, *values: Any) -> tuple[Any, ...]:
         """Put a batch into the line: the new ticket, the plan, and the two buttons."""
-        reply = answer(lambda: {"job": self.jobs.submit(self._read(values))})
+        reply = answer(lambda: {"job": self.jobs.submit(self.work(self._read(values)))})
         if "error" in reply:
-            return gr.skip(), self._message(problem=reply["error"]), gr.skip(), gr.skip()
+            return gr.skip(), self.jobs.message(problem=reply["error"]), gr.skip(), gr.skip()
         self.jobs.cancel(ticket)
         key = reply["job"].key
-        return key, self._message(problem=""), gr.Button(interactive=False), gr.Button(interactive=True)
+        return key, self.jobs.message(problem=""), gr.Button(interactive=False), gr.Button(interactive=True)
 
     def follow(self, key: str) -> Iterator[list[Any]]:
         """Run what `submit` put into the line; show what there is now and then, and at the end.
@@ -100,25 +96,23 @@ class Measure:
         Yields the two buttons, the results and all charts. How it ended the page asks for itself.
         """
         unchanged = [gr.skip()] * (1 + len(CHARTS))
-        last = unchanged
-        try:
-            job, drawn = self.jobs.get(key), time.monotonic()
+        last, drawn = unchanged, time.monotonic()
+        with suppress(HsdError):  # where it is no longer known, the page is told so when it asks
+            job = self.jobs.get(key)
             for _ in self.jobs.follow(job):
                 if time.monotonic() - drawn > PAUSE:
                     yield [gr.skip(), gr.skip(), *(self._drawn(job) or unchanged)]
                     drawn = time.monotonic()
             last = self._drawn(job) or unchanged
-        except HsdError:  # it is no longer known: the page is told so when it asks
-            pass
         yield [gr.Button(interactive=True), gr.Button(interactive=False), *last]
 
     def _drawn(self, job: Job) -> list[Any] | None:
         """What has been measured so far; None before the first round of all cases."""
-        benchmark = job.benchmark()
-        if benchmark is None:
+        found = benchmark(job)
+        if found is None:
             return None
-        shown = self.results.show(benchmark, "live", job.key)
-        return [self._message(view=shown.view), *shown.updates()]
+        shown = self.results.show(found, "live", job.key)
+        return [self.jobs.message(view=shown.view), *shown.updates()]
 
     def open_link(self, request: gr.Request) -> list[Any]:
         """The settings and the pair that a link to this screen asks for; a wrong one is told by the plan."""
@@ -129,19 +123,16 @@ class Measure:
 
     # ---- what the page's script asks
 
-    def functions(self) -> list[Callable[[Any], Values]]:
-        """The functions that the page's script can call, by these names, with one argument each."""
+    def work(self, batch: Batch) -> Measuring:
+        return Measuring(batch, self.jobs.limits.run_seconds)
 
-        def progress(key: Any) -> Values:
-            return answer(lambda: self._progress(self.jobs.get(str(key))))
+    def functions(self) -> list[Function]:
+        """The functions that the page's script can call, by these names, with one argument each."""
 
         def download(asked: Any) -> Values:
             return answer(self.results.download, asked)
 
-        return [progress, download]
-
-    def _progress(self, job: Job) -> Values:
-        return {**job.progress(), "place": self.jobs.line.place(job.key)}
+        return [download, *self.jobs.functions(lambda asked: self.work(read(self.space, asked)))]
 
     # ---- building
 
@@ -157,7 +148,8 @@ class Measure:
         plan = self._html("plan", self.plan(*Settings.values(), *(box.value for box in pair)))
         reply = answer(lambda: {"shown": self._recorded()})
         first: Shown | None = reply.get("shown")
-        results = self._html("results", self._message(view=first.view) if first else self._message(none=reply["error"]))
+        known: Values = {"view": first.view} if first else {"none": reply["error"]}
+        results = self._html("results", self.jobs.message(**known))
         plots = _plots(first.charts if first else [{"visible": False}] * len(CHARTS))
         with gr.Accordion("All systems in three domains, recorded, beside the claims", open=False):
             gr.Markdown(all_systems(), elem_id="hsd-measure-all")

@@ -64,6 +64,15 @@ def read_plan(space: Space, asked: Any, values: Mapping[str, Any]) -> Plan:
     return Plan(request, _cases([request.options, *options]), rounds)
 
 
+def described(plan: Plan) -> dict[str, Any]:
+    """What a page must know about a plan. The seed is text: JavaScript's numbers lose digits of a large one."""
+    o = plan.request.options
+    sampling = {"temperature": o.temperature, "top_p": o.top_p, "top_k": o.top_k, "length": o.max_new_tokens}
+    lanes = [{"name": c.name, "options": c.options, "lossless": lossless(c)} for c in plan.cases]
+    shared = {"prompt": plan.request.prompt, "sampling": sampling, "seed": str(o.seed), "rounds": plan.rounds}
+    return {**shared, "lanes": lanes, "link": plan.link()}
+
+
 def _lane_options(space: Space, shared: Mapping[str, Any], lane: Mapping[str, Any], number: int) -> Options:
     system = str(lane.get("system", "speculative"))
     if system not in LANE:

@@ -13,8 +13,7 @@ from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
 from hsd.ui.race.plan import Plan
 from hsd.ui.race.report import report
-from hsd.ui.race.store import described
-from hsd.ui.race.timing import Event, arguments, race
+from hsd.ui.race.timing import Event, Race
 
 FORMAT = "hsd-race-1"
 FILE = EXAMPLES / "results" / "race.json"
@@ -24,10 +23,10 @@ def record(plan: Plan) -> dict[str, Any]:
     """Run a race, as the page does, and keep what it takes to show it again."""
     header: dict[str, Any] = {}
     events: list[Event] = []
-    for piece in race(*arguments(plan)):
+    for piece in Race(plan).pieces(lent=False):
         header |= piece.get("header", {})
-        events += piece.get("events", ())
-    return {"format": FORMAT, "header": {**described(plan), **header}, "events": trimmed(events)}
+        events += piece.get("items", ())
+    return {"format": FORMAT, "header": header, "events": trimmed(events)}
 
 
 def trimmed(events: Sequence[Event]) -> list[Event]:
@@ -57,4 +56,5 @@ def read(file: Path = FILE) -> dict[str, Any]:
     header, events = data["header"], data["events"]
     cases = [Case(lane["name"], lane["options"]) for lane in header["lanes"]]
     found = report(cases, [event["record"] for event in events if "record" in event])
-    return {"state": "done", "header": header, "start": 0, "events": events, "report": found, "message": ""}
+    told = {"items": events, "events": events, "result": found, "report": found, "message": ""}
+    return {"state": "done", "header": header, "start": 0, **told}

@@ -2,69 +2,47 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
 from hsd import facts
 from hsd.decoding.systems import HISPEC_THRESHOLDS
-from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.ui import static
 from hsd.ui.controls import Controls
 from hsd.ui.fetch import answer
+from hsd.ui.jobs import Function, Jobs
 from hsd.ui.race import recorded
-from hsd.ui.race.plan import LANE, MOST_LANES, ROUNDS, SHARED, divergence_facts, read_plan, rule_facts
-from hsd.ui.race.store import RaceRunner
+from hsd.ui.race.plan import LANE, MOST_LANES, ROUNDS, SHARED, Plan, divergence_facts, read_plan, rule_facts
+from hsd.ui.race.timing import Race as RaceWork
 from hsd.ui.request import DEFAULTS
-from hsd.ui.runner import Runner
 
 Values = dict[str, Any]
-
-NOT_UNDERSTOOD = "the page asked for a race in a way that is not understood: reload it"
 
 
 @dataclass(frozen=True)
 class Race:
-    """What the screen works with. Its component's value is a small message about the race, as on Watch."""
+    """What the screen works with. Its component's value is a small message about the race, see jobs.py."""
 
     space: Space
-    runner: RaceRunner
-    _serial: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    jobs: Jobs
 
-    @staticmethod
-    def of(space: Space, runner: Runner) -> Race:
-        """The screen, in the line of the app's own runner."""
-        return Race(space, RaceRunner(runner))
-
-    def functions(self) -> list[Callable[[Any], Values]]:
+    def functions(self) -> list[Function]:
         """The functions that the page's script can call, by these names, with one argument each."""
 
         def read_recorded(_: Any) -> Values:
             return answer(recorded.read)
 
-        def read_race(asked: Any) -> Values:
-            return answer(self.read, asked)
+        return [read_recorded, *self.jobs.functions(lambda asked: RaceWork(self.plan(asked)))]
 
-        def cancel(key: Any) -> Values:
-            return answer(lambda: self._cancel(key))
-
-        return [read_recorded, read_race, cancel]
-
-    def read(self, asked: Any) -> Values:
-        """What is new of a race: asked = {"key": …, "start": the number of events that the page has}."""
-        start = asked.get("start") if isinstance(asked, dict) else None
-        if not isinstance(start, int) or start < 0:
-            raise HsdError(NOT_UNDERSTOOD)
-        run = self.runner.store.get(str(asked.get("key")))
-        return {**run.since(start), "place": self.runner.line.place(run.key)}
-
-    def _cancel(self, key: Any) -> Values:
-        self.runner.cancel(str(key))
-        return {}
+    def plan(self, asked: Any, sidebar: Mapping[str, Any] | None = None) -> Plan:
+        """What the page asks for, checked; a link brings what lanes share as asked["link"]. Raises HsdError."""
+        linked = asked.get("link") if isinstance(asked, dict) else None
+        shared = {n: str(v) for n, v in linked.items() if n in SHARED} if isinstance(linked, dict) else sidebar
+        return read_plan(self.space, asked, shared or {})
 
     def enter(self, ticket: str, asked: Any, *values: Any) -> tuple[Any, Any]:
         """Check what is asked and put the race into the line. Returns the ticket, and a message for the page.
@@ -73,26 +51,11 @@ class Race:
         link brings its own instead, as asked["link"].
         """
         sidebar = dict(zip(Controls.names(), values, strict=True))
-        linked = asked.get("link") if isinstance(asked, dict) else None
-        shared = {n: str(v) for n, v in linked.items() if n in SHARED} if isinstance(linked, dict) else sidebar
-        reply = answer(lambda: {"run": self.runner.enter(read_plan(self.space, asked, shared))})
+        reply = answer(lambda: {"job": self.jobs.submit(RaceWork(self.plan(asked, sidebar)))})
         if "error" in reply:
-            return gr.skip(), self._message(alert=reply["error"])
-        self.runner.cancel(ticket)
-        return reply["run"].key, self._message(key=reply["run"].key)
-
-    def follow(self, key: str) -> Iterator[Values]:
-        """Run what `enter` put into the line; the page is told that there is more, and fetches it."""
-        try:
-            run = self.runner.store.get(key)
-            for count in self.runner.follow(run):
-                yield self._message(key=key, count=count)
-            yield self._message(key=key, ended=True)
-        except HsdError as error:
-            yield self._message(key=key, alert=str(error))
-
-    def _message(self, **content: Any) -> Values:
-        return {"serial": next(self._serial), **content}
+            return gr.skip(), self.jobs.message(alert=reply["error"])
+        self.jobs.cancel(ticket)
+        return reply["job"].key, reply["job"].news()
 
     def build(self, controls: Controls) -> gr.HTML:
         """The component in which the screen draws, in the current Gradio context, and its handlers."""
@@ -125,7 +88,7 @@ class Race:
             api_visibility="private",
         )
         ticket.change(
-            self.follow,
+            self.jobs.messages,
             ticket,
             stage,
             show_progress="hidden",

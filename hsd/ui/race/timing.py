@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from typing import Any
 
@@ -20,9 +21,11 @@ from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.trace import Step
 from hsd.ui import pairs
+from hsd.ui.jobs import LOAD_SECONDS, TOKEN_SECONDS, Job
 from hsd.ui.machine import lent_gpu
-from hsd.ui.race.plan import Plan
-from hsd.ui.runner import LOAD_SECONDS, TOKEN_SECONDS, UPDATE_SECONDS
+from hsd.ui.race.plan import Plan, described
+from hsd.ui.race.report import report
+from hsd.ui.runs import UPDATE_SECONDS
 from hsd.version import __version__
 
 Event = dict[str, Any]
@@ -31,8 +34,30 @@ TWO_LEVELS = "A stack of two models is ordinary speculative decoding."
 PAUSE_SECONDS = 0.1  # for the page to fetch its news while nothing is timed
 
 
+@dataclass(frozen=True)
+class Race:
+    """A plan as work."""
+
+    plan: Plan
+
+    @property
+    def pair(self) -> pairs.PairChoice:
+        return self.plan.request.pair
+
+    def pieces(self, lent: bool) -> Iterator[Event]:
+        for piece in (race_on_lent_gpu if lent else race)(*arguments(self.plan)):
+            known = described(self.plan) if "header" in piece else {}
+            yield {**piece, "header": {**known, **piece["header"]}} if known else piece
+
+    def told(self, job: Job, fresh: list[Event]) -> Event:
+        """The report comes with the last event of a round, and at the end."""
+        counted = job.finished or any("record" in event for event in fresh)
+        records = [event["record"] for event in job.items if "record" in event] if counted else []
+        return {"result": report(self.plan.cases, records) if counted else None}
+
+
 def race(pair: dict[str, Any], prompt: str, lanes: list[dict[str, Any]], seed: int, rounds: int) -> Iterator[Event]:
-    """Run all lanes and yield plain data: first {"header": facts}, then {"events": […]}, each as `_lane` makes them.
+    """Run all lanes and yield plain data: first {"header": facts}, then {"items": events}, each as `_lane` makes them.
 
     lanes: {"name", "options"} each. Arguments are plain data too, because on ZeroGPU this runs in another process.
     Closing the iterator ends the race and frees all caches. Raises HsdError, before anything runs, for a lane that the
@@ -65,11 +90,11 @@ def _round(pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetition
         for event in _lane(pair, prompt, case, seed, {"lane": lane, "repetition": repetition}):
             held = _added(held, event)
             if time.monotonic() - sent >= (SELDOM_SECONDS if repetition else UPDATE_SECONDS):
-                yield {"events": held}
+                yield {"items": held}
                 held = []
                 time.sleep(PAUSE_SECONDS if repetition else 0)
                 sent = time.monotonic()
-    yield {"events": held}
+    yield {"items": held}
     time.sleep(PAUSE_SECONDS)
 
 
@@ -140,4 +165,4 @@ race_on_lent_gpu = lent_gpu(gpu_seconds)(race)
 def arguments(plan: Plan) -> tuple[dict[str, Any], str, list[dict[str, Any]], int, int]:
     """What `race` is called with, as plain data."""
     lanes = [{"name": case.name, "options": case.options} for case in plan.cases]
-    return plan.request.pair.as_dict(), plan.request.prompt, lanes, plan.seed, plan.rounds
+    return asdict(plan.request.pair), plan.request.prompt, lanes, plan.seed, plan.rounds

@@ -10,8 +10,9 @@ import gradio as gr
 
 from hsd.space import Space
 from hsd.ui import static
-from hsd.ui.runner import Runner
-from hsd.ui.runs import Runs
+from hsd.ui.jobs import Jobs
+from hsd.ui.request import read
+from hsd.ui.runs import Run
 from hsd.ui.systems import fsd, hispec, planner, recorded
 
 Values = dict[str, Any]
@@ -24,16 +25,13 @@ PARTS = (planner, recorded, hispec, fsd)
 class Systems:
     """The screen. Its component's value is a small message about the run that goes on, as on Watch."""
 
-    runs: Runs
-
-    @staticmethod
-    def of(space: Space, runner: Runner) -> Systems:
-        """The screen, with its runs in the app's own line."""
-        return Systems(Runs(space, runner))
+    space: Space
+    jobs: Jobs
 
     def functions(self) -> list[Callable[[Any], Values]]:
         """The functions that the page's script can call, by their names, with one argument each."""
-        return [*self.runs.functions(), *(function for part in PARTS for function in part.functions())]
+        own = self.jobs.functions(lambda asked: Run(read(self.space, asked)))
+        return [*own, *(function for part in PARTS for function in part.functions())]
 
     def props(self) -> Values:
         """What the page's script gets at the start."""
@@ -51,7 +49,7 @@ class Systems:
             **self.props(),
         )
         stage.submit(
-            self.runs.follow,
+            self.jobs.messages,
             stage,
             stage,
             js="() => window.hsdSystems.ticket()",
