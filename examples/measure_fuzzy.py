@@ -29,7 +29,7 @@ from hsd.bench.fuzzy import Calibration, Point, calibrate, counts, point
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import Options
 from hsd.rules import DIVERGENCES, RULES, Law, Rule
-from hsd.rules.fuzzy import GROUNDS, MODES
+from hsd.rules.fuzzy import MODES, ROWS
 from hsd.train.generate import generate
 from hsd.version import __version__
 
@@ -175,7 +175,7 @@ def random_record(pair: hsd.Pair, share: float, prompt: str, asked: dict[str, An
 def measured(pair: hsd.Pair, text: Text) -> dict[str, Any]:
     """Calibration, baselines and every point of the curve."""
     asked = {**SETTING, "max_new_tokens": NEW_TOKENS[text.name]}
-    found = {(on, name): calibrate(pair, text.calibration, name, on, **asked) for on in GROUNDS for name in DIVERGENCES}
+    found = {(on, name): calibrate(pair, text.calibration, name, on, **asked) for on in ROWS for name in DIVERGENCES}
     records = {case: [] for case in cases()}
     for number, prompt in enumerate(text.prompts):  # cases take turns, so that a slow minute hits all of them
         for case in records:
@@ -221,7 +221,7 @@ def one_run(
 def calibrated(found: Calibrations, prompts: int) -> dict[str, Any]:
     """The tolerances of all shares, by rows and divergence; how many tests exact decoding made and failed."""
     first = next(iter(found.values()))
-    tolerances = {on: {n: [tolerance_of(found[on, n], s) for s in GRID] for n in DIVERGENCES} for on in GROUNDS}
+    tolerances = {on: {n: [tolerance_of(found[on, n], s) for s in GRID] for n in DIVERGENCES} for on in ROWS}
     return {"prompts": prompts, "tests": len(first.tests), "rejected": len(first.rejected), "tolerances": tolerances}
 
 

@@ -7,12 +7,16 @@ Cost of a law: token-wise O(γ), the others O(γ V), all vectorised and without 
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.rules.fuzzy import Fuzzy, fuzzy_rule
-from hsd.rules.law import Law, PrefixRatios, Rule, deficient_mass, token_tests
+from hsd.rules.grounds import Grounds
+from hsd.rules.law import Because, Law, PrefixRatios, Rule, by_prefixes, deficient_mass, token_tests
 
 __all__ = ["RULES", "Rule", "find_rule"]
 
@@ -25,21 +29,30 @@ def tokenwise_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
 
 def blockwise_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
     """Keep the longest prefix whose test S_t / (S_t + 1 - c_t) succeeds (Sun et al., algorithm 2)."""
-    ratios = PrefixRatios.of(p, q, tokens)
-    c = ratios.log_capped.exp()
+    log_capped = PrefixRatios.of(p, q, tokens).log_capped
+    c = log_capped.exp()
     deficient = deficient_mass(p[:-1], q, c[:-1]).double()  # S_t, t = 0 … γ-1
-    inner = _share(deficient[1:], deficient[1:] - torch.expm1(ratios.log_capped[1:-1]))
-    threshold = torch.cat([inner, c[-1:]])[: len(tokens)]
-    return Law(p, q, threshold, forward=False, a=c[:-1], deficient=deficient)
+    inner = _share(deficient, deficient - torch.expm1(log_capped[:-1]))[1:]
+    because = partial(by_prefixes, "share", "capped", deficient, log_capped)
+    return Law(p, q, _thresholds(inner, c, tokens), forward=False, a=c[:-1], because=because)
 
 
 def hsd_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
-    """Hierarchical verification with capped ratios, algorithm 2: test D*(p,q)/D*(q,p), last test min(1, r*_γ).
+    """Keep the longest prefix whose test D*(p,q) / D*(q,p) succeeds, the whole draft with min(1, r*_γ) (Zhou et al.).
 
-    D*(q,p), relative to the draft's joint probability, is the branch's excess mass E_t = S_t + 1 - c_t,
-    so this is block verification reached from another side: both laws are equal, draft by draft.
+    r*_t = r_t / max(1, r_1, …, r_{t-1}) (Definitions 4 and 5). D*(p,q) and D*(q,p) sum over a branch what the capped
+    target r* q has above the draft, and the draft above it (Eqs. 17 and 18), here relative to q(X_{1:t}).
+    Algorithm 2 in its own terms: that it equals block verification, draft by draft, is found and not assumed.
     """
-    return blockwise_law(p, q, tokens)
+    log = PrefixRatios.of(p, q, tokens).log  # log r_t, t = 0 … γ
+    peak = log.cummax(0).values  # log max(1, r_1, …, r_t): what caps every longer prefix
+    branch = log - peak
+    gap = p[:-1] * branch[:-1].exp().unsqueeze(-1).to(p.dtype) - q  # r*(X_{1:t}, x) q(x) - q(x) for every x
+    missing, excess = gap.clamp_min(0).sum(-1).double(), -gap.clamp_max(0).sum(-1).double()
+    starred = torch.cat([log[:1], log[1:] - peak[:-1]])
+    because = partial(by_prefixes, "share", "capped", missing, branch)
+    threshold = _thresholds(_share(missing, excess)[1:], starred.clamp_max(0).exp(), tokens)
+    return Law(p, q, threshold, forward=False, a=branch[:-1].exp(), because=because)
 
 
 def hsd_released_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
@@ -47,9 +60,14 @@ def hsd_released_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
 
     Not lossless: it accepts more than it may.
     """
-    capped = hsd_law(p, q, tokens)
-    whole = PrefixRatios.of(p, q, tokens).log[-1:].clamp_max(0).exp()
-    return Law(p, q, torch.cat([capped.threshold[:-1], whole])[: len(tokens)], forward=False, a=capped.a)
+    capped, log = hsd_law(p, q, tokens), PrefixRatios.of(p, q, tokens).log
+    threshold = _thresholds(capped.threshold[:-1], log.clamp_max(0).exp(), tokens)
+    return replace(capped, threshold=threshold, because=partial(_uncapped_end, capped.because, log))
+
+
+def _uncapped_end(because: Because, log: Tensor, p: list[float], q: list[float]) -> list[Grounds]:
+    """The grounds of a capped rule but for its last test."""
+    return [*because(p, q)[:-1], Grounds("ratio", p[-1], q[-1], float(log[-2].exp()))]
 
 
 def naive_hsd_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
@@ -60,11 +78,16 @@ def naive_hsd_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
     Both masses are divided by max(r_t, 1), so that neither overflows.
     """
     log = PrefixRatios.of(p, q, tokens).log
-    a, b = log[:-1].clamp_max(0).exp(), (-log[:-1]).clamp_max(0).exp()
-    deficient = deficient_mass(p[:-1], q, a, b).double()
-    inner = _share(deficient, torch.maximum(deficient, deficient + b - a))[1:]
-    whole = log[-1:].clamp_max(0).exp()
-    return Law(p, q, torch.cat([inner, whole])[: len(tokens)], forward=False, a=a, b=b)
+    a, b = log.clamp_max(0).exp(), (-log[:-1]).clamp_max(0).exp()
+    deficient = deficient_mass(p[:-1], q, a[:-1], b).double()
+    inner = _share(deficient, torch.maximum(deficient, deficient + b - a[:-1]))[1:]
+    because = partial(by_prefixes, "naive", "ratio", deficient, log)
+    return Law(p, q, _thresholds(inner, a, tokens), forward=False, a=a[:-1], b=b, because=because)
+
+
+def _thresholds(inner: Tensor, whole: Tensor, tokens: Tensor) -> Tensor:
+    """(γ,): the tests of the prefixes 1 … γ-1, and that of the whole draft, the last of `whole`."""
+    return torch.cat([inner, whole[-1:]])[: len(tokens)]
 
 
 def _share(part: Tensor, whole: Tensor) -> Tensor:

@@ -23,10 +23,11 @@ import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
+from hsd.rules.grounds import Form, Grounds
 from hsd.rules.law import Law, Rule, token_tests
 
 MODES = ("exact-first", "divergence-only")
-GROUNDS = ("warped", "raw")
+ROWS = ("warped", "raw")
 
 
 def relative_entropy(of: Tensor, to: Tensor) -> Tensor:
@@ -86,7 +87,7 @@ class Fuzzy:
     on: str = "warped"
 
     def __post_init__(self) -> None:
-        known = {"divergence": DIVERGENCES, "mode": MODES, "on": GROUNDS}
+        known = {"divergence": DIVERGENCES, "mode": MODES, "on": ROWS}
         for field, names in known.items():
             if getattr(self, field) not in names:
                 raise HsdError(f"unknown {field} {getattr(self, field)!r}: choose one of {', '.join(names)}")
@@ -99,13 +100,16 @@ def fuzzy_law(config: Fuzzy, p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Te
     judged_p, judged_q = raw or (p, q)
     divergence = DIVERGENCES[config.divergence](judged_p[: len(tokens)], judged_q).double()
     near = divergence <= config.tolerance
-    if config.mode == "divergence-only":
-        threshold, ones = near.double(), torch.ones_like(divergence)
-        return Law(p, q, threshold, forward=True, a=ones, b=torch.zeros_like(ones), divergence=divergence)
-    # The exact tests against "q where D ≤ T, else p", so that a token with p = 0 that passed cuts nothing after it.
-    mixed = torch.cat([torch.where(near.unsqueeze(-1), q, p[:-1]), p[-1:]])
-    threshold = torch.where(near, 1.0, token_tests(mixed, q, tokens))
-    return Law(p, q, threshold, forward=True, a=torch.ones_like(threshold), divergence=divergence)
+    first, ones = config.mode == "exact-first", torch.ones_like(divergence)
+    threshold = torch.where(near, 1.0, token_tests(p, q, tokens) if first else 0.0)
+    because = partial(_grounds, divergence, near, "beyond" if first else "far")
+    b = None if first else torch.zeros_like(ones)
+    return Law(p, q, threshold, forward=True, a=ones, b=b, because=because, divergence=divergence)
+
+
+def _grounds(divergence: Tensor, near: Tensor, else_: Form, p: list[float], q: list[float]) -> list[Grounds]:
+    rows = zip(near.tolist(), p, q, divergence.tolist(), strict=True)
+    return [Grounds("near" if passes else else_, pt, qt, divergence=d) for passes, pt, qt, d in rows]
 
 
 def fuzzy_rule(config: Fuzzy) -> Rule:

@@ -19,6 +19,10 @@ import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
+from hsd.rules.grounds import Form, Grounds
+
+Because = Callable[[list[float], list[float]], list[Grounds]]  # from p and q of the drafted tokens
+TINY = torch.finfo(torch.float64).tiny
 
 
 @dataclass(frozen=True)
@@ -35,21 +39,20 @@ class PrefixRatios:
 
     @classmethod
     def of(cls, p: Tensor, q: Tensor, tokens: Tensor) -> PrefixRatios:
-        index = tokens.unsqueeze(-1)
-        p_token = p[:-1].gather(-1, index).squeeze(-1).double()  # (γ,)
-        q_token = q.gather(-1, index).squeeze(-1).double()
         # A drafted token has q > 0; the floor only keeps a hand-made impossible draft from dividing by zero.
-        log_ratio = p_token.log() - q_token.clamp_min(torch.finfo(torch.float64).tiny).log()
+        log_ratio = of_tokens(p, tokens).log() - of_tokens(q, tokens).clamp_min(TINY).log()  # (γ,)
         log = torch.nn.functional.pad(log_ratio.cumsum(0), (1, 0))
         return cls(log, log - log.cummax(0).values)
 
 
+def of_tokens(rows: Tensor, tokens: Tensor) -> Tensor:
+    """(γ,) float64: what the first γ rows give to the drafted tokens."""
+    return rows[: len(tokens)].gather(-1, tokens.unsqueeze(-1)).squeeze(-1).double()
+
+
 def token_tests(p: Tensor, q: Tensor, tokens: Tensor) -> Tensor:
-    """(γ,) float64: min(1, p(x_t)/q(x_t)) for each drafted token; 0 from the first token with p = 0 on."""
-    log = PrefixRatios.of(p, q, tokens).log
-    # After a token with p = 0 everything is cut; -inf minus -inf says nothing, so those tests fail outright.
-    ratio = torch.where(log[1:].isneginf(), -torch.inf, log[1:] - log[:-1])
-    return ratio.clamp_max(0).exp()
+    """(γ,) float64: min(1, p(x_t)/q(x_t)) for each drafted token."""
+    return (of_tokens(p, tokens) / of_tokens(q, tokens).clamp_min(TINY)).clamp_max(1)
 
 
 def deficient_mass(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> Tensor:
@@ -74,6 +77,22 @@ def residual_row(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> Te
     return leftover(p, q, a, b)[0]
 
 
+def by_tokens(p: list[float], q: list[float]) -> list[Grounds]:
+    """The grounds of a rule that judges every token by its own p and q."""
+    return [Grounds("token", pt, qt) for pt, qt in zip(p, q, strict=True)]
+
+
+def by_prefixes(inner: Form, whole: Form, mass: Tensor, log: Tensor, p: list[float], q: list[float]) -> list[Grounds]:
+    """The grounds of a rule that judges whole prefixes.
+
+    inner: the form of the tests at 1 … γ-1; whole: that of the whole draft's. mass (γ,) and log (γ+1,): the mass of the
+    branches and the logarithm of their ratios, from t = 0 on.
+    """
+    before = log.exp().tolist()
+    found = [Grounds(inner, before=ratio, mass=missing) for ratio, missing in zip(before, mass.tolist(), strict=False)]
+    return [*found[1:], Grounds(whole, p[-1], q[-1], before[-2])]
+
+
 @dataclass(frozen=True)
 class Law:
     """The law of one step under one rule.
@@ -82,7 +101,7 @@ class Law:
     forward: True if positions are tested from 1 up and the first failure stops (token-wise); False if from γ
     down and the first success decides. Nothing is left to test at position 0.
     a, b: (γ,) factors of the residual after t = 0 … γ-1 kept tokens; b is 1 where it is None.
-    deficient: (γ,) float64, S_t of the branches t = 0 … γ-1, for a rule whose thresholds are computed from them.
+    because: says what the thresholds were computed from, see `grounds`; asked only when somebody wants to know.
     divergence: (γ,) float64, D of the rows t = 0 … γ-1 in which position t+1 was drafted, for a rule that judges by it.
     """
 
@@ -92,7 +111,7 @@ class Law:
     forward: bool
     a: Tensor
     b: Tensor | None = None
-    deficient: Tensor | None = None
+    because: Because = by_tokens
     divergence: Tensor | None = None
 
     @property
@@ -141,6 +160,12 @@ class Law:
         if self.forward:
             return success.long().cumprod(0).sum()
         return (success * torch.arange(1, self.gamma + 1, device=success.device)).max() if self.gamma else success.sum()
+
+    def grounds(self, tokens: Tensor) -> list[Grounds]:
+        """What the thresholds at positions 1 … γ were computed from. Waits for the device."""
+        return (
+            self.because(of_tokens(self.p, tokens).tolist(), of_tokens(self.q, tokens).tolist()) if self.gamma else []
+        )
 
     def order(self) -> range:
         """The positions in the order in which they are tested."""

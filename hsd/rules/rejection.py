@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from hsd.rules.chain import Rule
+from hsd.rules.grounds import Grounds
 from hsd.rules.law import Law, leftover
-from hsd.rules.tree import Change, Ending, Grounds, Kind, Path, Process, Test, Tree, ratio, without
+from hsd.rules.tree import Change, Ending, Kind, Path, Process, Test, Tree, without
 
 
 def recursive(rule: Rule) -> Callable[[Tree], Process]:
@@ -34,8 +35,9 @@ def recursive(rule: Rule) -> Callable[[Tree], Process]:
             tokens = [tree.token(i) for i in rest]
             p = torch.stack([first, *(tree.target(i) for i in rest)])
             q = torch.stack([tree.draft(i) for i in (node, *rest[:-1])])
-            law, kept = rule.law(p, q, torch.tensor(tokens, device=p.device)), 0
-            for t, test in _tests(law, tokens, rest, number, changes):
+            ids = torch.tensor(tokens, device=p.device)
+            law, kept = rule.law(p, q, ids), 0
+            for t, test in _tests(law, ids, rest, number, changes):
                 success, changes = (yield test), ()
                 kept = t if success else kept
                 if success != law.forward:
@@ -58,25 +60,14 @@ def _continues(tree: Tree, path: Path, text: tuple[int, ...]) -> bool:
 
 
 def _tests(
-    law: Law, tokens: list[int], nodes: tuple[int, ...], draft: int, changes: tuple[Change, ...]
+    law: Law, tokens: Tensor, nodes: tuple[int, ...], draft: int, changes: tuple[Change, ...]
 ) -> Iterator[tuple[int, Test]]:
     """The tests of one draft in the law's order, each with its position."""
-    thresholds, grounds = law.threshold.tolist(), _grounds(law, tokens)
+    thresholds, grounds = law.threshold.tolist(), law.grounds(tokens)
     for t in law.order():
         kind: Kind = "token" if law.forward else "draft" if t == law.gamma else "prefix"
         yield t, Test(nodes[t - 1], thresholds[t - 1], kind, grounds[t - 1], draft, changes)
         changes = ()
-
-
-def _grounds(law: Law, tokens: list[int]) -> list[Grounds]:
-    """What the thresholds at positions 1 … γ were computed from."""
-    index = torch.tensor(tokens, device=law.p.device).unsqueeze(-1)
-    p, q = law.p[:-1].gather(-1, index).flatten().tolist(), law.q.gather(-1, index).flatten().tolist()
-    if law.forward or law.deficient is None:
-        return [Grounds("token", p=pt, q=qt) for pt, qt in zip(p, q, strict=True)]
-    before, mass = law.a.tolist(), law.deficient.tolist()
-    inner = [Grounds("share", before=b, mass=m) for b, m in zip(before[1:], mass[1:], strict=True)]
-    return [*inner, Grounds("capped", p=p[-1], q=q[-1], before=before[-1])]
 
 
 def top_down(tree: Tree) -> Process:
@@ -88,7 +79,7 @@ def top_down(tree: Tree) -> Process:
             assert q is not None
             x = tree.token(child)
             grounds = Grounds("token", p=float(p[x]), q=float(q[x]))
-            if (yield Test(child, min(1.0, ratio(grounds.p, grounds.q)), "token", grounds, changes=changes)):
+            if (yield Test(child, grounds.threshold, "token", grounds, changes=changes)):
                 node, changes = child, ()
                 break
             p, change = _after_rejection(node, p, q)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
+from hsd.rules.grounds import Grounds
 from hsd.rules.law import leftover
-from hsd.rules.tree import Change, Ending, Grounds, Kind, Process, Test, Tree, ratio, without
+from hsd.rules.tree import Change, Ending, Kind, Process, Test, Tree, without
 
 
 @dataclass
@@ -53,7 +54,7 @@ class _Working:
         above, x = self.parent[node], self.tree.token(node)
         before, _ = self.rate(above)
         grounds = Grounds("capped", float(self.target(above)[x]), float(self.draft(above)[x]), before)
-        return min(1.0, before * ratio(grounds.p, grounds.q)), grounds
+        return grounds.threshold, grounds
 
     def delete(self, leaf: int) -> Change:
         """Remove a rejected leaf; its parent's target becomes what the rejection left over, with a new rate."""
@@ -68,8 +69,8 @@ class _Working:
         self.p[node] = row
         self.q[node] = q if self.tree.replacement else without(q, self.tree.token(leaf))
         if node:
-            share = lost / (lost + (1 - before)) if lost > 0 or before < 1 else 1.0
-            self.settled[node] = share, Grounds("share", before=before, mass=lost)
+            grounds = Grounds("share", before=before, mass=lost)
+            self.settled[node] = grounds.threshold, grounds
         return Change(node, before, lost, row, self.rate(node)[0])
 
 

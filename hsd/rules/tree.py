@@ -15,8 +15,9 @@ from typing import Literal, Protocol
 
 from torch import Tensor
 
+from hsd.rules.grounds import Grounds
+
 Kind = Literal["token", "draft", "prefix"]
-Form = Literal["token", "capped", "share", "chosen"]
 
 
 @dataclass(frozen=True)
@@ -99,22 +100,6 @@ class DraftTree:
             found.append(self.token(node))
             node = self.parents[node - 1]
         return tuple(reversed(found))
-
-
-@dataclass(frozen=True)
-class Grounds:
-    """The numbers that a threshold was computed from; which of them count depends on the form.
-
-    token: min(1, p/q). capped: min(1, before · p/q). share: mass / (mass + 1 - before). chosen: p.
-    p is what the target that is valid by now gives the token: earlier rejections may have changed it.
-    before: the capped ratio (the rate) of the parent, for share that of the node itself.
-    """
-
-    form: Form
-    p: float = 0.0
-    q: float = 0.0
-    before: float = 1.0
-    mass: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -206,11 +191,6 @@ def decide(process: Process, coin_of: Callable[[Test], float]) -> tuple[Ending, 
     except StopIteration as stop:
         ending: Ending = stop.value
         return ending, made
-
-
-def ratio(p: float, q: float) -> float:
-    """p/q; 0 where p is 0. A drafted token has q > 0, so the floor only keeps a hand-made tree from dividing by 0."""
-    return p / max(q, 1e-300) if p > 0 else 0.0
 
 
 def without(row: Tensor, token: int) -> Tensor:

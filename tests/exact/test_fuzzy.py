@@ -20,7 +20,7 @@ from torch import Tensor
 from hsd import RULES, HsdError
 from hsd.audit import TableModels, output_law, random_models, target_law, total_variation
 from hsd.rules import DIVERGENCES, Fuzzy, Law, Rule, drift, find_rule, find_tree_rule, fuzzy_rule
-from hsd.rules.fuzzy import GROUNDS, MODES
+from hsd.rules.fuzzy import MODES, ROWS
 
 FEW = settings(max_examples=40, deadline=None, derandomize=True)
 EXACT = 1e-12
@@ -414,7 +414,7 @@ def test_settings_that_mean_nothing_are_refused_in_one_line(bad: dict[str, Any],
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("config", [Fuzzy(n, 0.1, m, o) for n in DIVERGENCES for m in MODES for o in GROUNDS], ids=str)
+@pytest.mark.parametrize("config", [Fuzzy(n, 0.1, m, o) for n in DIVERGENCES for m in MODES for o in ROWS], ids=str)
 @pytest.mark.parametrize("gamma", [0, 1, 3])
 def test_every_setting_takes_drafts_of_any_length_and_refuses_wrong_shapes(config: Fuzzy, gamma: int):
     rule = fuzzy_rule(config)

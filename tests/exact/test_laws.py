@@ -19,7 +19,7 @@ from torch import Tensor
 
 from hsd import RULES, HsdError
 from hsd.audit import random_models
-from hsd.rules import Law, PrefixRatios, branch_masses
+from hsd.rules import Fuzzy, Grounds, Law, PrefixRatios, branch_masses, fuzzy_rule
 
 HERE = Path(__file__).parent
 OWN_CASES = json.loads((HERE / "cases.json").read_text())
@@ -184,6 +184,51 @@ def test_law_is_a_probability_law_whatever_the_draft(rule: str, dtype: torch.dty
         assert bool(row.isfinite().all())
         assert bool((row >= 0).all())
         assert float(row.double().sum()) == pytest.approx(1, abs=tolerance)
+
+
+FORMS = {
+    "tokenwise": ("token", "token"),
+    "blockwise": ("share", "capped"),
+    "hsd": ("share", "capped"),
+    "hsd-released": ("share", "ratio"),
+    "naive-hsd": ("naive", "ratio"),
+}
+
+
+@pytest.mark.parametrize("rule", FORMS)
+@given(problem=problems())
+@FEW
+def test_thresholds_follow_from_their_grounds(rule: str, problem: Problem):
+    given_tensors = tensors(problem.p, problem.q, problem.tokens)
+    law = RULES[rule].law(*given_tensors)
+    grounds = law.grounds(given_tensors[2])
+    assert [ground.form for ground in grounds] == [*[FORMS[rule][0]] * (problem.gamma - 1), FORMS[rule][1]]
+    for threshold, ground in zip(law.threshold.tolist(), grounds, strict=True):
+        if ground.form != "share" or ground.mass + 1 - ground.before > 1e-6:  # else a ratio of rounding errors
+            assert threshold == pytest.approx(ground.threshold, abs=1e-9)
+            assert again(ground) == pytest.approx(ground.threshold, abs=1e-12)
+
+
+def again(ground: Grounds) -> float:
+    """The threshold once more, as the record explains it."""
+    before, mass, rho = ground.before, ground.mass, ground.p / ground.q if ground.q else 0.0
+    whole = {"share": mass + 1 - before, "naive": max(mass, mass + 1 - before)}.get(ground.form)
+    if whole is not None:
+        return mass / whole if whole else 1.0
+    return {"token": min(1.0, rho), "chosen": ground.p}.get(ground.form) or (min(1.0, before * rho) if rho else 0.0)
+
+
+@pytest.mark.parametrize(("mode", "other"), [("exact-first", "beyond"), ("divergence-only", "far")])
+@given(problem=problems())
+@FEW
+def test_thresholds_of_the_fuzzy_rule_follow_from_their_grounds(mode: str, other: str, problem: Problem):
+    p, q, tokens = tensors(problem.p, problem.q, problem.tokens)
+    law = fuzzy_rule(Fuzzy(mode=mode)).law(p, q, tokens)
+    for threshold, ground in zip(law.threshold.tolist(), law.grounds(tokens), strict=True):
+        assert ground.divergence is not None
+        assert ground.form == ("near" if ground.divergence <= Fuzzy.tolerance else other)
+        assert threshold == pytest.approx(ground.threshold, abs=1e-12)
+        assert threshold == pytest.approx({"near": 1, "far": 0}.get(ground.form, min(1, ground.p / ground.q)))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)

@@ -40,11 +40,7 @@
     const values = tokens.map((_, t) => DIVERGENCES[divergence].of(p[t], q[t]));
     const near = values.map((value) => value <= tolerance);
     const first = mode === "exact-first";
-    let cut = false; // after a token with p = 0 that did not pass
-    const exact = tokens.map((x, t) => {
-      const rho = near[t] ? 1 : p[t][x] / Math.max(q[t][x], TINY);
-      return (cut = cut || rho === 0) ? 0 : Math.min(1, rho);
-    });
+    const exact = tokens.map((x, t) => Math.min(1, p[t][x] / Math.max(q[t][x], TINY)));
     const threshold = near.map((passes, t) => (passes ? 1 : first ? exact[t] : 0));
     const b = first ? null : tokens.map(() => 0);
     return { forward: true, threshold, a: tokens.map(() => 1), b, divergence: values, near };

@@ -52,9 +52,7 @@
 
   /** Leviathan et al.: accept token t with min(1, p(x_t)/q(x_t)), stop at the first failure. */
   function tokenwise(p, q, tokens) {
-    const ratio = tokens.map((x, t) => p[t][x] / Math.max(q[t][x], TINY));
-    let cut = false; // after a token with p = 0 everything is cut
-    const threshold = ratio.map((rho) => ((cut = cut || rho === 0) ? 0 : Math.min(1, rho)));
+    const threshold = tokens.map((x, t) => Math.min(1, p[t][x] / Math.max(q[t][x], TINY)));
     return { forward: true, threshold, a: tokens.map(() => 1), b: null };
   }
 
