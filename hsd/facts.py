@@ -26,7 +26,7 @@ from hsd.decoding.options import (
 from hsd.draft import LAYOUTS
 from hsd.errors import HsdError
 from hsd.rules import DIVERGENCES, RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
-from hsd.rules.fuzzy import GROUNDS, MODES
+from hsd.rules.fuzzy import MODES, ROWS
 
 Facts = dict[str, Any]
 
@@ -225,7 +225,7 @@ def facts() -> Facts:
             for name in DIVERGENCES
         ],
         "modes": [{"name": name, "title": MODE_NAMES.get(name, name)} for name in MODES],
-        "grounds": [{"name": name, "title": GROUND_NAMES.get(name, name)} for name in GROUNDS],
+        "grounds": [{"name": name, "title": GROUND_NAMES.get(name, name)} for name in ROWS],
         "systems": [
             {"name": name, **dict(zip(("title", "short", "words"), _system(name), strict=True))}
             | {"levels": name in LEVELLED}

@@ -11,7 +11,7 @@ from hsd import cli, facts
 from hsd.audit import audit
 from hsd.draft import LAYOUTS
 from hsd.rules import RULES, TREE_RULES
-from hsd.rules.fuzzy import DIVERGENCES, GROUNDS, MODES
+from hsd.rules.fuzzy import DIVERGENCES, MODES, ROWS
 
 
 def named(entries: list[dict]) -> list[str]:
@@ -23,7 +23,7 @@ def test_facts_are_plain_data_and_hold_every_registry():
     assert set(named(found["rules"])) == {*RULES, *TREE_RULES}
     assert named(found["layouts"]) == list(LAYOUTS)
     assert named(found["divergences"]) == list(DIVERGENCES)
-    assert (named(found["modes"]), named(found["grounds"])) == (list(MODES), list(GROUNDS))
+    assert (named(found["modes"]), named(found["grounds"])) == (list(MODES), list(ROWS))
     for entry in found["rules"]:
         assert entry["title"], entry["short"]
         assert entry["citation"]
