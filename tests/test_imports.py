@@ -51,7 +51,7 @@ ARCHITECTURE: dict[str, str] = {
     # the public names, for users; nothing above may use them
     ".": ".version .errors .trace .rules .audit .models .decoding.options .decoding.loop .planner .generate",
     # the two ways in: they may use everything, and nobody imports them
-    ".ui": "* gradio plotly yaml torch numpy spaces",
+    ".ui": "* gradio starlette plotly yaml torch numpy spaces",
     ".cli": "* .ui torch",
     ".__main__": ".cli",
 }

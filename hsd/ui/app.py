@@ -39,6 +39,7 @@ def serve(space: Space, trace_file: str | None, host: str | None, port: int | No
             quiet=True,
             theme=theme(),
             head=static.head(),
+            app_kwargs={"routes": [static.route()]},
             ssr_mode=False,
             run_history=False,
             footer_links=["api", "settings"],
@@ -89,7 +90,7 @@ def _tab(title: str) -> gr.Tab:
     """A tab that tells the page's script when it is opened."""
     name = title.lower()
     tab = gr.Tab(title, id=name, elem_id=f"hsd-tab-{name}")
-    tab.select(None, js=f"() => window.hsdFrame.opened('{name}')", queue=False, api_visibility="private")
+    tab.select(None, js=f"() => window.hsdPage.open('{name}')", queue=False, api_visibility="private")
     return tab
 
 

@@ -31,7 +31,7 @@ class Compare:
         stage = gr.HTML(
             value={"serial": 0},
             html_template=static.read("compare/compare.html"),
-            js_on_load="window.hsdCompare.start(element, props, server, watch, () => trigger('submit'))",
+            js_on_load=static.start("compare"),
             server_functions=self.jobs.functions(lambda asked: Run(second_run(self.space, asked))),
             apply_default_css=False,
             elem_id="hsd-compare",
@@ -41,7 +41,7 @@ class Compare:
             self.jobs.messages,
             stage,
             stage,
-            js="() => window.hsdCompare.ticket()",
+            js=static.call("compare", "ticket"),
             show_progress="hidden",
             api_visibility="private",
             concurrency_id="model",

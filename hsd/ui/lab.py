@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import gradio as gr
 
-from hsd.ui.static import read
+from hsd.ui import static
 
 
 def build() -> gr.HTML:
     """The component in which the lab draws, in the current Gradio context. It has no value and calls no server."""
     return gr.HTML(
-        html_template=read("lab/lab.html"),
-        js_on_load="window.hsdLab.start(element)",
+        html_template=static.read("lab/lab.html"),
+        js_on_load=static.start("lab", with_server=False),
         apply_default_css=False,
         elem_id="hsd-lab",
     )

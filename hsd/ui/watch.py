@@ -96,7 +96,7 @@ class Watch:
         return gr.HTML(
             value={"serial": 0},
             html_template=static.stage(),
-            js_on_load="window.hsdFrame.start(element, props, server, watch)",
+            js_on_load=static.start("watch"),
             server_functions=self.functions(),
             apply_default_css=False,
             elem_id="hsd-stage",

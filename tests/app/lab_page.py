@@ -1,29 +1,25 @@
-"""A page that holds nothing but the lab.
-
-python tests/app/lab_page.py OUT.html      # a page to open by hand; ?lab=… works as in the app
-"""
+"""A page that holds nothing but the lab."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-from hsd.ui.static import read, script, style
+from hsd.ui.static import read
 
 PAGE = """<!doctype html><html lang="en" class="{theme}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>lab</title>
+<link rel="stylesheet" href="lab/lab.css">
 <style>body {{ margin: 0; padding: 16px; font-family: system-ui, sans-serif; background: #fff }}
-.dark body {{ background: #0f1218 }} {style}</style><script>{script}</script></head>
-<body><div id="one">{html}</div>
-<script>window.lab = hsdLab.start(document.getElementById("one"))</script></body></html>"""
+.dark body {{ background: #0f1218 }}</style></head>
+<body><div id="one">{html}</div><script type="module">
+import {{ start }} from "./lab/lab.js";
+import * as rules from "./lab/rules.js";
+import * as exact from "./lab/enumerate.js";
+import * as fuzzy from "./lab/fuzzy.js";
+import * as simulate from "./lab/simulate.js";
+window.hsdLab = {{ rules, exact, fuzzy, simulate }};
+window.lab = start(document.getElementById("one"));
+</script></body></html>"""
 
 
 def page(dark: bool = False) -> str:
     """The page; the lab in it starts by itself."""
-    html = read("lab/lab.html")
-    scripts = f"{script('player')}\n{script('lab')}"
-    return PAGE.format(theme="dark" if dark else "", style=style("lab"), script=scripts, html=html)
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(page(), encoding="utf-8")
+    return PAGE.format(theme="dark" if dark else "", html=read("lab/lab.html"))

@@ -1,20 +1,15 @@
-"""A page that holds nothing but players, and runs of table models to show in them.
-
-python tests/app/player_page.py OUT.html      # a page to open by hand
-"""
+"""A page that holds nothing but players, and runs of table models to show in them."""
 
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
+from web_page import ADDRESS, show
 
 import hsd
 from hsd.models.table import TableModel
-from hsd.ui.static import script, style
 
 STARTS = "the a dog cat and ran sat on mat home she he saw it was big red then house tree to with her his they said"
 WORDS = [f" {word}" for word in STARTS.split()] + [
@@ -33,9 +28,18 @@ WORDS = [f" {word}" for word in STARTS.split()] + [
 ]
 PAGE = """<!doctype html><html lang="en" class="{theme}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>player</title>
+<link rel="stylesheet" href="player/player.css">
 <style>body {{ margin: 0; padding: 16px; font-family: system-ui, sans-serif; background: #fff }}
-.dark body {{ background: #0f1218 }} {style}</style></head>
-<body><div id="one"></div><script>{script}</script></body></html>"""
+.dark body {{ background: #0f1218 }}</style></head>
+<body><div id="one"></div><script type="module">
+import {{ create }} from "./player/player.js";
+import * as model from "./player/model.js";
+import {{ arithmetic }} from "./player/arithmetic.js";
+import * as mirroring from "./player/mirror.js";
+import * as drafts from "./player/drafts.js";
+import * as files from "./player/export.js";
+window.hsdPlayer = {{ create, model: {{ ...model, ...mirroring, arithmetic }}, drafts, files }};
+</script></body></html>"""
 
 
 @dataclass(frozen=True)
@@ -99,14 +103,7 @@ def replace_parent(node: dict, number: int, parent: int) -> dict:
 
 def page(dark: bool = False) -> str:
     """The page, without any data: tests hand it over by `evaluate`."""
-    return PAGE.format(theme="dark" if dark else "", style=style("player"), script=script("player"))
-
-
-def standalone(trace: dict, dark: bool = False) -> str:
-    """The page with one trace in it."""
-    data = json.dumps(trace).replace("<", "\\u003c")
-    start = f'hsdPlayer.create(document.getElementById("one"), {{link: () => location.href}}).load({data})'
-    return page(dark).replace("</body>", f"<script>{start}</script></body>")
+    return PAGE.format(theme="dark" if dark else "")
 
 
 class Stage:
@@ -118,8 +115,8 @@ class Stage:
         self.problems: list[str] = []
         self.page.on("console", lambda m: self.problems.append(m.text) if m.type in ("error", "warning") else None)
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("request", lambda r: r.url.startswith(("blob:", "data:")) or self.problems.append(r.url))
-        self.page.set_content(page())
+        self.page.on("request", lambda r: r.url.startswith((ADDRESS, "blob:", "data:")) or self.problems.append(r.url))
+        show(self.page, page())
 
     def load(self, trace: dict, step: int = 0, **where: object) -> None:
         self.page.evaluate(
@@ -157,7 +154,3 @@ def step_where(trace: dict, condition) -> int:
 
 def differing(trace: dict) -> list[int]:
     return [i for i, s in enumerate(trace["steps"]) if s["kept"] != s["shadow"]["kept"]]
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(standalone(word_trace()), encoding="utf-8")

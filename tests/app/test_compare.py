@@ -195,7 +195,7 @@ def test_the_step_can_be_opened_in_watch(visitors):
     visitor.page.locator('[data-row="B"] .hp-node[data-node="2"]').click()
     visitor.page.get_by_role("button", name="Open this step in Watch").click()
     visitor.page.locator("#hsd-stage .hp-place", has_text="step 14/22").wait_for(state="visible")
-    assert visitor.page.evaluate("window.hsdFrame.place().node") == 2
+    assert visitor.page.evaluate("hsdPage.call('watch', 'place').node") == 2
 
 
 def test_two_rules_of_the_same_law_never_differ_and_the_page_says_why(visitors):
@@ -294,7 +294,7 @@ def test_a_live_run_streams_into_both_rows(visitors):
     visitor.until("!window.__hsdCompare.live")
     assert state(visitor)["steps"][0] > early[0]
     assert state(visitor)["steps"][0] == state(visitor)["steps"][1]
-    assert "fox" in visitor.page.evaluate("window.hsdFrame.trace().prompt.text")
+    assert "fox" in visitor.page.evaluate("hsdPage.call('watch', 'trace').prompt.text")
 
 
 # ---- free
@@ -358,7 +358,7 @@ def test_a_new_run_ends_the_second_run_and_gets_the_model(visitors):
     visitor.set("length", "12")
     visitor.run()
     visitor.until("window.__hsdCompare.second === null")
-    visitor.until("!window.__hsdCompare.live && window.hsdFrame.trace().prompt.text.includes('fox')")
+    visitor.until("!window.__hsdCompare.live && hsdPage.call('watch', 'trace').prompt.text.includes('fox')")
     ended(visitor)
     assert len(state(visitor)["second"]["tokens"]) <= 12
 

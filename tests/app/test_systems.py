@@ -9,13 +9,13 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
 import pytest
+from web_page import show
 
 import hsd
 from hsd import space
 from hsd.errors import HsdError
-from hsd.paths import WEB
 from hsd.planner import LONGEST, Models, fluid_latency, latency, mean_yield, plan, shortest_path
-from hsd.ui import static, systems
+from hsd.ui import systems
 from hsd.ui.jobs import Jobs
 from hsd.ui.systems import planner
 from hsd.ui.systems.planner_presets import FILE, WORKED, measured, presets
@@ -426,17 +426,22 @@ def test_on_a_phone_nothing_is_missing_and_the_page_does_not_scroll_sideways(vis
 # ---- the frame, with panels of the test's own
 
 RUN = {"prompt": "Once upon a time", "length": 12, "temperature": 0.8, "seed": 5, "gamma": 3}
-TOOLS = """let systems;  // a panel of the test's own, as soon as the page's scripts have been read
-const draw = (root, tools) => { window.own = tools; };
-const add = () => systems.panel("own", {title: "Own", order: 9, draw});
-Object.defineProperty(window, "hsdSystems", {get: () => systems, set: (it) => { systems = it; queueMicrotask(add); }});
-window.news = []; window.begin = (asked) => { window.live = own.run(asked, (live) => news.push(live.state)); };"""
+OWN = """
+panel("own", {title: "Own", order: 9, draw: (root, tools) => { window.own = tools; }});
+window.news = [];
+window.begin = (asked) => { window.live = own.run(asked, (live) => news.push(live.state)); };"""
+
+
+def with_panel(route) -> None:
+    """The module of the panels, with one of the test's own."""
+    response = route.fetch()
+    route.fulfill(response=response, body=response.text() + OWN)
 
 
 @browser
 def test_a_panel_gets_its_run_piece_by_piece_and_a_new_one_ends_it(visitors):
     visitor = visitors()
-    visitor.page.add_init_script(TOOLS)
+    visitor.page.route("**/systems/panels.js", with_panel)
     visitor.page.goto(visitor.app.url + "?tab=systems&panel=own")
     visitor.until("window.own")
     visitor.page.evaluate("begin", {**RUN, "length": 256})
@@ -457,36 +462,32 @@ def test_a_panel_gets_its_run_piece_by_piece_and_a_new_one_ends_it(visitors):
     assert "draft length γ 999: choose a whole number" in visitor.page.evaluate("live.message")
 
 
-ADDRESS = "http://frame.test/"
-FRAME = """<!doctype html><html><head><meta charset="utf-8"><style>{style}</style></head><body>
-<div id="hsd-layout"><div id="one"><div class="hsd-systems"></div></div></div><script>{player}
-window.log = []; let tab = "watch", heard = null;
-window.hsdFrame = {{tab: () => tab, listen: (f) => (heard = f), alert: (words) => log.push(words)}};
-window.openTab = (name) => {{ tab = name; heard("tab"); }};
-{script}
-hsdSystems.section("late", {{order: 5, draw: (root, tools) => {{
+FRAME = """<!doctype html><html><head><meta charset="utf-8">
+<link rel="stylesheet" href="systems/systems.css"></head><body>
+<div id="hsd-layout"><div id="one"><div class="hsd-systems"></div></div></div><script type="module">
+import {{ opened }} from "./frame.js";
+import {{ panel, section }} from "./systems/panels.js";
+import {{ start }} from "./systems/systems.js";
+window.log = [];
+window.openTab = opened;
+opened("watch");
+section("late", {{order: 5, draw: (root, tools) => {{
   log.push("draw late 5"); root.textContent = "below"; return {{link: () => ({{two: "2"}})}}; }}}});
-hsdSystems.panel("late", {{title: "Late", order: 9, sidebar: true, draw: (root, tools) => {{
+panel("late", {{title: "Late", order: 9, sidebar: true, draw: (root, tools) => {{
   log.push("draw late 0"); root.textContent = "above"; window.lateTools = tools;
   return {{opened: () => log.push("opened"), closed: () => log.push("closed"), link: () => ({{one: "1"}})}}; }}}});
 const server = {{plan_stack: async () => ({{error: "no"}}), fails: async () => {{ throw Error("gone"); }}}};
-hsdSystems.start(document.getElementById("one"), {props}, server, () => {{}}, () => {{}});
+start(document.getElementById("one"), {props}, server, () => {{}}, () => {{}});
 </script></body></html>"""
 
 
 @pytest.fixture
 def frame(chromium):
-    """A page with the frame, the model stack, and one more panel called Late."""
-    html = FRAME.format(
-        style=static.style("systems"),
-        player=static.script("player"),
-        script=static.script("systems"),
-        props=json.dumps(planner.props()),
-    )
+    """A page with the frame, the model stack, and one more panel called Late; called with a query, it opens."""
     page = chromium.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
-    page.route("**/*", lambda route: route.fulfill(body=html, content_type="text/html"))
+    page.open = lambda query: show(page, FRAME.format(props=json.dumps(planner.props())), query)
     yield page
     page.close()
     assert problems == []
@@ -494,7 +495,7 @@ def frame(chromium):
 
 @browser
 def test_a_panel_is_drawn_when_it_is_first_seen_and_told_when_it_comes_and_goes(frame):
-    frame.goto(ADDRESS + "?tab=systems&panel=late&own=7")
+    frame.open("?tab=systems&panel=late&own=7")
     assert frame.evaluate("log") == []
     frame.evaluate("openTab('systems')")
     assert frame.evaluate("log") == ["draw late 0", "draw late 5", "opened"]
@@ -512,7 +513,7 @@ def test_a_panel_is_drawn_when_it_is_first_seen_and_told_when_it_comes_and_goes(
 
 @browser
 def test_the_row_of_panels_is_a_tab_list(frame):
-    frame.goto(ADDRESS + "?tab=systems")
+    frame.open("?tab=systems")
     frame.evaluate("openTab('systems')")
     selected = "[...document.querySelectorAll('[role=tab]')].map((t) => [t.ariaSelected, t.tabIndex])"
     first, *others = frame.evaluate(selected)
@@ -531,10 +532,7 @@ def test_the_row_of_panels_is_a_tab_list(frame):
     frame.wait_for_function("location.search.startsWith('?tab=systems&panel=stack&plan=1')")
 
 
-def test_every_file_of_the_screen_is_in_the_page():
-    folder = WEB / "systems"
-    assert {file.name for file in folder.glob("*.js")} == set(static.SCREENS["systems"])
-    assert {file.name for file in folder.glob("*.css")} == set(static.SYSTEMS_STYLES)
+def test_the_functions_of_all_panels_have_names_of_their_own():
     manifest = space.load()
     screen = systems.Systems(manifest, Jobs(manifest.limits))
     names = [function.__name__ for function in screen.functions()]

@@ -242,9 +242,14 @@ def test_the_layers_that_are_lit_are_the_work_of_the_event(visitors):
     assert cached == sorted(cached)
 
 
-COMPUTED = """(trace) => { const {workOf, groupsOf} = hsdSystems.hispec; const groups = groupsOf(trace.setup.exits, 8);
-return trace.steps.map((step) => workOf(step, groups.length).map(({read, heads}) => [read.reduce((sum, [from, to], i) =>
-sum + (to - from) * (groups[i][1] - groups[i][0] + 1), 0), heads[1] - heads[0]])); }"""
+COMPUTED = """async (trace) => {
+  const { workOf, groupsOf } = await import(hsdPage.base + "systems/hispec_work.js");
+  const groups = groupsOf(trace.setup.exits, 8);
+  const size = ([from, to], i) => (to - from) * (groups[i][1] - groups[i][0] + 1);
+  const layers = (read) => read.map(size).reduce((sum, x) => sum + x, 0);
+  const work = (step) => workOf(step, groups.length).map(({read, heads}) => [layers(read), heads[1] - heads[0]]);
+  return trace.steps.map(work);
+}"""
 
 
 @browser

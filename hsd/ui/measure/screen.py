@@ -15,6 +15,7 @@ from hsd.bench.report import read as read_report
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
 from hsd.space import Space
+from hsd.ui import static
 from hsd.ui.controls import Controls, Sidebar
 from hsd.ui.fetch import answer
 from hsd.ui.jobs import Function, Job, Jobs
@@ -167,7 +168,7 @@ class Measure:
         start.click(self.submit, [ticket, *boxes], [ticket, plan, *buttons], preprocess=False, **QUICK)
         cancel.click(self.jobs.cancel, ticket, None, **QUICK)
         model: Values = {"concurrency_id": "model", "concurrency_limit": 1}
-        ticket.change(None, ticket, js="(key) => window.hsdMeasure.follow(key)", **QUICK)
+        ticket.change(None, ticket, js="(key) => window.hsdPage.call('measure', 'follow', key)", **QUICK)
         ticket.change(self.follow, ticket, [*buttons, *shown], **{**QUICK, "queue": True}, **model)
 
     def _html(self, name: str, value: Values) -> gr.HTML:
@@ -177,7 +178,7 @@ class Measure:
         return gr.HTML(
             value=value,
             html_template=f'<div class="hm hm-{name}"></div>',
-            js_on_load=f"window.hsdMeasure.{name}(element, props, server, watch, () => trigger('submit'))",
+            js_on_load=static.start("measure", name),
             server_functions=self.functions(),
             apply_default_css=False,
             padding=False,
@@ -189,7 +190,7 @@ class Measure:
 def _keep_in_step(part: gr.HTML, function: Callable[..., Values], boxes: list[Any]) -> None:
     """Call `function` when boxes have changed. The page's script collects changes, and asks once for all of them."""
     name = str(part.elem_id).rpartition("-")[2]
-    changed = f"() => window.hsdMeasure.changed('{name}')"
+    changed = f"() => window.hsdPage.call('measure', 'changed', '{name}')"
     gr.on([box.change for box in boxes], None, js=changed, trigger_mode="multiple", **QUICK)
     part.submit(function, boxes, part, preprocess=False, trigger_mode="multiple", **QUICK)
 

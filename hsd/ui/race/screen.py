@@ -62,7 +62,7 @@ class Race:
         stage = gr.HTML(
             value={"serial": 0},
             html_template=static.read("race/race.html"),
-            js_on_load="window.hsdRace.start(element, props, server, watch, () => trigger('submit'))",
+            js_on_load=static.start("race"),
             server_functions=self.functions(),
             apply_default_css=False,
             elem_id="hsd-race",
@@ -81,7 +81,7 @@ class Race:
             self.enter,
             [ticket, stage, *controls.components()],
             [ticket, stage],
-            js="(ticket, stage, ...rest) => [ticket, window.hsdRace.plan(), ...rest]",
+            js="(ticket, stage, ...rest) => [ticket, window.hsdPage.call('race', 'plan'), ...rest]",
             preprocess=False,
             queue=False,
             show_progress="hidden",

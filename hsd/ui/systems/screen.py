@@ -42,7 +42,7 @@ class Systems:
         stage = gr.HTML(
             value={"serial": 0},
             html_template=static.read("systems/systems.html"),
-            js_on_load="window.hsdSystems.start(element, props, server, watch, () => trigger('submit'))",
+            js_on_load=static.start("systems"),
             server_functions=self.functions(),
             apply_default_css=False,
             elem_id="hsd-systems",
@@ -52,7 +52,7 @@ class Systems:
             self.jobs.messages,
             stage,
             stage,
-            js="() => window.hsdSystems.ticket()",
+            js=static.call("systems", "ticket"),
             trigger_mode="multiple",  # a new run is asked for while the one before is being ended
             show_progress="hidden",
             api_visibility="private",

@@ -1,44 +1,41 @@
 // The two texts of the free mode, side by side: tokens marked by where they came from, and the place where they part.
-(function (compare) {
-  "use strict";
+import { h } from "../player/dom.js";
+import { create as createText } from "../player/text.js";
 
-  const { h } = window.hsdPlayer.dom;
+/** onStep(index): a token of that step was clicked. */
+function create(onStep) {
+  const box = h("div", { class: "cp-texts" });
+  const note = h("p", { class: "cp-note" });
+  const sides = ["A", "B"].map((letter) => {
+    const text = createText(onStep);
+    text.element.setAttribute("aria-label", `text of row ${letter}`);
+    text.element.querySelector(".hp-title").textContent = `Text of ${letter}`;
+    return { ...text, count: 0, flow: text.element.querySelector(".hp-flow") };
+  });
+  box.append(...sides.map((side) => side.element));
+  const element = h("section", { "class": "cp-card", "aria-label": "Both texts" }, note, box);
 
-  /** onStep(index): a token of that step was clicked. */
-  function create(onStep) {
-    const box = h("div", { class: "cp-texts" });
-    const note = h("p", { class: "cp-note" });
-    const sides = ["A", "B"].map((letter) => {
-      const text = window.hsdPlayer.text.create(onStep);
-      text.element.setAttribute("aria-label", `text of row ${letter}`);
-      text.element.querySelector(".hp-title").textContent = `Text of ${letter}`;
-      return { ...text, count: 0, flow: text.element.querySelector(".hp-flow") };
-    });
-    box.append(...sides.map((side) => side.element));
-    const element = h("section", { "class": "cp-card", "aria-label": "Both texts" }, note, box);
-
-    /** Show a row's trace from its start, or what it has gained since. */
-    function take(i, trace, fresh) {
-      const side = sides[i];
-      if (!trace) side.flow.replaceChildren();
-      else if (fresh) side.load(trace);
-      else side.extend(trace.steps.slice(side.count), side.count);
-      side.count = trace ? trace.steps.length : 0;
-    }
-
-    /** step: the one that is shown; parted: the first one after different texts, or null. */
-    function select(step, parted, words) {
-      note.textContent = words;
-      for (const side of sides) {
-        side.select(Math.min(step, side.count - 1));
-        side.flow
-          .querySelectorAll(".hp-group")
-          .forEach((group) => group.classList.toggle("is-parting", Number(group.dataset.step) === parted));
-      }
-    }
-
-    return { element, take, select };
+  /** Show a row's trace from its start, or what it has gained since. */
+  function take(i, trace, fresh) {
+    const side = sides[i];
+    if (!trace) side.flow.replaceChildren();
+    else if (fresh) side.load(trace);
+    else side.extend(trace.steps.slice(side.count), side.count);
+    side.count = trace ? trace.steps.length : 0;
   }
 
-  Object.assign(compare, { texts: { create } });
-})(window.hsdCompare);
+  /** step: the one that is shown; parted: the first one after different texts, or null. */
+  function select(step, parted, words) {
+    note.textContent = words;
+    for (const side of sides) {
+      side.select(Math.min(step, side.count - 1));
+      side.flow
+        .querySelectorAll(".hp-group")
+        .forEach((group) => group.classList.toggle("is-parting", Number(group.dataset.step) === parted));
+    }
+  }
+
+  return { element, take, select };
+}
+
+export { create };

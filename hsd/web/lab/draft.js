@@ -1,179 +1,175 @@
 // The last card: one draft under two rules with the same coins, position by position.
-(function (lab) {
-  "use strict";
+import { h, card, button, say, unique } from "./parts.js";
+import { position, value } from "./position.js";
+import { RULES, explain, next, range, expectedKept, stops } from "./rules.js";
+import { names, digitsOf } from "./state.js";
+import { tests, verdictSentence, nextWords, averageWords, paperSentence, PAPER_TEXT, capital, SHORT } from "./words.js";
 
-  const { h, card, button, say, unique } = lab.parts;
-  const { RULES, explain, next, range, expectedKept, stops } = lab.rules;
-  const { names, digitsOf } = lab.state;
-  const { tests, verdictSentence, nextWords, averageWords, paperSentence, PAPER_TEXT, capital, SHORT } = lab.words;
-  const { position, value } = lab.position;
+/** actions: token(t, x), coin(t, value), rule(name), throwCoins(), drawDraft(). */
+function draft(actions) {
+  const id = unique("rule");
+  const rule = h(
+    "select",
+    { id, class: "hl-select", onchange: () => actions.rule(rule.value) },
+    Object.entries(RULES).map(([name, { title }]) => h("option", { value: name }, title)),
+  );
+  const drawing = button("Draw a draft from q", "draw the tokens as the draft model does", () => actions.drawDraft());
+  const tools = h(
+    "div",
+    { class: "hl-tools" },
+    h("label", { class: "hl-label", for: id }, "Rule beside vanilla "),
+    rule,
+    drawing,
+    button("Throw the coins", "new random coins", () => actions.throwCoins()),
+  );
+  const spoken = h("div", { "class": "hl-say hl-verdicts", "aria-live": "polite" });
+  const problem = h("p", { class: "hl-problem hl-impossible", role: "status", hidden: true });
+  const about = h("div", { class: "hl-about" });
+  const root = h("p", { class: "hl-root" });
+  const list = h("ol", { class: "hl-positions" });
+  const ends = h("div", { class: "hl-ends" });
+  const element = card(
+    "draft",
+    "One draft, coin by coin",
+    "A test succeeds when its coin falls below its threshold h. Vanilla and FSD ask from the first token on; the other rules from the whole draft back.",
+    about,
+    tools,
+    problem,
+    spoken,
+    list,
+    root,
+    ends,
+  );
+  let drawn = "";
+  let lines = [];
 
-  /** actions: token(t, x), coin(t, value), rule(name), throwCoins(), drawDraft(). */
-  function draft(actions) {
-    const id = unique("rule");
-    const rule = h(
-      "select",
-      { id, class: "hl-select", onchange: () => actions.rule(rule.value) },
-      Object.entries(RULES).map(([name, { title }]) => h("option", { value: name }, title)),
-    );
-    const drawing = button("Draw a draft from q", "draw the tokens as the draft model does", () => actions.drawDraft());
-    const tools = h(
-      "div",
-      { class: "hl-tools" },
-      h("label", { class: "hl-label", for: id }, "Rule beside vanilla "),
-      rule,
-      drawing,
-      button("Throw the coins", "new random coins", () => actions.throwCoins()),
-    );
-    const spoken = h("div", { "class": "hl-say hl-verdicts", "aria-live": "polite" });
-    const problem = h("p", { class: "hl-problem hl-impossible", role: "status", hidden: true });
-    const about = h("div", { class: "hl-about" });
-    const root = h("p", { class: "hl-root" });
-    const list = h("ol", { class: "hl-positions" });
-    const ends = h("div", { class: "hl-ends" });
-    const element = card(
-      "draft",
-      "One draft, coin by coin",
-      "A test succeeds when its coin falls below its threshold h. Vanilla and FSD ask from the first token on; the other rules from the whole draft back.",
-      about,
-      tools,
-      problem,
-      spoken,
-      list,
-      root,
-      ends,
-    );
-    let drawn = "";
-    let lines = [];
-
-    function update({ valid, model }) {
-      const wanted = [valid.kind, valid.vocab, valid.gamma].join();
-      if (wanted !== drawn) {
-        lines = range(valid.gamma).map((i) => position(valid, i + 1, actions));
-        list.replaceChildren(...lines.map((one) => one.element));
-      }
-      drawn = wanted;
-      about.replaceChildren(...(valid.kind === "step" ? paper(valid, model) : []).map((text) => h("p", {}, text)));
-      rule.value = valid.rule;
-      drawing.hidden = valid.kind === "step";
-      const view = judge(valid, model);
-      const never = impossible(view);
-      problem.hidden = !never;
-      say(problem, never || "");
-      for (const one of lines) one.update(view);
-      for (const part of [spoken, root, ends]) part.hidden = Boolean(never);
-      if (never) return;
-      speak(spoken, view);
-      say(root, rootWords(view));
-      ends.replaceChildren(...view.judged.map((one) => ending(view, one)));
+  function update({ valid, model }) {
+    const wanted = [valid.kind, valid.vocab, valid.gamma].join();
+    if (wanted !== drawn) {
+      lines = range(valid.gamma).map((i) => position(valid, i + 1, actions));
+      list.replaceChildren(...lines.map((one) => one.element));
     }
-
-    return { element, update };
+    drawn = wanted;
+    about.replaceChildren(...(valid.kind === "step" ? paper(valid, model) : []).map((text) => h("p", {}, text)));
+    rule.value = valid.rule;
+    drawing.hidden = valid.kind === "step";
+    const view = judge(valid, model);
+    const never = impossible(view);
+    problem.hidden = !never;
+    say(problem, never || "");
+    for (const one of lines) one.update(view);
+    for (const part of [spoken, root, ends]) part.hidden = Boolean(never);
+    if (never) return;
+    speak(spoken, view);
+    say(root, rootWords(view));
+    ends.replaceChildren(...view.judged.map((one) => ending(view, one)));
   }
 
-  /** What is said about the paper's step. */
-  function paper({ draft: tokens }, { p, q }) {
-    const of = (name) => stops(RULES[name].law(p, q, tokens));
-    return [...PAPER_TEXT, paperSentence(of("hsd"), of("tokenwise"))].filter(Boolean);
-  }
+  return { element, update };
+}
 
-  /** Everything that the card shows about the draft. judged: vanilla, and the chosen rule if it is another. */
-  function judge(valid, model) {
-    const { p, q } = model;
-    const shown = valid.rule === "tokenwise" ? ["tokenwise"] : ["tokenwise", valid.rule];
-    const judged = shown.map((name) => {
-      const law = RULES[name].law(p, q, valid.draft, model.fuzzy);
-      const facts = explain(name, p, q, valid.draft).map((one, t) => ({ ...one, divergence: divergenceAt(law, t) }));
-      return {
-        name,
-        law,
-        ...tests(law, valid.coins),
-        facts,
-        average: expectedKept(law),
-        stop: stops(law),
-      };
-    });
-    return { valid, model, judged, facts: judged[judged.length - 1].facts };
-  }
+/** What is said about the paper's step. */
+function paper({ draft: tokens }, { p, q }) {
+  const of = (name) => stops(RULES[name].law(p, q, tokens));
+  return [...PAPER_TEXT, paperSentence(of("hsd"), of("tokenwise"))].filter(Boolean);
+}
 
-  const divergenceAt = (law, t) => (law.divergence && t ? law.divergence[t - 1] : null);
+/** Everything that the card shows about the draft. judged: vanilla, and the chosen rule if it is another. */
+function judge(valid, model) {
+  const { p, q } = model;
+  const shown = valid.rule === "tokenwise" ? ["tokenwise"] : ["tokenwise", valid.rule];
+  const judged = shown.map((name) => {
+    const law = RULES[name].law(p, q, valid.draft, model.fuzzy);
+    const facts = explain(name, p, q, valid.draft).map((one, t) => ({ ...one, divergence: divergenceAt(law, t) }));
+    return {
+      name,
+      law,
+      ...tests(law, valid.coins),
+      facts,
+      average: expectedKept(law),
+      stop: stops(law),
+    };
+  });
+  return { valid, model, judged, facts: judged[judged.length - 1].facts };
+}
 
-  function impossible({ valid, model }) {
-    const t = valid.draft.findIndex((x, i) => model.q[i][x] === 0);
-    return t < 0
-      ? null
-      : `The draft never proposes “${names(valid, t)[valid.draft[t]]}” at position ${t + 1}, because q is 0 there: pick another token.`;
-  }
+const divergenceAt = (law, t) => (law.divergence && t ? law.divergence[t - 1] : null);
 
-  function speak(element, { valid, judged }) {
-    const sentences = judged.map(({ name, law }) => verdictSentence(name, law, valid.coins)).reverse();
-    sentences.push(averageWords(judged));
-    while (element.children.length < sentences.length) element.append(h("p", {}));
-    while (element.children.length > sentences.length) element.lastChild.remove();
-    sentences.forEach((text, i) => say(element.children[i], text));
-  }
+function impossible({ valid, model }) {
+  const t = valid.draft.findIndex((x, i) => model.q[i][x] === 0);
+  return t < 0
+    ? null
+    : `The draft never proposes “${names(valid, t)[valid.draft[t]]}” at position ${t + 1}, because q is 0 there: pick another token.`;
+}
 
-  function rootWords({ judged, facts }) {
-    const { name, law } = judged[judged.length - 1];
-    if (law.forward) return "";
-    return `If no test passes, nothing is kept: at the root S = ${value(facts[0].deficient)} and E = ${value(facts[0].excess)} under ${SHORT[name]}.`;
-  }
+function speak(element, { valid, judged }) {
+  const sentences = judged.map(({ name, law }) => verdictSentence(name, law, valid.coins)).reverse();
+  sentences.push(averageWords(judged));
+  while (element.children.length < sentences.length) element.append(h("p", {}));
+  while (element.children.length > sentences.length) element.lastChild.remove();
+  sentences.forEach((text, i) => say(element.children[i], text));
+}
 
-  // ---- what follows
+function rootWords({ judged, facts }) {
+  const { name, law } = judged[judged.length - 1];
+  if (law.forward) return "";
+  return `If no test passes, nothing is kept: at the root S = ${value(facts[0].deficient)} and E = ${value(facts[0].excess)} under ${SHORT[name]}.`;
+}
 
-  function ending({ valid, model }, { name, law, kept, facts }) {
-    const { gamma } = valid;
-    const bonus = kept === gamma;
-    const unknown = bonus && valid.kind === "step";
-    const row = next(law, model.p, model.q, kept);
-    const chips = valid.draft.map((x, i) =>
-      h(
-        "span",
-        { class: `hl-chip ${i < kept ? "is-kept" : "is-cut"}` },
-        `${i < kept ? "✓" : "✕"} ${names(valid, i)[x]}`,
-      ),
-    );
-    chips.push(
-      h("span", { class: `hl-chip ${bonus ? "is-bonus" : "is-correction"}` }, bonus ? "◆ bonus" : "▲ correction"),
-    );
-    return h(
-      "section",
-      { "class": "hl-end", "data-rule": name },
-      h("h4", {}, `${capital(SHORT[name])} keeps ${kept} of ${gamma}`),
-      h("p", { class: "hl-chips" }, chips),
-      h(
-        "p",
-        { class: "hl-hint" },
-        nextWords(name, kept, gamma, bonus ? {} : residualOf(law, facts[kept])),
-      ),
-      unknown
-        ? h("p", {}, `The paper does not list p${digitsOf(gamma)}, so its bars are not drawn.`)
-        : h(
-            "ul",
-            { class: `hl-next${valid.kind === "step" ? " is-long" : ""}` },
-            row.map((mass, i) => nextBar(names(valid, kept)[i], mass, bonus)),
-          ),
-    );
-  }
+// ---- what follows
 
-  /** What the correction is drawn from: whole is set where q plays no part in it. */
-  function residualOf(law, { weight, deficient }) {
-    return { weight: value(weight), mass: deficient, whole: Boolean(law.near && law.b) };
-  }
+function ending({ valid, model }, { name, law, kept, facts }) {
+  const { gamma } = valid;
+  const bonus = kept === gamma;
+  const unknown = bonus && valid.kind === "step";
+  const row = next(law, model.p, model.q, kept);
+  const chips = valid.draft.map((x, i) =>
+    h(
+      "span",
+      { class: `hl-chip ${i < kept ? "is-kept" : "is-cut"}` },
+      `${i < kept ? "✓" : "✕"} ${names(valid, i)[x]}`,
+    ),
+  );
+  chips.push(
+    h("span", { class: `hl-chip ${bonus ? "is-bonus" : "is-correction"}` }, bonus ? "◆ bonus" : "▲ correction"),
+  );
+  return h(
+    "section",
+    { "class": "hl-end", "data-rule": name },
+    h("h4", {}, `${capital(SHORT[name])} keeps ${kept} of ${gamma}`),
+    h("p", { class: "hl-chips" }, chips),
+    h(
+      "p",
+      { class: "hl-hint" },
+      nextWords(name, kept, gamma, bonus ? {} : residualOf(law, facts[kept])),
+    ),
+    unknown
+      ? h("p", {}, `The paper does not list p${digitsOf(gamma)}, so its bars are not drawn.`)
+      : h(
+          "ul",
+          { class: `hl-next${valid.kind === "step" ? " is-long" : ""}` },
+          row.map((mass, i) => nextBar(names(valid, kept)[i], mass, bonus)),
+        ),
+  );
+}
 
-  function nextBar(token, mass, bonus) {
-    return h(
-      "li",
-      {},
-      h("span", { class: "hl-token" }, token),
-      h(
-        "span",
-        { "class": "hl-nextbar", "aria-hidden": "true" },
-        h("span", { class: bonus ? "is-bonus" : "is-correction", style: `width:${100 * mass}%` }),
-      ),
-      h("span", { class: "hl-figure" }, value(mass)),
-    );
-  }
+/** What the correction is drawn from: whole is set where q plays no part in it. */
+function residualOf(law, { weight, deficient }) {
+  return { weight: value(weight), mass: deficient, whole: Boolean(law.near && law.b) };
+}
 
-  lab.draft = draft;
-})(window.hsdLab);
+function nextBar(token, mass, bonus) {
+  return h(
+    "li",
+    {},
+    h("span", { class: "hl-token" }, token),
+    h(
+      "span",
+      { "class": "hl-nextbar", "aria-hidden": "true" },
+      h("span", { class: bonus ? "is-bonus" : "is-correction", style: `width:${100 * mass}%` }),
+    ),
+    h("span", { class: "hl-figure" }, value(mass)),
+  );
+}
+
+export { draft };

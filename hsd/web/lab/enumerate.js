@@ -1,155 +1,152 @@
 // Exact enumeration, as hsd/audit/chains.py does it: every draft, every outcome, no random number.
 // A model here is {vocab, gamma, p, q}: rows that depend on the position only; `fuzzy` may hold the fuzzy rule's settings.
 // A sequence of n tokens is a number in base V, first token highest, so that a law over all is an array of Vⁿ numbers.
-(function (lab) {
-  "use strict";
+import { FUZZY, relativeEntropy } from "./fuzzy.js";
+import { RULES, stops, next, range, sum } from "./rules.js";
 
-  const { RULES, stops, next, range, sum } = lab.rules;
-  const { FUZZY, relativeEntropy } = lab.fuzzy;
-  const MAX_OUTCOMES = 4096;
-  const ROUNDING = 1e-12; // a total variation below this is rounding
+const MAX_OUTCOMES = 4096;
+const ROUNDING = 1e-12; // a total variation below this is rounding
 
-  const digits = (code, length, vocab) =>
-    range(length).map((i) => Math.floor(code / vocab ** (length - 1 - i)) % vocab);
+const digits = (code, length, vocab) =>
+  range(length).map((i) => Math.floor(code / vocab ** (length - 1 - i)) % vocab);
 
-  /** One law over all sequences of each length 0 … rows.length: the product of the rows. */
-  function joints(rows) {
-    const out = [[1]];
-    for (const row of rows) out.push(out[out.length - 1].flatMap((mass) => row.map((x) => mass * x)));
-    return out;
-  }
+/** One law over all sequences of each length 0 … rows.length: the product of the rows. */
+function joints(rows) {
+  const out = [[1]];
+  for (const row of rows) out.push(out[out.length - 1].flatMap((mass) => row.map((x) => mass * x)));
+  return out;
+}
 
-  /** max(p(X, ·) − q(X, ·), 0) with joint probabilities, normalised; the target's row if nothing is left. */
-  function openResidual(jointP, jointQ, p, q) {
-    const residual = p.map((x, i) => Math.max(jointP * x - jointQ * q[i], 0));
-    const mass = sum(residual);
-    return mass > 0 ? residual.map((x) => x / mass) : p;
-  }
+/** max(p(X, ·) − q(X, ·), 0) with joint probabilities, normalised; the target's row if nothing is left. */
+function openResidual(jointP, jointQ, p, q) {
+  const residual = p.map((x, i) => Math.max(jointP * x - jointQ * q[i], 0));
+  const mass = sum(residual);
+  return mass > 0 ? residual.map((x) => x / mass) : p;
+}
 
-  /** Where the drafts end under a rule: per number of kept tokens and prefix, its mass and the next token's row. */
-  function endings(model, rule, drafts) {
-    const { vocab, gamma, p, q } = model;
-    const mass = range(gamma + 1).map((t) => new Array(vocab ** t).fill(0));
-    const rows = range(gamma + 1).map((t) => new Array(vocab ** t).fill(null));
-    const thresholds = [];
-    drafts.forEach((weight, code) => {
-      thresholds.push(null);
-      if (weight === 0) return;
-      const law = rule.law(p, q, digits(code, gamma, vocab), model.fuzzy);
-      thresholds[code] = law.threshold;
-      stops(law).forEach((chance, t) => {
-        const prefix = Math.floor(code / vocab ** (gamma - t));
-        mass[t][prefix] += weight * chance;
-        if (chance > 0 && !rows[t][prefix]) rows[t][prefix] = next(law, p, q, t); // it depends on the prefix only
-      });
+/** Where the drafts end under a rule: per number of kept tokens and prefix, its mass and the next token's row. */
+function endings(model, rule, drafts) {
+  const { vocab, gamma, p, q } = model;
+  const mass = range(gamma + 1).map((t) => new Array(vocab ** t).fill(0));
+  const rows = range(gamma + 1).map((t) => new Array(vocab ** t).fill(null));
+  const thresholds = [];
+  drafts.forEach((weight, code) => {
+    thresholds.push(null);
+    if (weight === 0) return;
+    const law = rule.law(p, q, digits(code, gamma, vocab), model.fuzzy);
+    thresholds[code] = law.threshold;
+    stops(law).forEach((chance, t) => {
+      const prefix = Math.floor(code / vocab ** (gamma - t));
+      mass[t][prefix] += weight * chance;
+      if (chance > 0 && !rows[t][prefix]) rows[t][prefix] = next(law, p, q, t); // it depends on the prefix only
     });
-    return { mass, rows, thresholds };
-  }
+  });
+  return { mass, rows, thresholds };
+}
 
-  /** Add the next token to what ends after `t` tokens, then let the target go on to γ+1 tokens. */
-  function spread(model, rule, { mass, rows }, targets, drafts) {
-    const { vocab, gamma, p, q } = model;
-    let flow = [0];
-    for (const t of range(gamma + 1)) {
-      const longer = new Array(vocab ** (t + 1)).fill(0);
-      for (const prefix of range(vocab ** t)) {
-        const open = rule.resamples && t < gamma && t > 0;
-        const going = flow[prefix]
-          ? open
-            ? openResidual(targets[t][prefix], drafts[t][prefix], p[t], q[t])
-            : p[t]
-          : null;
-        const ending = mass[t][prefix] ? rows[t][prefix] : null;
-        for (const x of range(vocab)) {
-          longer[prefix * vocab + x] =
-            (going ? flow[prefix] * going[x] : 0) + (ending ? mass[t][prefix] * ending[x] : 0);
-        }
+/** Add the next token to what ends after `t` tokens, then let the target go on to γ+1 tokens. */
+function spread(model, rule, { mass, rows }, targets, drafts) {
+  const { vocab, gamma, p, q } = model;
+  let flow = [0];
+  for (const t of range(gamma + 1)) {
+    const longer = new Array(vocab ** (t + 1)).fill(0);
+    for (const prefix of range(vocab ** t)) {
+      const open = rule.resamples && t < gamma && t > 0;
+      const going = flow[prefix]
+        ? open
+          ? openResidual(targets[t][prefix], drafts[t][prefix], p[t], q[t])
+          : p[t]
+        : null;
+      const ending = mass[t][prefix] ? rows[t][prefix] : null;
+      for (const x of range(vocab)) {
+        longer[prefix * vocab + x] =
+          (going ? flow[prefix] * going[x] : 0) + (ending ? mass[t][prefix] * ending[x] : 0);
       }
-      flow = longer;
     }
-    return flow;
+    flow = longer;
   }
+  return flow;
+}
 
-  const totalVariation = (first, second) => first.reduce((total, x, i) => total + Math.abs(x - second[i]), 0) / 2;
+const totalVariation = (first, second) => first.reduce((total, x, i) => total + Math.abs(x - second[i]), 0) / 2;
 
-  /**
-   * Everything exact about one rule. `output` is its law of the first γ+1 tokens, `divergence` KL(output‖target),
-   * `extra` its further target calls; `exact` says that it follows the target here, `always` that it does everywhere.
-   */
-  function audit(model, name, targets, drafts) {
-    const rule = RULES[name];
-    const found = endings(model, rule, drafts[model.gamma]);
-    const output = spread(model, rule, found, targets, drafts);
-    const stop = found.mass.map(sum);
-    const kept = stop.reduce((total, chance, t) => total + t * chance, 0);
-    const extra = rule.resamples
-      ? stop.reduce((total, chance, t) => total + chance * Math.max(model.gamma - t - 1, 0), 0)
-      : 0;
-    const committed = rule.resamples ? model.gamma + stop[model.gamma] : kept + 1;
-    const distance = totalVariation(output, targets[model.gamma + 1]);
-    return {
-      name,
-      output,
-      stop,
-      kept,
-      extra,
-      committed,
-      distance,
-      divergence: relativeEntropy(output, targets[model.gamma + 1]),
-      calls: 1 + extra,
-      exact: distance < ROUNDING,
-      always: rule.lossless || (name === "fuzzy" && (model.fuzzy || FUZZY).tolerance <= 0),
-      thresholds: found.thresholds,
-    };
-  }
-
-  /** The largest difference between the thresholds of two rules over all drafts. */
-  function apart(first, second) {
-    return first.thresholds.reduce(
-      (most, row, i) => (row ? Math.max(most, ...row.map((h, t) => Math.abs(h - second.thresholds[i][t]))) : most),
-      0,
-    );
-  }
-
-  /** All rules on one model; `ideal` is Σ min(p(X), q(X)) over all prefixes of 1 … γ tokens. */
-  function enumerate(model) {
-    const targets = joints(model.p);
-    const drafts = joints(model.q);
-    const ideal = range(model.gamma).reduce(
-      (total, t) => total + drafts[t + 1].reduce((part, x, i) => part + Math.min(x, targets[t + 1][i]), 0),
-      0,
-    );
-    const rules = Object.fromEntries(Object.keys(RULES).map((name) => [name, audit(model, name, targets, drafts)]));
-    const gap = {
-      thresholds: apart(rules.blockwise, rules.hsd),
-      output: totalVariation(rules.blockwise.output, rules.hsd.output),
-    };
-    return { target: targets[model.gamma + 1], rules, ideal, gap };
-  }
-
-  /** The law of the first n tokens, from the law of more. */
-  function marginal(output, vocab, n) {
-    const width = output.length / vocab ** n;
-    return range(vocab ** n).map((i) => sum(output.slice(i * width, (i + 1) * width)));
-  }
-
-  /** How many tokens fit into a chart of at most `bars` bars. */
-  function shownLength(vocab, gamma, bars = 32) {
-    return range(gamma + 1).reduce((n, i) => (vocab ** (i + 1) <= bars ? i + 1 : n), 1);
-  }
-
-  const outcomes = (vocab, gamma) => vocab ** (gamma + 1);
-
-  lab.exact = {
-    MAX_OUTCOMES,
-    ROUNDING,
-    digits,
-    enumerate,
-    marginal,
-    shownLength,
-    outcomes,
-    openResidual,
-    joints,
-    totalVariation,
+/**
+ * Everything exact about one rule. `output` is its law of the first γ+1 tokens, `divergence` KL(output‖target),
+ * `extra` its further target calls; `exact` says that it follows the target here, `always` that it does everywhere.
+ */
+function audit(model, name, targets, drafts) {
+  const rule = RULES[name];
+  const found = endings(model, rule, drafts[model.gamma]);
+  const output = spread(model, rule, found, targets, drafts);
+  const stop = found.mass.map(sum);
+  const kept = stop.reduce((total, chance, t) => total + t * chance, 0);
+  const extra = rule.resamples
+    ? stop.reduce((total, chance, t) => total + chance * Math.max(model.gamma - t - 1, 0), 0)
+    : 0;
+  const committed = rule.resamples ? model.gamma + stop[model.gamma] : kept + 1;
+  const distance = totalVariation(output, targets[model.gamma + 1]);
+  return {
+    name,
+    output,
+    stop,
+    kept,
+    extra,
+    committed,
+    distance,
+    divergence: relativeEntropy(output, targets[model.gamma + 1]),
+    calls: 1 + extra,
+    exact: distance < ROUNDING,
+    always: rule.lossless || (name === "fuzzy" && (model.fuzzy || FUZZY).tolerance <= 0),
+    thresholds: found.thresholds,
   };
-})(window.hsdLab);
+}
+
+/** The largest difference between the thresholds of two rules over all drafts. */
+function apart(first, second) {
+  return first.thresholds.reduce(
+    (most, row, i) => (row ? Math.max(most, ...row.map((h, t) => Math.abs(h - second.thresholds[i][t]))) : most),
+    0,
+  );
+}
+
+/** All rules on one model; `ideal` is Σ min(p(X), q(X)) over all prefixes of 1 … γ tokens. */
+function enumerate(model) {
+  const targets = joints(model.p);
+  const drafts = joints(model.q);
+  const ideal = range(model.gamma).reduce(
+    (total, t) => total + drafts[t + 1].reduce((part, x, i) => part + Math.min(x, targets[t + 1][i]), 0),
+    0,
+  );
+  const rules = Object.fromEntries(Object.keys(RULES).map((name) => [name, audit(model, name, targets, drafts)]));
+  const gap = {
+    thresholds: apart(rules.blockwise, rules.hsd),
+    output: totalVariation(rules.blockwise.output, rules.hsd.output),
+  };
+  return { target: targets[model.gamma + 1], rules, ideal, gap };
+}
+
+/** The law of the first n tokens, from the law of more. */
+function marginal(output, vocab, n) {
+  const width = output.length / vocab ** n;
+  return range(vocab ** n).map((i) => sum(output.slice(i * width, (i + 1) * width)));
+}
+
+/** How many tokens fit into a chart of at most `bars` bars. */
+function shownLength(vocab, gamma, bars = 32) {
+  return range(gamma + 1).reduce((n, i) => (vocab ** (i + 1) <= bars ? i + 1 : n), 1);
+}
+
+const outcomes = (vocab, gamma) => vocab ** (gamma + 1);
+
+export {
+  MAX_OUTCOMES,
+  ROUNDING,
+  digits,
+  enumerate,
+  marginal,
+  shownLength,
+  outcomes,
+  openResidual,
+  joints,
+  totalVariation,
+};

@@ -1,158 +1,155 @@
 // The first card: number of tokens, draft length, and every probability as a slider and as a number.
-(function (lab) {
-  "use strict";
+import { short, plural } from "../player/format.js";
+import { h, card, button, segments, slider, setSlider, say } from "./parts.js";
+import { range } from "./rules.js";
+import { PRESETS, parse, names, rowName, digitsOf } from "./state.js";
 
-  const { h, card, button, segments, slider, setSlider, say } = lab.parts;
-  const { PRESETS, parse, names, rowName, digitsOf } = lab.state;
-  const { range } = lab.rules;
-  const { short, plural } = window.hsdPlayer.format;
-  const SIDES = { p: "Target", q: "Draft" };
+const SIDES = { p: "Target", q: "Draft" };
 
-  /** actions: preset(name), reshape(change), cell(side, t, i, text), drag(side, t, i, value, before), normalise(). */
-  function inputs(actions) {
-    const presets = h(
-      "div",
-      { "class": "hl-presets", "role": "group", "aria-label": "Presets" },
-      Object.entries(PRESETS).map(([name, { title }]) =>
-        button(title, `start from: ${title}`, () => actions.preset(name), { "data-preset": name }),
-      ),
-    );
-    const vocab = segments("Tokens", (value) => actions.reshape({ vocab: value }));
-    const gamma = segments("Draft length γ", (value) => actions.reshape({ gamma: value }));
-    const kind = segments("Rows", (value) => actions.reshape({ kind: value }));
-    const words = h("span", { class: "hl-problem-words" });
-    const problem = h(
-      "div",
-      { class: "hl-problem", role: "alert", hidden: true },
-      words,
-      button("Normalise", "scale the rows so that each sums to 1", () => actions.normalise()),
-    );
-    const rows = h("div", { class: "hl-rows" });
-    const element = card(
-      "inputs",
-      "What the two models believe",
-      "p: the target's next-token probabilities. q: the draft's. Drag, or type numbers such as 0.25 or 1/3.",
-      presets,
-      h("div", { class: "hl-choices" }, vocab.element, gamma.element, kind.element),
-      problem,
-      rows,
-    );
-    let drawn = "";
-    let cells = [];
+/** actions: preset(name), reshape(change), cell(side, t, i, text), drag(side, t, i, value, before), normalise(). */
+function inputs(actions) {
+  const presets = h(
+    "div",
+    { "class": "hl-presets", "role": "group", "aria-label": "Presets" },
+    Object.entries(PRESETS).map(([name, { title }]) =>
+      button(title, `start from: ${title}`, () => actions.preset(name), { "data-preset": name }),
+    ),
+  );
+  const vocab = segments("Tokens", (value) => actions.reshape({ vocab: value }));
+  const gamma = segments("Draft length γ", (value) => actions.reshape({ gamma: value }));
+  const kind = segments("Rows", (value) => actions.reshape({ kind: value }));
+  const words = h("span", { class: "hl-problem-words" });
+  const problem = h(
+    "div",
+    { class: "hl-problem", role: "alert", hidden: true },
+    words,
+    button("Normalise", "scale the rows so that each sums to 1", () => actions.normalise()),
+  );
+  const rows = h("div", { class: "hl-rows" });
+  const element = card(
+    "inputs",
+    "What the two models believe",
+    "p: the target's next-token probabilities. q: the draft's. Drag, or type numbers such as 0.25 or 1/3.",
+    presets,
+    h("div", { class: "hl-choices" }, vocab.element, gamma.element, kind.element),
+    problem,
+    rows,
+  );
+  let drawn = "";
+  let cells = [];
 
-    function rebuild(state) {
-      const built = draw(state, actions);
-      rows.replaceChildren(...built.elements);
-      cells = built.cells;
-    }
-
-    function update({ state, problems, message, presetName }) {
-      const wanted = [state.kind, state.vocab, state.gamma].join();
-      if (wanted !== drawn) rebuild(state);
-      drawn = wanted;
-      choose(state, { vocab, gamma, kind });
-      for (const chip of presets.children)
-        chip.setAttribute("aria-pressed", String(chip.dataset.preset === presetName));
-      problem.hidden = !message;
-      say(words, message || "");
-      problem.querySelector("button").hidden = !problems.length;
-      const bad = new Set(problems.map(({ side, t }) => side + t));
-      for (const cell of cells) cell.update(state, bad);
-    }
-
-    return { element, update };
+  function rebuild(state) {
+    const built = draw(state, actions);
+    rows.replaceChildren(...built.elements);
+    cells = built.cells;
   }
 
-  /** The segmented choices; a link may have brought a larger value, which is then offered too. */
-  function choose({ kind, vocab, gamma }, controls) {
-    const upTo = (list, value) => (list.includes(value) ? list : [...list, value]).map((n) => [n, String(n)]);
-    const fixed = kind === "step";
-    controls.vocab.set(vocab, upTo([2, 3, 4, 5], vocab));
-    controls.gamma.set(gamma, upTo([1, 2, 3, 4], gamma));
-    controls.kind.set(kind, [
-      ["same", "same p and q at every position"],
-      ["own", "own rows per position"],
-    ]);
-    controls.vocab.element.hidden = controls.gamma.element.hidden = controls.kind.element.hidden = fixed;
+  function update({ state, problems, message, presetName }) {
+    const wanted = [state.kind, state.vocab, state.gamma].join();
+    if (wanted !== drawn) rebuild(state);
+    drawn = wanted;
+    choose(state, { vocab, gamma, kind });
+    for (const chip of presets.children)
+      chip.setAttribute("aria-pressed", String(chip.dataset.preset === presetName));
+    problem.hidden = !message;
+    say(words, message || "");
+    problem.querySelector("button").hidden = !problems.length;
+    const bad = new Set(problems.map(({ side, t }) => side + t));
+    for (const cell of cells) cell.update(state, bad);
   }
 
-  function draw(state, actions) {
-    const cells = [];
-    const known = (name, t) => t < state[name].length && !(state.kind === "step" && t === state.gamma);
-    const side = (name, t) => known(name, t) && row(state, name, t, actions, cells);
-    const block = (t) => h("div", { class: "hl-block" }, side("p", t), side("q", t));
-    if (state.kind === "same") return { elements: [block(0)], cells };
-    const count = state.kind === "step" ? state.gamma : state.gamma + 1;
-    return { elements: range(count).map((t) => position(state, t, block(t), cells)), cells };
-  }
+  return { element, update };
+}
 
-  /** One position, folded: its rows in short, and the sliders when it is opened. */
-  function position(state, t, block, cells) {
-    const after = t === 0 ? "first token" : `after ${plural(t, "token")}`;
-    const place = state.kind === "step" ? `${t + 1}. “${names(state, t)[0]}”` : after;
-    const digest = h("span", { class: "hl-digest" });
-    const element = h(
-      "details",
-      { class: "hl-position", open: t === 0 },
-      h("summary", {}, h("b", {}, place), digest),
-      block,
-    );
-    const text = (row) => (row ? row.map((cell) => short(parse(cell))).join(" ") : null);
-    cells.push({
-      update: (now, bad) => {
-        const hasP = !(now.kind === "step" && t === now.gamma);
-        const q = text(now.q[t]);
-        say(digest, `${hasP ? `p${digitsOf(t)} ${text(now.p[t])}` : ""}${q ? ` · q${digitsOf(t)} ${q}` : ""}`);
-        if (bad.has(`p${t}`) || bad.has(`q${t}`)) element.open = true;
-      },
-    });
-    return element;
-  }
+/** The segmented choices; a link may have brought a larger value, which is then offered too. */
+function choose({ kind, vocab, gamma }, controls) {
+  const upTo = (list, value) => (list.includes(value) ? list : [...list, value]).map((n) => [n, String(n)]);
+  const fixed = kind === "step";
+  controls.vocab.set(vocab, upTo([2, 3, 4, 5], vocab));
+  controls.gamma.set(gamma, upTo([1, 2, 3, 4], gamma));
+  controls.kind.set(kind, [
+    ["same", "same p and q at every position"],
+    ["own", "own rows per position"],
+  ]);
+  controls.vocab.element.hidden = controls.gamma.element.hidden = controls.kind.element.hidden = fixed;
+}
 
-  function row(state, side, t, actions, cells) {
-    const name = rowName(state.kind, side, t);
-    const lines = names(state, t).map((token, i) =>
-      line(token, `${SIDES[side]} ${name}, ${token}`, { side, t, i }, actions, cells),
-    );
-    const element = h(
-      "fieldset",
-      { "class": `hl-row is-${side}${state.kind === "step" ? " is-long" : ""}`, "data-row": side + t },
-      h("legend", {}, `${SIDES[side]} ${name}`),
-      lines,
-    );
-    cells.push({ update: (_, bad) => element.classList.toggle("is-bad", bad.has(side + t)) });
-    return element;
-  }
+function draw(state, actions) {
+  const cells = [];
+  const known = (name, t) => t < state[name].length && !(state.kind === "step" && t === state.gamma);
+  const side = (name, t) => known(name, t) && row(state, name, t, actions, cells);
+  const block = (t) => h("div", { class: "hl-block" }, side("p", t), side("q", t));
+  if (state.kind === "same") return { elements: [block(0)], cells };
+  const count = state.kind === "step" ? state.gamma : state.gamma + 1;
+  return { elements: range(count).map((t) => position(state, t, block(t), cells)), cells };
+}
 
-  /** One entry of a row: its slider and its number. A drag scales the others from where they stood when it began. */
-  function line(token, label, { side, t, i }, actions, cells) {
-    let before = null;
-    const range = slider(`${label}, slider`, `is-${side}`, {
-      oninput: () => (before = actions.drag(side, t, i, Number(range.value), before)),
-      onchange: () => (before = null),
-    });
-    const field = h("input", {
-      "type": "text",
-      "class": "hl-number",
-      "inputmode": "text",
-      "autocomplete": "off",
-      "spellcheck": "false",
-      "maxlength": 40,
-      "aria-label": label,
-      "oninput": () => actions.cell(side, t, i, field.value),
-    });
-    cells.push({
-      update: (state, bad) => {
-        const text = state[side][t][i];
-        const value = parse(text);
-        if (field !== document.activeElement && field.value !== text) field.value = text;
-        field.setAttribute("aria-invalid", String(bad.has(side + t)));
-        range.style.setProperty("--at", "0");
-        setSlider(range, Number.isFinite(value) ? value : 0);
-      },
-    });
-    return h("div", { class: "hl-line" }, h("span", { class: "hl-token" }, token), range, field);
-  }
+/** One position, folded: its rows in short, and the sliders when it is opened. */
+function position(state, t, block, cells) {
+  const after = t === 0 ? "first token" : `after ${plural(t, "token")}`;
+  const place = state.kind === "step" ? `${t + 1}. “${names(state, t)[0]}”` : after;
+  const digest = h("span", { class: "hl-digest" });
+  const element = h(
+    "details",
+    { class: "hl-position", open: t === 0 },
+    h("summary", {}, h("b", {}, place), digest),
+    block,
+  );
+  const text = (row) => (row ? row.map((cell) => short(parse(cell))).join(" ") : null);
+  cells.push({
+    update: (now, bad) => {
+      const hasP = !(now.kind === "step" && t === now.gamma);
+      const q = text(now.q[t]);
+      say(digest, `${hasP ? `p${digitsOf(t)} ${text(now.p[t])}` : ""}${q ? ` · q${digitsOf(t)} ${q}` : ""}`);
+      if (bad.has(`p${t}`) || bad.has(`q${t}`)) element.open = true;
+    },
+  });
+  return element;
+}
 
-  lab.inputs = inputs;
-})(window.hsdLab);
+function row(state, side, t, actions, cells) {
+  const name = rowName(state.kind, side, t);
+  const lines = names(state, t).map((token, i) =>
+    line(token, `${SIDES[side]} ${name}, ${token}`, { side, t, i }, actions, cells),
+  );
+  const element = h(
+    "fieldset",
+    { "class": `hl-row is-${side}${state.kind === "step" ? " is-long" : ""}`, "data-row": side + t },
+    h("legend", {}, `${SIDES[side]} ${name}`),
+    lines,
+  );
+  cells.push({ update: (_, bad) => element.classList.toggle("is-bad", bad.has(side + t)) });
+  return element;
+}
+
+/** One entry of a row: its slider and its number. A drag scales the others from where they stood when it began. */
+function line(token, label, { side, t, i }, actions, cells) {
+  let before = null;
+  const range = slider(`${label}, slider`, `is-${side}`, {
+    oninput: () => (before = actions.drag(side, t, i, Number(range.value), before)),
+    onchange: () => (before = null),
+  });
+  const field = h("input", {
+    "type": "text",
+    "class": "hl-number",
+    "inputmode": "text",
+    "autocomplete": "off",
+    "spellcheck": "false",
+    "maxlength": 40,
+    "aria-label": label,
+    "oninput": () => actions.cell(side, t, i, field.value),
+  });
+  cells.push({
+    update: (state, bad) => {
+      const text = state[side][t][i];
+      const value = parse(text);
+      if (field !== document.activeElement && field.value !== text) field.value = text;
+      field.setAttribute("aria-invalid", String(bad.has(side + t)));
+      range.style.setProperty("--at", "0");
+      setSlider(range, Number.isFinite(value) ? value : 0);
+    },
+  });
+  return h("div", { class: "hl-line" }, h("span", { class: "hl-token" }, token), range, field);
+}
+
+export { inputs };

@@ -1,265 +1,269 @@
 // The lab put together: one state, what follows from it, and the cards that show it.
-// hsdLab.start(element) fills the lab's container and returns the lab. For tests, window.__hsdLab = {ready, ms, state,
+// start(element) fills the lab's container and returns the lab. For tests, window.__hsdLab = {ready, ms, state,
 // model, exact, message, simulated} mirrors the lab that changed last; ms is what the last change took.
-(function (lab) {
-  "use strict";
+import * as frame from "../frame.js";
+import { copy } from "../player/export.js";
+import { draft } from "./draft.js";
+import { enumerate } from "./enumerate.js";
+import { inputs } from "./inputs.js";
+import { law } from "./law.js";
+import { encode, decode, LinkError } from "./link.js";
+import { h, button, say } from "./parts.js";
+import { results } from "./results.js";
+import { pick, simulation, meanKept } from "./simulate.js";
+import { preset, problems, tooLarge, normalise, model, drag, reshape, parse } from "./state.js";
+import { tuning } from "./tuning.js";
+import { capital } from "./words.js";
 
-  const { h, button, say } = lab.parts;
-  const { enumerate } = lab.exact;
-  const { capital } = lab.words;
-  const { pick, simulation, meanKept } = lab.simulate;
-  const { preset, problems, tooLarge, normalise, model, drag, reshape, parse } = lab.state;
-  const { encode, decode, LinkError } = lab.link;
-  const STEPS = 10000;
-  const CHUNK = 100;
-  const INTRODUCTION =
-    "Two or more tokens, no model: change what target and draft believe, and see by exact arithmetic what every rule does with it.";
+const STEPS = 10000;
+const CHUNK = 100;
+const INTRODUCTION =
+  "Two or more tokens, no model: change what target and draft believe, and see by exact arithmetic what every rule does with it.";
 
-  /** One line about the rows that are wrong: the first by name. */
-  function complaint(wrong) {
-    if (!wrong.length) return "";
-    const more =
-      wrong.length > 1 ? `, and ${wrong.length - 1} more ${wrong.length === 2 ? "row is" : "rows are"} wrong` : "";
-    return capital(wrong[0].message) + more;
+/** One line about the rows that are wrong: the first by name. */
+function complaint(wrong) {
+  if (!wrong.length) return "";
+  const more =
+    wrong.length > 1 ? `, and ${wrong.length - 1} more ${wrong.length === 2 ? "row is" : "rows are"} wrong` : "";
+  return capital(wrong[0].message) + more;
+}
+
+class Lab {
+  constructor(root, address = window.location.href) {
+    this.root = root;
+    this.exactKey = "";
+    this.run = null; // the simulation: {state, history, run, running}
+    this.cards = this.build();
+    this.open(new URL(address).searchParams.get("lab"));
+    frame.listen((what) => what === "tab" && this.remember());
   }
 
-  class Lab {
-    constructor(root, address = window.location.href) {
-      this.root = root;
-      this.exactKey = "";
-      this.run = null; // the simulation: {state, history, run, running}
-      this.cards = this.build();
-      this.open(new URL(address).searchParams.get("lab"));
-      if (window.hsdFrame) window.hsdFrame.listen((what) => what === "tab" && this.remember());
-    }
-
-    build() {
-      const actions = this.actions();
-      const cards = {
-        inputs: lab.inputs(actions),
-        results: lab.results(actions),
-        tuning: lab.tuning(actions),
-        law: lab.law(actions),
-        draft: lab.draft(actions),
-      };
-      this.alertWords = h("span", { class: "hl-alert-words" });
-      this.alert = h(
+  build() {
+    const actions = this.actions();
+    const cards = {
+      inputs: inputs(actions),
+      results: results(actions),
+      tuning: tuning(actions),
+      law: law(actions),
+      draft: draft(actions),
+    };
+    this.alertWords = h("span", { class: "hl-alert-words" });
+    this.alert = h(
+      "div",
+      { class: "hl-alert", role: "alert", hidden: true },
+      this.alertWords,
+      button("✕", "dismiss this message", () => this.warn(""), { "aria-label": "dismiss this message" }),
+    );
+    this.copied = h("span", { class: "hl-copied", role: "status" });
+    const head = h(
+      "header",
+      { class: "hl-top" },
+      h("div", {}, h("h2", {}, "The lab"), h("p", { class: "hl-hint" }, INTRODUCTION)),
+      h(
         "div",
-        { class: "hl-alert", role: "alert", hidden: true },
-        this.alertWords,
-        button("✕", "dismiss this message", () => this.warn(""), { "aria-label": "dismiss this message" }),
-      );
-      this.copied = h("span", { class: "hl-copied", role: "status" });
-      const head = h(
-        "header",
-        { class: "hl-top" },
-        h("div", {}, h("h2", {}, "The lab"), h("p", { class: "hl-hint" }, INTRODUCTION)),
-        h(
-          "div",
-          { class: "hl-tools" },
-          this.copied,
-          button("Copy link", "a link to all of this", () => this.copy()),
-        ),
-      );
-      this.root.replaceChildren(
-        head,
-        this.alert,
-        cards.inputs.element,
-        cards.results.element,
-        cards.tuning.element,
-        cards.law.element,
-        cards.draft.element,
-      );
-      return cards;
-    }
+        { class: "hl-tools" },
+        this.copied,
+        button("Copy link", "a link to all of this", () => this.copy()),
+      ),
+    );
+    this.root.replaceChildren(
+      head,
+      this.alert,
+      cards.inputs.element,
+      cards.results.element,
+      cards.tuning.element,
+      cards.law.element,
+      cards.draft.element,
+    );
+    return cards;
+  }
 
-    // ---- where a state comes from
+  // ---- where a state comes from
 
-    open(link) {
-      this.use(preset("toy"), "toy");
-      if (link === null || link === "") return;
-      try {
-        this.use(decode(link), null);
-      } catch (error) {
-        if (!(error instanceof LinkError)) throw error;
-        this.warn(`This link cannot be read (${error.message}): the two-token toy is shown instead`);
-      }
-    }
-
-    use(state, presetName) {
-      this.presetName = presetName;
-      this.state = state;
-      this.refresh();
-    }
-
-    actions() {
-      const edit = (state) => this.use(state, null);
-      const look = (change) => this.use({ ...this.state, ...change }, this.presetName);
-      const replaced = (list, i, item) => list.map((old, j) => (j === i ? item : old));
-      const withRow = (side, t, row) => edit({ ...this.state, [side]: replaced(this.state[side], t, row) });
-      return {
-        preset: (name) => {
-          this.warn("");
-          const { rule, seed, fuzzy } = this.state;
-        this.use({ ...preset(name), rule, seed, fuzzy }, name);
-        },
-        reshape: (change) => this.use(reshape(this.state, change), change.gamma ? this.presetName : null),
-        cell: (side, t, i, text) => withRow(side, t, replaced(this.state[side][t], i, text)),
-        drag: (side, t, i, value, before) => {
-          const start = before || this.state[side][t].map((text) => Math.max(parse(text) || 0, 0));
-          withRow(side, t, drag(start, i, value));
-          return start;
-        },
-        normalise: () => this.normalise(),
-        rule: (rule) => look({ rule }),
-        fuzzy: (change) => look({ fuzzy: { ...this.state.fuzzy, ...change } }),
-        seed: (text) => look({ seed: Math.min(Math.max(Math.floor(Number(text)) || 0, 0), 4294967295) }),
-        token: (t, x) => look({ draft: replaced(this.state.draft, t, x) }),
-        coin: (t, value) => look({ coins: replaced(this.state.coins, t, value) }),
-        throwCoins: () => look({ coins: this.state.coins.map(() => Math.floor(Math.random() * 100) / 100) }),
-        drawDraft: () => look({ draft: this.model.q.map((row) => pick(row, Math.random())) }),
-        simulate: () => this.simulate(),
-      };
-    }
-
-    normalise() {
-      const bad = problems(this.state);
-      const rows = (side) =>
-        this.state[side].map((cells, t) =>
-          bad.some((one) => one.side === side && one.t === t) ? normalise(cells) : cells,
-        );
-      this.use({ ...this.state, p: rows("p"), q: rows("q") }, null);
-    }
-
-    // ---- what follows from it
-
-    refresh() {
-      const begun = performance.now();
-      const wrong = tooLarge(this.state) ? [] : problems(this.state);
-      const message = tooLarge(this.state) || complaint(wrong);
-      this.cards.inputs.update({ state: this.state, problems: wrong, message, presetName: this.presetName });
-      this.message = message;
-      if (!message) {
-        this.valid = this.state;
-        this.compute();
-        this.draw();
-      }
-      this.grey(Boolean(message));
-      this.remember();
-      this.mirror(performance.now() - begun);
-    }
-
-    /** The exact numbers, worked out anew only when a probability, V, γ or a setting of the fuzzy rule changed. */
-    compute() {
-      const { kind, vocab, gamma, p, q, rule, seed, fuzzy } = this.valid;
-      const key = JSON.stringify([kind, vocab, gamma, p, q, fuzzy]);
-      if (key !== this.exactKey) {
-        this.model = model(this.valid);
-        this.exact = kind === "step" ? null : enumerate(this.model);
-      }
-      const runKey = key + rule + seed;
-      if (runKey !== this.runKey) this.run = null;
-      this.exactKey = key;
-      this.runKey = runKey;
-    }
-
-    draw() {
-      const { valid, model: numbers, exact, run } = this;
-      const view = { valid, model: numbers, exact, simulation: run, running: run && run.running };
-      this.cards.results.element.hidden = this.cards.law.element.hidden = !exact;
-      if (exact) {
-        this.cards.results.update(view);
-        this.cards.law.update(view);
-      }
-      this.cards.tuning.update(view);
-      this.cards.draft.update(view);
-    }
-
-    /** While the input is wrong the last results stay, greyed and out of reach. */
-    grey(stale) {
-      for (const name of ["results", "tuning", "law", "draft"]) {
-        this.cards[name].element.classList.toggle("is-stale", stale);
-        this.cards[name].element.inert = stale;
-      }
-    }
-
-    warn(words) {
-      say(this.alertWords, words);
-      this.alert.hidden = !words;
-    }
-
-    // ---- simulation, in pieces between two frames, so that the page stays alive
-
-    simulate() {
-      const { rule, seed } = this.valid;
-      const run = { ...simulation(this.model, rule, seed), history: [], running: true };
-      this.run = run;
-      const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-      const more = () => {
-        if (this.run !== run) return; // the inputs changed meanwhile
-        run.run(still ? 10 * CHUNK : CHUNK);
-        run.history.push({ trials: run.state.trials, ...meanKept(run.state) });
-        run.running = run.state.trials < STEPS;
-        if (!run.running || !still)
-          this.cards.law.update({ valid: this.valid, exact: this.exact, simulation: run, running: run.running });
-        if (run.running) requestAnimationFrame(more);
-        else this.mirror(window.__hsdLab.ms);
-      };
-      this.cards.law.update({ valid: this.valid, exact: this.exact, simulation: null, running: true });
-      requestAnimationFrame(more);
-    }
-
-    // ---- links
-
-    link() {
-      const here = new URL(window.location.href);
-      const theme = here.searchParams.get("__theme");
-      here.search = "";
-      here.hash = "";
-      if (theme) here.searchParams.set("__theme", theme);
-      here.searchParams.set("tab", "lab");
-      here.searchParams.set("lab", encode(this.valid));
-      return here.href;
-    }
-
-    /** While the tab is open the address bar says what is shown. Not at every move: browsers count such changes. */
-    remember() {
-      clearTimeout(this.rememberTimer);
-      const open = () => window.hsdFrame && window.hsdFrame.tab() === "lab";
-      if (open())
-        this.rememberTimer = setTimeout(
-          () => open() && window.history.replaceState(window.history.state, "", this.link()),
-          300,
-        );
-    }
-
-    async copy() {
-      const worked = await window.hsdPlayer.files.copy(this.link());
-      say(this.copied, worked ? "Link copied" : `Copy it from here: ${this.link()}`);
-      clearTimeout(this.copyTimer);
-      if (worked) this.copyTimer = setTimeout(() => say(this.copied, ""), 4000);
-    }
-
-    // ---- for tests
-
-    mirror(ms) {
-      const { run, valid, model: numbers, exact, message } = this;
-      const done = run && !run.running && run.state.trials === STEPS;
-      window.__hsdLab = {
-        ready: true,
-        ms,
-        state: valid,
-        model: numbers,
-        exact,
-        message,
-        simulated: done ? run.state : null,
-      };
+  open(link) {
+    this.use(preset("toy"), "toy");
+    if (link === null || link === "") return;
+    try {
+      this.use(decode(link), null);
+    } catch (error) {
+      if (!(error instanceof LinkError)) throw error;
+      this.warn(`This link cannot be read (${error.message}): the two-token toy is shown instead`);
     }
   }
 
-  function start(element) {
-    return new Lab(element.querySelector(".hsd-lab"));
+  use(state, presetName) {
+    this.presetName = presetName;
+    this.state = state;
+    this.refresh();
   }
 
-  Object.assign(lab, { start, Lab, STEPS });
-})(window.hsdLab);
+  actions() {
+    const edit = (state) => this.use(state, null);
+    const look = (change) => this.use({ ...this.state, ...change }, this.presetName);
+    const replaced = (list, i, item) => list.map((old, j) => (j === i ? item : old));
+    const withRow = (side, t, row) => edit({ ...this.state, [side]: replaced(this.state[side], t, row) });
+    return {
+      preset: (name) => {
+        this.warn("");
+        const { rule, seed, fuzzy } = this.state;
+      this.use({ ...preset(name), rule, seed, fuzzy }, name);
+      },
+      reshape: (change) => this.use(reshape(this.state, change), change.gamma ? this.presetName : null),
+      cell: (side, t, i, text) => withRow(side, t, replaced(this.state[side][t], i, text)),
+      drag: (side, t, i, value, before) => {
+        const start = before || this.state[side][t].map((text) => Math.max(parse(text) || 0, 0));
+        withRow(side, t, drag(start, i, value));
+        return start;
+      },
+      normalise: () => this.normalise(),
+      rule: (rule) => look({ rule }),
+      fuzzy: (change) => look({ fuzzy: { ...this.state.fuzzy, ...change } }),
+      seed: (text) => look({ seed: Math.min(Math.max(Math.floor(Number(text)) || 0, 0), 4294967295) }),
+      token: (t, x) => look({ draft: replaced(this.state.draft, t, x) }),
+      coin: (t, value) => look({ coins: replaced(this.state.coins, t, value) }),
+      throwCoins: () => look({ coins: this.state.coins.map(() => Math.floor(Math.random() * 100) / 100) }),
+      drawDraft: () => look({ draft: this.model.q.map((row) => pick(row, Math.random())) }),
+      simulate: () => this.simulate(),
+    };
+  }
+
+  normalise() {
+    const bad = problems(this.state);
+    const rows = (side) =>
+      this.state[side].map((cells, t) =>
+        bad.some((one) => one.side === side && one.t === t) ? normalise(cells) : cells,
+      );
+    this.use({ ...this.state, p: rows("p"), q: rows("q") }, null);
+  }
+
+  // ---- what follows from it
+
+  refresh() {
+    const begun = performance.now();
+    const wrong = tooLarge(this.state) ? [] : problems(this.state);
+    const message = tooLarge(this.state) || complaint(wrong);
+    this.cards.inputs.update({ state: this.state, problems: wrong, message, presetName: this.presetName });
+    this.message = message;
+    if (!message) {
+      this.valid = this.state;
+      this.compute();
+      this.draw();
+    }
+    this.grey(Boolean(message));
+    this.remember();
+    this.mirror(performance.now() - begun);
+  }
+
+  /** The exact numbers, worked out anew only when a probability, V, γ or a setting of the fuzzy rule changed. */
+  compute() {
+    const { kind, vocab, gamma, p, q, rule, seed, fuzzy } = this.valid;
+    const key = JSON.stringify([kind, vocab, gamma, p, q, fuzzy]);
+    if (key !== this.exactKey) {
+      this.model = model(this.valid);
+      this.exact = kind === "step" ? null : enumerate(this.model);
+    }
+    const runKey = key + rule + seed;
+    if (runKey !== this.runKey) this.run = null;
+    this.exactKey = key;
+    this.runKey = runKey;
+  }
+
+  draw() {
+    const { valid, model: numbers, exact, run } = this;
+    const view = { valid, model: numbers, exact, simulation: run, running: run && run.running };
+    this.cards.results.element.hidden = this.cards.law.element.hidden = !exact;
+    if (exact) {
+      this.cards.results.update(view);
+      this.cards.law.update(view);
+    }
+    this.cards.tuning.update(view);
+    this.cards.draft.update(view);
+  }
+
+  /** While the input is wrong the last results stay, greyed and out of reach. */
+  grey(stale) {
+    for (const name of ["results", "tuning", "law", "draft"]) {
+      this.cards[name].element.classList.toggle("is-stale", stale);
+      this.cards[name].element.inert = stale;
+    }
+  }
+
+  warn(words) {
+    say(this.alertWords, words);
+    this.alert.hidden = !words;
+  }
+
+  // ---- simulation, in pieces between two frames, so that the page stays alive
+
+  simulate() {
+    const { rule, seed } = this.valid;
+    const run = { ...simulation(this.model, rule, seed), history: [], running: true };
+    this.run = run;
+    const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const more = () => {
+      if (this.run !== run) return; // the inputs changed meanwhile
+      run.run(still ? 10 * CHUNK : CHUNK);
+      run.history.push({ trials: run.state.trials, ...meanKept(run.state) });
+      run.running = run.state.trials < STEPS;
+      if (!run.running || !still)
+        this.cards.law.update({ valid: this.valid, exact: this.exact, simulation: run, running: run.running });
+      if (run.running) requestAnimationFrame(more);
+      else this.mirror(window.__hsdLab.ms);
+    };
+    this.cards.law.update({ valid: this.valid, exact: this.exact, simulation: null, running: true });
+    requestAnimationFrame(more);
+  }
+
+  // ---- links
+
+  link() {
+    const here = new URL(window.location.href);
+    const theme = here.searchParams.get("__theme");
+    here.search = "";
+    here.hash = "";
+    if (theme) here.searchParams.set("__theme", theme);
+    here.searchParams.set("tab", "lab");
+    here.searchParams.set("lab", encode(this.valid));
+    return here.href;
+  }
+
+  /** While the tab is open the address bar says what is shown. Not at every move: browsers count such changes. */
+  remember() {
+    clearTimeout(this.rememberTimer);
+    const open = () => frame.tab() === "lab";
+    if (open())
+      this.rememberTimer = setTimeout(
+        () => open() && window.history.replaceState(window.history.state, "", this.link()),
+        300,
+      );
+  }
+
+  async copy() {
+    const worked = await copy(this.link());
+    say(this.copied, worked ? "Link copied" : `Copy it from here: ${this.link()}`);
+    clearTimeout(this.copyTimer);
+    if (worked) this.copyTimer = setTimeout(() => say(this.copied, ""), 4000);
+  }
+
+  // ---- for tests
+
+  mirror(ms) {
+    const { run, valid, model: numbers, exact, message } = this;
+    const done = run && !run.running && run.state.trials === STEPS;
+    window.__hsdLab = {
+      ready: true,
+      ms,
+      state: valid,
+      model: numbers,
+      exact,
+      message,
+      simulated: done ? run.state : null,
+    };
+  }
+}
+
+function start(element) {
+  return new Lab(element.querySelector(".hsd-lab"));
+}
+
+export { start, Lab, STEPS };

@@ -1,210 +1,206 @@
 // The third card: what one step and the target after it write, sequence by sequence, target against the chosen rule;
 // and a simulation whose error bars close in on it.
-(function (lab) {
-  "use strict";
+import { count } from "../player/format.js";
+import { digits, marginal, shownLength, totalVariation, ROUNDING } from "./enumerate.js";
+import { h, s, card, button, say } from "./parts.js";
+import { meanKept, interval, deviation } from "./simulate.js";
+import { LETTERS } from "./state.js";
+import { four, lawHint, lawSentence, trialSentence, capital, SHORT } from "./words.js";
 
-  const { h, s, card, button, say } = lab.parts;
-  const { digits, marginal, shownLength, totalVariation, ROUNDING } = lab.exact;
-  const { LETTERS } = lab.state;
-  const { meanKept, interval, deviation } = lab.simulate;
-  const { four, lawHint, lawSentence, trialSentence, capital, SHORT } = lab.words;
-  const { count } = window.hsdPlayer.format;
+function law(actions) {
+  const bars = h("ol", { class: "hl-law" });
+  const verdict = h("p", { class: "hl-say hl-law-say" });
+  const trial = trialPanel(actions);
+  const element = card(
+    "output",
+    "What comes out",
+    null,
+    verdict,
+    h("div", { class: "hl-output-body" }, h("div", {}, legend(), bars), trial.element),
+  );
+  const hint = h("p", { class: "hl-hint" });
+  element.querySelector(".hl-head").append(hint);
 
-  function law(actions) {
-    const bars = h("ol", { class: "hl-law" });
-    const verdict = h("p", { class: "hl-say hl-law-say" });
-    const trial = trialPanel(actions);
-    const element = card(
-      "output",
-      "What comes out",
-      null,
-      verdict,
-      h("div", { class: "hl-output-body" }, h("div", {}, legend(), bars), trial.element),
-    );
-    const hint = h("p", { class: "hl-hint" });
-    element.querySelector(".hl-head").append(hint);
-
-    function update(view) {
-      const { valid, exact, simulation } = view;
-      const shown = shownLength(valid.vocab, valid.gamma);
-      const found = exact.rules[valid.rule];
-      const rows = {
-        shown,
-        target: marginal(exact.target, valid.vocab, shown),
-        output: marginal(found.output, valid.vocab, shown),
-        counts: simulation && simulation.state.trials ? marginal(simulation.state.counts, valid.vocab, shown) : null,
-        trials: simulation ? simulation.state.trials : 0,
-      };
-      rows.distance = totalVariation(rows.target, rows.output);
-      say(hint, lawHint(valid.vocab, valid.gamma, shown));
-      say(verdict, lawSentence(found, rows.distance, shown, valid.gamma));
-      bars.classList.toggle("is-few", rows.target.length <= 9);
-      bars.replaceChildren(...drawBars(rows, valid.vocab));
-      trial.update(view, rows);
-    }
-
-    return { element, update };
+  function update(view) {
+    const { valid, exact, simulation } = view;
+    const shown = shownLength(valid.vocab, valid.gamma);
+    const found = exact.rules[valid.rule];
+    const rows = {
+      shown,
+      target: marginal(exact.target, valid.vocab, shown),
+      output: marginal(found.output, valid.vocab, shown),
+      counts: simulation && simulation.state.trials ? marginal(simulation.state.counts, valid.vocab, shown) : null,
+      trials: simulation ? simulation.state.trials : 0,
+    };
+    rows.distance = totalVariation(rows.target, rows.output);
+    say(hint, lawHint(valid.vocab, valid.gamma, shown));
+    say(verdict, lawSentence(found, rows.distance, shown, valid.gamma));
+    bars.classList.toggle("is-few", rows.target.length <= 9);
+    bars.replaceChildren(...drawBars(rows, valid.vocab));
+    trial.update(view, rows);
   }
 
-  function legend() {
-    const item = (css, words) => h("span", {}, h("i", { class: `hl-key ${css}` }), words);
+  return { element, update };
+}
+
+function legend() {
+  const item = (css, words) => h("span", {}, h("i", { class: `hl-key ${css}` }), words);
+  return h(
+    "p",
+    { class: "hl-legend" },
+    item("is-both", "target and rule agree"),
+    item("is-excess", "rule writes it too often"),
+    item("is-deficient", "too rarely"),
+    item("is-trial", "simulated, 95 %"),
+  );
+}
+
+function drawBars({ shown, target, output, counts, trials }, vocab) {
+  const intervals = counts && counts.map((n) => interval(n, trials));
+  const top = Math.max(...target, ...output, ...(intervals || []).map(([, high]) => Math.min(high, 1)));
+  const at = (x) => `${((100 * x) / top).toFixed(3)}%`;
+  return target.map((mass, i) => {
+    const tokens = digits(i, shown, vocab)
+      .map((x) => LETTERS[x])
+      .join(" ");
     return h(
-      "p",
-      { class: "hl-legend" },
-      item("is-both", "target and rule agree"),
-      item("is-excess", "rule writes it too often"),
-      item("is-deficient", "too rarely"),
-      item("is-trial", "simulated, 95 %"),
-    );
-  }
-
-  function drawBars({ shown, target, output, counts, trials }, vocab) {
-    const intervals = counts && counts.map((n) => interval(n, trials));
-    const top = Math.max(...target, ...output, ...(intervals || []).map(([, high]) => Math.min(high, 1)));
-    const at = (x) => `${((100 * x) / top).toFixed(3)}%`;
-    return target.map((mass, i) => {
-      const tokens = digits(i, shown, vocab)
-        .map((x) => LETTERS[x])
-        .join(" ");
-      return h(
-        "li",
-        { class: "hl-seq" },
-        h("span", { class: "hl-seq-name" }, tokens),
-        h(
-          "span",
-          { class: "hl-seq-bar" },
-          pieces(mass, output[i], at),
-          counts && whisker(counts[i] / trials, intervals[i], at),
-        ),
-        h("span", { class: "hl-seq-value" }, values(mass, output[i])),
-      );
-    });
-  }
-
-  function pieces(target, output, at) {
-    const both = Math.min(target, output);
-    const piece = (css, from, to) =>
-      h("span", { class: `hl-piece ${css}`, style: `left:${at(from)};width:calc(${at(to)} - ${at(from)})` });
-    const off = Math.abs(target - output) >= ROUNDING;
-    return [
-      piece("is-both", 0, both),
-      off && piece(output > target ? "is-excess" : "is-deficient", both, Math.max(target, output)),
-    ];
-  }
-
-  function whisker(share, [low, high], at) {
-    return [
-      h("span", { class: "hl-whisker", style: `left:${at(low)};width:calc(${at(high)} - ${at(low)})` }),
-      h("span", { class: "hl-dot", style: `left:${at(share)}` }),
-    ];
-  }
-
-  /** The target's probability, and the rule's where it is another. */
-  function values(target, output) {
-    const text = (x) => (x === 0 ? "0" : four(x));
-    if (Math.abs(target - output) < ROUNDING) return text(target);
-    return [text(target), h("b", {}, ` ${output > target ? "▴" : "▾"} ${text(output)}`)];
-  }
-
-  // ---- the simulation
-
-  function trialPanel(actions) {
-    const start = button("▶ Simulate 10,000 steps", "run the real sampling process", () => actions.simulate(), {
-      class: "hl-button is-main",
-    });
-    const seed = h("input", {
-      "type": "number",
-      "class": "hl-number hl-seed",
-      "min": 0,
-      "max": 4294967295,
-      "step": 1,
-      "aria-label": "seed of the simulation",
-      "onchange": () => actions.seed(seed.value),
-    });
-    const fresh = button("New seed", "another seed", () => actions.seed(String(Math.floor(Math.random() * 100000))));
-    const sentence = h("p", { "class": "hl-say hl-trial-say", "role": "status", "aria-live": "polite" });
-    const plot = h("div", { class: "hl-plot" });
-    const element = h(
-      "div",
-      { class: "hl-trial" },
-      h("div", { class: "hl-tools" }, start, h("label", { class: "hl-label" }, "seed ", seed), fresh),
-      sentence,
-      plot,
-    );
-
-    function update({ valid, exact, simulation, running }, rows) {
-      start.disabled = Boolean(running);
-      if (seed !== document.activeElement) seed.value = valid.seed;
-      const found = exact.rules[valid.rule];
-      plot.replaceChildren(
-        simulation && simulation.state.trials ? chart(simulation, found, valid.gamma) : prompt(found),
-      );
-      say(sentence, running || !simulation ? "" : conclusion(valid.rule, found, rows));
-    }
-
-    return { element, update };
-  }
-
-  const prompt = (found) =>
-    h(
-      "p",
-      { class: "hl-hint" },
-      `Draw drafts, throw coins and draw corrections with ${SHORT[found.name]}, 10,000 times, and see the estimates close in on the exact numbers.`,
-    );
-
-  function conclusion(name, found, { target, output, counts, trials, distance }) {
-    return trialSentence({
-      name,
-      trials,
-      target: deviation(counts, target, trials),
-      own: deviation(counts, output, trials),
-      exactHere: found.exact,
-      shownDistance: distance,
-    });
-  }
-
-  /** The running mean of kept tokens with its 95 % band, over the number of steps; the exact number is a dashed line. */
-  function chart({ history, state }, found, gamma) {
-    const { mean, error } = meanKept(state);
-    const [width, height, left, base] = [320, 150, 8, 128];
-    const span = Math.max(
-      ...history.map((one) => Math.abs(one.mean - found.kept) + 1.96 * one.error).slice(1),
-      0.02 * gamma,
-    );
-    const x = (n) => left + ((width - 2 * left) * n) / 10000;
-    const y = (value) => 68 - Math.max(Math.min((56 * (value - found.kept)) / span, 60), -56);
-    const path = (points) =>
-      points.map(([a, b], i) => `${i ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("");
-    const upper = history.map((one) => [one.trials, one.mean + 1.96 * one.error]);
-    const lower = history.map((one) => [one.trials, one.mean - 1.96 * one.error]).reverse();
-    const text = (at, line, words, anchor) => s("text", { "x": at, "y": line, "text-anchor": anchor }, words);
-    const now = `${four(mean)} ± ${four(1.96 * error)}`;
-    return h(
-      "figure",
-      { class: "hl-figurebox" },
+      "li",
+      { class: "hl-seq" },
+      h("span", { class: "hl-seq-name" }, tokens),
       h(
-        "figcaption",
-        {},
-        h("b", {}, `${capital(SHORT[found.name])} keeps ${now}`),
-        ` after ${count(state.trials)} steps; exact ${four(found.kept)}`,
+        "span",
+        { class: "hl-seq-bar" },
+        pieces(mass, output[i], at),
+        counts && whisker(counts[i] / trials, intervals[i], at),
       ),
-      s(
-        "svg",
-        {
-          "viewBox": `0 0 ${width} ${height}`,
-          "role": "img",
-          "aria-label": `estimate ${now}, exact ${four(found.kept)}`,
-        },
-        s("path", { class: "hl-band", d: `${path([...upper, ...lower])}Z` }),
-        s("path", { class: "hl-mean", d: path(history.map((one) => [one.trials, one.mean])) }),
-        s("line", { class: "hl-exact", x1: left, x2: width - left, y1: y(found.kept), y2: y(found.kept) }),
-        s("line", { class: "hl-axis", x1: left, x2: width - left, y1: base, y2: base }),
-        text(left, base + 15, "0", "start"),
-        text(width - left, base + 15, "10,000 steps", "end"),
-        text(width - left, y(found.kept) - 5, "exact", "end"),
-      ),
+      h("span", { class: "hl-seq-value" }, values(mass, output[i])),
     );
+  });
+}
+
+function pieces(target, output, at) {
+  const both = Math.min(target, output);
+  const piece = (css, from, to) =>
+    h("span", { class: `hl-piece ${css}`, style: `left:${at(from)};width:calc(${at(to)} - ${at(from)})` });
+  const off = Math.abs(target - output) >= ROUNDING;
+  return [
+    piece("is-both", 0, both),
+    off && piece(output > target ? "is-excess" : "is-deficient", both, Math.max(target, output)),
+  ];
+}
+
+function whisker(share, [low, high], at) {
+  return [
+    h("span", { class: "hl-whisker", style: `left:${at(low)};width:calc(${at(high)} - ${at(low)})` }),
+    h("span", { class: "hl-dot", style: `left:${at(share)}` }),
+  ];
+}
+
+/** The target's probability, and the rule's where it is another. */
+function values(target, output) {
+  const text = (x) => (x === 0 ? "0" : four(x));
+  if (Math.abs(target - output) < ROUNDING) return text(target);
+  return [text(target), h("b", {}, ` ${output > target ? "▴" : "▾"} ${text(output)}`)];
+}
+
+// ---- the simulation
+
+function trialPanel(actions) {
+  const start = button("▶ Simulate 10,000 steps", "run the real sampling process", () => actions.simulate(), {
+    class: "hl-button is-main",
+  });
+  const seed = h("input", {
+    "type": "number",
+    "class": "hl-number hl-seed",
+    "min": 0,
+    "max": 4294967295,
+    "step": 1,
+    "aria-label": "seed of the simulation",
+    "onchange": () => actions.seed(seed.value),
+  });
+  const fresh = button("New seed", "another seed", () => actions.seed(String(Math.floor(Math.random() * 100000))));
+  const sentence = h("p", { "class": "hl-say hl-trial-say", "role": "status", "aria-live": "polite" });
+  const plot = h("div", { class: "hl-plot" });
+  const element = h(
+    "div",
+    { class: "hl-trial" },
+    h("div", { class: "hl-tools" }, start, h("label", { class: "hl-label" }, "seed ", seed), fresh),
+    sentence,
+    plot,
+  );
+
+  function update({ valid, exact, simulation, running }, rows) {
+    start.disabled = Boolean(running);
+    if (seed !== document.activeElement) seed.value = valid.seed;
+    const found = exact.rules[valid.rule];
+    plot.replaceChildren(
+      simulation && simulation.state.trials ? chart(simulation, found, valid.gamma) : prompt(found),
+    );
+    say(sentence, running || !simulation ? "" : conclusion(valid.rule, found, rows));
   }
 
-  lab.law = law;
-})(window.hsdLab);
+  return { element, update };
+}
+
+const prompt = (found) =>
+  h(
+    "p",
+    { class: "hl-hint" },
+    `Draw drafts, throw coins and draw corrections with ${SHORT[found.name]}, 10,000 times, and see the estimates close in on the exact numbers.`,
+  );
+
+function conclusion(name, found, { target, output, counts, trials, distance }) {
+  return trialSentence({
+    name,
+    trials,
+    target: deviation(counts, target, trials),
+    own: deviation(counts, output, trials),
+    exactHere: found.exact,
+    shownDistance: distance,
+  });
+}
+
+/** The running mean of kept tokens with its 95 % band, over the number of steps; the exact number is a dashed line. */
+function chart({ history, state }, found, gamma) {
+  const { mean, error } = meanKept(state);
+  const [width, height, left, base] = [320, 150, 8, 128];
+  const span = Math.max(
+    ...history.map((one) => Math.abs(one.mean - found.kept) + 1.96 * one.error).slice(1),
+    0.02 * gamma,
+  );
+  const x = (n) => left + ((width - 2 * left) * n) / 10000;
+  const y = (value) => 68 - Math.max(Math.min((56 * (value - found.kept)) / span, 60), -56);
+  const path = (points) =>
+    points.map(([a, b], i) => `${i ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("");
+  const upper = history.map((one) => [one.trials, one.mean + 1.96 * one.error]);
+  const lower = history.map((one) => [one.trials, one.mean - 1.96 * one.error]).reverse();
+  const text = (at, line, words, anchor) => s("text", { "x": at, "y": line, "text-anchor": anchor }, words);
+  const now = `${four(mean)} ± ${four(1.96 * error)}`;
+  return h(
+    "figure",
+    { class: "hl-figurebox" },
+    h(
+      "figcaption",
+      {},
+      h("b", {}, `${capital(SHORT[found.name])} keeps ${now}`),
+      ` after ${count(state.trials)} steps; exact ${four(found.kept)}`,
+    ),
+    s(
+      "svg",
+      {
+        "viewBox": `0 0 ${width} ${height}`,
+        "role": "img",
+        "aria-label": `estimate ${now}, exact ${four(found.kept)}`,
+      },
+      s("path", { class: "hl-band", d: `${path([...upper, ...lower])}Z` }),
+      s("path", { class: "hl-mean", d: path(history.map((one) => [one.trials, one.mean])) }),
+      s("line", { class: "hl-exact", x1: left, x2: width - left, y1: y(found.kept), y2: y(found.kept) }),
+      s("line", { class: "hl-axis", x1: left, x2: width - left, y1: base, y2: base }),
+      text(left, base + 15, "0", "start"),
+      text(width - left, base + 15, "10,000 steps", "end"),
+      text(width - left, y(found.kept) - 5, "exact", "end"),
+    ),
+  );
+}
+
+export { law };

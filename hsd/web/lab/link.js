@@ -1,91 +1,88 @@
 // The state as a link's `lab` parameter: version*kind*V*γ*rule*draft*coins*seed*rows of p*rows of q*fuzzy, and back.
 // The last part is the fuzzy rule's settings; links from before that rule lack it.
 // What comes in is hostile: every part is checked, and what is wrong is told in one line.
-(function (lab) {
-  "use strict";
+import { DIVERGENCES, MODES, RANGE, FUZZY } from "./fuzzy.js";
+import { RULES } from "./rules.js";
+import { LETTERS, NUMBER, PAPER, problems, tooLarge } from "./state.js";
 
-  const { RULES } = lab.rules;
-  const { DIVERGENCES, MODES, RANGE, FUZZY } = lab.fuzzy;
-  const { LETTERS, NUMBER, PAPER, problems, tooLarge } = lab.state;
-  const PAPER_GAMMA = PAPER.tokens.length;
-  const VERSION = "1";
-  const rowsText = (rows) => rows.map((cells) => cells.map((x) => String(x).trim()).join("_")).join("--");
+const PAPER_GAMMA = PAPER.tokens.length;
+const VERSION = "1";
+const rowsText = (rows) => rows.map((cells) => cells.map((x) => String(x).trim()).join("_")).join("--");
 
-  function encode({ kind, vocab, gamma, rule, draft, coins, seed, p, q, fuzzy }) {
-    const letters = draft.map((x) => LETTERS[x]).join("");
-    const settings = [fuzzy.divergence, fuzzy.tolerance, fuzzy.mode].join("_");
-    const rows = [rowsText(p), rowsText(q)];
-    return [VERSION, kind, vocab, gamma, rule, letters, coins.join("_"), seed, ...rows, settings].join("*");
-  }
+function encode({ kind, vocab, gamma, rule, draft, coins, seed, p, q, fuzzy }) {
+  const letters = draft.map((x) => LETTERS[x]).join("");
+  const settings = [fuzzy.divergence, fuzzy.tolerance, fuzzy.mode].join("_");
+  const rows = [rowsText(p), rowsText(q)];
+  return [VERSION, kind, vocab, gamma, rule, letters, coins.join("_"), seed, ...rows, settings].join("*");
+}
 
-  class LinkError extends Error {}
+class LinkError extends Error {}
 
-  function need(condition, words) {
-    if (!condition) throw new LinkError(words);
-  }
+function need(condition, words) {
+  if (!condition) throw new LinkError(words);
+}
 
-  function whole(text, low, high, what) {
-    const value = /^\d{1,10}$/.test(text) ? Number(text) : NaN;
-    need(value >= low && value <= high, `${what} must be a whole number from ${low} to ${high}`);
-    return value;
-  }
+function whole(text, low, high, what) {
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : NaN;
+  need(value >= low && value <= high, `${what} must be a whole number from ${low} to ${high}`);
+  return value;
+}
 
-  /** The state that a link's `lab` parameter stands for. Throws LinkError with one line. */
-  function decode(text) {
-    need(text.length <= 8000, "it is too long");
-    const parts = text.split("*");
-    need([10, 11].includes(parts.length) && parts[0] === VERSION, "it is not one that this page makes");
-    const [, kind, vocabText, gammaText, rule, letters, coinTexts, seedText, p, q, settings] = parts;
-    need(["same", "own", "step"].includes(kind), "its kind is none of same, own, step");
-    need(Object.hasOwn(RULES, rule), `its rule is none of ${Object.keys(RULES).join(", ")}`);
-    const vocab = whole(vocabText, 2, LETTERS.length, "the number of tokens");
-    const gamma = whole(gammaText, 1, 12, "γ");
-    const fuzzy = settings === undefined ? { ...FUZZY } : readFuzzy(settings);
-    const state = { kind, vocab, gamma, rule, fuzzy, seed: whole(seedText, 0, 4294967295, "the seed") };
-    need(kind !== "step" || (vocab === 2 && gamma === PAPER_GAMMA), `the paper's step has γ = ${PAPER_GAMMA}`);
-    need(!tooLarge(state), tooLarge(state));
-    return checked({ ...state, ...readDraft(state, letters, coinTexts), ...readRows(state, p, q) });
-  }
+/** The state that a link's `lab` parameter stands for. Throws LinkError with one line. */
+function decode(text) {
+  need(text.length <= 8000, "it is too long");
+  const parts = text.split("*");
+  need([10, 11].includes(parts.length) && parts[0] === VERSION, "it is not one that this page makes");
+  const [, kind, vocabText, gammaText, rule, letters, coinTexts, seedText, p, q, settings] = parts;
+  need(["same", "own", "step"].includes(kind), "its kind is none of same, own, step");
+  need(Object.hasOwn(RULES, rule), `its rule is none of ${Object.keys(RULES).join(", ")}`);
+  const vocab = whole(vocabText, 2, LETTERS.length, "the number of tokens");
+  const gamma = whole(gammaText, 1, 12, "γ");
+  const fuzzy = settings === undefined ? { ...FUZZY } : readFuzzy(settings);
+  const state = { kind, vocab, gamma, rule, fuzzy, seed: whole(seedText, 0, 4294967295, "the seed") };
+  need(kind !== "step" || (vocab === 2 && gamma === PAPER_GAMMA), `the paper's step has γ = ${PAPER_GAMMA}`);
+  need(!tooLarge(state), tooLarge(state));
+  return checked({ ...state, ...readDraft(state, letters, coinTexts), ...readRows(state, p, q) });
+}
 
-  function readFuzzy(text) {
-    const [divergence, tolerance = "", mode, ...more] = text.split("_");
-    const value = NUMBER.test(tolerance.replace(/^-/, "")) ? Number(tolerance) : NaN;
-    need(Object.hasOwn(DIVERGENCES, divergence), `its divergence is none of ${Object.keys(DIVERGENCES).join(", ")}`);
-    need(value >= RANGE[0] && value <= RANGE[1], `its tolerance must be a number from ${RANGE.join(" to ")}`);
-    need(Object.hasOwn(MODES, mode) && !more.length, `its mode is none of ${Object.keys(MODES).join(", ")}`);
-    return { divergence, tolerance: value, mode };
-  }
+function readFuzzy(text) {
+  const [divergence, tolerance = "", mode, ...more] = text.split("_");
+  const value = NUMBER.test(tolerance.replace(/^-/, "")) ? Number(tolerance) : NaN;
+  need(Object.hasOwn(DIVERGENCES, divergence), `its divergence is none of ${Object.keys(DIVERGENCES).join(", ")}`);
+  need(value >= RANGE[0] && value <= RANGE[1], `its tolerance must be a number from ${RANGE.join(" to ")}`);
+  need(Object.hasOwn(MODES, mode) && !more.length, `its mode is none of ${Object.keys(MODES).join(", ")}`);
+  return { divergence, tolerance: value, mode };
+}
 
-  function readDraft({ kind, vocab, gamma }, letters, coinTexts) {
-    const draft = [...letters].map((x) => LETTERS.indexOf(x));
-    need(draft.length === gamma && draft.every((x) => x >= 0 && x < vocab), `its draft is not ${gamma} of the tokens`);
-    const coins = coinTexts.split("_").map((x) => (NUMBER.test(x) ? Number(x) : NaN));
-    need(kind !== "step" || draft.every((x) => x === 0), "the paper's step has one draft only");
+function readDraft({ kind, vocab, gamma }, letters, coinTexts) {
+  const draft = [...letters].map((x) => LETTERS.indexOf(x));
+  need(draft.length === gamma && draft.every((x) => x >= 0 && x < vocab), `its draft is not ${gamma} of the tokens`);
+  const coins = coinTexts.split("_").map((x) => (NUMBER.test(x) ? Number(x) : NaN));
+  need(kind !== "step" || draft.every((x) => x === 0), "the paper's step has one draft only");
+  need(
+    coins.length === gamma && coins.every((x) => x >= 0 && x < 1),
+    `its coins are not ${gamma} numbers from 0 to below 1`,
+  );
+  return { draft, coins };
+}
+
+function readRows({ kind, vocab, gamma }, p, q) {
+  const rows = (text, count, side) => {
+    const found = text.split("--").map((row) => row.split("_"));
+    const wanted = kind === "same" ? 1 : count;
     need(
-      coins.length === gamma && coins.every((x) => x >= 0 && x < 1),
-      `its coins are not ${gamma} numbers from 0 to below 1`,
+      found.length === wanted && found.every((row) => row.length === vocab),
+      `its ${side} is not ${wanted} ${wanted === 1 ? "row" : "rows"} of ${vocab} numbers`,
     );
-    return { draft, coins };
-  }
+    return found;
+  };
+  return { p: rows(p, gamma + 1, "p"), q: rows(q, gamma, "q") };
+}
 
-  function readRows({ kind, vocab, gamma }, p, q) {
-    const rows = (text, count, side) => {
-      const found = text.split("--").map((row) => row.split("_"));
-      const wanted = kind === "same" ? 1 : count;
-      need(
-        found.length === wanted && found.every((row) => row.length === vocab),
-        `its ${side} is not ${wanted} ${wanted === 1 ? "row" : "rows"} of ${vocab} numbers`,
-      );
-      return found;
-    };
-    return { p: rows(p, gamma + 1, "p"), q: rows(q, gamma, "q") };
-  }
+function checked(state) {
+  const [first] = problems(state);
+  need(!first, first && first.message);
+  return state;
+}
 
-  function checked(state) {
-    const [first] = problems(state);
-    need(!first, first && first.message);
-    return state;
-  }
-
-  lab.link = { encode, decode, LinkError };
-})(window.hsdLab);
+export { encode, decode, LinkError };

@@ -1,122 +1,118 @@
 // The real sampling process, with its own seeded generator: draft tokens are drawn, coins are thrown, residuals are
 // drawn from. Nothing here knows the exact law that its counts are compared with.
-(function (lab) {
-  "use strict";
+import { openResidual, joints } from "./enumerate.js";
+import { RULES, kept, next, range, sum } from "./rules.js";
 
-  const { RULES, kept, next, range, sum } = lab.rules;
-  const { openResidual, joints } = lab.exact;
+/** sfc32, seeded by one whole number: numbers in [0, 1) with 32 bits. */
+function generator(seed) {
+  let [a, b, c, d] = [0x9e3779b9, 0x243f6a88, seed | 0, 1];
+  const draw = () => {
+    const t = (((a + b) | 0) + d) | 0;
+    d = (d + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = (((c << 21) | (c >>> 11)) + t) | 0;
+    return (t >>> 0) / 4294967296;
+  };
+  for (let i = 0; i < 15; i++) draw(); // the first numbers still resemble the seed
+  return draw;
+}
 
-  /** sfc32, seeded by one whole number: numbers in [0, 1) with 32 bits. */
-  function generator(seed) {
-    let [a, b, c, d] = [0x9e3779b9, 0x243f6a88, seed | 0, 1];
-    const draw = () => {
-      const t = (((a + b) | 0) + d) | 0;
-      d = (d + 1) | 0;
-      a = b ^ (b >>> 9);
-      b = (c + (c << 3)) | 0;
-      c = (((c << 21) | (c >>> 11)) + t) | 0;
-      return (t >>> 0) / 4294967296;
-    };
-    for (let i = 0; i < 15; i++) draw(); // the first numbers still resemble the seed
-    return draw;
+/** The token in whose part of the row the number u falls; rounding at the end never picks a token of probability 0. */
+function pick(row, u) {
+  let left = u * sum(row);
+  let last = 0;
+  for (const [x, mass] of row.entries()) {
+    if (mass <= 0) continue;
+    last = x;
+    left -= mass;
+    if (left < 0) return x;
+  }
+  return last;
+}
+
+/**
+ * A simulation to which `run(n)` adds n steps of the rule. counts: how often each sequence of γ+1 tokens came out;
+ * trials, keptSum and keptSquares give the mean number of kept tokens and its error.
+ */
+function simulation(model, name, seed) {
+  const { vocab, gamma, p, q } = model;
+  const rule = RULES[name];
+  const random = generator(seed);
+  const [jointP, jointQ] = [joints(p), joints(q)];
+  const laws = new Map(); // a draft's law is worked out when it is first drawn
+  const state = { trials: 0, keptSum: 0, keptSquares: 0, counts: new Array(vocab ** (gamma + 1)).fill(0) };
+
+  const code = (tokens) => tokens.reduce((total, x) => total * vocab + x, 0);
+
+  function lawOf(tokens) {
+    const key = code(tokens);
+    if (!laws.has(key)) laws.set(key, rule.law(p, q, tokens, model.fuzzy));
+    return laws.get(key);
   }
 
-  /** The token in whose part of the row the number u falls; rounding at the end never picks a token of probability 0. */
-  function pick(row, u) {
-    let left = u * sum(row);
-    let last = 0;
-    for (const [x, mass] of row.entries()) {
-      if (mass <= 0) continue;
-      last = x;
-      left -= mass;
-      if (left < 0) return x;
-    }
-    return last;
+  /** What the target, or naive HSD's resampling, draws next after the correction. */
+  function following(output) {
+    const t = output.length;
+    const prefix = code(output);
+    return rule.resamples && t < gamma ? openResidual(jointP[t][prefix], jointQ[t][prefix], p[t], q[t]) : p[t];
   }
 
-  /**
-   * A simulation to which `run(n)` adds n steps of the rule. counts: how often each sequence of γ+1 tokens came out;
-   * trials, keptSum and keptSquares give the mean number of kept tokens and its error.
-   */
-  function simulation(model, name, seed) {
-    const { vocab, gamma, p, q } = model;
-    const rule = RULES[name];
-    const random = generator(seed);
-    const [jointP, jointQ] = [joints(p), joints(q)];
-    const laws = new Map(); // a draft's law is worked out when it is first drawn
-    const state = { trials: 0, keptSum: 0, keptSquares: 0, counts: new Array(vocab ** (gamma + 1)).fill(0) };
-
-    const code = (tokens) => tokens.reduce((total, x) => total * vocab + x, 0);
-
-    function lawOf(tokens) {
-      const key = code(tokens);
-      if (!laws.has(key)) laws.set(key, rule.law(p, q, tokens, model.fuzzy));
-      return laws.get(key);
-    }
-
-    /** What the target, or naive HSD's resampling, draws next after the correction. */
-    function following(output) {
-      const t = output.length;
-      const prefix = code(output);
-      return rule.resamples && t < gamma ? openResidual(jointP[t][prefix], jointQ[t][prefix], p[t], q[t]) : p[t];
-    }
-
-    function once() {
-      const tokens = range(gamma).map((t) => pick(q[t], random()));
-      const coins = range(gamma).map(() => random());
-      const law = lawOf(tokens);
-      const count = kept(law, coins);
-      const output = tokens.slice(0, count);
-      output.push(pick(next(law, p, q, count), random()));
-      while (output.length <= gamma) output.push(pick(following(output), random()));
-      state.trials += 1;
-      state.keptSum += count;
-      state.keptSquares += count * count;
-      state.counts[code(output)] += 1;
-    }
-
-    return { state, run: (n) => range(n).forEach(once) };
+  function once() {
+    const tokens = range(gamma).map((t) => pick(q[t], random()));
+    const coins = range(gamma).map(() => random());
+    const law = lawOf(tokens);
+    const count = kept(law, coins);
+    const output = tokens.slice(0, count);
+    output.push(pick(next(law, p, q, count), random()));
+    while (output.length <= gamma) output.push(pick(following(output), random()));
+    state.trials += 1;
+    state.keptSum += count;
+    state.keptSquares += count * count;
+    state.counts[code(output)] += 1;
   }
 
-  /** Mean and standard error of the number of kept tokens. */
-  function meanKept({ trials, keptSum, keptSquares }) {
-    const mean = keptSum / trials;
-    const variance = Math.max(keptSquares / trials - mean * mean, 0) * (trials / Math.max(trials - 1, 1));
-    return { mean, error: Math.sqrt(variance / trials) };
-  }
+  return { state, run: (n) => range(n).forEach(once) };
+}
 
-  /** Wilson's 95 % interval of a share. */
-  function interval(count, trials, z = 1.96) {
-    const share = count / trials;
-    const factor = 1 / (1 + (z * z) / trials);
-    const middle = factor * (share + (z * z) / (2 * trials));
-    const half = factor * z * Math.sqrt((share * (1 - share)) / trials + (z * z) / (4 * trials * trials));
-    return [Math.max(middle - half, 0), Math.min(middle + half, 1)];
-  }
+/** Mean and standard error of the number of kept tokens. */
+function meanKept({ trials, keptSum, keptSquares }) {
+  const mean = keptSum / trials;
+  const variance = Math.max(keptSquares / trials - mean * mean, 0) * (trials / Math.max(trials - 1, 1));
+  return { mean, error: Math.sqrt(variance / trials) };
+}
 
-  /**
-   * The largest deviation of counts from a law, in standard errors: {deviation, cell}. Sequences expected fewer than
-   * 5 times are judged together (cell −1), because a single rare one would look like a large deviation.
-   * Something that the law never produces is an infinite deviation.
-   */
-  function deviation(counts, law, trials) {
-    const isRare = (i) => law[i] > 0 && law[i] * trials < 5;
-    const rare = range(law.length).filter(isRare);
-    const cells = range(law.length)
-      .filter((i) => !isRare(i))
-      .map((i) => ({ cell: i, mass: law[i], count: counts[i] }));
-    const total = (values) => sum(rare.map((i) => values[i]));
-    if (rare.length) cells.push({ cell: rare.length === 1 ? rare[0] : -1, mass: total(law), count: total(counts) });
-    const off = cells.map(({ cell, mass, count }) => ({ cell, deviation: standardErrors(count, mass, trials) }));
-    return off.reduce((most, one) => (one.deviation > most.deviation ? one : most));
-  }
+/** Wilson's 95 % interval of a share. */
+function interval(count, trials, z = 1.96) {
+  const share = count / trials;
+  const factor = 1 / (1 + (z * z) / trials);
+  const middle = factor * (share + (z * z) / (2 * trials));
+  const half = factor * z * Math.sqrt((share * (1 - share)) / trials + (z * z) / (4 * trials * trials));
+  return [Math.max(middle - half, 0), Math.min(middle + half, 1)];
+}
 
-  function standardErrors(count, mass, trials) {
-    const difference = Math.abs(count - mass * trials);
-    const error = Math.sqrt(trials * mass * Math.max(1 - mass, 0));
-    if (error < 1e-9) return difference < 0.5 ? 0 : Infinity;
-    return difference / error;
-  }
+/**
+ * The largest deviation of counts from a law, in standard errors: {deviation, cell}. Sequences expected fewer than
+ * 5 times are judged together (cell −1), because a single rare one would look like a large deviation.
+ * Something that the law never produces is an infinite deviation.
+ */
+function deviation(counts, law, trials) {
+  const isRare = (i) => law[i] > 0 && law[i] * trials < 5;
+  const rare = range(law.length).filter(isRare);
+  const cells = range(law.length)
+    .filter((i) => !isRare(i))
+    .map((i) => ({ cell: i, mass: law[i], count: counts[i] }));
+  const total = (values) => sum(rare.map((i) => values[i]));
+  if (rare.length) cells.push({ cell: rare.length === 1 ? rare[0] : -1, mass: total(law), count: total(counts) });
+  const off = cells.map(({ cell, mass, count }) => ({ cell, deviation: standardErrors(count, mass, trials) }));
+  return off.reduce((most, one) => (one.deviation > most.deviation ? one : most));
+}
 
-  lab.simulate = { generator, pick, simulation, meanKept, interval, deviation };
-})(window.hsdLab);
+function standardErrors(count, mass, trials) {
+  const difference = Math.abs(count - mass * trials);
+  const error = Math.sqrt(trials * mass * Math.max(1 - mass, 0));
+  if (error < 1e-9) return difference < 0.5 ? 0 : Infinity;
+  return difference / error;
+}
+
+export { generator, pick, simulation, meanKept, interval, deviation };

@@ -2,216 +2,214 @@
 // A state is plain data: {kind, vocab, gamma, p, q, rule, draft, coins, seed, fuzzy}; p and q are rows of texts
 // ("1/3"), fuzzy the settings of the fuzzy rule.
 // kind: "same" (one row for every position), "own" (rows per position), "step" (the paper's one draft).
-(function (lab) {
-  "use strict";
+import { count } from "../player/format.js";
+import { MAX_OUTCOMES, outcomes } from "./enumerate.js";
+import { FUZZY } from "./fuzzy.js";
+import { RULES, range, sum } from "./rules.js";
 
-  const { RULES, range, sum } = lab.rules;
-  const { MAX_OUTCOMES, outcomes } = lab.exact;
-  const { count } = window.hsdPlayer.format;
-  const LETTERS = "abcdefgh";
-  const SUM_TOLERANCE = 1e-9;
-  const decimal = (x, places) => String(Number(x.toFixed(places)));
-  const NUMBER = /^(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+const LETTERS = "abcdefgh";
+const SUM_TOLERANCE = 1e-9;
+const decimal = (x, places) => String(Number(x.toFixed(places)));
+const NUMBER = /^(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-  const PAPER = {
-    tokens: ["she", "work", "ed", "45", "-", "40", "=", "5", "hours", "of"],
-    p: [".7156", "1", "1", "1", "0", "0", "0", "1", "0", ".4968"],
-    q: [".8771", ".7900", ".6514", ".2592", ".6773", ".1490", ".5775", "1", ".4611", ".3630"],
+const PAPER = {
+  tokens: ["she", "work", "ed", "45", "-", "40", "=", "5", "hours", "of"],
+  p: [".7156", "1", "1", "1", "0", "0", "0", "1", "0", ".4968"],
+  q: [".8771", ".7900", ".6514", ".2592", ".6773", ".1490", ".5775", "1", ".4611", ".3630"],
+};
+const PAPER_GAMMA = PAPER.tokens.length;
+const REST = "anything else";
+
+const same = (p, q, gamma, draft, coins) => ({ kind: "same", vocab: p.length, gamma, p: [p], q: [q], draft, coins });
+
+const PRESETS = {
+  toy: { title: "Two-token toy", ...same(["1/3", "2/3"], ["2/3", "1/3"], 2, [0, 1], [0.7, 0.4]) },
+  equal: { title: "Equal", ...same(["0.5", "0.3", "0.2"], ["0.5", "0.3", "0.2"], 3, [0, 1, 0], [0.8, 0.5, 0.95]) },
+  disjoint: {
+    title: "Disjoint",
+    ...same(["0.6", "0.4", "0", "0"], ["0", "0", "0.7", "0.3"], 3, [2, 3, 2], [0.1, 0.1, 0.1]),
+  },
+  near: {
+    title: "Near",
+    ...same(["0.5", "0.3", "0.2"], ["0.6", "0.25", "0.15"], 4, [0, 1, 0, 2], [0.9, 0.5, 0.6, 0.3]),
+  },
+  paper: { title: "The paper's GSM8K step", ...paperStep() },
+};
+
+/** Two outcomes at each position: the drafted token, and all others as one. The bonus row is not known. */
+function paperStep() {
+  const rows = (texts) => texts.map((x) => [x, decimal(1 - Number(x), 4)]);
+  const coins = [0.9, ...new Array(PAPER_GAMMA - 1).fill(0.5)];
+  return {
+    kind: "step",
+    vocab: 2,
+    gamma: PAPER_GAMMA,
+    p: [...rows(PAPER.p), ["0.5", "0.5"]],
+    q: rows(PAPER.q),
+    draft: new Array(PAPER_GAMMA).fill(0),
+    coins,
   };
-  const PAPER_GAMMA = PAPER.tokens.length;
-  const REST = "anything else";
+}
 
-  const same = (p, q, gamma, draft, coins) => ({ kind: "same", vocab: p.length, gamma, p: [p], q: [q], draft, coins });
+function preset(name) {
+  const { title, ...state } = structuredClone(PRESETS[name]);
+  return { ...state, rule: "hsd", seed: 1, fuzzy: { ...FUZZY } };
+}
 
-  const PRESETS = {
-    toy: { title: "Two-token toy", ...same(["1/3", "2/3"], ["2/3", "1/3"], 2, [0, 1], [0.7, 0.4]) },
-    equal: { title: "Equal", ...same(["0.5", "0.3", "0.2"], ["0.5", "0.3", "0.2"], 3, [0, 1, 0], [0.8, 0.5, 0.95]) },
-    disjoint: {
-      title: "Disjoint",
-      ...same(["0.6", "0.4", "0", "0"], ["0", "0", "0.7", "0.3"], 3, [2, 3, 2], [0.1, 0.1, 0.1]),
-    },
-    near: {
-      title: "Near",
-      ...same(["0.5", "0.3", "0.2"], ["0.6", "0.25", "0.15"], 4, [0, 1, 0, 2], [0.9, 0.5, 0.6, 0.3]),
-    },
-    paper: { title: "The paper's GSM8K step", ...paperStep() },
-  };
+// ---- numbers as people type them
 
-  /** Two outcomes at each position: the drafted token, and all others as one. The bonus row is not known. */
-  function paperStep() {
-    const rows = (texts) => texts.map((x) => [x, decimal(1 - Number(x), 4)]);
-    const coins = [0.9, ...new Array(PAPER_GAMMA - 1).fill(0.5)];
-    return {
-      kind: "step",
-      vocab: 2,
-      gamma: PAPER_GAMMA,
-      p: [...rows(PAPER.p), ["0.5", "0.5"]],
-      q: rows(PAPER.q),
-      draft: new Array(PAPER_GAMMA).fill(0),
-      coins,
-    };
+/** "0.25", ".25", "1/3", "0,25", "1e-3" → a number; anything else → NaN. A minus sign is read, to be complained of. */
+function parse(text) {
+  const clean = String(text).trim().replace(/^[−-]/, "-").replace(",", ".");
+  const negative = clean.startsWith("-");
+  const parts = (negative ? clean.slice(1) : clean).split("/").map((part) => part.trim());
+  if (parts.length > 2 || !parts.every((part) => NUMBER.test(part))) return NaN;
+  const value = parts.length === 2 ? Number(parts[0]) / Number(parts[1]) : Number(parts[0]);
+  return negative ? -value : value;
+}
+
+const digitsOf = (n) => String(n).replace(/\d/g, (d) => "₀₁₂₃₄₅₆₇₈₉"[d]);
+
+function rowName(kind, side, t) {
+  return kind === "same" ? side : `${side}${digitsOf(t)}`;
+}
+
+/** What is wrong with one row of cells, in words that follow "row p "; null if nothing is. */
+function rowProblem(cells, names) {
+  const values = cells.map(parse);
+  for (const [i, x] of values.entries()) {
+    const text = String(cells[i]).trim();
+    if (text === "") return `has no number for ${names[i]}`;
+    if (!Number.isFinite(x)) return `has “${text.slice(0, 20)}” for ${names[i]}, which is not a number`;
+    if (x < 0) return `has a negative number for ${names[i]}`;
   }
+  const total = sum(values);
+  if (Math.abs(total - 1) <= SUM_TOLERANCE) return null;
+  return `sums to ${tellTotal(total)}`;
+}
 
-  function preset(name) {
-    const { title, ...state } = structuredClone(PRESETS[name]);
-    return { ...state, rule: "hsd", seed: 1, fuzzy: { ...lab.fuzzy.FUZZY } };
-  }
+/** As many digits as it takes to see that it is not 1. */
+function tellTotal(total) {
+  for (const places of [3, 4, 6, 10]) if (Number(total.toFixed(places)) !== 1) return decimal(total, places);
+  return String(total);
+}
 
-  // ---- numbers as people type them
+/** Names of the tokens at a position. */
+function names(state, t) {
+  if (state.kind === "step") return t < PAPER_GAMMA ? [PAPER.tokens[t], REST] : ["first", REST];
+  return [...LETTERS.slice(0, state.vocab)];
+}
 
-  /** "0.25", ".25", "1/3", "0,25", "1e-3" → a number; anything else → NaN. A minus sign is read, to be complained of. */
-  function parse(text) {
-    const clean = String(text).trim().replace(/^[−-]/, "-").replace(",", ".");
-    const negative = clean.startsWith("-");
-    const parts = (negative ? clean.slice(1) : clean).split("/").map((part) => part.trim());
-    if (parts.length > 2 || !parts.every((part) => NUMBER.test(part))) return NaN;
-    const value = parts.length === 2 ? Number(parts[0]) / Number(parts[1]) : Number(parts[0]);
-    return negative ? -value : value;
-  }
+/** All rows that are not distributions: [{side, t, message}]. */
+function problems(state) {
+  const of = (side) =>
+    state[side].map((cells, t) => {
+      const words = rowProblem(cells, names(state, t));
+      return words && { side, t, message: `row ${rowName(state.kind, side, t)} ${words}` };
+    });
+  return [...of("p"), ...of("q")].filter(Boolean);
+}
 
-  const digitsOf = (n) => String(n).replace(/\d/g, (d) => "₀₁₂₃₄₅₆₇₈₉"[d]);
+/** The line about V and γ, if there are too many outcomes to list; null otherwise. */
+function tooLarge({ kind, vocab, gamma }) {
+  const found = outcomes(vocab, gamma);
+  if (kind === "step" || found <= MAX_OUTCOMES) return null;
+  const fits = range(12)
+    .filter((g) => g >= 1 && outcomes(vocab, g) <= MAX_OUTCOMES)
+    .pop();
+  const what = `${vocab} tokens and γ = ${gamma} make ${count(found)} outcomes, over the limit of ${count(MAX_OUTCOMES)}`;
+  return `${what}: reduce γ to ${fits} or take fewer tokens`;
+}
 
-  function rowName(kind, side, t) {
-    return kind === "same" ? side : `${side}${digitsOf(t)}`;
-  }
+/** A row of cells as the nearest distribution: what is no number counts as 0; nothing at all becomes even. */
+function normalise(cells) {
+  const values = cells.map(parse).map((x) => (Number.isFinite(x) && x > 0 ? x : 0));
+  const total = sum(values);
+  return apportion(
+    values.map((x) => (total > 0 ? x / total : 1 / values.length)),
+    1e6,
+  ).map((n) => decimal(n / 1e6, 6));
+}
 
-  /** What is wrong with one row of cells, in words that follow "row p "; null if nothing is. */
-  function rowProblem(cells, names) {
+/** Rows of numbers for every position; each sums to 1 up to rounding. */
+function model({ kind, vocab, gamma, p, q, fuzzy }) {
+  const numbers = (cells) => {
     const values = cells.map(parse);
-    for (const [i, x] of values.entries()) {
-      const text = String(cells[i]).trim();
-      if (text === "") return `has no number for ${names[i]}`;
-      if (!Number.isFinite(x)) return `has “${text.slice(0, 20)}” for ${names[i]}, which is not a number`;
-      if (x < 0) return `has a negative number for ${names[i]}`;
-    }
     const total = sum(values);
-    if (Math.abs(total - 1) <= SUM_TOLERANCE) return null;
-    return `sums to ${tellTotal(total)}`;
-  }
-
-  /** As many digits as it takes to see that it is not 1. */
-  function tellTotal(total) {
-    for (const places of [3, 4, 6, 10]) if (Number(total.toFixed(places)) !== 1) return decimal(total, places);
-    return String(total);
-  }
-
-  /** Names of the tokens at a position. */
-  function names(state, t) {
-    if (state.kind === "step") return t < PAPER_GAMMA ? [PAPER.tokens[t], REST] : ["first", REST];
-    return [...LETTERS.slice(0, state.vocab)];
-  }
-
-  /** All rows that are not distributions: [{side, t, message}]. */
-  function problems(state) {
-    const of = (side) =>
-      state[side].map((cells, t) => {
-        const words = rowProblem(cells, names(state, t));
-        return words && { side, t, message: `row ${rowName(state.kind, side, t)} ${words}` };
-      });
-    return [...of("p"), ...of("q")].filter(Boolean);
-  }
-
-  /** The line about V and γ, if there are too many outcomes to list; null otherwise. */
-  function tooLarge({ kind, vocab, gamma }) {
-    const found = outcomes(vocab, gamma);
-    if (kind === "step" || found <= MAX_OUTCOMES) return null;
-    const fits = range(12)
-      .filter((g) => g >= 1 && outcomes(vocab, g) <= MAX_OUTCOMES)
-      .pop();
-    const what = `${vocab} tokens and γ = ${gamma} make ${count(found)} outcomes, over the limit of ${count(MAX_OUTCOMES)}`;
-    return `${what}: reduce γ to ${fits} or take fewer tokens`;
-  }
-
-  /** A row of cells as the nearest distribution: what is no number counts as 0; nothing at all becomes even. */
-  function normalise(cells) {
-    const values = cells.map(parse).map((x) => (Number.isFinite(x) && x > 0 ? x : 0));
-    const total = sum(values);
-    return apportion(
-      values.map((x) => (total > 0 ? x / total : 1 / values.length)),
-      1e6,
-    ).map((n) => decimal(n / 1e6, 6));
-  }
-
-  /** Rows of numbers for every position; each sums to 1 up to rounding. */
-  function model({ kind, vocab, gamma, p, q, fuzzy }) {
-    const numbers = (cells) => {
-      const values = cells.map(parse);
-      const total = sum(values);
-      return values.map((x) => x / total);
-    };
-    const rows = (side, count) => range(count).map((t) => numbers(side[kind === "same" ? 0 : t]));
-    return { vocab, gamma, p: rows(p, gamma + 1), q: rows(q, gamma), fuzzy };
-  }
-
-  // ---- changes
-
-  const UNIT = 1000; // what a slider sets has three decimals, and a row of them sums to exactly 1
-
-  /** A row after one entry was dragged to `value`: the others keep their proportions `before` and make room. */
-  function drag(before, index, value) {
-    const own = Math.round(Math.min(Math.max(value, 0), 1) * UNIT);
-    const others = before.map((x, i) => (i === index ? 0 : x));
-    const total = sum(others);
-    const even = before.map((_, i) => (i === index ? 0 : 1 / (before.length - 1)));
-    const units = apportion(total > 0 ? others.map((x) => x / total) : even, UNIT - own);
-    units[index] = own;
-    return units.map((n) => decimal(n / UNIT, 3));
-  }
-
-  /** Shares that sum to 1 as whole numbers that sum to `units`: the largest remainders are rounded up. */
-  function apportion(shares, units) {
-    const out = shares.map((x) => Math.floor(x * units));
-    const rest = (i) => shares[i] * units - out[i];
-    const byRest = range(shares.length).sort((i, j) => rest(j) - rest(i));
-    for (const i of byRest.slice(0, units - sum(out))) out[i] += 1;
-    return out;
-  }
-
-  /** The state with another number of tokens, length or kind: rows, draft and coins are cut or carried on. */
-  function reshape(state, { vocab = state.vocab, gamma = state.gamma, kind = state.kind }) {
-    const fit = (rows, count) =>
-      range(kind === "same" ? 1 : count).map((t) => resize(rows[Math.min(t, rows.length - 1)], vocab));
-    const q = fit(state.q, gamma);
-    const likeliest = (t) => {
-      const row = q[kind === "same" ? 0 : t].map((text) => parse(text) || 0);
-      return row.indexOf(Math.max(...row));
-    };
-    const token = (t) => (state.draft[t] < vocab ? state.draft[t] : likeliest(t));
-    return {
-      ...state,
-      kind,
-      vocab,
-      gamma,
-      p: fit(state.p, gamma + 1),
-      q,
-      draft: range(gamma).map(token),
-      coins: range(gamma).map((t) => state.coins[t] ?? 0.5),
-    };
-  }
-
-  /** A row for another number of tokens: new ones begin at 0, and those that go leave their share to the others. */
-  function resize(cells, vocab) {
-    if (cells.length <= vocab) return [...cells, ...new Array(vocab - cells.length).fill("0")];
-    const rest = cells.slice(0, vocab);
-    const lost = cells.slice(vocab).some((text) => parse(text) !== 0);
-    return lost ? normalise(rest) : rest;
-  }
-
-  lab.state = {
-    NUMBER,
-    PRESETS,
-    PAPER,
-    LETTERS,
-    preset,
-    parse,
-    names,
-    rowName,
-    problems,
-    tooLarge,
-    normalise,
-    model,
-    drag,
-    reshape,
-    digitsOf,
+    return values.map((x) => x / total);
   };
-})(window.hsdLab);
+  const rows = (side, count) => range(count).map((t) => numbers(side[kind === "same" ? 0 : t]));
+  return { vocab, gamma, p: rows(p, gamma + 1), q: rows(q, gamma), fuzzy };
+}
+
+// ---- changes
+
+const UNIT = 1000; // what a slider sets has three decimals, and a row of them sums to exactly 1
+
+/** A row after one entry was dragged to `value`: the others keep their proportions `before` and make room. */
+function drag(before, index, value) {
+  const own = Math.round(Math.min(Math.max(value, 0), 1) * UNIT);
+  const others = before.map((x, i) => (i === index ? 0 : x));
+  const total = sum(others);
+  const even = before.map((_, i) => (i === index ? 0 : 1 / (before.length - 1)));
+  const units = apportion(total > 0 ? others.map((x) => x / total) : even, UNIT - own);
+  units[index] = own;
+  return units.map((n) => decimal(n / UNIT, 3));
+}
+
+/** Shares that sum to 1 as whole numbers that sum to `units`: the largest remainders are rounded up. */
+function apportion(shares, units) {
+  const out = shares.map((x) => Math.floor(x * units));
+  const rest = (i) => shares[i] * units - out[i];
+  const byRest = range(shares.length).sort((i, j) => rest(j) - rest(i));
+  for (const i of byRest.slice(0, units - sum(out))) out[i] += 1;
+  return out;
+}
+
+/** The state with another number of tokens, length or kind: rows, draft and coins are cut or carried on. */
+function reshape(state, { vocab = state.vocab, gamma = state.gamma, kind = state.kind }) {
+  const fit = (rows, count) =>
+    range(kind === "same" ? 1 : count).map((t) => resize(rows[Math.min(t, rows.length - 1)], vocab));
+  const q = fit(state.q, gamma);
+  const likeliest = (t) => {
+    const row = q[kind === "same" ? 0 : t].map((text) => parse(text) || 0);
+    return row.indexOf(Math.max(...row));
+  };
+  const token = (t) => (state.draft[t] < vocab ? state.draft[t] : likeliest(t));
+  return {
+    ...state,
+    kind,
+    vocab,
+    gamma,
+    p: fit(state.p, gamma + 1),
+    q,
+    draft: range(gamma).map(token),
+    coins: range(gamma).map((t) => state.coins[t] ?? 0.5),
+  };
+}
+
+/** A row for another number of tokens: new ones begin at 0, and those that go leave their share to the others. */
+function resize(cells, vocab) {
+  if (cells.length <= vocab) return [...cells, ...new Array(vocab - cells.length).fill("0")];
+  const rest = cells.slice(0, vocab);
+  const lost = cells.slice(vocab).some((text) => parse(text) !== 0);
+  return lost ? normalise(rest) : rest;
+}
+
+export {
+  NUMBER,
+  PRESETS,
+  PAPER,
+  LETTERS,
+  preset,
+  parse,
+  names,
+  rowName,
+  problems,
+  tooLarge,
+  normalise,
+  model,
+  drag,
+  reshape,
+  digitsOf,
+};

@@ -1,46 +1,43 @@
 // The card with the fuzzy rule's settings: which divergence, how much of it may pass, and what decides beyond that.
-(function (lab) {
-  "use strict";
+import { DIVERGENCES, MODES, RANGE } from "./fuzzy.js";
+import { h, card, segments, slider, setSlider, say, unique } from "./parts.js";
+import { nearWords, modeWords, excludedWords } from "./words.js";
 
-  const { h, card, segments, slider, setSlider, say, unique } = lab.parts;
-  const { DIVERGENCES, MODES, RANGE } = lab.fuzzy;
-  const { nearWords, modeWords, excludedWords } = lab.words;
-  const titled = (table) => Object.entries(table).map(([name, one]) => [name, one.title || one]);
+const titled = (table) => Object.entries(table).map(([name, one]) => [name, one.title || one]);
 
-  /** actions: fuzzy(change). */
-  function tuning(actions) {
-    const id = unique("tolerance");
-    const divergence = segments("Divergence D", (value) => actions.fuzzy({ divergence: value }));
-    const mode = segments("Where D > T", (value) => actions.fuzzy({ mode: value }));
-    const tolerance = slider("tolerance T", "is-tolerance", {
-      id,
-      min: RANGE[0],
-      max: RANGE[1],
-      oninput: () => actions.fuzzy({ tolerance: Number(tolerance.value) }),
-    });
-    const number = h("output", { class: "hl-figure", for: id });
-    const lines = [nearWords, modeWords, excludedWords].map((words) => ({ words, element: h("p", {}) }));
-    const element = card(
-      "tuning",
-      "FSD: how far from the target may a token be",
-      "Where the two rows are near, D ≤ T, the draft's token passes, whatever it is. That is not lossless, by design.",
-      h("div", { class: "hl-choices" }, divergence.element, mode.element),
-      h("div", { class: "hl-tolerance" }, h("label", { class: "hl-label", for: id }, "Tolerance T"), tolerance, number),
-      h("div", { "class": "hl-near", "aria-live": "polite" }, lines.map((one) => one.element)),
-    );
+/** actions: fuzzy(change). */
+function tuning(actions) {
+  const id = unique("tolerance");
+  const divergence = segments("Divergence D", (value) => actions.fuzzy({ divergence: value }));
+  const mode = segments("Where D > T", (value) => actions.fuzzy({ mode: value }));
+  const tolerance = slider("tolerance T", "is-tolerance", {
+    id,
+    min: RANGE[0],
+    max: RANGE[1],
+    oninput: () => actions.fuzzy({ tolerance: Number(tolerance.value) }),
+  });
+  const number = h("output", { class: "hl-figure", for: id });
+  const lines = [nearWords, modeWords, excludedWords].map((words) => ({ words, element: h("p", {}) }));
+  const element = card(
+    "tuning",
+    "FSD: how far from the target may a token be",
+    "Where the two rows are near, D ≤ T, the draft's token passes, whatever it is. That is not lossless, by design.",
+    h("div", { class: "hl-choices" }, divergence.element, mode.element),
+    h("div", { class: "hl-tolerance" }, h("label", { class: "hl-label", for: id }, "Tolerance T"), tolerance, number),
+    h("div", { "class": "hl-near", "aria-live": "polite" }, lines.map((one) => one.element)),
+  );
 
-    function update({ valid, model }) {
-      element.hidden = valid.rule !== "fuzzy";
-      divergence.set(valid.fuzzy.divergence, titled(DIVERGENCES));
-      mode.set(valid.fuzzy.mode, titled(MODES));
-      setSlider(tolerance, valid.fuzzy.tolerance);
-      tolerance.style.setProperty("--at", String((valid.fuzzy.tolerance - RANGE[0]) / (RANGE[1] - RANGE[0])));
-      say(number, String(valid.fuzzy.tolerance));
-      for (const one of lines) say(one.element, one.words(model, valid.kind));
-    }
-
-    return { element, update };
+  function update({ valid, model }) {
+    element.hidden = valid.rule !== "fuzzy";
+    divergence.set(valid.fuzzy.divergence, titled(DIVERGENCES));
+    mode.set(valid.fuzzy.mode, titled(MODES));
+    setSlider(tolerance, valid.fuzzy.tolerance);
+    tolerance.style.setProperty("--at", String((valid.fuzzy.tolerance - RANGE[0]) / (RANGE[1] - RANGE[0])));
+    say(number, String(valid.fuzzy.tolerance));
+    for (const one of lines) say(one.element, one.words(model, valid.kind));
   }
 
-  lab.tuning = tuning;
-})(window.hsdLab);
+  return { element, update };
+}
+
+export { tuning };

@@ -1,317 +1,313 @@
 // The lab's sentences. Every one is made from the numbers it speaks of; nothing here touches the page.
-(function (lab) {
-  "use strict";
+import { exact, pair, count, plural } from "../player/format.js";
+import { ROUNDING } from "./enumerate.js";
+import { DIVERGENCES } from "./fuzzy.js";
+import { RULES, order, kept } from "./rules.js";
 
-  const { RULES, order, kept } = lab.rules;
-  const { DIVERGENCES } = lab.fuzzy;
-  const { ROUNDING } = lab.exact;
-  const { exact, pair, count, plural } = window.hsdPlayer.format;
+const four = (x) => x.toFixed(4);
+const SHORT = {
+  "tokenwise": "vanilla",
+  "blockwise": "block verification",
+  "hsd": "HSD",
+  "hsd-released": "HSD as released",
+  "naive-hsd": "naive HSD",
+  "fuzzy": "FSD",
+};
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
-  const four = (x) => x.toFixed(4);
-  const SHORT = {
-    "tokenwise": "vanilla",
-    "blockwise": "block verification",
-    "hsd": "HSD",
-    "hsd-released": "HSD as released",
-    "naive-hsd": "naive HSD",
-    "fuzzy": "FSD",
+/** A total variation: 0 where only rounding is left. */
+const distance = (x) => (x < ROUNDING ? "0 (exact)" : x < 0.00005 ? exact(x, 2) : four(x));
+
+function verdict(found) {
+  if (!found.exact) return { icon: "✕", word: "no", css: "is-bad", title: "its output does not follow the target" };
+  if (RULES[found.name].lossless)
+    return { icon: "✓", word: "yes", css: "is-good", title: "its output follows the target exactly" };
+  if (found.always)
+    return { icon: "✓", word: "yes, at T ≤ 0", css: "is-good", title: "with no divergence allowed it is exact" };
+  return {
+    icon: "✓",
+    word: "here, not always",
+    css: "is-here",
+    title: "exact on these numbers; others show a difference",
   };
-  const capital = (text) => text[0].toUpperCase() + text.slice(1);
+}
 
-  /** A total variation: 0 where only rounding is left. */
-  const distance = (x) => (x < ROUNDING ? "0 (exact)" : x < 0.00005 ? exact(x, 2) : four(x));
+// ---- about all rules
 
-  function verdict(found) {
-    if (!found.exact) return { icon: "✕", word: "no", css: "is-bad", title: "its output does not follow the target" };
-    if (RULES[found.name].lossless)
-      return { icon: "✓", word: "yes", css: "is-good", title: "its output follows the target exactly" };
-    if (found.always)
-      return { icon: "✓", word: "yes, at T ≤ 0", css: "is-good", title: "with no divergence allowed it is exact" };
-    return {
-      icon: "✓",
-      word: "here, not always",
-      css: "is-here",
-      title: "exact on these numbers; others show a difference",
-    };
-  }
+/** The sentences under the table of rules: {title, text}. */
+function findings({ rules, ideal, gap }, model) {
+  const { fuzzy, "hsd-released": wrong } = rules;
+  return [sameLaw(rules, gap, model), gain(rules, model), released(wrong), naive(rules, ideal), near(fuzzy, model)];
+}
 
-  // ---- about all rules
-
-  /** The sentences under the table of rules: {title, text}. */
-  function findings({ rules, ideal, gap }, model) {
-    const { fuzzy, "hsd-released": wrong } = rules;
-    return [sameLaw(rules, gap, model), gain(rules, model), released(wrong), naive(rules, ideal), near(fuzzy, model)];
-  }
-
-  function sameLaw({ blockwise, hsd }, gap, { vocab, gamma }) {
-    const title = "Block verification and HSD are the same law.";
-    const drafts = `over all ${count(vocab ** gamma)} drafts`;
-    const thresholds =
-      gap.thresholds === 0
-        ? `, and ${drafts} every threshold is equal`
-        : gap.thresholds < ROUNDING
-          ? `, and ${drafts} no threshold differs by more than rounding (${exact(gap.thresholds)})`
-          : "";
-    const both = four(hsd.kept) === four(blockwise.kept) ? "" : ` and ${four(blockwise.kept)}`;
-    return { title, text: `Both keep ${four(hsd.kept)}${both}${thresholds}.` };
-  }
-
-  function gain({ tokenwise, hsd }, { gamma }) {
-    const more = hsd.kept - tokenwise.kept;
-    if (more < 1e-9) {
-      const why =
-        gamma === 1
-          ? "With one drafted token there is nothing to judge together: "
-          : "On these numbers judging the draft as a whole gains nothing: ";
-      return { title: "HSD against vanilla.", text: `${why}both keep ${four(hsd.kept)} of ${gamma}.` };
-    }
-    const share = tokenwise.kept > 0 ? ` (${percentMore(more / tokenwise.kept)} more)` : "";
-    const amount = `It keeps ${four(hsd.kept)} of ${plural(gamma, "drafted token")}, vanilla ${four(tokenwise.kept)}${share}`;
-    return { title: "HSD against vanilla.", text: `${amount}: one weak token need not cost the tokens after it.` };
-  }
-
-  const percentMore = (x) => (x < 0.0095 ? "less than 1 %" : `${Math.round(100 * x)} %`);
-
-  function released(found) {
-    const title = "The released code accepts too much.";
-    if (found.exact) {
-      return {
-        title: "The released code.",
-        text: "On these numbers it is exact, but not in general: it tests the whole draft without the cap.",
-      };
-    }
-    const amount = `It tests the whole draft without the cap and keeps ${four(found.kept)}`;
-    return { title, text: `${amount}, but what it writes differs from the target by ${distance(found.distance)}.` };
-  }
-
-  function naive({ "naive-hsd": found, hsd }, ideal) {
-    const reaches =
-      Math.abs(found.kept - ideal) < 1e-9 ? `keeps the ideal ${four(ideal)}` : `keeps ${four(found.kept)}`;
-    if (found.extra < 1e-9)
-      return { title: "Naive HSD", text: `${reaches}, and on these numbers it needs no further target call.` };
-    const rate = (one) => four(one.committed / one.calls);
-    const price = `but needs ${four(found.extra)} further target calls a step`;
-    const text = `It ${reaches}, ${price}: ${rate(found)} tokens per target call against ${rate(hsd)} for HSD.`;
-    return { title: "Naive HSD pays for it.", text };
-  }
-
-  /** What FSD gives up, with the bound where there is one: tolerance · E[kept], by the chain rule. */
-  function near(found, { fuzzy: { divergence, tolerance } }) {
-    const keeps = `With ${DIVERGENCES[divergence].title} up to ${tolerance} it keeps ${four(found.kept)}`;
-    if (found.exact) {
-      const why = found.always
-        ? "at a tolerance of 0 or less nothing passes that could change what is written"
-        : "no position that it reaches has a divergence above 0 and within the tolerance";
-      return { title: "FSD.", text: `${keeps}, and on these numbers it is exact: ${why}.` };
-    }
-    const most = tolerance * found.kept;
-    const bound = divergence === "kl" || (divergence === "tv" && most < 1) ? `, at most T · E[τ] = ${four(most)}` : "";
-    const nats = `KL(output‖target) is ${four(found.divergence)} nats${bound}`;
-    const amount =
-      divergence === "kl"
-        ? `${nats}; the total variation is ${distance(found.distance)}`
-        : `what it writes differs from the target by ${distance(found.distance)}${bound}`;
-    return { title: "FSD gives up exactness.", text: `${keeps}; ${amount}.` };
-  }
-
-  // ---- about the settings of the fuzzy rule
-
-  /** Where the rows of this model are near enough. */
-  function nearWords({ gamma, p, q, fuzzy: { divergence, tolerance } }, kind) {
-    const { title, of } = DIVERGENCES[divergence];
-    const values = q.map((row, t) => of(p[t], row));
-    const text = (x) => (x === Infinity ? "∞" : exact(x, 4));
-    const inside = values.flatMap((x, t) => (x <= tolerance ? [t + 1] : []));
-    const several = `position${inside.length === 1 ? "" : "s"} ${inside.join(", ")}`;
-    const where = inside.length === gamma ? "every position" : several;
-    const lets = inside.length ? `so tokens pass by D at ${where}` : "so no token passes by D, and FSD is exact here";
-    const rows = kind === "step" ? " of the lumped rows" : "";
-    const found =
-      kind === "same"
-        ? `Here ${title} is ${text(values[0])}`
-        : `${title}${rows} by position: ${values.map(text).join(", ")}`;
-    if (tolerance < 0) return `${found}. A tolerance below 0 lets nothing pass: this is exact, token by token.`;
-    return `${found}, ${lets}.`;
-  }
-
-  function modeWords({ fuzzy: { mode } }) {
-    return mode === "exact-first"
-      ? "Where D > T the exact test decides, p/q against the coin, and a correction is drawn from max(p − q, 0)."
-      : "The first D > T stops the draft whatever the coin, and the next token is drawn from the whole of p: the paper's form.";
-  }
-
-  /** About tokens with p = 0. */
-  function excludedWords({ fuzzy: { divergence } }) {
-    return divergence === "kl"
-      ? "A token that the target never says cannot pass: where q may draft one, KL(q‖p) is infinite."
-      : `A token that the target never says (p = 0) can pass: ${DIVERGENCES[divergence].title} does not rule it out.`;
-  }
-
-  // ---- about the output law
-
-  function lawHint(vocab, gamma, shown) {
-    const sequences = `${count(vocab ** shown)} sequences of ${plural(shown, "token")}`;
-    if (shown === gamma + 1) return `All ${sequences} that one step and the target after it can write.`;
-    return `All ${sequences}: the first ${shown} of ${gamma + 1}. What comes after them is added up.`;
-  }
-
-  function lawSentence(found, shownDistance, shown, gamma) {
-    const name = capital(SHORT[found.name]);
-    if (found.exact) return `${name} writes every sequence exactly as often as the target: total variation 0 (exact).`;
-    const part =
-      shown === gamma + 1 ? "" : `, and ${distance(shownDistance)} of it shows in the first ${plural(shown, "token")}`;
-    return `${name} misses the target by a total variation of ${distance(found.distance)}${part}: hatched / is too often, hatched \\ too rarely.`;
-  }
-
-  // ---- about a simulation
-
-  const LIMIT = 4; // standard errors that the largest of some tens of deviations rarely exceeds by chance
-
-  const errors = ({ deviation }) =>
-    deviation === Infinity ? "infinitely many standard errors" : `${deviation.toFixed(1)} standard errors`;
-
-  /** target, own: the largest deviation from the target's law and from the rule's own exact law. */
-  function trialSentence({ name, trials, target, own, exactHere, shownDistance }) {
-    const rule = capital(SHORT[name]);
-    const fits = own.deviation < LIMIT;
-    const start = `${count(trials)} steps: `;
-    if (exactHere) {
-      return (
-        start +
-        (fits
-          ? `${rule} agrees with the target. The largest deviation is ${errors(target)}, as chance gives.`
-          : `the largest deviation from the target is ${errors(target)}, more than chance often gives; try another seed.`)
-      );
-    }
-    if (target.deviation >= LIMIT) {
-      const belongs = fits ? `; from its own exact law it is only ${errors(own)}` : "";
-      return `${start}${rule} misses the target by ${errors(target)}${belongs}.`;
-    }
-    return `${start}too few to see that ${SHORT[name]} misses the target by ${distance(shownDistance)}; the largest deviation is ${errors(target)}.`;
-  }
-
-  // ---- about one draft
-
-  /** Every test of a rule with its coin by position, {order, tested, passed, decides, near, far}, and how many are kept. */
-  function tests(law, coins) {
-    const count = kept(law, coins);
-    const decisive = law.forward ? count + 1 : count; // 0 or γ+1: no test decided, all went one way
-    const places = new Map(order(law).map((t, i) => [t, i + 1]));
-    const list = law.threshold.map((threshold, i) => {
-      const t = i + 1;
-      const tested = law.forward ? t <= decisive : t >= decisive;
-      const passed = coins[i] < threshold;
-      const near = law.near?.[i];
-      const far = near === false && law.b !== null; // a divergence too large, and no exact test that could still pass
-      return { t, order: places.get(t), threshold, tested, passed, decides: t === decisive, near, far };
-    });
-    return { kept: count, list };
-  }
-
-  function testWords(test, forward, gamma) {
-    if (!test.tested)
-      return forward
-        ? { icon: "–", word: "not reached", css: "is-idle" }
-        : { icon: "–", word: "no test needed", css: "is-idle" };
-    if (test.near) return { icon: "✓", word: "passes, D ≤ T", css: "is-good" };
-    if (test.far) return { icon: "✕", word: "D > T, stop", css: "is-bad" };
-    if (forward)
-      return test.passed
-        ? { icon: "✓", word: "passes", css: "is-good" }
-        : { icon: "✕", word: "fails, stop", css: "is-bad" };
-    if (!test.passed) return { icon: "✕", word: test.t > 1 ? "fails, step back" : "fails, keep none", css: "is-bad" };
-    return { icon: "✓", word: test.t === gamma ? "passes, keep all" : `passes, keep ${test.t}`, css: "is-good" };
-  }
-
-  function coinWords(test, coins) {
-    const [coin, threshold] = pair(coins[test.t - 1], test.threshold);
-    return test.passed ? `coin ${coin} is below ${threshold}` : `coin ${coin} is not below ${threshold}`;
-  }
-
-  function whyForward({ list }, coins) {
-    const failed = list.find((test) => test.decides);
-    if (failed && failed.far) return `token ${failed.t} fails, for its divergence D is above T`;
-    return failed ? `token ${failed.t} fails, for its ${coinWords(failed, coins)}` : "every token passes its test";
-  }
-
-  function whyBackward({ list, kept: count }, coins) {
-    const gamma = list.length;
-    if (!count)
-      return `no part of the draft passes, ${gamma > 1 ? `from all ${gamma} back to the first` : `for its ${coinWords(list[0], coins)}`}`;
-    const decisive = list[count - 1];
-    if (count === gamma) return `the whole draft passes at once, for its ${coinWords(decisive, coins)}`;
-    return `stepping back from the end, the first ${count === 1 ? "token passes" : `${count} tokens pass`}, for the ${coinWords(decisive, coins)}`;
-  }
-
-  /** One rule's verdict: "HSD keeps 2 of 2: the whole draft passes at once, its coin 0.4 is below 1." */
-  function verdictSentence(name, law, coins) {
-    const result = tests(law, coins);
-    const why = (law.forward ? whyForward : whyBackward)(result, coins);
-    return `${capital(SHORT[name])} keeps ${result.kept} of ${law.threshold.length}: ${why}.`;
-  }
-
-  /**
-   * Where the token after the kept ones comes from. weight: as text; mass: of the residual before it is normalised;
-   * whole: set if it is no residual.
-   */
-  function nextWords(name, count, gamma, { weight, mass, whole }) {
-    if (count === gamma) return "All were kept: the bonus token comes from the target's own row.";
-    const after = `After ${plural(count, "kept token")}`;
-    if (whole) return `${after} the next one is drawn from the whole of p, the target's own row.`;
-    if (mass === 0) return "The residual is empty there, so the next token comes from the target's own row.";
-    const open = gamma - count - 1;
-    const more =
-      RULES[name].resamples && open > 0
-        ? ` Then ${open === 1 ? "one more position is" : `${open} more positions are`} drawn anew, each at the price of a target call.`
+function sameLaw({ blockwise, hsd }, gap, { vocab, gamma }) {
+  const title = "Block verification and HSD are the same law.";
+  const drafts = `over all ${count(vocab ** gamma)} drafts`;
+  const thresholds =
+    gap.thresholds === 0
+      ? `, and ${drafts} every threshold is equal`
+      : gap.thresholds < ROUNDING
+        ? `, and ${drafts} no threshold differs by more than rounding (${exact(gap.thresholds)})`
         : "";
-    const scaled = weight === "1" ? "p" : `${weight} p`;
-    return `${after} the correction is drawn from max(${scaled} − q, 0), normalised.${more}`;
+  const both = four(hsd.kept) === four(blockwise.kept) ? "" : ` and ${four(blockwise.kept)}`;
+  return { title, text: `Both keep ${four(hsd.kept)}${both}${thresholds}.` };
+}
+
+function gain({ tokenwise, hsd }, { gamma }) {
+  const more = hsd.kept - tokenwise.kept;
+  if (more < 1e-9) {
+    const why =
+      gamma === 1
+        ? "With one drafted token there is nothing to judge together: "
+        : "On these numbers judging the draft as a whole gains nothing: ";
+    return { title: "HSD against vanilla.", text: `${why}both keep ${four(hsd.kept)} of ${gamma}.` };
   }
+  const share = tokenwise.kept > 0 ? ` (${percentMore(more / tokenwise.kept)} more)` : "";
+  const amount = `It keeps ${four(hsd.kept)} of ${plural(gamma, "drafted token")}, vanilla ${four(tokenwise.kept)}${share}`;
+  return { title: "HSD against vanilla.", text: `${amount}: one weak token need not cost the tokens after it.` };
+}
 
-  const PAPER_TEXT = [
-    "One step of §5.4 of the HSD paper: ten drafted tokens of a GSM8K answer, with the target's and the draft's probability of each.",
-    "The paper lists only the drafted token at each position, so the rest of each row is lumped into one token, “anything else”. " +
-      "That leaves r, m, r* and c as they are; inner thresholds and residuals are those of the lumped rows.",
-    "It is one draft, so there is nothing to enumerate: what the models would say after other tokens is not known.",
-  ];
+const percentMore = (x) => (x < 0.0095 ? "less than 1 %" : `${Math.round(100 * x)} %`);
 
-  /** What the paper's step shows, as far as the numbers still show it. */
-  function paperSentence(hsd, tokenwise) {
-    const sure = hsd.findIndex((chance) => chance > 1 - ROUNDING);
-    if (sure < 1 || tokenwise[0] < ROUNDING) return null;
-    const survive = `Under HSD the first ${plural(sure, "token")} survive whatever the coins: the threshold there is 1, and every later one is 0.`;
-    return `${survive} Vanilla already risks the whole draft at its first token: with probability ${four(tokenwise[0])} it keeps none.`;
-  }
-
-  /** The average over all coins, for this draft alone. */
-  function averageWords(rules) {
-    const one = ({ name, average, stop }) => {
-      const sure = stop.some((chance) => chance > 1 - ROUNDING);
-      const none = stop[0] > ROUNDING ? ` (none of it with probability ${four(stop[0])})` : "";
-      return `${four(average)} under ${SHORT[name]}${sure ? " (whatever the coins)" : none}`;
+function released(found) {
+  const title = "The released code accepts too much.";
+  if (found.exact) {
+    return {
+      title: "The released code.",
+      text: "On these numbers it is exact, but not in general: it tests the whole draft without the cap.",
     };
-    return `On average over all coins this draft keeps ${rules.map(one).join(" and ")}.`;
   }
+  const amount = `It tests the whole draft without the cap and keeps ${four(found.kept)}`;
+  return { title, text: `${amount}, but what it writes differs from the target by ${distance(found.distance)}.` };
+}
 
-  lab.words = {
-    four,
-    distance,
-    verdict,
-    findings,
-    nearWords,
-    modeWords,
-    excludedWords,
-    lawHint,
-    lawSentence,
-    trialSentence,
-    tests,
-    testWords,
-    verdictSentence,
-    nextWords,
-    averageWords,
-    paperSentence,
-    capital,
-    SHORT,
-    PAPER_TEXT,
+function naive({ "naive-hsd": found, hsd }, ideal) {
+  const reaches =
+    Math.abs(found.kept - ideal) < 1e-9 ? `keeps the ideal ${four(ideal)}` : `keeps ${four(found.kept)}`;
+  if (found.extra < 1e-9)
+    return { title: "Naive HSD", text: `${reaches}, and on these numbers it needs no further target call.` };
+  const rate = (one) => four(one.committed / one.calls);
+  const price = `but needs ${four(found.extra)} further target calls a step`;
+  const text = `It ${reaches}, ${price}: ${rate(found)} tokens per target call against ${rate(hsd)} for HSD.`;
+  return { title: "Naive HSD pays for it.", text };
+}
+
+/** What FSD gives up, with the bound where there is one: tolerance · E[kept], by the chain rule. */
+function near(found, { fuzzy: { divergence, tolerance } }) {
+  const keeps = `With ${DIVERGENCES[divergence].title} up to ${tolerance} it keeps ${four(found.kept)}`;
+  if (found.exact) {
+    const why = found.always
+      ? "at a tolerance of 0 or less nothing passes that could change what is written"
+      : "no position that it reaches has a divergence above 0 and within the tolerance";
+    return { title: "FSD.", text: `${keeps}, and on these numbers it is exact: ${why}.` };
+  }
+  const most = tolerance * found.kept;
+  const bound = divergence === "kl" || (divergence === "tv" && most < 1) ? `, at most T · E[τ] = ${four(most)}` : "";
+  const nats = `KL(output‖target) is ${four(found.divergence)} nats${bound}`;
+  const amount =
+    divergence === "kl"
+      ? `${nats}; the total variation is ${distance(found.distance)}`
+      : `what it writes differs from the target by ${distance(found.distance)}${bound}`;
+  return { title: "FSD gives up exactness.", text: `${keeps}; ${amount}.` };
+}
+
+// ---- about the settings of the fuzzy rule
+
+/** Where the rows of this model are near enough. */
+function nearWords({ gamma, p, q, fuzzy: { divergence, tolerance } }, kind) {
+  const { title, of } = DIVERGENCES[divergence];
+  const values = q.map((row, t) => of(p[t], row));
+  const text = (x) => (x === Infinity ? "∞" : exact(x, 4));
+  const inside = values.flatMap((x, t) => (x <= tolerance ? [t + 1] : []));
+  const several = `position${inside.length === 1 ? "" : "s"} ${inside.join(", ")}`;
+  const where = inside.length === gamma ? "every position" : several;
+  const lets = inside.length ? `so tokens pass by D at ${where}` : "so no token passes by D, and FSD is exact here";
+  const rows = kind === "step" ? " of the lumped rows" : "";
+  const found =
+    kind === "same"
+      ? `Here ${title} is ${text(values[0])}`
+      : `${title}${rows} by position: ${values.map(text).join(", ")}`;
+  if (tolerance < 0) return `${found}. A tolerance below 0 lets nothing pass: this is exact, token by token.`;
+  return `${found}, ${lets}.`;
+}
+
+function modeWords({ fuzzy: { mode } }) {
+  return mode === "exact-first"
+    ? "Where D > T the exact test decides, p/q against the coin, and a correction is drawn from max(p − q, 0)."
+    : "The first D > T stops the draft whatever the coin, and the next token is drawn from the whole of p: the paper's form.";
+}
+
+/** About tokens with p = 0. */
+function excludedWords({ fuzzy: { divergence } }) {
+  return divergence === "kl"
+    ? "A token that the target never says cannot pass: where q may draft one, KL(q‖p) is infinite."
+    : `A token that the target never says (p = 0) can pass: ${DIVERGENCES[divergence].title} does not rule it out.`;
+}
+
+// ---- about the output law
+
+function lawHint(vocab, gamma, shown) {
+  const sequences = `${count(vocab ** shown)} sequences of ${plural(shown, "token")}`;
+  if (shown === gamma + 1) return `All ${sequences} that one step and the target after it can write.`;
+  return `All ${sequences}: the first ${shown} of ${gamma + 1}. What comes after them is added up.`;
+}
+
+function lawSentence(found, shownDistance, shown, gamma) {
+  const name = capital(SHORT[found.name]);
+  if (found.exact) return `${name} writes every sequence exactly as often as the target: total variation 0 (exact).`;
+  const part =
+    shown === gamma + 1 ? "" : `, and ${distance(shownDistance)} of it shows in the first ${plural(shown, "token")}`;
+  return `${name} misses the target by a total variation of ${distance(found.distance)}${part}: hatched / is too often, hatched \\ too rarely.`;
+}
+
+// ---- about a simulation
+
+const LIMIT = 4; // standard errors that the largest of some tens of deviations rarely exceeds by chance
+
+const errors = ({ deviation }) =>
+  deviation === Infinity ? "infinitely many standard errors" : `${deviation.toFixed(1)} standard errors`;
+
+/** target, own: the largest deviation from the target's law and from the rule's own exact law. */
+function trialSentence({ name, trials, target, own, exactHere, shownDistance }) {
+  const rule = capital(SHORT[name]);
+  const fits = own.deviation < LIMIT;
+  const start = `${count(trials)} steps: `;
+  if (exactHere) {
+    return (
+      start +
+      (fits
+        ? `${rule} agrees with the target. The largest deviation is ${errors(target)}, as chance gives.`
+        : `the largest deviation from the target is ${errors(target)}, more than chance often gives; try another seed.`)
+    );
+  }
+  if (target.deviation >= LIMIT) {
+    const belongs = fits ? `; from its own exact law it is only ${errors(own)}` : "";
+    return `${start}${rule} misses the target by ${errors(target)}${belongs}.`;
+  }
+  return `${start}too few to see that ${SHORT[name]} misses the target by ${distance(shownDistance)}; the largest deviation is ${errors(target)}.`;
+}
+
+// ---- about one draft
+
+/** Every test of a rule with its coin by position, {order, tested, passed, decides, near, far}, and how many are kept. */
+function tests(law, coins) {
+  const count = kept(law, coins);
+  const decisive = law.forward ? count + 1 : count; // 0 or γ+1: no test decided, all went one way
+  const places = new Map(order(law).map((t, i) => [t, i + 1]));
+  const list = law.threshold.map((threshold, i) => {
+    const t = i + 1;
+    const tested = law.forward ? t <= decisive : t >= decisive;
+    const passed = coins[i] < threshold;
+    const near = law.near?.[i];
+    const far = near === false && law.b !== null; // a divergence too large, and no exact test that could still pass
+    return { t, order: places.get(t), threshold, tested, passed, decides: t === decisive, near, far };
+  });
+  return { kept: count, list };
+}
+
+function testWords(test, forward, gamma) {
+  if (!test.tested)
+    return forward
+      ? { icon: "–", word: "not reached", css: "is-idle" }
+      : { icon: "–", word: "no test needed", css: "is-idle" };
+  if (test.near) return { icon: "✓", word: "passes, D ≤ T", css: "is-good" };
+  if (test.far) return { icon: "✕", word: "D > T, stop", css: "is-bad" };
+  if (forward)
+    return test.passed
+      ? { icon: "✓", word: "passes", css: "is-good" }
+      : { icon: "✕", word: "fails, stop", css: "is-bad" };
+  if (!test.passed) return { icon: "✕", word: test.t > 1 ? "fails, step back" : "fails, keep none", css: "is-bad" };
+  return { icon: "✓", word: test.t === gamma ? "passes, keep all" : `passes, keep ${test.t}`, css: "is-good" };
+}
+
+function coinWords(test, coins) {
+  const [coin, threshold] = pair(coins[test.t - 1], test.threshold);
+  return test.passed ? `coin ${coin} is below ${threshold}` : `coin ${coin} is not below ${threshold}`;
+}
+
+function whyForward({ list }, coins) {
+  const failed = list.find((test) => test.decides);
+  if (failed && failed.far) return `token ${failed.t} fails, for its divergence D is above T`;
+  return failed ? `token ${failed.t} fails, for its ${coinWords(failed, coins)}` : "every token passes its test";
+}
+
+function whyBackward({ list, kept: count }, coins) {
+  const gamma = list.length;
+  if (!count)
+    return `no part of the draft passes, ${gamma > 1 ? `from all ${gamma} back to the first` : `for its ${coinWords(list[0], coins)}`}`;
+  const decisive = list[count - 1];
+  if (count === gamma) return `the whole draft passes at once, for its ${coinWords(decisive, coins)}`;
+  return `stepping back from the end, the first ${count === 1 ? "token passes" : `${count} tokens pass`}, for the ${coinWords(decisive, coins)}`;
+}
+
+/** One rule's verdict: "HSD keeps 2 of 2: the whole draft passes at once, its coin 0.4 is below 1." */
+function verdictSentence(name, law, coins) {
+  const result = tests(law, coins);
+  const why = (law.forward ? whyForward : whyBackward)(result, coins);
+  return `${capital(SHORT[name])} keeps ${result.kept} of ${law.threshold.length}: ${why}.`;
+}
+
+/**
+ * Where the token after the kept ones comes from. weight: as text; mass: of the residual before it is normalised;
+ * whole: set if it is no residual.
+ */
+function nextWords(name, count, gamma, { weight, mass, whole }) {
+  if (count === gamma) return "All were kept: the bonus token comes from the target's own row.";
+  const after = `After ${plural(count, "kept token")}`;
+  if (whole) return `${after} the next one is drawn from the whole of p, the target's own row.`;
+  if (mass === 0) return "The residual is empty there, so the next token comes from the target's own row.";
+  const open = gamma - count - 1;
+  const more =
+    RULES[name].resamples && open > 0
+      ? ` Then ${open === 1 ? "one more position is" : `${open} more positions are`} drawn anew, each at the price of a target call.`
+      : "";
+  const scaled = weight === "1" ? "p" : `${weight} p`;
+  return `${after} the correction is drawn from max(${scaled} − q, 0), normalised.${more}`;
+}
+
+const PAPER_TEXT = [
+  "One step of §5.4 of the HSD paper: ten drafted tokens of a GSM8K answer, with the target's and the draft's probability of each.",
+  "The paper lists only the drafted token at each position, so the rest of each row is lumped into one token, “anything else”. " +
+    "That leaves r, m, r* and c as they are; inner thresholds and residuals are those of the lumped rows.",
+  "It is one draft, so there is nothing to enumerate: what the models would say after other tokens is not known.",
+];
+
+/** What the paper's step shows, as far as the numbers still show it. */
+function paperSentence(hsd, tokenwise) {
+  const sure = hsd.findIndex((chance) => chance > 1 - ROUNDING);
+  if (sure < 1 || tokenwise[0] < ROUNDING) return null;
+  const survive = `Under HSD the first ${plural(sure, "token")} survive whatever the coins: the threshold there is 1, and every later one is 0.`;
+  return `${survive} Vanilla already risks the whole draft at its first token: with probability ${four(tokenwise[0])} it keeps none.`;
+}
+
+/** The average over all coins, for this draft alone. */
+function averageWords(rules) {
+  const one = ({ name, average, stop }) => {
+    const sure = stop.some((chance) => chance > 1 - ROUNDING);
+    const none = stop[0] > ROUNDING ? ` (none of it with probability ${four(stop[0])})` : "";
+    return `${four(average)} under ${SHORT[name]}${sure ? " (whatever the coins)" : none}`;
   };
-})(window.hsdLab);
+  return `On average over all coins this draft keeps ${rules.map(one).join(" and ")}.`;
+}
+
+export {
+  four,
+  distance,
+  verdict,
+  findings,
+  nearWords,
+  modeWords,
+  excludedWords,
+  lawHint,
+  lawSentence,
+  trialSentence,
+  tests,
+  testWords,
+  verdictSentence,
+  nextWords,
+  averageWords,
+  paperSentence,
+  capital,
+  SHORT,
+  PAPER_TEXT,
+};

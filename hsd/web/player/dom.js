@@ -1,108 +1,107 @@
 // Building elements. The only file that creates DOM nodes; text goes in as text nodes and never as markup.
-(function (hsd) {
-  "use strict";
+import { visible, shorten, runs } from "./format.js";
 
-  const SVG = "http://www.w3.org/2000/svg";
+const SVG = "http://www.w3.org/2000/svg";
 
-  function fill(element, attributes, children) {
-    for (const [name, value] of Object.entries(attributes || {})) {
-      if (value === null || value === undefined || value === false) continue;
-      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-      else element.setAttribute(name, value === true ? "" : String(value));
-    }
-    for (const child of children.flat(Infinity)) {
-      if (child === null || child === undefined || child === false) continue;
-      element.append(child instanceof Node ? child : document.createTextNode(String(child)));
-    }
-    return element;
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : String(value));
   }
-
-  /** h("div", {class: "hp-card", onclick}, child, …): children are nodes, strings, numbers or lists of them. */
-  const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
-
-  /** The same for SVG elements. */
-  const s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
-
-  /** A line of SVG text. */
-  function label(x, y, text, css, attributes = {}) {
-    return s("text", { x, y, class: css, ...attributes }, text);
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    element.append(child instanceof Node ? child : document.createTextNode(String(child)));
   }
+  return element;
+}
 
-  /** A token in running HTML: isolated from its surroundings, its spaces and line ends visible but pale. */
-  function token(piece, { cells = 24, origin = null } = {}) {
-    const full = hsd.format.visible(piece);
-    const short = hsd.format.shorten(piece, cells);
-    const body =
-      short === full && piece !== ""
-        ? hsd.format.runs(piece).map((run) => (run.mark ? h("span", { class: "hp-mark" }, run.text) : run.text))
-        : short;
-    const sign = origin
-      ? h("span", { "class": `hp-sign is-${origin}`, "aria-hidden": "true" }, hsd.SIGNS[origin])
-      : null;
-    return h("bdi", { class: "hp-token", dir: "auto", title: full }, sign, body);
-  }
+/** h("div", {class: "hp-card", onclick}, child, …): children are nodes, strings, numbers or lists of them. */
+const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 
-  /** Sentence parts (strings, {piece, origin}, {strong}) as nodes. */
-  function prose(parts) {
-    return parts.map((part) => {
-      if (part && part.piece !== undefined) return token(part.piece, part);
-      if (part && part.strong !== undefined) return h("strong", {}, part.strong);
-      return part;
-    });
-  }
+/** The same for SVG elements. */
+const s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
-  /** The same parts as one plain string. */
-  const plain = (parts) =>
-    parts
-      .map((part) => (part && part.piece !== undefined ? `“${hsd.format.visible(part.piece)}”` : (part.strong ?? part)))
-      .join("");
+/** A line of SVG text. */
+function label(x, y, text, css, attributes = {}) {
+  return s("text", { x, y, class: css, ...attributes }, text);
+}
 
-  // Drawn, not written: not every font has these signs. One path each, in a box of 16 by 16.
-  const ICONS = {
-    first: "M3 3h2v10H3zM13 3v10L6 8z",
-    back: "M12 3v10L4 8z",
-    play: "M4 2.5v11l10-5.5z",
-    pause: "M4 3h3v10H4zM9 3h3v10H9z",
-    forward: "M4 3v10l8-5z",
-    last: "M11 3h2v10h-2zM3 3v10l7-5z",
-    earlier: "M6 3v10L0 8zM8 5h8v2H8zM8 9h8v2H8zM13 2l1.6.8-5 11.4L8 13.4z",
-    later: "M10 3v10l6-5zM0 5h8v2H0zM0 9h8v2H0zM5 2l1.6.8-5 11.4L0 13.4z",
-  };
-  const icon = (name) =>
-    s(
-      "svg",
-      { "class": "hp-glyph", "viewBox": "0 0 16 16", "width": 16, "height": 16, "aria-hidden": "true" },
-      s("path", { d: ICONS[name] }),
-    );
+/** A token in running HTML: isolated from its surroundings, its spaces and line ends visible but pale. */
+function token(piece, { cells = 24, origin = null } = {}) {
+  const full = visible(piece);
+  const short = shorten(piece, cells);
+  const body =
+    short === full && piece !== ""
+      ? runs(piece).map((run) => (run.mark ? h("span", { class: "hp-mark" }, run.text) : run.text))
+      : short;
+  const sign = origin
+    ? h("span", { "class": `hp-sign is-${origin}`, "aria-hidden": "true" }, SIGNS[origin])
+    : null;
+  return h("bdi", { class: "hp-token", dir: "auto", title: full }, sign, body);
+}
 
-  const waiting = [];
+/** Sentence parts (strings, {piece, origin}, {strong}) as nodes. */
+function prose(parts) {
+  return parts.map((part) => {
+    if (part && part.piece !== undefined) return token(part.piece, part);
+    if (part && part.strong !== undefined) return h("strong", {}, part.strong);
+    return part;
+  });
+}
 
-  /** Run later, when the page has been laid out anyway: reading positions at once would lay it out again. */
-  function afterLayout(work) {
-    if (!waiting.length) requestAnimationFrame(() => waiting.splice(0).forEach((job) => job()));
-    waiting.push(work);
-  }
+/** The same parts as one plain string. */
+const plain = (parts) =>
+  parts
+    .map((part) => (part && part.piece !== undefined ? `“${visible(part.piece)}”` : (part.strong ?? part)))
+    .join("");
 
-  /** A button with words is named by them, one with a sign by its title. */
-  function button(label, title, onclick, attributes = {}) {
-    const name = typeof label === "string" && label.length !== 1 ? null : title;
-    return h(
-      "button",
-      { "type": "button", "class": "hp-button", title, "aria-label": name, onclick, ...attributes },
-      label,
-    );
-  }
+// Drawn, not written: not every font has these signs. One path each, in a box of 16 by 16.
+const ICONS = {
+  first: "M3 3h2v10H3zM13 3v10L6 8z",
+  back: "M12 3v10L4 8z",
+  play: "M4 2.5v11l10-5.5z",
+  pause: "M4 3h3v10H4zM9 3h3v10H9z",
+  forward: "M4 3v10l8-5z",
+  last: "M11 3h2v10h-2zM3 3v10l7-5z",
+  earlier: "M6 3v10L0 8zM8 5h8v2H8zM8 9h8v2H8zM13 2l1.6.8-5 11.4L8 13.4z",
+  later: "M10 3v10l6-5zM0 5h8v2H0zM0 9h8v2H0zM5 2l1.6.8-5 11.4L0 13.4z",
+};
+const icon = (name) =>
+  s(
+    "svg",
+    { "class": "hp-glyph", "viewBox": "0 0 16 16", "width": 16, "height": 16, "aria-hidden": "true" },
+    s("path", { d: ICONS[name] }),
+  );
 
-  function card(name, title, hint, ...children) {
-    const head = h(
-      "div",
-      { class: "hp-head" },
-      h("h3", { class: "hp-title" }, title),
-      h("p", { class: "hp-hint" }, hint),
-    );
-    return h("section", { "class": `hp-card hp-${name}`, "aria-label": title }, head, children);
-  }
+const waiting = [];
 
-  hsd.SIGNS = { draft: "●", correction: "▲", bonus: "◆" };
-  hsd.dom = { h, s, label, token, prose, plain, icon, button, card, afterLayout };
-})(window.hsdPlayer);
+/** Run later, when the page has been laid out anyway: reading positions at once would lay it out again. */
+function afterLayout(work) {
+  if (!waiting.length) requestAnimationFrame(() => waiting.splice(0).forEach((job) => job()));
+  waiting.push(work);
+}
+
+/** A button with words is named by them, one with a sign by its title. */
+function button(label, title, onclick, attributes = {}) {
+  const name = typeof label === "string" && label.length !== 1 ? null : title;
+  return h(
+    "button",
+    { "type": "button", "class": "hp-button", title, "aria-label": name, onclick, ...attributes },
+    label,
+  );
+}
+
+function card(name, title, hint, ...children) {
+  const head = h(
+    "div",
+    { class: "hp-head" },
+    h("h3", { class: "hp-title" }, title),
+    h("p", { class: "hp-hint" }, hint),
+  );
+  return h("section", { "class": `hp-card hp-${name}`, "aria-label": title }, head, children);
+}
+
+export const SIGNS = { draft: "●", correction: "▲", bonus: "◆" };
+
+export { h, s, label, token, prose, plain, icon, button, card, afterLayout };

@@ -1,275 +1,278 @@
 // What a reader can take along: the trace as JSON, the steps as CSV, the tree as SVG or PNG, a plain-text report.
-(function (hsd) {
-  "use strict";
+import { all, plain } from "./changes.js";
+import * as dom from "./dom.js";
+import { SIGNS, h } from "./dom.js";
+import { layoutWords } from "./drafts.js";
+import { number, visible, plural } from "./format.js";
+import { ruleInfo, fullName, DIVERGENCES, draftedBy, readStep } from "./model.js";
+import * as story from "./story.js";
+import { testTitle, compare } from "./story.js";
 
-  const { number, visible, plural } = hsd.format;
+const STEP_COLUMNS = [
+  "step",
+  "context_length",
+  "drafted",
+  "kept",
+  "other_rule",
+  "other_kept",
+  "target_calls",
+  "text",
+  "origins",
+  "draft_tokens",
+  "draft_parents",
+  "decisions",
+  "changes",
+  "other_decisions",
+  "seconds_draft",
+  "seconds_target",
+  "seconds_verify",
+  "seconds_rest",
+];
 
-  const STEP_COLUMNS = [
-    "step",
-    "context_length",
-    "drafted",
-    "kept",
-    "other_rule",
-    "other_kept",
-    "target_calls",
-    "text",
-    "origins",
-    "draft_tokens",
-    "draft_parents",
-    "decisions",
-    "changes",
-    "other_decisions",
-    "seconds_draft",
-    "seconds_target",
-    "seconds_verify",
-    "seconds_rest",
+/** One line per step. Text cells that a spreadsheet would run as a formula get a leading apostrophe. */
+function csv(trace) {
+  const rules = [...new Set(trace.steps.flatMap((step) => Object.keys(step.expected_kept)))];
+  const head = [...STEP_COLUMNS, ...rules.map((rule) => `expected_kept_${rule}`)];
+  const lines = trace.steps.map((step, i) => [
+    ...stepCells(step, i),
+    ...rules.map((rule) => step.expected_kept[rule] ?? ""),
+  ]);
+  return [head, ...lines].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+function stepCells(step, i) {
+  const { shadow } = step;
+  return [
+    i + 1,
+    step.context_length,
+    step.drafted,
+    step.kept,
+    shadow ? shadow.rule : "",
+    shadow ? shadow.kept : "",
+    step.target_calls,
+    step.committed.map((c) => c.piece).join(""),
+    step.committed.map((c) => c.origin).join(" "),
+    step.nodes.map((n) => n.piece).join("|"),
+    step.nodes.map((n) => n.parent).join(" "),
+    testCells(step),
+    (step.changes || []).map(changeCell).join("; "),
+    shadow ? testCells(shadow) : "",
+    step.times.draft,
+    step.times.target,
+    step.times.verify,
+    step.times.rest,
   ];
+}
 
-  /** One line per step. Text cells that a spreadsheet would run as a formula get a leading apostrophe. */
-  function csv(trace) {
-    const rules = [...new Set(trace.steps.flatMap((step) => Object.keys(step.expected_kept)))];
-    const head = [...STEP_COLUMNS, ...rules.map((rule) => `expected_kept_${rule}`)];
-    const lines = trace.steps.map((step, i) => [
-      ...stepCells(step, i),
-      ...rules.map((rule) => step.expected_kept[rule] ?? ""),
+/** "draft 5: 0.3 < 0.7; …": what was tested, the node, coin and threshold; with several drafts the draft's number. */
+function testCells({ decisions }) {
+  const several = decisions.some((d) => d.draft > 0);
+  const test = (d) =>
+    `${several ? `[${d.draft + 1}] ` : ""}${d.test} ${d.node}: ${d.coin} ${d.accepted ? "<" : ">="} ${d.threshold}`;
+  return decisions.map(test).join("; ");
+}
+
+const changeCell = ({ after, node, weight, mass }) => `after ${after} at ${node}: max(${weight} p - q, 0) / ${mass}`;
+
+function cell(value) {
+  if (typeof value === "number") return String(value);
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** The run in words, for an e-mail or a terminal. */
+function report(trace) {
+  const { setup, steps, result } = trace;
+  const tokens = steps.reduce((n, step) => n + step.committed.length, 0);
+  const calls = steps.reduce((n, step) => n + step.target_calls, 0);
+  const models = [`target ${setup.target.name}`, setup.draft ? `draft ${setup.draft.name}` : "no draft"].join(", ");
+  const lines = [
+    `Run: ${ruleInfo(fullName(setup.rule, setup)).title}; ${draftWords(setup)}; temperature ${setup.temperature}; top-p ${setup.top_p}; top-k ${setup.top_k}; seed ${setup.seed}`,
+    `Pair: ${setup.pair} (${models}) on ${setup.device}; recorded ${trace.created} with hsd ${trace.app_version}`,
+    `Result: ${plural(tokens, "token")} from ${plural(calls, "target call")}${calls ? `, ${number(tokens / calls)} per call` : ""}; ended: ${result ? result.finish : "still running"}`,
+    "",
+    "Prompt:",
+    trace.prompt.text,
+    "",
+    "Text:",
+    result ? result.text : steps.flatMap((s) => s.committed.map((c) => c.piece)).join(""),
+    "",
+    "Steps:",
+  ];
+  return [...lines, ...steps.map((_, i) => stepReport(trace, i))].join("\n") + "\n";
+}
+
+/** How drafts come about, and by which settings they are judged where a rule has some. */
+function draftWords(setup) {
+  const fuzzy = setup.divergence
+    ? [`${DIVERGENCES[setup.divergence]} ≤ ${setup.tolerance}, ${setup.fuzzy_mode}, ${setup.divergence_on} rows`]
+    : [];
+  const drafts = setup.drafts > 1 ? [layoutWords(setup)] : [];
+  return [draftedBy(setup), ...drafts, ...fuzzy].join("; ");
+}
+
+function stepReport(trace, i) {
+  const view = readStep(trace, i);
+  const { lead, detail } = story.story(view);
+  const pieces = view.step.committed.map((c) => `${SIGNS[c.origin]}${visible(c.piece)}`).join(" ");
+  const tests = (judged) => {
+    const changes = all(view, judged);
+    return judged.decisions.flatMap((d) => [
+      testLine(view, judged, d),
+      ...changes.filter((c) => c.after === d.order).map((c) => `        ${plain(view, judged, c)}`),
     ]);
-    return [head, ...lines].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
-  }
-
-  function stepCells(step, i) {
-    const { shadow } = step;
-    return [
-      i + 1,
-      step.context_length,
-      step.drafted,
-      step.kept,
-      shadow ? shadow.rule : "",
-      shadow ? shadow.kept : "",
-      step.target_calls,
-      step.committed.map((c) => c.piece).join(""),
-      step.committed.map((c) => c.origin).join(" "),
-      step.nodes.map((n) => n.piece).join("|"),
-      step.nodes.map((n) => n.parent).join(" "),
-      testCells(step),
-      (step.changes || []).map(changeCell).join("; "),
-      shadow ? testCells(shadow) : "",
-      step.times.draft,
-      step.times.target,
-      step.times.verify,
-      step.times.rest,
-    ];
-  }
-
-  /** "draft 5: 0.3 < 0.7; …": what was tested, the node, coin and threshold; with several drafts the draft's number. */
-  function testCells({ decisions }) {
-    const several = decisions.some((d) => d.draft > 0);
-    const test = (d) =>
-      `${several ? `[${d.draft + 1}] ` : ""}${d.test} ${d.node}: ${d.coin} ${d.accepted ? "<" : ">="} ${d.threshold}`;
-    return decisions.map(test).join("; ");
-  }
-
-  const changeCell = ({ after, node, weight, mass }) => `after ${after} at ${node}: max(${weight} p - q, 0) / ${mass}`;
-
-  function cell(value) {
-    if (typeof value === "number") return String(value);
-    const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
-    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  }
-
-  /** The run in words, for an e-mail or a terminal. */
-  function report(trace) {
-    const { setup, steps, result } = trace;
-    const tokens = steps.reduce((n, step) => n + step.committed.length, 0);
-    const calls = steps.reduce((n, step) => n + step.target_calls, 0);
-    const models = [`target ${setup.target.name}`, setup.draft ? `draft ${setup.draft.name}` : "no draft"].join(", ");
-    const lines = [
-      `Run: ${hsd.model.ruleInfo(hsd.model.fullName(setup.rule, setup)).title}; ${draftWords(setup)}; temperature ${setup.temperature}; top-p ${setup.top_p}; top-k ${setup.top_k}; seed ${setup.seed}`,
-      `Pair: ${setup.pair} (${models}) on ${setup.device}; recorded ${trace.created} with hsd ${trace.app_version}`,
-      `Result: ${plural(tokens, "token")} from ${plural(calls, "target call")}${calls ? `, ${number(tokens / calls)} per call` : ""}; ended: ${result ? result.finish : "still running"}`,
-      "",
-      "Prompt:",
-      trace.prompt.text,
-      "",
-      "Text:",
-      result ? result.text : steps.flatMap((s) => s.committed.map((c) => c.piece)).join(""),
-      "",
-      "Steps:",
-    ];
-    return [...lines, ...steps.map((_, i) => stepReport(trace, i))].join("\n") + "\n";
-  }
-
-  /** How drafts come about, and by which settings they are judged where a rule has some. */
-  function draftWords(setup) {
-    const fuzzy = setup.divergence
-      ? [`${hsd.model.DIVERGENCES[setup.divergence]} ≤ ${setup.tolerance}, ${setup.fuzzy_mode}, ${setup.divergence_on} rows`]
-      : [];
-    const drafts = setup.drafts > 1 ? [hsd.drafts.layoutWords(setup)] : [];
-    return [hsd.model.draftedBy(setup), ...drafts, ...fuzzy].join("; ");
-  }
-
-  function stepReport(trace, i) {
-    const view = hsd.model.readStep(trace, i);
-    const { lead, detail } = hsd.story.story(view);
-    const pieces = view.step.committed.map((c) => `${hsd.SIGNS[c.origin]}${visible(c.piece)}`).join(" ");
-    const tests = (judged) => {
-      const changes = hsd.changes.all(view, judged);
-      return judged.decisions.flatMap((d) => [
-        testLine(view, judged, d),
-        ...changes.filter((c) => c.after === d.order).map((c) => `        ${hsd.changes.plain(view, judged, c)}`),
-      ]);
-    };
-    const other = view.shadow && !view.sameRule ? [`    ${view.shadow.info.title}:`, ...tests(view.shadow)] : [];
-    return [
-      `  ${i + 1}. ${pieces}`,
-      `     ${hsd.dom.plain(lead)} ${hsd.dom.plain(detail)}`.trimEnd(),
-      ...(view.own.decisions.length ? [`    ${view.own.info.title}:`] : []),
-      ...tests(view.own),
-      ...other,
-    ].join("\n");
-  }
-
-  function testLine(view, judged, d) {
-    const piece = view.isTrie ? ` “${visible(view.nodes.get(d.node).piece)}”` : "";
-    const title = hsd.story.testTitle(view, d, judged.info);
-    return `      ${d.accepted ? "✓" : "✕"} ${title}${piece}: coin ${hsd.story.compare(d)}`;
-  }
-
-  const PAINT = [
-    "fill",
-    "stroke",
-    "stroke-width",
-    "stroke-dasharray",
-    "stroke-linecap",
-    "opacity",
-    "fill-opacity",
-    "stroke-opacity",
-    "font-family",
-    "font-size",
-    "font-weight",
-    "text-anchor",
-    "visibility",
-    "display",
-  ];
-
-  const CAPTION = 30; // height of the line above an exported tree
-
-  /** The tree as a file of its own, under a caption: every colour and font is written into the elements. */
-  function svgText(svg, caption = "") {
-    const copy = svg.cloneNode(true);
-    const [from, to] = [
-      [svg, ...svg.querySelectorAll("*")],
-      [copy, ...copy.querySelectorAll("*")],
-    ];
-    from.forEach((element, i) => paint(element, to[i]));
-    const { width, height } = svg.viewBox.baseVal;
-    const top = caption ? -CAPTION : 0;
-    copy.setAttribute("viewBox", `0 ${top} ${width} ${height - top}`);
-    copy.setAttribute("height", height - top);
-    const { color, fontFamily } = getComputedStyle(svg);
-    copy.prepend(
-      hsd.dom.s("rect", { y: top, width, height: height - top, fill: backgroundOf(svg) }),
-      hsd.dom.s(
-        "text",
-        {
-          "x": 14,
-          "y": -8,
-          "fill": plainColour(color),
-          "font-family": fontFamily,
-          "font-size": 14,
-          "font-weight": 600,
-        },
-        caption,
-      ),
-    );
-    return new XMLSerializer().serializeToString(copy);
-  }
-
-  function paint(element, copy) {
-    if (element.closest("defs") && !element.classList.length) return;
-    const style = getComputedStyle(element);
-    for (const name of PAINT) {
-      const value = style.getPropertyValue(name);
-      if (value && !(name === "fill" && element.getAttribute("fill")?.startsWith("url")))
-        copy.setAttribute(name, plainColour(value));
-    }
-    for (const name of ["tabindex", "class", "role", "aria-pressed"]) copy.removeAttribute(name);
-  }
-
-  /** color(srgb r g b / a), which mixed colours compute to, as the rgba() that every program reads. */
-  function plainColour(value) {
-    const found = /^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)$/.exec(value);
-    if (!found) return value;
-    const [red, green, blue] = found.slice(1, 4).map((part) => Math.round(255 * Number(part)));
-    return `rgba(${red}, ${green}, ${blue}, ${found[4] ?? 1})`;
-  }
-
-  function backgroundOf(element) {
-    for (let at = element; at; at = at.parentElement) {
-      const colour = getComputedStyle(at).backgroundColor;
-      if (colour && !/^(transparent|rgba\(0, 0, 0, 0\))$/.test(colour)) return plainColour(colour);
-    }
-    return "#fff";
-  }
-
-  /** The tree as a PNG at twice its size. */
-  function png(svg, caption = "") {
-    const source = URL.createObjectURL(new Blob([svgText(svg, caption)], { type: "image/svg+xml" }));
-    return new Promise((resolve, reject) => {
-      const picture = new Image();
-      picture.onload = () => {
-        const canvas = document.createElement("canvas");
-        [canvas.width, canvas.height] = [2 * picture.width, 2 * picture.height];
-        canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
-        canvas.toBlob(
-          (blob) => (blob ? resolve(blob) : reject(new Error("the picture could not be drawn"))),
-          "image/png",
-        );
-      };
-      picture.onerror = () => reject(new Error("the picture could not be drawn"));
-      picture.src = source;
-    }).finally(() => URL.revokeObjectURL(source));
-  }
-
-  const TYPES = {
-    json: "application/json",
-    csv: "text/csv;charset=utf-8",
-    txt: "text/plain;charset=utf-8",
-    svg: "image/svg+xml",
   };
+  const other = view.shadow && !view.sameRule ? [`    ${view.shadow.info.title}:`, ...tests(view.shadow)] : [];
+  return [
+    `  ${i + 1}. ${pieces}`,
+    `     ${dom.plain(lead)} ${dom.plain(detail)}`.trimEnd(),
+    ...(view.own.decisions.length ? [`    ${view.own.info.title}:`] : []),
+    ...tests(view.own),
+    ...other,
+  ].join("\n");
+}
 
-  /** The content of a file as a Blob: json, csv, txt, svg or png; rejects if a picture cannot be drawn. */
-  async function make(kind, trace, tree, caption) {
-    if (kind === "png") return png(tree, caption);
-    const text = {
-      json: () => JSON.stringify(trace),
-      csv: () => csv(trace),
-      txt: () => report(trace),
-      svg: () => svgText(tree, caption),
+function testLine(view, judged, d) {
+  const piece = view.isTrie ? ` “${visible(view.nodes.get(d.node).piece)}”` : "";
+  const title = testTitle(view, d, judged.info);
+  return `      ${d.accepted ? "✓" : "✕"} ${title}${piece}: coin ${compare(d)}`;
+}
+
+const PAINT = [
+  "fill",
+  "stroke",
+  "stroke-width",
+  "stroke-dasharray",
+  "stroke-linecap",
+  "opacity",
+  "fill-opacity",
+  "stroke-opacity",
+  "font-family",
+  "font-size",
+  "font-weight",
+  "text-anchor",
+  "visibility",
+  "display",
+];
+
+const CAPTION = 30; // height of the line above an exported tree
+
+/** The tree as a file of its own, under a caption: every colour and font is written into the elements. */
+function svgText(svg, caption = "") {
+  const copy = svg.cloneNode(true);
+  const [from, to] = [
+    [svg, ...svg.querySelectorAll("*")],
+    [copy, ...copy.querySelectorAll("*")],
+  ];
+  from.forEach((element, i) => paint(element, to[i]));
+  const { width, height } = svg.viewBox.baseVal;
+  const top = caption ? -CAPTION : 0;
+  copy.setAttribute("viewBox", `0 ${top} ${width} ${height - top}`);
+  copy.setAttribute("height", height - top);
+  const { color, fontFamily } = getComputedStyle(svg);
+  copy.prepend(
+    dom.s("rect", { y: top, width, height: height - top, fill: backgroundOf(svg) }),
+    dom.s(
+      "text",
+      {
+        "x": 14,
+        "y": -8,
+        "fill": plainColour(color),
+        "font-family": fontFamily,
+        "font-size": 14,
+        "font-weight": 600,
+      },
+      caption,
+    ),
+  );
+  return new XMLSerializer().serializeToString(copy);
+}
+
+function paint(element, copy) {
+  if (element.closest("defs") && !element.classList.length) return;
+  const style = getComputedStyle(element);
+  for (const name of PAINT) {
+    const value = style.getPropertyValue(name);
+    if (value && !(name === "fill" && element.getAttribute("fill")?.startsWith("url")))
+      copy.setAttribute(name, plainColour(value));
+  }
+  for (const name of ["tabindex", "class", "role", "aria-pressed"]) copy.removeAttribute(name);
+}
+
+/** color(srgb r g b / a), which mixed colours compute to, as the rgba() that every program reads. */
+function plainColour(value) {
+  const found = /^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)$/.exec(value);
+  if (!found) return value;
+  const [red, green, blue] = found.slice(1, 4).map((part) => Math.round(255 * Number(part)));
+  return `rgba(${red}, ${green}, ${blue}, ${found[4] ?? 1})`;
+}
+
+function backgroundOf(element) {
+  for (let at = element; at; at = at.parentElement) {
+    const colour = getComputedStyle(at).backgroundColor;
+    if (colour && !/^(transparent|rgba\(0, 0, 0, 0\))$/.test(colour)) return plainColour(colour);
+  }
+  return "#fff";
+}
+
+/** The tree as a PNG at twice its size. */
+function png(svg, caption = "") {
+  const source = URL.createObjectURL(new Blob([svgText(svg, caption)], { type: "image/svg+xml" }));
+  return new Promise((resolve, reject) => {
+    const picture = new Image();
+    picture.onload = () => {
+      const canvas = document.createElement("canvas");
+      [canvas.width, canvas.height] = [2 * picture.width, 2 * picture.height];
+      canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob(
+        (blob) => (blob ? resolve(blob) : reject(new Error("the picture could not be drawn"))),
+        "image/png",
+      );
     };
-    return new Blob([text[kind]()], { type: TYPES[kind] });
-  }
+    picture.onerror = () => reject(new Error("the picture could not be drawn"));
+    picture.src = source;
+  }).finally(() => URL.revokeObjectURL(source));
+}
 
-  function save(name, blob) {
-    const url = URL.createObjectURL(blob);
-    hsd.dom.h("a", { href: url, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 10_000);
-  }
+const TYPES = {
+  json: "application/json",
+  csv: "text/csv;charset=utf-8",
+  txt: "text/plain;charset=utf-8",
+  svg: "image/svg+xml",
+};
 
-  /** Copy text; resolves to whether it worked. */
-  async function copy(text) {
-    try {
-      await navigator.clipboard.writeText(text);
-      return true;
-    } catch {
-      const area = hsd.dom.h("textarea", { "aria-hidden": "true", "style": "position:fixed;opacity:0" });
-      area.value = text;
-      document.body.append(area);
-      area.select();
-      const worked = document.execCommand("copy");
-      area.remove();
-      return worked;
-    }
-  }
+/** The content of a file as a Blob: json, csv, txt, svg or png; rejects if a picture cannot be drawn. */
+async function make(kind, trace, tree, caption) {
+  if (kind === "png") return png(tree, caption);
+  const text = {
+    json: () => JSON.stringify(trace),
+    csv: () => csv(trace),
+    txt: () => report(trace),
+    svg: () => svgText(tree, caption),
+  };
+  return new Blob([text[kind]()], { type: TYPES[kind] });
+}
 
-  hsd.files = { csv, report, svgText, png, make, save, copy };
-})(window.hsdPlayer);
+function save(name, blob) {
+  const url = URL.createObjectURL(blob);
+  h("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** Copy text; resolves to whether it worked. */
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = h("textarea", { "aria-hidden": "true", "style": "position:fixed;opacity:0" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const worked = document.execCommand("copy");
+    area.remove();
+    return worked;
+  }
+}
+
+export { csv, report, svgText, png, make, save, copy };

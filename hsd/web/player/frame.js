@@ -1,127 +1,126 @@
 // The frame of a player: the cards that stay, and the elements in them that every step fills anew.
-(function (hsd) {
-  "use strict";
+import { h, button } from "./dom.js";
+import { layoutWords } from "./drafts.js";
+import { number } from "./format.js";
+import { ruleInfo, fullName, draftedBy } from "./model.js";
 
-  const { h, button } = hsd.dom;
+const swatch = (kind, words) => h("span", {}, h("span", { class: `hp-swatch is-${kind}` }), " ", words);
 
-  const swatch = (kind, words) => h("span", {}, h("span", { class: `hp-swatch is-${kind}` }), " ", words);
+function storyCard() {
+  const parts = {
+    headline: h("p", { class: "hp-lead" }),
+    detail: h("p", { class: "hp-detail" }),
+    why: h("p", { class: "hp-hint hp-why" }),
+    warning: h("p", { class: "hp-warning" }),
+    setup: h("p", { class: "hp-hint hp-setup" }),
+  };
+  const spoken = h(
+    "div",
+    { "aria-live": "polite", "aria-atomic": "true" },
+    parts.headline,
+    parts.detail,
+    parts.why,
+    parts.warning,
+  );
+  return {
+    ...parts,
+    element: h("section", { "class": "hp-card hp-story", "aria-label": "What happened" }, spoken, parts.setup),
+  };
+}
 
-  function storyCard() {
-    const parts = {
-      headline: h("p", { class: "hp-lead" }),
-      detail: h("p", { class: "hp-detail" }),
-      why: h("p", { class: "hp-hint hp-why" }),
-      warning: h("p", { class: "hp-warning" }),
-      setup: h("p", { class: "hp-hint hp-setup" }),
-    };
-    const spoken = h(
-      "div",
-      { "aria-live": "polite", "aria-atomic": "true" },
-      parts.headline,
-      parts.detail,
-      parts.why,
-      parts.warning,
-    );
-    return {
-      ...parts,
-      element: h("section", { "class": "hp-card hp-story", "aria-label": "What happened" }, spoken, parts.setup),
-    };
-  }
-
-  function treeCard(tree, onMass) {
-    const parts = {
-      readline: h("p", { class: "hp-readout" }),
-      note: h("p", { class: "hp-note" }),
-      hidden: h("p", { class: "hp-hint hp-left-out" }),
-      scroller: h("div", { class: "hp-scroll hp-treebox" }, tree),
-      massButton: button("masses", "masses relative to the branch, or joint (m)", onMass, {
-        class: "hp-button hp-toggle",
-      }),
-    };
-    const keys = h(
-      "p",
-      { class: "hp-hint hp-keyline" },
-      swatch("q", "draft q"),
-      swatch("p", "target p"),
-      swatch("excess", "excess"),
-      swatch("deficient", "deficient"),
-      h("span", {}, "line width: p"),
-    );
-    const head = h(
-      "div",
-      { class: "hp-head" },
-      h("h3", { class: "hp-title" }, "Draft tree"),
-      keys,
-      h("span", { class: "hp-grow" }),
-      parts.massButton,
-    );
-    return {
-      ...parts,
-      element: h(
-        "section",
-        { "class": "hp-card hp-treecard", "aria-label": "Draft tree" },
-        head,
-        parts.note,
-        parts.scroller,
-        parts.readline,
-        parts.hidden,
-      ),
-    };
-  }
-
-  /** actions: save(kind), link (absent: no such button), fullscreen, help. */
-  function tools(actions) {
-    const file = (label, title, kind) => button(label, title, () => actions.save(kind));
-    return h(
+function treeCard(tree, onMass) {
+  const parts = {
+    readline: h("p", { class: "hp-readout" }),
+    note: h("p", { class: "hp-note" }),
+    hidden: h("p", { class: "hp-hint hp-left-out" }),
+    scroller: h("div", { class: "hp-scroll hp-treebox" }, tree),
+    massButton: button("masses", "masses relative to the branch, or joint (m)", onMass, {
+      class: "hp-button hp-toggle",
+    }),
+  };
+  const keys = h(
+    "p",
+    { class: "hp-hint hp-keyline" },
+    swatch("q", "draft q"),
+    swatch("p", "target p"),
+    swatch("excess", "excess"),
+    swatch("deficient", "deficient"),
+    h("span", {}, "line width: p"),
+  );
+  const head = h(
+    "div",
+    { class: "hp-head" },
+    h("h3", { class: "hp-title" }, "Draft tree"),
+    keys,
+    h("span", { class: "hp-grow" }),
+    parts.massButton,
+  );
+  return {
+    ...parts,
+    element: h(
       "section",
-      { "class": "hp-card hp-tools", "aria-label": "Take along" },
-      h("span", { class: "hp-title" }, "Take along"),
-      file("Trace JSON", "the whole run, to open here or elsewhere", "json"),
-      file("Steps CSV", "one line per step", "csv"),
-      file("Tree SVG", "this step's tree", "svg"),
-      file("Tree PNG", "this step's tree as a picture", "png"),
-      file("Report", "the run in plain text", "txt"),
-      h("span", { class: "hp-grow" }),
-      actions.link ? button("Copy link", "copy a link to this view (l)", actions.link) : null,
-      button("Full screen", "full screen (f)", actions.fullscreen),
-      button("?", "keys (?)", actions.help),
-    );
-  }
+      { "class": "hp-card hp-treecard", "aria-label": "Draft tree" },
+      head,
+      parts.note,
+      parts.scroller,
+      parts.readline,
+      parts.hidden,
+    ),
+  };
+}
 
-  /** What made the run, in one line. */
-  function setupLine({ setup, result }, live) {
-    const size = (model) => (model.parameters ? ` ${hsd.format.number(model.parameters / 1e6, 2)} M` : "");
-    const parts = [
-      setup.system === "plain" ? "plain decoding" : hsd.model.ruleInfo(hsd.model.fullName(setup.rule, setup)).title,
-      setup.draft ? hsd.model.draftedBy(setup) : null,
-      setup.draft && setup.drafts > 1 ? hsd.drafts.layoutWords(setup) : null,
-      `temperature ${setup.temperature}`,
-      setup.top_p < 1 ? `top-p ${setup.top_p}` : null,
-      setup.top_k ? `top-k ${setup.top_k}` : null,
-      `seed ${setup.seed}`,
-      `${setup.pair}: target${size(setup.target)}${setup.draft ? `, draft${size(setup.draft)}` : ""}`,
-      setup.device,
-    ];
-    const ending = live
-      ? "● live"
-      : result && result.finish === "cancelled"
-        ? "cancelled: this is what there was"
-        : null;
-    return [...parts, ending].filter(Boolean).join(" · ");
-  }
+/** actions: save(kind), link (absent: no such button), fullscreen, help. */
+function tools(actions) {
+  const file = (label, title, kind) => button(label, title, () => actions.save(kind));
+  return h(
+    "section",
+    { "class": "hp-card hp-tools", "aria-label": "Take along" },
+    h("span", { class: "hp-title" }, "Take along"),
+    file("Trace JSON", "the whole run, to open here or elsewhere", "json"),
+    file("Steps CSV", "one line per step", "csv"),
+    file("Tree SVG", "this step's tree", "svg"),
+    file("Tree PNG", "this step's tree as a picture", "png"),
+    file("Report", "the run in plain text", "txt"),
+    h("span", { class: "hp-grow" }),
+    actions.link ? button("Copy link", "copy a link to this view (l)", actions.link) : null,
+    button("Full screen", "full screen (f)", actions.fullscreen),
+    button("?", "keys (?)", actions.help),
+  );
+}
 
-  /** A message that goes away by itself. */
-  function toast() {
-    const element = h("p", { class: "hp-toast", role: "status" });
-    let timer = null;
-    const say = (words) => {
-      element.textContent = words;
-      element.classList.add("is-on");
-      clearTimeout(timer);
-      timer = setTimeout(() => element.classList.remove("is-on"), 2500);
-    };
-    return { element, say };
-  }
+/** What made the run, in one line. */
+function setupLine({ setup, result }, live) {
+  const size = (model) => (model.parameters ? ` ${number(model.parameters / 1e6, 2)} M` : "");
+  const parts = [
+    setup.system === "plain" ? "plain decoding" : ruleInfo(fullName(setup.rule, setup)).title,
+    setup.draft ? draftedBy(setup) : null,
+    setup.draft && setup.drafts > 1 ? layoutWords(setup) : null,
+    `temperature ${setup.temperature}`,
+    setup.top_p < 1 ? `top-p ${setup.top_p}` : null,
+    setup.top_k ? `top-k ${setup.top_k}` : null,
+    `seed ${setup.seed}`,
+    `${setup.pair}: target${size(setup.target)}${setup.draft ? `, draft${size(setup.draft)}` : ""}`,
+    setup.device,
+  ];
+  const ending = live
+    ? "● live"
+    : result && result.finish === "cancelled"
+      ? "cancelled: this is what there was"
+      : null;
+  return [...parts, ending].filter(Boolean).join(" · ");
+}
 
-  hsd.frame = { storyCard, treeCard, tools, setupLine, toast };
-})(window.hsdPlayer);
+/** A message that goes away by itself. */
+function toast() {
+  const element = h("p", { class: "hp-toast", role: "status" });
+  let timer = null;
+  const say = (words) => {
+    element.textContent = words;
+    element.classList.add("is-on");
+    clearTimeout(timer);
+    timer = setTimeout(() => element.classList.remove("is-on"), 2500);
+  };
+  return { element, say };
+}
+
+export { storyCard, treeCard, tools, setupLine, toast };

@@ -1,306 +1,306 @@
 // The ledger of one branch: draft and target mass side by side, adding up to 1; its candidates one by one; and the
 // distribution that the next token was drawn from.
-(function (hsd) {
-  "use strict";
+import * as changes from "./changes.js";
+import { h, prose, token, card, SIGNS } from "./dom.js";
+import { number, percent, count, plural, short } from "./format.js";
+import * as model from "./model.js";
+import { pathTo } from "./model.js";
 
-  const { h, prose, token, card } = hsd.dom;
-  const { number, percent, count, plural, short } = hsd.format;
-  const NAMES = { overlap: "overlap", excess: "excess", deficient: "deficient", remainder: "handed on" };
+const NAMES = { overlap: "overlap", excess: "excess", deficient: "deficient", remainder: "handed on" };
 
-  function ledger(view, node, highlighted) {
-    const branch = view.branches.get(node);
-    const path = hsd.model.pathTo(view, node).map((id) => ({ piece: view.nodes.get(id).piece, cells: 14 }));
-    const after = path.length
-      ? ["After ", ...path.slice(-4).flatMap((part) => [part, " "])]
-      : ["At the start of the draft, after ", { piece: view.rootPiece, cells: 14 }];
-    const body = branch
-      ? h("div", {}, branchBody(view, branch, highlighted))
-      : view.decided === node
-        ? null
-        : noBranch();
-    return card(
-      "ledger",
-      "The branch in full",
-      prose([...after, ": what could come next?"]),
-      h(
-        "div",
-        { class: `hp-ledger-body${branch ? "" : " is-single"}` },
-        body,
-        h("div", {}, residualPart(view, node), hsd.changes.history(view, node)),
-      ),
-    );
-  }
-
-  function noBranch() {
-    return h(
-      "p",
-      { class: "hp-note" },
-      "The draft ended here, so there is no branch after this token. Select another token, or press Esc for the one that decided.",
-    );
-  }
-
-  function branchBody(view, branch, highlighted) {
-    const parts = hsd.model.ledger(branch);
-    return [
-      h(
-        "div",
-        { class: "hp-stacks" },
-        stack("draft q", "q", parts.draft),
-        stack(branch.capped < 1 ? "target c·p" : "target p", "p", parts.target),
-      ),
-      explanation(view, branch),
-      candidates(view, branch, highlighted),
-      hidden(view, branch),
-    ];
-  }
-
-  function stack(name, of, parts) {
-    const segment = ([kind, share]) =>
-      h("span", {
-        class: `hp-segment is-${of} is-${kind}`,
-        style: `width:${(100 * share).toFixed(3)}%`,
-        title: `${NAMES[kind]} ${number(share)}`,
-      });
-    const total = parts.map(([kind, share]) => `${NAMES[kind]} ${number(share)}`).join(" + ");
-    return h(
+function ledger(view, node, highlighted) {
+  const branch = view.branches.get(node);
+  const path = pathTo(view, node).map((id) => ({ piece: view.nodes.get(id).piece, cells: 14 }));
+  const after = path.length
+    ? ["After ", ...path.slice(-4).flatMap((part) => [part, " "])]
+    : ["At the start of the draft, after ", { piece: view.rootPiece, cells: 14 }];
+  const body = branch
+    ? h("div", {}, branchBody(view, branch, highlighted))
+    : view.decided === node
+      ? null
+      : noBranch();
+  return card(
+    "ledger",
+    "The branch in full",
+    prose([...after, ": what could come next?"]),
+    h(
       "div",
-      { class: "hp-stack" },
-      h("span", { class: "hp-stack-name" }, name),
-      h(
-        "span",
-        { "class": "hp-stack-bar", "role": "img", "aria-label": `${name}: ${total}, together 1` },
-        parts.filter(([, share]) => share > 0).map(segment),
-      ),
-      h(
-        "span",
-        { class: "hp-sum" },
-        parts.map(([kind, share], i) => [
-          i ? " + " : "",
-          h(
-            "span",
-            { class: "hp-sumpart" },
-            h("span", { class: `hp-swatch is-${kind === "overlap" ? of : kind}` }),
-            ` ${NAMES[kind]} ${short(share)}`,
-          ),
-        ]),
-        " = 1",
-      ),
-    );
-  }
+      { class: `hp-ledger-body${branch ? "" : " is-single"}` },
+      body,
+      h("div", {}, residualPart(view, node), changes.history(view, node)),
+    ),
+  );
+}
 
-  const PARTS = "Overlap is what both agree on. Excess: the draft proposes it too often. Deficient: too rarely.";
+function noBranch() {
+  return h(
+    "p",
+    { class: "hp-note" },
+    "The draft ended here, so there is no branch after this token. Select another token, or press Esc for the one that decided.",
+  );
+}
 
-  function explanation(view, branch) {
-    const c = number(branch.capped);
-    if (view.isTrie) {
-      const due = branch.capped < 1 ? ` c = ${c} is the capped ratio of the path here from the start of the step.` : "";
-      return h("p", { class: "hp-hint" }, `${PARTS}${due} All of this is before any rejection.`);
-    }
-    const text =
-      branch.capped < 1
-        ? `${PARTS} Only c = ${c} of the target's mass is due here; the other ${number(1 - branch.capped)} was already handed to earlier positions.`
-        : `${PARTS} Here c = 1, so the whole target counts and both are equally large.`;
-    return h("p", { class: "hp-hint" }, text);
-  }
+function branchBody(view, branch, highlighted) {
+  const parts = model.ledger(branch);
+  return [
+    h(
+      "div",
+      { class: "hp-stacks" },
+      stack("draft q", "q", parts.draft),
+      stack(branch.capped < 1 ? "target c·p" : "target p", "p", parts.target),
+    ),
+    explanation(view, branch),
+    candidates(view, branch, highlighted),
+    hidden(view, branch),
+  ];
+}
 
-  function candidates(view, branch, highlighted) {
-    const c = branch.capped;
-    const largest = Math.max(...branch.top.map((top) => Math.max(top.q, c * top.p)), 1e-9);
-    const drafted = new Set((view.children.get(branch.node) || []).map((id) => view.nodes.get(id).token));
-    const drawn = view.drawn && view.step.residual && view.step.residual.node === branch.node ? view.drawn : null;
-    const row = (top) => {
-      const origin = drafted.has(top.token) ? "draft" : drawn && drawn.token === top.token ? drawn.origin : null;
-      return h(
-        "tr",
-        { "class": top.token === highlighted ? "is-active" : null, "data-token": top.token },
-        h(
-          "th",
-          { scope: "row" },
-          h("span", { class: `hp-sign is-${origin}` }, origin ? hsd.SIGNS[origin] : ""),
-          token(top.piece, { cells: 16 }),
-        ),
-        h("td", { class: "hp-bars" }, twin(top.q, c * top.p, largest)),
-        h("td", {}, number(top.q)),
-        h("td", {}, number(c * top.p)),
-        h("td", { class: "hp-part" }, surplus(top.q, c * top.p)),
-      );
-    };
-    return h(
-      "table",
-      { class: "hp-candidates" },
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          ["token", "", "q", c < 1 ? "c·p" : "p", "difference"].map((name) => h("th", { scope: "col" }, name)),
-        ),
-      ),
-      h("tbody", {}, [...branch.top].sort((a, b) => Math.max(b.q, c * b.p) - Math.max(a.q, c * a.p)).map(row)),
-    );
-  }
-
-  function surplus(q, cp) {
-    const gap = Math.abs(q - cp);
-    if (gap === 0) return "equal";
-    return h(
+function stack(name, of, parts) {
+  const segment = ([kind, share]) =>
+    h("span", {
+      class: `hp-segment is-${of} is-${kind}`,
+      style: `width:${(100 * share).toFixed(3)}%`,
+      title: `${NAMES[kind]} ${number(share)}`,
+    });
+  const total = parts.map(([kind, share]) => `${NAMES[kind]} ${number(share)}`).join(" + ");
+  return h(
+    "div",
+    { class: "hp-stack" },
+    h("span", { class: "hp-stack-name" }, name),
+    h(
       "span",
-      {},
-      h("span", { class: `hp-swatch is-${q > cp ? "excess" : "deficient"}`, title: q > cp ? "excess" : "deficient" }),
-      h("span", { class: "hp-part-word" }, q > cp ? " excess" : " deficient"),
-      ` ${number(gap)}`,
-    );
-  }
-
-  /** q over c·p: the common part plain, what goes beyond it hatched. */
-  function twin(q, cp, largest) {
-    const width = (x) => `width:${((100 * x) / largest).toFixed(2)}%`;
-    const both = Math.min(q, cp);
-    const line = (of, kind, whole) =>
-      h(
-        "span",
-        { class: "hp-twin" },
-        h("span", { class: `hp-segment is-${of} is-overlap`, style: width(both) }),
-        h("span", { class: `hp-segment is-${of} is-${kind}`, style: width(whole - both) }),
-      );
-    return [line("q", "excess", q), line("p", "deficient", cp)];
-  }
-
-  function hidden(view, branch) {
-    const { vocab_size: size } = view.trace.setup;
-    if (branch.top.length >= size) return h("p", { class: "hp-hint" }, `All ${count(size)} tokens shown.`);
-    return h(
-      "p",
-      { class: "hp-hint" },
-      `${branch.top.length} of ${count(size)} tokens shown; the rest holds ${percent(branch.rest_p)} of p and ${percent(branch.rest_q)} of q.`,
-    );
-  }
-
-  /** Where the next token came from: the deficient parts scaled up to 1, or the target itself. */
-  function residualPart(view, node) {
-    const { residual } = view.step;
-    if (!residual || residual.node !== node) return elsewhere(view, residual);
-    const bonus = residual.origin === "bonus";
-    const title = bonus || whole(residual) ? "Drawn from the target" : "Drawn from the residual";
-    const why = bonus
-      ? "The draft proposed nothing here, so nothing was rejected and there is no q to compare with: the next token simply follows the target."
-      : residualWords(view, residual);
-    const largest = Math.max(...residual.top.map((top) => top.probability), 1e-9);
-    return h(
-      "div",
-      { class: "hp-residual" },
-      h("h4", { class: "hp-subtitle" }, title),
-      h("p", { class: "hp-hint" }, why),
-      h(
-        "table",
-        { class: "hp-candidates" },
+      { "class": "hp-stack-bar", "role": "img", "aria-label": `${name}: ${total}, together 1` },
+      parts.filter(([, share]) => share > 0).map(segment),
+    ),
+    h(
+      "span",
+      { class: "hp-sum" },
+      parts.map(([kind, share], i) => [
+        i ? " + " : "",
         h(
-          "tbody",
-          {},
-          [...residual.top].sort((a, b) => b.probability - a.probability).map((top) => residualRow(view, top, largest)),
+          "span",
+          { class: "hp-sumpart" },
+          h("span", { class: `hp-swatch is-${kind === "overlap" ? of : kind}` }),
+          ` ${NAMES[kind]} ${short(share)}`,
         ),
-      ),
-      h(
-        "p",
-        { class: "hp-hint" },
-        `${residual.top.length} of ${count(view.trace.setup.vocab_size)} tokens shown; the rest holds ${percent(residual.rest)}.`,
-      ),
-      drawSentence(view, residual),
-    );
+      ]),
+      " = 1",
+    ),
+  );
+}
+
+const PARTS = "Overlap is what both agree on. Excess: the draft proposes it too often. Deficient: too rarely.";
+
+function explanation(view, branch) {
+  const c = number(branch.capped);
+  if (view.isTrie) {
+    const due = branch.capped < 1 ? ` c = ${c} is the capped ratio of the path here from the start of the step.` : "";
+    return h("p", { class: "hp-hint" }, `${PARTS}${due} All of this is before any rejection.`);
   }
+  const text =
+    branch.capped < 1
+      ? `${PARTS} Only c = ${c} of the target's mass is due here; the other ${number(1 - branch.capped)} was already handed to earlier positions.`
+      : `${PARTS} Here c = 1, so the whole target counts and both are equally large.`;
+  return h("p", { class: "hp-hint" }, text);
+}
 
-  /** A rule may take the whole target for its residual: its factor of q is 0, and w = 1/0 is written as 1e300. */
-  const whole = (residual) => residual.origin === "correction" && residual.weight >= 1e300;
-
-  /** Which part of the branch the residual is, in words; not every rule weighs the target by c. */
-  function residualWords(view, residual) {
-    const { node, weight } = residual;
-    if (view.isTrie) return leftByTests(view, node);
-    if (view.rule === "fuzzy" && whole(residual))
-      return "D is above the tolerance here, and this mode asks no more: the next token follows the whole target p, not what max(p − q, 0) leaves of it.";
-    if (view.rule === "fuzzy")
-      return "D is above the tolerance here, so FSD corrects as vanilla does: what the target has more of, max(p − q, 0), scaled up to 1.";
-    if (view.own.info.forward)
-      return "Vanilla compares p with q directly, without c: what the target has more of, max(p − q, 0), scaled up to 1.";
-    const branch = view.branches.get(node);
-    if (branch && Math.abs(branch.capped - weight) > 1e-4)
-      return `Naive HSD uses the ratio without its cap, r = ${number(weight)}: max(r·p − q, 0), scaled up to 1.`;
-    return `Only the deficient parts, max(${weight === 1 ? "" : "c·"}p − q, 0), scaled up to 1: exactly what the draft left out.`;
-  }
-
-  /** In a tree the rejections on this branch, one after another, made the target into what is drawn from. */
-  function leftByTests(view, node) {
-    const last = view.own.changes.filter((change) => change.node === node).pop();
-    if (!last) return "No rejection changed this branch, so this is its target.";
-    return `What the rejections left of the target here: its state after test ${last.after}, the last that changed it.`;
-  }
-
-  const fromTarget = (residual) => residual.origin === "bonus" || whole(residual);
-
-  function residualRow(view, top, largest) {
-    const drawn = view.drawn && view.drawn.token === top.token;
+function candidates(view, branch, highlighted) {
+  const c = branch.capped;
+  const largest = Math.max(...branch.top.map((top) => Math.max(top.q, c * top.p)), 1e-9);
+  const drafted = new Set((view.children.get(branch.node) || []).map((id) => view.nodes.get(id).token));
+  const drawn = view.drawn && view.step.residual && view.step.residual.node === branch.node ? view.drawn : null;
+  const row = (top) => {
+    const origin = drafted.has(top.token) ? "draft" : drawn && drawn.token === top.token ? drawn.origin : null;
     return h(
       "tr",
-      { class: drawn ? "is-drawn" : null },
+      { "class": top.token === highlighted ? "is-active" : null, "data-token": top.token },
       h(
         "th",
         { scope: "row" },
-        h(
-          "span",
-          { class: `hp-sign is-${view.drawn ? view.drawn.origin : ""}` },
-          drawn ? hsd.SIGNS[view.drawn.origin] : "",
-        ),
+        h("span", { class: `hp-sign is-${origin}` }, origin ? SIGNS[origin] : ""),
         token(top.piece, { cells: 16 }),
       ),
+      h("td", { class: "hp-bars" }, twin(top.q, c * top.p, largest)),
+      h("td", {}, number(top.q)),
+      h("td", {}, number(c * top.p)),
+      h("td", { class: "hp-part" }, surplus(top.q, c * top.p)),
+    );
+  };
+  return h(
+    "table",
+    { class: "hp-candidates" },
+    h(
+      "thead",
+      {},
       h(
-        "td",
-        { class: "hp-bars" },
-        h(
-          "span",
-          { class: "hp-twin is-tall" },
-          h("span", {
-            class: `hp-segment is-p ${fromTarget(view.step.residual) ? "is-overlap" : "is-deficient"}`,
-            style: `width:${((100 * top.probability) / largest).toFixed(2)}%`,
-          }),
-        ),
+        "tr",
+        {},
+        ["token", "", "q", c < 1 ? "c·p" : "p", "difference"].map((name) => h("th", { scope: "col" }, name)),
       ),
-      h("td", {}, percent(top.probability)),
-    );
-  }
+    ),
+    h("tbody", {}, [...branch.top].sort((a, b) => Math.max(b.q, c * b.p) - Math.max(a.q, c * a.p)).map(row)),
+  );
+}
 
-  function drawSentence(view, residual) {
-    if (!view.drawn) return null;
-    const chance = view.drawn.outcome ? ` It had a chance of ${percent(view.drawn.outcome.probability)}.` : "";
-    return h(
+function surplus(q, cp) {
+  const gap = Math.abs(q - cp);
+  if (gap === 0) return "equal";
+  return h(
+    "span",
+    {},
+    h("span", { class: `hp-swatch is-${q > cp ? "excess" : "deficient"}`, title: q > cp ? "excess" : "deficient" }),
+    h("span", { class: "hp-part-word" }, q > cp ? " excess" : " deficient"),
+    ` ${number(gap)}`,
+  );
+}
+
+/** q over c·p: the common part plain, what goes beyond it hatched. */
+function twin(q, cp, largest) {
+  const width = (x) => `width:${((100 * x) / largest).toFixed(2)}%`;
+  const both = Math.min(q, cp);
+  const line = (of, kind, whole) =>
+    h(
+      "span",
+      { class: "hp-twin" },
+      h("span", { class: `hp-segment is-${of} is-overlap`, style: width(both) }),
+      h("span", { class: `hp-segment is-${of} is-${kind}`, style: width(whole - both) }),
+    );
+  return [line("q", "excess", q), line("p", "deficient", cp)];
+}
+
+function hidden(view, branch) {
+  const { vocab_size: size } = view.trace.setup;
+  if (branch.top.length >= size) return h("p", { class: "hp-hint" }, `All ${count(size)} tokens shown.`);
+  return h(
+    "p",
+    { class: "hp-hint" },
+    `${branch.top.length} of ${count(size)} tokens shown; the rest holds ${percent(branch.rest_p)} of p and ${percent(branch.rest_q)} of q.`,
+  );
+}
+
+/** Where the next token came from: the deficient parts scaled up to 1, or the target itself. */
+function residualPart(view, node) {
+  const { residual } = view.step;
+  if (!residual || residual.node !== node) return elsewhere(view, residual);
+  const bonus = residual.origin === "bonus";
+  const title = bonus || whole(residual) ? "Drawn from the target" : "Drawn from the residual";
+  const why = bonus
+    ? "The draft proposed nothing here, so nothing was rejected and there is no q to compare with: the next token simply follows the target."
+    : residualWords(view, residual);
+  const largest = Math.max(...residual.top.map((top) => top.probability), 1e-9);
+  return h(
+    "div",
+    { class: "hp-residual" },
+    h("h4", { class: "hp-subtitle" }, title),
+    h("p", { class: "hp-hint" }, why),
+    h(
+      "table",
+      { class: "hp-candidates" },
+      h(
+        "tbody",
+        {},
+        [...residual.top].sort((a, b) => b.probability - a.probability).map((top) => residualRow(view, top, largest)),
+      ),
+    ),
+    h(
       "p",
-      { class: "hp-note" },
-      prose([
-        `The draw number ${number(residual.draw)} picked `,
-        { piece: view.drawn.piece, origin: view.drawn.origin, cells: 18 },
-        ".",
-        chance,
-      ]),
-    );
-  }
+      { class: "hp-hint" },
+      `${residual.top.length} of ${count(view.trace.setup.vocab_size)} tokens shown; the rest holds ${percent(residual.rest)}.`,
+    ),
+    drawSentence(view, residual),
+  );
+}
 
-  function elsewhere(view, residual) {
-    if (!residual)
-      return h(
-        "div",
-        { class: "hp-residual" },
-        h("p", { class: "hp-note" }, "The text ended with the kept tokens: nothing was drawn."),
-      );
-    const where =
-      residual.node === 0
-        ? "at the start of the draft"
-        : `after ${plural(view.depth.get(residual.node), "kept token")}`;
+/** A rule may take the whole target for its residual: its factor of q is 0, and w = 1/0 is written as 1e300. */
+const whole = (residual) => residual.origin === "correction" && residual.weight >= 1e300;
+
+/** Which part of the branch the residual is, in words; not every rule weighs the target by c. */
+function residualWords(view, residual) {
+  const { node, weight } = residual;
+  if (view.isTrie) return leftByTests(view, node);
+  if (view.rule === "fuzzy" && whole(residual))
+    return "D is above the tolerance here, and this mode asks no more: the next token follows the whole target p, not what max(p − q, 0) leaves of it.";
+  if (view.rule === "fuzzy")
+    return "D is above the tolerance here, so FSD corrects as vanilla does: what the target has more of, max(p − q, 0), scaled up to 1.";
+  if (view.own.info.forward)
+    return "Vanilla compares p with q directly, without c: what the target has more of, max(p − q, 0), scaled up to 1.";
+  const branch = view.branches.get(node);
+  if (branch && Math.abs(branch.capped - weight) > 1e-4)
+    return `Naive HSD uses the ratio without its cap, r = ${number(weight)}: max(r·p − q, 0), scaled up to 1.`;
+  return `Only the deficient parts, max(${weight === 1 ? "" : "c·"}p − q, 0), scaled up to 1: exactly what the draft left out.`;
+}
+
+/** In a tree the rejections on this branch, one after another, made the target into what is drawn from. */
+function leftByTests(view, node) {
+  const last = view.own.changes.filter((change) => change.node === node).pop();
+  if (!last) return "No rejection changed this branch, so this is its target.";
+  return `What the rejections left of the target here: its state after test ${last.after}, the last that changed it.`;
+}
+
+const fromTarget = (residual) => residual.origin === "bonus" || whole(residual);
+
+function residualRow(view, top, largest) {
+  const drawn = view.drawn && view.drawn.token === top.token;
+  return h(
+    "tr",
+    { class: drawn ? "is-drawn" : null },
+    h(
+      "th",
+      { scope: "row" },
+      h(
+        "span",
+        { class: `hp-sign is-${view.drawn ? view.drawn.origin : ""}` },
+        drawn ? SIGNS[view.drawn.origin] : "",
+      ),
+      token(top.piece, { cells: 16 }),
+    ),
+    h(
+      "td",
+      { class: "hp-bars" },
+      h(
+        "span",
+        { class: "hp-twin is-tall" },
+        h("span", {
+          class: `hp-segment is-p ${fromTarget(view.step.residual) ? "is-overlap" : "is-deficient"}`,
+          style: `width:${((100 * top.probability) / largest).toFixed(2)}%`,
+        }),
+      ),
+    ),
+    h("td", {}, percent(top.probability)),
+  );
+}
+
+function drawSentence(view, residual) {
+  if (!view.drawn) return null;
+  const chance = view.drawn.outcome ? ` It had a chance of ${percent(view.drawn.outcome.probability)}.` : "";
+  return h(
+    "p",
+    { class: "hp-note" },
+    prose([
+      `The draw number ${number(residual.draw)} picked `,
+      { piece: view.drawn.piece, origin: view.drawn.origin, cells: 18 },
+      ".",
+      chance,
+    ]),
+  );
+}
+
+function elsewhere(view, residual) {
+  if (!residual)
     return h(
       "div",
       { class: "hp-residual" },
-      h("p", { class: "hp-note" }, `The next token was drawn ${where}, not on this branch. Press Esc to go there.`),
+      h("p", { class: "hp-note" }, "The text ended with the kept tokens: nothing was drawn."),
     );
-  }
+  const where =
+    residual.node === 0
+      ? "at the start of the draft"
+      : `after ${plural(view.depth.get(residual.node), "kept token")}`;
+  return h(
+    "div",
+    { class: "hp-residual" },
+    h("p", { class: "hp-note" }, `The next token was drawn ${where}, not on this branch. Press Esc to go there.`),
+  );
+}
 
-  hsd.ledger = { ledger };
-})(window.hsdPlayer);
+export { ledger };

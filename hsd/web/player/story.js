@@ -1,220 +1,220 @@
 // What happened in a step, in sentences for a student. Pure: sentence parts, see dom.prose.
-(function (hsd) {
-  "use strict";
+import { leaves } from "./drafts.js";
+import { pair, plural, number } from "./format.js";
+import { fuzzy } from "./model.js";
+import { reason, way } from "./told.js";
 
-  const { pair, plural, number } = hsd.format;
-  const word = (decision) => ({ draft: "the whole draft", token: `token ${decision.node}` })[decision.test];
+const word = (decision) => ({ draft: "the whole draft", token: `token ${decision.node}` })[decision.test];
 
-  const FREE = " comes free, drawn from the target.";
-  const EITHER_WAY = "One step can go either way: the two rules put the same coins to different questions.";
+const FREE = " comes free, drawn from the target.";
+const EITHER_WAY = "One step can go either way: the two rules put the same coins to different questions.";
 
-  /** The headline, how the rule came to it, why the rules part here, and what must be said about the rule. */
-  function story(view) {
-    return { lead: lead(view), detail: detail(view), why: why(view), warning: warning(view) };
+/** The headline, how the rule came to it, why the rules part here, and what must be said about the rule. */
+function story(view) {
+  return { lead: lead(view), detail: detail(view), why: why(view), warning: warning(view) };
+}
+
+function lead(view) {
+  const { step } = view;
+  if (step.drafted === 0) return [{ strong: "Nothing was drafted" }, " — the target wrote one token by itself."];
+  const kept = keptWords(view);
+  if (!step.shadow)
+    return [...kept, step.nodes.length ? "." : " — this run was recorded without the details of its steps."];
+  const other = view.shadow.info.name;
+  if (view.sameRule) return [...kept, ` — this run is ${other} itself: `, ...otherReason(view, false), "."];
+  const agrees = ` — ${other} would have kept ${same(view)}: `;
+  if (!view.differs) return [...kept, agrees, ...otherReason(view, false), "."];
+  const all = !view.isTrie && step.shadow.kept === step.drafted;
+  const amount = all ? `all ${step.drafted}` : String(step.shadow.kept);
+  return [...kept, ` — ${other} would have kept ${amount}, because `, ...otherReason(view, true), "."];
+}
+
+/** Of a tree only one path can be kept, so the number drafted is not what one could hope for. */
+function keptWords(view) {
+  const { kept, drafted } = view.step;
+  if (!view.isTrie || !view.detail) return [{ strong: `Kept ${kept} of ${drafted}` }];
+  const many = leaves(view).length;
+  const drafts = many === 1 ? "one draft, drawn by all" : plural(many, "different draft");
+  return [{ strong: `Kept ${kept} of at most ${view.deepest}` }, ` (${plural(drafted, "token")} in ${drafts})`];
+}
+
+/** As many tokens need not be the same ones where several drafts were made. */
+function same({ own, shadow, isTrie }) {
+  if (own.last !== shadow.last) return "as many, but others";
+  return own.kept || !isTrie ? "the same" : "none either";
+}
+
+/** Why the other rule stopped where it did: a forward one at its first failure, any other at its first success. */
+function otherReason(view, its) {
+  if (view.isTrie) return reason(view, view.shadow);
+  const { decisions } = view.shadow;
+  if (decisions.length && decisions[0].test !== "token") return successReason(view, decisions);
+  const failed = decisions.find((decision) => !decision.accepted);
+  if (!failed) return [`${its ? "each of its coins" : "every coin"} was below its threshold`];
+  const [coin, threshold] = pair(failed.coin, failed.threshold);
+  const position = view.depth.get(failed.node);
+  return [`${its ? "its" : "the"} coin for token ${position} (${coin}) was not below ${threshold}`];
+}
+
+function successReason(view, decisions) {
+  const passed = decisions.find((decision) => decision.accepted);
+  if (!passed) return ["none of its tests passed"];
+  const [coin, threshold] = pair(passed.coin, passed.threshold);
+  const title = testTitle(view, passed);
+  return [`its coin for the ${title[0].toLowerCase()}${title.slice(1)} (${coin}) was below ${threshold}`];
+}
+
+function detail(view) {
+  if (!view.detail) return [];
+  if (view.isTrie) return [...way(view, view.own), ...following(view)];
+  const told = view.own.info.forward ? forward(view) : backward(view);
+  return [...told, ...following(view)];
+}
+
+function forward(view) {
+  const failed = view.own.decisions.find((decision) => !decision.accepted);
+  if (!failed) return ["Token by token, every test passed. ", ...allTheSame(view)];
+  const position = view.depth.get(failed.node);
+  const unseen = view.step.drafted - position;
+  const before =
+    position === 1
+      ? "The very first token failed"
+      : `Token by token, ${position - 1} passed and token ${position} failed`;
+  return [
+    `${before}${unseen > 0 ? `; the ${unseen} after it ${unseen === 1 ? "was" : "were"} thrown away unread` : ""}. `,
+    ...allTheSame(view),
+  ];
+}
+
+/** The tokens that the fuzzy rule kept and the exact test would have rejected. */
+function allTheSame(view) {
+  const settings = view.rule === "fuzzy" ? fuzzy(view) : null;
+  if (!settings || !settings.overruled.length) return [];
+  const several = settings.overruled.length > 1;
+  const pieces = settings.overruled.flatMap((id, i) => [i ? ", " : "", { piece: view.nodes.get(id).piece, cells: 14 }]);
+  const which = several ? `Tokens ${listed(settings.overruled)} (` : `Token ${settings.overruled[0]} (`;
+  const asked = settings.mode === "exact-first" ? (several ? "fail" : "fails") : "would fail";
+  const same = several ? "are kept all the same" : "is kept all the same";
+  return [which, ...pieces, `) ${asked} the exact test and ${same}: the rows are near, ${settings.name} ≤ ${number(settings.T)}. `];
+}
+
+const listed = (ids) => `${ids.slice(0, -1).join(", ")} and ${ids[ids.length - 1]}`;
+
+function backward(view) {
+  const [first, ...others] = view.own.decisions;
+  if (!first) return [];
+  const name = view.own.info.name;
+  const opening = `${name[0].toUpperCase()}${name.slice(1)} tests ${first.test === "token" ? word(first) : "the whole draft first"}`;
+  const all = view.step.drafted === 1 ? "it stays" : `all ${view.step.drafted} tokens stay`;
+  if (first.accepted)
+    return [`${opening}: the coin ${compare(first)}, so ${all} at once. `];
+  const parts = [`${opening}: the coin ${compare(first)}, so it steps back. `];
+  const passed = others.find((decision) => decision.accepted);
+  if (!passed) return [...parts, "No shorter part passed either: the draft is dropped. "];
+  const length = view.depth.get(passed.node);
+  const steps = others.length - 1;
+  const between = steps > 0 ? `After ${plural(steps, "more step")} back, the` : "The";
+  return [
+    ...parts,
+    `${between} first ${length === 1 ? "token" : plural(length, "token")} passed: ${compare(passed)}. `,
+  ];
+}
+
+function compare(decision) {
+  const [coin, threshold] = pair(decision.coin, decision.threshold);
+  return decision.accepted ? `${coin} is below ${threshold}` : `${coin} is not below ${threshold}`;
+}
+
+/** The token that follows the kept ones. */
+function following(view) {
+  const drawn = view.drawn;
+  if (!drawn) return view.step.kept ? ["The text ends here, so nothing follows."] : [];
+  const token = { piece: drawn.piece, origin: drawn.origin };
+  if (drawn.origin === "bonus") {
+    return view.step.drafted
+      ? [view.isTrie ? "A draft was kept to its end, so " : "All were kept, so ", token, FREE]
+      : [token, " was drawn from the target."];
   }
+  if (view.isTrie) return [token, " was drawn from what the rejections left of the target there."];
+  const replaced = view.spine.map((id) => view.nodes.get(id)).find((node) => node.parent === view.decided);
+  const place = replaced ? ["replaces ", { piece: replaced.piece }] : ["follows"];
+  return [token, " ", ...place, correctedFrom(view), ...extraCalls(view)];
+}
 
-  function lead(view) {
-    const { step } = view;
-    if (step.drafted === 0) return [{ strong: "Nothing was drafted" }, " — the target wrote one token by itself."];
-    const kept = keptWords(view);
-    if (!step.shadow)
-      return [...kept, step.nodes.length ? "." : " — this run was recorded without the details of its steps."];
-    const other = view.shadow.info.name;
-    if (view.sameRule) return [...kept, ` — this run is ${other} itself: `, ...otherReason(view, false), "."];
-    const agrees = ` — ${other} would have kept ${same(view)}: `;
-    if (!view.differs) return [...kept, agrees, ...otherReason(view, false), "."];
-    const all = !view.isTrie && step.shadow.kept === step.drafted;
-    const amount = all ? `all ${step.drafted}` : String(step.shadow.kept);
-    return [...kept, ` — ${other} would have kept ${amount}, because `, ...otherReason(view, true), "."];
+/** What the correction was drawn from; the factor of q is 0 where w is written as 1e300, see ledger.js. */
+function correctedFrom(view) {
+  const all = view.rule === "fuzzy" && view.step.residual && view.step.residual.weight >= 1e300;
+  return all ? ", drawn from the whole target." : ", drawn from what the draft gave too little of.";
+}
+
+/** One sentence on why two rules can part on the same draft and coins. */
+function why(view) {
+  if (!view.differs || view.sameRule || !view.detail) return "";
+  if (view.rule === "fuzzy" && view.shadow.rule === "tokenwise") return fuzzyWhy(view);
+  if (view.isTrie || view.own.info.forward || view.shadow.rule !== "tokenwise") return EITHER_WAY;
+  const name = view.own.info.name;
+  if (view.step.kept > view.step.shadow.kept)
+    return `Vanilla judges every token alone and stops at the first failure; ${name} judges them together, so the rest of the draft can make up for one weak token.`;
+  return `${EITHER_WAY} ${view.rule === "hsd-released" ? "" : `Over many drafts ${name} keeps more.`}`.trimEnd();
+}
+
+function fuzzyWhy(view) {
+  const settings = fuzzy(view);
+  if (!settings) return EITHER_WAY;
+  if (settings.mode === "divergence-only")
+    return "Vanilla asks the coin at every token; FSD in the paper’s mode asks only how far the two rows are apart.";
+  return "FSD makes vanilla’s test first and keeps a token that fails it where the rows are near, so it never keeps fewer here.";
+}
+
+function extraCalls(view) {
+  const more = view.drawn.extra.length;
+  if (!more) return [];
+  return [` ${plural(more, "further token")} followed, each at the price of one more target call.`];
+}
+
+function warning(view) {
+  if (view.rule === "hsd-released") {
+    return "Not lossless: the released code tests the whole draft without the cap, so it accepts more than it may, and its text does not follow the target exactly.";
   }
-
-  /** Of a tree only one path can be kept, so the number drafted is not what one could hope for. */
-  function keptWords(view) {
-    const { kept, drafted } = view.step;
-    if (!view.isTrie || !view.detail) return [{ strong: `Kept ${kept} of ${drafted}` }];
-    const many = hsd.drafts.leaves(view).length;
-    const drafts = many === 1 ? "one draft, drawn by all" : plural(many, "different draft");
-    return [{ strong: `Kept ${kept} of at most ${view.deepest}` }, ` (${plural(drafted, "token")} in ${drafts})`];
+  if (view.rule === "fuzzy") return fuzzyWarning(view);
+  if (view.rule === "naive-hsd" && view.drawn && view.drawn.extra.length) {
+    return `Naive HSD pays for keeping more: this step took ${number(view.step.target_calls)} target calls instead of one.`;
   }
+  return "";
+}
 
-  /** As many tokens need not be the same ones where several drafts were made. */
-  function same({ own, shadow, isTrie }) {
-    if (own.last !== shadow.last) return "as many, but others";
-    return own.kept || !isTrie ? "the same" : "none either";
-  }
+function fuzzyWarning(view) {
+  const settings = view.detail ? fuzzy(view) : null;
+  if (!settings || !view.step.divergences) return "Not lossless: its text does not follow the target exactly.";
+  const { T, name, unit, drift, bound } = settings;
+  if (T < 0) return "A tolerance below 0 lets nothing pass, so this is exact: vanilla, token by token.";
+  if (T === 0) return `At T = 0 a token passes only where both rows are equal, ${name} = 0, so this is exact.`;
+  const spent = drift ? `spent ${number(drift)}${unit} of drift, at most T × kept = ${number(bound)}` : "spent no drift";
+  return `Not lossless: a token passes wherever ${name} ≤ T = ${number(T)}, whatever it is. This step ${spent}.`;
+}
 
-  /** Why the other rule stopped where it did: a forward one at its first failure, any other at its first success. */
-  function otherReason(view, its) {
-    if (view.isTrie) return hsd.told.reason(view, view.shadow);
-    const { decisions } = view.shadow;
-    if (decisions.length && decisions[0].test !== "token") return successReason(view, decisions);
-    const failed = decisions.find((decision) => !decision.accepted);
-    if (!failed) return [`${its ? "each of its coins" : "every coin"} was below its threshold`];
-    const [coin, threshold] = pair(failed.coin, failed.threshold);
-    const position = view.depth.get(failed.node);
-    return [`${its ? "its" : "the"} coin for token ${position} (${coin}) was not below ${threshold}`];
-  }
+/** One decision as a title: "Whole draft, 5 tokens", "First 4 tokens", "Token 2"; in a tree with the draft's number. */
+function testTitle(view, decision, info = null) {
+  const position = view.depth.get(decision.node);
+  const tokens = position === 1 ? "token" : plural(position, "token");
+  const plain = {
+    draft: `Whole draft, ${plural(position, "token")}`,
+    prefix: `First ${tokens}`,
+    token: `Token ${position}`,
+  }[decision.test];
+  if (!info || !info.drafts) return plain;
+  return `Draft ${decision.draft + 1}: ${plain[0].toLowerCase()}${plain.slice(1)}`;
+}
 
-  function successReason(view, decisions) {
-    const passed = decisions.find((decision) => decision.accepted);
-    if (!passed) return ["none of its tests passed"];
-    const [coin, threshold] = pair(passed.coin, passed.threshold);
-    const title = testTitle(view, passed);
-    return [`its coin for the ${title[0].toLowerCase()}${title.slice(1)} (${coin}) was below ${threshold}`];
-  }
+const VERDICTS = {
+  kept: { icon: "✓", word: "kept" },
+  rejected: { icon: "✕", word: "rejected" },
+  over: { icon: "«", word: "stepped over" },
+  unreached: { icon: "–", word: "not reached" },
+  correction: { icon: "▲", word: "correction" },
+  bonus: { icon: "◆", word: "bonus" },
+  plain: { icon: "◆", word: "from the target" },
+  candidate: { icon: "", word: "not drafted" },
+};
 
-  function detail(view) {
-    if (!view.detail) return [];
-    if (view.isTrie) return [...hsd.told.way(view, view.own), ...following(view)];
-    const told = view.own.info.forward ? forward(view) : backward(view);
-    return [...told, ...following(view)];
-  }
-
-  function forward(view) {
-    const failed = view.own.decisions.find((decision) => !decision.accepted);
-    if (!failed) return ["Token by token, every test passed. ", ...allTheSame(view)];
-    const position = view.depth.get(failed.node);
-    const unseen = view.step.drafted - position;
-    const before =
-      position === 1
-        ? "The very first token failed"
-        : `Token by token, ${position - 1} passed and token ${position} failed`;
-    return [
-      `${before}${unseen > 0 ? `; the ${unseen} after it ${unseen === 1 ? "was" : "were"} thrown away unread` : ""}. `,
-      ...allTheSame(view),
-    ];
-  }
-
-  /** The tokens that the fuzzy rule kept and the exact test would have rejected. */
-  function allTheSame(view) {
-    const settings = view.rule === "fuzzy" ? hsd.model.fuzzy(view) : null;
-    if (!settings || !settings.overruled.length) return [];
-    const several = settings.overruled.length > 1;
-    const pieces = settings.overruled.flatMap((id, i) => [i ? ", " : "", { piece: view.nodes.get(id).piece, cells: 14 }]);
-    const which = several ? `Tokens ${listed(settings.overruled)} (` : `Token ${settings.overruled[0]} (`;
-    const asked = settings.mode === "exact-first" ? (several ? "fail" : "fails") : "would fail";
-    const same = several ? "are kept all the same" : "is kept all the same";
-    return [which, ...pieces, `) ${asked} the exact test and ${same}: the rows are near, ${settings.name} ≤ ${number(settings.T)}. `];
-  }
-
-  const listed = (ids) => `${ids.slice(0, -1).join(", ")} and ${ids[ids.length - 1]}`;
-
-  function backward(view) {
-    const [first, ...others] = view.own.decisions;
-    if (!first) return [];
-    const name = view.own.info.name;
-    const opening = `${name[0].toUpperCase()}${name.slice(1)} tests ${first.test === "token" ? word(first) : "the whole draft first"}`;
-    const all = view.step.drafted === 1 ? "it stays" : `all ${view.step.drafted} tokens stay`;
-    if (first.accepted)
-      return [`${opening}: the coin ${compare(first)}, so ${all} at once. `];
-    const parts = [`${opening}: the coin ${compare(first)}, so it steps back. `];
-    const passed = others.find((decision) => decision.accepted);
-    if (!passed) return [...parts, "No shorter part passed either: the draft is dropped. "];
-    const length = view.depth.get(passed.node);
-    const steps = others.length - 1;
-    const between = steps > 0 ? `After ${plural(steps, "more step")} back, the` : "The";
-    return [
-      ...parts,
-      `${between} first ${length === 1 ? "token" : plural(length, "token")} passed: ${compare(passed)}. `,
-    ];
-  }
-
-  function compare(decision) {
-    const [coin, threshold] = pair(decision.coin, decision.threshold);
-    return decision.accepted ? `${coin} is below ${threshold}` : `${coin} is not below ${threshold}`;
-  }
-
-  /** The token that follows the kept ones. */
-  function following(view) {
-    const drawn = view.drawn;
-    if (!drawn) return view.step.kept ? ["The text ends here, so nothing follows."] : [];
-    const token = { piece: drawn.piece, origin: drawn.origin };
-    if (drawn.origin === "bonus") {
-      return view.step.drafted
-        ? [view.isTrie ? "A draft was kept to its end, so " : "All were kept, so ", token, FREE]
-        : [token, " was drawn from the target."];
-    }
-    if (view.isTrie) return [token, " was drawn from what the rejections left of the target there."];
-    const replaced = view.spine.map((id) => view.nodes.get(id)).find((node) => node.parent === view.decided);
-    const place = replaced ? ["replaces ", { piece: replaced.piece }] : ["follows"];
-    return [token, " ", ...place, correctedFrom(view), ...extraCalls(view)];
-  }
-
-  /** What the correction was drawn from; the factor of q is 0 where w is written as 1e300, see ledger.js. */
-  function correctedFrom(view) {
-    const all = view.rule === "fuzzy" && view.step.residual && view.step.residual.weight >= 1e300;
-    return all ? ", drawn from the whole target." : ", drawn from what the draft gave too little of.";
-  }
-
-  /** One sentence on why two rules can part on the same draft and coins. */
-  function why(view) {
-    if (!view.differs || view.sameRule || !view.detail) return "";
-    if (view.rule === "fuzzy" && view.shadow.rule === "tokenwise") return fuzzyWhy(view);
-    if (view.isTrie || view.own.info.forward || view.shadow.rule !== "tokenwise") return EITHER_WAY;
-    const name = view.own.info.name;
-    if (view.step.kept > view.step.shadow.kept)
-      return `Vanilla judges every token alone and stops at the first failure; ${name} judges them together, so the rest of the draft can make up for one weak token.`;
-    return `${EITHER_WAY} ${view.rule === "hsd-released" ? "" : `Over many drafts ${name} keeps more.`}`.trimEnd();
-  }
-
-  function fuzzyWhy(view) {
-    const settings = hsd.model.fuzzy(view);
-    if (!settings) return EITHER_WAY;
-    if (settings.mode === "divergence-only")
-      return "Vanilla asks the coin at every token; FSD in the paper’s mode asks only how far the two rows are apart.";
-    return "FSD makes vanilla’s test first and keeps a token that fails it where the rows are near, so it never keeps fewer here.";
-  }
-
-  function extraCalls(view) {
-    const more = view.drawn.extra.length;
-    if (!more) return [];
-    return [` ${plural(more, "further token")} followed, each at the price of one more target call.`];
-  }
-
-  function warning(view) {
-    if (view.rule === "hsd-released") {
-      return "Not lossless: the released code tests the whole draft without the cap, so it accepts more than it may, and its text does not follow the target exactly.";
-    }
-    if (view.rule === "fuzzy") return fuzzyWarning(view);
-    if (view.rule === "naive-hsd" && view.drawn && view.drawn.extra.length) {
-      return `Naive HSD pays for keeping more: this step took ${number(view.step.target_calls)} target calls instead of one.`;
-    }
-    return "";
-  }
-
-  function fuzzyWarning(view) {
-    const settings = view.detail ? hsd.model.fuzzy(view) : null;
-    if (!settings || !view.step.divergences) return "Not lossless: its text does not follow the target exactly.";
-    const { T, name, unit, drift, bound } = settings;
-    if (T < 0) return "A tolerance below 0 lets nothing pass, so this is exact: vanilla, token by token.";
-    if (T === 0) return `At T = 0 a token passes only where both rows are equal, ${name} = 0, so this is exact.`;
-    const spent = drift ? `spent ${number(drift)}${unit} of drift, at most T × kept = ${number(bound)}` : "spent no drift";
-    return `Not lossless: a token passes wherever ${name} ≤ T = ${number(T)}, whatever it is. This step ${spent}.`;
-  }
-
-  /** One decision as a title: "Whole draft, 5 tokens", "First 4 tokens", "Token 2"; in a tree with the draft's number. */
-  function testTitle(view, decision, info = null) {
-    const position = view.depth.get(decision.node);
-    const tokens = position === 1 ? "token" : plural(position, "token");
-    const plain = {
-      draft: `Whole draft, ${plural(position, "token")}`,
-      prefix: `First ${tokens}`,
-      token: `Token ${position}`,
-    }[decision.test];
-    if (!info || !info.drafts) return plain;
-    return `Draft ${decision.draft + 1}: ${plain[0].toLowerCase()}${plain.slice(1)}`;
-  }
-
-  const VERDICTS = {
-    kept: { icon: "✓", word: "kept" },
-    rejected: { icon: "✕", word: "rejected" },
-    over: { icon: "«", word: "stepped over" },
-    unreached: { icon: "–", word: "not reached" },
-    correction: { icon: "▲", word: "correction" },
-    bonus: { icon: "◆", word: "bonus" },
-    plain: { icon: "◆", word: "from the target" },
-    candidate: { icon: "", word: "not drafted" },
-  };
-
-  hsd.story = { story, testTitle, compare, VERDICTS };
-})(window.hsdPlayer);
+export { story, testTitle, compare, VERDICTS };

@@ -1,99 +1,96 @@
 // The tests under the tokens of the picture: coin against threshold, in a chain one badge per rule, in a tree every
 // test with its number in the order taken, the run's rule in a circle and the other in a square.
-(function (hsd) {
-  "use strict";
+import { s, label } from "./dom.js";
+import { pair, shorten } from "./format.js";
+import * as L from "./layout.js";
+import { decisive } from "./model.js";
+import { LINE, lines } from "./rows.js";
 
-  const { s, label } = hsd.dom;
-  const { pair } = hsd.format;
-  const { LINE, lines } = hsd.rows;
-  const L = hsd.layout;
-
-  /** What stands under a drafted token. */
-  function under(view, item, plan) {
-    const top = item.y + item.h + 4;
-    if (view.isTrie) {
-      const list = lines(view, item.id).map((line, i) => testLine(view, line, item, top + i * LINE));
-      return s("g", { "aria-hidden": "true" }, list);
-    }
-    const judges = view.shadow && !view.sameRule ? [view.own, view.shadow] : [view.own];
-    const badges = judges.map((judged, i) => badge(judged, item, top + i * plan.badge, plan.badge - 3));
-    return s("g", { "aria-hidden": "true" }, badges);
+/** What stands under a drafted token. */
+function under(view, item, plan) {
+  const top = item.y + item.h + 4;
+  if (view.isTrie) {
+    const list = lines(view, item.id).map((line, i) => testLine(view, line, item, top + i * LINE));
+    return s("g", { "aria-hidden": "true" }, list);
   }
+  const judges = view.shadow && !view.sameRule ? [view.own, view.shadow] : [view.own];
+  const badges = judges.map((judged, i) => badge(judged, item, top + i * plan.badge, plan.badge - 3));
+  return s("g", { "aria-hidden": "true" }, badges);
+}
 
-  function badge(judged, item, y, height) {
-    const decision = hsd.model.decisive(judged, item.id);
-    const verdict = judged.verdict(item.id);
-    const words = decision ? compare(decision) : verdict === "kept" ? "kept too" : "not reached";
-    const icon = decision ? (decision.accepted ? "✓" : "✕") : verdict === "kept" ? "✓" : "–";
-    const outcome = decision ? (decision.accepted ? "pass" : "fail") : verdict === "kept" ? "carried" : "none";
-    return s(
+function badge(judged, item, y, height) {
+  const decision = decisive(judged, item.id);
+  const verdict = judged.verdict(item.id);
+  const words = decision ? compare(decision) : verdict === "kept" ? "kept too" : "not reached";
+  const icon = decision ? (decision.accepted ? "✓" : "✕") : verdict === "kept" ? "✓" : "–";
+  const outcome = decision ? (decision.accepted ? "pass" : "fail") : verdict === "kept" ? "carried" : "none";
+  return s(
+    "g",
+    { ...group(judged, outcome, item, y), "data-verdict": verdict },
+    s("rect", { width: item.w, height, rx: 4 }),
+    s("text", { class: "hp-badge-icon", x: 8, y: 12 }, icon),
+    s("text", { class: "hp-badge-text", x: 21, y: 12 }, words),
+  );
+}
+
+const group = (judged, outcome, item, y) => ({
+  "class": `hp-badge is-${outcome}`,
+  "transform": `translate(${item.x} ${y})`,
+  "data-badge": judged.rule,
+});
+
+/** One line of rows.lines: a test, several that are not listed, or that the token is kept without one. */
+function testLine(view, { judged, decision, more, kept }, item, y) {
+  const own = judged === view.own;
+  const outcome = decision ? (decision.accepted ? "pass" : "fail") : kept ? "carried" : "fail";
+  const sign = { pass: "✓", fail: "✕", carried: "✓" }[outcome];
+  const words = decision ? compare(decision) : kept ? "kept" : `${more.length} more, all fail`;
+  const text = more && more.some((test) => test.accepted) ? `${more.length} more, last passes` : words;
+  const number = decision ? String(decision.order) : "";
+  const at = 12 + 6 * Math.max(number.length, 1);
+  return s(
+    "g",
+    { ...group(judged, outcome, item, y), "data-order": decision ? decision.order : null },
+    s("rect", { class: "hp-lineback", width: item.w, height: LINE - 2, rx: 4 }),
+    marker(number, own),
+    s("text", { class: "hp-badge-icon", x: at + 2, y: 11.5 }, sign),
+    s("text", { class: "hp-badge-text", x: at + 14, y: 11.5 }, text),
+  );
+}
+
+/** The number of a test: round for the run's rule, square for the other. */
+function marker(number, own) {
+  const width = 8 + 6 * Math.max(number.length, 1);
+  return [
+    s("rect", {
+      class: `hp-marker ${own ? "is-own" : "is-other"}`,
+      x: 1.5,
+      y: 1.5,
+      width,
+      height: LINE - 5,
+      rx: own ? 6 : 1.5,
+    }),
+    s("text", { "class": "hp-marker-text", "x": 1.5 + width / 2, "y": 11.2, "text-anchor": "middle" }, number),
+  ];
+}
+
+/** Under the root of a tree: what the round and the square numbers are. */
+function key(view) {
+  const judges = view.shadow && !view.sameRule ? [view.own, view.shadow] : [view.own];
+  const y = L.HEADER + L.PILL.root + 22;
+  return judges.map((judged, i) =>
+    s(
       "g",
-      { ...group(judged, outcome, item, y), "data-verdict": verdict },
-      s("rect", { width: item.w, height, rx: 4 }),
-      s("text", { class: "hp-badge-icon", x: 8, y: 12 }, icon),
-      s("text", { class: "hp-badge-text", x: 21, y: 12 }, words),
-    );
-  }
+      { transform: `translate(${L.PAD} ${y + i * 18})` },
+      marker("1", judged === view.own),
+      label(20, 11.5, shorten(judged.info.name, 11), `hp-rowlabel${i ? "" : " is-own"}`),
+    ),
+  );
+}
 
-  const group = (judged, outcome, item, y) => ({
-    "class": `hp-badge is-${outcome}`,
-    "transform": `translate(${item.x} ${y})`,
-    "data-badge": judged.rule,
-  });
+function compare(decision) {
+  const [coin, threshold] = pair(decision.coin, decision.threshold, 1).map((text) => text.replace(/^0\./, "."));
+  return `${coin} ${decision.accepted ? "<" : "≥"} ${threshold}`;
+}
 
-  /** One line of rows.lines: a test, several that are not listed, or that the token is kept without one. */
-  function testLine(view, { judged, decision, more, kept }, item, y) {
-    const own = judged === view.own;
-    const outcome = decision ? (decision.accepted ? "pass" : "fail") : kept ? "carried" : "fail";
-    const sign = { pass: "✓", fail: "✕", carried: "✓" }[outcome];
-    const words = decision ? compare(decision) : kept ? "kept" : `${more.length} more, all fail`;
-    const text = more && more.some((test) => test.accepted) ? `${more.length} more, last passes` : words;
-    const number = decision ? String(decision.order) : "";
-    const at = 12 + 6 * Math.max(number.length, 1);
-    return s(
-      "g",
-      { ...group(judged, outcome, item, y), "data-order": decision ? decision.order : null },
-      s("rect", { class: "hp-lineback", width: item.w, height: LINE - 2, rx: 4 }),
-      marker(number, own),
-      s("text", { class: "hp-badge-icon", x: at + 2, y: 11.5 }, sign),
-      s("text", { class: "hp-badge-text", x: at + 14, y: 11.5 }, text),
-    );
-  }
-
-  /** The number of a test: round for the run's rule, square for the other. */
-  function marker(number, own) {
-    const width = 8 + 6 * Math.max(number.length, 1);
-    return [
-      s("rect", {
-        class: `hp-marker ${own ? "is-own" : "is-other"}`,
-        x: 1.5,
-        y: 1.5,
-        width,
-        height: LINE - 5,
-        rx: own ? 6 : 1.5,
-      }),
-      s("text", { "class": "hp-marker-text", "x": 1.5 + width / 2, "y": 11.2, "text-anchor": "middle" }, number),
-    ];
-  }
-
-  /** Under the root of a tree: what the round and the square numbers are. */
-  function key(view) {
-    const judges = view.shadow && !view.sameRule ? [view.own, view.shadow] : [view.own];
-    const y = L.HEADER + L.PILL.root + 22;
-    return judges.map((judged, i) =>
-      s(
-        "g",
-        { transform: `translate(${L.PAD} ${y + i * 18})` },
-        marker("1", judged === view.own),
-        label(20, 11.5, hsd.format.shorten(judged.info.name, 11), `hp-rowlabel${i ? "" : " is-own"}`),
-      ),
-    );
-  }
-
-  function compare(decision) {
-    const [coin, threshold] = pair(decision.coin, decision.threshold, 1).map((text) => text.replace(/^0\./, "."));
-    return `${coin} ${decision.accepted ? "<" : "≥"} ${threshold}`;
-  }
-
-  hsd.tests = { under, key };
-})(window.hsdPlayer);
+export { under, key };

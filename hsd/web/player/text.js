@@ -1,122 +1,122 @@
 // The text so far: prompt, then the tokens of every step, marked by where they came from.
 // Built once and extended; moving to another step only changes classes.
-(function (hsd) {
-  "use strict";
+import { h, token, SIGNS, afterLayout } from "./dom.js";
+import * as format from "./format.js";
+import { plural, visible, shorten } from "./format.js";
+import { written } from "./model.js";
 
-  const { h, token } = hsd.dom;
-  const PROMPT_SHOWN = 160;
-  const PROMPT_MORE = 2000;
-  const NAMES = { draft: "from the draft, kept", correction: "correction", bonus: "bonus" };
+const PROMPT_SHOWN = 160;
+const PROMPT_MORE = 2000;
+const NAMES = { draft: "from the draft, kept", correction: "correction", bonus: "bonus" };
 
-  function legend() {
-    const item = (origin, words) =>
-      h("span", {}, h("span", { class: `hp-sign is-${origin}` }, hsd.SIGNS[origin]), " ", words);
-    return h(
-      "p",
-      { class: "hp-hint hp-keyline" },
-      item("draft", "kept from the draft"),
-      item("correction", "correction"),
-      item("bonus", "bonus from the target"),
-    );
-  }
+function legend() {
+  const item = (origin, words) =>
+    h("span", {}, h("span", { class: `hp-sign is-${origin}` }, SIGNS[origin]), " ", words);
+  return h(
+    "p",
+    { class: "hp-hint hp-keyline" },
+    item("draft", "kept from the draft"),
+    item("correction", "correction"),
+    item("bonus", "bonus from the target"),
+  );
+}
 
-  const promptPart = (prompt) => h("span", { class: "hp-prompt" }, ending(prompt.pieces, PROMPT_SHOWN));
+const promptPart = (prompt) => h("span", { class: "hp-prompt" }, ending(prompt.pieces, PROMPT_SHOWN));
 
-  /** The last `count` pieces, after a button that brings some of those before them. */
-  function ending(pieces, count) {
-    const hidden = pieces.length - count;
-    const shown = pieces.slice(-count).map((piece) => breakable(piece, wrapped(piece)));
-    if (hidden <= 0) return shown;
-    const more = h(
-      "button",
-      {
-        type: "button",
-        class: "hp-more",
-        onclick: () => more.replaceWith(h("span", {}, ending(pieces.slice(0, hidden), PROMPT_MORE))),
-      },
-      `… ${hsd.format.plural(hidden, "earlier token")}`,
-    );
-    return [more, shown];
-  }
+/** The last `count` pieces, after a button that brings some of those before them. */
+function ending(pieces, count) {
+  const hidden = pieces.length - count;
+  const shown = pieces.slice(-count).map((piece) => breakable(piece, wrapped(piece)));
+  if (hidden <= 0) return shown;
+  const more = h(
+    "button",
+    {
+      type: "button",
+      class: "hp-more",
+      onclick: () => more.replaceWith(h("span", {}, ending(pieces.slice(0, hidden), PROMPT_MORE))),
+    },
+    `… ${plural(hidden, "earlier token")}`,
+  );
+  return [more, shown];
+}
 
-  /** A line may break before a space and must break after a line end; words stay whole. */
-  function breakable(piece, element) {
-    return [/^\s/.test(piece) ? h("wbr") : "", element, /\n$/.test(piece) ? h("br") : ""];
-  }
+/** A line may break before a space and must break after a line end; words stay whole. */
+function breakable(piece, element) {
+  return [/^\s/.test(piece) ? h("wbr") : "", element, /\n$/.test(piece) ? h("br") : ""];
+}
 
-  /** A piece with its spaces and line ends marked; one in the middle of the piece also ends the line. */
-  function wrapped(piece) {
-    const box = h("bdi", { class: "hp-token", dir: "auto" });
-    const full = hsd.format.visible(piece);
-    if (full.length > 60) {
-      box.setAttribute("title", full);
-      box.append(hsd.format.shorten(piece, 48));
-      return box;
-    }
-    const runs = hsd.format.runs(piece);
-    const special = /^<\|.*\|>$/.test(piece); // such as the token that begins a text
-    for (const run of runs) {
-      box.append(run.mark || special ? h("span", { class: "hp-mark" }, run.text) : run.text);
-      if (run.line && run !== runs[runs.length - 1]) box.append(h("br"));
-    }
+/** A piece with its spaces and line ends marked; one in the middle of the piece also ends the line. */
+function wrapped(piece) {
+  const box = h("bdi", { class: "hp-token", dir: "auto" });
+  const full = visible(piece);
+  if (full.length > 60) {
+    box.setAttribute("title", full);
+    box.append(shorten(piece, 48));
     return box;
   }
+  const runs = format.runs(piece);
+  const special = /^<\|.*\|>$/.test(piece); // such as the token that begins a text
+  for (const run of runs) {
+    box.append(run.mark || special ? h("span", { class: "hp-mark" }, run.text) : run.text);
+    if (run.line && run !== runs[runs.length - 1]) box.append(h("br"));
+  }
+  return box;
+}
 
-  function create(onStep) {
-    const flow = h("div", { class: "hp-flow", dir: "auto" });
-    const element = h(
-      "section",
-      { "class": "hp-card hp-text", "aria-label": "Text so far" },
-      h("div", { class: "hp-head" }, h("h3", { class: "hp-title" }, "Text so far"), legend()),
-      flow,
-    );
-    const groups = [];
+function create(onStep) {
+  const flow = h("div", { class: "hp-flow", dir: "auto" });
+  const element = h(
+    "section",
+    { "class": "hp-card hp-text", "aria-label": "Text so far" },
+    h("div", { class: "hp-head" }, h("h3", { class: "hp-title" }, "Text so far"), legend()),
+    flow,
+  );
+  const groups = [];
 
-    function group(step, index) {
-      const tokens = hsd.model.written(step).map((committed) =>
-        breakable(
-          committed.piece,
-          h(
-            "span",
-            { class: `hp-out is-${committed.origin}`, title: `step ${index + 1}: ${NAMES[committed.origin]}` },
-            wrapped(committed.piece),
-          ),
+  function group(step, index) {
+    const tokens = written(step).map((committed) =>
+      breakable(
+        committed.piece,
+        h(
+          "span",
+          { class: `hp-out is-${committed.origin}`, title: `step ${index + 1}: ${NAMES[committed.origin]}` },
+          wrapped(committed.piece),
         ),
-      );
-      return h("span", { "class": "hp-group", "data-step": index, "onclick": () => onStep(index) }, tokens);
-    }
-
-    function load(trace) {
-      groups.length = 0;
-      flow.replaceChildren(promptPart(trace.prompt));
-      extend(trace.steps, 0);
-    }
-
-    function extend(steps, from) {
-      for (const [i, step] of steps.entries()) {
-        groups.push(group(step, from + i));
-        flow.append(groups[groups.length - 1]);
-      }
-    }
-
-    function select(index) {
-      groups.forEach((element, i) => {
-        const state = `hp-group${i === index ? " is-now" : i > index ? " is-later" : ""}`;
-        if (element.className !== state) element.className = state;
-      });
-      const now = groups[index];
-      if (now) hsd.dom.afterLayout(() => keepInView(flow, now));
-    }
-
-    return { element, load, extend, select };
+      ),
+    );
+    return h("span", { "class": "hp-group", "data-step": index, "onclick": () => onStep(index) }, tokens);
   }
 
-  /** Scroll only the box, never the page. */
-  function keepInView(box, element) {
-    const outer = box.getBoundingClientRect();
-    const inner = element.getBoundingClientRect();
-    if (inner.top < outer.top || inner.bottom > outer.bottom) box.scrollTop += inner.bottom - outer.bottom + 24;
+  function load(trace) {
+    groups.length = 0;
+    flow.replaceChildren(promptPart(trace.prompt));
+    extend(trace.steps, 0);
   }
 
-  hsd.text = { create };
-})(window.hsdPlayer);
+  function extend(steps, from) {
+    for (const [i, step] of steps.entries()) {
+      groups.push(group(step, from + i));
+      flow.append(groups[groups.length - 1]);
+    }
+  }
+
+  function select(index) {
+    groups.forEach((element, i) => {
+      const state = `hp-group${i === index ? " is-now" : i > index ? " is-later" : ""}`;
+      if (element.className !== state) element.className = state;
+    });
+    const now = groups[index];
+    if (now) afterLayout(() => keepInView(flow, now));
+  }
+
+  return { element, load, extend, select };
+}
+
+/** Scroll only the box, never the page. */
+function keepInView(box, element) {
+  const outer = box.getBoundingClientRect();
+  const inner = element.getBoundingClientRect();
+  if (inner.top < outer.top || inner.bottom > outer.bottom) box.scrollTop += inner.bottom - outer.bottom + 24;
+}
+
+export { create };

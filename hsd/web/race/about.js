@@ -1,76 +1,73 @@
 // What the screen says about a race in words: where it was run, how it gets on, how it ended.
-(function (race) {
-  "use strict";
+import { h } from "../player/dom.js";
+import { count } from "../player/format.js";
 
-  const { h } = window.hsdPlayer.dom;
-  const { count } = window.hsdPlayer.format;
-  const INTRODUCTION =
-    "The same prompt, one lane after another on this machine, timed with tracing off; " +
-    "then all lanes side by side at the pace that was recorded.";
+const INTRODUCTION =
+  "The same prompt, one lane after another on this machine, timed with tracing off; " +
+  "then all lanes side by side at the pace that was recorded.";
 
-  /** What a race was run on and with: nodes, and a longer title. */
-  function source({ header, recorded }) {
-    const { machine, sampling, seed, prompt, created, pair, target, draft } = header;
-    const where = place(machine);
-    const begin = recorded ? `Recorded on ${day(created)}` : "Run here just now";
-    const hint = recorded ? " Press Race to run it here." : "";
-    const made = `${begin} on ${article(where)} ${where}${load(machine)}.${hint}`;
-    const shared = `Pair ${pair}, temperature ${sampling.temperature}, seed ${seed}, up to ${sampling.length} tokens`;
-    const sizes = `${pair}: ${count(target)} parameters, drafted for by ${count(draft)}`;
-    const versions = `torch ${machine.torch}, Python ${machine.python}, hsd ${header.version}`;
-    const shown = h("bdi", { class: "rc-prompt", title: prompt }, `“${clipped(prompt)}”`);
-    return { title: `${sizes}; ${machine.dtype}, ${versions}`, nodes: [`${made} ${shared}, prompt `, shown] };
-  }
+/** What a race was run on and with: nodes, and a longer title. */
+function source({ header, recorded }) {
+  const { machine, sampling, seed, prompt, created, pair, target, draft } = header;
+  const where = place(machine);
+  const begin = recorded ? `Recorded on ${day(created)}` : "Run here just now";
+  const hint = recorded ? " Press Race to run it here." : "";
+  const made = `${begin} on ${article(where)} ${where}${load(machine)}.${hint}`;
+  const shared = `Pair ${pair}, temperature ${sampling.temperature}, seed ${seed}, up to ${sampling.length} tokens`;
+  const sizes = `${pair}: ${count(target)} parameters, drafted for by ${count(draft)}`;
+  const versions = `torch ${machine.torch}, Python ${machine.python}, hsd ${header.version}`;
+  const shown = h("bdi", { class: "rc-prompt", title: prompt }, `“${clipped(prompt)}”`);
+  return { title: `${sizes}; ${machine.dtype}, ${versions}`, nodes: [`${made} ${shared}, prompt `, shown] };
+}
 
-  function place({ device, processor, threads, cores }) {
-    return device === "cpu" ? `${processor} CPU (${threads} of ${cores} cores)` : device;
-  }
+function place({ device, processor, threads, cores }) {
+  return device === "cpu" ? `${processor} CPU (${threads} of ${cores} cores)` : device;
+}
 
-  function load({ load: value, cores }) {
-    const busy = `; the machine was busy (load ${value}), so take the times with care`;
-    return value > cores ? busy : `, load ${value}`;
-  }
+function load({ load: value, cores }) {
+  const busy = `; the machine was busy (load ${value}), so take the times with care`;
+  return value > cores ? busy : `, load ${value}`;
+}
 
-  /** How a race that has not ended gets on. */
-  function progress({ place: number, header, events }) {
-    if (number > 0) return `Another run is using the model; this race is number ${number} in line.`;
-    const last = events[events.length - 1];
-    if (!header || !last) return "Starting …";
-    if (last.repetition === 0) return "Warming up: every lane runs once, which counts for nothing.";
-    return `Timing ${header.lanes.length} lanes: round ${last.repetition} of ${header.rounds}.`;
-  }
+/** How a race that has not ended gets on. */
+function progress({ place: number, header, events }) {
+  if (number > 0) return `Another run is using the model; this race is number ${number} in line.`;
+  const last = events[events.length - 1];
+  if (!header || !last) return "Starting …";
+  if (last.repetition === 0) return "Warming up: every lane runs once, which counts for nothing.";
+  return `Timing ${header.lanes.length} lanes: round ${last.repetition} of ${header.rounds}.`;
+}
 
-  /** What to say about a race that ended before its time; empty for one that came to its end. */
-  function ending({ state, message, report }, started) {
-    if (state !== "cancelled") return "";
-    if (!started) return "The race was cancelled before it began.";
-    const what = message || "the race was cancelled";
-    const kept = report
-      ? "The numbers are of what was timed until then."
-      : "Nothing was timed yet; the texts are what there is.";
-    return `${what[0].toUpperCase()}${what.slice(1)}. ${kept}`;
-  }
+/** What to say about a race that ended before its time; empty for one that came to its end. */
+function ending({ state, message, report }, started) {
+  if (state !== "cancelled") return "";
+  if (!started) return "The race was cancelled before it began.";
+  const what = message || "the race was cancelled";
+  const kept = report
+    ? "The numbers are of what was timed until then."
+    : "Nothing was timed yet; the texts are what there is.";
+  return `${what[0].toUpperCase()}${what.slice(1)}. ${kept}`;
+}
 
-  function legend() {
-    const item = (origin, words) => h("span", {}, h("span", { class: `rc-swatch is-${origin}` }), ` ${words}`);
-    return h(
-      "p",
-      { class: "rc-hint rc-legend" },
-      item("draft", "● kept from the draft"),
-      item("correction", "▲ correction"),
-      item("bonus", "◆ bonus, or the target alone"),
-      h("span", {}, "One block is one step."),
-    );
-  }
+function legend() {
+  const item = (origin, words) => h("span", {}, h("span", { class: `rc-swatch is-${origin}` }), ` ${words}`);
+  return h(
+    "p",
+    { class: "rc-hint rc-legend" },
+    item("draft", "● kept from the draft"),
+    item("correction", "▲ correction"),
+    item("bonus", "◆ bonus, or the target alone"),
+    h("span", {}, "One block is one step."),
+  );
+}
 
-  const clipped = (text) => (text.length > 90 ? `${text.slice(0, 88)}…` : text);
-  const article = (words) => (/^[aeiou]/i.test(words) ? "an" : "a");
+const clipped = (text) => (text.length > 90 ? `${text.slice(0, 88)}…` : text);
+const article = (words) => (/^[aeiou]/i.test(words) ? "an" : "a");
 
-  function day(created) {
-    const date = new Date(created);
-    const wanted = { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" };
-    return Number.isNaN(date.getTime()) ? String(created).slice(0, 20) : date.toLocaleDateString("en-GB", wanted);
-  }
+function day(created) {
+  const date = new Date(created);
+  const wanted = { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" };
+  return Number.isNaN(date.getTime()) ? String(created).slice(0, 20) : date.toLocaleDateString("en-GB", wanted);
+}
 
-  race.about = { INTRODUCTION, source, progress, ending, legend };
-})(window.hsdRace);
+export { INTRODUCTION, source, progress, ending, legend };

@@ -1,209 +1,208 @@
 // The measured trade-off as a drawing: tokens per target call against what they cost, with intervals; FSD in one
 // divergence and mode, exact decoding, and acceptance at random. A click on a point sets its tolerance.
-(function (systems) {
-  "use strict";
+import { label } from "../player/dom.js";
+import { number, percent } from "../player/format.js";
+import { choice } from "./fsd_controls.js";
+import { DIVERGENCES, MODES } from "./fsd_model.js";
+import * as words from "./fsd_words.js";
+import { h, s, card, say, roving, press } from "./parts.js";
 
-  const { h, s, card, say, roving, press } = systems.parts;
-  const { words, choice, DIVERGENCES, MODES } = systems.fsd;
-  const { label } = window.hsdPlayer.dom;
-  const { number, percent } = window.hsdPlayer.format;
-  const WIDE = { width: 640, height: 330, left: 58, right: 18, top: 14, bottom: 46 };
-  const NARROW = { width: 350, height: 290, left: 52, right: 14, top: 14, bottom: 46 }; // on a phone
-  const NAMES = {
-    fuzzy: "FSD, this divergence and mode",
-    random: "accepting the same share at random",
-    exact: "exact: vanilla speculative decoding",
-  };
+const WIDE = { width: 640, height: 330, left: 58, right: 18, top: 14, bottom: 46 };
+const NARROW = { width: 350, height: 290, left: 52, right: 14, top: 14, bottom: 46 }; // on a phone
+const NAMES = {
+  fuzzy: "FSD, this divergence and mode",
+  random: "accepting the same share at random",
+  exact: "exact: vanilla speculative decoding",
+};
 
-  /** actions: metric(name), tolerance(value), setting(values). */
-  function curve(actions) {
-    const metrics = choice(
-      "Against",
-      Object.fromEntries(Object.entries(words.METRICS).map(([k, m]) => [k, m.title])),
-      actions.metric,
-    );
-    const divergence = choice("Divergence D", DIVERGENCES, (value) => actions.setting({ divergence: value }));
-    const mode = choice("Mode", MODES, (value) => actions.setting({ mode: value }));
-    const box = h("div", { class: "fs-chart" });
-    const said = h("p", { "class": "fs-point-said", "aria-live": "polite" });
-    const verdict = h("p", { class: "sy-hint fs-against" });
-    const source = h("p", { class: "sy-hint" });
-    const element = card(
-      "fsd-curve",
-      "What it gains, and what it costs",
-      "Measured: right is faster. Each point accepts 20, 40, 60, 80 or 100 % of what would be rejected; the crosses are 95 % intervals over prompts. Choose a point to take its tolerance.",
-      h("div", { class: "fs-settings" }, divergence.element, mode.element, metrics.element),
-      box,
-      key(),
-      said,
-      verdict,
-      h("p", { class: "sy-hint fs-published" }, words.PUBLISHED),
-      source,
-    );
+/** actions: metric(name), tolerance(value), setting(values). */
+function curve(actions) {
+  const metrics = choice(
+    "Against",
+    Object.fromEntries(Object.entries(words.METRICS).map(([k, m]) => [k, m.title])),
+    actions.metric,
+  );
+  const divergence = choice("Divergence D", DIVERGENCES, (value) => actions.setting({ divergence: value }));
+  const mode = choice("Mode", MODES, (value) => actions.setting({ mode: value }));
+  const box = h("div", { class: "fs-chart" });
+  const said = h("p", { "class": "fs-point-said", "aria-live": "polite" });
+  const verdict = h("p", { class: "sy-hint fs-against" });
+  const source = h("p", { class: "sy-hint" });
+  const element = card(
+    "fsd-curve",
+    "What it gains, and what it costs",
+    "Measured: right is faster. Each point accepts 20, 40, 60, 80 or 100 % of what would be rejected; the crosses are 95 % intervals over prompts. Choose a point to take its tolerance.",
+    h("div", { class: "fs-settings" }, divergence.element, mode.element, metrics.element),
+    box,
+    key(),
+    said,
+    verdict,
+    h("p", { class: "sy-hint fs-published" }, words.PUBLISHED),
+    source,
+  );
 
-    function update({ results, state, metric }) {
-      element.hidden = !results;
-      if (!results) return;
-      const measured = results.texts[state.text];
-      const shown = measured.exact[metric] ? metric : "drift";
-      for (const one of metrics.element.querySelectorAll("button")) one.disabled = !measured.exact[one.dataset.value];
-      metrics.set(shown);
-      divergence.set(state.divergence);
-      mode.set(state.mode);
-      const series = seriesOf(measured, state);
-      draw(box, said, series, shown, state, actions);
-      say(verdict, words.againstRandom(series.fuzzy, series.random, shown));
-      say(source, sourceWords(results, measured));
-    }
-
-    return { element, update };
+  function update({ results, state, metric }) {
+    element.hidden = !results;
+    if (!results) return;
+    const measured = results.texts[state.text];
+    const shown = measured.exact[metric] ? metric : "drift";
+    for (const one of metrics.element.querySelectorAll("button")) one.disabled = !measured.exact[one.dataset.value];
+    metrics.set(shown);
+    divergence.set(state.divergence);
+    mode.set(state.mode);
+    const series = seriesOf(measured, state);
+    draw(box, said, series, shown, state, actions);
+    say(verdict, words.againstRandom(series.fuzzy, series.random, shown));
+    say(source, sourceWords(results, measured));
   }
 
-  function seriesOf(measured, { divergence, mode }) {
-    const random = measured.random.map((one) => ({ ...one, drift: one.drift[divergence] }));
-    return { fuzzy: measured.curve[divergence][mode], random, exact: [measured.exact] };
-  }
+  return { element, update };
+}
 
-  function sourceWords(results, measured) {
-    const { machine, setting, date } = results;
-    return `Embedded pair, ${measured.prompts} prompts (${measured.source}), γ = ${setting.gamma}, temperature ${number(setting.temperature)}, at most ${measured.new_tokens} new tokens; ${machine.processor}, ${machine.threads} thread, ${date}. Measured with rows as sampled from.`;
-  }
+function seriesOf(measured, { divergence, mode }) {
+  const random = measured.random.map((one) => ({ ...one, drift: one.drift[divergence] }));
+  return { fuzzy: measured.curve[divergence][mode], random, exact: [measured.exact] };
+}
 
-  const key = () =>
-    h(
-      "p",
-      { class: "sy-hint fs-key-row" },
-      Object.entries(NAMES).map(([kind, name]) =>
-        h(
-          "span",
-          { class: "fs-keyed" },
-          s("svg", { "width": 16, "height": 14, "viewBox": "-8 -7 16 14", "aria-hidden": "true" }, shape(kind)),
-          ` ${name}`,
-        ),
+function sourceWords(results, measured) {
+  const { machine, setting, date } = results;
+  return `Embedded pair, ${measured.prompts} prompts (${measured.source}), γ = ${setting.gamma}, temperature ${number(setting.temperature)}, at most ${measured.new_tokens} new tokens; ${machine.processor}, ${machine.threads} thread, ${date}. Measured with rows as sampled from.`;
+}
+
+const key = () =>
+  h(
+    "p",
+    { class: "sy-hint fs-key-row" },
+    Object.entries(NAMES).map(([kind, name]) =>
+      h(
+        "span",
+        { class: "fs-keyed" },
+        s("svg", { "width": 16, "height": 14, "viewBox": "-8 -7 16 14", "aria-hidden": "true" }, shape(kind)),
+        ` ${name}`,
       ),
-    );
+    ),
+  );
 
-  function shape(kind, chosen = false) {
-    const css = `fs-shape is-${kind}${chosen ? " is-chosen" : ""}`;
-    if (kind === "exact") return s("path", { d: "M0 -6.5L6.5 0L0 6.5L-6.5 0z", class: css });
-    if (kind === "random") return s("rect", { x: -4.5, y: -4.5, width: 9, height: 9, class: css });
-    return s("circle", { r: 5.5, class: css });
+function shape(kind, chosen = false) {
+  const css = `fs-shape is-${kind}${chosen ? " is-chosen" : ""}`;
+  if (kind === "exact") return s("path", { d: "M0 -6.5L6.5 0L0 6.5L-6.5 0z", class: css });
+  if (kind === "random") return s("rect", { x: -4.5, y: -4.5, width: 9, height: 9, class: css });
+  return s("circle", { r: 5.5, class: css });
+}
+
+function draw(box, said, series, metric, state, actions) {
+  const size = box.clientWidth && box.clientWidth < 520 ? NARROW : WIDE;
+  const plot = layout(series, metric, size);
+  const held = box.contains(document.activeElement) ? document.activeElement.dataset.point : null;
+  const groups = [];
+  for (const kind of ["random", "fuzzy", "exact"]) {
+    series[kind].forEach((one, i) => groups.push(drawPoint(kind, one, i, plot, metric, state, said, actions)));
   }
+  const svg = s(
+    "svg",
+    {
+      "viewBox": `0 0 ${size.width} ${size.height}`,
+      "class": "fs-plot",
+      "role": "group",
+      "aria-label": `Tokens per target call against ${words.METRICS[metric].axis}`,
+    },
+    axes(plot, metric),
+    ["random", "fuzzy"].map((kind) => line(kind, [series.exact[0], ...series[kind]], plot, metric)),
+    groups,
+  );
+  box.replaceChildren(svg);
+  const points = () => [...svg.querySelectorAll(".fs-point")];
+  const stop = roving(svg, points);
+  const chosen = points().find((one) => one.dataset.point === held) || svg.querySelector(".fs-point.is-fuzzy");
+  stop(chosen);
+  if (held) chosen.focus({ preventScroll: true });
+  const now = series.fuzzy.find((one) => one.tolerance === Number(state.tolerance));
+  say(said, now ? words.point(now, metric, "fuzzy") : words.point(series.exact[0], metric, "exact"));
+}
 
-  function draw(box, said, series, metric, state, actions) {
-    const size = box.clientWidth && box.clientWidth < 520 ? NARROW : WIDE;
-    const plot = layout(series, metric, size);
-    const held = box.contains(document.activeElement) ? document.activeElement.dataset.point : null;
-    const groups = [];
-    for (const kind of ["random", "fuzzy", "exact"]) {
-      series[kind].forEach((one, i) => groups.push(drawPoint(kind, one, i, plot, metric, state, said, actions)));
-    }
-    const svg = s(
-      "svg",
-      {
-        "viewBox": `0 0 ${size.width} ${size.height}`,
-        "class": "fs-plot",
-        "role": "group",
-        "aria-label": `Tokens per target call against ${words.METRICS[metric].axis}`,
-      },
-      axes(plot, metric),
-      ["random", "fuzzy"].map((kind) => line(kind, [series.exact[0], ...series[kind]], plot, metric)),
-      groups,
-    );
-    box.replaceChildren(svg);
-    const points = () => [...svg.querySelectorAll(".fs-point")];
-    const stop = roving(svg, points);
-    const chosen = points().find((one) => one.dataset.point === held) || svg.querySelector(".fs-point.is-fuzzy");
-    stop(chosen);
-    if (held) chosen.focus({ preventScroll: true });
-    const now = series.fuzzy.find((one) => one.tolerance === Number(state.tolerance));
-    say(said, now ? words.point(now, metric, "fuzzy") : words.point(series.exact[0], metric, "exact"));
-  }
+function layout(series, metric, size) {
+  const all = [...series.fuzzy, ...series.random, ...series.exact];
+  const range = (name, least) => {
+    const low = Math.min(...all.map((one) => one[name][1]));
+    const high = Math.max(...all.map((one) => one[name][2]));
+    const pad = 0.04 * (high - low || 1);
+    return [Math.max(least, low - pad), high + pad];
+  };
+  const [x0, x1] = range("tokens_per_call", 0);
+  const [, y1] = range(metric, 0);
+  const y0 = 0;
+  const { width, height, left, right, top, bottom } = size;
+  const X = (value) => left + ((value - x0) / (x1 - x0)) * (width - left - right);
+  const Y = (value) => height - bottom - ((value - y0) / (y1 - y0)) * (height - top - bottom);
+  return { X, Y, x: [x0, x1], y: [y0, y1], size };
+}
 
-  function layout(series, metric, size) {
-    const all = [...series.fuzzy, ...series.random, ...series.exact];
-    const range = (name, least) => {
-      const low = Math.min(...all.map((one) => one[name][1]));
-      const high = Math.max(...all.map((one) => one[name][2]));
-      const pad = 0.04 * (high - low || 1);
-      return [Math.max(least, low - pad), high + pad];
-    };
-    const [x0, x1] = range("tokens_per_call", 0);
-    const [, y1] = range(metric, 0);
-    const y0 = 0;
-    const { width, height, left, right, top, bottom } = size;
-    const X = (value) => left + ((value - x0) / (x1 - x0)) * (width - left - right);
-    const Y = (value) => height - bottom - ((value - y0) / (y1 - y0)) * (height - top - bottom);
-    return { X, Y, x: [x0, x1], y: [y0, y1], size };
-  }
+/** Round numbers between two ends, about five. */
+function ticks([low, high]) {
+  const raw = (high - low) / 5;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((f) => f * power).find((one) => one >= raw);
+  const first = Math.ceil(low / step - 1e-9);
+  return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, i) =>
+    Number(((first + i) * step).toPrecision(12)),
+  );
+}
 
-  /** Round numbers between two ends, about five. */
-  function ticks([low, high]) {
-    const raw = (high - low) / 5;
-    const power = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 5, 10].map((f) => f * power).find((one) => one >= raw);
-    const first = Math.ceil(low / step - 1e-9);
-    return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, i) =>
-      Number(((first + i) * step).toPrecision(12)),
-    );
-  }
+function axes(plot, metric) {
+  const { scale, axis } = words.METRICS[metric];
+  const { left, right, width, height, top, bottom } = plot.size;
+  const down = height - bottom;
+  const tell = (x) => (x === 0 ? "0" : String(Number(x.toPrecision(4))));
+  return s(
+    "g",
+    { class: "fs-axes" },
+    ticks(plot.y).map((y) => [
+      s("path", { d: `M${left} ${plot.Y(y)}H${width - right}`, class: "fs-grid" }),
+      label(left - 8, plot.Y(y) + 4, tell(scale * y), "fs-tick", { "text-anchor": "end" }),
+    ]),
+    ticks(plot.x).map((x) => [
+      s("path", { d: `M${plot.X(x)} ${down}v5`, class: "fs-rule" }),
+      label(plot.X(x), down + 19, tell(x), "fs-tick", { "text-anchor": "middle" }),
+    ]),
+    s("path", { d: `M${left} ${top}V${down}H${width - right}`, class: "fs-rule" }),
+    label((left + width - right) / 2, height - 8, "tokens per target call", "fs-axis", { "text-anchor": "middle" }),
+    label(0, 0, axis, "fs-axis", {
+      "text-anchor": "middle",
+      "transform": `translate(14 ${(top + down) / 2}) rotate(-90)`,
+    }),
+  );
+}
 
-  function axes(plot, metric) {
-    const { scale, axis } = words.METRICS[metric];
-    const { left, right, width, height, top, bottom } = plot.size;
-    const down = height - bottom;
-    const tell = (x) => (x === 0 ? "0" : String(Number(x.toPrecision(4))));
-    return s(
-      "g",
-      { class: "fs-axes" },
-      ticks(plot.y).map((y) => [
-        s("path", { d: `M${left} ${plot.Y(y)}H${width - right}`, class: "fs-grid" }),
-        label(left - 8, plot.Y(y) + 4, tell(scale * y), "fs-tick", { "text-anchor": "end" }),
-      ]),
-      ticks(plot.x).map((x) => [
-        s("path", { d: `M${plot.X(x)} ${down}v5`, class: "fs-rule" }),
-        label(plot.X(x), down + 19, tell(x), "fs-tick", { "text-anchor": "middle" }),
-      ]),
-      s("path", { d: `M${left} ${top}V${down}H${width - right}`, class: "fs-rule" }),
-      label((left + width - right) / 2, height - 8, "tokens per target call", "fs-axis", { "text-anchor": "middle" }),
-      label(0, 0, axis, "fs-axis", {
-        "text-anchor": "middle",
-        "transform": `translate(14 ${(top + down) / 2}) rotate(-90)`,
-      }),
-    );
-  }
+const line = (kind, points, { X, Y }, metric) =>
+  s("path", {
+    class: `fs-line is-${kind}`,
+    d: `M${points.map((one) => `${X(one.tokens_per_call[0])} ${Y(one[metric][0])}`).join("L")}`,
+  });
 
-  const line = (kind, points, { X, Y }, metric) =>
-    s("path", {
-      class: `fs-line is-${kind}`,
-      d: `M${points.map((one) => `${X(one.tokens_per_call[0])} ${Y(one[metric][0])}`).join("L")}`,
-    });
+function drawPoint(kind, one, i, { X, Y }, metric, state, said, actions) {
+  const [x, xl, xh] = one.tokens_per_call.map(X);
+  const [y, yl, yh] = one[metric].map(Y);
+  const told = words.point(one, metric, kind);
+  const chosen = kind === "fuzzy" && one.tolerance === Number(state.tolerance);
+  const name = kind === "exact" ? "" : percent(one.share);
+  const element = s(
+    "g",
+    {
+      "class": `fs-point is-${kind}${chosen ? " is-chosen" : ""}`,
+      "data-point": `${kind}-${i}`,
+      "role": kind === "random" ? "img" : "button",
+      "tabindex": "-1",
+      "aria-label": told,
+      "onfocus": () => say(said, told),
+      "onpointerenter": () => say(said, told),
+    },
+    s("path", { d: `M${xl} ${y}H${xh}M${x} ${yl}V${yh}`, class: "fs-interval" }),
+    s("circle", { cx: x, cy: y, r: 15, class: "fs-reach" }),
+    s("g", { transform: `translate(${x} ${y})` }, shape(kind, chosen)),
+    kind === "fuzzy" ? label(x + 9, y - 8, name, "fs-tick", { "aria-hidden": "true" }) : null,
+  );
+  if (kind === "random") return element;
+  return press(element, () => actions.tolerance(kind === "exact" ? -1 : one.tolerance));
+}
 
-  function drawPoint(kind, one, i, { X, Y }, metric, state, said, actions) {
-    const [x, xl, xh] = one.tokens_per_call.map(X);
-    const [y, yl, yh] = one[metric].map(Y);
-    const told = words.point(one, metric, kind);
-    const chosen = kind === "fuzzy" && one.tolerance === Number(state.tolerance);
-    const name = kind === "exact" ? "" : percent(one.share);
-    const element = s(
-      "g",
-      {
-        "class": `fs-point is-${kind}${chosen ? " is-chosen" : ""}`,
-        "data-point": `${kind}-${i}`,
-        "role": kind === "random" ? "img" : "button",
-        "tabindex": "-1",
-        "aria-label": told,
-        "onfocus": () => say(said, told),
-        "onpointerenter": () => say(said, told),
-      },
-      s("path", { d: `M${xl} ${y}H${xh}M${x} ${yl}V${yh}`, class: "fs-interval" }),
-      s("circle", { cx: x, cy: y, r: 15, class: "fs-reach" }),
-      s("g", { transform: `translate(${x} ${y})` }, shape(kind, chosen)),
-      kind === "fuzzy" ? label(x + 9, y - 8, name, "fs-tick", { "aria-hidden": "true" }) : null,
-    );
-    if (kind === "random") return element;
-    return press(element, () => actions.tolerance(kind === "exact" ? -1 : one.tolerance));
-  }
-
-  Object.assign(systems.fsd, { curve });
-})(window.hsdSystems);
+export { curve };

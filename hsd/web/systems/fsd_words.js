@@ -1,152 +1,146 @@
 // What the FSD panel says, in sentences that are true of the numbers beside them. Pure: plain strings.
-(function (systems) {
-  "use strict";
+import { number, pair, percent, plural } from "../player/format.js";
 
-  const { number, pair, percent, plural } = window.hsdPlayer.format;
+const MEANING = {
+  "kl": "KL(q‖p) from the draft's row q to the target's row p. Infinite where the draft can say what the target never says.",
+  "reverse-kl":
+    "KL(p‖q) from the target's row to the draft's. Infinite where the target can say what the draft never says.",
+  "js": "Jensen–Shannon: both rows against their mean, at most ln 2 ≈ 0.693. A token that the target never says can pass.",
+  "tv": "Total variation: half of Σ|p − q|, at most 1. A token that the target never says can pass.",
+};
+const MODE = {
+  "exact-first":
+    "The exact test is made first. What it rejects passes all the same where D ≤ T; else the residual corrects.",
+  "divergence-only":
+    "The paper's mode: no coin. The draft is kept as long as D ≤ T; then the next token follows the whole target.",
+};
 
-  const MEANING = {
-    "kl": "KL(q‖p) from the draft's row q to the target's row p. Infinite where the draft can say what the target never says.",
-    "reverse-kl":
-      "KL(p‖q) from the target's row to the draft's. Infinite where the target can say what the draft never says.",
-    "js": "Jensen–Shannon: both rows against their mean, at most ln 2 ≈ 0.693. A token that the target never says can pass.",
-    "tv": "Total variation: half of Σ|p − q|, at most 1. A token that the target never says can pass.",
-  };
-  const MODE = {
-    "exact-first":
-      "The exact test is made first. What it rejects passes all the same where D ≤ T; else the residual corrects.",
-    "divergence-only":
-      "The paper's mode: no coin. The draft is kept as long as D ≤ T; then the next token follows the whole target.",
-  };
-
-  /** One drafted token's way through its tests. */
-  function verdict({ node, D, near, exact, rejects, tested }, { T, mode }) {
-    if (!tested) return "not reached";
-    const [coin, limit] = pair(node.coin, exact);
-    const test = rejects ? `${coin} ≥ ${limit}` : `${coin} < ${limit}`;
-    const [value, tolerance] = pair(D, T);
-    const distance = `divergence ${value} ${near ? "≤" : ">"} ${tolerance}`;
-    if (mode === "divergence-only") {
-      const would = `the exact test would have ${rejects ? "rejected" : "passed"} it, coin ${test}`;
-      return `${distance}: ${near ? "kept" : "rejected"}; ${would}`;
-    }
-    if (!rejects) return `exact test: passed, coin ${test}; not needed: ${distance}`;
-    return `exact test: rejected, coin ${test}; ${distance}: ${near ? "kept all the same" : "rejected"}`;
+/** One drafted token's way through its tests. */
+function verdict({ node, D, near, exact, rejects, tested }, { T, mode }) {
+  if (!tested) return "not reached";
+  const [coin, limit] = pair(node.coin, exact);
+  const test = rejects ? `${coin} ≥ ${limit}` : `${coin} < ${limit}`;
+  const [value, tolerance] = pair(D, T);
+  const distance = `divergence ${value} ${near ? "≤" : ">"} ${tolerance}`;
+  if (mode === "divergence-only") {
+    const would = `the exact test would have ${rejects ? "rejected" : "passed"} it, coin ${test}`;
+    return `${distance}: ${near ? "kept" : "rejected"}; ${would}`;
   }
+  if (!rejects) return `exact test: passed, coin ${test}; not needed: ${distance}`;
+  return `exact test: rejected, coin ${test}; ${distance}: ${near ? "kept all the same" : "rejected"}`;
+}
 
-  /** What the drift comes to so far. */
-  function drift({ drift: spent, bound, kept, tokens }, { T, unit }) {
-    if (T < 0) return "A tolerance below 0 lets nothing pass: exact speculative decoding, no drift.";
-    const each = tokens ? `, ${number(spent / tokens)} per new token` : "";
-    const most = Number.isFinite(bound) ? `, at most T × kept = ${number(T)} × ${kept} = ${number(bound)}` : "";
-    return `Drift spent so far: ${number(spent)}${unit}${each}${most}.`;
-  }
+/** What the drift comes to so far. */
+function drift({ drift: spent, bound, kept, tokens }, { T, unit }) {
+  if (T < 0) return "A tolerance below 0 lets nothing pass: exact speculative decoding, no drift.";
+  const each = tokens ? `, ${number(spent / tokens)} per new token` : "";
+  const most = Number.isFinite(bound) ? `, at most T × kept = ${number(T)} × ${kept} = ${number(bound)}` : "";
+  return `Drift spent so far: ${number(spent)}${unit}${each}${most}.`;
+}
 
-  /** What that number says about the text. */
-  function driftMeaning({ divergence, on, T, mode }) {
-    if (T < 0) return "";
-    if (on === "raw") return "D is of raw rows here, so the drift does not bound how far the sampled text is off.";
-    if (divergence === "kl")
-      return `On average over runs the drift is ${mode === "divergence-only" ? "" : "at least "}KL(output‖target): how far the text's law is from the target's, in nats.`;
-    if (divergence === "tv")
-      return "On average over runs the drift bounds the total variation between the text's law and the target's. Per kept token: of 100 draws at most 100 × T would have to change.";
-    return "In this divergence drifts do not add up to a bound for a whole text; KL(q‖p) and total variation do.";
-  }
+/** What that number says about the text. */
+function driftMeaning({ divergence, on, T, mode }) {
+  if (T < 0) return "";
+  if (on === "raw") return "D is of raw rows here, so the drift does not bound how far the sampled text is off.";
+  if (divergence === "kl")
+    return `On average over runs the drift is ${mode === "divergence-only" ? "" : "at least "}KL(output‖target): how far the text's law is from the target's, in nats.`;
+  if (divergence === "tv")
+    return "On average over runs the drift bounds the total variation between the text's law and the target's. Per kept token: of 100 draws at most 100 × T would have to change.";
+  return "In this divergence drifts do not add up to a bound for a whole text; KL(q‖p) and total variation do.";
+}
 
-  function kept({ overruled, kept: all, impossible, calls, tokens }) {
-    const many = plural(overruled, "kept token");
-    const shown = overruled
-      ? `${many} of ${all} would have been rejected by the exact test`
-      : "no kept token would have been rejected by the exact test";
-    const zero = impossible
-      ? `; ${plural(impossible, "kept token")} had p = 0: the target never says ${impossible === 1 ? "it" : "them"} there`
-      : "";
-    const rate = calls ? number(tokens / calls) : "";
-    const each = calls ? `${rate} ${rate === "1" ? "token" : "tokens"} per target call; ` : "";
-    return `${each}${shown}${zero}.`;
-  }
+function kept({ overruled, kept: all, impossible, calls, tokens }) {
+  const many = plural(overruled, "kept token");
+  const shown = overruled
+    ? `${many} of ${all} would have been rejected by the exact test`
+    : "no kept token would have been rejected by the exact test";
+  const zero = impossible
+    ? `; ${plural(impossible, "kept token")} had p = 0: the target never says ${impossible === 1 ? "it" : "them"} there`
+    : "";
+  const rate = calls ? number(tokens / calls) : "";
+  const each = calls ? `${rate} ${rate === "1" ? "token" : "tokens"} per target call; ` : "";
+  return `${each}${shown}${zero}.`;
+}
 
-  /** What the calibration makes of a tolerance. */
-  function calibration(results, state, share) {
-    const text = results && results.texts[state.text];
-    if (!text) return "";
-    const { prompts, rejected } = text.calibration;
-    const at = results.setting.temperature;
-    const where = `calibrated on ${prompts} ${state.text}, temperature ${number(at)}, top-p 1, where exact decoding rejected ${rejected} tokens`;
-    const cut = state.more && Number(state.more.top_p) < 1;
-    const other = Number(state.temperature) === at && !cut ? "" : "; at another temperature or top-p the share differs";
-    if (share === null) return `Give the tolerance as a number (${where}).`;
-    const words =
-      Number(state.tolerance) < 0 || !share
-        ? "Accepts (almost) nothing that would be rejected"
-        : `Accepts ${percent(share)} of what would be rejected`;
-    return `${words}: ${where}${other}.`;
-  }
+/** What the calibration makes of a tolerance. */
+function calibration(results, state, share) {
+  const text = results && results.texts[state.text];
+  if (!text) return "";
+  const { prompts, rejected } = text.calibration;
+  const at = results.setting.temperature;
+  const where = `calibrated on ${prompts} ${state.text}, temperature ${number(at)}, top-p 1, where exact decoding rejected ${rejected} tokens`;
+  const cut = state.more && Number(state.more.top_p) < 1;
+  const other = Number(state.temperature) === at && !cut ? "" : "; at another temperature or top-p the share differs";
+  if (share === null) return `Give the tolerance as a number (${where}).`;
+  const words =
+    Number(state.tolerance) < 0 || !share
+      ? "Accepts (almost) nothing that would be rejected"
+      : `Accepts ${percent(share)} of what would be rejected`;
+  return `${words}: ${where}${other}.`;
+}
 
-  // ---- the curve
+// ---- the curve
 
-  const METRICS = {
-    right: { title: "Right answers", axis: "right answers, %", scale: 100, show: percent },
-    drift: { title: "Drift", axis: "drift per new token", scale: 1, show: (x) => number(x) },
-    overruled: { title: "Overruled", axis: "kept tokens that would be rejected, %", scale: 100, show: percent },
-    length: { title: "Length", axis: "tokens per answer", scale: 1, show: (x) => number(x) },
-    seconds: { title: "Seconds", axis: "seconds per answer, trace included", scale: 1, show: (x) => number(x) },
-  };
+const METRICS = {
+  right: { title: "Right answers", axis: "right answers, %", scale: 100, show: percent },
+  drift: { title: "Drift", axis: "drift per new token", scale: 1, show: (x) => number(x) },
+  overruled: { title: "Overruled", axis: "kept tokens that would be rejected, %", scale: 100, show: percent },
+  length: { title: "Length", axis: "tokens per answer", scale: 1, show: (x) => number(x) },
+  seconds: { title: "Seconds", axis: "seconds per answer, trace included", scale: 1, show: (x) => number(x) },
+};
 
-  const interval = ([value, low, high], show) => `${show(value)} (${show(low)}–${show(high)})`;
+const interval = ([value, low, high], show) => `${show(value)} (${show(low)}–${show(high)})`;
 
-  function point(one, metric, kind) {
-    const { title, show } = METRICS[metric];
-    const name = {
-      exact: "Exact speculative decoding",
-      random: `At random, ${percent(one.share)} of what would be rejected`,
-      fuzzy: `FSD, ${percent(one.share)} of what would be rejected, T = ${number(one.tolerance)}`,
-    }[kind];
-    const calls = interval(one.tokens_per_call, (x) => number(x));
-    const others = Object.entries(METRICS)
-      .filter(([key]) => key !== metric && one[key])
-      .map(([key, its]) => `${its.title.toLowerCase()} ${its.show(one[key][0])}`);
-    return `${name}: ${calls} tokens per target call; ${title.toLowerCase()} ${interval(one[metric], show)}; ${others.join(", ")}.`;
-  }
+function point(one, metric, kind) {
+  const { title, show } = METRICS[metric];
+  const name = {
+    exact: "Exact speculative decoding",
+    random: `At random, ${percent(one.share)} of what would be rejected`,
+    fuzzy: `FSD, ${percent(one.share)} of what would be rejected, T = ${number(one.tolerance)}`,
+  }[kind];
+  const calls = interval(one.tokens_per_call, (x) => number(x));
+  const others = Object.entries(METRICS)
+    .filter(([key]) => key !== metric && one[key])
+    .map(([key, its]) => `${its.title.toLowerCase()} ${its.show(one[key][0])}`);
+  return `${name}: ${calls} tokens per target call; ${title.toLowerCase()} ${interval(one[metric], show)}; ${others.join(", ")}.`;
+}
 
-  const BETTER = {
-    right: "more right answers",
-    drift: "less drift",
-    overruled: "fewer overruled",
-    length: "shorter answers",
-    seconds: "faster answers",
-  };
-  const WORSE = {
-    right: "fewer right answers",
-    drift: "more drift",
-    overruled: "more overruled",
-    length: "longer answers",
-    seconds: "slower answers",
-  };
+const BETTER = {
+  right: "more right answers",
+  drift: "less drift",
+  overruled: "fewer overruled",
+  length: "shorter answers",
+  seconds: "faster answers",
+};
+const WORSE = {
+  right: "fewer right answers",
+  drift: "more drift",
+  overruled: "more overruled",
+  length: "longer answers",
+  seconds: "slower answers",
+};
 
-  /** Whether choosing by divergence differs from choosing at random: share by share, where the intervals do not meet. */
-  function againstRandom(points, random, metric) {
-    const where = (name, above) =>
-      points
-        .filter((one, i) => (above ? one[name][1] > random[i][name][2] : one[name][2] < random[i][name][1]))
-        .map((one) => percent(one.share));
-    const higher = metric === "right" ? BETTER : WORSE;
-    const lower = metric === "right" ? WORSE : BETTER;
-    const parts = [
-      ["more tokens per call", where("tokens_per_call", true)],
-      ["fewer tokens per call", where("tokens_per_call", false)],
-      [higher[metric], where(metric, true)],
-      [lower[metric], where(metric, false)],
-    ].filter(([, shares]) => shares.length);
-    if (!parts.length)
-      return "Accepting the same share at random, whatever the divergence, is not measurably different here: the intervals overlap at every share.";
-    const told = parts.map(([what, shares]) => `${what} at ${shares.join(", ")}`).join("; ");
-    return `FSD against accepting the same share at random: ${told}. Elsewhere the intervals overlap.`;
-  }
+/** Whether choosing by divergence differs from choosing at random: share by share, where the intervals do not meet. */
+function againstRandom(points, random, metric) {
+  const where = (name, above) =>
+    points
+      .filter((one, i) => (above ? one[name][1] > random[i][name][2] : one[name][2] < random[i][name][1]))
+      .map((one) => percent(one.share));
+  const higher = metric === "right" ? BETTER : WORSE;
+  const lower = metric === "right" ? WORSE : BETTER;
+  const parts = [
+    ["more tokens per call", where("tokens_per_call", true)],
+    ["fewer tokens per call", where("tokens_per_call", false)],
+    [higher[metric], where(metric, true)],
+    [lower[metric], where(metric, false)],
+  ].filter(([, shares]) => shares.length);
+  if (!parts.length)
+    return "Accepting the same share at random, whatever the divergence, is not measurably different here: the intervals overlap at every share.";
+  const told = parts.map(([what, shares]) => `${what} at ${shares.join(", ")}`).join("; ");
+  return `FSD against accepting the same share at random: ${told}. Elsewhere the intervals overlap.`;
+}
 
-  const PUBLISHED =
-    "Published, not measured here: the authors report more than 5 tokens/s gained for about 2 points of accuracy; a published re-test with JS < 0.3 lost 10 of 23 correct answers and doubled their length, which is why time and length per answer are shown here beside tokens per call.";
+const PUBLISHED =
+  "Published, not measured here: the authors report more than 5 tokens/s gained for about 2 points of accuracy; a published re-test with JS < 0.3 lost 10 of 23 correct answers and doubled their length, which is why time and length per answer are shown here beside tokens per call.";
 
-  Object.assign(systems.fsd, {
-    words: { MEANING, MODE, METRICS, PUBLISHED, verdict, drift, driftMeaning, kept, calibration, point, againstRandom },
-  });
-})(window.hsdSystems);
+export { MEANING, MODE, METRICS, PUBLISHED, verdict, drift, driftMeaning, kept, calibration, point, againstRandom };

@@ -1,69 +1,63 @@
 // The planner's inputs: models with their costs and acceptances, as the texts in the page's fields. No element here.
-(function (systems) {
-  "use strict";
+const first = (numbers) => numbers.map((x) => String(Number(x.toPrecision(3))));
+const value = (text, otherwise) => (Number.isFinite(Number.parseFloat(text)) ? Number.parseFloat(text) : otherwise);
 
-  const first = (numbers) => numbers.map((x) => String(Number(x.toPrecision(3))));
-  const value = (text, otherwise) => (Number.isFinite(Number.parseFloat(text)) ? Number.parseFloat(text) : otherwise);
+/** The inputs of a preset. */
+function fromPreset({ name, costs, acceptance, per_token: further }) {
+  return {
+    preset: name,
+    costs: [...costs],
+    acceptance: acceptance.map((row) => [...row]),
+    perToken: further ? [...further] : costs.map(() => "0"),
+    picked: null,
+    tried: null,
+  };
+}
 
-  /** The inputs of a preset. */
-  function fromPreset({ name, costs, acceptance, per_token: further }) {
-    return {
-      preset: name,
-      costs: [...costs],
-      acceptance: acceptance.map((row) => [...row]),
-      perToken: further ? [...further] : costs.map(() => "0"),
-      picked: null,
-      tried: null,
-    };
-  }
+const edited = (state, change) => ({ ...state, preset: null, tried: null, ...change });
+const put = (list, i, item) => list.map((old, k) => (k === i ? item : old));
 
-  const edited = (state, change) => ({ ...state, preset: null, tried: null, ...change });
-  const put = (list, i, item) => list.map((old, k) => (k === i ? item : old));
+const withCost = (state, i, text) => edited(state, { costs: put(state.costs, i, text) });
+const withFurther = (state, i, text) => edited(state, { perToken: put(state.perToken, i, text) });
+const withAcceptance = (state, i, j, text) =>
+  edited(state, { acceptance: put(state.acceptance, i, put(state.acceptance[i], j - i - 1, text)) });
 
-  const withCost = (state, i, text) => edited(state, { costs: put(state.costs, i, text) });
-  const withFurther = (state, i, text) => edited(state, { perToken: put(state.perToken, i, text) });
-  const withAcceptance = (state, i, j, text) =>
-    edited(state, { acceptance: put(state.acceptance, i, put(state.acceptance[i], j - i - 1, text)) });
-
-  /**
-   * One more model, below the others: a quarter of the smallest one's cost, and further away from all of them. Its
-   * distances 1 − a keep the triangle inequality with those that are there, so the planner can believe them.
-   */
-  function withSmaller(state) {
-    const apart = state.acceptance[0].map((text) => 1 - value(text, 0.8));
-    const step = Math.max(0, Math.min(0.2, 4 * Math.min(...apart)));
-    const row = first([step, ...apart.map((x) => Math.min(1, x + step / 2))].map((x) => 1 - x));
-    return edited(state, {
-      costs: [...first([value(state.costs[0], 1) / 4]), ...state.costs],
-      perToken: [state.perToken[0], ...state.perToken],
-      acceptance: [row, ...state.acceptance],
-      picked: null,
-    });
-  }
-
-  function without(state, model) {
-    const rest = (list) => list.filter((_, i) => i !== model);
-    const rows = state.acceptance.map((row, i) => row.filter((_, k) => i + 1 + k !== model));
-    return edited(state, {
-      costs: rest(state.costs),
-      perToken: rest(state.perToken),
-      acceptance: rest(rows).slice(0, state.costs.length - 2),
-      picked: null,
-    });
-  }
-
-  /** What the server is asked. */
-  const question = ({ costs, acceptance, perToken }) => ({ costs, acceptance, per_token: perToken });
-
-  /** The preset that has exactly these inputs, or null. */
-  function presetOf(state, presets) {
-    const numbers = (one) => [one.costs, one.acceptance, one.perToken].map((list) => list.flat().map(Number));
-    const text = (one) => JSON.stringify(numbers(one));
-    const same = presets.find((preset) => text(fromPreset(preset)) === text(state));
-    return same ? same.name : null;
-  }
-
-  Object.assign(systems.planner, {
-    models: { fromPreset, withCost, withFurther, withAcceptance, withSmaller, without, question, presetOf, value },
+/**
+ * One more model, below the others: a quarter of the smallest one's cost, and further away from all of them. Its
+ * distances 1 − a keep the triangle inequality with those that are there, so the planner can believe them.
+ */
+function withSmaller(state) {
+  const apart = state.acceptance[0].map((text) => 1 - value(text, 0.8));
+  const step = Math.max(0, Math.min(0.2, 4 * Math.min(...apart)));
+  const row = first([step, ...apart.map((x) => Math.min(1, x + step / 2))].map((x) => 1 - x));
+  return edited(state, {
+    costs: [...first([value(state.costs[0], 1) / 4]), ...state.costs],
+    perToken: [state.perToken[0], ...state.perToken],
+    acceptance: [row, ...state.acceptance],
+    picked: null,
   });
-})(window.hsdSystems);
+}
+
+function without(state, model) {
+  const rest = (list) => list.filter((_, i) => i !== model);
+  const rows = state.acceptance.map((row, i) => row.filter((_, k) => i + 1 + k !== model));
+  return edited(state, {
+    costs: rest(state.costs),
+    perToken: rest(state.perToken),
+    acceptance: rest(rows).slice(0, state.costs.length - 2),
+    picked: null,
+  });
+}
+
+/** What the server is asked. */
+const question = ({ costs, acceptance, perToken }) => ({ costs, acceptance, per_token: perToken });
+
+/** The preset that has exactly these inputs, or null. */
+function presetOf(state, presets) {
+  const numbers = (one) => [one.costs, one.acceptance, one.perToken].map((list) => list.flat().map(Number));
+  const text = (one) => JSON.stringify(numbers(one));
+  const same = presets.find((preset) => text(fromPreset(preset)) === text(state));
+  return same ? same.name : null;
+}
+
+export { fromPreset, withCost, withFurther, withAcceptance, withSmaller, without, question, presetOf, value };

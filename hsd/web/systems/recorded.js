@@ -6,19 +6,15 @@
 //
 // They are described in examples/presets_systems.yaml and recorded by examples/record.py. The same values, changed as
 // one likes, are what tools.run(asked, changed) takes: lists as lists or as texts such as "3, 5".
-(function (systems) {
-  "use strict";
+const known = new Map();
 
-  const known = new Map();
+const list = (tools, fits) => (tools.props.recorded || []).filter(({ asked }) => fits(asked));
 
-  const list = (tools, fits) => (tools.props.recorded || []).filter(({ asked }) => fits(asked));
+async function read(tools, name) {
+  if (known.has(name)) return known.get(name);
+  const reply = await tools.ask("recorded_run", name);
+  if (!reply.error) known.set(name, reply);
+  return reply;
+}
 
-  async function read(tools, name) {
-    if (known.has(name)) return known.get(name);
-    const reply = await tools.ask("recorded_run", name);
-    if (!reply.error) known.set(name, reply);
-    return reply;
-  }
-
-  systems.recorded = { list, read };
-})(window.hsdSystems);
+export { list, read };

@@ -1,2 +1,4 @@
 // The panel of the model stack. Its sections come from the files beside this one.
-window.hsdSystems.panel("stack", { title: "Model stack", order: 1 });
+import { panel } from "./panels.js";
+
+panel("stack", { title: "Model stack", order: 1 });

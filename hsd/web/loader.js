@@ -1,0 +1,55 @@
+// Part of the page's head: loads the modules and the style sheet of a screen when its tab is opened for the first time.
+//
+// hsdPage.start(screen, part, …) is called when Gradio has made a component, whose tab may be hidden: the function `part`
+// of the screen's module is called with the rest as soon as that tab has been opened and the module is there.
+// hsdPage.call(screen, name, …) calls a function of a screen that is there, and does nothing otherwise.
+window.hsdPage = (() => {
+  "use strict";
+
+  const screens = "SCREENS"; // name: {modules: [the first is the screen's own, the others are those it needs], styles}
+  const base = new URL("FOLDER", document.baseURI).href;
+  const loading = {}; // name: promise of the screen's module
+  const there = {}; // name: module
+  const waiting = {}; // name: what to do when its tab is opened
+
+  function link(attributes) {
+    return new Promise((resolve, reject) => {
+      const element = Object.assign(document.createElement("link"), attributes, { onload: resolve, onerror: reject });
+      document.head.append(element);
+    });
+  }
+
+  function load(name) {
+    const { modules, styles } = screens[name];
+    loading[name] ??= Promise.all([
+      import(base + modules[0]),
+      ...styles.map((style) => link({ rel: "stylesheet", href: base + style })),
+    ]).then(([module]) => (there[name] = module));
+    for (const module of modules.splice(1)) link({ rel: "modulepreload", href: base + module }).catch(() => {});
+    return loading[name];
+  }
+
+  const opened = new Set(["watch", new URLSearchParams(window.location.search).get("tab")]);
+  for (const name of opened) if (name in screens) load(name).catch(() => failed(name));
+
+  async function failed(name) {
+    if (name !== "watch") (await load("watch")).alert("this screen could not be loaded: reload the page");
+  }
+
+  function start(name, part, ...given) {
+    const begin = () => load(name).then((module) => module[part](...given), () => failed(name));
+    if (opened.has(name)) begin();
+    else (waiting[name] ??= []).push(begin);
+  }
+
+  /** Gradio tells that a tab was opened. */
+  async function open(name) {
+    opened.add(name);
+    for (const begin of (waiting[name] || []).splice(0)) begin();
+    (await load("watch")).opened(name);
+  }
+
+  const call = (name, what, ...given) => (there[name] ? there[name][what](...given) : null);
+
+  return { start, open, call, base };
+})();

@@ -1,0 +1,24 @@
+"""Pages of a test's own, with the files of `hsd/web` beside them."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from hsd.paths import WEB
+
+ADDRESS = "http://page.test/"
+TYPES = {".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
+
+
+def show(page, html: str, query: str = "") -> None:
+    """Open `html` in a Playwright page; what it imports comes from `hsd/web`."""
+
+    def answer(route) -> None:
+        file = WEB / urlsplit(route.request.url).path.lstrip("/")
+        if file.is_file():
+            route.fulfill(body=file.read_bytes(), content_type=TYPES[file.suffix])
+        else:
+            route.fulfill(body=html, content_type="text/html")
+
+    page.route("**/*", answer)
+    page.goto(ADDRESS + query)
