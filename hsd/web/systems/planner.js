@@ -167,7 +167,7 @@ class Planner {
 
   link() {
     const shown = this.valid || this.state;
-    return { plan: link.encode({ ...shown, picked: shown.tried ? this.way.models : shown.picked }) };
+    return { plan: link.encode({ ...shown, picked: shown.tried && this.way ? this.way.models : shown.picked }) };
   }
 
   mirror() {
