@@ -29,8 +29,10 @@ window.hsdPage = (() => {
     return loading[name];
   }
 
-  const opened = new Set(["watch", new URLSearchParams(window.location.search).get("tab")]);
-  for (const name of opened) if (name in screens) load(name).catch(() => failed(name));
+  const tab = new URLSearchParams(window.location.search).get("tab");
+  let asked = tab !== "watch" && tab in screens; // by a link, and not opened yet
+  const opened = new Set(asked ? ["watch", tab] : ["watch"]);
+  for (const name of opened) load(name).catch(() => failed(name));
 
   async function failed(name) {
     if (name !== "watch") (await load("watch")).alert("this screen could not be loaded: reload the page");
@@ -42,8 +44,11 @@ window.hsdPage = (() => {
     else (waiting[name] ??= []).push(begin);
   }
 
-  /** Gradio tells that a tab was opened. */
+  /** Gradio tells that a tab was opened; the first one it opens by itself, before the one that a link asks for. */
   async function open(name) {
+    const early = asked && name === "watch";
+    asked = false;
+    if (early) return;
     opened.add(name);
     for (const begin of (waiting[name] || []).splice(0)) begin();
     (await load("watch")).opened(name);
