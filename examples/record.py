@@ -27,7 +27,7 @@ from hsd.ui.presets import Preset, definitions, interest, telling_step
 def record(preset: Preset, pair: hsd.Pair, seeds: int) -> hsd.Trace:
     """The most telling run of `preset` among `seeds` seeds; the first of equals."""
     runs = (hsd.run(pair, preset.prompt, **{"seed": seed, **preset.options}) for seed in range(seeds))
-    return max(runs, key=lambda trace: interest(trace.steps[telling_step(trace)], trace.setup.rule))
+    return max(runs, key=lambda trace: interest(trace.steps[telling_step(trace)], trace.setup.options.rule))
 
 
 def main() -> int:
@@ -61,7 +61,7 @@ def _line(preset: Preset, trace: hsd.Trace) -> str:
     step, stats = trace.steps[index], trace.stats()
     beside = f", vanilla {step.shadow.kept}" if step.shadow else ""
     return (
-        f"{preset.name:16} seed {trace.setup.seed:2}  step {index + 1}/{len(trace.steps)}: kept {step.kept}"
+        f"{preset.name:16} seed {trace.setup.options.seed:2}  step {index + 1}/{len(trace.steps)}: kept {step.kept}"
         f" of {step.drafted}{beside}; {stats['block_efficiency']:.2f} tokens per target call; "
         f"{preset.file.stat().st_size / 1e3:.0f} kB  {trace.text[:50]!r}"
     )

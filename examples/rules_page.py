@@ -306,10 +306,11 @@ def by_hand() -> dict[str, str]:
     index = telling_step(trace)
     step = trace.steps[index]
     tests = []
-    for count in range(len(step.decisions) + 1):
-        tests += [f"   - *{left_over(step, change)}*" for change in step.changes if change.after == count]
-        if count < len(step.decisions):
-            tests.append(f"{count + 1}. {tested(step, step.decisions[count])}")
+    made, changes = step.verdict.decisions, step.verdict.changes
+    for count in range(len(made) + 1):
+        tests += [f"   - *{left_over(step, change)}*" for change in changes if change.after == count]
+        if count < len(made):
+            tests.append(f"{count + 1}. {tested(step, made[count])}")
     kept, last = " ".join(code(c.piece) for c in step.committed[: step.kept]), step.committed[-1]
     source = "a bonus from the target" if last.origin == "bonus" else "drawn from what is left"
     other = step.shadow.kept if step.shadow else 0
@@ -317,7 +318,7 @@ def by_hand() -> dict[str, str]:
         "hand_title": preset.title,
         "hand_step": str(index + 1),
         "hand_steps": str(len(trace.steps)),
-        "hand_drafts": str(trace.setup.drafts),
+        "hand_drafts": str(trace.setup.options.draft.drafts),
         "hand_tree": "\n".join(tree_lines(step, 0, 0)),
         "hand_tests": "\n".join(tests),
         "hand_result": f"Kept: {kept}, and then {code(last.piece)}, {source}. The token-wise rule, draft after draft,\n"

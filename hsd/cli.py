@@ -1,4 +1,4 @@
-"""The command line: `python -m hsd run | audit | bench | plan | app | space | schema`.
+"""The command line: `python -m hsd run | audit | bench | plan | train | app | space | schema`.
 
 Results go to standard output, progress and messages to standard error. Exit status 0, or 2 with one line for
 bad input.
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def build_parser(command: Sequence[str] = ("run", "bench", "plan")) -> Parser:
+def build_parser(command: Sequence[str] = ("run", "bench", "plan", "train")) -> Parser:
     """The parser of all commands. Options that need torch are left out unless their command is in `command`."""
     parser = Parser(prog="hsd", description="Speculative decoding that people can see.")
     parser.add_argument("--version", action="version", version=__version__)
@@ -52,7 +52,7 @@ def build_parser(command: Sequence[str] = ("run", "bench", "plan")) -> Parser:
     _add_space(commands)
     _add_bench(commands, "bench" in command)
     _add_plan(commands, "plan" in command)
-    _add_train(commands)
+    _add_train(commands, "train" in command)
     schema = commands.add_parser("schema", help="print the JSON Schema of a trace")
     schema.set_defaults(command=_schema)
     return parser
@@ -178,10 +178,13 @@ def _add_plan(commands: Any, options: bool) -> None:
         add_arguments(plan)
 
 
-def _add_train(commands: Any) -> None:
-    train = commands.add_parser("train", help="say which script trains models like the embedded ones")
-    train.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+def _add_train(commands: Any, training: bool) -> None:
+    train = commands.add_parser("train", help="make the embedded models again")
     train.set_defaults(command=_train)
+    if training:
+        from hsd.train.command import add_arguments
+
+        add_arguments(train)
 
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
@@ -308,12 +311,13 @@ def _words(text: str) -> tuple[str, ...]:
 
 def _summary(trace: Any) -> dict[str, Any]:
     """What `run --json` prints: the text, what made it, and its statistics."""
-    setup = trace.setup
-    made_by = {"rule": setup.rule, "system": setup.system, "gamma": setup.gamma, "seed": setup.seed, "pair": setup.pair}
-    if setup.models:
-        made_by |= {name: getattr(setup, name) for name in ("stack", "exits", "thresholds", "level_rules")}
-    if setup.divergence:
-        made_by |= {name: getattr(setup, name) for name in ("divergence", "tolerance", "fuzzy_mode", "divergence_on")}
+    from hsd.trace import GROUPS
+
+    setup, o = trace.setup, trace.setup.options
+    made_by = {"rule": o.rule, "system": o.system, "gamma": o.draft.gamma, "seed": o.seed, "pair": setup.pair}
+    shown = ["levels"] * bool(o.levels.thresholds) + ["fuzzy"] * ("fuzzy" in (o.rule, o.shadow))
+    told = o.model_dump(mode="json")
+    made_by |= {keyword: told[group][name] for group in shown for name, keyword in GROUPS[group].items()}
     made_by["notes"] = setup.notes
     return {"text": trace.text, "tokens": trace.tokens, "finish": trace.result.finish, **made_by, **trace.stats()}
 
@@ -383,7 +387,9 @@ def _plan(arguments: argparse.Namespace) -> int:
 
 
 def _train(arguments: argparse.Namespace) -> int:
-    raise HsdError("training is an example: in a checkout, run `python examples/tiny/train.py all --data FOLDER`")
+    from hsd.train.command import main as train
+
+    return train(arguments)
 
 
 def _schema(arguments: argparse.Namespace) -> int:

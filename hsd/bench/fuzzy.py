@@ -80,7 +80,8 @@ def exact_tests(trace: Trace) -> list[ExactTest]:
     return [
         ExactTest(step.divergences[decision.node - 1], not decision.accepted)
         for step in trace.steps
-        for decision in step.decisions
+        if step.verdict
+        for decision in step.verdict.decisions
     ]
 
 
@@ -96,9 +97,9 @@ def overruled(step: Step) -> int:
 
 def counts(trace: Trace) -> Record:
     """What a point of the trade-off is made of, from one traced run with one draft."""
-    setup, stats = trace.setup, trace.stats()
+    asked, stats = trace.setup.options, trace.stats()
     names = ("new_tokens", "target_calls", "steps", "drafted", "kept", "seconds")
-    tolerance = EXACT if setup.tolerance is None else setup.tolerance
+    tolerance = asked.fuzzy.tolerance if asked.rule == "fuzzy" else EXACT
     return {
         **{name: stats[name] for name in names},
         "answers": 1,

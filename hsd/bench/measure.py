@@ -179,8 +179,8 @@ def _own(case: Case) -> Runner:
 def sums(trace: Trace) -> Record:
     """What statistics are made of. positions: for i = 1, 2, … the steps that kept, and that drafted, at least i."""
     stats, steps = trace.stats(), trace.steps
-    longest = max((step.longest for step in steps), default=0)
-    positions = [[sum(s.kept >= i for s in steps), sum(s.longest >= i for s in steps)] for i in range(1, longest + 1)]
+    longest = max((step.depth for step in steps), default=0)
+    positions = [[sum(s.kept >= i for s in steps), sum(s.depth >= i for s in steps)] for i in range(1, longest + 1)]
     names = ("new_tokens", "target_calls", "steps", "drafted", "kept", "calls_below", "seconds", "time")
     histogram = {str(kept): count for kept, count in sorted(Counter(s.kept for s in steps).items())}
     return {**{name: stats[name] for name in names}, "positions": positions, "kept_histogram": histogram}

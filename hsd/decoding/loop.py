@@ -5,32 +5,41 @@ One loop serves every combination of a proposer and a rule; plain decoding is th
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 
 from hsd.decoding.options import LEVELLED, Options, make_options
 from hsd.decoding.record import work_of
 from hsd.decoding.rounds import Round
-from hsd.decoding.systems import levels_of, longest_block, make_recorder, make_rounds
+from hsd.decoding.systems import Levels, levels_of, longest_block, make_recorder, make_rounds
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair
 from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
-from hsd.trace import Committed, ModelInfo, Origin, Prompt, Result, Setup, Step, Times, Trace, Work
+from hsd.trace import (
+    Asked,
+    Committed,
+    Drafting,
+    Fuzziness,
+    ModelInfo,
+    Origin,
+    Prompt,
+    Result,
+    Sampled,
+    Setup,
+    Stacked,
+    Step,
+    Times,
+    Trace,
+    Work,
+)
 from hsd.version import __version__
 
-SETUP_OPTIONS = (
-    *("system", "rule", "drafts", "tree", "shadow"),
-    *("temperature", "top_k", "top_p", "max_new_tokens", "seed"),
-)
-FUZZY_OPTIONS = ("divergence", "tolerance", "fuzzy_mode", "divergence_on")
-LARGEST = 1e300  # infinity cannot be written as JSON
 Finish = Literal["length", "end", "context", "cancelled"]
 
 
@@ -124,20 +133,13 @@ class Decoding(Iterator[Step]):
 
     def setup(self) -> Setup:
         """What made this run."""
-        options, levels = self.options, self._levels
-        plain, levelled = options.system == "plain", options.system in LEVELLED
         return Setup(
-            **{name: getattr(options, name) for name in SETUP_OPTIONS},
-            gamma=0 if plain or levelled else options.gamma,
+            options=_asked(self.options, self._levels),
             pair=self.pair.name,
-            target=model_info(self.pair.target),
-            draft=None if plain else model_info(levels.models[0]),
+            models=[model_info(model) for model in self._levels.models],
             device=str(self.pair.target.device),
             vocab_size=self.pair.vocab_size,
             versions={"torch": torch.__version__, "transformers": version("transformers")},
-            models=[model_info(model) for model in levels.models] if levelled else [],
-            **levels.described(),
-            **(_fuzzy_setup(options) if "fuzzy" in (options.rule, options.shadow) else {}),
             notes=self.notes,
         )
 
@@ -171,7 +173,7 @@ class Decoding(Iterator[Step]):
             index=len(self.steps),
             context_length=length,
             drafted=played.drafted,
-            depth=played.depth,
+            depth=played.drafted if played.depth is None else played.depth,
             kept=played.kept,
             target_calls=played.target_calls,
             work=work[-1] if work else Work(calls=played.target_calls),
@@ -226,16 +228,13 @@ def run(pair: Pair, prompt: str, **options: object) -> Trace:
 
 def rerun(pair: Pair, trace: Trace) -> Trace:
     """Decode again with the random numbers recorded in `trace`: on the same models it gives the same tokens."""
-    s = trace.setup
+    o = trace.setup.options
     # Two drafts may draw the same node, each with a number of its own, and levels below the target have numbers of
     # their own: such records do not hold them all.
-    recorded = s.drafts == 1 and s.system not in LEVELLED
-    numbers = Recorded([_numbers_of(step) for step in trace.steps]) if recorded else Streams(s.seed)
-    names = (*SETUP_OPTIONS, "stack", "exits", "thresholds", "level_rules")
-    fuzzy = {name: getattr(s, name) for name in FUZZY_OPTIONS if s.divergence}
-    if fuzzy and fuzzy["tolerance"] >= LARGEST:
-        fuzzy["tolerance"] = math.inf
-    options = Options(gamma=max(s.gamma, 1), **{name: getattr(s, name) for name in names}, **fuzzy)
+    recorded = o.draft.drafts == 1 and o.system not in LEVELLED
+    numbers = Recorded([_numbers_of(step) for step in trace.steps]) if recorded else Streams(o.seed)
+    flat = o.flat() | {"gamma": max(o.draft.gamma, 1)}
+    options = Options(**{name: value for name, value in flat.items() if name not in ("proposer", "engine")})
     decoding = Decoding(pair, trace.prompt.text, options, numbers, trace.prompt.ids)
     for _ in zip(trace.steps, decoding, strict=False):  # no further than the record, which may have been stopped early
         pass
@@ -244,7 +243,8 @@ def rerun(pair: Pair, trace: Trace) -> Trace:
 
 
 def _numbers_of(step: Step) -> RoundNumbers:
-    after = [step.residual.draw, *step.extra_draws] if step.residual else []
+    verdict = step.verdict
+    after = [verdict.residual.draw, *verdict.extra_draws] if verdict and verdict.residual else []
     return RoundNumbers([n.draw for n in step.nodes], [n.coin for n in step.nodes], after)
 
 
@@ -253,7 +253,14 @@ def model_info(model: LanguageModel) -> ModelInfo:
     return ModelInfo(name=model.name, revision=model.revision, parameters=model.parameters, dtype=model.dtype)
 
 
-def _fuzzy_setup(options: Options) -> dict[str, Any]:
-    """The settings of the fuzzy rule as a trace has them: a number that can be written."""
-    tolerance = min(max(options.tolerance, -LARGEST), LARGEST)
-    return {name: getattr(options, name) for name in FUZZY_OPTIONS} | {"tolerance": tolerance}
+def _asked(options: Options, levels: Levels) -> Asked:
+    """The options of a run as a trace has them: those of its levels as they came out."""
+    fuzzy, plain = options.fuzzy, options.system == "plain"
+    gamma = 0 if plain or options.system in LEVELLED else options.gamma
+    return Asked(
+        **{name: getattr(options, name) for name in ("system", "rule", "shadow", "seed", "max_new_tokens", "engine")},
+        draft=Drafting(proposer="none" if plain else "model", gamma=gamma, drafts=options.drafts, tree=options.tree),
+        sampling=Sampled(**vars(options.sampling)),
+        levels=Stacked(**levels.described()),
+        fuzzy=Fuzziness(**vars(fuzzy)),
+    )

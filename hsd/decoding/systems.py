@@ -48,7 +48,7 @@ class Levels:
             "stack": list(self.stack),
             "exits": list(self.exits),
             "thresholds": list(self.thresholds),
-            "level_rules": list(self.rules),
+            "rules": list(self.rules),
         }
 
 

@@ -9,36 +9,56 @@ tokens are nodes 1, 2, …; a *branch* is a node together with all its possible 
 Units: probabilities are plain numbers in [0, 1]; times are seconds.
 """
 
+from hsd.trace.asked import GROUPS, Asked, Drafting, Fuzziness, Sampled, Stacked
 from hsd.trace.levels import Event, Tested, Work
 from hsd.trace.run import ModelInfo, Prompt, Result, Setup, Trace
 from hsd.trace.statistics import statistics
 from hsd.trace.step import Step, Times, replay_step
 from hsd.trace.values import MAX_BYTES, Origin, Test
-from hsd.trace.verdict import Branch, Candidate, Change, Committed, Decision, Grounds, Node, Outcome, Residual, Shadow
+from hsd.trace.verdict import (
+    Branch,
+    Candidate,
+    Change,
+    Committed,
+    Decision,
+    Grounds,
+    Node,
+    Outcome,
+    Path,
+    Residual,
+    Verdict,
+)
 
 __all__ = [
+    "GROUPS",
     "MAX_BYTES",
+    "Asked",
     "Branch",
     "Candidate",
     "Change",
     "Committed",
     "Decision",
+    "Drafting",
     "Event",
+    "Fuzziness",
     "Grounds",
     "ModelInfo",
     "Node",
     "Origin",
     "Outcome",
+    "Path",
     "Prompt",
     "Residual",
     "Result",
+    "Sampled",
     "Setup",
-    "Shadow",
+    "Stacked",
     "Step",
     "Test",
     "Tested",
     "Times",
     "Trace",
+    "Verdict",
     "Work",
     "replay_step",
     "statistics",

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from hsd.trace.values import MAX_LEVELS, MAX_NODES, Count, Piece, Probability, Record, TokenId
+from hsd.trace.values import MAX_LEVELS, MAX_NODES, Coin, Count, Piece, Probability, Record, Seconds, TokenId
 from hsd.trace.verdict import Committed
 
 
@@ -22,7 +22,7 @@ class Tested(Record):
     p: Probability
     q: Probability
     threshold: Probability
-    coin: Annotated[float, Field(ge=0, lt=1)]
+    coin: Coin
     accepted: bool | None = None
 
 
@@ -55,7 +55,7 @@ class Event(Record):
     kept: Count
     committed: Annotated[list[Committed], Field(max_length=MAX_NODES)]
     work: Work = Work()
-    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    seconds: Seconds
 
     @model_validator(mode="after")
     def _kept_is_committed(self) -> Event:

@@ -8,23 +8,23 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from hsd.errors import HsdError
+from hsd.trace.asked import Asked
 from hsd.trace.statistics import statistics
 from hsd.trace.step import Step, replay_step
+from hsd.trace.upgrade import upgraded
 from hsd.trace.values import (
     MAX_BYTES,
     MAX_LEVELS,
     MAX_STEPS,
-    Count,
-    Finite,
     Name,
     Piece,
-    Probability,
     Record,
+    Seconds,
     Text,
     TokenId,
 )
 
-TRACE_VERSION: Literal[1] = 1
+TRACE_VERSION: Literal[2] = 2
 
 
 class ModelInfo(Record):
@@ -39,40 +39,21 @@ class ModelInfo(Record):
 class Setup(Record):
     """What made the run: enough to run it again.
 
-    models: every level of a system that has more than two, smallest first and the target last; `stack` says which
-    models of the pair they are, `exits` after how many of the target's layers they end. `thresholds` say how many
-    tokens each level below the target hands up at least, `level_rules` how those between the ends verify.
-    divergence, tolerance, fuzzy_mode, divergence_on: of the rule "fuzzy", empty without it. notes: what a reader of
-    this run has to know, such as that its rule is not lossless.
+    models: all that took part, smallest first and the target last. notes: what a reader of this run has to know, such
+    as that its rule is not lossless.
     """
 
-    system: Name
-    rule: Name
-    gamma: Annotated[int, Field(ge=0, le=32)]
-    drafts: Annotated[int, Field(ge=1, le=64)] = 1
-    tree: Name = "paths"
-    shadow: Name = ""
-    temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    top_k: Count
-    top_p: Probability
-    max_new_tokens: Count
-    seed: int
+    options: Asked
     pair: Name
-    target: ModelInfo
-    draft: ModelInfo | None = None
+    models: Annotated[list[ModelInfo], Field(min_length=1, max_length=MAX_LEVELS)]
     device: Name
     vocab_size: Annotated[int, Field(ge=1, le=2**31)]
     versions: dict[Name, Name] = {}
-    models: Annotated[list[ModelInfo], Field(max_length=MAX_LEVELS)] = []
-    stack: Annotated[list[Count], Field(max_length=MAX_LEVELS)] = []
-    exits: Annotated[list[Count], Field(max_length=MAX_LEVELS)] = []
-    thresholds: Annotated[list[Count], Field(max_length=MAX_LEVELS)] = []
-    level_rules: Annotated[list[Name], Field(max_length=MAX_LEVELS)] = []
-    divergence: Name = ""
-    tolerance: Finite | None = None
-    fuzzy_mode: Name = ""
-    divergence_on: Name = ""
     notes: Annotated[list[Piece], Field(max_length=64)] = []
+
+    @property
+    def target(self) -> ModelInfo:
+        return self.models[-1]
 
 
 class Prompt(Record):
@@ -88,13 +69,13 @@ class Result(Record):
 
     text: Text
     finish: Literal["length", "end", "context", "cancelled"]
-    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    seconds: Seconds
 
 
 class Trace(Record):
     """A whole run. Pass it on with `to_json`, read it back with `from_json`."""
 
-    trace_version: Literal[1] = TRACE_VERSION
+    trace_version: Literal[2] = TRACE_VERSION
     app_version: Name
     created: Name
     setup: Setup
@@ -128,19 +109,19 @@ class Trace(Record):
 
     @staticmethod
     def from_json(text: str | bytes) -> Trace:
-        """Read an untrusted trace. Raises HsdError, one line, for anything that is not a valid one."""
+        """Read an untrusted trace, also of version 1. Raises HsdError, one line, for what is not a valid one."""
         if len(text) > MAX_BYTES:
             raise HsdError(f"trace of {len(text) / 1e6:.0f} MB: at most {MAX_BYTES / 1e6:.0f} MB can be opened")
         try:
-            data = json.loads(text)
+            data = json.loads(text, parse_constant=_refuse)
         except (ValueError, RecursionError) as error:
             raise HsdError(f"this file is not JSON ({_short(error)}): choose a trace saved by hsd") from None
         if not isinstance(data, dict) or "trace_version" not in data:
             raise HsdError("this JSON is not a trace (no trace_version): choose a file saved by hsd")
-        if data["trace_version"] != TRACE_VERSION:
+        if data["trace_version"] not in (1, TRACE_VERSION):
             found = str(data["trace_version"])[:20]
-            raise HsdError(f"trace version {found} cannot be read, only {TRACE_VERSION}: record the run again")
-        return _validated(data)
+            raise HsdError(f"trace version {found} cannot be read, only 1 and {TRACE_VERSION}: record the run again")
+        return _validated(upgraded(data) if data["trace_version"] == 1 else data)
 
 
 def _validated(data: dict[str, Any]) -> Trace:
@@ -150,6 +131,10 @@ def _validated(data: dict[str, Any]) -> Trace:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part)[:40] for part in first["loc"]) or "trace"
         raise HsdError(f"not a valid trace: {where}: {_short(first['msg'])}") from None
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _short(message: object) -> str:

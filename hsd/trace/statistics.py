@@ -19,7 +19,7 @@ def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
     tokens = sum(len(s.committed) for s in steps)
     calls = sum(s.target_calls for s in steps)
     drafted, kept = sum(s.drafted for s in steps), sum(s.kept for s in steps)
-    longest = max((s.longest for s in steps), default=0)
+    longest = max((s.depth for s in steps), default=0)
     return {
         "new_tokens": tokens,
         "steps": len(steps),
@@ -39,5 +39,5 @@ def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
 
 
 def _acceptance(steps: list[Step], position: int) -> float:
-    reached = [s.kept >= position for s in steps if s.longest >= position]
+    reached = [s.kept >= position for s in steps if s.depth >= position]
     return sum(reached) / len(reached)

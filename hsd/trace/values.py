@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 
 MAX_BYTES = 32_000_000
 MAX_STEPS = 65_536
@@ -20,11 +21,28 @@ def _whole_characters(text: str) -> str:
     return text
 
 
+def _a_number(value: float) -> float:
+    if math.isnan(value):
+        raise ValueError("Input should be a number")
+    return value
+
+
+def _written(value: float) -> float | str:
+    """As JSON has it, which cannot spell infinity: the text "Infinity" or "-Infinity"."""
+    return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+Real = Annotated[float, AfterValidator(_a_number), PlainSerializer(_written, return_type=float | str, when_used="json")]
+"""A number that may be infinite, in JSON the text "Infinity"; never NaN."""
 Probability = Annotated[float, Field(ge=0, le=1.0001, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-Divergence = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Positive = Annotated[Real, Field(ge=0)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Coin = Annotated[float, Field(ge=0, lt=1)]
 Count = Annotated[int, Field(ge=0, le=2**31)]
 TokenId = Annotated[int, Field(ge=0, le=2**31)]
+NodeId = Annotated[int, Field(ge=0, le=MAX_NODES)]  # 0 is the root
+DraftedId = Annotated[int, Field(ge=1, le=MAX_NODES)]
 Text = Annotated[str, AfterValidator(_whole_characters)]
 Piece = Annotated[Text, Field(max_length=400)]
 Name = Annotated[Text, Field(max_length=200)]

@@ -6,7 +6,23 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from hsd.trace.values import MAX_NODES, MAX_TOP, Count, Finite, Name, Origin, Piece, Probability, Record, Test, TokenId
+from hsd.trace.values import (
+    MAX_NODES,
+    MAX_TOP,
+    Coin,
+    Count,
+    DraftedId,
+    Finite,
+    Name,
+    NodeId,
+    Origin,
+    Piece,
+    Positive,
+    Probability,
+    Record,
+    Test,
+    TokenId,
+)
 
 
 class Node(Record):
@@ -16,15 +32,22 @@ class Node(Record):
     every rule's tests, whether or not a rule came to use it.
     """
 
-    id: Annotated[int, Field(ge=1, le=MAX_NODES)]
-    parent: Annotated[int, Field(ge=0, le=MAX_NODES)]
+    id: DraftedId
+    parent: NodeId
     token: TokenId
     piece: Piece
     p: Probability
     q: Probability
     order: Count
     draw: Probability
-    coin: Annotated[float, Field(ge=0, lt=1)]
+    coin: Coin
+
+
+class Path(Record):
+    """One draft: its nodes from depth 1 on, of which the first `fork` belong to the first draft. May share all."""
+
+    nodes: Annotated[list[DraftedId], Field(max_length=MAX_NODES)]
+    fork: Count = 0
 
 
 class Candidate(Record):
@@ -41,16 +64,16 @@ class Branch(Record):
 
     Masses are relative to the draft's joint probability of the path, `joint_q`, and are computed over the
     whole vocabulary before `top` is cut. With the capped ratio c of the path: deficient = Σ max(c·p − q, 0),
-    excess = Σ max(q − c·p, 0). `ratio` is p/q of the whole path (cut at 1e300), `pivot` the number of tokens
+    excess = Σ max(q − c·p, 0). `ratio` is p/q of the whole path, `pivot` the number of tokens
     after which that ratio was largest so far (0: it never exceeded 1), `distance` the total variation of p
     and q here, `asymmetry` the uncapped joint p − q of the path. Source: 2601.05724, Definitions 4–5, Eqs. 17–18.
     """
 
-    node: Annotated[int, Field(ge=0, le=MAX_NODES)]
+    node: NodeId
     top: Annotated[list[Candidate], Field(max_length=MAX_TOP)]
     rest_p: Probability
     rest_q: Probability
-    ratio: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    ratio: Positive
     capped: Probability
     deficient: Probability
     excess: Probability
@@ -61,34 +84,36 @@ class Branch(Record):
 
 
 class Grounds(Record):
-    """The numbers that a threshold was computed from, where earlier rejections may have changed them.
+    """The numbers that went into a threshold; which of them count depends on the form.
 
-    `token`: min(1, p/q). `capped`: min(1, before·p/q). `share`: mass / (mass + 1 − before). `chosen`: p.
-    `p` is what the target that was valid by then gave the token; `before` is a capped ratio, `mass` a deficient mass.
+    token: min(1, p/q). capped: min(1, before·p/q) with the capped ratio c before it; ratio: the same with the uncapped
+    ratio r. share: mass / (mass + 1 − before). naive: mass / max(mass, mass + 1 − before). chosen: p.
+    near: 1, as divergence ≤ tolerance; far: 0, as it is not; beyond: it is not, so min(1, p/q) decides.
+    `p` is what the target that was valid by then gave the token.
     """
 
-    form: Literal["token", "capped", "share", "chosen"]
-    p: Probability
-    q: Probability
-    before: Probability
-    mass: Probability
+    form: Literal["token", "capped", "ratio", "share", "naive", "chosen", "near", "far", "beyond"]
+    p: Probability = 0.0
+    q: Probability = 0.0
+    before: Positive = 1.0
+    mass: Positive = 0.0
+    divergence: Positive | None = None
 
 
 class Decision(Record):
     """One test: accept iff `coin < threshold`. `node` is the last token that would be kept.
 
     `token` tests a single token, `draft` a whole draft, `prefix` the path up to `node` after a longer one failed.
-    `draft` counts the drafts from 0 where several are verified one after another. `grounds` are recorded for trees;
-    with a single draft the nodes and branches hold the same numbers.
+    `draft` counts the drafts from 0, as `Step.paths` has them.
     """
 
-    node: Annotated[int, Field(ge=1, le=MAX_NODES)]
+    node: DraftedId
     test: Test
     threshold: Probability
-    coin: Annotated[float, Field(ge=0, lt=1)]
+    coin: Coin
     accepted: bool
     draft: Count = 0
-    grounds: Grounds | None = None
+    grounds: Grounds
 
     @model_validator(mode="after")
     def _outcome_follows(self) -> Decision:
@@ -110,14 +135,16 @@ class Outcome(Record):
 class Residual(Record):
     """What the token after the kept ones was drawn from: the residual of `node`'s branch, or the target after it.
 
-    `weight` is the factor w in max(w·p − q, 0); it is absent when the token is a bonus, drawn from the target.
+    A residual is max(weight·p − q, 0), and `mass` its sum before it was normalised, with the p that was valid by then.
+    Both are absent when the token is a bonus, drawn from the target; an infinite weight is all of p, without a mass.
     """
 
-    node: Annotated[int, Field(ge=0, le=MAX_NODES)]
+    node: NodeId
     origin: Literal["correction", "bonus"]
     top: Annotated[list[Outcome], Field(max_length=MAX_TOP)]
     rest: Probability
-    weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    weight: Positive | None = None
+    mass: Positive | None = None
     draw: Probability
 
 
@@ -130,7 +157,7 @@ class Change(Record):
     """
 
     after: Count
-    node: Annotated[int, Field(ge=0, le=MAX_NODES)]
+    node: NodeId
     weight: Probability
     mass: Probability
     rate: Probability | None = None
@@ -146,15 +173,23 @@ class Committed(Record):
     origin: Origin
 
 
-class Shadow(Record):
-    """What another rule decides on the same draft, with the same coins and the same draw. It changes nothing.
+class Verdict(Record):
+    """What a rule decided about a draft: the run's own, or one to compare with, on the same coins and last number.
 
-    `residual` is what its next token would be drawn from.
+    `decisions` are in the order in which they were taken. `residual` is what `next` was drawn from; both are absent
+    where the kept tokens end the text. `extra_draws` has numbers where the rule resampled the rest of the block.
     """
 
     rule: Name
-    decisions: Annotated[list[Decision], Field(max_length=MAX_NODES)]
     kept: Count
-    next: Committed | None = None
-    residual: Residual | None = None
+    decisions: Annotated[list[Decision], Field(max_length=MAX_NODES)] = []
     changes: Annotated[list[Change], Field(max_length=MAX_NODES)] = []
+    residual: Residual | None = None
+    next: Committed | None = None
+    extra_draws: Annotated[list[Probability], Field(max_length=MAX_NODES)] = []
+
+    @property
+    def named(self) -> list[int]:
+        """The nodes that it refers to."""
+        named = [d.node for d in self.decisions] + [c.node for c in self.changes]
+        return [*named, self.residual.node] if self.residual else named

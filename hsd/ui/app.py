@@ -66,7 +66,9 @@ def build(space: Space, opened: Trace | None = None) -> gr.Blocks:
         static.head_component()
         with gr.Row(elem_id="hsd-layout", equal_height=False):
             with gr.Column(elem_id="hsd-side", min_width=0):
-                sidebar = controls.build(space, presets, controls.preset_values(first, recorded(first).setup.seed))
+                sidebar = controls.build(
+                    space, presets, controls.preset_values(first, recorded(first).setup.options.seed)
+                )
             with gr.Column(elem_id="hsd-main", min_width=0), gr.Tabs(elem_id="hsd-tabs") as tabs:
                 with _tab("Watch"):
                     stage = watch.stage()

@@ -11,7 +11,7 @@ import yaml
 
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
-from hsd.trace import Step, Trace
+from hsd.trace import Decision, Step, Trace
 
 FIELDS = {"title", "why", "prompt", "options", "seeds"}
 CLEAR = 0.05  # a coin this far from its threshold is seen to be on one side
@@ -64,7 +64,7 @@ def _read(file: Path) -> Trace:
 
 def telling_step(trace: Trace) -> int:
     """The step to open a run at: where the rule gained most over vanilla, and shows best why. 0 without steps."""
-    return max(range(len(trace.steps)), key=lambda i: interest(trace.steps[i], trace.setup.rule), default=0)
+    return max(range(len(trace.steps)), key=lambda i: interest(trace.steps[i], trace.setup.options.rule), default=0)
 
 
 def interest(step: Step, rule: str) -> tuple[float, ...]:
@@ -74,23 +74,24 @@ def interest(step: Step, rule: str) -> tuple[float, ...]:
     `_handing_over`); stepping back is seen, because a longer draft failed first; how many of the two deciding coins lie
     clearly on their side of the threshold; the whole gain; how many tokens are kept; how many were drafted.
     """
-    if step.shadow is None or not step.decisions:
+    if step.shadow is None or step.verdict is None or not step.verdict.decisions:
         return (0.0, 0.0, 0.0, 0.0, 0.0, float(step.kept), float(step.drafted))
-    stepped_back = step.kept > 0 and step.decisions[-1].accepted and not step.decisions[0].accepted
-    deciding = [*step.decisions[-1:], *step.shadow.decisions[-1:]]
+    decisions = step.verdict.decisions
+    stepped_back = step.kept > 0 and decisions[-1].accepted and not decisions[0].accepted
+    deciding = [*decisions[-1:], *step.shadow.decisions[-1:]]
     clear = sum(abs(d.coin - d.threshold) > CLEAR for d in deciding)
     gain = _gain(step, rule)
-    seen = (_handing_over(step), float(stepped_back), float(clear))
+    seen = (_handing_over(decisions), float(stepped_back), float(clear))
     return (min(gain, ENOUGH), *seen, gain, float(step.kept), float(step.drafted))
 
 
-def _handing_over(step: Step) -> float:
+def _handing_over(decisions: list[Decision]) -> float:
     """For trees: a later draft goes on where an earlier one was cut back; and how many tests were open, not settled."""
-    first = next((d for d in step.decisions if d.accepted), None)
-    last = step.decisions[-1]
+    first = next((d for d in decisions if d.accepted), None)
+    last = decisions[-1]
     if first is None or first.draft == last.draft or not last.accepted:
         return 0.0
-    return 1.0 + sum(CLEAR < d.threshold < 1 - CLEAR for d in step.decisions) / len(step.decisions)
+    return 1.0 + sum(CLEAR < d.threshold < 1 - CLEAR for d in decisions) / len(decisions)
 
 
 def _gain(step: Step, rule: str) -> float:

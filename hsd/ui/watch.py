@@ -70,7 +70,7 @@ class Watch:
         if name not in self.presets:
             raise HsdError(f"unknown preset {name!r}: choose {', '.join(self.presets)}")
         preset = self.presets[name]
-        return preset_values(preset, recorded(preset).setup.seed)
+        return preset_values(preset, recorded(preset).setup.options.seed)
 
     def open_link(self, request: gr.Request) -> tuple[Any, ...]:
         """What the address asks for: a preset's settings, or a run, which is put into the line at once.

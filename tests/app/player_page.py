@@ -10,6 +10,7 @@ from web_page import ADDRESS, show
 
 import hsd
 from hsd.models.table import TableModel
+from hsd.trace.page_v1 import page_v1
 
 STARTS = "the a dog cat and ran sat on mat home she he saw it was big red then house tree to with her his they said"
 WORDS = [f" {word}" for word in STARTS.split()] + [
@@ -82,7 +83,7 @@ def word_trace(
     """The parsed JSON of a run on a word pair."""
     defaults = {"rule": "hsd", "gamma": 5, "max_new_tokens": 60, "seed": 0}
     pair = word_pair(pieces, table_seed, ends=ends)
-    return json.loads(hsd.run(pair, "Once upon a time", **(defaults | options)).to_json())
+    return page_v1(json.loads(hsd.run(pair, "Once upon a time", **(defaults | options)).to_json()))
 
 
 def tree_trace() -> dict:

@@ -128,7 +128,7 @@ def test_the_app_starts_in_a_folder_with_nothing_but_what_a_space_gets(tmp_path:
     server = Server([sys.executable, "app.py"], port, tmp_path)
     try:
         client = gradio_client.Client(server.url, verbose=False)
-        assert client.predict("Once upon a time", length=5, api_name="/run")["trace"]["trace_version"] == 1
+        assert client.predict("Once upon a time", length=5, api_name="/run")["trace"]["trace_version"] == 2
         assert client.predict(api_name="/presets")
         assert "Traceback" not in server.output
     finally:

@@ -11,6 +11,7 @@ import pytest
 
 import hsd
 from hsd.paths import EXAMPLES
+from hsd.trace.page_v1 import page_v1
 
 pytestmark = pytest.mark.browser
 
@@ -229,8 +230,8 @@ def test_the_cap_is_why_hsd_as_released_keeps_more(visitors):
         told = re.search(
             r"same coin (\S+): HSD as released with ([\d.·]+), .*; HSD with ([\d.·]+), the capped", sentence
         )
-        assert shows(told[1], step.decisions[0].coin)
-        assert shows(told[2], step.decisions[0].threshold)
+        assert shows(told[1], step.verdict.decisions[0].coin)
+        assert shows(told[2], step.verdict.decisions[0].threshold)
         assert shows(told[3], step.shadow.decisions[0].threshold)
         assert "the cap: after" in sentence
     assert visitor.page.locator('[data-row="A"] .cp-lossless').inner_text() == "✕ not lossless"
@@ -243,7 +244,7 @@ def test_equal_counts_with_another_next_token_are_explained_by_the_residuals(vis
         "max_new_tokens" if name == "length" else name: value for name, value in link.items() if name != "prompt"
     }
     run = hsd.run(hsd.load_pair("tiny"), link["prompt"], **options)
-    steps = json.loads(run.to_json())["steps"]
+    steps = page_v1(json.loads(run.to_json()))["steps"]
     i = next(i for i, s in enumerate(steps) if s["kept"] == s["shadow"]["kept"] and different(s))
     visitor = compare(visitors(), link)
     visitor.until("!window.__hsdCompare.live")
@@ -277,7 +278,7 @@ def test_several_drafts_by_traversal_beside_draft_after_draft(visitors):
             told = sentence[sentence.index(way) :]
             assert re.search(r"keeps (\d+|none)", told)[1] == (str(kept) if kept else "none")
         asked = re.search(r"has only the threshold (\S+), and the coin (\S+) is not below it", sentence)
-        failed = [(d.threshold, d.coin) for d in step.decisions if not d.accepted]
+        failed = [(d.threshold, d.coin) for d in step.verdict.decisions if not d.accepted]
         assert asked is None or any(shows(asked[1], t) and shows(asked[2], c) for t, c in failed)
         for letter, kept in (("A", step.kept), ("B", step.shadow.kept)):
             assert visitor.page.locator(f'[data-row="{letter}"] .cp-outcome').inner_text().startswith(f"keeps {kept}")

@@ -369,8 +369,8 @@ def test_every_preset_of_the_manifest_is_recorded_and_true():
         shown = presets.recorded(known[name])
         assert shown.replay() == shown.tokens
         assert shown.prompt.text == known[name].prompt
-        asked = dict(known[name].options)
-        assert {key: getattr(shown.setup, key) for key in asked if key != "system"} == {
+        asked, flat = dict(known[name].options), shown.setup.options.flat()
+        assert {key: flat[key] for key in asked if key != "system"} == {
             key: value for key, value in asked.items() if key != "system"
         }
 

@@ -40,8 +40,7 @@ def test_the_panel_gets_the_recorded_measurement_or_one_line(tmp_path: Path):
 def test_recorded_runs_follow_from_their_coins_and_keep_their_bound(name: str):
     trace = trace_of(name)
     assert trace.replay() == trace.tokens
-    tolerance = trace.setup.tolerance
-    assert tolerance is not None
+    tolerance = trace.setup.options.fuzzy.tolerance
     for step in trace.steps:
         assert drift(step, tolerance) <= tolerance * step.kept + 1e-12
 
@@ -100,7 +99,7 @@ def test_needles_and_drift_are_those_of_the_trace(here):
 
 
 def needles_and_drift_agree(here, trace: hsd.Trace) -> None:
-    only, tolerance = trace.setup.fuzzy_mode == "divergence-only", trace.setup.tolerance
+    only, tolerance = trace.setup.options.fuzzy.mode == "divergence-only", trace.setup.options.fuzzy.tolerance
     spent = 0.0
     for index, step in enumerate(trace.steps[:4]):
         go(here, index)

@@ -11,6 +11,7 @@ import hsd
 from hsd import Trace
 from hsd.models.exits import head_cost
 from hsd.trace import Event, Step
+from hsd.trace.page_v1 import page_v1
 from hsd.ui.systems import hispec, recorded
 
 PRESETS = recorded.presets()
@@ -26,7 +27,8 @@ def test_every_run_of_the_panels_is_recorded_and_true():
     for name, preset in PRESETS.items():
         trace = recorded.trace_of(name)
         assert trace.prompt.text == preset.prompt
-        told = {key: getattr(trace.setup, key) for key in preset.options if key not in ("trace", "gamma")}
+        flat = trace.setup.options.flat()
+        told = {key: flat[key] for key in preset.options if key not in ("trace", "gamma")}
         assert told == {key: value for key, value in preset.options.items() if key in told}
         if preset.options.get("trace", True):
             assert trace.replay() == trace.tokens
@@ -61,11 +63,14 @@ def test_programs_can_ask_for_levels_and_a_fuzzy_rule(app):
     client = pytest.importorskip("gradio_client").Client(app.url, verbose=False)
     common = {"prompt": "Once upon a time", "length": 8, "api_name": "/run"}
     setup = client.predict(**common, system="stack", stack="0, 2", thresholds="4")["trace"]["setup"]
-    assert (setup["stack"], setup["thresholds"], len(setup["models"])) == ([0, 2], [4], 2)
+    levels = setup["options"]["levels"]
+    assert (levels["stack"], levels["thresholds"], len(setup["models"])) == ([0, 2], [4], 2)
     setup = client.predict(**common, system="hispec", exits="2, 3", level_rules="tokenwise")["trace"]["setup"]
-    assert (setup["exits"], setup["level_rules"]) == ([2, 3], ["tokenwise"])
+    levels = setup["options"]["levels"]
+    assert (levels["exits"], levels["rules"]) == ([2, 3], ["tokenwise"])
     setup = client.predict(**common, rule="fuzzy", divergence="js", tolerance=0.1)["trace"]["setup"]
-    assert (setup["divergence"], setup["tolerance"], setup["fuzzy_mode"]) == ("js", 0.1, "exact-first")
+    fuzzy = setup["options"]["fuzzy"]
+    assert (fuzzy["divergence"], fuzzy["tolerance"], fuzzy["mode"]) == ("js", 0.1, "exact-first")
     with pytest.raises(Exception, match="thresholds 'x': give whole numbers separated by commas"):
         client.predict(**common, system="stack", thresholds="x")
 
@@ -124,7 +129,7 @@ def verdicts(tested: int, kept: int) -> str:
 def test_of(step: Step, index: int) -> tuple[float, float, float | None, float]:
     """p, q, threshold and coin of the target's own test of a token of its block."""
     node = step.nodes[index]
-    made = next((d for d in step.decisions if d.node == node.id), None)
+    made = next((d for d in step.verdict.decisions if d.node == node.id), None)
     return node.p, node.q, made.threshold if made else None, node.coin
 
 
@@ -263,7 +268,7 @@ def test_the_drawn_work_is_the_traces_for_all_exits_and_at_the_end_of_a_text(vis
     assert any(event.work.calls > len(event.committed) for event in drafts), "a draft went on after the end of a text"
     names = [name for name, preset in PRESETS.items() if preset.options.get("system") == "hispec"]
     for trace in [ended, *map(recorded.trace_of, names)]:
-        told = visitor.page.evaluate(COMPUTED, trace.model_dump(mode="json"))
+        told = visitor.page.evaluate(COMPUTED, page_v1(trace.model_dump(mode="json")))
         work = [[*(event.work for event in step.events), step.work] for step in trace.steps]
         assert told == [[[w.computed, w.heads] for w in step] for step in work]
 
@@ -310,7 +315,7 @@ def test_a_run_of_ones_own_streams_and_its_link_brings_it_back(visitors):
     told = shown(visitor, "stack", "run.state === 'done'")
     assert len(page.evaluate("[...seen]")) > 1, "it is drawn while it goes on"
     trace = trace_of(told)
-    assert (trace.setup.thresholds, len(trace.tokens), told["preset"]) == ([3, 4], 24, None)
+    assert (trace.setup.options.levels.thresholds, len(trace.tokens), told["preset"]) == ([3, 4], 24, None)
     pair = hsd.load_pair("tiny")
     options = {"stack": (0, 1, 2), "thresholds": (3, 4), "temperature": 0.7, "seed": 3, "max_new_tokens": 24}
     assert hsd.run(pair, trace.prompt.text, system="stack", **options).tokens == trace.tokens

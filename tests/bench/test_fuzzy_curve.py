@@ -61,7 +61,9 @@ def test_calibrating_makes_the_exact_tests_of_vanilla_decoding(pair: hsd.Pair):
     traces = [
         hsd.run(pair, p, rule="tokenwise", seed=i, **SETTING) for i, p in enumerate([PROMPT, "Ben and his dog Max"])
     ]
-    verdicts = [not decision.accepted for trace in traces for step in trace.steps for decision in step.decisions]
+    verdicts = [
+        not decision.accepted for trace in traces for step in trace.steps for decision in step.verdict.decisions
+    ]
     assert [test.rejected for test in found.tests] == verdicts
     assert 0 < len(found.rejected) == sum(step.kept < step.drafted for trace in traces for step in trace.steps)
     for share in (0.25, 0.5, 1.0):
@@ -135,7 +137,7 @@ def test_at_temperature_0_raw_rows_tell_what_warped_ones_cannot(pair: hsd.Pair):
     """Warped rows are then single tokens: D is 0 or infinite. Raw rows have a D in between, and pass or not by it."""
     warped, raw = (fuzzy(pair, temperature=0.0, divergence_on=on, tolerance=-1.0) for on in ("warped", "raw"))
     assert warped.tokens == raw.tokens
-    assert {test.divergence for test in exact_tests(warped)} <= {0.0, 1e300}
+    assert {test.divergence for test in exact_tests(warped)} <= {0.0, math.inf}
     found = [test for test in exact_tests(raw) if test.rejected]
     assert found
     assert all(0 < test.divergence < 50 for test in found)

@@ -179,8 +179,8 @@ def test_plain_decoding_never_starts_the_draft_model():
     assert draft.sessions == []
     assert target.calls == [1] * 13
     assert [step.drafted for step in trace.steps] == [0] * 12
-    assert trace.setup.gamma == 0
-    assert trace.setup.draft is None
+    assert trace.setup.options.draft.gamma == 0
+    assert len(trace.setup.models) == 1
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -250,7 +250,7 @@ def test_an_end_that_was_drafted_and_kept_ends_the_text_without_a_bonus():
     trace = hsd.run(cycle_pair(6, end=4), "a", gamma=8, max_new_tokens=30)
     assert trace.text == "bcde"
     assert trace.result.finish == "end"
-    assert [(s.drafted, s.kept, s.residual) for s in trace.steps] == [(4, 4, None)]
+    assert [(s.drafted, s.kept, s.verdict.residual) for s in trace.steps] == [(4, 4, None)]
     assert {c.origin for c in trace.steps[0].committed} == {"draft"}
     assert trace.replay() == trace.tokens
 

@@ -157,7 +157,7 @@ def runs_with_levels(tiny: Pair) -> list[Trace]:
 
 def test_events_tell_where_every_token_of_a_block_comes_from(tiny: Pair):
     for trace in runs_with_levels(tiny):
-        thresholds = trace.setup.thresholds
+        thresholds = trace.setup.options.levels.thresholds
         for step in trace.steps:
             handed: dict[int, list[int]] = {0: [], 1: []}
             for event in step.events:
@@ -172,7 +172,7 @@ def test_events_tell_where_every_token_of_a_block_comes_from(tiny: Pair):
                     assert event.held == len(handed[1])
                     handed[1] += tokens
                     handed[0] = []
-                    judged(event, trace.setup.level_rules[0])
+                    judged(event, trace.setup.options.levels.rules[0])
                 else:
                     handed[0] = tokens
             assert [node.token for node in step.nodes] == handed[1]
@@ -201,7 +201,7 @@ def test_no_random_number_is_used_at_two_levels(tiny: Pair):
 def test_a_block_is_as_long_as_its_threshold_unless_something_ends_it(tiny: Pair):
     for trace in runs_with_levels(tiny):
         for step in trace.steps[:-4]:
-            assert step.drafted >= trace.setup.thresholds[-1]
+            assert step.drafted >= trace.setup.options.levels.thresholds[-1]
 
 
 def test_five_levels_are_recorded_and_too_many_rounds_are_refused():

@@ -6,6 +6,7 @@ import json
 import math
 import time
 from collections.abc import Callable
+from pathlib import Path as FilePath
 from typing import Any
 
 import pytest
@@ -18,10 +19,24 @@ from hsd import RULES, HsdError, Trace
 from hsd.models.table import TableModel
 from hsd.rules import branch_masses
 from hsd.sampling import draw
-from hsd.trace import Committed, Decision, Grounds, Node, Residual, Result, Step, Times, replay_step, statistics
+from hsd.trace import (
+    Committed,
+    Decision,
+    Grounds,
+    Node,
+    Path,
+    Residual,
+    Result,
+    Step,
+    Times,
+    Verdict,
+    replay_step,
+    statistics,
+)
 
 PAIR = hsd.table_pair(vocab=12, order=2, seed=4)
 ALL_RUNS = [*RULES, "plain"]
+NO_GROUNDS = Grounds(form="token")
 NO_TIME = Times(draft=0, target=0, verify=0, rest=0)
 
 
@@ -80,7 +95,7 @@ def test_running_again_with_the_recorded_numbers_reproduces_the_run(rule: str, w
     again = hsd.rerun(PAIR, Trace.from_json(trace.to_json()))
     assert again.tokens == trace.tokens
     assert again.text == trace.text
-    assert [s.decisions for s in again.steps] == [s.decisions for s in trace.steps]
+    assert [s.verdict for s in again.steps] == [s.verdict for s in trace.steps]
     assert [s.nodes for s in again.steps] == [s.nodes for s in trace.steps]
 
 
@@ -103,7 +118,7 @@ def test_running_again_works_with_several_drafts(rule: str, tree: str):
 @pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
 def test_every_threshold_of_a_tree_follows_from_its_recorded_numbers(rule: str, tree: str):
     for step in run(rule, drafts=4, tree=tree).steps:
-        for decision in [*step.decisions, *step.shadow.decisions]:
+        for decision in [*step.verdict.decisions, *step.shadow.decisions]:
             assert recomputed(decision.grounds) == pytest.approx(decision.threshold, abs=1e-6)
 
 
@@ -112,9 +127,12 @@ def recomputed(grounds: Grounds) -> float:
     if grounds.form == "share":
         whole = grounds.mass + 1 - grounds.before
         return grounds.mass / whole if whole else 1.0
-    if grounds.form == "chosen":
-        return grounds.p
-    before = 1.0 if grounds.form == "token" else grounds.before
+    if grounds.form == "naive":
+        whole = max(grounds.mass, grounds.mass + 1 - grounds.before)
+        return grounds.mass / whole if whole else 1.0
+    if grounds.form in ("near", "far", "chosen"):
+        return {"near": 1.0, "far": 0.0, "chosen": grounds.p}[grounds.form]
+    before = 1.0 if grounds.form in ("token", "beyond") else grounds.before
     return min(1.0, before * grounds.p / grounds.q)
 
 
@@ -124,12 +142,12 @@ def test_what_a_rejection_changed_is_what_later_tests_read(rule: str, tree: str)
     seen = 0
     for seed in range(8):
         for step in run(rule, drafts=4, tree=tree, seed=seed, gamma=4 if seed % 2 else 1).steps:
-            for change in step.changes:
+            for change in step.verdict.changes:
                 left = {o.token: o.probability for o in change.top}
                 assert sum(left.values()) + change.rest == pytest.approx(1, abs=1e-5)
-                if change.after >= len(step.decisions):
+                if change.after >= len(step.verdict.decisions):
                     continue
-                following = step.decisions[change.after]
+                following = step.verdict.decisions[change.after]
                 node = step.nodes[following.node - 1]
                 if node.parent == change.node and following.grounds.form != "share":
                     assert following.grounds.p == pytest.approx(left[node.token], abs=1e-6)
@@ -139,10 +157,11 @@ def test_what_a_rejection_changed_is_what_later_tests_read(rule: str, tree: str)
 
 def test_the_last_change_is_the_residual_that_the_next_token_was_drawn_from():
     for step in run("traversal", drafts=3).steps:
-        if step.residual and step.residual.origin == "correction":
-            last = [c for c in step.changes if c.node == step.residual.node][-1]
+        residual = step.verdict.residual
+        if residual and residual.origin == "correction":
+            last = [c for c in step.verdict.changes if c.node == residual.node][-1]
             left = {o.token: o.probability for o in last.top}
-            drawn = {o.token: o.probability for o in step.residual.top}
+            drawn = {o.token: o.probability for o in residual.top}
             shared = left.keys() & drawn.keys()
             assert shared
             assert {t: left[t] for t in shared} == pytest.approx({t: drawn[t] for t in shared})
@@ -153,10 +172,8 @@ def test_any_rule_can_be_compared_with(shadow: str):
     """The shadow is what that rule decides in a run of its own, as long as it sees the same context: the first step."""
     compared, own = run("hsd", shadow=shadow).steps[0], run(shadow or "tokenwise").steps[0]
     assert compared.shadow.rule == (shadow or "tokenwise")
-    assert compared.shadow.decisions == own.decisions
-    assert compared.shadow.kept == own.kept
+    assert compared.shadow == own.verdict.model_copy(update={"extra_draws": []})
     assert compared.shadow.next == own.committed[own.kept]
-    assert compared.shadow.residual == own.residual
 
 
 @pytest.mark.parametrize(("shadow", "tree"), TREE_CASES)
@@ -164,8 +181,7 @@ def test_any_tree_rule_can_be_compared_with(shadow: str, tree: str):
     rule = {"distinct": "top-down", "top": "one-hot"}.get(tree, "hsd")
     compared = run(rule, shadow=shadow, drafts=3, tree=tree).steps[0]
     own = run(shadow, drafts=3, tree=tree).steps[0]
-    for part in ("decisions", "changes", "kept", "residual"):
-        assert getattr(compared.shadow, part) == getattr(own, part), part
+    assert compared.shadow == own.verdict
 
 
 def test_a_step_with_several_drafts_counts_positions_along_the_longest():
@@ -216,9 +232,9 @@ def test_with_tracing_off_nothing_of_the_detail_is_computed(monkeypatch: pytest.
     monkeypatch.setattr("hsd.decoding.systems.TreeRecorder", forbidden)
     monkeypatch.setattr("hsd.decoding.record.parts.branch_masses", forbidden)
     for step in [*run(trace=False).steps, *run(trace=False, drafts=3).steps]:
-        details = (step.nodes, step.branches, step.decisions, step.expected_kept, step.extra_draws)
+        details = (step.nodes, step.paths, step.branches, step.expected_kept, step.events)
         assert not any(details)
-        assert step.residual is None
+        assert step.verdict is None
         assert step.shadow is None
     for drafts in (1, 3):
         with pytest.raises(AssertionError, match="although tracing is off"):
@@ -245,14 +261,15 @@ def test_decisions_and_the_drawn_token_follow_from_law_and_numbers(rule: str):
         tokens = [node.token for node in step.nodes]
         p, q = (rows(m, text + tokens, step.drafted + 1) for m in (PAIR.target, PAIR.draft))
         law = RULES[rule].law(p, q[: step.drafted], torch.tensor(tokens, dtype=torch.int64))
-        for decision in step.decisions:
+        for decision in step.verdict.decisions:
             assert decision.coin == step.nodes[decision.node - 1].coin
             assert decision.threshold == pytest.approx(float(law.threshold[decision.node - 1]), abs=1e-5)
         assert step.kept == int(law.kept(torch.tensor([node.coin for node in step.nodes], dtype=torch.float64)))
-        assert step.residual is not None
-        assert step.residual.node == step.kept
-        assert step.residual.origin == ("bonus" if step.kept == step.drafted else "correction")
-        drawn = int(draw(law.next(step.kept), torch.tensor([step.residual.draw], dtype=torch.float64)))
+        residual = step.verdict.residual
+        assert residual is not None
+        assert residual.node == step.kept
+        assert residual.origin == ("bonus" if step.kept == step.drafted else "correction")
+        drawn = int(draw(law.next(step.kept), torch.tensor([residual.draw], dtype=torch.float64)))
         assert step.committed[step.kept].token == drawn
 
 
@@ -284,7 +301,7 @@ def test_expected_kept_is_that_of_each_rules_law(rule: str):
         for name, value in step.expected_kept.items():
             law = RULES[name].law(p, q[: step.drafted], torch.tensor(tokens, dtype=torch.int64))
             assert value == pytest.approx(float(law.expected_kept), abs=1e-4)
-        assert step.expected_kept["hsd"] == step.expected_kept["blockwise"]
+        assert step.expected_kept["hsd"] == pytest.approx(step.expected_kept["blockwise"], abs=1e-6)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -300,8 +317,8 @@ def test_the_shadow_is_what_vanilla_decides_on_the_same_draft_and_coins(rule: st
         while kept < step.drafted and step.nodes[kept].coin < float(p[kept, tokens[kept]] / q[kept, tokens[kept]]):
             kept += 1
         row = p[kept] if kept == step.drafted else (p[kept] - q[kept]).clamp_min(0)
-        assert step.residual is not None
-        follows = int(draw(row / row.sum(), torch.tensor([step.residual.draw], dtype=torch.float64)))
+        assert shadow.residual is not None
+        follows = int(draw(row / row.sum(), torch.tensor([shadow.residual.draw], dtype=torch.float64)))
         assert shadow.rule == "tokenwise"
         assert shadow.kept == kept
         assert [d.accepted for d in shadow.decisions] == [True] * kept + [False] * (kept < step.drafted)
@@ -312,7 +329,7 @@ def test_the_shadow_is_what_vanilla_decides_on_the_same_draft_and_coins(rule: st
 def test_the_shadow_of_vanilla_is_vanilla_itself():
     for step in run("tokenwise").steps:
         assert step.shadow is not None
-        assert step.shadow.decisions == step.decisions
+        assert step.shadow.decisions == step.verdict.decisions
         assert [c.token for c in step.committed] == [
             *[n.token for n in step.nodes[: step.kept]],
             step.shadow.next.token,
@@ -329,9 +346,9 @@ def test_the_shadow_of_an_ended_text_has_nothing_after_the_end():
 
 def test_the_setup_says_what_made_the_run():
     trace = run("blockwise", temperature=0.8, top_k=5, top_p=0.9, seed=17)
-    setup = trace.setup
-    assert (setup.system, setup.rule, setup.gamma, setup.seed) == ("speculative", "blockwise", 4, 17)
-    assert (setup.temperature, setup.top_k, setup.top_p, setup.max_new_tokens) == (0.8, 5, 0.9, 40)
+    setup, o = trace.setup, trace.setup.options
+    assert (o.system, o.rule, o.draft.gamma, o.seed) == ("speculative", "blockwise", 4, 17)
+    assert (o.sampling.temperature, o.sampling.top_k, o.sampling.top_p, o.max_new_tokens) == (0.8, 5, 0.9, 40)
     assert setup.vocab_size == 12
     assert setup.target.parameters == 12**3
     assert trace.prompt.text == "abc"
@@ -363,6 +380,7 @@ def bare_step(kept: int, drafted: int, calls: int = 1, after: int = 1) -> Step:
         index=0,
         context_length=1,
         drafted=drafted,
+        depth=drafted,
         kept=kept,
         target_calls=calls,
         committed=committed,
@@ -421,6 +439,7 @@ def one_step(**changes: Any) -> Step:
         "index": 0,
         "context_length": 3,
         "drafted": 2,
+        "depth": 2,
         "kept": 1,
         "committed": [
             Committed(token=11, piece="x", origin="draft"),
@@ -429,13 +448,18 @@ def one_step(**changes: Any) -> Step:
         "times": NO_TIME,
         "start": 0.0,
         "nodes": nodes,
-        "decisions": [
-            Decision(node=2, test="draft", threshold=0.2, coin=0.9, accepted=False),
-            Decision(node=1, test="prefix", threshold=0.95, coin=0.9, accepted=True),
-        ],
-        "residual": Residual(node=1, origin="correction", top=[], rest=1.0, draw=0.5),
+        "paths": [Path(nodes=[1, 2])],
+        "verdict": verdict(
+            Decision(node=2, test="draft", threshold=0.2, coin=0.9, accepted=False, grounds=NO_GROUNDS),
+            Decision(node=1, test="prefix", threshold=0.95, coin=0.9, accepted=True, grounds=NO_GROUNDS),
+        ),
     }
     return Step(**(fields | changes))
+
+
+def verdict(*decisions: Decision) -> Verdict:
+    residual = Residual(node=1, origin="correction", top=[], rest=1.0, draw=0.5)
+    return Verdict(rule="hsd", kept=1, decisions=list(decisions), residual=residual)
 
 
 def test_replay_of_a_sound_step():
@@ -447,9 +471,9 @@ def test_replay_of_a_sound_step():
     [
         {"kept": 2},
         {"kept": 0},
-        {"decisions": []},
+        {"verdict": verdict()},
         {"committed": [Committed(token=12, piece="x", origin="draft"), Committed(token=7, piece="x", origin="bonus")]},
-        {"nodes": [], "decisions": [], "residual": None},
+        {"nodes": [], "paths": [], "verdict": None},
     ],
     ids=["keeps more", "keeps less", "no decision", "other token", "no nodes"],
 )
@@ -465,7 +489,7 @@ Spoil = Callable[[dict[str, Any]], None]
 
 
 def first_decision(data: dict[str, Any]) -> dict[str, Any]:
-    return data["steps"][0]["decisions"][0]
+    return data["steps"][0]["verdict"]["decisions"][0]
 
 
 def flip_outcome(data: dict[str, Any]) -> None:
@@ -495,8 +519,8 @@ TAMPERED: dict[str, Spoil] = {
     "unknown field at the top": put("extra", 1),
     "unknown field inside": put("steps.0.extra", 1),
     "unknown field in a node": put("steps.0.nodes.0.onclick", "alert(1)"),
-    "another version": put("trace_version", 2),
-    "version as text": put("trace_version", "1"),
+    "another version": put("trace_version", 3),
+    "version as text": put("trace_version", "2"),
     "no version": lambda data: data.pop("trace_version"),
     "no steps": lambda data: data.pop("steps"),
     "steps of another type": put("steps", {"0": {}}),
@@ -504,7 +528,13 @@ TAMPERED: dict[str, Spoil] = {
     "negative token": put("steps.0.nodes.0.token", -1),
     "token beyond all vocabularies": put("steps.0.nodes.0.token", 2**40),
     "NaN probability": put("steps.0.nodes.0.p", math.nan),
-    "infinite ratio": put("steps.0.branches.0.ratio", math.inf),
+    "infinite ratio that is no JSON": put("steps.0.branches.0.ratio", math.inf),
+    "infinite asymmetry": put("steps.0.branches.0.asymmetry", "Infinity"),
+    "ratio below zero": put("steps.0.branches.0.ratio", "-Infinity"),
+    "ratio that is no number": put("steps.0.branches.0.ratio", "NaN"),
+    "draft that is not there": put("steps.0.verdict.decisions.0.draft", 1),
+    "draft beside the tree": put("steps.0.paths.0.nodes", [2]),
+    "decision without grounds": lambda data: first_decision(data).pop("grounds"),
     "NaN time": put("steps.0.times.draft", math.nan),
     "NaN expectation": put("steps.0.expected_kept.hsd", math.nan),
     "probability above one": put("steps.0.nodes.0.q", 1.5),
@@ -517,14 +547,14 @@ TAMPERED: dict[str, Spoil] = {
     "node with a parent to come": put("steps.0.nodes.0.parent", 3),
     "node ids that do not count": put("steps.0.nodes.0.id", 2),
     "fewer nodes than drafted": lambda data: data["steps"][0]["nodes"].pop(),
-    "decision about no node": put("steps.0.decisions.0.node", 900),
+    "decision about no node": put("steps.0.verdict.decisions.0.node", 900),
     "branch of no node": put("steps.0.branches.0.node", 900),
-    "residual of no node": put("steps.0.residual.node", 900),
+    "residual of no node": put("steps.0.verdict.residual.node", 900),
     "endless piece": put("steps.0.nodes.0.piece", "x" * 100_000),
     "unknown origin": put("steps.0.committed.0.origin", "magic"),
     "unknown finish": put("result.finish", "exploded"),
-    "gamma of a million": put("setup.gamma", 10**6),
-    "name as a list": put("setup.rule", ["hsd"]),
+    "gamma of a million": put("setup.options.draft.gamma", 10**6),
+    "name as a list": put("setup.options.rule", ["hsd"]),
     "prompt missing": put("prompt", None),
     "a million nodes": put("steps.0.nodes", [{}] * 10**6),
     "a million steps": put("steps", [None] * 10**6),
@@ -578,14 +608,14 @@ def test_a_lone_surrogate_does_not_break_what_follows(sound: str):
     trace.to_json().encode()
 
 
-@pytest.mark.parametrize("version", [True, 1.0])
+@pytest.mark.parametrize("version", [True, 2.0])
 def test_a_version_that_merely_equals_one_is_refused_or_read_as_one(version: object, sound: str):
     data = json.loads(sound) | {"trace_version": version}
     try:
         trace = Trace.from_json(json.dumps(data))
     except HsdError:
         return
-    assert json.loads(trace.to_json())["trace_version"] == 1
+    assert json.loads(trace.to_json())["trace_version"] == 2
     assert type(json.loads(trace.to_json())["trace_version"]) is int
 
 
@@ -599,3 +629,34 @@ def assert_refused(text: str | bytes) -> None:
 
 def test_the_sound_trace_is_not_refused(sound: str):
     assert Trace.from_json(sound).result == Result.model_validate(json.loads(sound)["result"])
+
+
+# Files of version 1
+
+
+FILE_V1 = FilePath(__file__).parent / "traces_v1.json"
+OLD = json.loads(FILE_V1.read_text())
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_a_trace_of_version_one_is_converted(name: str):
+    old = OLD[name]
+    trace = Trace.from_json(json.dumps(old))
+    assert trace.tokens == [c["token"] for step in old["steps"] for c in step["committed"]]
+    assert Trace.from_json(trace.to_json()) == trace
+    if "False" in name:
+        assert trace.steps[0].verdict is None
+        return
+    assert trace.replay() == trace.tokens
+    for step, before in zip(trace.steps, old["steps"], strict=True):
+        assert [d.threshold for d in step.verdict.decisions] == [d["threshold"] for d in before["decisions"]]
+        for decision in [*step.verdict.decisions, *step.shadow.decisions]:
+            assert recomputed(decision.grounds) == pytest.approx(decision.threshold, abs=1e-6)
+            assert decision.node in step.paths[decision.draft].nodes
+
+
+@pytest.mark.parametrize("part", ["setup", "steps", "prompt", "result"])
+@pytest.mark.parametrize("instead", [None, 7, [], {}, [None], {"options": 1}, "x" * 9], ids=str)
+def test_a_spoilt_trace_of_version_one_is_refused_in_one_line(part: str, instead: object):
+    if (part, instead) not in (("steps", []),):
+        assert_refused(json.dumps({**next(iter(OLD.values())), part: instead}))

@@ -298,7 +298,7 @@ def test_an_exit_drafts_for_its_own_model(split: tuple[int, ...]):
     expected = hsd.run(pair, "Once upon a time", system="plain", **how)
     trace = hsd.run(own, "Once upon a time", gamma=3, **how)
     assert trace.tokens == expected.tokens
-    assert trace.setup.draft.name == f"tiny target, exit after {split[0]} of 8 layers"
+    assert trace.setup.models[0].name == f"tiny target, exit after {split[0]} of 8 layers"
 
 
 # What is refused, what is freed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from torch import Tensor
 
 from hsd.decoding.record.levels import LevelRecorder
@@ -11,7 +13,7 @@ from hsd.decoding.rounds.chain import raw_rows
 from hsd.models.base import Codec
 from hsd.rules import RULES, Law, Rule
 from hsd.sampling import draw
-from hsd.trace import Residual, Shadow
+from hsd.trace import Decision, Path, Residual, Verdict
 
 
 class ChainRecorder:
@@ -36,50 +38,50 @@ class ChainRecorder:
         for rule in self._tested:
             laws[rule.name] = laws.get(rule.name) or rule.law(p, q, tokens, raw and (raw[0].cpu(), raw[1].cpu()))
         ids, draws = tokens.tolist(), played.draft.draws.tolist()
-        shadow = self._judge_again(laws[self._shadow.name], coins, played.number, ids)
-        residual = None
-        if played.token is not None:
-            residual = self._residual(played.law, played.kept, played.token, float(played.number))
+        number = float(played.number)
+        own = self._verdict(
+            self._rule.name, played.law, played.kept, played.token, number, decisions(played.law, tokens, coins)
+        )
+        own = own.model_copy(update={"extra_draws": played.extra_draws})
+        shadow = self._judge_again(laws[self._shadow.name], tokens, coins, played.number)
         return {
             "nodes": self._describe.nodes(range(gamma), ids, draws, coins.tolist(), p, q),
             "branches": self._describe.branches(
-                range(gamma), p[:-1], q, _wanted(ids, residual, shadow.residual), scalars(p, q, tokens)
+                range(gamma), p[:-1], q, _wanted(ids, own.residual, shadow.residual), scalars(p, q, tokens)
             ),
-            "decisions": decisions(played.law, coins),
-            "residual": residual,
+            "paths": [Path(nodes=list(range(1, gamma + 1)))] if gamma else [],
+            "verdict": own,
             "shadow": shadow,
-            "extra_draws": played.extra_draws,
             "events": list(self._events.events(played.draft)) if self._events else [],
             "divergences": _divergences(played.law),
             "expected_kept": {name: float(law.expected_kept) for name, law in laws.items()},
         }
 
-    def _residual(self, law: Law, kept: int, token: int, number: float) -> Residual:
-        """What the token after the kept ones is drawn from."""
+    def _verdict(
+        self, rule: str, law: Law, kept: int, token: int | None, number: float, made: list[Decision]
+    ) -> Verdict:
+        """What a rule decided, with the token that follows, None where the kept ones end the text."""
+        if token is None:
+            return Verdict(rule=rule, kept=kept, decisions=made)
         bonus = kept == law.gamma
-        q = None if bonus else law.q[kept].cpu()
-        weight = None if bonus else residual_weight(law, kept)
-        return self._describe.residual(kept, token, number, law.next(kept).cpu(), law.p[kept].cpu(), q, weight)
+        p, row = law.p[kept].cpu(), law.next(kept).cpu()
+        q, weight, mass = (None, None, None) if bonus else (law.q[kept].cpu(), *_weight(law, kept))
+        residual = self._describe.residual(kept, token, number, row, p, q, weight, mass)
+        following = self._describe.committed(token, residual.origin)
+        return Verdict(rule=rule, kept=kept, decisions=made, residual=residual, next=following)
 
-    def _judge_again(self, law: Law, coins: Tensor, number: Tensor, tokens: list[int]) -> Shadow:
+    def _judge_again(self, law: Law, tokens: Tensor, coins: Tensor, number: Tensor) -> Verdict:
         """What the rule to compare with would have decided about this draft, with the same coins and last number."""
         kept = int(law.kept(coins.to(law.threshold.device)))
-        made = decisions(law, coins)
-        if kept and kept == len(tokens) and tokens[-1] in self._describe.end_ids:
-            return Shadow(rule=self._shadow.name, decisions=made, kept=kept)
-        token = int(draw(law.next(kept), number.to(law.p.device)))
-        return Shadow(
-            rule=self._shadow.name,
-            decisions=made,
-            kept=kept,
-            next=self._describe.committed(token, "bonus" if kept == len(tokens) else "correction"),
-            residual=self._residual(law, kept, token, float(number)),
-        )
+        ended = 0 < kept == len(tokens) and int(tokens[-1]) in self._describe.end_ids
+        token = None if ended else int(draw(law.next(kept), number.to(law.p.device)))
+        made = decisions(law, tokens, coins)
+        return self._verdict(self._shadow.name, law, kept, token, float(number), made)
 
 
 def _divergences(law: Law) -> list[float]:
-    """D at every drafted position, for a rule that judges by it; infinity cannot be written, 1e300 stands for it."""
-    return [] if law.divergence is None else law.divergence.clamp_max(1e300).tolist()
+    """D at every drafted position, for a rule that judges by it."""
+    return [] if law.divergence is None else law.divergence.tolist()
 
 
 def _wanted(ids: list[int], *residuals: Residual | None) -> list[list[int]]:
@@ -91,7 +93,7 @@ def _wanted(ids: list[int], *residuals: Residual | None) -> list[list[int]]:
     return wanted
 
 
-def residual_weight(law: Law, t: int) -> float:
-    """The factor w of the residual max(w p - q, 0) after t kept tokens, at most 1e300."""
+def _weight(law: Law, t: int) -> tuple[float, float | None]:
+    """The factor w of the residual max(w p - q, 0) after t kept tokens, and its sum; infinite, without a sum, for p."""
     b = 1.0 if law.b is None else float(law.b[t])
-    return min(float(law.a[t]) / b, 1e300) if b else 1e300
+    return (float(law.a[t]) / b, float(law.leftover(t)[1]) / b) if b else (math.inf, None)

@@ -56,7 +56,9 @@ class LevelRecorder:
     def _tested(self, played: ChainRound) -> list[Tested]:
         """The tokens that came from the level below, each with its test."""
         tokens, index = played.draft.tokens.tolist(), range(played.drafted)
-        made = {decision.node: decision.accepted for decision in decisions(played.law, played.coins)}
+        made = {
+            decision.node: decision.accepted for decision in decisions(played.law, played.draft.tokens, played.coins)
+        }
         p, q = played.p[list(index), tokens].tolist(), played.draft.q[list(index), tokens].tolist()
         thresholds, coins = played.law.threshold.tolist(), played.coins.tolist()
         return [

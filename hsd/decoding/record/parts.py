@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Literal
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from hsd.models.base import Codec
 from hsd.rules import Law, branch_masses
-from hsd.trace import Branch, Candidate, Committed, Decision, Node, Origin, Outcome, Residual, Test
+from hsd.trace import Branch, Candidate, Committed, Decision, Grounds, Node, Origin, Outcome, Residual, Test
 
 TOP = 8
 Details = dict[str, Any]
@@ -85,12 +86,20 @@ class Describer:
         return outcomes, rest(row[None], row[top][None])[0]
 
     def residual(
-        self, node: int, token: int, number: float, row: Tensor, p: Tensor, q: Tensor | None, weight: float | None
+        self,
+        node: int,
+        token: int,
+        number: float,
+        row: Tensor,
+        p: Tensor,
+        q: Tensor | None,
+        weight: float | None = None,
+        mass: float | None = None,
     ) -> Residual:
         """What the step's last token was drawn from, after `node`; p, q (V,) there. Without q it is a bonus."""
         top, hidden = self.outcomes(row, p, q, [token])
         origin: Literal["correction", "bonus"] = "bonus" if q is None else "correction"
-        return Residual(node=node, origin=origin, top=top, rest=hidden, weight=weight, draw=number)
+        return Residual(node=node, origin=origin, top=top, rest=hidden, weight=weight, mass=mass, draw=number)
 
     def committed(self, token: int, origin: Origin) -> Committed:
         return Committed(token=token, piece=self.piece(token), origin=origin)
@@ -109,14 +118,18 @@ def rest(rows: Tensor, top: Tensor) -> list[float]:
     return (rows.double().sum(-1) - top.double().sum(-1)).clamp_min(0).tolist()
 
 
-def decisions(law: Law, coins: Tensor) -> list[Decision]:
+def decisions(law: Law, tokens: Tensor, coins: Tensor) -> list[Decision]:
     """The tests that a rule makes with these coins, in its own order, up to the one that decides."""
     thresholds, numbers = law.threshold.tolist(), coins.tolist()
+    grounds = [Grounds(**asdict(found)) for found in law.grounds(tokens)]
     made: list[Decision] = []
     for t in law.order():
         accepted = numbers[t - 1] < thresholds[t - 1]
         test: Test = "token" if law.forward else "draft" if t == law.gamma else "prefix"
-        made.append(Decision(node=t, test=test, threshold=thresholds[t - 1], coin=numbers[t - 1], accepted=accepted))
+        threshold, coin = thresholds[t - 1], numbers[t - 1]
+        made.append(
+            Decision(node=t, test=test, threshold=threshold, coin=coin, accepted=accepted, grounds=grounds[t - 1])
+        )
         if accepted != law.forward:
             break
     return made

@@ -15,7 +15,7 @@ from hsd.models.base import Codec
 from hsd.rules import Change as Changed
 from hsd.rules import TreeRule, endings
 from hsd.sampling import draw
-from hsd.trace import Change, Decision, Grounds, Residual, Shadow
+from hsd.trace import Change, Decision, Grounds, Path, Residual, Verdict
 
 FEW = 4  # outcomes listed of what a rejection left over, besides the tokens drafted there
 ENUMERABLE = 32  # drafted tokens up to which the expected number of kept ones is worked out
@@ -54,9 +54,8 @@ class TreeRecorder:
         if not drafts.tokens:
             return self._nothing_drafted(played)
         rows = _Rows.of(played)
-        verdict = played.verdict
+        own = self._told(self._rule.name, rows, drafts, played.verdict, played.token, number)
         shadow = self._judge_again(played, rows)
-        residual = None if played.token is None else self._residual(rows, drafts, verdict, played.token, number)
         above = [rows.row_of[parent] for parent in drafts.parents]
         coins = _first_coins(drafts)
         return {
@@ -67,12 +66,11 @@ class TreeRecorder:
                 rows.inner,
                 p[rows.inner],
                 rows.q,
-                _wanted(drafts, rows, residual, shadow.residual),
+                _wanted(drafts, rows, own.residual, shadow.residual),
                 _scalars(drafts, rows),
             ),
-            "decisions": _decisions(verdict),
-            "changes": self._changes(rows, drafts, verdict),
-            "residual": residual,
+            "paths": [Path(nodes=path.nodes, fork=path.fork) for path in drafts.paths if path.nodes],
+            "verdict": own,
             "shadow": shadow,
             "expected_kept": self._expected_kept(played),
         }
@@ -81,14 +79,16 @@ class TreeRecorder:
         token = played.committed[0]
         residual = self._describe.residual(0, token, played.number, played.next.cpu(), played.p[0].cpu(), None, None)
         following = self._describe.committed(token, "bonus")
-        shadow = Shadow(rule=self._shadow.name, decisions=[], kept=0, next=following, residual=residual)
-        return {"residual": residual, "shadow": shadow}
+        own = Verdict(rule=self._rule.name, kept=0, next=following, residual=residual)
+        return {"verdict": own, "shadow": own.model_copy(update={"rule": self._shadow.name})}
 
     def _residual(self, rows: _Rows, drafts: Drafts, verdict: TreeVerdict, token: int, number: float) -> Residual:
         """What the token after the kept ones is drawn from; a bonus where nothing was drafted."""
         node = verdict.node
         q = rows.draft(node) if node in drafts.parents else None
-        return self._describe.residual(node, token, number, verdict.next.cpu(), rows.p[node], q, None)
+        last = next((change for _, change, at in reversed(verdict.changes) if at == node), None)
+        weight, mass = (last.weight, last.mass) if q is not None and last else (None, None)
+        return self._describe.residual(node, token, number, verdict.next.cpu(), rows.p[node], q, weight, mass)
 
     def _changes(self, rows: _Rows, drafts: Drafts, verdict: TreeVerdict) -> list[Change]:
         return [self._change(rows, drafts, after, change, node) for after, change, node in verdict.changes]
@@ -99,23 +99,28 @@ class TreeRecorder:
         weight, mass, rate = change.weight, change.mass, change.rate
         return Change(after=after, node=node, weight=weight, mass=mass, rate=rate, top=top, rest=hidden)
 
-    def _judge_again(self, played: TreeRound, rows: _Rows) -> Shadow:
+    def _told(
+        self, rule: str, rows: _Rows, drafts: Drafts, verdict: TreeVerdict, token: int | None, number: float
+    ) -> Verdict:
+        """What a rule decided, with the token that follows, None where the kept ones end the text."""
+        residual = None if token is None else self._residual(rows, drafts, verdict, token, number)
+        return Verdict(
+            rule=rule,
+            kept=len(ancestors(drafts, verdict.node)),
+            decisions=_decisions(verdict),
+            changes=self._changes(rows, drafts, verdict),
+            residual=residual,
+            next=self._describe.committed(residual.top[0].token, residual.origin) if residual else None,
+        )
+
+    def _judge_again(self, played: TreeRound, rows: _Rows) -> Verdict:
         """What the rule to compare with would have decided about these drafts, with the same coins and last number."""
         drafts = played.drafts
         verdict = played.verdict if self._shadow is self._rule else TreeVerdict.of(self._shadow, played.separate)
-        kept = len(ancestors(drafts, verdict.node))
-        judged = Shadow(
-            rule=self._shadow.name,
-            decisions=_decisions(verdict),
-            kept=kept,
-            changes=self._changes(rows, drafts, verdict),
-        )
-        if verdict.node and drafts.tokens[verdict.node - 1] in self._describe.end_ids:
-            return judged
-        token = int(draw(verdict.next.cpu(), torch.tensor([played.number], dtype=torch.float64)))
-        residual = self._residual(rows, drafts, verdict, token, played.number)
-        following = self._describe.committed(token, residual.origin)
-        return judged.model_copy(update={"next": following, "residual": residual})
+        ended = verdict.node and drafts.tokens[verdict.node - 1] in self._describe.end_ids
+        number = torch.tensor([played.number], dtype=torch.float64)
+        token = None if ended else int(draw(verdict.next.cpu(), number))
+        return self._told(self._shadow.name, rows, drafts, verdict, token, played.number)
 
     def _expected_kept(self, played: TreeRound) -> dict[str, float]:
         """How many tokens both rules keep of these drafts on average over all coins; not for large trees."""

@@ -22,10 +22,7 @@ class Planner {
 
   build() {
     const { presets, most, longest } = this;
-    const edit =
-      (change) =>
-      (...given) =>
-        this.use(models[change](this.state, ...given));
+    const edit = (change) => (...given) => this.use(models[change](this.state, ...given));
     const cards = {
       inputs: inputs(
         { presets, most },
