@@ -21,14 +21,14 @@ quick: lint
 slow: $(VENV)/.dev chromium
 	$(BIN)/python -m pytest -m slow
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.dev web
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 # The page's JavaScript and CSS: syntax, names that do not exist, imports that lead nowhere or in a circle, layout.
 web: node_modules/.done
-	$(BIOME) check --error-on-warnings
+	$(BIOME) check --error-on-warnings --max-diagnostics=200
 	$(DPRINT) check
 
 format: node_modules/.done

@@ -1,6 +1,6 @@
 """The fuzzy rule on the embedded pair: what it gains and what it costs, for every divergence, mode and tolerance.
 
-    python examples/measure_fuzzy.py                  # sums and stories, generated with seeds that training did not use
+    python examples/measure_fuzzy.py                  # generated sums and stories that training did not use
     python examples/measure_fuzzy.py --data FOLDER    # GSM8K's test questions as sums, from FOLDER/gsm8k/test.jsonl
 
 Tolerances are calibrated on prompts of their own: "accept 20 % of what would be rejected". Beside them: exact decoding,
@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +29,13 @@ from hsd.decoding.loop import Decoding
 from hsd.decoding.options import Options
 from hsd.rules import DIVERGENCES, RULES, Law, Rule
 from hsd.rules.fuzzy import MODES, ROWS
-from hsd.train.generate import generate
 from hsd.version import __version__
 
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 GRID = tuple(round(0.05 * i, 2) for i in range(21))  # the shares whose tolerances are written down
 SETTING = {"gamma": 5, "temperature": 1.0}
 NEW_TOKENS = {"sums": 128, "stories": 64}
-HELD_OUT_SEED = 700_001  # no training text is generated with it
+GENERATED = Path(__file__).with_name("fuzzy_prompts.json")  # by what generated text for v0.1.0, with other seeds
 Run = Callable[[str, int], hsd.Trace]
 
 
@@ -84,8 +82,13 @@ def texts(data: Path | None, count: int) -> list[Text]:
 
 def sums(count: int) -> Text:
     """Generated questions of two steps and more, and their answers."""
-    documents = (document for document in generate("sums", HELD_OUT_SEED) if len(split(document)[1].splitlines()) > 2)
-    return with_answers("generated sums of two steps and more, with seeds that training did not use", documents, count)
+    source = "generated sums of two steps and more, with seeds that training did not use"
+    return with_answers(source, [(row["question"], row["answer"]) for row in generated("sums")], count)
+
+
+def generated(name: str) -> list[Any]:
+    found: list[Any] = json.loads(GENERATED.read_text(encoding="utf-8"))[name]
+    return found
 
 
 def gsm8k(data: Path, count: int) -> Text:
@@ -93,19 +96,19 @@ def gsm8k(data: Path, count: int) -> Text:
     if not file.is_file():
         raise SystemExit(f"no file {str(file)!r}: give a folder that holds gsm8k/test.jsonl")
     rows = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
-    return with_answers("GSM8K test", (f"Question: {r['question']}\nAnswer: {r['answer']}" for r in rows), count)
+    return with_answers(
+        "GSM8K test", [(f"Question: {r['question']}\nAnswer:", final(r["answer"])) for r in rows], count
+    )
 
 
-def with_answers(source: str, documents: Iterator[str], count: int) -> Text:
-    parts = [split(document) for document in islice(documents, count + max(count // 2, 20))]
-    prompts = [question for question, _ in parts]
-    return Text("sums", source, prompts[count:], prompts[:count], [final(answer) for _, answer in parts[:count]])
+def with_answers(source: str, rows: list[tuple[str, str]], count: int) -> Text:
+    prompts = [question for question, _ in rows[: count + calibrating(count)]]
+    return Text("sums", source, prompts[count:], prompts[:count], [answer for _, answer in rows[:count]])
 
 
-def split(document: str) -> tuple[str, str]:
-    """A question with "Answer:" after it, and its answer; no answer where the document has no or several questions."""
-    question, *answers = document.split("\nAnswer:")
-    return question + "\nAnswer:", answers[0] if len(answers) == 1 else ""
+def calibrating(count: int) -> int:
+    """How many prompts are calibrated on beside `count` to measure on."""
+    return max(count // 2, 20)
 
 
 def final(answer: str) -> str:
@@ -115,10 +118,7 @@ def final(answer: str) -> str:
 
 
 def stories(count: int) -> Text:
-    openings = (
-        ". ".join(story.replace("\n", " ").split(". ")[:2]) + "." for story in generate("stories", HELD_OUT_SEED)
-    )
-    chosen = list(islice(openings, count + max(count // 2, 20)))
+    chosen = generated("stories")[: count + calibrating(count)]
     source = "openings of generated stories, with seeds that training did not use"
     return Text("stories", source, chosen[count:], chosen[:count])
 

@@ -2,7 +2,8 @@
 
     python examples/measure_tiny.py                      # the prompts that ship with the project
     python examples/measure_tiny.py --data FOLDER        # text that the models never saw: held-out stories, GSM8K's
-                                                         # test questions, HumanEval (layout as for hsd.train)
+                                                         # test questions, HumanEval (files: examples/tiny/corpus.py,
+                                                         # hsd/bench/prompts.py)
 
 Writes examples/results/tiny.json (or --out) and prints the same numbers as Markdown.
 """
@@ -16,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from tiny.corpus import read
 
 import hsd
 from hsd.bench import Case, Measurement, machine, measure, measurements, read_folder, shipped
-from hsd.train.corpus import read_real
 
 RULES = ("tokenwise", "hsd")
 
@@ -54,8 +55,7 @@ def main() -> None:
 
 def unseen(data: Path) -> dict[str, list[str]]:
     """Openings of stories that training held out, and public benchmark prompts."""
-    stories = next(source for source in read_real(data) if source.domain == "stories")
-    openings = [" ".join(story.split()[:25]) for story in stories.held_out]
+    openings = [" ".join(story.split()[:25]) for story in read(data)["stories"].held_out]
     return {"stories": openings, **read_folder(data, count=1_000)}
 
 

@@ -1,8 +1,9 @@
-"""Photograph the app for the README: light and dark, 1280 and 390 pixels wide, into assets/screenshots.
+"""Photograph the app: every screen light and dark, 1280 and 390 pixels wide.
 
-    python examples/screenshots.py
+    python examples/screenshots.py               all screens
+    python examples/screenshots.py watch lab     some of them
 
-Needs Chromium and the development packages (`make test` installs both).
+Pictures that the README shows are written to assets/screenshots, all others to runs/screenshots, which git ignores. Needs Chromium and the development packages (`make test` installs both).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "assets" / "screenshots"
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WATCH = "window.__hsd && window.__hsd.ready && document.querySelector('#hsd-stage .hp-node')"
 VIEWS = {  # name: what the address asks for, and when it is drawn
@@ -43,16 +44,22 @@ def main() -> None:
     try:
         assert app.stdout is not None
         next(line for line in app.stdout if line.startswith("The app is ready"))
-        FOLDER.mkdir(parents=True, exist_ok=True)
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
-            for (name, (query, ready)), (look, (theme, width, height)) in product(VIEWS.items(), LOOKS.items()):
+            for name, (look, (theme, width, height)) in product(sys.argv[1:] or VIEWS, LOOKS.items()):
+                query, ready = VIEWS[name]
                 address = f"http://127.0.0.1:{port}/?{query}&__theme={theme}"
-                photograph(browser, address, ready, FOLDER / f"{name}{look}.png", width, height)
-            photograph(browser, f"http://127.0.0.1:{port}/", WATCH, FOLDER / "watch-whole.png", 1280, 0)
+                photograph(browser, address, ready, file_of(name + look), width, height)
+            photograph(browser, f"http://127.0.0.1:{port}/", WATCH, file_of("watch-whole"), 1280, 0)
     finally:
         app.terminate()
         app.wait()
+
+
+def file_of(name: str) -> Path:
+    """Where the picture of that name belongs."""
+    shown = f"assets/screenshots/{name}.png"
+    return ROOT / (shown if shown in README else f"runs/screenshots/{name}.png")
 
 
 def photograph(browser: Browser, address: str, ready: str, file: Path, width: int, height: int) -> None:
@@ -63,6 +70,7 @@ def photograph(browser: Browser, address: str, ready: str, file: Path, width: in
     page.wait_for_function("document.querySelector('#hsd-seed input')")
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(500)  # charts settle
+    file.parent.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=str(file), full_page=not height)
     page.close()
 

@@ -1,4 +1,4 @@
-"""The command line: `python -m hsd run | audit | bench | plan | train | app | space | schema`.
+"""The command line: `python -m hsd run | audit | bench | plan | app | space | schema`.
 
 Results go to standard output, progress and messages to standard error. Exit status 0, or 2 with one line for
 bad input.
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def build_parser(command: Sequence[str] = ("run", "bench", "plan", "train")) -> Parser:
+def build_parser(command: Sequence[str] = ("run", "bench", "plan")) -> Parser:
     """The parser of all commands. Options that need torch are left out unless their command is in `command`."""
     parser = Parser(prog="hsd", description="Speculative decoding that people can see.")
     parser.add_argument("--version", action="version", version=__version__)
@@ -52,7 +52,7 @@ def build_parser(command: Sequence[str] = ("run", "bench", "plan", "train")) -> 
     _add_space(commands)
     _add_bench(commands, "bench" in command)
     _add_plan(commands, "plan" in command)
-    _add_train(commands, "train" in command)
+    _add_train(commands)
     schema = commands.add_parser("schema", help="print the JSON Schema of a trace")
     schema.set_defaults(command=_schema)
     return parser
@@ -178,13 +178,10 @@ def _add_plan(commands: Any, options: bool) -> None:
         add_arguments(plan)
 
 
-def _add_train(commands: Any, training: bool) -> None:
-    train = commands.add_parser("train", help="make the embedded models again")
+def _add_train(commands: Any) -> None:
+    train = commands.add_parser("train", help="say which script trains models like the embedded ones")
+    train.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     train.set_defaults(command=_train)
-    if training:
-        from hsd.train.command import add_arguments
-
-        add_arguments(train)
 
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
@@ -387,9 +384,7 @@ def _plan(arguments: argparse.Namespace) -> int:
 
 
 def _train(arguments: argparse.Namespace) -> int:
-    from hsd.train.command import main as train
-
-    return train(arguments)
+    raise HsdError("training is an example: in a checkout, run `python examples/tiny/train.py all --data FOLDER`")
 
 
 def _schema(arguments: argparse.Namespace) -> int:

@@ -46,7 +46,6 @@ ARCHITECTURE: dict[str, str] = {
     ".bench.peers": ".errors .models .bench torch transformers",
     ".bench.command": ".errors .facts .rules .decoding.options .decoding.loop .models .bench "
     ".bench.peers .version torch accelerate",
-    ".train": ".errors .paths .models .trace .decoding.loop torch numpy transformers tokenizers safetensors",
     ".generate": ".errors .models .decoding.options .decoding.loop torch transformers",
     # the public names, for users; nothing above may use them
     ".": ".version .errors .trace .rules .audit .models .decoding.options .decoding.loop .planner .generate",
@@ -59,7 +58,7 @@ DOORS = {".ui", ".cli", ".__main__"}
 
 
 def part_of(module: str) -> str | None:
-    """The part that a module belongs to: `.train` for `.train.generate.words`."""
+    """The part that a module belongs to: `.trace` for `.trace.values`."""
     while module:
         if module in ARCHITECTURE:
             return module
@@ -132,7 +131,7 @@ def test_the_table_points_one_way():
     ("library", "places"),
     [
         ("gradio", {".ui"}),
-        ("transformers", {".models", ".train", ".bench.peers", ".generate"}),
+        ("transformers", {".models", ".bench.peers", ".generate"}),
         ("plotly", {".figures", ".ui"}),
     ],
 )

@@ -100,6 +100,11 @@ def test_a_space_gets_the_files_it_needs_and_no_others():
     assert not [name for name in files if "__pycache__" in name or name.endswith(".pyc")]
 
 
+def test_every_picture_that_a_space_gets_is_in_its_readme():
+    readme = (space.ROOT / "README.md").read_text(encoding="utf-8")
+    assert [name for name in space.space_files() if name.endswith(".png") and name not in readme] == []
+
+
 def test_publishing_needs_someone_who_is_logged_in(monkeypatch, tmp_path):
     for name in space.PARTS:
         (tmp_path / name).write_text(space.front_matter() if name == "README.md" else "")

@@ -118,7 +118,7 @@ class ExitSession:
 def trained_exits(model: LanguageModel) -> tuple[int, ...]:
     """The depths at which a model was trained to predict, shallowest first; () if there are none or it does not tell.
 
-    Models that `hsd train` makes list them as `early_exits` in their configuration. A model with "layerskip" in its
+    Models that examples/tiny trains list them as `early_exits` in their configuration. A model with "layerskip" in its
     name, as Meta's facebook/layerskip-llama… have, was trained at every layer; its configuration is an ordinary one.
     """
     module = _module(model)

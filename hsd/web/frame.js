@@ -20,9 +20,27 @@ class Frame {
     this.placed = false; // a link has said where to look
     this.wanted = null; // {step, node} of a link, until it can be shown
     const part = (name) => head.querySelector(`.hf-${name}`) || element.querySelector(`.hf-${name}`);
-    this.parts = Object.fromEntries(["title", "options", "open", "ask", "file", "source", "device", "pair", "alert",
-      "alert-words", "close", "status", "caption", "caption-title", "caption-why", "player", "about"]
-      .map((name) => [name, part(name)]));
+    this.parts = Object.fromEntries(
+      [
+        "title",
+        "options",
+        "open",
+        "ask",
+        "file",
+        "source",
+        "device",
+        "pair",
+        "alert",
+        "alert-words",
+        "close",
+        "status",
+        "caption",
+        "caption-title",
+        "caption-why",
+        "player",
+        "about",
+      ].map((name) => [name, part(name)]),
+    );
     this.parts.title.textContent = props.title;
     this.controller = null;
     this.listen();
@@ -59,7 +77,9 @@ class Frame {
     this.parts.file.value = "";
     if (!file) return;
     if (file.size > this.props.bytes) {
-      this.alert(`the file has ${Math.round(file.size / 1e6)} MB, a trace at most ${Math.round(this.props.bytes / 1e6)} MB: choose a trace saved by hsd`);
+      this.alert(
+        `the file has ${Math.round(file.size / 1e6)} MB, a trace at most ${Math.round(this.props.bytes / 1e6)} MB: choose a trace saved by hsd`,
+      );
       return;
     }
     const reply = await this.ask("check_trace", await file.text());
@@ -150,8 +170,7 @@ class Frame {
   display(source, trace, where) {
     if (!this.controller) {
       this.parts.player.replaceChildren();
-      this.controller = create(this.parts.player, {
-        onSelect: () => this.moved(), link: () => this.link() });
+      this.controller = create(this.parts.player, { onSelect: () => this.moved(), link: () => this.link() });
     }
     this.source = source;
     this.sourceChip(trace, where.live);
@@ -207,7 +226,11 @@ class Frame {
     if (header && !run.shown) {
       run.shown = true;
       this.caption("", "");
-      this.display({ kind: "run", link: reply.link, key: run.key }, { ...header, steps, result: result || PENDING }, { step: steps.length - 1, node: null, live: !ENDED.includes(state) });
+      this.display(
+        { kind: "run", link: reply.link, key: run.key },
+        { ...header, steps, result: result || PENDING },
+        { step: steps.length - 1, node: null, live: !ENDED.includes(state) },
+      );
     } else if (run.shown && (steps.length || result)) {
       this.controller.extend(steps, result);
       tell("trace");
@@ -251,7 +274,12 @@ class Frame {
   sourceChip(trace, live) {
     const { kind } = this.source;
     const ended = trace.result && trace.result.finish === "cancelled" ? "live · cancelled" : "live";
-    const words = kind === "run" ? (live ? "● live · running" : `● ${ended}`) : `${kind === "file" ? "trace file, " : ""}recorded on ${day(trace.created)}`;
+    const words =
+      kind === "run"
+        ? live
+          ? "● live · running"
+          : `● ${ended}`
+        : `${kind === "file" ? "trace file, " : ""}recorded on ${day(trace.created)}`;
     this.chip("source", words, `made ${trace.created} with version ${trace.app_version} on ${trace.setup.device}`);
     this.parts.source.classList.toggle("is-live", kind === "run");
   }
@@ -266,22 +294,30 @@ class Frame {
     if (!facts || facts.error) return;
     this.chip("device", facts.device, "what a live run uses");
     if (facts.problem) this.chip("pair", `✕ ${facts.title}: ${facts.problem}`);
-    else if (facts.target) this.chip("pair", sizes(facts.name, facts.target, facts.draft),
-      `${sizesInWords(facts.target, facts.draft, facts.vocabulary)}. ${facts.note}`);
+    else if (facts.target)
+      this.chip(
+        "pair",
+        sizes(facts.name, facts.target, facts.draft),
+        `${sizesInWords(facts.target, facts.draft, facts.vocabulary)}. ${facts.note}`,
+      );
     else this.chip("pair", facts.title, facts.note);
   }
 
   traceChip(setup) {
     const draft = setup.draft && setup.draft.parameters;
-    this.chip("pair", sizes(setup.pair, setup.target.parameters, draft),
-      `${setup.draft ? `${setup.target.name} with ${setup.draft.name}` : setup.target.name}: ${sizesInWords(setup.target.parameters, draft, setup.vocab_size)}`);
+    this.chip(
+      "pair",
+      sizes(setup.pair, setup.target.parameters, draft),
+      `${setup.draft ? `${setup.target.name} with ${setup.draft.name}` : setup.target.name}: ${sizesInWords(setup.target.parameters, draft, setup.vocab_size)}`,
+    );
   }
 
   // ---- links
 
   /** The address of this view; what a run needs to be made again is all in it. */
   link() {
-    if (this.source && this.source.kind === "file") this.alert("this trace came from a file, which a link cannot carry: pass the file on");
+    if (this.source && this.source.kind === "file")
+      this.alert("this trace came from a file, which a link cannot carry: pass the file on");
     return this.address();
   }
 
@@ -307,7 +343,8 @@ class Frame {
   remember() {
     clearTimeout(this.rememberTimer);
     this.rememberTimer = setTimeout(() => {
-      if (this.controller && !this.wanted && open === "watch") window.history.replaceState(window.history.state, "", this.address());
+      if (this.controller && !this.wanted && open === "watch")
+        window.history.replaceState(window.history.state, "", this.address());
     }, 300);
   }
 }
@@ -318,7 +355,8 @@ const defined = (values) => Object.fromEntries(Object.entries(values).filter(([,
 
 /** What to say about a run that has nothing to show yet; nothing at all when that passes in a moment. */
 function progress({ state, place }, { count, begun }) {
-  if (state === "waiting" && place > 0) return `Another visitor's run is using the model; you are number ${place} in line.`;
+  if (state === "waiting" && place > 0)
+    return `Another visitor's run is using the model; you are number ${place} in line.`;
   return !ENDED.includes(state) && !count && Date.now() - begun > PATIENCE ? "Starting …" : "";
 }
 
@@ -330,13 +368,16 @@ function sizes(name, target, draft) {
 
 /** The same in words, for the chip's tooltip. */
 function sizesInWords(target, draft, vocabulary) {
-  const models = draft ? `target ${target.toLocaleString("en")} parameters, draft ${draft.toLocaleString("en")}` : `target ${target.toLocaleString("en")} parameters`;
+  const models = draft
+    ? `target ${target.toLocaleString("en")} parameters, draft ${draft.toLocaleString("en")}`
+    : `target ${target.toLocaleString("en")} parameters`;
   return `${models}; ${vocabulary.toLocaleString("en")} tokens${draft ? ", and both models give each the same meaning" : ""}`;
 }
 
 function day(created) {
   const date = new Date(created);
-  return Number.isNaN(date.getTime()) ? String(created).slice(0, 20)
+  return Number.isNaN(date.getTime())
+    ? String(created).slice(0, 20)
     : date.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
 }
 

@@ -4,8 +4,6 @@
 // of the screen's module is called with the rest as soon as that tab has been opened and the module is there.
 // hsdPage.call(screen, name, …) calls a function of a screen that is there, and does nothing otherwise.
 window.hsdPage = (() => {
-  "use strict";
-
   const screens = "SCREENS"; // name: {modules: [the first is the screen's own, the others are those it needs], styles}
   const base = new URL("FOLDER", document.baseURI).href;
   const loading = {}; // name: promise of the screen's module
@@ -39,7 +37,11 @@ window.hsdPage = (() => {
   }
 
   function start(name, part, ...given) {
-    const begin = () => load(name).then((module) => module[part](...given), () => failed(name));
+    const begin = () =>
+      load(name).then(
+        (module) => module[part](...given),
+        () => failed(name),
+      );
     if (opened.has(name)) begin();
     else (waiting[name] ??= []).push(begin);
   }

@@ -1,7 +1,8 @@
 // How a rule came to what it keeps of one step, in a clause that goes on after the rule's name. Pure: sentence parts
 // as in the player's story.js; every number is one that the trace holds.
+import { names } from "../player/drafts.js";
 import { number, pair, plural } from "../player/format.js";
-import { ratio, ruleInfo } from "../player/model.js";
+import { pathTo, ratio, ruleInfo } from "../player/model.js";
 
 const SHOWN = 3; // failed tests that are listed
 const TIMES = "times as likely for the target as for the draft model";
@@ -107,9 +108,7 @@ function downFromRoot(view, judged) {
   const { decisions } = judged;
   const failed = decisions.slice(decisions.findLastIndex((decision) => decision.accepted) + 1);
   if (!failed.length) return [`${way}: every token to the end of a draft passes, so it ${keeps(view, judged)}`];
-  const told = failed
-    .slice(0, SHOWN)
-    .map((decision) => pair(decision.coin, decision.threshold).join(" is not below "));
+  const told = failed.slice(0, SHOWN).map((decision) => pair(decision.coin, decision.threshold).join(" is not below "));
   const more = failed.length > SHOWN ? ", …" : "";
   const tests = failed.length === 1 ? "the only test" : `each of the ${failed.length} tests`;
   return [

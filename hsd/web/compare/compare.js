@@ -68,9 +68,7 @@ class Screen extends Lanes {
     this.notice = h("p", { class: "cp-notice", role: "status", hidden: true });
     this.scrubber = scrubber.create(this.actions);
     this.why = why();
-    this.rows = ["A", "B"].map(
-      (letter) => new Row(letter, facts, (row, report) => this.movedIn(row, report)),
-    );
+    this.rows = ["A", "B"].map((letter) => new Row(letter, facts, (row, report) => this.movedIn(row, report)));
     scrollTogether(...this.rows);
     this.texts = texts.create((step) => this.go(step));
     this.totals = totals();

@@ -115,8 +115,7 @@ function sameCoin(view, { high, low, passed, failed }) {
 }
 
 function formOf({ info }, { test }) {
-  if (test === "draft")
-    return { capped: ", the capped ratio", uncapped: ", the plain ratio cut at 1" }[info.end] || "";
+  if (test === "draft") return { capped: ", the capped ratio", uncapped: ", the plain ratio cut at 1" }[info.end] || "";
   return { share: ", with the cap", naive: ", without the cap" }[info.inner] || "";
 }
 

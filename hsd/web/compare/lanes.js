@@ -71,9 +71,7 @@ class Lanes {
   get rules() {
     const { setup, steps } = this.trace;
     const found = steps.find((step) => step.shadow);
-    return [setup.rule, found ? found.shadow.rule : setup.shadow || usual(setup)].map((rule) =>
-      fullName(rule, setup),
-    );
+    return [setup.rule, found ? found.shadow.rule : setup.shadow || usual(setup)].map((rule) => fullName(rule, setup));
   }
 
   /** The row of the run itself, or of the other rule. */

@@ -81,14 +81,7 @@ function judge(valid, model) {
   const judged = shown.map((name) => {
     const law = RULES[name].law(p, q, valid.draft, model.fuzzy);
     const facts = explain(name, p, q, valid.draft).map((one, t) => ({ ...one, divergence: divergenceAt(law, t) }));
-    return {
-      name,
-      law,
-      ...tests(law, valid.coins),
-      facts,
-      average: expectedKept(law),
-      stop: stops(law),
-    };
+    return { name, law, ...tests(law, valid.coins), facts, average: expectedKept(law), stop: stops(law) };
   });
   return { valid, model, judged, facts: judged[judged.length - 1].facts };
 }
@@ -124,11 +117,7 @@ function ending({ valid, model }, { name, law, kept, facts }) {
   const unknown = bonus && valid.kind === "step";
   const row = next(law, model.p, model.q, kept);
   const chips = valid.draft.map((x, i) =>
-    h(
-      "span",
-      { class: `hl-chip ${i < kept ? "is-kept" : "is-cut"}` },
-      `${i < kept ? "✓" : "✕"} ${names(valid, i)[x]}`,
-    ),
+    h("span", { class: `hl-chip ${i < kept ? "is-kept" : "is-cut"}` }, `${i < kept ? "✓" : "✕"} ${names(valid, i)[x]}`),
   );
   chips.push(
     h("span", { class: `hl-chip ${bonus ? "is-bonus" : "is-correction"}` }, bonus ? "◆ bonus" : "▲ correction"),
@@ -138,11 +127,7 @@ function ending({ valid, model }, { name, law, kept, facts }) {
     { "class": "hl-end", "data-rule": name },
     h("h4", {}, `${capital(SHORT[name])} keeps ${kept} of ${gamma}`),
     h("p", { class: "hl-chips" }, chips),
-    h(
-      "p",
-      { class: "hl-hint" },
-      nextWords(name, kept, gamma, bonus ? {} : residualOf(law, facts[kept])),
-    ),
+    h("p", { class: "hl-hint" }, nextWords(name, kept, gamma, bonus ? {} : residualOf(law, facts[kept]))),
     unknown
       ? h("p", {}, `The paper does not list p${digitsOf(gamma)}, so its bars are not drawn.`)
       : h(

@@ -7,8 +7,7 @@ import { RULES, stops, next, range, sum } from "./rules.js";
 const MAX_OUTCOMES = 4096;
 const ROUNDING = 1e-12; // a total variation below this is rounding
 
-const digits = (code, length, vocab) =>
-  range(length).map((i) => Math.floor(code / vocab ** (length - 1 - i)) % vocab);
+const digits = (code, length, vocab) => range(length).map((i) => Math.floor(code / vocab ** (length - 1 - i)) % vocab);
 
 /** One law over all sequences of each length 0 … rows.length: the product of the rows. */
 function joints(rows) {
@@ -59,8 +58,7 @@ function spread(model, rule, { mass, rows }, targets, drafts) {
         : null;
       const ending = mass[t][prefix] ? rows[t][prefix] : null;
       for (const x of range(vocab)) {
-        longer[prefix * vocab + x] =
-          (going ? flow[prefix] * going[x] : 0) + (ending ? mass[t][prefix] * ending[x] : 0);
+        longer[prefix * vocab + x] = (going ? flow[prefix] * going[x] : 0) + (ending ? mass[t][prefix] * ending[x] : 0);
       }
     }
     flow = longer;

@@ -49,8 +49,7 @@ function inputs(actions) {
     if (wanted !== drawn) rebuild(state);
     drawn = wanted;
     choose(state, { vocab, gamma, kind });
-    for (const chip of presets.children)
-      chip.setAttribute("aria-pressed", String(chip.dataset.preset === presetName));
+    for (const chip of presets.children) chip.setAttribute("aria-pressed", String(chip.dataset.preset === presetName));
     problem.hidden = !message;
     say(words, message || "");
     problem.querySelector("button").hidden = !problems.length;

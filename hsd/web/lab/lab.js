@@ -106,7 +106,7 @@ class Lab {
       preset: (name) => {
         this.warn("");
         const { rule, seed, fuzzy } = this.state;
-      this.use({ ...preset(name), rule, seed, fuzzy }, name);
+        this.use({ ...preset(name), rule, seed, fuzzy }, name);
       },
       reshape: (change) => this.use(reshape(this.state, change), change.gamma ? this.presetName : null),
       cell: (side, t, i, text) => withRow(side, t, replaced(this.state[side][t], i, text)),

@@ -133,9 +133,7 @@ function trialPanel(actions) {
     start.disabled = Boolean(running);
     if (seed !== document.activeElement) seed.value = valid.seed;
     const found = exact.rules[valid.rule];
-    plot.replaceChildren(
-      simulation && simulation.state.trials ? chart(simulation, found, valid.gamma) : prompt(found),
-    );
+    plot.replaceChildren(simulation && simulation.state.trials ? chart(simulation, found, valid.gamma) : prompt(found));
     say(sentence, running || !simulation ? "" : conclusion(valid.rule, found, rows));
   }
 
@@ -170,8 +168,7 @@ function chart({ history, state }, found, gamma) {
   );
   const x = (n) => left + ((width - 2 * left) * n) / 10000;
   const y = (value) => 68 - Math.max(Math.min((56 * (value - found.kept)) / span, 60), -56);
-  const path = (points) =>
-    points.map(([a, b], i) => `${i ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("");
+  const path = (points) => points.map(([a, b], i) => `${i ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("");
   const upper = history.map((one) => [one.trials, one.mean + 1.96 * one.error]);
   const lower = history.map((one) => [one.trials, one.mean - 1.96 * one.error]).reverse();
   const text = (at, line, words, anchor) => s("text", { "x": at, "y": line, "text-anchor": anchor }, words);

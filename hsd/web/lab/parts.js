@@ -46,15 +46,7 @@ function segments(legend, onchange) {
 /** A slider, from 0 to 1 unless told otherwise, whose track is filled up to its value. */
 function slider(label, css, { min = 0, max = 1, ...handlers }) {
   const step = 0.01;
-  return h("input", {
-    "type": "range",
-    "class": `hl-slider ${css}`,
-    min,
-    max,
-    step,
-    "aria-label": label,
-    ...handlers,
-  });
+  return h("input", { "type": "range", "class": `hl-slider ${css}`, min, max, step, "aria-label": label, ...handlers });
 }
 
 function setSlider(input, value) {

@@ -119,8 +119,7 @@ function next(law, p, q, t) {
 }
 
 /** The positions in the order in which they are tested. */
-const order = ({ forward, threshold }) =>
-  range(threshold.length).map((i) => (forward ? i + 1 : threshold.length - i));
+const order = ({ forward, threshold }) => range(threshold.length).map((i) => (forward ? i + 1 : threshold.length - i));
 
 /** How many drafted tokens are kept with these coins. Strict <: a coin of 0 must not accept p = 0. */
 function kept(law, coins) {

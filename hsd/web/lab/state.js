@@ -5,7 +5,7 @@
 import { count } from "../player/format.js";
 import { MAX_OUTCOMES, outcomes } from "./enumerate.js";
 import { FUZZY } from "./fuzzy.js";
-import { RULES, range, sum } from "./rules.js";
+import { range, sum } from "./rules.js";
 
 const LETTERS = "abcdefgh";
 const SUM_TOLERANCE = 1e-9;

@@ -24,7 +24,11 @@ function tuning(actions) {
     "Where the two rows are near, D ≤ T, the draft's token passes, whatever it is. That is not lossless, by design.",
     h("div", { class: "hl-choices" }, divergence.element, mode.element),
     h("div", { class: "hl-tolerance" }, h("label", { class: "hl-label", for: id }, "Tolerance T"), tolerance, number),
-    h("div", { "class": "hl-near", "aria-live": "polite" }, lines.map((one) => one.element)),
+    h(
+      "div",
+      { "class": "hl-near", "aria-live": "polite" },
+      lines.map((one) => one.element),
+    ),
   );
 
   function update({ valid, model }) {

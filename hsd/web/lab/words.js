@@ -82,8 +82,7 @@ function released(found) {
 }
 
 function naive({ "naive-hsd": found, hsd }, ideal) {
-  const reaches =
-    Math.abs(found.kept - ideal) < 1e-9 ? `keeps the ideal ${four(ideal)}` : `keeps ${four(found.kept)}`;
+  const reaches = Math.abs(found.kept - ideal) < 1e-9 ? `keeps the ideal ${four(ideal)}` : `keeps ${four(found.kept)}`;
   if (found.extra < 1e-9)
     return { title: "Naive HSD", text: `${reaches}, and on these numbers it needs no further target call.` };
   const rate = (one) => four(one.committed / one.calls);

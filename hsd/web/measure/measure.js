@@ -16,8 +16,19 @@ const NO_ANSWER = "the server does not answer: check the connection, or reload t
 const KINDS = { recorded: "Recorded benchmark", live: "Measured just now", file: "Benchmark from a file" };
 
 const screen = {
-  server: null, elements: {}, props: {}, job: null, view: null, link: null, serial: {}, questions: {},
-  words: "", problem: "", command: "", snippets: [], chosen: "/run",
+  server: null,
+  elements: {},
+  props: {},
+  job: null,
+  view: null,
+  link: null,
+  serial: {},
+  questions: {},
+  words: "",
+  problem: "",
+  command: "",
+  snippets: [],
+  chosen: "/run",
 };
 
 const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
@@ -71,17 +82,27 @@ function drawPlan() {
     h("p", { class: "hm-problem", role: "alert", hidden: !problem }, capital(problem)),
     h("p", { class: "hm-words" }, screen.words),
     h("p", { class: "hm-progress", role: "status", hidden: !job }, job ? progress(job) : ""),
-    h("progress", { "class": "hm-bar", "max": job ? job.total || 1 : 1, "value": done, "hidden": !job || job.finished, "aria-label": "runs" }));
+    h("progress", {
+      "class": "hm-bar",
+      "max": job ? job.total || 1 : 1,
+      "value": done,
+      "hidden": !job || job.finished,
+      "aria-label": "runs",
+    }),
+  );
 }
 
 /** What is going on, in one line. */
 function progress(job) {
   const counted = `${job.counted} of ${job.total - job.warming} runs counted`;
   if (job.error) return capital(job.error);
-  if (job.state === "waiting") return job.place > 0 ? `Another run is using the model; this batch is number ${job.place} in line.` : "Starting …";
+  if (job.state === "waiting")
+    return job.place > 0 ? `Another run is using the model; this batch is number ${job.place} in line.` : "Starting …";
   if (job.state === "done") return `Done: ${counted}.`;
   if (job.finished) {
-    const kept = job.complete ? "Shown is what was measured until then." : "That was before the first complete round, so what is shown stays.";
+    const kept = job.complete
+      ? "Shown is what was measured until then."
+      : "That was before the first complete round, so what is shown stays.";
     const how = job.state === "failed" ? "Failed" : job.message ? capital(job.message) : "Cancelled";
     return `${how}${job.total ? `; ${counted}. ${kept}` : "."}`;
   }
@@ -124,19 +145,42 @@ function drawResults() {
   const { results } = screen.elements;
   if (!results) return;
   if (!screen.view) {
-    results.replaceChildren(h("p", { class: "hm-hint" }, `No recorded benchmark (${screen.none || "none is there"}): press Measure to make one.`));
+    results.replaceChildren(
+      h(
+        "p",
+        { class: "hm-hint" },
+        `No recorded benchmark (${screen.none || "none is there"}): press Measure to make one.`,
+      ),
+    );
     return;
   }
   const { view } = screen;
-  const files = [h("span", { class: "hm-hint hm-said", role: "status" }), parts.button("CSV", () => download("csv"), { title: "the table with all digits", "data-kind": "csv" })];
-  if (view.kind !== "file") files.push(parts.button("JSON lines", () => download("jsonl"), { title: "every run, as `python -m hsd bench` writes them; opens here again", "data-kind": "jsonl" }));
-  results.replaceChildren(h("section", { "class": "hm-card", "aria-label": "Results" },
-    h("header", { class: "hm-head" },
-      h("h3", {}, KINDS[view.kind], h("span", { class: "hm-date" }, when(view.date))),
-      h("div", { class: "hm-files" }, files)),
-    h("p", { class: "hm-facts" }, view.facts.join(" · ")),
-    parts.results(view),
-    h("p", { class: "hm-hint" }, "In the charts below, a click on a name shows or hides it.")));
+  const files = [
+    h("span", { class: "hm-hint hm-said", role: "status" }),
+    parts.button("CSV", () => download("csv"), { title: "the table with all digits", "data-kind": "csv" }),
+  ];
+  if (view.kind !== "file")
+    files.push(
+      parts.button("JSON lines", () => download("jsonl"), {
+        title: "every run, as `python -m hsd bench` writes them; opens here again",
+        "data-kind": "jsonl",
+      }),
+    );
+  results.replaceChildren(
+    h(
+      "section",
+      { "class": "hm-card", "aria-label": "Results" },
+      h(
+        "header",
+        { class: "hm-head" },
+        h("h3", {}, KINDS[view.kind], h("span", { class: "hm-date" }, when(view.date))),
+        h("div", { class: "hm-files" }, files),
+      ),
+      h("p", { class: "hm-facts" }, view.facts.join(" · ")),
+      parts.results(view),
+      h("p", { class: "hm-hint" }, "In the charts below, a click on a name shows or hides it."),
+    ),
+  );
 }
 
 /** The date of a header for people; anything else as it stands. */
@@ -160,17 +204,22 @@ async function download(kind) {
 
 function drawPublished() {
   const { published } = screen.elements;
-  if (published && screen.props.published) published.replaceChildren(parts.published(screen.props, screen.view || { here: [], systems: screen.props.systems }));
+  if (published && screen.props.published)
+    published.replaceChildren(
+      parts.published(screen.props, screen.view || { here: [], systems: screen.props.systems }),
+    );
 }
 
 function drawPrograms() {
   const { programs } = screen.elements;
   if (!programs || !screen.command) return;
   const focused = programs.contains(document.activeElement) && document.activeElement.dataset.name;
-  programs.replaceChildren(parts.programs(screen, (name) => {
-    screen.chosen = name;
-    drawPrograms();
-  }));
+  programs.replaceChildren(
+    parts.programs(screen, (name) => {
+      screen.chosen = name;
+      drawPrograms();
+    }),
+  );
   if (focused) programs.querySelector(`[data-name="${focused}"]`).focus();
 }
 
@@ -191,8 +240,13 @@ function remember() {
 
 function tell() {
   const { job, view } = screen;
-  window.__hsdMeasure = { ready: Boolean(screen.elements.plan && screen.elements.programs && view), words: screen.words, problem: screen.problem,
-    view: view && { kind: view.kind, rows: view.rows, columns: view.columns }, job: job && { state: job.state, finished: job.finished, begun: job.begun, counted: job.counted } };
+  window.__hsdMeasure = {
+    ready: Boolean(screen.elements.plan && screen.elements.programs && view),
+    words: screen.words,
+    problem: screen.problem,
+    view: view && { kind: view.kind, rows: view.rows, columns: view.columns },
+    job: job && { state: job.state, finished: job.finished, begun: job.begun, counted: job.counted },
+  };
 }
 
 /** Take in a part's value now and whenever it changes; an older message than the last is left out. */

@@ -133,7 +133,8 @@ function exactVerdict(arithmetic, { coin }) {
   if (!arithmetic || arithmetic.form !== "near") return null;
   const { exact } = arithmetic;
   const [coinText, exactText] = pair(coin, exact);
-  const said = coin < exact ? `${coinText} < ${exactText}, passed` : `${coinText} ≥ ${exactText}, rejected: kept all the same`;
+  const said =
+    coin < exact ? `${coinText} < ${exactText}, passed` : `${coinText} ≥ ${exactText}, rejected: kept all the same`;
   const css = `hp-hint hp-exact${coin < exact ? "" : " is-overruled"}`;
   return h("p", { class: css }, `exact test, coin against min(1, p/q): ${said}`);
 }
@@ -206,11 +207,7 @@ function expected(view) {
     "div",
     { class: "hp-expected" },
     h("h4", { class: "hp-subtitle" }, "Luck taken out"),
-    h(
-      "p",
-      { class: "hp-hint" },
-      expectedWords(view),
-    ),
+    h("p", { class: "hp-hint" }, expectedWords(view)),
     entries.map(bar),
   );
 }

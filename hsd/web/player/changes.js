@@ -37,13 +37,9 @@ function note(view, judged, change) {
 /** The same line for a plain text. */
 const plain = (view, judged, change) => dom.plain(sentence(view, judged, change));
 
-const sentence = (view, judged, change) => [
-  ...whatFailed(view, judged, change),
-  ...newTarget(view, judged, change),
-];
+const sentence = (view, judged, change) => [...whatFailed(view, judged, change), ...newTarget(view, judged, change)];
 
-const place = (view, node) =>
-  node ? ["after ", { piece: view.nodes.get(node).piece, cells: 14 }] : ["at the start"];
+const place = (view, node) => (node ? ["after ", { piece: view.nodes.get(node).piece, cells: 14 }] : ["at the start"]);
 
 function whatFailed(view, judged, { cause, node }) {
   if (!cause) return [];

@@ -35,9 +35,7 @@ function token(piece, { cells = 24, origin = null } = {}) {
     short === full && piece !== ""
       ? runs(piece).map((run) => (run.mark ? h("span", { class: "hp-mark" }, run.text) : run.text))
       : short;
-  const sign = origin
-    ? h("span", { "class": `hp-sign is-${origin}`, "aria-hidden": "true" }, SIGNS[origin])
-    : null;
+  const sign = origin ? h("span", { "class": `hp-sign is-${origin}`, "aria-hidden": "true" }, SIGNS[origin]) : null;
   return h("bdi", { class: "hp-token", dir: "auto", title: full }, sign, body);
 }
 
@@ -52,9 +50,7 @@ function prose(parts) {
 
 /** The same parts as one plain string. */
 const plain = (parts) =>
-  parts
-    .map((part) => (part && part.piece !== undefined ? `“${visible(part.piece)}”` : (part.strong ?? part)))
-    .join("");
+  parts.map((part) => (part && part.piece !== undefined ? `“${visible(part.piece)}”` : (part.strong ?? part))).join("");
 
 // Drawn, not written: not every font has these signs. One path each, in a box of 16 by 16.
 const ICONS = {

@@ -28,8 +28,7 @@ function leaves(view) {
 /** Drafts that a test names, by the leaf that they end in: Map leaf → Set of numbers from 0. */
 function proven(view, ends) {
   const below = new Map();
-  for (const leaf of ends)
-    for (const id of pathTo(view, leaf)) below.set(id, below.has(id) ? null : leaf); // null: several
+  for (const leaf of ends) for (const id of pathTo(view, leaf)) below.set(id, below.has(id) ? null : leaf); // null: several
   const known = new Map(ends.map((leaf) => [leaf, new Set()]));
   if (ends.length) known.get(firstDraft(view)).add(0);
   for (const judged of [view.own, view.shadow]) {
@@ -134,7 +133,7 @@ function leftOut(view, chosen) {
 /** The target's probability of the whole path to a node. */
 const joint = (view, { id }) => pathTo(view, id).reduce((product, at) => product * view.nodes.get(at).p, 1);
 
-  function draftedWords(out) {
+function draftedWords(out) {
   if (!out) return [];
   const tested =
     out.tested === 0

@@ -174,14 +174,7 @@ function svgText(svg, caption = "") {
     dom.s("rect", { y: top, width, height: height - top, fill: backgroundOf(svg) }),
     dom.s(
       "text",
-      {
-        "x": 14,
-        "y": -8,
-        "fill": plainColour(color),
-        "font-family": fontFamily,
-        "font-size": 14,
-        "font-weight": 600,
-      },
+      { "x": 14, "y": -8, "fill": plainColour(color), "font-family": fontFamily, "font-size": 14, "font-weight": 600 },
       caption,
     ),
   );

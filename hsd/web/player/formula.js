@@ -60,8 +60,7 @@ const FORMS = {
 };
 
 // Of the fuzzy rule: which case it is, in letters and in numbers, and what the threshold is then.
-const relation = (t, a, sign) =>
-  a.D === null ? [] : [value(a.D, null), ` ${sign} `, value(a.T, null), ", so "];
+const relation = (t, a, sign) => (a.D === null ? [] : [value(a.D, null), ` ${sign} `, value(a.T, null), ", so "]);
 const CASES = {
   near: (t, a) => [
     [letter(`D${t}`), " ≤ ", letter("T"), ", so ", letter(`a${t}`), " = 1"],

@@ -102,11 +102,7 @@ function setupLine({ setup, result }, live) {
     `${setup.pair}: target${size(setup.target)}${setup.draft ? `, draft${size(setup.draft)}` : ""}`,
     setup.device,
   ];
-  const ending = live
-    ? "● live"
-    : result && result.finish === "cancelled"
-      ? "cancelled: this is what there was"
-      : null;
+  const ending = live ? "● live" : result && result.finish === "cancelled" ? "cancelled: this is what there was" : null;
   return [...parts, ending].filter(Boolean).join(" · ");
 }
 

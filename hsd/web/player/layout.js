@@ -226,8 +226,7 @@ function placeRests(plan, { left }) {
   return Math.max(0, ...bottoms);
 }
 
-const testsUnder = ({ view }, item) =>
-  view.isTrie && item.kind === "draft" ? LINE * lines(view, item.id).length : 0;
+const testsUnder = ({ view }, item) => (view.isTrie && item.kind === "draft" ? LINE * lines(view, item.id).length : 0);
 
 /** Slots are as tall as a candidate, except those that hold a drawn token. */
 function slotTop(plan, item, top) {

@@ -14,11 +14,7 @@ function ledger(view, node, highlighted) {
   const after = path.length
     ? ["After ", ...path.slice(-4).flatMap((part) => [part, " "])]
     : ["At the start of the draft, after ", { piece: view.rootPiece, cells: 14 }];
-  const body = branch
-    ? h("div", {}, branchBody(view, branch, highlighted))
-    : view.decided === node
-      ? null
-      : noBranch();
+  const body = branch ? h("div", {}, branchBody(view, branch, highlighted)) : view.decided === node ? null : noBranch();
   return card(
     "ledger",
     "The branch in full",
@@ -247,11 +243,7 @@ function residualRow(view, top, largest) {
     h(
       "th",
       { scope: "row" },
-      h(
-        "span",
-        { class: `hp-sign is-${view.drawn ? view.drawn.origin : ""}` },
-        drawn ? SIGNS[view.drawn.origin] : "",
-      ),
+      h("span", { class: `hp-sign is-${view.drawn ? view.drawn.origin : ""}` }, drawn ? SIGNS[view.drawn.origin] : ""),
       token(top.piece, { cells: 16 }),
     ),
     h(
@@ -293,9 +285,7 @@ function elsewhere(view, residual) {
       h("p", { class: "hp-note" }, "The text ended with the kept tokens: nothing was drawn."),
     );
   const where =
-    residual.node === 0
-      ? "at the start of the draft"
-      : `after ${plural(view.depth.get(residual.node), "kept token")}`;
+    residual.node === 0 ? "at the start of the draft" : `after ${plural(view.depth.get(residual.node), "kept token")}`;
   return h(
     "div",
     { class: "hp-residual" },

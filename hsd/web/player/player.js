@@ -179,8 +179,7 @@ class Player {
   fullscreen() {
     const { root } = this.stage;
     if (document.fullscreenElement === root) document.exitFullscreen();
-    else if (root.classList.contains("is-maximised") || !root.requestFullscreen)
-      root.classList.toggle("is-maximised");
+    else if (root.classList.contains("is-maximised") || !root.requestFullscreen) root.classList.toggle("is-maximised");
     else root.requestFullscreen().catch(() => root.classList.add("is-maximised"));
   }
 

@@ -95,7 +95,11 @@ function allTheSame(view) {
   const which = several ? `Tokens ${listed(settings.overruled)} (` : `Token ${settings.overruled[0]} (`;
   const asked = settings.mode === "exact-first" ? (several ? "fail" : "fails") : "would fail";
   const same = several ? "are kept all the same" : "is kept all the same";
-  return [which, ...pieces, `) ${asked} the exact test and ${same}: the rows are near, ${settings.name} ≤ ${number(settings.T)}. `];
+  return [
+    which,
+    ...pieces,
+    `) ${asked} the exact test and ${same}: the rows are near, ${settings.name} ≤ ${number(settings.T)}. `,
+  ];
 }
 
 const listed = (ids) => `${ids.slice(0, -1).join(", ")} and ${ids[ids.length - 1]}`;
@@ -106,8 +110,7 @@ function backward(view) {
   const name = view.own.info.name;
   const opening = `${name[0].toUpperCase()}${name.slice(1)} tests ${first.test === "token" ? word(first) : "the whole draft first"}`;
   const all = view.step.drafted === 1 ? "it stays" : `all ${view.step.drafted} tokens stay`;
-  if (first.accepted)
-    return [`${opening}: the coin ${compare(first)}, so ${all} at once. `];
+  if (first.accepted) return [`${opening}: the coin ${compare(first)}, so ${all} at once. `];
   const parts = [`${opening}: the coin ${compare(first)}, so it steps back. `];
   const passed = others.find((decision) => decision.accepted);
   if (!passed) return [...parts, "No shorter part passed either: the draft is dropped. "];
@@ -189,7 +192,9 @@ function fuzzyWarning(view) {
   const { T, name, unit, drift, bound } = settings;
   if (T < 0) return "A tolerance below 0 lets nothing pass, so this is exact: vanilla, token by token.";
   if (T === 0) return `At T = 0 a token passes only where both rows are equal, ${name} = 0, so this is exact.`;
-  const spent = drift ? `spent ${number(drift)}${unit} of drift, at most T × kept = ${number(bound)}` : "spent no drift";
+  const spent = drift
+    ? `spent ${number(drift)}${unit} of drift, at most T × kept = ${number(bound)}`
+    : "spent no drift";
   return `Not lossless: a token passes wherever ${name} ≤ T = ${number(T)}, whatever it is. This step ${spent}.`;
 }
 

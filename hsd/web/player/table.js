@@ -140,11 +140,7 @@ function table(view, { select, node }) {
   const row = (record) =>
     h(
       "tr",
-      {
-        "class": record.id === node ? "is-active" : null,
-        "data-node": record.id,
-        "onclick": () => select(record.id),
-      },
+      { "class": record.id === node ? "is-active" : null, "data-node": record.id, "onclick": () => select(record.id) },
       shown.map(([name]) => cell(record, name)),
     );
   const body = h("tbody", {}, someRows(view, node, row));

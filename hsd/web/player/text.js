@@ -1,6 +1,6 @@
 // The text so far: prompt, then the tokens of every step, marked by where they came from.
 // Built once and extended; moving to another step only changes classes.
-import { h, token, SIGNS, afterLayout } from "./dom.js";
+import { h, SIGNS, afterLayout } from "./dom.js";
 import * as format from "./format.js";
 import { plural, visible, shorten } from "./format.js";
 import { written } from "./model.js";

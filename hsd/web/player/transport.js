@@ -120,9 +120,7 @@ function cell(step, index, tallest, trie) {
   const last = step.committed.length - step.kept;
   const share = (n) => `height:${(100 * n) / tallest}%`;
   const origin = last > 0 ? step.committed[step.kept].origin : "bonus";
-  const other = differs(step)
-    ? `, ${ruleInfo(step.shadow.rule).name} would keep ${step.shadow.kept}`
-    : "";
+  const other = differs(step) ? `, ${ruleInfo(step.shadow.rule).name} would keep ${step.shadow.kept}` : "";
   const kept = trie ? `kept ${step.kept}, drafted ${step.drafted}` : `kept ${step.kept} of ${step.drafted}`;
   return h(
     "div",

@@ -255,8 +255,7 @@ class Screen {
     clearTimeout(this.rememberTimer);
     this.rememberTimer = setTimeout(() => {
       const idle = !this.waiting && (!this.live || this.live.ended);
-      if (frame.tab() === "race" && idle)
-        window.history.replaceState(window.history.state, "", this.address());
+      if (frame.tab() === "race" && idle) window.history.replaceState(window.history.state, "", this.address());
     }, 300);
     this.tell();
   }

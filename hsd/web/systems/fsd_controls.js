@@ -71,12 +71,7 @@ function passing(shares, { change, share }) {
   const id = unique("share");
   const range = slider(
     "Accept this share of what would be rejected",
-    {
-      id,
-      min: 0,
-      max: shares.length - 1,
-      step: 1,
-    },
+    { id, min: 0, max: shares.length - 1, step: 1 },
     () => share(Number(range.value)),
   );
   const number = field("tolerance T", (value) => change({ tolerance: value }));

@@ -20,7 +20,7 @@ const SHARED = [
 ];
 
 /** The value of a field as text. */
-const valueOf = (asked, { name, at }) => String((at === undefined ? asked[name] : (asked[name] || [])[at]) ?? "");
+const fieldOf = (asked, { name, at }) => String((at === undefined ? asked[name] : (asked[name] || [])[at]) ?? "");
 
 /** What is asked with one field changed. */
 function changed(asked, { name, at }, text) {
@@ -55,7 +55,11 @@ function create({ title, hint, presets, fields }, actions) {
       "details",
       { "class": "lv-more", "open": window.innerWidth > 700 },
       h("summary", {}, "Change it, then run it"),
-      h("div", { class: "lv-fields" }, rows.map((one) => one.element)),
+      h(
+        "div",
+        { class: "lv-fields" },
+        rows.map((one) => one.element),
+      ),
     ),
     h("div", { class: "sy-row" }, run, cancel, copy, status),
     problem,
@@ -100,7 +104,7 @@ function row(one, onchange) {
       if (element.hidden) return;
       say(label, of(one.label, values));
       say(hint, of(one.hint, values));
-      set(valueOf(values, one), of(one.label, values), values);
+      set(fieldOf(values, one), of(one.label, values), values);
     },
   };
 }

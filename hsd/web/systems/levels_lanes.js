@@ -39,11 +39,13 @@ function create({ context, under, onToken }) {
 
   function rows(view, selected) {
     const count = levelCount(view.trace.setup);
-    return Array.from({ length: count }, (_, i) => count - 1 - i).flatMap((level) => [
-      lane(view, level, selected, onToken),
-      under ? under(level, view) : null,
-      level > 0 ? between(view, level) : null,
-    ].filter(Boolean));
+    return Array.from({ length: count }, (_, i) => count - 1 - i).flatMap((level) =>
+      [
+        lane(view, level, selected, onToken),
+        under ? under(level, view) : null,
+        level > 0 ? between(view, level) : null,
+      ].filter(Boolean),
+    );
   }
 
   return { element, update };
@@ -140,8 +142,7 @@ function between({ trace, moment, state }, level) {
   const kept = below.chips.filter((one) => one.verdict === "kept").length;
   const up = moment.event !== null && state.level === level - 1 && handsUp(step, moment.event);
   const down = moment.event !== null && state.level === level - 1;
-  const handed =
-    below.lent ? `↑ ${below.lent} handed up: ${kept} kept` : up ? `↑ hands up ${below.settled}` : "";
+  const handed = below.lent ? `↑ ${below.lent} handed up: ${kept} kept` : up ? `↑ hands up ${below.settled}` : "";
   const now = down || (state.level === level && Boolean(below.lent));
   return h(
     "div",

@@ -20,7 +20,11 @@ function create() {
         dom.prose(bornTold(token, called)),
       ]),
       tests.length ? table(tests, called) : "",
-      h("ul", { class: "lv-lines" }, tests.map((test) => h("li", {}, testTold(test, called)))),
+      h(
+        "ul",
+        { class: "lv-lines" },
+        tests.map((test) => h("li", {}, testTold(test, called))),
+      ),
       h("p", { class: "lv-end" }, endTold(token, over)),
     );
   }

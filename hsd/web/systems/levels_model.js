@@ -12,10 +12,12 @@ const levelCount = (setup) => setup.models.length;
 
 /** All moments of a run, in order: {step, event}; event is null for the target's pass. */
 function moments(steps, from = 0) {
-  return steps.slice(from).flatMap((step, i) => [
-    ...step.events.map((_, event) => ({ step: from + i, event })),
-    { step: from + i, event: null },
-  ]);
+  return steps
+    .slice(from)
+    .flatMap((step, i) => [
+      ...step.events.map((_, event) => ({ step: from + i, event })),
+      { step: from + i, event: null },
+    ]);
 }
 
 /** The state of all lanes after a moment; see `readStep`. */

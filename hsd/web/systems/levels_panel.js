@@ -169,7 +169,11 @@ function readLink(text) {
 
 /** Lists as lists, however they came. */
 function listed(value) {
-  return Array.isArray(value) ? value : String(value ?? "").split(/[\s,_]+/).filter(Boolean);
+  return Array.isArray(value)
+    ? value
+    : String(value ?? "")
+        .split(/[\s,_]+/)
+        .filter(Boolean);
 }
 
 /** Add a panel's section; make(tools) gives its spec. */

@@ -23,8 +23,17 @@ class Player {
     this.lanes = lanes.create({ context, under, onToken: (id) => this.choose(id) });
     this.life = life.create();
     this.notes = h("ul", { class: "lv-notes" });
-    this.stage = card("levels", title, hint, this.notes, this.bar.element, this.said, this.lanes.element, legend(),
-      more ? more() : null);
+    this.stage = card(
+      "levels",
+      title,
+      hint,
+      this.notes,
+      this.bar.element,
+      this.said,
+      this.lanes.element,
+      legend(),
+      more ? more() : null,
+    );
     this.stage.setAttribute("tabindex", "-1");
     this.stage.addEventListener("keydown", (event) => this.key(event));
     this.cards = [this.text.element, this.stage, this.life.element];

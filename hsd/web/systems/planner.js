@@ -22,7 +22,10 @@ class Planner {
 
   build() {
     const { presets, most, longest } = this;
-    const edit = (change) => (...given) => this.use(models[change](this.state, ...given));
+    const edit =
+      (change) =>
+      (...given) =>
+        this.use(models[change](this.state, ...given));
     const cards = {
       inputs: inputs(
         { presets, most },

@@ -30,8 +30,7 @@ function edgeTitle(edge, count) {
 
 function edgeLines(edge, count) {
   const from = modelName(edge.from, count);
-  if (edge.to === null)
-    return [line("One call, one token", `cost = c = ${four(edge.cost)}, gain = 0`)];
+  if (edge.to === null) return [line("One call, one token", `cost = c = ${four(edge.cost)}, gain = 0`)];
   const to = modelName(edge.to, count);
   const { acceptance: a, threshold: t, yield: tokens } = edge;
   const fraction = `(1 − ${four(a)}${power(t + 1)}) / (1 − ${four(a)})`;

@@ -3,8 +3,7 @@ import { label, afterLayout } from "../player/dom.js";
 import { number } from "../player/format.js";
 import { h, s, card, say, four, modelName, roving, press } from "./parts.js";
 
-const NAME =
-  "Graph of the planner: models from small to large, edges from each to the smaller ones and to the sink";
+const NAME = "Graph of the planner: models from small to large, edges from each to the smaller ones and to the sink";
 const SPACING = 152;
 const NODE = { width: 92, height: 46 };
 const SINK = { height: 28, gap: 64 };

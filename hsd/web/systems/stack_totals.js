@@ -14,7 +14,15 @@ function create(beside) {
   const table = h(
     "table",
     { class: "lv-table lv-totals" },
-    h("thead", {}, h("tr", {}, HEADS.map((head) => h(head ? "th" : "td", { scope: head ? "col" : null }, head)))),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        HEADS.map((head) => h(head ? "th" : "td", { scope: head ? "col" : null }, head)),
+      ),
+    ),
     body,
   );
   const hint = "Up to the moment that is shown. A token is kept if the level above kept it.";

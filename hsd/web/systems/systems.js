@@ -30,15 +30,19 @@ class Screen {
 
   build() {
     this.tabs = this.list.map(({ name, title }) =>
-      h("button", {
-        "type": "button",
-        "role": "tab",
-        "class": "hp-button sy-tab",
-        "id": `sy-tab-${name}`,
-        "aria-controls": `sy-panel-${name}`,
-        "data-panel": name,
-        "onclick": () => this.choose(name),
-      }, title),
+      h(
+        "button",
+        {
+          "type": "button",
+          "role": "tab",
+          "class": "hp-button sy-tab",
+          "id": `sy-tab-${name}`,
+          "aria-controls": `sy-panel-${name}`,
+          "data-panel": name,
+          "onclick": () => this.choose(name),
+        },
+        title,
+      ),
     );
     this.panes = this.list.map(({ name }) =>
       h("div", {
@@ -50,7 +54,11 @@ class Screen {
       }),
     );
     const row = h("div", { "class": "sy-tabs", "role": "tablist", "aria-label": "Systems" }, this.tabs);
-    this.stop = roving(row, () => this.tabs, (tab) => this.choose(tab.dataset.panel));
+    this.stop = roving(
+      row,
+      () => this.tabs,
+      (tab) => this.choose(tab.dataset.panel),
+    );
     this.copied = h("span", { class: "sy-hint sy-copied", role: "status" });
     this.root.classList.add("hsd-player");
     this.root.replaceChildren(

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from hsd.train.tokenizer import CONTEXT, VOCABULARY
+from tiny.tokens import CONTEXT, VOCABULARY
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def build_model(shape: Shape, end_id: int, seed: int, vocabulary: int = VOCABULA
         bos_token_id=end_id,
         eos_token_id=end_id,
         pad_token_id=end_id,
-        attn_implementation="eager",  # type: ignore[call-arg]  # compiles to faster CPU code than the fused kernel
+        attn_implementation="eager",  # compiles to faster CPU code than the fused kernel
     )
     if shape.exits:
         config.early_exits = list(shape.exits)
@@ -87,14 +87,16 @@ class TargetLoss(nn.Module):
         self.exits = exits
 
     def forward(self, ids: Tensor, turn: Tensor) -> tuple[Tensor, Tensor]:
-        """``ids`` (B, T + 1); ``turn`` (exits,) is 1 for the exit whose turn it is. Loss, and each row's own (B,)."""
+        """The loss to descend, and the cross-entropy of the last layer in nats per token.
+
+        ids: (B, T + 1). turn: (exits,), 1 for the exit whose turn it is; a tensor, so that nothing is compiled anew.
+        """
         states = hidden_states(self.model, ids[:, :-1])
-        rows = row_cross_entropy(logits_of(self.model, states[-1]), ids[:, 1:])
-        loss = rows.mean()
+        loss = nats = cross_entropy(logits_of(self.model, states[-1]), ids[:, 1:])
         if self.exits:
             early = sum(flag * states[depth - 1] for flag, depth in zip(turn, self.exits, strict=True))
-            loss = loss + EXIT_WEIGHT * row_cross_entropy(logits_of(self.model, early), ids[:, 1:]).mean()
-        return loss, rows.detach()
+            loss = nats + EXIT_WEIGHT * cross_entropy(logits_of(self.model, early), ids[:, 1:])
+        return loss, nats.detach()
 
 
 class DistillLoss(nn.Module):
@@ -106,17 +108,26 @@ class DistillLoss(nn.Module):
         self.teacher = [teacher]  # in a list so that it is no sub-module: its weights take no part in training
 
     def forward(self, ids: Tensor, turn: Tensor) -> tuple[Tensor, Tensor]:
-        """``ids`` (B, T + 1). The loss, and the student's cross-entropy of each row (B,). ``turn`` is not used."""
+        """The loss to descend, and the student's cross-entropy; arguments as above, ``turn`` is not used."""
         inputs = ids[:, :-1]
         with torch.no_grad():
             teacher = self.teacher[0]
             wanted = logits_of(teacher, hidden_states(teacher, inputs)[-1]).log_softmax(-1)  # (B, T, V)
         logits = logits_of(self.model, hidden_states(self.model, inputs)[-1])
-        rows = row_cross_entropy(logits, ids[:, 1:])
+        nats = cross_entropy(logits, ids[:, 1:])
         divergence = F.kl_div(logits.log_softmax(-1), wanted, reduction="none", log_target=True).sum(-1).mean()
-        return HARD_SHARE * rows.mean() + (1 - HARD_SHARE) * divergence, rows.detach()
+        return HARD_SHARE * nats + (1 - HARD_SHARE) * divergence, nats.detach()
 
 
-def row_cross_entropy(logits: Tensor, wanted: Tensor) -> Tensor:
-    """Mean nats per token of each row: (B, T, V), (B, T) to (B,)."""
-    return F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), reduction="none").view(wanted.shape).mean(1)
+def cross_entropy(logits: Tensor, wanted: Tensor) -> Tensor:
+    """Mean nats per token: (B, T, V), (B, T) to ()."""
+    return F.cross_entropy(logits.flatten(0, 1), wanted.flatten())
+
+
+@torch.no_grad()
+def nats_per_token(model: LlamaForCausalLM, rows: Tensor, depth: int | None = None) -> float:
+    """Mean cross-entropy over ``rows`` (N, T + 1), read after ``depth`` layers (all of them by default)."""
+    layer = (depth or model.config.num_hidden_layers) - 1
+    chunks = rows.split(8)
+    nats = [cross_entropy(logits_of(model, hidden_states(model, ids[:, :-1])[layer]), ids[:, 1:]) for ids in chunks]
+    return sum(len(ids) * value.item() for ids, value in zip(chunks, nats, strict=True)) / len(rows)

@@ -1,0 +1,1 @@
+"""How the embedded models were made: a tokenizer, a target with early exits, and two drafts distilled from it."""
