@@ -3,7 +3,8 @@
     python examples/screenshots.py               all screens
     python examples/screenshots.py watch lab     some of them
 
-Pictures that the README shows are written to assets/screenshots, all others to runs/screenshots, which git ignores. Needs Chromium and the development packages (`make test` installs both).
+Pictures that the README shows are written to assets/screenshots, all others to runs/screenshots, which git ignores.
+Needs Chromium and the development packages (`make test` installs both).
 """
 
 from __future__ import annotations
