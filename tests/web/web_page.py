@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from hsd.paths import WEB
 
+WAIT = 120_000  # milliseconds until a page counts as broken: a machine may be slow or busy
 ADDRESS = "http://page.test/"
 TYPES = {".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
 

@@ -12,70 +12,10 @@ from hsd import Trace
 from hsd.models.exits import head_cost
 from hsd.trace import Event, Step
 from hsd.trace.page_v1 import page_v1
-from hsd.ui.systems import hispec, recorded
+from hsd.ui.systems import recorded
 
 PRESETS = recorded.presets()
-browser = pytest.mark.browser
 MARKS = {"draft": "●", "correction": "▲", "bonus": "◆"}
-
-
-# ---- the recorded runs, without a page
-
-
-def test_every_run_of_the_panels_is_recorded_and_true():
-    assert set(PRESETS) == set(recorded.definitions(recorded.FILE))
-    for name, preset in PRESETS.items():
-        trace = recorded.trace_of(name)
-        assert trace.prompt.text == preset.prompt
-        flat = trace.setup.options.flat()
-        told = {key: flat[key] for key in preset.options if key not in ("trace", "gamma")}
-        assert told == {key: value for key, value in preset.options.items() if key in told}
-        if preset.options.get("trace", True):
-            assert trace.replay() == trace.tokens
-
-
-def test_runs_that_break_something_say_what():
-    notes = {name: recorded.trace_of(name).setup.notes for name in PRESETS}
-    assert "larger: put models in order of size" in notes["stack-order"][0]
-    assert "not say that it was trained to predict after layer 1 and 3" in notes["hispec-untrained"][0]
-    assert not notes["stack-three"]
-    assert not notes["hispec-trained"]
-
-
-def test_a_run_can_be_asked_for_again_by_what_the_page_is_told():
-    told = recorded.functions()[0]("stack-three")
-    pair = hsd.load_pair("tiny")
-    from hsd import space
-    from hsd.ui.request import read
-
-    options = read(space.load(), told["asked"]).option_dict()
-    assert hsd.run(pair, told["asked"]["prompt"], **options).tokens == recorded.trace_of("stack-three").tokens
-    assert "there is no recorded run 'nothing'" in recorded.functions()[0]("nothing")["error"]
-
-
-def test_the_facts_about_the_layers_are_the_models():
-    told = hispec.functions()[0](None)
-    target = hsd.load_pair("tiny").target
-    assert told == {"layers": 8, "trained": [2, 4], "head": head_cost(target)}
-
-
-def test_programs_can_ask_for_levels_and_a_fuzzy_rule(app):
-    client = pytest.importorskip("gradio_client").Client(app.url, verbose=False)
-    common = {"prompt": "Once upon a time", "length": 8, "api_name": "/run"}
-    setup = client.predict(**common, system="stack", stack="0, 2", thresholds="4")["trace"]["setup"]
-    levels = setup["options"]["levels"]
-    assert (levels["stack"], levels["thresholds"], len(setup["models"])) == ([0, 2], [4], 2)
-    setup = client.predict(**common, system="hispec", exits="2, 3", level_rules="tokenwise")["trace"]["setup"]
-    levels = setup["options"]["levels"]
-    assert (levels["exits"], levels["rules"]) == ([2, 3], ["tokenwise"])
-    setup = client.predict(**common, rule="fuzzy", divergence="js", tolerance=0.1)["trace"]["setup"]
-    fuzzy = setup["options"]["fuzzy"]
-    assert (fuzzy["divergence"], fuzzy["tolerance"], fuzzy["mode"]) == ("js", 0.1, "exact-first")
-    with pytest.raises(Exception, match="thresholds 'x': give whole numbers separated by commas"):
-        client.predict(**common, system="stack", thresholds="x")
-
-
-# ---- the page
 
 
 def open_panel(visitor, panel: str, **query: str):
@@ -136,7 +76,6 @@ def test_of(step: Step, index: int) -> tuple[float, float, float | None, float]:
 test_of.__test__ = False  # type: ignore[attr-defined]
 
 
-@browser
 def test_the_moments_of_a_stack_are_the_events_of_its_trace(visitors):
     visitor = visitors()
     told = open_panel(visitor, "stack", show="stack-three", at="0")
@@ -172,7 +111,6 @@ def test_the_moments_of_a_stack_are_the_events_of_its_trace(visitors):
     assert page.get_attribute("#sy-panel-stack .hp-play", "aria-pressed") == "false"
 
 
-@browser
 def test_the_totals_of_a_stack_are_the_traces_and_stand_beside_the_vanilla_run(visitors):
     visitor = visitors()
     told = open_panel(visitor, "stack", show="stack-large", at="0")
@@ -190,7 +128,6 @@ def test_the_totals_of_a_stack_are_the_traces_and_stand_beside_the_vanilla_run(v
     visitor.page.locator(".lv-beside", has_text=f"{efficiency:.3g} (recorded)").wait_for()
 
 
-@browser
 def test_a_tokens_life_has_the_traces_numbers(visitors):
     visitor = visitors()
     trace = trace_of(open_panel(visitor, "stack", show="stack-three", at="0"))
@@ -224,7 +161,6 @@ def plain(text: str) -> str:
     return text.replace("·10", "e").translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−", "-0123456789-"))
 
 
-@browser
 def test_the_layers_that_are_lit_are_the_work_of_the_event(visitors):
     visitor = visitors()
     trace = trace_of(open_panel(visitor, "hispec", show="hispec-trained", at="0"))
@@ -257,7 +193,6 @@ COMPUTED = """async (trace) => {
 }"""
 
 
-@browser
 def test_the_drawn_work_is_the_traces_for_all_exits_and_at_the_end_of_a_text(visitors):
     visitor = visitors()
     open_panel(visitor, "hispec")
@@ -273,7 +208,6 @@ def test_the_drawn_work_is_the_traces_for_all_exits_and_at_the_end_of_a_text(vis
         assert told == [[[w.computed, w.heads] for w in step] for step in work]
 
 
-@browser
 def test_what_hispec_costs_is_counted_from_the_trace(visitors):
     visitor = visitors()
     told = open_panel(visitor, "hispec", show="hispec-trained", at="0")
@@ -300,7 +234,6 @@ def test_what_hispec_costs_is_counted_from_the_trace(visitors):
     assert "trained to predict after layer 1 and 3" in page.inner_text("#sy-panel-hispec .lv-notes")
 
 
-@browser
 def test_a_run_of_ones_own_streams_and_its_link_brings_it_back(visitors):
     visitor = visitors()
     open_panel(visitor, "stack")
@@ -329,7 +262,6 @@ def test_a_run_of_ones_own_streams_and_its_link_brings_it_back(visitors):
     assert trace_of(again).tokens == trace.tokens
 
 
-@browser
 def test_a_run_that_another_panel_ends_says_so(visitors):
     visitor = visitors()
     open_panel(visitor, "hispec")
@@ -351,7 +283,6 @@ def test_a_run_that_another_panel_ends_says_so(visitors):
     assert shown(visitor, "stack", "run.trace")["preset"] is None, "what was decoded stays"
 
 
-@browser
 def test_bad_thresholds_get_one_line_and_nothing_is_lost(visitors):
     visitor = visitors()
     told = open_panel(visitor, "stack")
@@ -374,7 +305,6 @@ def test_bad_thresholds_get_one_line_and_nothing_is_lost(visitors):
     assert not visitor.page.evaluate("window.hacked")
 
 
-@browser
 def test_on_a_phone_the_lanes_scroll_and_the_page_does_not(visitors):
     visitor = visitors(width=390)
     open_panel(visitor, "hispec", __theme="dark")

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 import torch
-from web_page import ADDRESS, show
+from web_page import ADDRESS, WAIT, show
 
 import hsd
 from hsd.models.table import TableModel
@@ -112,6 +112,7 @@ class Stage:
 
     def __init__(self, browser, width: int = 1280, **context: object) -> None:
         self.context = browser.new_context(viewport={"width": width, "height": 900}, **context)
+        self.context.set_default_timeout(WAIT)
         self.page = self.context.new_page()
         self.problems: list[str] = []
         self.page.on("console", lambda m: self.problems.append(m.text) if m.type in ("error", "warning") else None)

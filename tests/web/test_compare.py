@@ -13,8 +13,6 @@ import hsd
 from hsd.paths import EXAMPLES
 from hsd.trace.page_v1 import page_v1
 
-pytestmark = pytest.mark.browser
-
 READY = "window.__hsdCompare && window.__hsdCompare.ready"
 TREE = {"prompt": "Once upon a time, there was a little girl", "rule": "traversal", "drafts": 4, "gamma": 4,
         "temperature": 0.9, "seed": 5, "length": 40}  # fmt: skip

@@ -1,77 +1,22 @@
-"""The running app, a browser, and pages that notice everything that goes wrong on them."""
+"""A browser, and pages that notice everything that goes wrong on them."""
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from player_page import Stage, word_trace
+from running_app import Server
+from web_page import WAIT
 
-from hsd.paths import ASSETS
-
-ROOT = Path(__file__).resolve().parent.parent.parent
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-STEP_SECONDS = 0.04
-WAIT = 30_000  # milliseconds until a page counts as broken
-
-
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
-
-
-class Server:
-    """The app in a process of its own; everything it prints is kept."""
-
-    def __init__(self, command: list[str], port: int, folder: Path = ROOT) -> None:
-        self.url = f"http://127.0.0.1:{port}/"
-        self.lines: list[str] = []
-        environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
-        self.process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        self._ready = threading.Event()
-        threading.Thread(target=self._read, daemon=True).start()
-        assert self._ready.wait(60), f"the app did not start: {self.output}"
-        assert self.process.poll() is None, f"the app ended: {self.output}"
-
-    def _read(self) -> None:
-        for line in self.process.stdout:  # type: ignore[union-attr]
-            self.lines.append(line)
-            if line.startswith("The app is ready"):
-                self._ready.set()
-        self._ready.set()
-
-    @property
-    def output(self) -> str:
-        return "".join(self.lines)
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(20)
 
 
 @pytest.fixture(scope="session")
-def app() -> Iterator[Server]:
-    if not (ASSETS / "tiny" / "target").is_dir():
-        pytest.skip("the embedded pair is not there")
-    port = free_port()
-    server = Server([sys.executable, str(Path(__file__).parent / "serve.py"), str(port), str(STEP_SECONDS)], port)
-    yield server
-    server.stop()
-    assert "Traceback" not in server.output, server.output
-
-
-@pytest.fixture(scope="module")
 def chromium() -> Iterator:
+    """The one browser of all tests; every test has a profile of its own in it."""
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     with api.sync_playwright() as playwright:
         path = str(CHROMIUM) if CHROMIUM.exists() else None
@@ -173,7 +118,7 @@ def stage(chromium) -> Iterator[Stage]:
     assert stage.problems == []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def trace() -> dict:
     """A run of the word pair with one draft."""
     return word_trace()

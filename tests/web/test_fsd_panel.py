@@ -2,63 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
 import hsd
 from hsd.bench.fuzzy import drift, overruled
-from hsd.errors import HsdError
 from hsd.paths import ASSETS
 from hsd.ui.systems import fsd
-from hsd.ui.systems.recorded import find, presets, trace_of
+from hsd.ui.systems.recorded import presets, trace_of
 
-browser = pytest.mark.browser
 NAMES = [name for name, preset in presets().items() if preset.options.get("rule") == "fuzzy"]
 TINY = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
 TINIEST = 5e-3  # what a number shown with three digits may be off by, relatively
-
-
-# ---- what the page is told, without a page
-
-
-def test_the_panel_gets_the_recorded_measurement_or_one_line(tmp_path: Path):
-    ask = {function.__name__: function for function in fsd.functions()}["fuzzy_results"]
-    assert ask("") == json.loads(fsd.FILE.read_text(encoding="utf-8"))
-    for content in (None, "3", "{}", "nonsense"):
-        file = tmp_path / f"{content}.json"
-        if content is not None:
-            file.write_text(content)
-        with pytest.raises(HsdError, match=r"no measured trade-off: run `python examples/measure_fuzzy\.py`"):
-            fsd.results(file)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_recorded_runs_follow_from_their_coins_and_keep_their_bound(name: str):
-    trace = trace_of(name)
-    assert trace.replay() == trace.tokens
-    tolerance = trace.setup.options.fuzzy.tolerance
-    for step in trace.steps:
-        assert drift(step, tolerance) <= tolerance * step.kept + 1e-12
-
-
-@TINY
-def test_what_is_said_of_recorded_runs_is_true():
-    traces = {name: trace_of(name) for name in NAMES}
-    wrong, preset = traces["fsd-sum"], find("fsd-sum")
-    assert sum(overruled(step) for step in wrong.steps) == 1
-    assert "8 + 2 = 9" in wrong.text
-    exact = hsd.run(hsd.load_pair("tiny"), preset.prompt, **{**preset.options, "rule": "tokenwise", "trace": False})
-    assert exact.text.split("####")[1].strip().startswith("14")
-    assert all(step.kept == step.drafted for step in traces["fsd-all"].steps)
-    assert any(node.p == 0 for step in traces["fsd-impossible"].steps for node in step.nodes[: step.kept])
-    assert traces["fsd-zero"].stats()["block_efficiency"] == 1
-
-
-# ---- the page
 
 
 def open_fsd(visitor, **query: str):
@@ -92,7 +49,6 @@ def go(visitor, step: int) -> None:
     )
 
 
-@browser
 def test_needles_and_drift_are_those_of_the_trace(here):
     for name in NAMES:
         needles_and_drift_agree(here, record(here, name))
@@ -129,7 +85,6 @@ def needles_and_drift_agree(here, trace: hsd.Trace) -> None:
     assert ("so this is exact" if tolerance == 0 else "not lossless") in here.page.inner_text(".fs-lossy")
 
 
-@browser
 def test_a_share_sets_the_tolerance_that_was_calibrated_for_it(here):
     results = fsd.results()
     record(here, "fsd-story")
@@ -149,7 +104,6 @@ def test_a_share_sets_the_tolerance_that_was_calibrated_for_it(here):
     assert told(here)["state"]["tolerance"] == "0.5"
 
 
-@browser
 def test_a_point_of_the_curve_tells_its_numbers_and_sets_its_tolerance(here):
     results = fsd.results()
     for text in ("sums", "stories"):
@@ -169,7 +123,6 @@ def test_a_point_of_the_curve_tells_its_numbers_and_sets_its_tolerance(here):
     assert here.page.locator("[data-choice='Against'] [data-value='right']").is_disabled()  # stories have no answers
 
 
-@browser
 @TINY
 def test_a_live_run_is_the_run_of_these_settings(here):
     record(here, "fsd-sum")
@@ -187,7 +140,6 @@ def test_a_live_run_is_the_run_of_these_settings(here):
     assert "divergence only" in here.page.inner_text(".fs-lossy")
 
 
-@browser
 def test_bad_settings_get_one_line_and_the_run_on_screen_stays(here):
     before = here.page.inner_text(".fs-text")
     here.page.fill("[data-field='tolerance']", "much")
@@ -197,7 +149,6 @@ def test_bad_settings_get_one_line_and_the_run_on_screen_stays(here):
     assert here.page.inner_text(".fs-text") == before
 
 
-@browser
 def test_a_link_brings_back_the_run_the_step_and_the_settings(here, visitors):
     record(here, "fsd-impossible")
     go(here, 2)
@@ -214,7 +165,6 @@ def test_a_link_brings_back_the_run_the_step_and_the_settings(here, visitors):
     }
 
 
-@browser
 def test_a_link_that_cannot_be_is_told_and_the_first_run_is_shown(visitors):
     visitor = visitors()
     for words in ("1*sums*kl*x*warped*1*1*0**0", "1*toString*kl*exact-first*warped*1*1*0**0"):
@@ -223,7 +173,6 @@ def test_a_link_that_cannot_be_is_told_and_the_first_run_is_shown(visitors):
         assert told(visitor)["name"] == NAMES[0]
 
 
-@browser
 def test_everything_is_reached_from_the_keyboard_and_fits_a_phone(visitors):
     visitor = open_fsd(visitors(width=390))
     assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -234,7 +183,6 @@ def test_everything_is_reached_from_the_keyboard_and_fits_a_phone(visitors):
     assert told(visitor)["state"]["tolerance"] == "-1"
 
 
-@browser
 @TINY
 def test_on_watch_the_settings_are_there_only_for_the_fuzzy_rule(visitor):
     page = visitor.page

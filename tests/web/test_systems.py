@@ -1,29 +1,22 @@
-"""The Systems screen: its frame, and the planner of the model stack, whose every number is that of `hsd.planner`."""
+"""The Systems screen: its frame, and the planner of the model stack."""
 
 from __future__ import annotations
 
 import json
-from itertools import pairwise, product
-from pathlib import Path
+from itertools import pairwise
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-import numpy as np
 import pytest
 from web_page import show
 
 import hsd
-from hsd import space
-from hsd.errors import HsdError
-from hsd.planner import LONGEST, Models, fluid_latency, latency, mean_yield, plan, shortest_path
-from hsd.ui import systems
-from hsd.ui.jobs import Jobs
+from hsd.planner import Models, latency, plan
 from hsd.ui.systems import planner
-from hsd.ui.systems.planner_presets import FILE, WORKED, measured, presets
-from hsd.ui.systems.planner_ways import alternatives, best_of, described, graph, path_edges
+from hsd.ui.systems.planner_presets import WORKED, presets
+from hsd.ui.systems.planner_ways import alternatives, described, graph
 from hsd.ui.systems.planner_words import in_words
 
 PRESETS = {preset["name"]: preset for preset in presets()}
-WRONG = {"costs": ["1", "4", "60"], "acceptance": [["0.9", "0.3"], ["0.9"]], "per_token": []}
 
 
 def models_of(name: str) -> Models:
@@ -32,181 +25,6 @@ def models_of(name: str) -> Models:
 
 def question(preset: dict) -> dict:
     return {"costs": preset["costs"], "acceptance": preset["acceptance"], "per_token": preset.get("per_token", [])}
-
-
-def random_models(seed: int, count: int, further: bool = False) -> Models:
-    """Models that ignore the context: their acceptances can all be true."""
-    draw = np.random.default_rng(seed)
-    laws = draw.dirichlet(np.ones(6), size=count) * 0.3 + draw.dirichlet(np.ones(6)) * 0.7
-    rows = tuple(
-        tuple(float(np.minimum(laws[i], laws[j]).sum()) for j in range(i + 1, count)) for i in range(count - 1)
-    )
-    costs = tuple(float(x) for x in np.sort(draw.uniform(0.1, 60, count)))
-    return Models(costs, rows, tuple(x / 20 for x in costs) if further else ())
-
-
-RANDOM = [random_models(seed, 2 + seed % 4, further=seed % 3 == 0) for seed in range(12)]
-
-
-# ---- what the page is told, without a page
-
-
-@pytest.mark.parametrize("models", [*map(models_of, PRESETS), *RANDOM])
-def test_the_best_of_the_ways_compared_is_the_planners(models: Models):
-    told, found = planner.planned(models), plan(models)
-    best = told["alternatives"][told["best"]]
-    assert (tuple(best["models"]), tuple(best["thresholds"])) == (found.best.models, found.best.thresholds)
-    assert best["latency"] == pytest.approx(found.best.latency, rel=1e-12)
-    singles = [way["latency"] for way in told["alternatives"] if len(way["models"]) == 2]
-    assert min(singles) == told["single"] == pytest.approx(found.single.latency, rel=1e-12)
-    assert told["plain"] == told["alternatives"][0]["latency"] == models.costs[-1]
-    assert told["speedup"] == pytest.approx(models.costs[-1] / found.best.latency)
-
-
-def test_a_stacks_thresholds_are_the_best_of_all():
-    models, longest = models_of("skip"), 7
-    for stack in [(0, 3), (0, 2, 3), (0, 1, 2, 3)]:
-        all_ways = product(range(1, longest + 1), repeat=len(stack) - 1)
-        brute = min(latency(models, stack, thresholds) for thresholds in all_ways)
-        found = best_of(models, stack, longest)
-        assert found.latency == pytest.approx(brute, rel=1e-12)
-        assert latency(models, stack, found.thresholds) == pytest.approx(brute, rel=1e-12)
-
-
-@pytest.mark.parametrize("models", RANDOM)
-def test_the_levels_of_a_way_add_up_to_its_latency(models: Models):
-    for way in alternatives(models):
-        told = described(models, way)
-        levels = told["levels"]
-        assert sum(level["share"] for level in levels) == pytest.approx(1)
-        for below, level in zip([None, *levels], levels, strict=False):
-            assert level["cost"] == pytest.approx(level["passes"] * (level["pass"] + level["below"]))
-            assert level["below"] == (below["cost"] if below else 0)
-        assert levels[-1]["cost"] / levels[-1]["tokens"] == pytest.approx(way.latency)
-
-
-@pytest.mark.parametrize("models", RANDOM)
-def test_the_graphs_edges_give_the_shortest_path(models: Models):
-    drawn, distance = graph(models), shortest_path(models).latency
-    assert drawn["distance"] == list(distance)
-    for model, d in enumerate(distance):
-        mine = [edge for edge in drawn["edges"] if edge["from"] == model]
-        assert {edge["to"] for edge in mine} == {None, *range(model)}
-        assert min(edge["value"] for edge in mine) == pytest.approx(d)
-        for edge in (one for one in mine if one["to"] is not None):
-            tokens = mean_yield(models.kept(edge["to"], model), edge["threshold"])
-            assert edge["cost"] == pytest.approx(models.pass_cost(model, edge["threshold"]) / tokens)
-            assert edge["gain"] == pytest.approx(edge["threshold"] / tokens)
-            assert edge["value"] == pytest.approx(edge["cost"] + edge["gain"] * distance[edge["to"]])
-    for way in alternatives(models):
-        assert path_edges(models, way)[0]["value"] == pytest.approx(
-            fluid_latency(models, way.models, way.thresholds), rel=1e-12
-        )
-
-
-def test_a_curve_is_the_exact_latency_at_every_threshold():
-    models = models_of("skip")
-    told = planner.tried(models, (0, 2, 3), (7, 30))
-    assert told["way"]["latency"] == latency(models, (0, 2, 3), (7, 30))
-    assert told["curves"][0] == [latency(models, (0, 2, 3), (t, 30)) for t in range(1, LONGEST + 1)]
-    assert told["curves"][1] == [latency(models, (0, 2, 3), (7, t)) for t in range(1, LONGEST + 1)]
-    least = plan(models).best.latency
-    assert f"{100 * (told['way']['latency'] / least - 1):.2g} % more" in told["sentence"]
-
-
-def test_the_verdict_says_when_stacking_does_not_pay():
-    def said(models: Models) -> str:
-        return planner.planned(models)["verdict"]
-
-    assert said(models_of("skip")).startswith("Best: M₀ (T = 5) → M₂ (T = 9) → target: 16.91 per token")
-    assert "24.23" in said(models_of("skip"))
-    assert said(models_of("single")).startswith(
-        "Stacking does not pay here: a single draft is the fastest, M₀ (T = 11)"
-    )
-    assert said(models_of("all")).startswith("Best: M₀ (T = 3) → M₁ (T = 6) → M₂ (T = 12) → target")
-    poor = Models((40.0, 50.0, 60.0), ((0.3, 0.3), (0.3,)))
-    assert said(poor).startswith(
-        "Stacking does not pay here: plain decoding, without any draft, is the fastest, 60 per"
-    )
-    assert said(Models((1.0, 60.0), ((0.8,),))).startswith("With one draft there is nothing to stack")
-
-
-def test_the_bound_is_never_above_the_plan():
-    for models in RANDOM:
-        told = planner.planned(models)
-        assert told["bound"] <= told["alternatives"][told["best"]]["latency"] * (1 + 1e-12)
-        assert ("reaches that" in told["bound_sentence"]) or ("% above" in told["bound_sentence"])
-
-
-@pytest.mark.parametrize(
-    ("asked", "words"),
-    [
-        (WRONG, r"models 0, 1, 2: acceptances 0.9 \(0, 1\), 0.9 \(1, 2\) and 0.3 \(0, 2\) cannot all be true"),
-        ({**WRONG, "costs": ["1", "", "60"]}, "a field is empty"),
-        ({**WRONG, "costs": ["1", "much", "60"]}, "'much' is not a number"),
-        ({**WRONG, "costs": ["1", "nan", "60"]}, "cost nan of model 1"),
-        ({**WRONG, "costs": ["1", "-4", "60"]}, "cost -4 of model 1"),
-        ({**WRONG, "acceptance": [["0.9", "1.3"], ["0.9"]]}, "acceptance 1.3 of models 0 and 2"),
-        (
-            {"costs": ["1", "1e300"], "acceptance": [["0.9"]], "per_token": []},
-            r"cost 1e\+300 of model 1: choose at most",
-        ),
-        ({"costs": ["1"] * 6, "acceptance": [["0.9"]], "per_token": []}, "6 models: the page plans for at most 5"),
-        ({"costs": ["1"] * 9999, "acceptance": [], "per_token": []}, "not understood: reload"),
-        ({"costs": [1, 2], "acceptance": [["0.9"]], "per_token": []}, "not understood: reload"),
-        ({"costs": ["1", "2"], "acceptance": "0.9"}, "not understood: reload"),
-        (["1"], "not understood: reload"),
-        (None, "not understood: reload"),
-    ],
-)
-def test_bad_inputs_get_one_line(asked: object, words: str):
-    with pytest.raises(HsdError, match=words) as told:
-        planner.read_models(asked)
-    assert "\n" not in str(told.value)
-
-
-@pytest.mark.parametrize(
-    ("way", "words"),
-    [
-        ({"stack": [0, 3], "thresholds": [0]}, "threshold 0: choose 1"),
-        ({"stack": [0, 3], "thresholds": [41]}, "threshold 41: choose 1 to 40"),
-        ({"stack": [3, 0], "thresholds": [4]}, "give model numbers from small to large"),
-        ({"stack": [0, 3], "thresholds": ["4"]}, "not understood: reload"),
-        ({"stack": [0, 3], "thresholds": [True]}, "not understood: reload"),
-        ({"stack": None}, "not understood: reload"),
-    ],
-)
-def test_bad_thresholds_get_one_line(way: dict, words: str):
-    ask = {function.__name__: function for function in planner.functions()}["try_thresholds"]
-    assert words in ask({**question(PRESETS["skip"]), **way})["error"]
-
-
-def test_the_measured_preset_is_the_recorded_measurement():
-    facts = json.loads(FILE.read_text())["measured"]
-    shown = measured()
-    for texts, numbers in [
-        (shown["costs"], facts["costs"]),
-        (shown["per_token"], facts["per_token"]),
-        *zip(shown["acceptance"], facts["acceptance"], strict=True),
-    ]:
-        assert [float(text) for text in texts] == pytest.approx(numbers, rel=5e-3)
-    assert facts["machine"]["processor"] in shown["note"]
-    assert f"load {facts['machine']['load']:g}" in shown["note"]
-
-
-def test_without_a_measurement_the_worked_inputs_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(HsdError, match="there is no measured plan: run `python -m hsd plan"):
-        measured(tmp_path / "plan.json")
-    (tmp_path / "plan.json").write_text('{"measured": 3}')
-    with pytest.raises(HsdError, match="there is no measured plan"):
-        measured(tmp_path / "plan.json")
-    monkeypatch.setattr("hsd.ui.systems.planner_presets.measured", lambda: measured(tmp_path / "plan.json"))
-    assert [preset["name"] for preset in presets()] == list(WORKED)
-
-
-# ---- the page
-
-browser = pytest.mark.browser
 
 
 def open_systems(visitor, **query: str):
@@ -242,7 +60,6 @@ def four(x: float) -> str:
     return f"{float(f'{x:.4g}'):g}"
 
 
-@browser
 def test_the_page_shows_the_numbers_of_the_planner_for_the_worked_inputs(here):
     for name in [*WORKED, "measured"]:
         choose(here, name)
@@ -264,7 +81,6 @@ def test_the_page_shows_the_numbers_of_the_planner_for_the_worked_inputs(here):
     assert here.page.inner_text(".sy-note") == PRESETS["measured"]["note"]
 
 
-@browser
 def test_a_bar_is_as_long_as_its_latency_and_cut_into_the_models_shares(here):
     models = models_of("skip")
     ways = alternatives(models)
@@ -277,7 +93,6 @@ def test_a_bar_is_as_long_as_its_latency_and_cut_into_the_models_shares(here):
         assert parts == pytest.approx(told, abs=2e-3)
 
 
-@browser
 def test_acceptances_that_cannot_be_are_named_and_the_last_plan_stays(here):
     page = here.page
     before = page.inner_text(".sy-result .sy-lead"), page.locator(".sy-way").count()
@@ -298,7 +113,6 @@ def test_acceptances_that_cannot_be_are_named_and_the_last_plan_stays(here):
     assert page.inner_text(".sy-result .sy-lead") == before[0]
 
 
-@browser
 def test_a_threshold_badly_chosen_costs_what_the_planner_says(here):
     models, best = models_of("skip"), plan(models_of("skip")).best
     told = drag(here, "[data-threshold='1'] .sy-slider", 30)
@@ -312,7 +126,6 @@ def test_a_threshold_badly_chosen_costs_what_the_planner_says(here):
     assert settled(here)["way"]["latency"] == pytest.approx(best.latency)
 
 
-@browser
 def test_an_edge_and_a_way_tell_their_formula_with_numbers(here):
     models = models_of("skip")
     here.page.locator("[data-edge='3-1'] text").first.click()
@@ -328,7 +141,6 @@ def test_an_edge_and_a_way_tell_their_formula_with_numbers(here):
         assert four(level["cost"] if level["model"] < 3 else told["way"]["latency"]) in said
 
 
-@browser
 def test_models_are_added_and_removed_and_the_plan_follows(here):
     page = here.page
     page.click(".sy-add")
@@ -350,7 +162,6 @@ def test_models_are_added_and_removed_and_the_plan_follows(here):
     assert "nothing to stack" in page.inner_text(".sy-result .sy-lead")
 
 
-@browser
 def test_everything_can_be_done_from_the_keyboard(here):
     page = here.page
     page.locator(".sy-way[tabindex='0']").focus()
@@ -372,7 +183,6 @@ def test_everything_can_be_done_from_the_keyboard(here):
     here.until("window.__hsdSystems.planner.way.thresholds[0] === 40")
 
 
-@browser
 def test_a_link_brings_back_the_panel_the_inputs_and_the_thresholds(here, visitors):
     choose(here, "measured")
     here.page.fill("[data-pair='0-1'] .sy-field", "0.7")
@@ -390,7 +200,6 @@ def test_a_link_brings_back_the_panel_the_inputs_and_the_thresholds(here, visito
     assert again["chosen"] == told["chosen"]
 
 
-@browser
 def test_a_link_that_cannot_be_is_told_and_a_plan_is_shown_all_the_same(visitors):
     hostile = "1*1_<img src=x onerror=window.hacked=1>*0.8**0_1*4"
     visitor = open_systems(visitors(), panel="stack", plan=hostile)
@@ -405,7 +214,6 @@ def test_a_link_that_cannot_be_is_told_and_a_plan_is_shown_all_the_same(visitors
     assert visitor.page.is_visible(".sy-result")
 
 
-@browser
 def test_on_a_phone_nothing_is_missing_and_the_page_does_not_scroll_sideways(visitors):
     visitor = open_systems(visitors(width=390), __theme="dark")
     visitor.page.click(".sy-add")
@@ -425,6 +233,7 @@ def test_on_a_phone_nothing_is_missing_and_the_page_does_not_scroll_sideways(vis
 
 # ---- the frame, with panels of the test's own
 
+
 RUN = {"prompt": "Once upon a time", "length": 12, "temperature": 0.8, "seed": 5, "gamma": 3}
 OWN = """
 panel("own", {title: "Own", order: 9, draw: (root, tools) => { window.own = tools; }});
@@ -438,7 +247,6 @@ def with_panel(route) -> None:
     route.fulfill(response=response, body=response.text() + OWN)
 
 
-@browser
 def test_a_panel_gets_its_run_piece_by_piece_and_a_new_one_ends_it(visitors):
     visitor = visitors()
     visitor.page.route("**/systems/panels.js", with_panel)
@@ -493,7 +301,6 @@ def frame(chromium):
     assert problems == []
 
 
-@browser
 def test_a_panel_is_drawn_when_it_is_first_seen_and_told_when_it_comes_and_goes(frame):
     frame.open("?tab=systems&panel=late&own=7")
     assert frame.evaluate("log") == []
@@ -511,7 +318,6 @@ def test_a_panel_is_drawn_when_it_is_first_seen_and_told_when_it_comes_and_goes(
     }
 
 
-@browser
 def test_the_row_of_panels_is_a_tab_list(frame):
     frame.open("?tab=systems")
     frame.evaluate("openTab('systems')")
@@ -530,10 +336,3 @@ def test_the_row_of_panels_is_a_tab_list(frame):
     frame.wait_for_function("location.search === '?tab=systems&panel=late&one=1&two=2'")
     frame.keyboard.press("Home")
     frame.wait_for_function("location.search.startsWith('?tab=systems&panel=stack&plan=1')")
-
-
-def test_the_functions_of_all_panels_have_names_of_their_own():
-    manifest = space.load()
-    screen = systems.Systems(manifest, Jobs(manifest.limits))
-    names = [function.__name__ for function in screen.functions()]
-    assert len(names) == len(set(names))

@@ -16,9 +16,6 @@ import hsd
 from hsd.decoding.record import TreeRecorder
 from hsd.decoding.rounds import TreeRound
 
-pytestmark = pytest.mark.browser
-
-
 TREES = [
     {"rule": "hsd"},
     {"rule": "tokenwise", "shadow": "hsd"},

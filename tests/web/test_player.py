@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from player_page import Stage, differing, step_where, tree_trace, word_trace
 
-pytestmark = pytest.mark.browser
 RULES = ["tokenwise", "blockwise", "hsd", "hsd-released", "naive-hsd", "fuzzy"]
 HOSTILE = [
     "<img src=x onerror=window.hacked=1>",

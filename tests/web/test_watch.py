@@ -10,8 +10,6 @@ import pytest
 
 from hsd.paths import EXAMPLES
 
-pytestmark = pytest.mark.browser
-
 LONG = {"prompt": "Once upon a time", "gamma": "1", "length": "256", "temperature": "1", "seed": "3"}
 
 

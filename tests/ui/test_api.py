@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import Server, free_port
+from running_app import Server, free_port
 
 from hsd import RULES, Trace, space
 from hsd.paths import ASSETS, ROOT

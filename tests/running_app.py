@@ -1,0 +1,72 @@
+"""The app in a process of its own.
+
+python tests/running_app.py PORT      # the app as it is, but with every step of a run held up a little
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+STEP_SECONDS = 0.04  # a test can act while a run goes on
+STARTED = 180  # seconds until the app counts as broken
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
+class Server:
+    """A command that starts the app; everything it prints is kept."""
+
+    def __init__(self, command: list[str], port: int, folder: Path = ROOT) -> None:
+        self.url = f"http://127.0.0.1:{port}/"
+        self.lines: list[str] = []
+        environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        self._ready = threading.Event()
+        threading.Thread(target=self._read, daemon=True).start()
+        assert self._ready.wait(STARTED), f"the app did not start: {self.output}"
+        assert self.process.poll() is None, f"the app ended: {self.output}"
+
+    def _read(self) -> None:
+        for line in self.process.stdout:  # type: ignore[union-attr]
+            self.lines.append(line)
+            if line.startswith("The app is ready"):
+                self._ready.set()
+        self._ready.set()
+
+    @property
+    def output(self) -> str:
+        return "".join(self.lines)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+
+
+def main(port: int) -> None:
+    from hsd.decoding.loop import Decoding
+    from hsd.ui import launch, runs
+
+    class Slow(Decoding):
+        def __next__(self):  # type: ignore[no-untyped-def]
+            time.sleep(STEP_SECONDS)
+            return super().__next__()
+
+    runs.Decoding = Slow  # type: ignore[misc]
+    launch(None, port=port)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
