@@ -13,21 +13,21 @@ from posixpath import dirname, join, normpath
 from typing import Any
 
 import gradio as gr
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from hsd.facts import facts_json
 from hsd.paths import WEB
 
-STYLES = {
-    "watch": ("player/player.css", "frame.css"),
-    **{name: (f"{name}/{name}.css",) for name in ("compare", "race", "systems", "lab", "measure")},
-}
-"""The screens, and the style sheets of each; Watch's come first in the page, and are shared by all."""
+SCREENS = ("watch", "compare", "race", "systems", "lab", "measure")
+"""Each has a folder, and in it a module of its own name, which imports the others, and a style sheet."""
 
-ENTRY = {"watch": "frame.js", **{name: f"{name}/{name}.js" for name in STYLES if name != "watch"}}
-"""The module of each screen that the page starts with; it imports the others."""
+SHARED_STYLES = ("kit/kit.css", "player/player.css")
+"""The sheets that all screens need; they come with Watch, which is always there."""
 
+FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 IMPORT = re.compile(r"^(?:import|export)\b[^;]*?\"(\.[^\"]+)\";", re.MULTILINE)
 
 
@@ -36,19 +36,23 @@ def read(name: str) -> str:
     return (WEB / name).read_text(encoding="utf-8")
 
 
+def imports(module: str) -> list[str]:
+    """The modules that one imports; names are paths in `hsd/web`."""
+    return [normpath(join(dirname(module), path)) for path in IMPORT.findall(read(module))]
+
+
 def modules(entry: str) -> list[str]:
-    """A module and all that it needs, by their paths in `hsd/web`; itself first."""
+    """A module and all that it needs, itself first."""
     found = [entry]
     for name in found:
-        needed = (normpath(join(dirname(name), path)) for path in IMPORT.findall(read(name)))
-        found += [path for path in dict.fromkeys(needed) if path not in found]
+        found += [path for path in dict.fromkeys(imports(name)) if path not in found]
     return found
 
 
 @cache
 def folder() -> str:
-    """The path of `hsd/web` in the app, relative to the page's own; it changes when a file does."""
-    told = hashlib.sha256()
+    """The path of `hsd/web` in the app, relative to the page's own; it changes when a file or a fact does."""
+    told = hashlib.sha256(facts_json().encode())
     for file in sorted(path for path in WEB.rglob("*") if path.is_file()):
         told.update(file.relative_to(WEB).as_posix().encode() + b"\0" + file.read_bytes())
     return f"hsd-web/{told.hexdigest()[:16]}/"
@@ -59,22 +63,28 @@ class _Files(StaticFiles):
 
     def file_response(self, full_path: Any, *args: Any, **kwargs: Any) -> Response:
         response = super().file_response(full_path, *args, **kwargs)
-        response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+        response.headers.update(FOREVER)
         if str(full_path).endswith(".js"):  # a browser refuses modules of another type, and systems differ in it
             response.headers["Content-Type"] = "text/javascript; charset=utf-8"
         return response
 
 
+def _facts(_: Request) -> Response:
+    return Response(facts_json(), media_type="application/json", headers=FOREVER)
+
+
 def route() -> Mount:
-    """What the app serves `hsd/web` with."""
-    return Mount(f"/{folder()}".rstrip("/"), _Files(directory=WEB))
+    """What the app serves `hsd/web` with, and the facts beside it."""
+    return Mount(f"/{folder()}".rstrip("/"), routes=[Route("/facts.json", _facts), Mount("/", _Files(directory=WEB))])
 
 
 def head() -> str:
     """What goes into the page's head: the script that loads a screen when its tab is opened."""
-    shared = set(modules(ENTRY["watch"]))
-    needed = {name: [m for m in modules(entry) if name == "watch" or m not in shared] for name, entry in ENTRY.items()}
-    screens = {name: {"modules": needed[name], "styles": STYLES[name]} for name in ENTRY}
+    screens = {name: {"modules": modules(f"{name}/{name}.js"), "styles": [f"{name}/{name}.css"]} for name in SCREENS}
+    watch = screens["watch"]
+    for screen in screens.values():
+        screen["modules"] = [name for name in screen["modules"] if screen is watch or name not in watch["modules"]]
+    watch["styles"] = [*SHARED_STYLES, *watch["styles"]]
     script = read("loader.js").replace('"SCREENS"', json.dumps(screens)).replace("FOLDER", folder())
     return f"<script>{script}</script>"
 
@@ -93,7 +103,7 @@ def call(screen: str, name: str) -> str:
 def head_component() -> gr.HTML:
     """The page's head: title, buttons, chips and messages."""
     return gr.HTML(
-        html_template=read("head.html"),
+        html_template=read("watch/head.html"),
         js_on_load=start("watch", "head", with_server=False),
         apply_default_css=False,
         elem_id="hsd-head",
@@ -102,4 +112,4 @@ def head_component() -> gr.HTML:
 
 def stage() -> str:
     """The HTML of the stage, with the panel that explains it. It is a template without any expression."""
-    return read("stage.html").replace("ABOUT", read("about.html"))
+    return read("watch/stage.html").replace("ABOUT", read("watch/about.html"))

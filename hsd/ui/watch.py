@@ -28,7 +28,7 @@ LINK_NAMES = {"preset", *Controls.names()}
 class Watch:
     """What the screen works with. opened: a trace given on the command line, shown first.
 
-    The stage's value is a small message to the page's script; see frame.js. Messages are numbered in order, so that
+    The stage's value is a small message to the page's script; see watch.js. Messages are numbered in order, so that
     the page can tell an old one.
     """
 

@@ -27,6 +27,7 @@ window.hsdPage = (() => {
     return loading[name];
   }
 
+  link({ rel: "preload", as: "fetch", crossOrigin: "anonymous", href: `${base}facts.json` }).catch(() => {});
   const tab = new URLSearchParams(window.location.search).get("tab");
   let asked = tab !== "watch" && tab in screens; // by a link, and not opened yet
   const opened = new Set(asked ? ["watch", tab] : ["watch"]);

@@ -29,7 +29,7 @@ WORDS = [f" {word}" for word in STARTS.split()] + [
 ]
 PAGE = """<!doctype html><html lang="en" class="{theme}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>player</title>
-<link rel="stylesheet" href="player/player.css">
+<link rel="stylesheet" href="kit/kit.css"><link rel="stylesheet" href="player/player.css">
 <style>body {{ margin: 0; padding: 16px; font-family: system-ui, sans-serif; background: #fff }}
 .dark body {{ background: #0f1218 }}</style></head>
 <body><div id="one"></div><script type="module">
@@ -119,6 +119,7 @@ class Stage:
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         self.page.on("request", lambda r: r.url.startswith((ADDRESS, "blob:", "data:")) or self.problems.append(r.url))
         show(self.page, page())
+        self.page.wait_for_function("window.hsdPlayer")
 
     def load(self, trace: dict, step: int = 0, **where: object) -> None:
         self.page.evaluate(

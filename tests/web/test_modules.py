@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from hsd.paths import WEB
 from hsd.ui import static
 
@@ -12,9 +14,33 @@ STYLES = sorted(path.relative_to(WEB).as_posix() for path in WEB.rglob("*.css"))
 
 
 def test_every_module_and_every_sheet_belongs_to_a_screen() -> None:
-    used = {name for entry in static.ENTRY.values() for name in static.modules(entry)}
+    used = {name for screen in static.SCREENS for name in static.modules(f"{screen}/{screen}.js")}
     assert sorted(used | {"loader.js"}) == SCRIPTS
-    assert sorted(name for names in static.STYLES.values() for name in names) == STYLES
+    assert sorted([*static.SHARED_STYLES, *(f"{screen}/{screen}.css" for screen in static.SCREENS)]) == STYLES
+
+
+# ---- the rooms of the page, and what a module of each may import beside its own room
+
+ROOMS = {
+    "kit": "",
+    "player": "kit",
+    "watch": "kit player",
+    "compare": "kit player watch",
+    "race": "kit player watch",
+    "systems": "kit player",
+    "lab": "kit",
+    "measure": "kit",
+}
+
+
+def room(name: str) -> str:
+    return name.partition("/")[0]
+
+
+@pytest.mark.parametrize("script", [name for name in SCRIPTS if "/" in name])
+def test_a_module_imports_only_what_its_room_may(script: str) -> None:
+    allowed = {room(script), *ROOMS[room(script)].split()}
+    assert {room(name) for name in static.imports(script)} <= allowed
 
 
 def test_every_imported_module_is_there() -> None:

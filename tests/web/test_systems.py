@@ -273,7 +273,7 @@ def test_a_panel_gets_its_run_piece_by_piece_and_a_new_one_ends_it(visitors):
 FRAME = """<!doctype html><html><head><meta charset="utf-8">
 <link rel="stylesheet" href="systems/systems.css"></head><body>
 <div id="hsd-layout"><div id="one"><div class="hsd-systems"></div></div></div><script type="module">
-import {{ opened }} from "./frame.js";
+import {{ opened }} from "./watch/watch.js";
 import {{ panel, section }} from "./systems/panels.js";
 import {{ start }} from "./systems/systems.js";
 window.log = [];
@@ -286,6 +286,7 @@ panel("late", {{title: "Late", order: 9, sidebar: true, draw: (root, tools) => {
   return {{opened: () => log.push("opened"), closed: () => log.push("closed"), link: () => ({{one: "1"}})}}; }}}});
 const server = {{plan_stack: async () => ({{error: "no"}}), fails: async () => {{ throw Error("gone"); }}}};
 start(document.getElementById("one"), {props}, server, () => {{}}, () => {{}});
+window.begun = true;
 </script></body></html>"""
 
 
@@ -295,7 +296,12 @@ def frame(chromium):
     page = chromium.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
-    page.open = lambda query: show(page, FRAME.format(props=json.dumps(planner.props())), query)
+
+    def open_page(query: str) -> None:
+        show(page, FRAME.format(props=json.dumps(planner.props())), query)
+        page.wait_for_function("window.begun")
+
+    page.open = open_page
     yield page
     page.close()
     assert problems == []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from hsd.facts import facts_json
 from hsd.paths import WEB
 
 WAIT = 120_000  # milliseconds until a page counts as broken: a machine may be slow or busy
 ADDRESS = "http://page.test/"
-TYPES = {".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
+TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 
 def show(page, html: str, query: str = "") -> None:
@@ -16,7 +17,9 @@ def show(page, html: str, query: str = "") -> None:
 
     def answer(route) -> None:
         file = WEB / urlsplit(route.request.url).path.lstrip("/")
-        if file.is_file():
+        if file.name == "facts.json":
+            route.fulfill(body=facts_json(), content_type="application/json")
+        elif file.is_file():
             route.fulfill(body=file.read_bytes(), content_type=TYPES[file.suffix])
         else:
             route.fulfill(body=html, content_type="text/html")

@@ -1,7 +1,7 @@
 // How a rule came to what it keeps of one step, in a clause that goes on after the rule's name. Pure: sentence parts
 // as in the player's story.js; every number is one that the trace holds.
+import { number, pair, plural } from "../kit/format.js";
 import { names } from "../player/drafts.js";
-import { number, pair, plural } from "../player/format.js";
 import { pathTo, ratio, ruleInfo } from "../player/model.js";
 
 const SHOWN = 3; // failed tests that are listed

@@ -1,18 +1,18 @@
 // The Compare screen put together. start(element, props, server, watch, queue) is called once, when Gradio
-// has made it; it shows what the frame shows (see frame.js), and draws only while its tab is open.
+// has made it; it shows what the frame shows (see watch.js), and draws only while its tab is open.
 // window.__hsdCompare mirrors what is on screen, for tests.
-import * as frame from "../frame.js";
-import { showTab } from "../frame.js";
-import { h } from "../player/dom.js";
-import { copy } from "../player/export.js";
-import { ruleInfo, readStep } from "../player/model.js";
-import { explain, capital } from "./explain.js";
+import { h } from "../kit/dom.js";
+import { copy } from "../kit/files.js";
+import * as page from "../kit/page.js";
+import { readStep, ruleInfo } from "../player/model.js";
+import * as frame from "../watch/watch.js";
+import { capital, explain } from "./explain.js";
 import { Lanes } from "./lanes.js";
-import { tools, why, totals, pairedLines, pairedNote, freeLines, flip } from "./parts.js";
+import { flip, freeLines, pairedLines, pairedNote, tools, totals, why } from "./parts.js";
 import { Row, scrollTogether } from "./row.js";
 import * as scrubber from "./scrubber.js";
 import * as texts from "./texts.js";
-import { parting, paired, alone } from "./totals.js";
+import { alone, paired, parting } from "./totals.js";
 import * as words from "./words.js";
 
 const BEAT = 2400; // milliseconds per step at speed 1
@@ -39,7 +39,7 @@ class Screen extends Lanes {
     this.wanted = /^\d{1,6}$/.test(step) ? Number(step) : null; // of a link, until there is such a step
     this.timer = null;
     this.build(props.rules);
-    frame.listen((what) => this.hear(what));
+    page.listen((what) => this.hear(what));
     this.hear("trace");
   }
 
@@ -81,7 +81,7 @@ class Screen extends Lanes {
       this.texts.element,
       this.totals.element,
     );
-    root.classList.add("hsd-player");
+    root.classList.add("hsd-kit", "hsd-player");
     root.tabIndex = 0;
     root.setAttribute("role", "region");
     root.setAttribute("aria-label", "two rules on the same drafts");
@@ -100,7 +100,7 @@ class Screen extends Lanes {
   }
 
   get open() {
-    return frame.tab() === "compare";
+    return page.tab() === "compare";
   }
 
   hear(what) {
@@ -252,7 +252,7 @@ class Screen extends Lanes {
   }
 
   openWatch() {
-    showTab("watch");
+    page.showTab("watch");
   }
 
   async copyLink() {
@@ -318,7 +318,7 @@ class Screen extends Lanes {
       other.show(
         this.step,
         shared,
-        this.roleOf(other, free ? "its own text" : `on the text of ${ruleInfo(this.rules[0]).name}`),
+        this.roleOf(other, free ? "its own text" : `on the text of ${ruleInfo(this.rules[0]).short}`),
       );
     this.followPin();
     this.drawWhy();
@@ -344,7 +344,7 @@ class Screen extends Lanes {
   }
 
   drawTotals() {
-    const rules = flip(this.swapped, ...this.rules.map((rule) => capital(ruleInfo(rule).name)));
+    const rules = flip(this.swapped, ...this.rules.map((rule) => capital(ruleInfo(rule).short)));
     if (this.mode === "paired") {
       const sums = paired(this.trace);
       return this.totals.show(rules, pairedLines(sums, this.swapped), pairedNote(sums, this.rules, this.live));

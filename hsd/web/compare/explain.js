@@ -1,7 +1,8 @@
 // One sentence on a step: where two rules differ on the same draft and coins, and why. Pure: sentence parts.
-import { number, pair, plural } from "../player/format.js";
-import { ratio, capped, decisive } from "../player/model.js";
-import { course, amount, peak, isForward, firstTokens } from "./clauses.js";
+import { number, pair, plural } from "../kit/format.js";
+import { FORMS } from "../player/arithmetic.js";
+import { capped, decisive, ratio } from "../player/model.js";
+import { amount, course, firstTokens, isForward, peak } from "./clauses.js";
 
 const SAME_LAW = ["blockwise", "hsd"];
 
@@ -45,7 +46,7 @@ function sentence(view, found) {
   return [...told, ...further(view)];
 }
 
-const names = (view) => [view.own.info.name, view.shadow.info.name];
+const names = (view) => [view.own.info.short, view.shadow.info.short];
 
 function sameAlways(view) {
   const [own, other] = names(view);
@@ -70,9 +71,9 @@ function keptDiffers(view) {
   }
   const [low, high] = own.kept < shadow.kept ? [own, shadow] : [shadow, own];
   return [
-    `${capital(low.info.name)} `,
+    `${capital(low.info.short)} `,
     ...course(view, low),
-    `; ${high.info.name} `,
+    `; ${high.info.short} `,
     ...course(view, high),
     ...together(view, low, high),
     ".",
@@ -86,7 +87,7 @@ function together(view, low, high) {
   const [coin, threshold] = pair(test.coin, test.threshold);
   const what = high.kept === 1 ? "that token" : `those ${high.kept} tokens together`;
   return [
-    `, but for ${what} ${low.info.name} has only the threshold ${threshold}, and the coin ${coin} is not below it`,
+    `, but for ${what} ${low.info.short} has only the threshold ${threshold}, and the coin ${coin} is not below it`,
   ];
 }
 
@@ -110,13 +111,14 @@ function sameCoin(view, { high, low, passed, failed }) {
   const [coin, more] = pair(passed.coin, passed.threshold);
   const [, less] = pair(failed.coin, failed.threshold);
   return [
-    `For ${what} both compare the same coin ${coin}: ${high.info.name} with ${more}${formOf(high, passed)}, so it keeps ${amount(high, view.step.drafted)}; ${low.info.name} with ${less}${formOf(low, failed)}, so it steps back and keeps ${amount(low, view.step.drafted)}${cap(view, passed)}.`,
+    `For ${what} both compare the same coin ${coin}: ${high.info.short} with ${more}${formOf(high, passed)}, so it keeps ${amount(high, view.step.drafted)}; ${low.info.short} with ${less}${formOf(low, failed)}, so it steps back and keeps ${amount(low, view.step.drafted)}${cap(view, passed)}.`,
   ];
 }
 
-function formOf({ info }, { test }) {
-  if (test === "draft") return { capped: ", the capped ratio", uncapped: ", the plain ratio cut at 1" }[info.end] || "";
-  return { share: ", with the cap", naive: ", without the cap" }[info.inner] || "";
+function formOf({ rule }, { test }) {
+  const form = FORMS[rule] || [];
+  if (test === "draft") return { capped: ", the capped ratio", uncapped: ", the plain ratio cut at 1" }[form[1]] || "";
+  return { share: ", with the cap", naive: ", without the cap" }[form[0]] || "";
 }
 
 /** Why the cap counts less than the plain ratio. */
@@ -137,9 +139,9 @@ function nextDiffers(view) {
   ];
   const number_ = step.residual ? ` (the number ${number(step.residual.draw, 2)})` : "";
   return [
-    `Both keep ${amount(own, view.deepest)}, but what a rejection leaves over differs, so the same draw${number_} gives another token: ${own.info.name} takes `,
+    `Both keep ${amount(own, view.deepest)}, but what a rejection leaves over differs, so the same draw${number_} gives another token: ${own.info.short} takes `,
     ...from(own, drawn, drawn.origin, step.residual),
-    `, ${shadow.info.name} `,
+    `, ${shadow.info.short} `,
     ...from(shadow, after, after.origin, shadow.residual),
     ".",
   ];
@@ -176,7 +178,7 @@ function luck(view) {
   const [own, other] = [mean(view.own.rule), mean(view.shadow.rule)];
   if (own === undefined || other === undefined) return "";
   const [a, b] = pair(own, other).map((text, i) => (Math.abs(own - other) < 1e-6 ? number([own, other][i]) : text));
-  return `Luck taken out: over all coins, ${view.own.info.name} keeps ${a} of ${view.isTrie ? "these very drafts" : "this very draft"} on average, ${view.shadow.info.name} ${b}.`;
+  return `Luck taken out: over all coins, ${view.own.info.short} keeps ${a} of ${view.isTrie ? "these very drafts" : "this very draft"} on average, ${view.shadow.info.short} ${b}.`;
 }
 
 export { explain, difference, sameLaw, capital };

@@ -1,8 +1,8 @@
 // What the two rows hold: the run that the frame shows, and beside it the same run seen from the other rule (paired) or a
 // run of that rule's own (free). Knows nothing of moving and drawing; compare.js builds on it.
-import * as frame from "../frame.js";
 import { mirror, mirrorStep } from "../player/mirror.js";
 import { fullName } from "../player/model.js";
+import * as frame from "../watch/watch.js";
 import { difference } from "./explain.js";
 import { columnOf } from "./scrubber.js";
 import { SecondRun, secondValues } from "./second.js";

@@ -1,6 +1,7 @@
 // The cards around the rows: tools, the sentence, the totals. They hold elements; compare.js decides what they say.
-import { h, prose, button } from "../player/dom.js";
-import { number, count, plural } from "../player/format.js";
+import { h, prose } from "../kit/dom.js";
+import { count, number, plural } from "../kit/format.js";
+import { button } from "../kit/parts.js";
 import { ruleInfo } from "../player/model.js";
 import { sameLaw } from "./explain.js";
 
@@ -116,8 +117,8 @@ const flip = (swapped, a, b) => (swapped ? [b, a] : [a, b]);
 const inexactNote = (rules, words) =>
   [...new Set(rules)]
     .map(ruleInfo)
-    .filter((info) => info.lossy)
-    .map((info) => ` ${info.name} ${words}.`)
+    .filter((info) => !info.lossless)
+    .map((info) => ` ${info.short} ${words}.`)
     .join("");
 
 /** What the totals say of paired rows. rules: of the run, and the other one. */
@@ -135,7 +136,7 @@ function pairedLines(sums, swapped) {
 }
 
 function pairedNote(sums, [own, other], live) {
-  const [ran, judged] = [own, other].map((rule) => ruleInfo(rule).name);
+  const [ran, judged] = [own, other].map((rule) => ruleInfo(rule).short);
   const naive =
     other === "naive-hsd"
       ? " The further target calls that naive HSD makes after a rejection, and their tokens, are left out."

@@ -1,7 +1,7 @@
 // One row: who judges, what comes of it, its tests in short, and its draft tree (a player that shows nothing else).
-import { h, prose, token } from "../player/dom.js";
-import { pair, plural } from "../player/format.js";
-import { readStep, ruleInfo, fullName, pathTo } from "../player/model.js";
+import { h, prose, token } from "../kit/dom.js";
+import { pair, plural } from "../kit/format.js";
+import { fullName, pathTo, readStep, ruleInfo } from "../player/model.js";
 import { create } from "../player/player.js";
 import { draftsThrough } from "./clauses.js";
 

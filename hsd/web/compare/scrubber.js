@@ -1,5 +1,6 @@
 // One scrubber for both rows: buttons, speed, and per step a cell with a bar for each rule and a badge: who keeps more.
-import { h, icon, button, afterLayout } from "../player/dom.js";
+import { afterLayout, h, icon } from "../kit/dom.js";
+import { button } from "../kit/parts.js";
 import * as transport from "../player/transport.js";
 
 /** actions: first, back, play, forward, last, previousDifference, nextDifference, go(index). */

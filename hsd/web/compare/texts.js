@@ -1,5 +1,5 @@
 // The two texts of the free mode, side by side: tokens marked by where they came from, and the place where they part.
-import { h } from "../player/dom.js";
+import { h } from "../kit/dom.js";
 import { create as createText } from "../player/text.js";
 
 /** onStep(index): a token of that step was clicked. */

@@ -1,5 +1,5 @@
 // What the screen says of itself: how it compares, why there is nothing to compare, how the second run gets on. Pure.
-import { plural } from "../player/format.js";
+import { plural } from "../kit/format.js";
 import { ruleInfo } from "../player/model.js";
 import { capital } from "./explain.js";
 import { inexactNote } from "./parts.js";
@@ -10,7 +10,7 @@ const PLAIN =
 const BARE =
   "This run was recorded without the second rule's decisions, so there is nothing to pair: run it again here.";
 const CHOOSE = "choose another rule at “Compared with” under More options and press Run.";
-const name = (rule) => ruleInfo(rule).name;
+const name = (rule) => ruleInfo(rule).short;
 
 const hint = (mode, [own]) =>
   mode === "free"

@@ -1,9 +1,9 @@
 // The last card: one draft under two rules with the same coins, position by position.
-import { h, card, button, say, unique } from "./parts.js";
+import { button, card, h, say, unique } from "./parts.js";
 import { position, value } from "./position.js";
-import { RULES, explain, next, range, expectedKept, stops } from "./rules.js";
-import { names, digitsOf } from "./state.js";
-import { tests, verdictSentence, nextWords, averageWords, paperSentence, PAPER_TEXT, capital, SHORT } from "./words.js";
+import { expectedKept, explain, next, range, RULES, stops } from "./rules.js";
+import { digitsOf, names } from "./state.js";
+import { averageWords, capital, nextWords, PAPER_TEXT, paperSentence, SHORT, tests, verdictSentence } from "./words.js";
 
 /** actions: token(t, x), coin(t, value), rule(name), throwCoins(), drawDraft(). */
 function draft(actions) {

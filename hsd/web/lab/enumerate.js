@@ -2,7 +2,7 @@
 // A model here is {vocab, gamma, p, q}: rows that depend on the position only; `fuzzy` may hold the fuzzy rule's settings.
 // A sequence of n tokens is a number in base V, first token highest, so that a law over all is an array of Vⁿ numbers.
 import { FUZZY, relativeEntropy } from "./fuzzy.js";
-import { RULES, stops, next, range, sum } from "./rules.js";
+import { next, range, RULES, stops, sum } from "./rules.js";
 
 const MAX_OUTCOMES = 4096;
 const ROUNDING = 1e-12; // a total variation below this is rounding

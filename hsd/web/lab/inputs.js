@@ -1,8 +1,8 @@
 // The first card: number of tokens, draft length, and every probability as a slider and as a number.
-import { short, plural } from "../player/format.js";
-import { h, card, button, segments, slider, setSlider, say } from "./parts.js";
+import { plural, short } from "../kit/format.js";
+import { button, card, h, say, segments, setSlider, slider } from "./parts.js";
 import { range } from "./rules.js";
-import { PRESETS, parse, names, rowName, digitsOf } from "./state.js";
+import { digitsOf, names, parse, PRESETS, rowName } from "./state.js";
 
 const SIDES = { p: "Target", q: "Draft" };
 

@@ -1,17 +1,17 @@
 // The lab put together: one state, what follows from it, and the cards that show it.
 // start(element) fills the lab's container and returns the lab. For tests, window.__hsdLab = {ready, ms, state,
 // model, exact, message, simulated} mirrors the lab that changed last; ms is what the last change took.
-import * as frame from "../frame.js";
-import { copy } from "../player/export.js";
+import { copy } from "../kit/files.js";
+import * as page from "../kit/page.js";
 import { draft } from "./draft.js";
 import { enumerate } from "./enumerate.js";
 import { inputs } from "./inputs.js";
 import { law } from "./law.js";
-import { encode, decode, LinkError } from "./link.js";
-import { h, button, say } from "./parts.js";
+import { decode, encode, LinkError } from "./link.js";
+import { button, h, say } from "./parts.js";
 import { results } from "./results.js";
-import { pick, simulation, meanKept } from "./simulate.js";
-import { preset, problems, tooLarge, normalise, model, drag, reshape, parse } from "./state.js";
+import { meanKept, pick, simulation } from "./simulate.js";
+import { drag, model, normalise, parse, preset, problems, reshape, tooLarge } from "./state.js";
 import { tuning } from "./tuning.js";
 import { capital } from "./words.js";
 
@@ -35,7 +35,7 @@ class Lab {
     this.run = null; // the simulation: {state, history, run, running}
     this.cards = this.build();
     this.open(new URL(address).searchParams.get("lab"));
-    frame.listen((what) => what === "tab" && this.remember());
+    page.listen((what) => what === "tab" && this.remember());
   }
 
   build() {
@@ -230,7 +230,7 @@ class Lab {
   /** While the tab is open the address bar says what is shown. Not at every move: browsers count such changes. */
   remember() {
     clearTimeout(this.rememberTimer);
-    const open = () => frame.tab() === "lab";
+    const open = () => page.tab() === "lab";
     if (open())
       this.rememberTimer = setTimeout(
         () => open() && window.history.replaceState(window.history.state, "", this.link()),

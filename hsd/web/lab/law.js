@@ -1,11 +1,11 @@
 // The third card: what one step and the target after it write, sequence by sequence, target against the chosen rule;
 // and a simulation whose error bars close in on it.
-import { count } from "../player/format.js";
-import { digits, marginal, shownLength, totalVariation, ROUNDING } from "./enumerate.js";
-import { h, s, card, button, say } from "./parts.js";
-import { meanKept, interval, deviation } from "./simulate.js";
+import { count } from "../kit/format.js";
+import { digits, marginal, ROUNDING, shownLength, totalVariation } from "./enumerate.js";
+import { button, card, h, s, say } from "./parts.js";
+import { deviation, interval, meanKept } from "./simulate.js";
 import { LETTERS } from "./state.js";
-import { four, lawHint, lawSentence, trialSentence, capital, SHORT } from "./words.js";
+import { capital, four, lawHint, lawSentence, SHORT, trialSentence } from "./words.js";
 
 function law(actions) {
   const bars = h("ol", { class: "hl-law" });

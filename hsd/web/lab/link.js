@@ -1,7 +1,7 @@
 // The state as a link's `lab` parameter: version*kind*V*γ*rule*draft*coins*seed*rows of p*rows of q*fuzzy, and back.
 // The last part is the fuzzy rule's settings; links from before that rule lack it.
 // What comes in is hostile: every part is checked, and what is wrong is told in one line.
-import { DIVERGENCES, MODES, RANGE, FUZZY } from "./fuzzy.js";
+import { DIVERGENCES, FUZZY, MODES, RANGE } from "./fuzzy.js";
 import { RULES } from "./rules.js";
 import { LETTERS, NUMBER, PAPER, problems, tooLarge } from "./state.js";
 

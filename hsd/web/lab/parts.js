@@ -1,5 +1,5 @@
 // Small pieces that several cards share: cards, segmented choices, hatches, bars. All elements come from the player's dom.js.
-import { h, s } from "../player/dom.js";
+import { h, s } from "../kit/dom.js";
 
 let serial = 0;
 

@@ -1,8 +1,8 @@
 // One position of the draft: its token, the numbers that explain it, its coin, and each rule's threshold and verdict.
-import { exact } from "../player/format.js";
-import { h, segments, slider, setSlider, say } from "./parts.js";
+import { exact } from "../kit/format.js";
+import { h, say, segments, setSlider, slider } from "./parts.js";
 import { names } from "./state.js";
-import { testWords, SHORT } from "./words.js";
+import { SHORT, testWords } from "./words.js";
 
 /** Four decimals without trailing zeros; tiny and large numbers keep their digits. */
 function value(x) {

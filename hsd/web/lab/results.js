@@ -1,7 +1,7 @@
 // The second card: every rule's exact numbers, one row each, and what they say.
-import { h, card, say, unique } from "./parts.js";
+import { card, h, say, unique } from "./parts.js";
 import { RULES } from "./rules.js";
-import { four, distance, verdict, findings } from "./words.js";
+import { distance, findings, four, verdict } from "./words.js";
 
 const COLUMNS = [
   ["kept", "Kept, E[τ]"],

@@ -1,7 +1,7 @@
 // The real sampling process, with its own seeded generator: draft tokens are drawn, coins are thrown, residuals are
 // drawn from. Nothing here knows the exact law that its counts are compared with.
-import { openResidual, joints } from "./enumerate.js";
-import { RULES, kept, next, range, sum } from "./rules.js";
+import { joints, openResidual } from "./enumerate.js";
+import { kept, next, range, RULES, sum } from "./rules.js";
 
 /** sfc32, seeded by one whole number: numbers in [0, 1) with 32 bits. */
 function generator(seed) {

@@ -2,7 +2,7 @@
 // A state is plain data: {kind, vocab, gamma, p, q, rule, draft, coins, seed, fuzzy}; p and q are rows of texts
 // ("1/3"), fuzzy the settings of the fuzzy rule.
 // kind: "same" (one row for every position), "own" (rows per position), "step" (the paper's one draft).
-import { count } from "../player/format.js";
+import { count } from "../kit/format.js";
 import { MAX_OUTCOMES, outcomes } from "./enumerate.js";
 import { FUZZY } from "./fuzzy.js";
 import { range, sum } from "./rules.js";

@@ -1,7 +1,7 @@
 // The card with the fuzzy rule's settings: which divergence, how much of it may pass, and what decides beyond that.
 import { DIVERGENCES, MODES, RANGE } from "./fuzzy.js";
-import { h, card, segments, slider, setSlider, say, unique } from "./parts.js";
-import { nearWords, modeWords, excludedWords } from "./words.js";
+import { card, h, say, segments, setSlider, slider, unique } from "./parts.js";
+import { excludedWords, modeWords, nearWords } from "./words.js";
 
 const titled = (table) => Object.entries(table).map(([name, one]) => [name, one.title || one]);
 

@@ -1,8 +1,8 @@
 // The lab's sentences. Every one is made from the numbers it speaks of; nothing here touches the page.
-import { exact, pair, count, plural } from "../player/format.js";
+import { count, exact, pair, plural } from "../kit/format.js";
 import { ROUNDING } from "./enumerate.js";
 import { DIVERGENCES } from "./fuzzy.js";
-import { RULES, order, kept } from "./rules.js";
+import { kept, order, RULES } from "./rules.js";
 
 const four = (x) => x.toFixed(4);
 const SHORT = {

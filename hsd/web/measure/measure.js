@@ -4,9 +4,9 @@
 // plan's value: {words, problem, command, link} of the settings, or {problem} of something else that was asked for.
 // results' value: {view}, or {none} when nothing was recorded. foot's value: {snippets, note}, or {error}.
 // Text reaches the page through text nodes only.
-import * as frame from "../frame.js";
-import { h } from "../player/dom.js";
-import { save } from "../player/export.js";
+import { h } from "../kit/dom.js";
+import { save } from "../kit/files.js";
+import * as page from "../kit/page.js";
 import * as parts from "./parts.js";
 
 const EVERY = 700; // milliseconds between two questions about progress
@@ -57,7 +57,7 @@ class Question {
 
   /** Ask, unless nobody looks at the answer now or one is still to come. */
   ask() {
-    if (!this.wanted || frame.tab() !== "measure") return;
+    if (!this.wanted || page.tab() !== "measure") return;
     if (this.since && Date.now() - this.since < LOST) return;
     this.wanted = false;
     this.since = Date.now();
@@ -226,7 +226,7 @@ function drawPrograms() {
 // ---- the address bar, while this tab is open
 
 function remember() {
-  if (frame.tab() !== "measure" || !screen.link) return;
+  if (page.tab() !== "measure" || !screen.link) return;
   const url = new URL(window.location.href);
   const theme = url.searchParams.get("__theme");
   url.search = "";
@@ -297,7 +297,7 @@ function foot(element, props, server, watch, trigger) {
   });
 }
 
-frame.listen((what) => {
+page.listen((what) => {
   if (what !== "tab") return;
   remember();
   for (const question of Object.values(screen.questions)) question.ask();

@@ -1,6 +1,6 @@
 // The parts of the Measure screen as elements: table, published numbers, snippets. They hold no state.
-import { h } from "../player/dom.js";
-import { copy } from "../player/export.js";
+import { h } from "../kit/dom.js";
+import { copy } from "../kit/files.js";
 
 const RULES = [
   ["tokenwise", "token-wise"],

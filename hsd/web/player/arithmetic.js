@@ -1,6 +1,14 @@
 // The numbers behind a threshold: recorded with the test where rejections may have changed them (trees), else computed
 // from the step. Pure. The formulas repeat those of hsd/rules/chain.py, fuzzy.py and tree.py.
-import { ruleInfo, rho, ratio, capped, decisive, fuzzy } from "./model.js";
+import { capped, decisive, fuzzy, ratio, rho, ruleInfo } from "./model.js";
+
+// rule → [form of the test of a part of the draft, ratio that the whole draft is tested with]
+const FORMS = {
+  "blockwise": ["share", "capped"],
+  "hsd": ["share", "capped"],
+  "hsd-released": ["share", "uncapped"],
+  "naive-hsd": ["naive", "uncapped"],
+};
 
 /**
  * The threshold of a rule at a node and the numbers it is computed from: of the test `decision` if given, else of the
@@ -8,15 +16,14 @@ import { ruleInfo, rho, ratio, capped, decisive, fuzzy } from "./model.js";
  */
 function arithmetic(view, id, rule, test = testAt(view, id, rule), decision = null) {
   const node = view.nodes.get(id);
-  const info = ruleInfo(rule);
   if (!node) return null;
   if (decision && decision.grounds) return fromGrounds(view, node, decision.grounds);
   if (rule === "fuzzy") return fuzzyTest(view, node, decision);
   if (view.isTrie) return null; // what a test not made would have compared depends on all tests before it
   if (test === "token") return { form: "token", p: node.p, q: node.q, value: Math.min(1, rho(node)) };
-  if (test === "draft") return wholeDraft(view, node, info.end);
+  if (test === "draft") return wholeDraft(view, node, (FORMS[rule] || [])[1]);
   const branch = view.branches.get(id);
-  return branch ? innerTest(view, branch, info.inner, decision) : null;
+  return branch ? innerTest(view, branch, (FORMS[rule] || [])[0], decision) : null;
 }
 
 function testAt(view, id, rule) {
@@ -96,4 +103,4 @@ function uncappedDeficient(branch, recorded) {
     : null;
 }
 
-export { arithmetic };
+export { FORMS, arithmetic };

@@ -1,9 +1,10 @@
 // The decision card: every test in the order in which it was made, coin against threshold, with its formula, and what
 // each rejection changed; beside it what the other rule does with the same drafts and coins.
+import { h, prose, token } from "../kit/dom.js";
+import { number, pair, plural } from "../kit/format.js";
+import { card } from "../kit/parts.js";
 import { arithmetic as arithmeticOf } from "./arithmetic.js";
 import { all, note } from "./changes.js";
-import { h, prose, token, card } from "./dom.js";
-import { pair, number, plural } from "./format.js";
 import * as formula from "./formula.js";
 import { ruleInfo } from "./model.js";
 import { testTitle } from "./story.js";
@@ -19,7 +20,7 @@ function decisions(view, { select, animate }) {
     "Each test throws one coin, a random number from 0 to 1. It passes if the coin falls below the threshold.";
   const hint = `${coin}${sharedNote(view)}`;
   return card(
-    "decisions",
+    "hp-decisions",
     "The tests, in the order taken",
     hint,
     h(
@@ -195,7 +196,7 @@ function expected(view) {
     h(
       "div",
       { class: `hp-expect${rule === view.rule ? " is-own" : ""}` },
-      h("span", {}, ruleInfo(rule).name, ruleInfo(rule).lossy ? " (not lossless)" : ""),
+      h("span", {}, ruleInfo(rule).short, ruleInfo(rule).lossless ? "" : " (not lossless)"),
       h(
         "span",
         { class: "hp-expect-track" },

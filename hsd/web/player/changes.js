@@ -1,8 +1,8 @@
 // What a rejection did, between two tests: the target of the branch becomes the residual. Also the list of all that
 // happened to one branch, for the ledger.
-import * as dom from "./dom.js";
-import { h, prose, token } from "./dom.js";
-import { number, exact, percent, nearOne, count, plural } from "./format.js";
+import * as dom from "../kit/dom.js";
+import { h, prose, token } from "../kit/dom.js";
+import { count, exact, nearOne, number, percent, plural } from "../kit/format.js";
 
 const ENDS = 4; // rejections listed at the beginning and at the end of a long history
 const NAMED = 2; // tokens in the sentence itself; the others unfold

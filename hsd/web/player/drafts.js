@@ -3,7 +3,7 @@
 // A tree records its tokens once, in the order in which they were first drawn, level by level; which further drafts
 // share one is not recorded. What is said here about a draft's number follows from that order or from a test that
 // names the draft; where neither settles it, a range is given.
-import { count, percent, shorten } from "./format.js";
+import { count, percent, shorten } from "../kit/format.js";
 import { pathTo } from "./model.js";
 
 const LAYOUTS = {

@@ -1,12 +1,13 @@
 // What a reader can take along: the trace as JSON, the steps as CSV, the tree as SVG or PNG, a plain-text report.
+import * as dom from "../kit/dom.js";
+import { SIGNS } from "../kit/dom.js";
+import { csv as lines } from "../kit/files.js";
+import { number, plural, visible } from "../kit/format.js";
 import { all, plain } from "./changes.js";
-import * as dom from "./dom.js";
-import { SIGNS, h } from "./dom.js";
 import { layoutWords } from "./drafts.js";
-import { number, visible, plural } from "./format.js";
-import { ruleInfo, fullName, DIVERGENCES, draftedBy, readStep } from "./model.js";
+import { DIVERGENCES, draftedBy, fullName, readStep, ruleInfo } from "./model.js";
 import * as story from "./story.js";
-import { testTitle, compare } from "./story.js";
+import { compare, testTitle } from "./story.js";
 
 const STEP_COLUMNS = [
   "step",
@@ -29,15 +30,15 @@ const STEP_COLUMNS = [
   "seconds_rest",
 ];
 
-/** One line per step. Text cells that a spreadsheet would run as a formula get a leading apostrophe. */
+/** One line per step. */
 function csv(trace) {
   const rules = [...new Set(trace.steps.flatMap((step) => Object.keys(step.expected_kept)))];
   const head = [...STEP_COLUMNS, ...rules.map((rule) => `expected_kept_${rule}`)];
-  const lines = trace.steps.map((step, i) => [
+  const rows = trace.steps.map((step, i) => [
     ...stepCells(step, i),
     ...rules.map((rule) => step.expected_kept[rule] ?? ""),
   ]);
-  return [head, ...lines].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
+  return lines([head, ...rows]);
 }
 
 function stepCells(step, i) {
@@ -73,12 +74,6 @@ function testCells({ decisions }) {
 }
 
 const changeCell = ({ after, node, weight, mass }) => `after ${after} at ${node}: max(${weight} p - q, 0) / ${mass}`;
-
-function cell(value) {
-  if (typeof value === "number") return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
 
 /** The run in words, for an e-mail or a terminal. */
 function report(trace) {
@@ -227,45 +222,16 @@ function png(svg, caption = "") {
   }).finally(() => URL.revokeObjectURL(source));
 }
 
-const TYPES = {
-  json: "application/json",
-  csv: "text/csv;charset=utf-8",
-  txt: "text/plain;charset=utf-8",
-  svg: "image/svg+xml",
-};
-
-/** The content of a file as a Blob: json, csv, txt, svg or png; rejects if a picture cannot be drawn. */
+/** The content of a file: json, csv, txt, svg or png; rejects if a picture cannot be drawn. */
 async function make(kind, trace, tree, caption) {
-  if (kind === "png") return png(tree, caption);
-  const text = {
+  const content = {
     json: () => JSON.stringify(trace),
     csv: () => csv(trace),
     txt: () => report(trace),
     svg: () => svgText(tree, caption),
+    png: () => png(tree, caption),
   };
-  return new Blob([text[kind]()], { type: TYPES[kind] });
+  return content[kind]();
 }
 
-function save(name, blob) {
-  const url = URL.createObjectURL(blob);
-  h("a", { href: url, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
-
-/** Copy text; resolves to whether it worked. */
-async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const area = h("textarea", { "aria-hidden": "true", "style": "position:fixed;opacity:0" });
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    const worked = document.execCommand("copy");
-    area.remove();
-    return worked;
-  }
-}
-
-export { csv, report, svgText, png, make, save, copy };
+export { csv, report, svgText, make };

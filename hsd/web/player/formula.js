@@ -1,8 +1,8 @@
 // The formulas of the tests, with letters and with the step's numbers, as HTML. Knows the shapes only;
 // the numbers come from model.arithmetic.
-import { h } from "./dom.js";
-import * as format from "./format.js";
-import { exact, subscript } from "./format.js";
+import { h } from "../kit/dom.js";
+import * as format from "../kit/format.js";
+import { exact, subscript } from "../kit/format.js";
 
 // Building blocks: strings stand as they are; {v} is a letter; {n, of} a number, coloured by what it measures.
 const letter = (name, of) => ({ v: name, of });

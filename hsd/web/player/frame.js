@@ -1,8 +1,9 @@
 // The frame of a player: the cards that stay, and the elements in them that every step fills anew.
-import { h, button } from "./dom.js";
+import { h } from "../kit/dom.js";
+import { number } from "../kit/format.js";
+import { button } from "../kit/parts.js";
 import { layoutWords } from "./drafts.js";
-import { number } from "./format.js";
-import { ruleInfo, fullName, draftedBy } from "./model.js";
+import { draftedBy, fullName, ruleInfo } from "./model.js";
 
 const swatch = (kind, words) => h("span", {}, h("span", { class: `hp-swatch is-${kind}` }), " ", words);
 

@@ -1,8 +1,9 @@
 // The ledger of one branch: draft and target mass side by side, adding up to 1; its candidates one by one; and the
 // distribution that the next token was drawn from.
+import { h, prose, SIGNS, token } from "../kit/dom.js";
+import { count, number, percent, plural, short } from "../kit/format.js";
+import { card } from "../kit/parts.js";
 import * as changes from "./changes.js";
-import { h, prose, token, card, SIGNS } from "./dom.js";
-import { number, percent, count, plural, short } from "./format.js";
 import * as model from "./model.js";
 import { pathTo } from "./model.js";
 
@@ -16,7 +17,7 @@ function ledger(view, node, highlighted) {
     : ["At the start of the draft, after ", { piece: view.rootPiece, cells: 14 }];
   const body = branch ? h("div", {}, branchBody(view, branch, highlighted)) : view.decided === node ? null : noBranch();
   return card(
-    "ledger",
+    "hp-ledger",
     "The branch in full",
     prose([...after, ": what could come next?"]),
     h(

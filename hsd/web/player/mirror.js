@@ -1,5 +1,5 @@
 // The same run seen from the other side: each step's rule and its shadow change places. Pure; no page.
-import { fullName, WRITTEN, written } from "./model.js";
+import { fullName, written, WRITTEN } from "./model.js";
 
 /**
  * A trace in which the shadow is the rule and the rule is the shadow, on the same drafts, coins and contexts.

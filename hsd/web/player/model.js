@@ -3,30 +3,10 @@
 //
 // Words: a node's *branch* is the node with all its possible next tokens; node 0 is the last token before the
 // step. ρ = p/q of one token; r the product of ρ along the path; c the same product, cut at 1 on the way.
-// name: in sentences; forward: tests from the first token on and stops at a failure; inner, end: see arithmetic;
-// lossy: the text does not follow the target exactly.
-const RULES = {
-  "tokenwise": { name: "vanilla", title: "Vanilla, token by token", forward: true, inner: null, end: null },
-  "blockwise": { name: "block verification", title: "Block verification", inner: "share", end: "capped" },
-  "hsd": { name: "HSD", title: "HSD, hierarchical", inner: "share", end: "capped" },
-  "hsd-released": { name: "HSD as released", title: "HSD as released", inner: "share", end: "uncapped", lossy: true },
-  "naive-hsd": { name: "naive HSD", title: "Naive HSD", inner: "naive", end: "uncapped" },
-  "fuzzy": { name: "FSD", title: "FSD, fuzzy (not lossless)", forward: true, inner: null, end: null, lossy: true },
-  "recursive-tokenwise": { name: "vanilla", title: "Vanilla, draft after draft", forward: true, drafts: true },
-  "recursive-blockwise": { name: "block verification", title: "Block verification, draft after draft", drafts: true },
-  "recursive-hsd": { name: "HSD", title: "HSD, draft after draft", drafts: true },
-  "top-down": { name: "top-down", title: "Top-down, from the root", forward: true },
-  "traversal": { name: "traversal", title: "Traversal, from the leaves" },
-  "one-hot": { name: "one-hot", title: "One-hot, for chosen trees", forward: true },
-};
-
-const ruleInfo = (name) => RULES[name] || { name: String(name), title: String(name) };
+import { facts, rule as ruleInfo } from "../kit/facts.js";
 
 /** The full name of a rule: with several drafts, a chain rule's name stands for verifying draft after draft by it. */
-function fullName(rule, setup) {
-  const full = `recursive-${rule}`;
-  return (setup.drafts ?? 1) > 1 && RULES[full] ? full : rule;
-}
+const fullName = (rule, setup) => ((setup.drafts ?? 1) > 1 && ruleInfo(rule).recursive) || rule;
 
 // What a mirrored step committed in the run itself (see mirror.js): a symbol, so that no file and no reader meets it.
 const WRITTEN = Symbol("written");
@@ -168,7 +148,7 @@ function draftedBy(setup) {
   return `${levels}, T ${setup.thresholds.join(", ")}`;
 }
 
-const DIVERGENCES = { "kl": "KL(q‖p)", "reverse-kl": "KL(p‖q)", "js": "JS(p, q)", "tv": "TV(p, q)" };
+const DIVERGENCES = Object.fromEntries(facts.divergences.map(({ name, formula }) => [name, formula]));
 const HUGE = 1e300; // stands for infinity, which a trace cannot hold
 const unbounded = (x) => (x >= HUGE ? Infinity : x);
 

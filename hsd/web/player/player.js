@@ -1,11 +1,9 @@
 // The player: the state, and how one moves through a trace. Drawing is stage.js.
 // create(root, options) -> controller; see README.md in this folder.
-import * as files from "./export.js";
-import { copy, make, report } from "./export.js";
+import { copy, save } from "../kit/files.js";
+import { make, report } from "./export.js";
 import { differs, readStep, ruleInfo } from "./model.js";
 import { Stage } from "./stage.js";
-
-const BEAT = 2400; // milliseconds per step at speed 1
 
 class Player {
   constructor(root, options) {
@@ -15,9 +13,9 @@ class Player {
     this.step = -1;
     this.state = { node: 0, item: null, pinned: false, mass: "relative" };
     this.live = false;
-    this.timer = null;
     this.actions = this.makeActions();
-    this.stage = new Stage(root, this.actions, { hasLink: Boolean(options.link), parts: options.parts });
+    const moves = { starts: () => this.starts(), beat: () => this.beat() };
+    this.stage = new Stage(root, this.actions, moves, { hasLink: Boolean(options.link), parts: options.parts });
   }
 
   /** What keys, buttons and clicks do, by name. */
@@ -28,9 +26,9 @@ class Player {
       last: () => this.go(this.steps.length - 1),
       back: () => this.go(this.step - 1),
       forward: () => this.go(this.step + 1),
-      play: () => (this.timer ? this.pause() : this.play()),
-      nextDifference: () => this.goDifference(1),
-      previousDifference: () => this.goDifference(-1),
+      play: () => this.steps.length && this.stage.transport.toggle(),
+      next: () => this.goDifference(1),
+      previous: () => this.goDifference(-1),
       up: () => this.moveInColumn(-1),
       down: () => this.moveInColumn(1),
       parent: () => this.moveToParent(),
@@ -66,29 +64,22 @@ class Player {
     return this.stage.toast.say(`no ${direction > 0 ? "later" : "earlier"} step where the rules differ`);
   }
 
-  play() {
-    if (!this.steps.length) return;
-    if (this.step >= this.steps.length - 1 && !this.live) this.show(0);
-    this.stage.transport.playing(true);
-    this.wait();
+  get playing() {
+    return this.stage.transport.playing();
   }
 
-  wait() {
-    this.timer = setTimeout(() => this.beat(), BEAT / this.stage.transport.speed());
+  starts() {
+    if (this.step >= this.steps.length - 1 && !this.live) this.show(0);
   }
 
   /** At the end of a live run the player waits for more; at the end of any other it stops. */
   beat() {
-    const more = this.step < this.steps.length - 1;
-    if (more) this.go(this.step + 1, { keepPlaying: true });
-    if (this.step < this.steps.length - 1 || this.live) this.wait();
-    else this.pause();
+    if (this.step < this.steps.length - 1) this.go(this.step + 1, { keepPlaying: true });
+    return this.step < this.steps.length - 1 || this.live;
   }
 
   pause() {
-    clearTimeout(this.timer);
-    this.timer = null;
-    this.stage.transport.playing(false);
+    this.stage.transport.pause();
   }
 
   show(step) {
@@ -96,7 +87,7 @@ class Player {
     this.step = step;
     this.state = { ...this.state, node: node ?? this.view.decided, item: null };
     this.stage.place(this.record, step, this.live);
-    this.stage.drawStep(this.view, this.state, this.timer !== null);
+    this.stage.drawStep(this.view, this.state, this.playing);
     this.changed();
   }
 
@@ -192,11 +183,11 @@ class Player {
   async save(kind) {
     if (!this.record) return;
     const { rule, seed } = this.record.setup;
-    const caption = `${ruleInfo(rule).name}, step ${this.step + 1}: ${this.stage.story.headline.textContent}`;
+    const caption = `${ruleInfo(rule).short}, step ${this.step + 1}: ${this.stage.story.headline.textContent}`;
     const picture = kind === "svg" || kind === "png";
     const name = `hsd-${rule}-seed${seed}${picture ? `-step${this.step + 1}` : ""}.${kind}`;
     try {
-      files.save(name, await make(kind, this.record, this.stage.tree.element, caption));
+      save(name, await make(kind, this.record, this.stage.tree.element, caption));
     } catch (error) {
       this.stage.toast.say(error.message);
     }
@@ -226,7 +217,7 @@ class Player {
 
   extend(steps, result) {
     const known = this.steps.length;
-    const following = this.step === known - 1 && !this.timer;
+    const following = this.step === known - 1 && !this.playing;
     this.record.steps.push(...steps.map(completeStep));
     if (result) Object.assign(this, { record: { ...this.record, result }, live: false });
     this.stage.extend(this.record, known);
@@ -246,7 +237,7 @@ class Player {
   report() {
     const { node, pinned, mass } = this.state;
     const { step, live } = this;
-    return { step, node, pinned, mass, steps: this.steps.length, live, playing: this.timer !== null };
+    return { step, node, pinned, mass, steps: this.steps.length, live, playing: this.playing };
   }
 
   /** Tell the page where we are; the callback hears of every move once. */
@@ -282,7 +273,7 @@ function create(root, options = {}) {
     select: (where) => player.select(where),
     state: () => player.report(),
     trace: () => player.record,
-    play: () => player.play(),
+    play: () => player.steps.length && player.stage.transport.start(),
     pause: () => player.pause(),
     report: () => report(player.record),
   };

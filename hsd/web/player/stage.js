@@ -1,10 +1,11 @@
 // What is on screen: holds the parts of one player and fills them. Knows how to draw a state, not how to move.
+import { afterLayout, h, prose } from "../kit/dom.js";
+import { listen } from "../kit/keys.js";
 import * as cards from "./cards.js";
-import { h, prose, afterLayout } from "./dom.js";
 import { leftOutWords } from "./drafts.js";
 import * as frame from "./frame.js";
-import { storyCard, treeCard, toast, setupLine } from "./frame.js";
-import * as keys from "./help.js";
+import { setupLine, storyCard, toast, treeCard } from "./frame.js";
+import { dialog, KEYS } from "./help.js";
 import * as ledger from "./ledger.js";
 import * as story from "./story.js";
 import * as table from "./table.js";
@@ -19,27 +20,27 @@ const PARTS = ["text", "story", "transport", "tree", "decisions", "ledger", "tab
 const NEXT_COLUMN = 140; // pixels that should be in sight to the right of the selected token
 
 class Stage {
-  /** actions: see player.js; they are what buttons, keys and clicks do. */
-  constructor(root, actions, { hasLink, parts }) {
+  /** actions: see player.js; they are what buttons, keys and clicks do. moves: what happens while it plays. */
+  constructor(root, actions, moves, { hasLink, parts }) {
     this.root = root;
     this.actions = actions;
     this.parts = new Set(parts || PARTS);
     this.text = text.create(actions.go);
-    this.transport = transport.create(actions);
+    this.transport = transport.create(actions, moves);
     this.tree = tree.create({ select: actions.selectItem, hover: (item) => this.readout(item) });
     this.story = storyCard();
     this.card = treeCard(this.tree.element, actions.mass);
     const slot = () => h("div", { class: "hp-slot" });
     this.slots = { decisions: slot(), ledger: slot(), table: slot() };
     this.toast = toast();
-    this.dialog = keys.dialog();
+    this.dialog = dialog();
     this.prepareRoot(frame.tools({ ...actions, link: hasLink ? actions.link : null }));
     this.watchWidth();
   }
 
   prepareRoot(tools) {
     const { root } = this;
-    root.classList.add("hsd-player");
+    root.classList.add("hsd-kit", "hsd-player");
     root.tabIndex = 0;
     root.setAttribute("role", "region");
     if (!root.hasAttribute("aria-label")) root.setAttribute("aria-label", "speculative decoding, step by step");
@@ -54,7 +55,7 @@ class Stage {
     const shown = PARTS.filter((part) => this.parts.has(part)).map((part) => elements[part]);
     root.replaceChildren(...shown, this.toast.element, this.dialog);
     root.addEventListener("click", (event) => this.keepFocus(event));
-    keys.listen(root, this.actions);
+    listen(root, this.actions, KEYS);
   }
 
   /** A mouse click on a button leaves the focus with the player, so that Space goes on meaning "play". */
@@ -82,7 +83,7 @@ class Stage {
 
   extend(record, known) {
     if (this.parts.has("text")) this.text.extend(record.steps.slice(known), known);
-    this.transport.extend(record.steps.slice(known), known);
+    this.transport.extend(record.setup, record.steps.slice(known));
   }
 
   /** Where in the run one is. */

@@ -1,6 +1,6 @@
 // What happened in a step, in sentences for a student. Pure: sentence parts, see dom.prose.
+import { number, pair, plural } from "../kit/format.js";
 import { leaves } from "./drafts.js";
-import { pair, plural, number } from "./format.js";
 import { fuzzy } from "./model.js";
 import { reason, way } from "./told.js";
 
@@ -20,7 +20,7 @@ function lead(view) {
   const kept = keptWords(view);
   if (!step.shadow)
     return [...kept, step.nodes.length ? "." : " — this run was recorded without the details of its steps."];
-  const other = view.shadow.info.name;
+  const other = view.shadow.info.short;
   if (view.sameRule) return [...kept, ` — this run is ${other} itself: `, ...otherReason(view, false), "."];
   const agrees = ` — ${other} would have kept ${same(view)}: `;
   if (!view.differs) return [...kept, agrees, ...otherReason(view, false), "."];
@@ -107,7 +107,7 @@ const listed = (ids) => `${ids.slice(0, -1).join(", ")} and ${ids[ids.length - 1
 function backward(view) {
   const [first, ...others] = view.own.decisions;
   if (!first) return [];
-  const name = view.own.info.name;
+  const name = view.own.info.short;
   const opening = `${name[0].toUpperCase()}${name.slice(1)} tests ${first.test === "token" ? word(first) : "the whole draft first"}`;
   const all = view.step.drafted === 1 ? "it stays" : `all ${view.step.drafted} tokens stay`;
   if (first.accepted) return [`${opening}: the coin ${compare(first)}, so ${all} at once. `];
@@ -155,7 +155,7 @@ function why(view) {
   if (!view.differs || view.sameRule || !view.detail) return "";
   if (view.rule === "fuzzy" && view.shadow.rule === "tokenwise") return fuzzyWhy(view);
   if (view.isTrie || view.own.info.forward || view.shadow.rule !== "tokenwise") return EITHER_WAY;
-  const name = view.own.info.name;
+  const name = view.own.info.short;
   if (view.step.kept > view.step.shadow.kept)
     return `Vanilla judges every token alone and stops at the first failure; ${name} judges them together, so the rest of the draft can make up for one weak token.`;
   return `${EITHER_WAY} ${view.rule === "hsd-released" ? "" : `Over many drafts ${name} keeps more.`}`.trimEnd();

@@ -1,9 +1,10 @@
 // The decision table: one row per drafted token with every number that its tests used. Also the rows of the report.
+import { h, token } from "../kit/dom.js";
+import { number } from "../kit/format.js";
+import { card } from "../kit/parts.js";
 import { arithmetic } from "./arithmetic.js";
-import { h, token, card } from "./dom.js";
-import { number } from "./format.js";
 import * as model from "./model.js";
-import { rho, ratio, capped, decisive } from "./model.js";
+import { capped, decisive, ratio, rho } from "./model.js";
 import { VERDICTS } from "./story.js";
 
 const MOST = 60; // rows that are made at once
@@ -145,7 +146,7 @@ function table(view, { select, node }) {
     );
   const body = h("tbody", {}, someRows(view, node, row));
   return card(
-    "table",
+    "hp-table",
     "All numbers of this step",
     view.isTrie ? "Every drafted token; p, q, r, c and the masses are those before any rejection." : UNTESTED,
     h(
@@ -179,8 +180,8 @@ function groups(view, shown) {
   const names = {
     token: "this token",
     branch: "branch after it",
-    own: view.own.info.name,
-    other: view.shadow ? view.shadow.info.name : "",
+    own: view.own.info.short,
+    other: view.shadow ? view.shadow.info.short : "",
   };
   const width = (group) => shown.filter((column) => column[3] === group).length;
   return h(

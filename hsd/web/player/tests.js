@@ -1,7 +1,7 @@
 // The tests under the tokens of the picture: coin against threshold, in a chain one badge per rule, in a tree every
 // test with its number in the order taken, the run's rule in a circle and the other in a square.
-import { s, label } from "./dom.js";
-import { pair, shorten } from "./format.js";
+import { label, s } from "../kit/dom.js";
+import { pair, shorten } from "../kit/format.js";
 import * as L from "./layout.js";
 import { decisive } from "./model.js";
 import { LINE, lines } from "./rows.js";
@@ -83,7 +83,7 @@ function key(view) {
       "g",
       { transform: `translate(${L.PAD} ${y + i * 18})` },
       marker("1", judged === view.own),
-      label(20, 11.5, shorten(judged.info.name, 11), `hp-rowlabel${i ? "" : " is-own"}`),
+      label(20, 11.5, shorten(judged.info.short, 11), `hp-rowlabel${i ? "" : " is-own"}`),
     ),
   );
 }

@@ -1,8 +1,8 @@
 // The text so far: prompt, then the tokens of every step, marked by where they came from.
 // Built once and extended; moving to another step only changes classes.
-import { h, SIGNS, afterLayout } from "./dom.js";
-import * as format from "./format.js";
-import { plural, visible, shorten } from "./format.js";
+import { afterLayout, h, SIGNS } from "../kit/dom.js";
+import * as format from "../kit/format.js";
+import { plural, shorten, visible } from "../kit/format.js";
 import { written } from "./model.js";
 
 const PROMPT_SHOWN = 160;

@@ -1,6 +1,6 @@
 // How a rule came to what it keeps of several drafts, in sentences for a student. Pure: sentence parts, see dom.prose.
 // Every tree rule is told in its own way: draft after draft, from the root down, or from the leaves up.
-import { pair, plural, count } from "./format.js";
+import { count, pair, plural } from "../kit/format.js";
 
 const ORDINARY = {
   "recursive-tokenwise": draftAfterDraft,

@@ -1,11 +1,11 @@
 // The draft tree as SVG: pills, edges, the tests of both rules under each drafted token, mass bars.
 // Drawn anew for every step; takes a few milliseconds.
-import { s, label } from "./dom.js";
-import { short, percent, visible, shorten, number, count } from "./format.js";
+import { label, s } from "../kit/dom.js";
+import { count, number, percent, short, shorten, visible } from "../kit/format.js";
 import * as L from "./layout.js";
-import { patterns, masses } from "./mass.js";
-import { VERDICTS, compare } from "./story.js";
-import { under, key } from "./tests.js";
+import { masses, patterns } from "./mass.js";
+import { compare, VERDICTS } from "./story.js";
+import { key, under } from "./tests.js";
 
 const CELL = 7.9; // width of a character of the token's font
 
@@ -88,7 +88,7 @@ function rowLabels(view, plan) {
     return s("g", {}, names, key(view));
   }
   const y = L.HEADER + L.PILL.draft;
-  const name = ({ rule, info }) => `${rule === "blockwise" ? "block" : info.name} ${info.forward ? "→" : "←"}`;
+  const name = ({ rule, info }) => `${rule === "blockwise" ? "block" : info.short} ${info.forward ? "→" : "←"}`;
   return s(
     "g",
     {},
@@ -195,7 +195,7 @@ function describe(view, item) {
   lines.push(VERDICTS[item.verdict].word);
   if (view.isTrie) lines.push(...testWords(view, view.own, item.id));
   if (view.shadow && !view.sameRule) {
-    lines.push(`${view.shadow.info.name}: ${VERDICTS[view.shadow.verdict(item.id)].word}`);
+    lines.push(`${view.shadow.info.short}: ${VERDICTS[view.shadow.verdict(item.id)].word}`);
     if (view.isTrie) lines.push(...testWords(view, view.shadow, item.id));
   }
   return lines;

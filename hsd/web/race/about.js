@@ -1,6 +1,6 @@
 // What the screen says about a race in words: where it was run, how it gets on, how it ended.
-import { h } from "../player/dom.js";
-import { count } from "../player/format.js";
+import { h } from "../kit/dom.js";
+import { count } from "../kit/format.js";
 
 const INTRODUCTION =
   "The same prompt, one lane after another on this machine, timed with tracing off; " +

@@ -1,6 +1,6 @@
 // The fields of a lane, each with its words and one way to change: a menu, a number, a list of numbers.
 // They take {field, words, label, value, …} and call changed(value) with a value that can be one.
-import { h } from "../player/dom.js";
+import { h } from "../kit/dom.js";
 
 const NO_LIST = /[^\d\s,;_+-]/g; // what is no list of numbers is taken out; the server checks the rest
 

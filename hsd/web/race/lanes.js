@@ -1,5 +1,6 @@
 // The lanes to come: plain decoding first, then what the visitor chooses; and how often each is timed.
-import { h, button } from "../player/dom.js";
+import { h } from "../kit/dom.js";
+import { button } from "../kit/parts.js";
 import * as fields from "./fields.js";
 
 const levelled = (lane) => Boolean(lane.system) && lane.system !== "speculative";

@@ -1,17 +1,19 @@
 // The Race screen put together. start(element, props, server, watch, submit) is called once, when Gradio has
 // made it. It shows a recorded race until the visitor starts one. For tests, window.__hsdRace mirrors what is shown.
-import * as frame from "../frame.js";
-import { h, button } from "../player/dom.js";
-import { copy } from "../player/export.js";
+import { h } from "../kit/dom.js";
+import { copy } from "../kit/files.js";
+import * as page from "../kit/page.js";
+import { button } from "../kit/parts.js";
+import * as frame from "../watch/watch.js";
 import * as about from "./about.js";
-import { legend, INTRODUCTION, progress, ending } from "./about.js";
+import { ending, INTRODUCTION, legend, progress } from "./about.js";
 import * as files from "./files.js";
 import { Lanes } from "./lanes.js";
 import { read, write } from "./link.js";
-import { NO_ANSWER, Live } from "./live.js";
+import { Live, NO_ANSWER } from "./live.js";
 import { Replay } from "./replay.js";
 import * as results from "./results.js";
-import { Track, seconds } from "./tracks.js";
+import { seconds, Track } from "./tracks.js";
 
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -27,7 +29,7 @@ class Screen {
     this.replay = new Replay((time) => this.drawAt(time));
     this.results = results.create();
     this.build();
-    frame.listen((what) => what === "tab" && this.tabOpened());
+    page.listen((what) => what === "tab" && this.tabOpened());
     this.open(linked.race);
   }
 
@@ -55,7 +57,7 @@ class Screen {
       this.list,
       legend(),
     );
-    this.root.classList.add("hsd-player");
+    this.root.classList.add("hsd-kit", "hsd-player");
     this.root.replaceChildren(
       h("p", { class: "rc-hint" }, INTRODUCTION),
       this.lanes.element,
@@ -161,20 +163,20 @@ class Screen {
     if (key && (!this.live || key !== this.live.key)) return;
     this.waiting = false;
     this.lanes.running(Boolean(this.live && !this.live.ended));
-    frame.alert(alert);
+    page.alert(alert);
     this.tell();
   }
 
   follow(key) {
     if (this.live) this.live.leave();
     this.waiting = false;
-    frame.alert("");
+    page.alert("");
     this.started = false;
     this.live = new Live(
       this.server,
       key,
       (events) => this.grew(events),
-      (words) => frame.alert(words),
+      (words) => page.alert(words),
     );
   }
 
@@ -218,7 +220,7 @@ class Screen {
     }
     if (live.state === "failed") {
       this.say("");
-      frame.alert(live.message);
+      page.alert(live.message);
     } else this.say(ending(live, this.started));
     if (live.state === "done" && !calm.matches) this.replay.restart();
   }
@@ -246,7 +248,7 @@ class Screen {
   }
 
   tabOpened() {
-    if (frame.tab() !== "race") this.replay.pause();
+    if (page.tab() !== "race") this.replay.pause();
     this.remember();
   }
 
@@ -255,7 +257,7 @@ class Screen {
     clearTimeout(this.rememberTimer);
     this.rememberTimer = setTimeout(() => {
       const idle = !this.waiting && (!this.live || this.live.ended);
-      if (frame.tab() === "race" && idle) window.history.replaceState(window.history.state, "", this.address());
+      if (page.tab() === "race" && idle) window.history.replaceState(window.history.state, "", this.address());
     }, 300);
     this.tell();
   }

@@ -1,5 +1,6 @@
 // All lanes together at the pace that was recorded: a clock with play, pause, again, a time to drag, and a speed.
-import { h, button, icon } from "../player/dom.js";
+import { h, icon } from "../kit/dom.js";
+import { button } from "../kit/parts.js";
 import { seconds } from "./tracks.js";
 
 const SPEEDS = [4, 2, 1, 1 / 2, 1 / 4, 1 / 10, 1 / 25, 1 / 100];

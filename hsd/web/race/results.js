@@ -1,6 +1,6 @@
 // The results: who is fastest, the table, where the time went, a sentence on every lane. All numbers are the server's.
-import { h } from "../player/dom.js";
-import { number } from "../player/format.js";
+import { h } from "../kit/dom.js";
+import { number } from "../kit/format.js";
 
 const MISSING = "–";
 const PARTS = [

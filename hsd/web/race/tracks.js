@@ -1,6 +1,6 @@
 // The tracks: for every lane its name, counts, a bar with one block per step, and its text. They show what they get.
-import { h } from "../player/dom.js";
-import { runs, plural, number } from "../player/format.js";
+import { h } from "../kit/dom.js";
+import { number, plural, runs } from "../kit/format.js";
 
 const NAMES = { draft: "kept from the draft", correction: "correction", bonus: "bonus" };
 const LINE = 22; // pixels, as in race.css: whole lines are scrolled

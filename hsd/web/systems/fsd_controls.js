@@ -1,8 +1,8 @@
 // The FSD panel's settings: what to open, which divergence, how much may pass, and the run's own values.
-import { percent } from "../player/format.js";
-import { DIVERGENCES, MODES, GROUNDS, TEXTS } from "./fsd_model.js";
+import { percent } from "../kit/format.js";
+import { DIVERGENCES, GROUNDS, MODES, TEXTS } from "./fsd_model.js";
 import * as words from "./fsd_words.js";
-import { h, button, card, say, slider, setSlider, field, setField, unique } from "./parts.js";
+import { button, card, field, h, say, setField, setSlider, slider, unique } from "./parts.js";
 
 /** A row of buttons of which one is pressed: {element, set(value)}. */
 function choice(name, values, choose) {

@@ -1,11 +1,11 @@
 // The measured trade-off as a drawing: tokens per target call against what they cost, with intervals; FSD in one
 // divergence and mode, exact decoding, and acceptance at random. A click on a point sets its tolerance.
-import { label } from "../player/dom.js";
-import { number, percent } from "../player/format.js";
+import { label } from "../kit/dom.js";
+import { number, percent } from "../kit/format.js";
 import { choice } from "./fsd_controls.js";
 import { DIVERGENCES, MODES } from "./fsd_model.js";
 import * as words from "./fsd_words.js";
-import { h, s, card, say, roving, press } from "./parts.js";
+import { card, h, press, roving, s, say } from "./parts.js";
 
 const WIDE = { width: 640, height: 330, left: 58, right: 18, top: 14, bottom: 46 };
 const NARROW = { width: 350, height: 290, left: 52, right: 14, top: 14, bottom: 46 }; // on a phone

@@ -1,5 +1,5 @@
 // What the FSD panel knows: its settings, what a calibration makes of a tolerance, and what a step did. Pure; no page.
-import { DIVERGENCES, readStep, fuzzy, written } from "../player/model.js";
+import { DIVERGENCES, fuzzy, readStep, written } from "../player/model.js";
 
 const MODES = { "exact-first": "Exact test first", "divergence-only": "Divergence only" };
 const GROUNDS = { warped: "Rows sampled from", raw: "Raw rows" };

@@ -1,9 +1,9 @@
 // A run of the fuzzy rule: its text with the tokens that passed by divergence alone, and one needle per drafted token.
-import { SIGNS, token } from "../player/dom.js";
-import { number, runs, short, plural } from "../player/format.js";
+import { SIGNS, token } from "../kit/dom.js";
+import { number, plural, runs, short } from "../kit/format.js";
 import { DIVERGENCES, MODES, positions, totals } from "./fsd_model.js";
 import * as words from "./fsd_words.js";
-import { h, s, button, card, say, slider, setSlider } from "./parts.js";
+import { button, card, h, s, say, setSlider, slider } from "./parts.js";
 
 const OVERRULED = "≈";
 const FULL = { js: Math.log(2), tv: 1 }; // how large these can be at most

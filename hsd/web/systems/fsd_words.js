@@ -1,5 +1,5 @@
 // What the FSD panel says, in sentences that are true of the numbers beside them. Pure: plain strings.
-import { number, pair, percent, plural } from "../player/format.js";
+import { number, pair, percent, plural } from "../kit/format.js";
 
 const MEANING = {
   "kl": "KL(q‖p) from the draft's row q to the target's row p. Infinite where the draft can say what the target never says.",

@@ -1,8 +1,8 @@
 // What a HiSpec run costs in layer-equivalents beside plain decoding, heads included, and how far its depths agree.
-import { number, percent, count, plural } from "../player/format.js";
+import { count, number, percent, plural } from "../kit/format.js";
 import { totals } from "./levels_model.js";
-import { names, capital } from "./levels_words.js";
-import { h, card, say } from "./parts.js";
+import { capital, names } from "./levels_words.js";
+import { card, h, say } from "./parts.js";
 
 const KINDS = ["is-bottom", "is-between", "is-target"];
 

@@ -1,6 +1,6 @@
 // The layers under each exit, a cell for every layer and token: what has been computed and is kept, what this moment
 // computes, and what it computes in vain. Above them the head of that exit.
-import { plural, subscript } from "../player/format.js";
+import { plural, subscript } from "../kit/format.js";
 import { groupsOf, workAt } from "./hispec_work.js";
 import { h } from "./parts.js";
 

@@ -3,7 +3,7 @@
 // A field: {name, at, label, hint, and one of range: [min, max, step] (a slider and a number to type), options:
 // [[value, words], …] (a menu), text: rows (a text)}. name: of a request; at: the place in it where it is a list. label,
 // hint and options may be functions of what is asked; wanted(asked) says whether the field has a meaning.
-import { h, button, card, say, slider, setSlider, field, setField } from "./parts.js";
+import { button, card, field, h, say, setField, setSlider, slider } from "./parts.js";
 
 const THRESHOLD = [1, 24, 1];
 const RULES = [

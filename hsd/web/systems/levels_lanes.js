@@ -1,10 +1,10 @@
 // The lanes of a moment: one per level, the target on top; tokens stand in the column of their place in the text, so
 // that one which is kept rises straight up. Between two lanes: what is asked for (down) and handed up.
-import * as dom from "../player/dom.js";
-import { SIGNS } from "../player/dom.js";
-import * as format from "../player/format.js";
-import { stateAt, readStep, levelCount, pieces, handsUp } from "./levels_model.js";
-import { names, capital } from "./levels_words.js";
+import * as dom from "../kit/dom.js";
+import { SIGNS } from "../kit/dom.js";
+import * as format from "../kit/format.js";
+import { handsUp, levelCount, pieces, readStep, stateAt } from "./levels_model.js";
+import { capital, names } from "./levels_words.js";
 import { h, roving } from "./parts.js";
 
 const ORIGINS = { draft: "drafted", correction: "correction", bonus: "bonus" };

@@ -1,9 +1,9 @@
 // The life of one token: who drew it, every test with its numbers, and where it ended.
-import * as dom from "../player/dom.js";
-import * as format from "../player/format.js";
+import * as dom from "../kit/dom.js";
+import * as format from "../kit/format.js";
 import { lifeBy } from "./levels_model.js";
-import { names, bornTold, testTold, endTold, capital } from "./levels_words.js";
-import { h, card } from "./parts.js";
+import { bornTold, capital, endTold, names, testTold } from "./levels_words.js";
+import { card, h } from "./parts.js";
 
 function create() {
   const body = h("div", { class: "lv-life-body" });

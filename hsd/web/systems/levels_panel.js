@@ -1,6 +1,6 @@
 // A panel of runs with levels: recorded ones and live ones, their player, links, and what else the panel shows of them.
 // For tests, window.__hsdSystems[name + "Run"] = {trace, at, moments, chosen, asked, preset, state, problem}.
-import { plural } from "../player/format.js";
+import { plural } from "../kit/format.js";
 import * as controls from "./levels_controls.js";
 import { moments } from "./levels_model.js";
 import { Player } from "./levels_player.js";

@@ -1,12 +1,12 @@
 // The player of a run with levels: text, transport, the sentence of the moment, the lanes, and the life of a token.
-import * as dom from "../player/dom.js";
+import * as dom from "../kit/dom.js";
 import * as text from "../player/text.js";
 import * as lanes from "./levels_lanes.js";
 import * as life from "./levels_life.js";
-import { moments, readStep, stateAt, levelCount } from "./levels_model.js";
+import { levelCount, moments, readStep, stateAt } from "./levels_model.js";
 import * as transport from "./levels_transport.js";
 import { told } from "./levels_words.js";
-import { h, card } from "./parts.js";
+import { card, h } from "./parts.js";
 
 const PACE = 1600; // milliseconds a moment is shown at normal speed
 

@@ -1,6 +1,7 @@
 // The transport of a run with levels: moment by moment, from target call to target call, one cell per target call.
-import * as dom from "../player/dom.js";
-import * as format from "../player/format.js";
+import * as dom from "../kit/dom.js";
+import * as format from "../kit/format.js";
+import { button as kitButton } from "../kit/parts.js";
 import * as transport from "../player/transport.js";
 import { h } from "./parts.js";
 
@@ -10,7 +11,7 @@ const KEYS = "Bars: tokens gained per target call. ← → moment · n p target 
 function create(actions) {
   const { play, place, speed, cells } = transport.parts(actions, "lv-cells");
   cells.setAttribute("aria-label", "target call");
-  const button = (name, title, action, attributes) => dom.button(dom.icon(name), title, action, attributes);
+  const button = (name, title, action, attributes) => kitButton(dom.icon(name), title, action, attributes);
   const element = h(
     "div",
     { "class": "lv-transport", "role": "group", "aria-label": "Moments" },
@@ -26,8 +27,8 @@ function create(actions) {
         button("forward", "one moment forward (→)", actions.forward),
         button("last", "last moment (End)", actions.last),
       ),
-      dom.button("‹ target call", "previous target call (p)", actions.previousCall, { class: "hp-button lv-call" }),
-      dom.button("target call ›", "next target call (n)", actions.nextCall, { class: "hp-button lv-call" }),
+      kitButton("‹ target call", "previous target call (p)", actions.previousCall, { class: "hp-button lv-call" }),
+      kitButton("target call ›", "next target call (n)", actions.nextCall, { class: "hp-button lv-call" }),
       place,
       h("span", { class: "hp-grow" }),
       speed,

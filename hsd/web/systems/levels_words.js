@@ -1,5 +1,5 @@
 // What a moment is in words: sentences as parts (strings and {piece}), for the player's dom.prose and dom.plain.
-import { plural, subscript } from "../player/format.js";
+import { plural, subscript } from "../kit/format.js";
 import { handsUp } from "./levels_model.js";
 
 /** How the levels are called in sentences, the smallest first. */

@@ -1,6 +1,7 @@
 // Small pieces that the panels share. All elements come from the player's dom.js.
-import { h, s, button } from "../player/dom.js";
-import { number, subscript } from "../player/format.js";
+import { h, s } from "../kit/dom.js";
+import { number, subscript } from "../kit/format.js";
+import { button } from "../kit/parts.js";
 
 let serial = 0;
 

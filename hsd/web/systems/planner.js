@@ -1,5 +1,6 @@
 // The planner put together: one state, what the server says of it, and the cards that show it. It is a section of the
 // panel "stack". For tests, window.__hsdSystems.planner = {state, plan, way, trial, message, chosen, edge, busy}.
+import { section } from "./panels.js";
 import { bars } from "./planner_bars.js";
 import { formula } from "./planner_formula.js";
 import { graph, keyOf } from "./planner_graph.js";
@@ -7,7 +8,6 @@ import { inputs } from "./planner_inputs.js";
 import * as link from "./planner_link.js";
 import * as models from "./planner_models.js";
 import { trial as trialCard } from "./planner_trial.js";
-import { section } from "./panels.js";
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 const BAD_LINK = "The plan in this link cannot be read: the first preset is shown instead";

@@ -1,5 +1,5 @@
 // The ways to decode that are compared: one bar each, as long as a token takes, cut into the time of each model.
-import { h, s, say, four, modelName, roving, card } from "./parts.js";
+import { card, four, h, modelName, roving, s, say } from "./parts.js";
 
 /** Which kind of model, for its colour: the one that drafts, the target, or one between them. */
 function roleOf(model, way, count) {

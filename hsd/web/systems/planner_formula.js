@@ -1,5 +1,5 @@
 // The formulas behind an edge of the graph, and behind a way to decode, with their numbers.
-import { h, card, four, modelName } from "./parts.js";
+import { card, four, h, modelName } from "./parts.js";
 import { wayName } from "./planner_bars.js";
 
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";

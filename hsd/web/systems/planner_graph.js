@@ -1,7 +1,7 @@
 // The generalised shortest path: models and a sink, edges with a cost and a gain. A click on an edge tells its numbers.
-import { label, afterLayout } from "../player/dom.js";
-import { number } from "../player/format.js";
-import { h, s, card, say, four, modelName, roving, press } from "./parts.js";
+import { afterLayout, label } from "../kit/dom.js";
+import { number } from "../kit/format.js";
+import { card, four, h, modelName, press, roving, s, say } from "./parts.js";
 
 const NAME = "Graph of the planner: models from small to large, edges from each to the smaller ones and to the sink";
 const SPACING = 152;

@@ -1,5 +1,5 @@
 // The planner's first card: presets, the cost of every model, and the chance that one keeps a token of another.
-import { h, button, card, say, modelName, slider, setSlider, field, setField } from "./parts.js";
+import { button, card, field, h, modelName, say, setField, setSlider, slider } from "./parts.js";
 import { value } from "./planner_models.js";
 
 const DECADES = { low: -2, high: 3 }; // the cost slider goes from 0.01 to 1000

@@ -1,5 +1,5 @@
 // What if T is badly chosen? A slider for every threshold of the chosen way, over the curve of its exact latency.
-import { h, s, button, card, say, four, modelName, slider, setSlider } from "./parts.js";
+import { button, card, four, h, modelName, s, say, setSlider, slider } from "./parts.js";
 
 const HEIGHT = 56;
 

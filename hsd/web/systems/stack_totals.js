@@ -1,8 +1,8 @@
 // What the levels of a stack have done so far, and what the same prompt gave with one draft and the vanilla rule.
-import { number, percent, count, plural } from "../player/format.js";
+import { count, number, percent, plural } from "../kit/format.js";
 import { totals } from "./levels_model.js";
-import { names, capital } from "./levels_words.js";
-import { h, card, say } from "./parts.js";
+import { capital, names } from "./levels_words.js";
+import { card, h, say } from "./parts.js";
 
 const HEADS = ["", "calls", "tokens handed up", "kept above", "share kept"];
 

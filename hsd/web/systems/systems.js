@@ -1,16 +1,16 @@
 // The Systems screen's frame: a row of buttons, one panel each, links, messages, and the way to the server.
 //
 // panels.js says how a panel is added. start is called once, when Gradio has made the screen, and ticket() by each run.
-import * as frame from "../frame.js";
-import { copy } from "../player/export.js";
+import { copy } from "../kit/files.js";
+import * as page from "../kit/page.js";
 import { Live } from "./live.js";
 import { panels } from "./panels.js";
-import { h, say, roving } from "./parts.js";
+import { h, roving, say } from "./parts.js";
+import "./fsd_panel.js";
+import "./hispec_panel.js";
+import "./planner.js";
 import "./stack.js";
 import "./stack_panel.js";
-import "./planner.js";
-import "./hispec_panel.js";
-import "./fsd_panel.js";
 
 const NO_ANSWER = "the server does not answer: check the connection, or reload the page";
 const INTRODUCTION = "Systems built of several levels, or of another rule; each panel lets one of them work.";
@@ -24,7 +24,7 @@ class Screen {
     this.name = panels.has(asked) ? asked : this.list[0].name;
     this.build();
     this.choose(this.name);
-    frame.listen((what) => what === "tab" && this.look());
+    page.listen((what) => what === "tab" && this.look());
     this.look();
   }
 
@@ -60,7 +60,7 @@ class Screen {
       (tab) => this.choose(tab.dataset.panel),
     );
     this.copied = h("span", { class: "sy-hint sy-copied", role: "status" });
-    this.root.classList.add("hsd-player");
+    this.root.classList.add("hsd-kit", "hsd-player");
     this.root.replaceChildren(
       h("header", { class: "sy-top" }, h("p", { class: "sy-hint" }, INTRODUCTION), row, this.copied),
       ...this.panes,
@@ -81,7 +81,7 @@ class Screen {
 
   /** Tell panels who comes into view and who leaves it; draw one that was never seen. */
   look() {
-    const now = frame.tab() === "systems" ? this.name : null;
+    const now = page.tab() === "systems" ? this.name : null;
     if (now !== this.shown) {
       const before = this.shown;
       this.shown = now;
@@ -118,7 +118,7 @@ class Screen {
       run: (asked, changed) => this.run(asked, changed),
       changed: () => this.remember(),
       copyLink: () => this.copyLink(),
-      alert: (words) => frame.alert(words),
+      alert: (words) => page.alert(words),
       tell: (values) => this.tell(values),
     };
   }
@@ -169,7 +169,7 @@ class Screen {
   /** While the tab is open the address bar says what is shown. Not at every change: browsers count them. */
   remember() {
     clearTimeout(this.rememberTimer);
-    const open = () => frame.tab() === "systems";
+    const open = () => page.tab() === "systems";
     if (open())
       this.rememberTimer = setTimeout(
         () => open() && window.history.replaceState(window.history.state, "", this.address()),

@@ -1,6 +1,7 @@
 // Building elements. The only file that creates DOM nodes; text goes in as text nodes and never as markup.
-import { visible, shorten, runs } from "./format.js";
+import { runs, shorten, visible } from "./format.js";
 
+const SIGNS = { draft: "●", correction: "▲", bonus: "◆" };
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(element, attributes, children) {
@@ -78,26 +79,4 @@ function afterLayout(work) {
   waiting.push(work);
 }
 
-/** A button with words is named by them, one with a sign by its title. */
-function button(label, title, onclick, attributes = {}) {
-  const name = typeof label === "string" && label.length !== 1 ? null : title;
-  return h(
-    "button",
-    { "type": "button", "class": "hp-button", title, "aria-label": name, onclick, ...attributes },
-    label,
-  );
-}
-
-function card(name, title, hint, ...children) {
-  const head = h(
-    "div",
-    { class: "hp-head" },
-    h("h3", { class: "hp-title" }, title),
-    h("p", { class: "hp-hint" }, hint),
-  );
-  return h("section", { "class": `hp-card hp-${name}`, "aria-label": title }, head, children);
-}
-
-export const SIGNS = { draft: "●", correction: "▲", bonus: "◆" };
-
-export { h, s, label, token, prose, plain, icon, button, card, afterLayout };
+export { SIGNS, h, s, label, token, prose, plain, icon, afterLayout };

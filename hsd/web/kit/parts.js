@@ -1,0 +1,158 @@
+// Small pieces of a screen: cards, buttons, sliders, fields, lines that are said, and how the keyboard reaches them.
+import { h } from "./dom.js";
+
+const SAID = 4000; // milliseconds that a passing line stays
+
+let serial = 0;
+
+/** A name that nothing else in the page has. */
+const unique = (name) => `${name}-${(serial += 1)}`;
+
+/** A card: one idea, a title and one line about it. css: its own classes. */
+function card(css, title, hint, ...children) {
+  const head = h(
+    "header",
+    { class: "hp-head" },
+    h("h3", { class: "hp-title" }, title),
+    hint && h("p", { class: "hp-hint" }, hint),
+  );
+  return h("section", { "class": `hp-card ${css}`, "aria-label": title }, head, children);
+}
+
+/** A button with words is named by them, one with a sign by its title. */
+function button(label, title, onclick, attributes = {}) {
+  const name = typeof label === "string" && label.length !== 1 ? null : title;
+  return h(
+    "button",
+    { "type": "button", "class": "hp-button", title, "aria-label": name, onclick, ...attributes },
+    label,
+  );
+}
+
+/** Set text only where it changed, so that a screen reader hears of changes only. */
+function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** A line that goes away by itself: {element, say(words)}. */
+function said(css = "") {
+  const element = h("span", { class: `hp-hint hp-said ${css}`.trim(), role: "status" });
+  let timer = null;
+  return {
+    element,
+    say(words) {
+      element.textContent = words;
+      clearTimeout(timer);
+      timer = setTimeout(() => (element.textContent = ""), SAID);
+    },
+  };
+}
+
+/** A row of radio buttons: {element, set(value, options)}. Options are [value, words]; drawn anew if they change. */
+function segments(legend, onchange) {
+  const name = unique("choice");
+  const box = h("div", { class: "hp-segments" });
+  const element = h("fieldset", { class: "hp-choice" }, h("legend", {}, legend), box);
+  let drawn = "";
+  const one = ([value, words]) =>
+    h(
+      "label",
+      { class: "hp-segment" },
+      h("input", { type: "radio", name, value, onchange: () => onchange(value) }),
+      h("span", {}, words),
+    );
+  const set = (value, options) => {
+    const wanted = JSON.stringify(options);
+    if (wanted !== drawn) box.replaceChildren(...options.map(one));
+    drawn = wanted;
+    for (const input of box.querySelectorAll("input")) input.checked = input.value === String(value);
+  };
+  return { element, set };
+}
+
+/** A slider whose track is filled up to its value. attributes: min, max, step, oninput, … */
+const slider = (label, { css = "", ...attributes }) =>
+  h("input", { "type": "range", "class": `hp-slider ${css}`.trim(), "aria-label": label, ...attributes });
+
+/** text: the value in words. */
+function setSlider(input, value, text) {
+  const { min, max } = input;
+  if (input.value !== String(value)) input.value = String(value);
+  const at = (Number(input.value) - min) / (max - min);
+  input.style.setProperty("--at", String(Math.min(Math.max(at || 0, 0), 1)));
+  input.setAttribute("aria-valuetext", text);
+}
+
+/** A number that is typed. A decimal comma is taken for a point. */
+function field(label, onchange, attributes = {}) {
+  const input = h("input", {
+    "type": "text",
+    "class": "hp-field",
+    "inputmode": "decimal",
+    "autocomplete": "off",
+    "spellcheck": "false",
+    "maxlength": 20,
+    "aria-label": label,
+    "oninput": () => onchange(input.value.trim().replace(",", ".")),
+    ...attributes,
+  });
+  return input;
+}
+
+/** Show a value in a field, unless someone is typing there. */
+function setField(input, text) {
+  if (input !== document.activeElement && input.value !== text) input.value = text;
+}
+
+/** options: [value, words]. */
+function menu(label, options, value, onchange, attributes = {}) {
+  const select = h(
+    "select",
+    { "class": "hp-speed", "aria-label": label, "onchange": () => onchange(select.value), ...attributes },
+    options.map(([name, words]) => h("option", { value: name }, words)),
+  );
+  select.value = value;
+  return select;
+}
+
+// ---- the keyboard
+
+const WAYS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+
+/**
+ * One tab stop for a group; arrow keys, Home and End move within it. items() in order; moved(item) where a move is
+ * also a choice. Returns a function that makes an item the tab stop.
+ */
+function roving(group, items, moved) {
+  const stop = (wanted) => {
+    for (const item of items()) item.setAttribute("tabindex", item === wanted ? "0" : "-1");
+  };
+  group.addEventListener("focusin", (event) => {
+    const item = items().find((one) => one.contains(event.target));
+    if (item) stop(item);
+  });
+  group.addEventListener("keydown", (event) => {
+    const all = items();
+    const at = all.findIndex((one) => one.contains(event.target));
+    const ends = { Home: 0, End: all.length - 1 };
+    if (at < 0 || !(event.key in WAYS || event.key in ends)) return;
+    event.preventDefault();
+    const next = all[event.key in ends ? ends[event.key] : (at + WAYS[event.key] + all.length) % all.length];
+    next.focus();
+    if (moved) moved(next);
+  });
+  return stop;
+}
+
+/** What a click does, and an Enter or a Space, to something that is no button. */
+function press(element, action) {
+  element.addEventListener("click", action);
+  element.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    action();
+  });
+  return element;
+}
+
+export { unique, card, button, say, said, segments, slider, setSlider, field, setField, menu, roving, press };
