@@ -16,7 +16,6 @@ import argparse
 import json
 import statistics
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -24,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from measuring import RESULTS, milliseconds, save
 from torch import Tensor
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this runs without installing the package
-
 import hsd
-from hsd.bench import machine
+from hsd.bench import Case, machine, measure, measurements
+from hsd.bench.measure import Runner, sums
 from hsd.bench.peers import peer_case
 from hsd.decoding.rounds.captured import Piece
 from hsd.models.base import IdCodec
@@ -72,9 +71,8 @@ def main() -> int:
     result["waits_per_step"] = waits(pair, options.gamma)
     result["same_tokens"] = same_tokens(pair, options.gamma)
     result["against_the_floor"] = against_the_floor(result, options.gamma)
-    out = options.out or Path(__file__).with_name("results") / f"gpu-{name_of(device)}.json"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    out = options.out or RESULTS / f"gpu-{name_of(device)}.json"
+    save(result, out)
     print(json.dumps(result, indent=1))
     print(f"written: {out}", file=sys.stderr)
     return 0 if result["same_tokens"]["equal"] else 1
@@ -127,8 +125,7 @@ def floors(pair: hsd.Pair) -> dict[str, float]:
     device = pair.target.device
     block = torch.empty(2**30 if device.type == "cuda" else 2**27, dtype=torch.uint8, device=device)
     other = torch.empty_like(block)
-    seconds = timed(lambda: other.copy_(block), device, 10)
-    speed = 2 * block.numel() / seconds  # read and written
+    speed = 2 * block.numel() / (1e-3 * milliseconds(lambda: other.copy_(block), 10))  # read and written
     found: dict[str, float] = {"gb_per_second": round(speed / 1e9, 1)}
     for name, model in (("draft", pair.draft), ("target", pair.target)):
         tied = model.model.config.tie_word_embeddings
@@ -147,20 +144,24 @@ def calls(pair: hsd.Pair, gamma: int, repeats: int) -> dict[str, float]:
         ("target", pair.target, 1),
         ("target", pair.target, gamma + 1),
     ):
-        session = model.start()
-        session.forward(ids, keep=1)
-        tokens = ids[:width]
-
-        def eager(session: Any = session, tokens: Tensor = tokens) -> None:
-            session.forward(tokens, keep=len(tokens))
-            session.crop(CONTEXT)
-
-        found[f"{name}, width {width}, eager"] = milliseconds(eager, pair.target.device, 10 * repeats)
-        found[f"{name}, width {width}, captured"] = captured_call(model, ids, width, repeats)
+        for engine, call in (("eager", eager_call), ("captured", captured_call)):
+            work = call(model, ids, width)
+            found[f"{name}, width {width}, {engine}"] = round(milliseconds(work, 10 * repeats), 4)
     return found
 
 
-def captured_call(model: Any, ids: Tensor, width: int, repeats: int) -> float:
+def eager_call(model: Any, ids: Tensor, width: int) -> Callable[[], None]:
+    session = model.start()
+    session.forward(ids, keep=1)
+
+    def once() -> None:
+        session.forward(ids[:width], keep=width)
+        session.crop(CONTEXT)
+
+    return once
+
+
+def captured_call(model: Any, ids: Tensor, width: int) -> Callable[[], Any]:
     session = FixedSession(model, CONTEXT + 64)
     session.read(ids, keep=1)
 
@@ -169,8 +170,7 @@ def captured_call(model: Any, ids: Tensor, width: int, repeats: int) -> float:
         return session.read(tail, keep=width)
 
     piece = Piece(once, tail=torch.zeros(width, dtype=torch.int64), used=torch.zeros(1), device=model.device)
-    tokens, nothing = ids[:width].clone(), torch.zeros(1)
-    return milliseconds(lambda: piece(tokens, nothing), model.device, 10 * repeats)
+    return partial(piece, ids[:width].clone(), torch.zeros(1))
 
 
 def verification(vocabulary: int, gamma: int, device: torch.device, repeats: int) -> dict[str, dict[str, float]]:
@@ -192,10 +192,10 @@ def verification(vocabulary: int, gamma: int, device: torch.device, repeats: int
 
         nothing = (torch.zeros(1, dtype=torch.int64), torch.zeros(1))
         piece = Piece(judge, *nothing, device)
-        found["eager"][name] = milliseconds(partial(judge, *nothing), device, 20 * repeats)
-        found["captured"][name] = milliseconds(partial(piece, *nothing), device, 20 * repeats)
+        found["eager"][name] = round(milliseconds(partial(judge, *nothing), 20 * repeats), 4)
+        found["captured"][name] = round(milliseconds(partial(piece, *nothing), 20 * repeats), 4)
     found["probabilities"] = {
-        name: milliseconds(lambda s=sampling: s.probabilities(logits), device, 5 * repeats)
+        name: round(milliseconds(partial(sampling.probabilities, logits), 5 * repeats), 4)
         for name, sampling in SAMPLING.items()
     }
     return found
@@ -203,46 +203,35 @@ def verification(vocabulary: int, gamma: int, device: torch.device, repeats: int
 
 def runs(pair: hsd.Pair, gamma: int, new_tokens: int, repeats: int) -> dict[str, dict[str, float]]:
     """Whole runs in turn: tokens per second (median), tokens per target call, and the ratio to assisted generation."""
+    ways: dict[str, dict[str, Any]] = {
+        "plain": {"system": "plain"},
+        "tokenwise, eager": {"rule": "tokenwise"},
+        "hsd, eager": {"rule": "hsd"},
+        "hsd, captured": {"rule": "hsd", "engine": "captured"},
+    }
     common = {"gamma": gamma, "max_new_tokens": new_tokens, "trace": False}
+    cases = [Case(name, way, untimed({**common, **way})) for name, way in ways.items()]
     peer = peer_case(gamma, {"max_new_tokens": new_tokens})
-    cases: dict[str, Callable[[int], tuple[float, float]]] = {
-        "plain": lambda seed: of_trace(hsd.run(pair, PROMPT, seed=seed, system="plain", **common)),
-        "tokenwise, eager": lambda seed: of_trace(hsd.run(pair, PROMPT, seed=seed, rule="tokenwise", **common)),
-        "hsd, eager": lambda seed: of_trace(hsd.run(pair, PROMPT, seed=seed, rule="hsd", **common)),
-        "hsd, captured": lambda seed: of_trace(
-            hsd.run(pair, PROMPT, seed=seed, rule="hsd", engine="captured", **common)
-        ),
-        "transformers, assisted": lambda seed: of_record(peer.runner(pair, PROMPT, seed)),  # type: ignore[misc]
-    }
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in cases}
-    for seed in range(repeats + 1):
-        for name, case in cases.items():
-            made = case(seed)
-            if seed:  # the first one warms up
-                found[name].append(made)
+    cases.append(Case("transformers, assisted", {}, peer.runner))
+    found = measurements(cases, list(measure(pair, cases, [(0, PROMPT)], repeats)))
     rows = {
-        name: {
-            "tokens_per_second": statistics.median(s for s, _ in made),
-            "tokens_per_call": statistics.mean(c for _, c in made),
+        one.case.name: {
+            "tokens_per_second": statistics.median(one.tokens_per_second()),
+            "tokens_per_call": one.block_efficiency()[0],
+            "over_plain": one.speedup(found[0]),
+            "over_assisted": one.speedup(found[-1]),
         }
-        for name, made in found.items()
+        for one in found
     }
-    for row in rows.values():
-        row["over_plain"] = row["tokens_per_second"] / rows["plain"]["tokens_per_second"]
-        row["over_assisted"] = row["tokens_per_second"] / rows["transformers, assisted"]["tokens_per_second"]
     return {name: {key: round(value, 3) for key, value in row.items()} for name, row in rows.items()}
 
 
+def untimed(options: dict[str, Any]) -> Runner:
+    """A run whose calls are not timed one by one: each would make the host wait for the device."""
+    return lambda pair, prompt, seed: {**sums(hsd.run(pair, prompt, seed=seed, **options)), "calls": {}}
+
+
 PROMPT = " ".join(str(7 * i % 1_000) for i in range(100))
-
-
-def of_trace(trace: hsd.Trace) -> tuple[float, float]:
-    stats = trace.stats()
-    return stats["tokens_per_second"], stats["block_efficiency"]
-
-
-def of_record(record: dict[str, Any]) -> tuple[float, float]:
-    return record["new_tokens"] / record["seconds"], record["new_tokens"] / record["target_calls"]
 
 
 def waits(pair: hsd.Pair, gamma: int) -> dict[str, float] | None:
@@ -293,23 +282,6 @@ def against_the_floor(result: dict[str, Any], gamma: int) -> dict[str, float]:
         "efficiency": speedup / limit,
     }
     return {name: round(value, 4) for name, value in ratios.items()}
-
-
-def milliseconds(work: Callable[[], Any], device: torch.device, times: int) -> float:
-    return round(1e3 * timed(work, device, times), 4)
-
-
-def timed(work: Callable[[], Any], device: torch.device, times: int) -> float:
-    """Median seconds of one call, each waited for, after three that warm up."""
-    taken = []
-    for count in range(times + 3):
-        begin = time.perf_counter()
-        work()
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-        if count >= 3:
-            taken.append(time.perf_counter() - begin)
-    return statistics.median(taken)
 
 
 if __name__ == "__main__":

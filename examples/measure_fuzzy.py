@@ -5,7 +5,7 @@
 
 Tolerances are calibrated on prompts of their own: "accept 20 % of what would be rejected". Beside them: exact decoding,
 and accepting as large a share of the rejected tokens at random. Writes examples/results/fuzzy.json (or --out) and
-prints the same numbers as Markdown.
+prints the same numbers as Markdown. Of stories a quarter as many are decoded as of sums, and to half their length.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from measuring import interval, options, save, table
 from torch import Tensor
 
 import hsd
@@ -34,9 +35,7 @@ from hsd.version import __version__
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 GRID = tuple(round(0.05 * i, 2) for i in range(21))  # the shares whose tolerances are written down
 SETTING = {"gamma": 5, "temperature": 1.0}
-NEW_TOKENS = {"sums": 128, "stories": 64}
-GENERATED = Path(__file__).with_name("fuzzy_prompts.json")  # by what generated text for v0.1.0, with other seeds
-Run = Callable[[str, int], hsd.Trace]
+GENERATED = Path(__file__).with_name("fuzzy_prompts.json")  # by what wrote training text for v0.1.0, other seeds
 
 
 @dataclass(frozen=True)
@@ -47,15 +46,12 @@ class Text:
     source: str
     calibration: list[str]
     prompts: list[str]
-    answers: list[str] | None = None
+    answers: list[str] | None
+    new_tokens: int
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with gsm8k/test.jsonl")
-    parser.add_argument("--prompts", type=int, default=60, help="sums to measure on; a quarter as many stories")
-    parser.add_argument("--out", type=Path, default=Path("examples/results/fuzzy.json"))
-    options = parser.parse_args()
+    given = options(__doc__, "fuzzy.json", prompts=60).parse_args()
     torch.set_num_threads(1)
     pair = hsd.load_pair("tiny")
     result: dict[str, Any] = {
@@ -65,62 +61,50 @@ def main() -> None:
         "machine": machine(pair),
         "setting": SETTING,
         "shares": GRID,
-        "texts": {text.name: measured(pair, text) for text in texts(options.data, options.prompts)},
+        "texts": {text.name: measured(pair, text) for text in texts(given)},
     }
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(rounded(result), indent=1) + "\n", encoding="utf-8")
+    save(rounded(result), given.out)
     print(markdown(result))
 
 
 # ---- what is decoded
 
 
-def texts(data: Path | None, count: int) -> list[Text]:
-    """The sums, `count` of them, and a quarter as many stories; and at least 20 of each to calibrate on."""
-    return [gsm8k(data, count) if data else sums(count), stories(max(count // 4, 1))]
+def texts(given: argparse.Namespace) -> list[Text]:
+    """The sums and the stories; a third of the prompts, at least 20, are there to calibrate on."""
+    generated = json.loads(GENERATED.read_text(encoding="utf-8"))
+    words = "with seeds that training did not use"
+    if given.data:
+        source, rows = "GSM8K test", gsm8k(given.data)
+    else:
+        source, rows = f"generated sums of two steps and more, {words}", generated["sums"]
+    questions, answers = [row["question"] for row in rows], [row["answer"] for row in rows]
+    openings = f"openings of generated stories, {words}"
+    return [
+        text("sums", source, questions, given.prompts, 2 * given.new_tokens, answers),
+        text("stories", openings, generated["stories"], max(given.prompts // 4, 1), given.new_tokens),
+    ]
 
 
-def sums(count: int) -> Text:
-    """Generated questions of two steps and more, and their answers."""
-    source = "generated sums of two steps and more, with seeds that training did not use"
-    return with_answers(source, [(row["question"], row["answer"]) for row in generated("sums")], count)
+def text(
+    name: str, source: str, prompts: list[str], count: int, new_tokens: int, answers: list[str] | None = None
+) -> Text:
+    calibration = prompts[count : count + max(count // 2, 20)]
+    return Text(name, source, calibration, prompts[:count], answers and answers[:count], new_tokens)
 
 
-def generated(name: str) -> list[Any]:
-    found: list[Any] = json.loads(GENERATED.read_text(encoding="utf-8"))[name]
-    return found
-
-
-def gsm8k(data: Path, count: int) -> Text:
+def gsm8k(data: Path) -> list[dict[str, str]]:
     file = data / "gsm8k" / "test.jsonl"
     if not file.is_file():
         raise SystemExit(f"no file {str(file)!r}: give a folder that holds gsm8k/test.jsonl")
     rows = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
-    return with_answers(
-        "GSM8K test", [(f"Question: {r['question']}\nAnswer:", final(r["answer"])) for r in rows], count
-    )
-
-
-def with_answers(source: str, rows: list[tuple[str, str]], count: int) -> Text:
-    prompts = [question for question, _ in rows[: count + calibrating(count)]]
-    return Text("sums", source, prompts[count:], prompts[:count], [answer for _, answer in rows[:count]])
-
-
-def calibrating(count: int) -> int:
-    """How many prompts are calibrated on beside `count` to measure on."""
-    return max(count // 2, 20)
+    return [{"question": f"Question: {row['question']}\nAnswer:", "answer": final(row["answer"])} for row in rows]
 
 
 def final(answer: str) -> str:
     """What an answer comes to: the part after ####, empty where it has none."""
     _, mark, last = answer.rpartition("####")
     return last.strip().replace(",", "") if mark else ""
-
-
-def stories(count: int) -> Text:
-    chosen = generated("stories")[: count + calibrating(count)]
-    source = "openings of generated stories, with seeds that training did not use"
-    return Text("stories", source, chosen[count:], chosen[:count])
 
 
 # ---- accepting at random, to compare with
@@ -174,7 +158,7 @@ def random_record(pair: hsd.Pair, share: float, prompt: str, asked: dict[str, An
 
 def measured(pair: hsd.Pair, text: Text) -> dict[str, Any]:
     """Calibration, baselines and every point of the curve."""
-    asked = {**SETTING, "max_new_tokens": NEW_TOKENS[text.name]}
+    asked = {**SETTING, "max_new_tokens": text.new_tokens}
     found = {(on, name): calibrate(pair, text.calibration, name, on, **asked) for on in ROWS for name in DIVERGENCES}
     records = {case: [] for case in cases()}
     for number, prompt in enumerate(text.prompts):  # cases take turns, so that a slow minute hits all of them
@@ -263,21 +247,23 @@ def rounded(value: Any) -> Any:
 
 def markdown(result: dict[str, Any]) -> str:
     """The result as tables, one per text."""
-    lines = [f"Machine: {result['machine']}"]
+    parts = [f"Machine: {result['machine']}"]
     for name, text in result["texts"].items():
-        lines += ["", f"{name}: {text['source']}, {text['prompts']} prompts", ""]
-        lines += ["| setting | T | tokens/call | drift/token | overruled | right | length | s |", "|" + " --- |" * 8]
-        lines.append(row("exact", text["exact"]))
-        lines += [row(f"random {p['share']:.0%}", {**p, "drift": p["drift"]["kl"]}) for p in text["random"]]
+        points = {"exact": text["exact"]}
+        points |= {f"random {p['share']:.0%}": {**p, "drift": p["drift"]["kl"]} for p in text["random"]}
         for divergence, modes in text["curve"].items():
-            lines += [row(f"{divergence} {mode} {p['share']:.0%}", p) for mode, ps in modes.items() for p in ps]
-    return "\n".join(lines)
+            points |= {f"{divergence} {mode} {p['share']:.0%}": p for mode, found in modes.items() for p in found}
+        head = ("setting", "T", *SHOWN)
+        rows = [[setting, f"{p.get('tolerance', 0):.3g}", *cells(p)] for setting, p in points.items()]
+        parts += [f"{name}: {text['source']}, {text['prompts']} prompts", table(head, rows)]
+    return "\n\n".join(parts)
 
 
-def row(name: str, found: Point) -> str:
-    shown = ("tokens_per_call", "drift", "overruled", "right", "length", "seconds")
-    cells = ["{:.3g} ({:.3g}–{:.3g})".format(*found[key]) if key in found else "–" for key in shown]
-    return f"| {name} | {found.get('tolerance', 0):.3g} | {' | '.join(cells)} |"
+SHOWN = ("tokens_per_call", "drift", "overruled", "right", "length", "seconds")
+
+
+def cells(found: Point) -> list[str]:
+    return [interval(found[key], ".3g") if key in found else "–" for key in SHOWN]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Measure all systems on the embedded models, beside each other, and beside what the planner predicted.
 
     python examples/measure_systems.py                   # the prompts that ship with the project
-    python examples/measure_systems.py --data FOLDER     # text that the models never saw (as for measure_tiny.py)
+    python examples/measure_systems.py --data FOLDER     # text that the models never saw
     python examples/measure_systems.py --page            # only write the page anew, from the last results
 
 Writes examples/results/systems.json and the page assets/docs/systems.md, whose words are in
@@ -12,26 +12,25 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import torch
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this runs without installing the package
+from measuring import RESULTS as FOLDER
+from measuring import domains, in_turn, interval, options, save, source, table
 
 import hsd
-from hsd.bench import Case, Measurement, machine, measure, measurements, shipped
+from hsd.bench import Case, Measurement, machine
+from hsd.bench import rows as bench_rows
 from hsd.bench.peers import exit_peer_case
 from hsd.bench.plan_measure import measure_stack
 from hsd.models.exits import head_cost
 from hsd.planner import Models, latency, levels, plan
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "examples" / "results" / "systems.json"
-PAGE = ROOT / "assets" / "docs" / "systems.md"
+RESULTS = FOLDER / "systems.json"
+PAGE = Path(__file__).resolve().parents[1] / "assets" / "docs" / "systems.md"
 LEVELS = ("level 0", "draft", "target")  # what `hsd.bench` calls the three models
 STACKS = (((0, 2), (2,)), ((1, 2), (5,)), ((0, 1, 2), (2, 3)), ((0, 1, 2), (5, 5)), ((0, 1, 2), (3, 8)))
 TOLERANCE = 0.5
@@ -39,46 +38,35 @@ Row = dict[str, Any]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with public benchmark prompts")
-    parser.add_argument("--prompts", type=int, default=12, help="prompts per domain")
-    parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--new-tokens", type=int, default=64)
+    parser = options(__doc__, RESULTS.name)
     parser.add_argument("--page", action="store_true", help="write the page from the results that are there")
-    options = parser.parse_args()
-    if not options.page:
+    given = parser.parse_args()
+    if not given.page:
         torch.set_num_threads(1)
-        RESULTS.write_text(json.dumps(measured(options), indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(page(json.loads(RESULTS.read_text(encoding="utf-8"))), encoding="utf-8")
-    print(f"written: {PAGE}")
+        save(measured(given), given.out)
+    text = page(json.loads(given.out.read_text(encoding="utf-8")))
+    if given.out == RESULTS:
+        PAGE.write_text(text, encoding="utf-8")
+    print(text)
 
 
-def measured(options: argparse.Namespace) -> dict[str, Any]:
+def measured(given: argparse.Namespace) -> dict[str, Any]:
     """Everything that is measured, and on what."""
     pair = hsd.load_pair("tiny", device="cpu")
-    prompts = {d: texts[: options.prompts] for d, texts in domains(pair, options).items()}
-    before = machine(pair)
+    prompts, before = domains(pair, given), machine(pair)
+    cases = systems(given.new_tokens)
+    found = {d: bench_rows(in_turn(pair, cases, texts, given.repetitions)) for d, texts in prompts.items()}
     return {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "prompts": "text that was not trained on: held-out stories, GSM8K test, HumanEval"
-        if options.data
-        else "written for this project",
-        "prompts_per_domain": options.prompts,
-        "new_tokens": options.new_tokens,
-        "repetitions": options.repetitions,
+        "prompts": source(given),
+        "prompts_per_domain": given.prompts,
+        "new_tokens": given.new_tokens,
+        "repetitions": given.repetitions,
         "machine": before,
         "head_in_layers": head_cost(pair.target),
-        "systems": {d: compared(pair, texts, options) for d, texts in prompts.items()},
-        "planned": planned(pair, [p for texts in prompts.values() for p in texts[:4]], options),
+        "systems": {domain: [row(one) for one in rows] for domain, rows in found.items()},
+        "planned": planned(pair, [p for texts in prompts.values() for p in texts[:4]], given),
     }
-
-
-def domains(pair: hsd.Pair, options: argparse.Namespace) -> dict[str, list[str]]:
-    """Prompts by domain, those that leave room for the new tokens."""
-    from measure_tiny import fitting, unseen
-
-    found = unseen(options.data) if options.data else shipped()
-    return {domain: fitting(pair, texts, options.new_tokens) for domain, texts in found.items()}
 
 
 def systems(new_tokens: int) -> list[Case]:
@@ -101,43 +89,25 @@ def systems(new_tokens: int) -> list[Case]:
     return [*cases, exit_peer_case(5, common, 2)]
 
 
-def compared(pair: hsd.Pair, prompts: Sequence[str], options: argparse.Namespace) -> list[Row]:
-    """All systems in turn on the same prompts and seeds."""
-    results = run_cases(pair, systems(options.new_tokens), prompts, options.repetitions)
-    return [row(result, results[0]) for result in results]
+def row(found: Row) -> Row:
+    """What the page says about one case of a benchmark."""
+    names = ("case", "options", "tokens_per_second", "speedup", "limit", "efficiency")
+    told = {"tokens_per_call": found["block_efficiency"], **{name: found[name] for name in names if name in found}}
+    if "limit" in found:
+        outside = found["outside_ms_per_step"]
+        told |= {"outside_ms_per_step": outside, "outside_share": outside / found["ms_per_step"]}
+    return told
 
 
-def run_cases(pair: hsd.Pair, cases: list[Case], prompts: Sequence[str], repetitions: int) -> list[Measurement]:
-    return measurements(cases, list(measure(pair, cases, list(enumerate(prompts)), repetitions)))
-
-
-def row(result: Measurement, plain: Measurement) -> Row:
-    """What the page says about one case."""
-    speeds = sorted(result.tokens_per_second())
-    found: Row = {
-        "case": result.case.name,
-        "options": result.case.options,
-        "tokens_per_call": result.block_efficiency(),
-        "tokens_per_second": speeds[len(speeds) // 2],
-        "speedup": result.speedup(plain),
-    }
-    if result.case.runner is None and result is not plain:
-        limit = result.limit(plain)
-        outside = result.outside_ms_per_step()
-        found |= {"limit": limit, "efficiency": found["speedup"] / limit}
-        found |= {"outside_ms_per_step": outside, "outside_share": outside / result.ms_per_step()}
-    return found
-
-
-def planned(pair: hsd.Pair, prompts: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
+def planned(pair: hsd.Pair, prompts: Sequence[str], given: argparse.Namespace) -> dict[str, Any]:
     """What the planner expects of some stacks, and what they then take; all with token-wise verification."""
-    found = measure_stack(pair, pair.models, prompts, options.new_tokens, 1.0)
+    found = measure_stack(pair, pair.models, prompts, given.new_tokens, 1.0)
     best = plan(found.models).best
     cases = [
-        Case(f"{stack} {thresholds}", stack_options(stack, thresholds, options.new_tokens))
+        Case(f"{stack} {thresholds}", stack_options(stack, thresholds, given.new_tokens))
         for stack, thresholds in dict.fromkeys([(best.models, best.thresholds), *STACKS])
     ]
-    results = run_cases(pair, cases, prompts, options.repetitions)
+    results = in_turn(pair, cases, prompts, given.repetitions)
     return {
         "costs": found.models.costs,
         "per_token": found.models.per_token,
@@ -207,15 +177,11 @@ def page(result: dict[str, Any]) -> str:
     return template.format_map(facts)
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
-
-
 def domain_table(domain: str, rows: Sequence[Row]) -> str:
     lines = [
         [
             r["case"],
-            "{:.2f} ({:.2f}–{:.2f})".format(*r["tokens_per_call"]),
+            interval(r["tokens_per_call"]),
             f"{r['tokens_per_second']:.0f}",
             f"{r['speedup']:.2f}",
             *([f"{r['limit']:.2f}", f"{r['efficiency']:.2f}"] if "limit" in r else ["", ""]),

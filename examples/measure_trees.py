@@ -1,7 +1,7 @@
 """Several drafts on the embedded pair: tokens per target call of every rule and layout, and what a step costs.
 
     python examples/measure_trees.py                      # the prompts that ship with the project
-    python examples/measure_trees.py --data FOLDER        # text that the models never saw, see measure_tiny.py
+    python examples/measure_trees.py --data FOLDER        # text that the models never saw
 
 Also times verification alone, on a tree of 60 tokens over a vocabulary of 152,000. Writes examples/results/trees.json
 (or --out) and prints the same numbers as Markdown.
@@ -9,18 +9,15 @@ Also times verification alone, on a tree of 60 tokens over a vocabulary of 152,0
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
-import time
-from pathlib import Path
+from itertools import cycle
 from typing import Any
 
 import torch
-from measure_tiny import fitting, measured, unseen
+from measuring import domains, in_turn, interval, milliseconds, options, save, source, table
 
 import hsd
-from hsd.bench import Case, Measurement, machine, shipped
+from hsd.bench import Case, Measurement, machine
 from hsd.rules import TREE_RULES, DraftTree, decide
 
 GAMMA, TEMPERATURE = 5, 1.0
@@ -43,33 +40,24 @@ NODES, VOCABULARY = 60, 152_000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with public benchmark prompts")
-    parser.add_argument("--prompts", type=int, default=12, help="prompts per domain")
-    parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--new-tokens", type=int, default=64)
-    parser.add_argument("--out", type=Path, default=Path("examples/results/trees.json"))
-    options = parser.parse_args()
+    given = options(__doc__, "trees.json").parse_args()
     verification = verify_times()
     torch.set_num_threads(1)
     pair = hsd.load_pair("tiny")
-    prompts = unseen(options.data) if options.data else shipped()
     result: dict[str, Any] = {
         "what": "embedded pair, several drafts: tokens per target call, and milliseconds per step",
-        "prompts": "unseen text" if options.data else "written for this project",
-        "setting": {"gamma": GAMMA, "temperature": TEMPERATURE, "prompts": options.prompts},
-        "new_tokens": options.new_tokens,
-        "repetitions": options.repetitions,
+        "prompts": source(given),
+        "setting": {"gamma": GAMMA, "temperature": TEMPERATURE, "prompts": given.prompts},
+        "new_tokens": given.new_tokens,
+        "repetitions": given.repetitions,
         "machine": machine(pair),
         "verification_ms": verification,
         "cases": {name: {} for name in CASES},
     }
-    for domain, texts in prompts.items():
-        chosen = fitting(pair, texts, options.new_tokens)[: options.prompts]
-        for case in measured(pair, cases(options.new_tokens), chosen, options.repetitions):
+    for domain, prompts in domains(pair, given).items():
+        for case in in_turn(pair, cases(given.new_tokens), prompts, given.repetitions):
             result["cases"][case.case.name][domain] = row(case)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    save(result, given.out)
     print(markdown(result))
 
 
@@ -91,25 +79,26 @@ def verify_times() -> dict[str, dict[str, float]]:
     """Milliseconds of one verification of a tree of 60 tokens, V = 152,000, float32: every test fails, and typical."""
     torch.set_num_threads(2)
     tree = large_tree()
-    always_fails = [1 - 2**-24] * NODES
+    always_fails = [[1 - 2**-24] * NODES]
     random = [torch.rand(NODES, generator=torch.Generator().manual_seed(seed)).tolist() for seed in range(9)]
     return {
         name: {
-            "every test fails": _median_ms(name, tree, [always_fails] * 9),
-            "random coins": _median_ms(name, tree, random),
+            "every test fails": _verify_ms(name, tree, always_fails),
+            "random coins": _verify_ms(name, tree, random),
         }
         for name in ("traversal", "top-down", "one-hot")
     }
 
 
-def _median_ms(rule: str, tree: DraftTree, coin_sets: list[list[float]]) -> float:
-    """Median milliseconds of deciding with each set of coins; coin i belongs to node i + 1."""
-    taken = []
-    for coins in coin_sets:
-        begin = time.perf_counter()
-        decide(TREE_RULES[rule].process(tree), lambda test, coins=coins: coins[test.node - 1])
-        taken.append(1e3 * (time.perf_counter() - begin))
-    return round(statistics.median(taken), 2)
+def _verify_ms(rule: str, tree: DraftTree, coin_sets: list[list[float]]) -> float:
+    """Median milliseconds of deciding with each set of coins in turn; coin i belongs to node i + 1."""
+    sets = cycle(coin_sets)
+
+    def verify() -> None:
+        coins = next(sets)
+        decide(TREE_RULES[rule].process(tree), lambda test: coins[test.node - 1])
+
+    return round(milliseconds(verify, 9), 2)
 
 
 def large_tree() -> DraftTree:
@@ -124,18 +113,16 @@ def large_tree() -> DraftTree:
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """The result as tables."""
+    """The result as a table, and the times of verification."""
     domains = list(next(iter(result["cases"].values())))
-    lines = [f"Prompts: {result['prompts']}. Machine: {result['machine']}", ""]
-    lines += [f"| case | {' | '.join(domains)} | ms per step |", "|" + " --- |" * (len(domains) + 2)]
-    for name, found in result["cases"].items():
-        values = (found[d]["tokens_per_target_call"] for d in domains)
-        cells = [f"{v:.2f} ({low:.2f}–{high:.2f})" for v, low, high in values]
-        steps = statistics.mean(found[d]["ms_per_step"] for d in domains)
-        lines.append(f"| {name} | {' | '.join(cells)} | {steps:.1f} |")
-    return "\n".join(
-        [*lines, "", f"Verification of {NODES} nodes at V = {VOCABULARY:,}, ms: {result['verification_ms']}"]
-    )
+    rows = [
+        [name, *(interval(found[d]["tokens_per_target_call"]) for d in domains),
+         f"{statistics.mean(found[d]['ms_per_step'] for d in domains):.1f}"]
+        for name, found in result["cases"].items()
+    ]  # fmt: skip
+    verification = f"Verification of {NODES} nodes at V = {VOCABULARY:,}, ms: {result['verification_ms']}"
+    where = f"Prompts: {result['prompts']}. Machine: {result['machine']}"
+    return "\n\n".join([where, table(("case", *domains, "ms per step"), rows), verification])
 
 
 if __name__ == "__main__":
