@@ -17,45 +17,22 @@ import torch
 from hsd.errors import HsdError
 from hsd.models.registry import PAIRS
 from hsd.models.room import Room
-from hsd.models.sizes import SIZES
+from hsd.models.sizes import QUANTISED, SIZES, Sizes, of_config
 
 if TYPE_CHECKING:
     from hsd.models.hub import Source
 
-TOKENS = 4_096  # room for the caches of a text this long, or of the whole context where that is shorter
 MARGIN = 1.05  # activations, and what an allocator cannot use
 GPU_BASE = 0.7e9  # what a GPU's own libraries take before the first number is stored
 CPU_BASE = 0.1e9
-BYTES = {torch.float32: 4.0, torch.bfloat16: 2.0, torch.float16: 2.0}
-QUANTISED = {"8bit": 1.05, "4bit": 0.57}  # bytes a parameter, scales included
-
-
-@dataclass(frozen=True)
-class Footprint:
-    """Numbers that one model stores. embeddings: those of `parameters` that quantisation leaves as they are."""
-
-    parameters: int
-    embeddings: int
-    cache_per_token: int
-    context: int
-
-    def weights(self, dtype: torch.dtype, quantize: str | None = None) -> float:
-        """Bytes of the weights."""
-        if quantize is None:
-            return self.parameters * BYTES[dtype]
-        return (self.parameters - self.embeddings) * QUANTISED[quantize] + self.embeddings * BYTES[dtype]
-
-    def cache(self, dtype: torch.dtype, tokens: int = TOKENS) -> float:
-        """Bytes of the key/value cache of a long text."""
-        return self.cache_per_token * BYTES[dtype] * min(tokens, self.context)
 
 
 @dataclass(frozen=True)
 class Need:
     """What a pair takes on a device, in bytes. drafting: the models below the target."""
 
-    target: Footprint
-    drafting: tuple[Footprint, ...]
+    target: Sizes
+    drafting: tuple[Sizes, ...]
     dtype: torch.dtype
     on_gpu: bool
     quantize: str | None = None
@@ -73,31 +50,6 @@ class Need:
     def total(self) -> float:
         base = GPU_BASE if self.on_gpu else CPU_BASE
         return (sum(self.weights) + self.caches) * MARGIN + base
-
-
-def published(model: str) -> Footprint | None:
-    """The footprint of a model that `hsd.models.sizes` knows."""
-    sizes = SIZES.get(model)
-    if sizes is None:
-        return None
-    return Footprint(sizes.parameters, sizes.embeddings, sizes.cache_per_token, sizes.context)
-
-
-def of_config(config: Any, parameters: int) -> Footprint | None:
-    """The footprint of a model with that many numbers; None if its configuration does not tell its cache.
-
-    config: as `transformers` reads it.
-    """
-    config = config.get_text_config()
-    layers, hidden = getattr(config, "num_hidden_layers", None), getattr(config, "hidden_size", None)
-    heads = getattr(config, "num_attention_heads", None)
-    if not (isinstance(layers, int) and isinstance(hidden, int) and isinstance(heads, int) and heads):
-        return None
-    head_dim = getattr(config, "head_dim", None) or hidden // heads
-    kv_heads = getattr(config, "num_key_value_heads", None) or heads
-    embeddings = config.vocab_size * hidden * (1 if config.tie_word_embeddings else 2)
-    context = getattr(config, "max_position_embeddings", None) or TOKENS
-    return Footprint(parameters, embeddings, 2 * layers * kv_heads * head_dim, context)
 
 
 def numbers_in_folder(folder: Path) -> int | None:
@@ -118,10 +70,10 @@ def _numbers_in(file: Path) -> int:
     return sum(math.prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
 
 
-def footprint(source: Source, config: Any) -> Footprint | None:
+def sizes_of(source: Source, config: Any) -> Sizes | None:
     """What is known of a model's size before it is read: from its files here, from the Hub, or as published."""
     here = numbers_in_folder(source.folder) if source.folder else None
-    known = published(source.name)
+    known = SIZES.get(source.name)
     parameters = here or source.parameters or (known.parameters if known else None)
     return of_config(config, parameters) if parameters else None
 
@@ -155,19 +107,12 @@ def _pair_that_fits(name: str, need: Need, free: float) -> str:
         fitting = [
             (pair.name.split("-")[0] == family, pair.parameters, pair.name)
             for pair in PAIRS.values()
-            if pair.parameters < size and _of_published(pair.target, pair.draft, like).total <= free
+            if pair.parameters < size
+            and replace(like, target=SIZES[pair.target], drafting=(SIZES[pair.draft],)).total <= free
         ]
         if fitting:
             return f"the pair {max(fitting)[2]}{tail}"
     return "the pair tiny"
-
-
-def _of_published(target: str, draft: str, like: Need) -> Need:
-    """What two published models need, loaded in the same way."""
-    big, small = published(target), published(draft)
-    assert big is not None, target
-    assert small is not None, draft
-    return replace(like, target=big, drafting=(small,))
 
 
 def _gb(count: float) -> str:

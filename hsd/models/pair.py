@@ -7,16 +7,17 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from hsd.errors import HsdError
 from hsd.models.base import Pair
-from hsd.models.memory import QUANTISED, Footprint, Need, footprint, published, refusal
+from hsd.models.memory import Need, refusal, sizes_of
 from hsd.models.registry import EMBEDDED, PAIRS, tuned_for_chat, unknown
 from hsd.models.room import rooms
+from hsd.models.sizes import QUANTISED, SIZES, Sizes
 from hsd.paths import ASSETS
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -28,7 +29,7 @@ KEPT_PAIRS = 2
 class Recipe:
     """All that a pair is made from, so that equal recipes give the same pair. See `load_pair` for the fields.
 
-    tuned: the target is known to be tuned on chats. smaller: further models below the draft, smallest first.
+    smaller: further models below the draft, smallest first.
     """
 
     name: str
@@ -41,7 +42,6 @@ class Recipe:
     device_map: str | None = None
     quantize: str | None = None
     chat: bool | None = None
-    tuned: bool = False
     note: str = ""
     smaller: tuple[str, ...] = ()
 
@@ -89,51 +89,42 @@ def load_pair(
         raise HsdError(f"unknown device_map {device_map!r}: choose {', '.join(DEVICE_MAPS)}")
     if quantize is not None and quantize not in QUANTISED:
         raise HsdError(f"unknown quantize {quantize!r}: choose {' or '.join(QUANTISED)}")
-    how: dict[str, Any] = {"device_map": device_map, "quantize": quantize, "chat": chat}
-    where = _device(device)
-    how["smaller"] = _further(smaller, target, draft)
+    where, note = _device(device), ""
+    if isinstance(smaller, str):
+        raise HsdError(f"smaller {smaller!r}: give a list of folders or Hub ids, smallest first")
     if name is None and target is None and draft is None:
         name = "tiny"
     if name is not None:
         if target or draft:
             raise HsdError("give either the name of a pair or a target and a draft, not both")
-        return _load(_named(name, where, dtype, revision, draft_revision, how))
+        target, draft, smaller, note = _named(name, smaller)
     if not target or not draft:
         raise HsdError("a pair needs both a target and a draft: give two folders or two Hub ids")
-    if draft == target:
-        draft_revision = draft_revision or revision
-    both, numbers = f"{_base(target)} + {_base(draft)}", _dtype(dtype, where)
-    tuned = tuned_for_chat(target)
-    return _load(Recipe(both, target, draft, where, numbers, revision, draft_revision, tuned=tuned, **how))
+    _check_stack([*smaller, draft, target])
+    numbers = _dtype(dtype, "cpu" if name in EMBEDDED else where)
+    both = name or f"{_base(target)} + {_base(draft)}"
+    draft_revision = draft_revision or (revision if draft == target else None)
+    recipe = Recipe(both, target, draft, where, numbers, revision, draft_revision, device_map, quantize, chat, note)
+    return _load(replace(recipe, smaller=tuple(smaller)))
 
 
-def _named(
-    name: str, where: str, dtype: str | None, revision: str | None, draft_revision: str | None, how: dict[str, Any]
-) -> Recipe:
-    """The recipe of a pair that has a name. Raises HsdError, with the nearest names, when there is none."""
+def _named(name: str, smaller: Sequence[str]) -> tuple[str, str, Sequence[str], str]:
+    """Target, draft, further models and note of a pair. Raises HsdError, with the nearest names, when there is none."""
     if name in EMBEDDED:
         folder = ASSETS / name  # drafts with three layers; the one-layer model is the bottom of a stack
-        models = (str(folder / "target"), str(folder / "middle"))
-        further = [os.path.realpath(source) for source in how["smaller"]]
-        how["smaller"] = _further((*further, str(folder / "draft")), *models)
-        return Recipe(name, *models, where, _dtype(dtype, "cpu"), note=EMBEDDED[name], **how)
+        further = [*(os.path.realpath(source) for source in smaller), str(folder / "draft")]
+        return str(folder / "target"), str(folder / "middle"), further, EMBEDDED[name]
     if name not in PAIRS:
         raise unknown(name)
-    spec = PAIRS[name]
-    revisions = (revision or spec.revision, draft_revision or spec.draft_revision)
-    models = (spec.target, spec.draft)
-    return Recipe(name, *models, where, _dtype(dtype, where), *revisions, tuned=spec.instruct, note=spec.note, **how)
+    pair = PAIRS[name]
+    return pair.target, pair.draft, smaller, pair.note
 
 
-def _further(smaller: Sequence[str], target: str | None, draft: str | None) -> tuple[str, ...]:
-    """The further models of a stack. Raises HsdError if one is named twice."""
-    if isinstance(smaller, str):
-        raise HsdError(f"smaller {smaller!r}: give a list of folders or Hub ids, smallest first")
-    named = [*smaller, *(source for source in (draft, target) if source)]
-    twice = next((source for source in named if named.count(source) > 1), None)
-    if twice is not None and smaller:
+def _check_stack(models: Sequence[str]) -> None:
+    """Raise HsdError if a model of a stack is named twice. A pair alone may have one model for both."""
+    twice = next((source for source in models if models.count(source) > 1), None)
+    if twice is not None and len(models) > 2:
         raise HsdError(f"{twice!r} is named twice: a stack has every model once")
-    return tuple(smaller)
 
 
 def _load(recipe: Recipe) -> Pair:
@@ -155,13 +146,13 @@ def _load_new(recipe: Recipe) -> Pair:
 
     check_quantize(recipe.quantize)
     names = [recipe.target, *(source for source, _ in recipe.drafting)]
-    _make_room(recipe, _need(recipe, *map(published, names)))  # before anything is fetched
+    _make_room(recipe, _need(recipe, *map(SIZES.get, names)))  # before anything is fetched
     big, *drafting = (find(*source) for source in ((recipe.target, recipe.revision), *recipe.drafting))
-    sizes = [footprint(source, load_config(source)) for source in (big, *drafting)]
+    sizes = [sizes_of(source, load_config(source)) for source in (big, *drafting)]
     tokenizer = load_tokenizer(big)
     for source in drafting:
         check_vocabularies(tokenizer, load_tokenizer(source))
-    chat = wants_chat(tokenizer, recipe.chat, recipe.tuned)
+    chat = wants_chat(tokenizer, recipe.chat, tuned_for_chat(recipe.target))
     device_map = _make_room(recipe, _need(recipe, *sizes))
     here = f"cuda:{torch.cuda.current_device()}" if recipe.device == "cuda" else recipe.device
     named = zip(drafting, _labels(recipe), strict=True)
@@ -174,7 +165,7 @@ def _load_new(recipe: Recipe) -> Pair:
     return Pair(recipe.name, target, draft, codec, recipe.note, tuple(smaller))
 
 
-def _need(recipe: Recipe, *sizes: Footprint | None) -> Need | None:
+def _need(recipe: Recipe, *sizes: Sizes | None) -> Need | None:
     """What the pair will take; None if one of the models does not tell. sizes: of the target, and of all that draft."""
     known = [size for size in sizes if size is not None]
     if len(known) < len(sizes):

@@ -18,82 +18,65 @@ EMBEDDED = {
 
 @dataclass(frozen=True)
 class NamedPair:
-    """A target and a draft on the Hub. note: what the pair is good for, shown to users.
-
-    revision, draft_revision: a commit to load instead of the newest; None where none was pinned. gated: the Hub gives
-    these models only to who has accepted their licence. instruct: the target was tuned on chats, so that prompts are
-    put in its chat template.
-    """
+    """A target and a draft on the Hub, both tuned on chats. good_for: what the pair is good for."""
 
     name: str
     target: str
     draft: str
-    note: str
-    revision: str | None = None
-    draft_revision: str | None = None
-    gated: bool = False
-    instruct: bool = True
+    good_for: str
+
+    @property
+    def gated(self) -> bool:
+        """Whether the Hub gives these models only to who has accepted their licence."""
+        return self.target.startswith(("meta-llama/", "google/"))
 
     @property
     def parameters(self) -> int:
         """Numbers of both models together."""
         return SIZES[self.target].parameters + SIZES[self.draft].parameters
 
-
-def _pair(name: str, target: str, draft: str, good_for: str, gated: bool = False) -> NamedPair:
-    ratio = SIZES[target].parameters / SIZES[draft].parameters
-    tail = "; gated: accept the licence on both models' pages first" if gated else ""
-    return NamedPair(name, target, draft, f"{good_for}; the target is {ratio:.0f} times its draft{tail}", gated=gated)
-
-
-def _qwen25(size: str, good_for: str) -> NamedPair:
-    draft = "Qwen/Qwen2.5-0.5B-Instruct"
-    return _pair(f"qwen2.5-{size.lower()}", f"Qwen/Qwen2.5-{size}-Instruct", draft, good_for)
+    @property
+    def note(self) -> str:
+        """What users are told of the pair."""
+        ratio = SIZES[self.target].parameters / SIZES[self.draft].parameters
+        tail = "; gated: accept the licence on both models' pages first" if self.gated else ""
+        return f"{self.good_for}; the target is {ratio:.0f} times its draft{tail}"
 
 
-def _qwen3(size: str, good_for: str) -> NamedPair:
-    return _pair(f"qwen3-{size.lower()}", f"Qwen/Qwen3-{size}", "Qwen/Qwen3-0.6B", good_for)
+_SMOLLM2 = "HuggingFaceTB/SmolLM2-{}-Instruct"
+_QWEN25 = "Qwen/Qwen2.5-{}-Instruct"
+_QWEN3 = "Qwen/Qwen3-{}"
+_LLAMA1, _LLAMA2 = "meta-llama/Llama-3.1-{}-Instruct", "meta-llama/Llama-3.2-{}-Instruct"
+_GEMMA3 = "google/gemma-3-{}-it"
 
-
-def _llama(size: str, good_for: str) -> NamedPair:
-    target, draft = f"meta-llama/Llama-3.1-{size}-Instruct", "meta-llama/Llama-3.2-1B-Instruct"
-    return _pair(f"llama-3.1-{size.lower()}", target, draft, good_for, gated=True)
-
-
-def _smollm2(draft: str, name: str, good_for: str) -> NamedPair:
-    maker = "HuggingFaceTB/SmolLM2"
-    return _pair(name, f"{maker}-1.7B-Instruct", f"{maker}-{draft}-Instruct", good_for)
-
-
-def _gemma3(size: str, draft: str, good_for: str) -> NamedPair:
-    name = f"gemma-3-{size}" + ("" if draft == "1b" else f"-{draft}")
-    return _pair(name, f"google/gemma-3-{size}-it", f"google/gemma-3-{draft}-it", good_for, gated=True)
-
-
+# name, target and its size, draft and its size, what the pair is good for
 _ALL = (
-    _smollm2("135M", "smollm2-1.7b", "the smallest pair of real models: chat on a CPU or any GPU"),
-    _smollm2("360M", "smollm2-1.7b-360m", "the same target with a larger draft"),
-    _qwen25("1.5B", "chat, sums and code on a CPU or any GPU"),
-    _qwen25("3B", "chat, sums and code on a small GPU"),
-    _qwen25("7B", "chat, sums and code on one GPU"),
-    _qwen25("14B", "chat, sums and code on one large GPU"),
-    _qwen25("32B", "chat, sums and code on one 80 GB GPU"),
-    _qwen25("72B", "chat, sums and code on two or more 80 GB GPUs"),
-    _qwen3("4B", "reasoning before the answer, on a small GPU"),
-    _qwen3("8B", "reasoning before the answer, on one GPU"),
-    _qwen3("14B", "reasoning before the answer, on one large GPU"),
-    _qwen3("32B", "reasoning before the answer, on one 80 GB GPU"),
-    _llama("8B", "chat on one GPU"),
-    _llama("70B", "chat on two or more 80 GB GPUs"),
-    _gemma3("4b", "1b", "chat on a small GPU, most layers with a sliding window"),
-    _gemma3("4b", "270m", "the same target with a smaller draft"),
-    _gemma3("12b", "1b", "chat on one large GPU, most layers with a sliding window"),
-    _gemma3("12b", "270m", "the same target with a smaller draft"),
-    _gemma3("27b", "1b", "chat on one 80 GB GPU, most layers with a sliding window"),
-    _gemma3("27b", "270m", "the same target with a smaller draft"),
+    ("smollm2-1.7b", _SMOLLM2, "1.7B", _SMOLLM2, "135M", "the smallest pair of real models: chat on a CPU or any GPU"),
+    ("smollm2-1.7b-360m", _SMOLLM2, "1.7B", _SMOLLM2, "360M", "the same target with a larger draft"),
+    ("qwen2.5-1.5b", _QWEN25, "1.5B", _QWEN25, "0.5B", "chat, sums and code on a CPU or any GPU"),
+    ("qwen2.5-3b", _QWEN25, "3B", _QWEN25, "0.5B", "chat, sums and code on a small GPU"),
+    ("qwen2.5-7b", _QWEN25, "7B", _QWEN25, "0.5B", "chat, sums and code on one GPU"),
+    ("qwen2.5-14b", _QWEN25, "14B", _QWEN25, "0.5B", "chat, sums and code on one large GPU"),
+    ("qwen2.5-32b", _QWEN25, "32B", _QWEN25, "0.5B", "chat, sums and code on one 80 GB GPU"),
+    ("qwen2.5-72b", _QWEN25, "72B", _QWEN25, "0.5B", "chat, sums and code on two or more 80 GB GPUs"),
+    ("qwen3-4b", _QWEN3, "4B", _QWEN3, "0.6B", "reasoning before the answer, on a small GPU"),
+    ("qwen3-8b", _QWEN3, "8B", _QWEN3, "0.6B", "reasoning before the answer, on one GPU"),
+    ("qwen3-14b", _QWEN3, "14B", _QWEN3, "0.6B", "reasoning before the answer, on one large GPU"),
+    ("qwen3-32b", _QWEN3, "32B", _QWEN3, "0.6B", "reasoning before the answer, on one 80 GB GPU"),
+    ("llama-3.1-8b", _LLAMA1, "8B", _LLAMA2, "1B", "chat on one GPU"),
+    ("llama-3.1-70b", _LLAMA1, "70B", _LLAMA2, "1B", "chat on two or more 80 GB GPUs"),
+    ("gemma-3-4b", _GEMMA3, "4b", _GEMMA3, "1b", "chat on a small GPU, most layers with a sliding window"),
+    ("gemma-3-4b-270m", _GEMMA3, "4b", _GEMMA3, "270m", "the same target with a smaller draft"),
+    ("gemma-3-12b", _GEMMA3, "12b", _GEMMA3, "1b", "chat on one large GPU, most layers with a sliding window"),
+    ("gemma-3-12b-270m", _GEMMA3, "12b", _GEMMA3, "270m", "the same target with a smaller draft"),
+    ("gemma-3-27b", _GEMMA3, "27b", _GEMMA3, "1b", "chat on one 80 GB GPU, most layers with a sliding window"),
+    ("gemma-3-27b-270m", _GEMMA3, "27b", _GEMMA3, "270m", "the same target with a smaller draft"),
 )
 
-PAIRS: dict[str, NamedPair] = {pair.name: pair for pair in _ALL}
+PAIRS: dict[str, NamedPair] = {
+    name: NamedPair(name, maker.format(size), drafts.format(small), good_for)
+    for name, maker, size, drafts, small, good_for in _ALL
+}
 
 
 def names() -> list[str]:

@@ -18,8 +18,9 @@ from hsd import HsdError, load_pair
 from hsd.models import loading, pair, room
 from hsd.models.hub import find
 from hsd.models.loading import Loading, load_config, load_model
-from hsd.models.memory import TOKENS, Need, footprint, numbers_in_folder, published
+from hsd.models.memory import Need, numbers_in_folder, sizes_of
 from hsd.models.registry import PAIRS
+from hsd.models.sizes import SIZES, TOKENS
 
 GB = 1e9
 
@@ -65,9 +66,7 @@ def refused(*name: str, **options: Any) -> str:
 
 
 def test_published_pairs_need_what_their_weights_and_caches_take():
-    big, small = (published(model) for model in (PAIRS["qwen2.5-7b"].target, PAIRS["qwen2.5-7b"].draft))
-    assert big is not None
-    assert small is not None
+    big, small = SIZES[PAIRS["qwen2.5-7b"].target], SIZES[PAIRS["qwen2.5-7b"].draft]
     need = Need(big, (small,), torch.bfloat16, on_gpu=True)
     assert need.weights == (2 * 7_615_616_512, 2 * 494_032_768)
     assert need.caches == TOKENS * (28 * 4 * 128 + 24 * 2 * 64) * 2 * 2
@@ -83,7 +82,7 @@ def test_folders_tell_what_they_need(tmp_path: Path, kind: str):
     """Against the model itself, and against the cache that it fills."""
     folder, _ = save_architecture(tmp_path, kind, bytes_tokenizer(), (270, 264))
     source = find(folder)
-    found = footprint(source, load_config(source))
+    found = sizes_of(source, load_config(source))
     model = load_model(source, Loading("cpu", torch.float32), "small")
     assert found is not None
     assert found.parameters == model.parameters

@@ -16,30 +16,30 @@ from hsd.models.sizes import SIZES, Sizes
 from hsd.ui import pairs as page
 from hsd.ui.pairs import PairChoice
 
-# Parameters as the Hub counts them. Left out: Qwen3-0.6B, whose file holds its tied embeddings twice.
-PUBLISHED = {
-    "Qwen/Qwen2.5-0.5B-Instruct": 494_032_768,
-    "Qwen/Qwen2.5-1.5B-Instruct": 1_543_714_304,
-    "Qwen/Qwen2.5-3B-Instruct": 3_085_938_688,
-    "Qwen/Qwen2.5-7B-Instruct": 7_615_616_512,
-    "Qwen/Qwen2.5-14B-Instruct": 14_770_033_664,
-    "Qwen/Qwen2.5-32B-Instruct": 32_763_876_352,
-    "Qwen/Qwen2.5-72B-Instruct": 72_706_203_648,
-    "Qwen/Qwen3-4B": 4_022_468_096,
-    "Qwen/Qwen3-8B": 8_190_735_360,
-    "Qwen/Qwen3-14B": 14_768_307_200,
-    "Qwen/Qwen3-32B": 32_762_123_264,
-    "meta-llama/Llama-3.2-1B-Instruct": 1_235_814_400,
-    "meta-llama/Llama-3.1-8B-Instruct": 8_030_261_248,
-    "meta-llama/Llama-3.1-70B-Instruct": 70_553_706_496,
-    "HuggingFaceTB/SmolLM2-135M-Instruct": 134_515_008,
-    "HuggingFaceTB/SmolLM2-360M-Instruct": 361_821_120,
-    "HuggingFaceTB/SmolLM2-1.7B-Instruct": 1_711_376_384,
-    "google/gemma-3-270m-it": 268_098_176,
-    "google/gemma-3-1b-it": 999_885_952,
-    "google/gemma-3-4b-it": 4_300_079_472,
-    "google/gemma-3-12b-it": 12_187_325_040,
-    "google/gemma-3-27b-it": 27_432_406_640,
+FEED_FORWARD_AND_HEADS = {
+    "Qwen/Qwen2.5-0.5B-Instruct": (4_864, 14),
+    "Qwen/Qwen2.5-1.5B-Instruct": (8_960, 12),
+    "Qwen/Qwen2.5-3B-Instruct": (11_008, 16),
+    "Qwen/Qwen2.5-7B-Instruct": (18_944, 28),
+    "Qwen/Qwen2.5-14B-Instruct": (13_824, 40),
+    "Qwen/Qwen2.5-32B-Instruct": (27_648, 40),
+    "Qwen/Qwen2.5-72B-Instruct": (29_568, 64),
+    "Qwen/Qwen3-0.6B": (3_072, 16),
+    "Qwen/Qwen3-4B": (9_728, 32),
+    "Qwen/Qwen3-8B": (12_288, 32),
+    "Qwen/Qwen3-14B": (17_408, 40),
+    "Qwen/Qwen3-32B": (25_600, 64),
+    "meta-llama/Llama-3.2-1B-Instruct": (8_192, 32),
+    "meta-llama/Llama-3.1-8B-Instruct": (14_336, 32),
+    "meta-llama/Llama-3.1-70B-Instruct": (28_672, 64),
+    "HuggingFaceTB/SmolLM2-135M-Instruct": (1_536, 9),
+    "HuggingFaceTB/SmolLM2-360M-Instruct": (2_560, 15),
+    "HuggingFaceTB/SmolLM2-1.7B-Instruct": (8_192, 32),
+    "google/gemma-3-270m-it": (2_048, 4),
+    "google/gemma-3-1b-it": (6_912, 4),
+    "google/gemma-3-4b-it": (10_240, 8),
+    "google/gemma-3-12b-it": (15_360, 16),
+    "google/gemma-3-27b-it": (21_504, 32),
 }
 CONFIGS = {"Qwen2.5": Qwen2Config, "Qwen3": Qwen3Config, "Llama": LlamaConfig, "SmolLM2": LlamaConfig}
 EYES = {
@@ -48,18 +48,14 @@ EYES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("model", PUBLISHED)
-def test_sizes_give_the_published_number_of_parameters(model: str):
-    assert SIZES[model].parameters == PUBLISHED[model]
-
-
 def configuration(model: str, sizes: Sizes):
     """The model's configuration for `transformers`."""
+    feed_forward, heads = FEED_FORWARD_AND_HEADS[model]
     values = {
         "num_hidden_layers": sizes.layers,
         "hidden_size": sizes.hidden,
-        "intermediate_size": sizes.feed_forward,
-        "num_attention_heads": sizes.heads,
+        "intermediate_size": feed_forward,
+        "num_attention_heads": heads,
         "num_key_value_heads": sizes.kv_heads,
         "head_dim": sizes.head_dim,
         "vocab_size": sizes.rows,
@@ -68,7 +64,9 @@ def configuration(model: str, sizes: Sizes):
     if "gemma" not in model:
         return next(kind(**values) for name, kind in CONFIGS.items() if name in model)
     text = Gemma3TextConfig(**values)
-    return Gemma3Config(text_config=text.to_dict(), vision_config=EYES) if sizes.apart else text
+    return (
+        Gemma3Config(text_config=text.to_dict(), vision_config=EYES) if text.vocab_size == 262_208 else text
+    )  # the larger ones see images
 
 
 @pytest.mark.parametrize("model", SIZES)
