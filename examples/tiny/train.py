@@ -1,7 +1,7 @@
 """Train models like the embedded ones: a tokenizer, a target with early exits, and two drafts distilled from it.
 
     python examples/tiny/train.py all --data FOLDER          everything; hours on two cores
-    python examples/tiny/train.py all --data FOLDER --quick  the same path in a minute, to try it
+    python examples/tiny/train.py all --data FOLDER --quick  the same path with few steps, to try it
 
 FOLDER holds public data sets; examples/tiny/corpus.py says which, and under which licences. Stages: `text` learns the
 tokenizer and encodes the corpus; `target`; `draft` and `middle`, distilled from the target; `export` writes folders
