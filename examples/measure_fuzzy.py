@@ -123,7 +123,7 @@ class AtRandom(Options):
     def find(self, name: str) -> Any:
         if name != "random":
             return super().find(name)
-        return Rule(name, "random acceptance (not lossless)", "", False, partial(random_law, self.share, self.spent))
+        return Rule(name, "random (not lossless)", "random", "", False, partial(random_law, self.share, self.spent))
 
 
 def random_law(share: float, spent: Callable[[dict[str, Tensor]], None], p: Tensor, q: Tensor, tokens: Tensor) -> Law:

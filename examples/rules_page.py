@@ -237,7 +237,7 @@ def more_and_less(differences: list[float]) -> str:
 
 def chosen_trees() -> dict[str, str]:
     shape, gap, off = regular_shape(2, 2, "chosen"), 0.0, []
-    mistaken = TreeRule("softmax", "", "", False, top_down, frozenset({"chosen"}))
+    mistaken = TreeRule("softmax", "", "", "", False, top_down, frozenset({"chosen"}))
     for seed in range(TREE_PAIRS):
         models = random_models(3, 2, seed)
         off.append(finding_of(mistaken, models, shape)["total_variation"])

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import torch
-
 from hsd.decoding.options import (
     ENGINES,
     LEVELLED,
@@ -92,18 +90,6 @@ COLOURS = {  # meaning → on a light page, on a dark one
 
 # ---- rules
 
-SHORT = {
-    "tokenwise": "vanilla",
-    "blockwise": "block verification",
-    "hsd": "HSD",
-    "hsd-released": "HSD as released",
-    "naive-hsd": "naive HSD",
-    "fuzzy": "FSD",
-    "top-down": "top-down",
-    "traversal": "traversal",
-    "one-hot": "one-hot",
-}
-
 
 def chain_name(name: str) -> str:
     """The name by which a rule is asked for: `hsd` for `recursive-hsd`, which several drafts are judged by."""
@@ -113,8 +99,8 @@ def chain_name(name: str) -> str:
 
 def short(name: str) -> str:
     """A rule inside a sentence: "vanilla", "HSD", "block verification"."""
-    rule = RULES.get(chain_name(name)) or TREE_RULES.get(name)
-    return getattr(rule, "short", "") or SHORT.get(chain_name(name)) or (rule.title if rule else name)
+    rule = RULES.get(name) or TREE_RULES.get(name)
+    return rule.short if rule else name
 
 
 def head(name: str) -> str:
@@ -153,14 +139,6 @@ def trees_of(name: str) -> list[str]:
     return [tree for tree, layout in LAYOUTS.items() if layout.siblings in fitting]
 
 
-def forward(name: str) -> bool:
-    """Whether a rule tests the first token first and stops at a failure; else the whole draft comes first."""
-    if name in TREE_RULES:
-        return name in ("top-down", "one-hot", "recursive-tokenwise")
-    row = torch.full((2, 2), 0.5)
-    return RULES[name].law(row, row[:1], torch.tensor([0])).forward
-
-
 def rule_look(name: str) -> Look:
     """How a rule is drawn; one for several drafts looks as the rule it is made of."""
     return RULE_LOOKS.get(chain_name(name), OTHER_RULE)
@@ -179,7 +157,7 @@ def _rule(order: int, name: str) -> Facts:
         "head": head(name),
         "citation": rule.citation,
         "lossless": rule.lossless,
-        "forward": forward(name),
+        "forward": rule.forward,
         "kind": "chain" if chain else "tree",
         "asked": chain_name(name),
         "recursive": tree.name if chain and tree else None,

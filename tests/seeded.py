@@ -21,10 +21,11 @@ from hsd.models.table import LetterCodec, TableModel
 
 FILE = Path(__file__).parent / "seeded.json"
 SEEDS = range(10)
-CHAINS = ("tokenwise", "blockwise", "hsd", "hsd-released", "naive-hsd", "fuzzy")
+CHAINS = ("tokenwise", "blockwise", "hsd", "hsd-released", "naive-hsd", "fuzzy", "agreement")
+DRAFT_AFTER_DRAFT = tuple(f"recursive-{name}" for name in ("tokenwise", "blockwise", "hsd", "agreement"))
 TREES = {
-    "paths": ("recursive-tokenwise", "recursive-blockwise", "recursive-hsd", "top-down", "traversal", "one-hot"),
-    "comb": ("recursive-tokenwise", "recursive-blockwise", "recursive-hsd", "top-down", "traversal", "one-hot"),
+    "paths": (*DRAFT_AFTER_DRAFT, "top-down", "traversal", "one-hot"),
+    "comb": (*DRAFT_AFTER_DRAFT, "top-down", "traversal", "one-hot"),
     "distinct": ("top-down", "traversal", "one-hot"),
     "top": ("one-hot",),
 }
@@ -55,7 +56,7 @@ def cases() -> dict[str, dict[str, Any]]:
         for rule in rules:
             for name, sampling in SAMPLINGS.items():
                 found[f"{rule} {tree} {name}"] = {"rule": rule, "gamma": 4, "drafts": 3, "tree": tree, **sampling}
-    for rule in ("tokenwise", "blockwise", "hsd", "hsd-released", "fuzzy"):
+    for rule in ("tokenwise", "blockwise", "hsd", "hsd-released", "fuzzy", "agreement"):
         found[f"stack {rule}"] = {"system": "stack", "rule": rule, "thresholds": (2, 4)}
         found[f"stack {rule}, token-wise below"] = {"system": "stack", "rule": rule, "level_rules": ("tokenwise",)}
     for mode in ("exact-first", "divergence-only"):

@@ -16,7 +16,7 @@ from torch import Tensor
 from hsd.errors import HsdError
 from hsd.rules.fuzzy import Fuzzy, fuzzy_rule
 from hsd.rules.grounds import Grounds
-from hsd.rules.law import Because, Law, PrefixRatios, Rule, by_prefixes, deficient_mass, token_tests
+from hsd.rules.law import Because, Law, PrefixRatios, Rule, by_prefixes, by_tokens, deficient_mass, token_tests
 
 __all__ = ["RULES", "Rule", "find_rule"]
 
@@ -25,6 +25,17 @@ def tokenwise_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
     """Accept token t with min(1, p(x_t)/q(x_t)); stop at the first failure (Leviathan et al., algorithm 1)."""
     threshold = token_tests(p, q, tokens)
     return Law(p, q, threshold, forward=True, a=torch.ones_like(threshold))
+
+
+def agreement_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
+    """Accept token t where the target's own draw is that token: with p(x_t); a failure leaves p without x_t.
+
+    Several inference engines sample from the target and compare. It is token-wise verification of a proposal that
+    counts as certain, q(x_t) = 1, and so lossless whatever drafted; how likely q really found the token is not asked.
+    Keeps Σ p·q of a position on average, never more than the Σ min(p, q) of token-wise.
+    """
+    certain = torch.zeros_like(q).scatter_(-1, tokens.unsqueeze(-1), 1.0)
+    return replace(tokenwise_law(p, certain, tokens), because=partial(by_tokens, form="chosen"))
 
 
 def blockwise_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
@@ -98,12 +109,37 @@ def _share(part: Tensor, whole: Tensor) -> Tensor:
 RULES: dict[str, Rule] = {
     rule.name: rule
     for rule in [
-        Rule("tokenwise", "Vanilla, token-wise", "Leviathan et al. 2023, arXiv 2211.17192", True, tokenwise_law),
-        Rule("blockwise", "Block verification", "Sun et al. 2024, arXiv 2403.10444", True, blockwise_law),
-        Rule("hsd", "HSD, hierarchical", "Zhou et al. 2026, arXiv 2601.05724, algorithm 2", True, hsd_law),
+        Rule(
+            "tokenwise",
+            "Vanilla, token-wise",
+            "vanilla",
+            "Leviathan et al. 2023, arXiv 2211.17192",
+            True,
+            tokenwise_law,
+            drafts="Yang et al. 2024, arXiv 2401.06706",
+        ),
+        Rule(
+            "blockwise",
+            "Block verification",
+            "block verification",
+            "Sun et al. 2024, arXiv 2403.10444",
+            True,
+            blockwise_law,
+            drafts="Sun et al. 2024, arXiv 2403.10444, with 2401.06706",
+        ),
+        Rule(
+            "hsd",
+            "HSD, hierarchical",
+            "HSD",
+            "Zhou et al. 2026, arXiv 2601.05724, algorithm 2",
+            True,
+            hsd_law,
+            drafts="Zhou et al. 2026, arXiv 2601.05724, algorithm 3",
+        ),
         Rule(
             "hsd-released",
             "HSD as released (not lossless)",
+            "HSD as released",
             "Zhou et al. 2026, arXiv 2601.05724, listing 2",
             False,
             hsd_released_law,
@@ -111,10 +147,20 @@ RULES: dict[str, Rule] = {
         Rule(
             "naive-hsd",
             "Naive HSD (extra target calls)",
+            "naive HSD",
             "Zhou et al. 2026, arXiv 2601.05724, algorithm 1",
             True,
             naive_hsd_law,
             resamples=True,
+        ),
+        Rule(
+            "agreement",
+            "Agreement, sample and compare",
+            "agreement",
+            "several inference engines, such as llama.cpp and TensorRT-LLM",
+            True,
+            agreement_law,
+            drafts="Miao et al. 2024, arXiv 2305.09781",
         ),
         fuzzy_rule(Fuzzy()),
     ]

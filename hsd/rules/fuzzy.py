@@ -117,6 +117,7 @@ def fuzzy_rule(config: Fuzzy) -> Rule:
     return Rule(
         "fuzzy",
         "FSD, fuzzy (not lossless)",
+        "FSD",
         "Holsman et al. 2025, arXiv 2502.20704",
         False,
         partial(fuzzy_law, config),

@@ -77,9 +77,9 @@ def residual_row(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> Te
     return leftover(p, q, a, b)[0]
 
 
-def by_tokens(p: list[float], q: list[float]) -> list[Grounds]:
+def by_tokens(p: list[float], q: list[float], form: Form = "token") -> list[Grounds]:
     """The grounds of a rule that judges every token by its own p and q."""
-    return [Grounds("token", pt, qt) for pt, qt in zip(p, q, strict=True)]
+    return [Grounds(form, pt, qt) for pt, qt in zip(p, q, strict=True)]
 
 
 def by_prefixes(inner: Form, whole: Form, mass: Tensor, log: Tensor, p: list[float], q: list[float]) -> list[Grounds]:
@@ -176,6 +176,8 @@ class Law:
 class Rule:
     """A verification rule.
 
+    title: in menus and heads of tables. short: inside a sentence. citation: where it comes from. drafts: the same for
+    verifying several drafts one after another by it; empty where that is not offered.
     lossless: the output follows the target exactly; proved by enumeration in `hsd.audit`.
     build(p, q, tokens), and raw as a fourth where `raw` is set: makes the law; `law` checks what it is given.
     resamples: after a rejection every further position of the block is drawn anew, one target call each.
@@ -185,12 +187,20 @@ class Rule:
 
     name: str
     title: str
+    short: str
     citation: str
     lossless: bool
     build: Callable[..., Law]
+    drafts: str = ""
     resamples: bool = False
     tunable: bool = False
     raw: bool = False
+
+    @cached_property
+    def forward(self) -> bool:
+        """Whether the first token is tested first, and the first failure stops; else the whole draft comes first."""
+        row = torch.ones(2, 1)
+        return self.build(row, row[:1], torch.tensor([0])).forward
 
     def law(self, p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None) -> Law:
         """The law for one draft: p (γ+1, V) and q (γ, V) with rows summing to 1, tokens (γ,) int64.

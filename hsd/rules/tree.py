@@ -155,10 +155,12 @@ class TreeRule:
 
     name: str
     title: str
+    short: str
     citation: str
     lossless: bool
     process: Callable[[Tree], Process]
     siblings: frozenset[str]
+    forward: bool = True
 
 
 def endings(process: Callable[[], Process]) -> Iterator[tuple[float, Ending]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hsd.errors import HsdError
 from hsd.rules.chain import RULES
+from hsd.rules.law import Rule
 from hsd.rules.rejection import one_hot, recursive, top_down
 from hsd.rules.traversal import traversal
 from hsd.rules.tree import TreeRule
@@ -11,28 +12,34 @@ from hsd.rules.tree import TreeRule
 INDEPENDENT = frozenset({"independent"})
 SAMPLED = INDEPENDENT | {"distinct"}
 ANY = SAMPLED | {"chosen"}
-CHAIN_SOURCES = {
-    "tokenwise": "Yang et al. 2024, arXiv 2401.06706",
-    "blockwise": "Sun et al. 2024, arXiv 2403.10444, with 2401.06706",
-    "hsd": "Zhou et al. 2026, arXiv 2601.05724, algorithm 3",
-}
 
 
-def _draft_after_draft(name: str, source: str) -> TreeRule:
+def _draft_after_draft(rule: Rule) -> TreeRule:
     """Recursive rejection with a chain rule."""
-    title = f"Draft after draft: {RULES[name].title}"
-    return TreeRule(f"recursive-{name}", title, source, True, recursive(RULES[name]), INDEPENDENT)
+    title, process = f"Draft after draft: {rule.title}", recursive(rule)
+    return TreeRule(
+        f"recursive-{rule.name}", title, rule.short, rule.drafts, rule.lossless, process, INDEPENDENT, rule.forward
+    )
 
 
 TREE_RULES: dict[str, TreeRule] = {
     rule.name: rule
     for rule in [
-        *(_draft_after_draft(name, source) for name, source in CHAIN_SOURCES.items()),
-        TreeRule("top-down", "Top-down rejection", "Miao et al. 2024, arXiv 2305.09781", True, top_down, SAMPLED),
+        *(_draft_after_draft(rule) for rule in RULES.values() if rule.drafts),
         TreeRule(
-            "traversal", "Traversal, leaf to root", "Weng et al. 2025, arXiv 2505.12398", True, traversal, SAMPLED
+            "top-down", "Top-down rejection", "top-down", "Miao et al. 2024, arXiv 2305.09781", True, top_down, SAMPLED
         ),
-        TreeRule("one-hot", "Rule for chosen trees", "Li et al. 2024, arXiv 2406.16858", True, one_hot, ANY),
+        TreeRule(
+            "traversal",
+            "Traversal, leaf to root",
+            "traversal",
+            "Weng et al. 2025, arXiv 2505.12398",
+            True,
+            traversal,
+            SAMPLED,
+            forward=False,
+        ),
+        TreeRule("one-hot", "Rule for chosen trees", "one-hot", "Li et al. 2024, arXiv 2406.16858", True, one_hot, ANY),
     ]
 }
 

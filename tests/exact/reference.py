@@ -185,6 +185,14 @@ def naive_hsd(problem: Problem) -> Answer:
     return _answer(problem, backward_stop(accept), [(problem.ratio(t) / s, 1.0 / s) for t, s in enumerate(scale)])
 
 
+def agreement(problem: Problem) -> Answer:
+    """The target draws a token: equal to the drafted one it is kept, and any other is the correction."""
+    drafted = [row[x] for row, x in zip(problem.p, problem.tokens, strict=False)]
+    rest = [[0.0 if i == x else v for i, v in enumerate(r)] for r, x in zip(problem.p, problem.tokens, strict=False)]
+    rows = [[v / sum(r) for v in r] if sum(r) > NEGLIGIBLE else p for r, p in zip(rest, problem.p, strict=False)]
+    return Answer(forward_stop(drafted), [*rows, problem.p[-1]], [*map(sum, rest), 1.0])
+
+
 def entropy_from(first: Row, second: Row) -> float:
     """KL(first ‖ second), with 0 log 0 = 0."""
     if any(a > 0 and b == 0 for a, b in zip(first, second, strict=True)):
@@ -218,6 +226,7 @@ RULES: dict[str, Callable[[Problem], Answer]] = {
     "hsd": hsd,
     "hsd-released": hsd_released,
     "naive-hsd": naive_hsd,
+    "agreement": agreement,
     "fuzzy": fuzzy,
 }
 

@@ -177,7 +177,7 @@ function luck(view) {
   const mean = (rule) => view.step.expected_kept[rule] ?? view.step.expected_kept[bare(rule)];
   const [own, other] = [mean(view.own.rule), mean(view.shadow.rule)];
   if (own === undefined || other === undefined) return "";
-  const [a, b] = pair(own, other).map((text, i) => (Math.abs(own - other) < 1e-6 ? number([own, other][i]) : text));
+  const [a, b] = pair(own, other).map((text, i) => (Math.abs(own - other) < 1e-5 ? number([own, other][i]) : text));
   return `Luck taken out: over all coins, ${view.own.info.short} keeps ${a} of ${view.isTrie ? "these very drafts" : "this very draft"} on average, ${view.shadow.info.short} ${b}.`;
 }
 
