@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 STEP_SECONDS = 0.04  # a test can act while a run goes on
-STARTED = 180  # seconds until the app counts as broken
+STARTED = 600  # seconds until the app counts as broken
 
 
 def free_port() -> int:
