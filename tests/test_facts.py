@@ -57,7 +57,7 @@ def new_rule(monkeypatch) -> str:
 
 
 def test_a_new_chain_rule_appears_everywhere_by_its_entry_alone(new_rule, capsys):
-    from hsd.bench.command import make_cases
+    from hsd.bench.command import asked
     from hsd.space import load
     from hsd.ui.api import verify_step
     from hsd.ui.measure import batch
@@ -77,13 +77,13 @@ def test_a_new_chain_rule_appears_everywhere_by_its_entry_alone(new_rule, capsys
     assert cli.main(["run", "x", "--rule", "nobody"]) == 2
     assert new_rule in capsys.readouterr().err
     arguments = cli.build_parser(["bench"]).parse_args(["bench", "--rules", new_rule])
-    assert f"{new_rule}, γ=5" in [case.name for case in make_cases(arguments)]
+    assert f"{new_rule}, γ=5" in [case.name for case in asked(arguments).cases()]
 
     space = load()
     assert read(space, {"prompt": "x", "rule": new_rule, "shadow": new_rule}).options.rule == new_rule
-    asked = {"lanes": [{"rule": new_rule}], "rounds": 1}
+    race = {"lanes": [{"rule": new_rule}], "rounds": 1}
     assert any(rule["name"] == new_rule for rule in rule_facts())
-    assert read_plan(space, asked, {"prompt": "x"}).cases[1].options["rule"] == new_rule
+    assert read_plan(space, race, {"prompt": "x"}).cases[1].options["rule"] == new_rule
     assert batch.read(space, {"rules": [new_rule]}).rules == (new_rule,)
     step = {"p": [[0.2, 0.8], [0.5, 0.5]], "q": [[0.6, 0.4]], "tokens": [0]}
     assert verify_step(**step, rule=new_rule) == verify_step(**step, rule="tokenwise")

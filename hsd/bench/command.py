@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import sys
 from collections.abc import Iterator
@@ -13,10 +12,10 @@ from typing import Any
 
 import torch
 
-from hsd.bench.measure import Case, Record, measure
+from hsd.bench.cases import Asked
+from hsd.bench.measure import Record, measure
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
-from hsd.decoding.options import LEVELLED, Options
 from hsd.errors import HsdError
 from hsd.facts import DIVERGENCES, listed, rule_names
 from hsd.models import Pair, load_pair
@@ -53,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-new-tokens", type=int, default=64, help="new tokens per prompt")
     parser.add_argument("--repetitions", type=int, default=5, help="repetitions that count; one more is dropped")
     parser.add_argument("--peer", choices=PEERS, help="measure this library's own generation loop too")
-    parser.add_argument("--out", type=Path, help="file for the results (default: a new one in this folder)")
+    parser.add_argument("--out", type=Path, help="file for the results (default: a new one in the folder runs)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="print the tables of an earlier file and stop")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
@@ -63,10 +62,12 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.report:
         _print(read(arguments.report), arguments.json)
         return 0
-    cases = make_cases(arguments)
+    cases = asked(arguments).cases()
     prompts = prompt_set(arguments.prompts, arguments.data, arguments.limit)
     workers = _Workers()
-    out = arguments.out or Path(f"hsd-bench-{datetime.now():%Y%m%d-%H%M%S}.jsonl")
+    out = arguments.out or Path("runs") / f"bench-{datetime.now():%Y%m%d-%H%M%S}.jsonl"
+    if not arguments.out:
+        out.parent.mkdir(exist_ok=True)
     if workers.first and (out.is_dir() or not out.absolute().parent.is_dir()):
         raise HsdError(f"cannot write {str(out)!r}: give a file name in an existing folder")
     pair = _load(arguments)
@@ -79,76 +80,25 @@ def main(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def make_cases(arguments: argparse.Namespace) -> list[Case]:
-    """Plain decoding, then every combination that was asked for. Raises HsdError for one that cannot be."""
-    for name, least in (("repetitions", 1), ("max_new_tokens", 1), ("limit", 0)):
+def asked(arguments: argparse.Namespace) -> Asked:
+    """What the options ask for. Raises HsdError for a number that is too small."""
+    for name, least in (("repetitions", 1), ("limit", 0)):
         if getattr(arguments, name) < least:
-            raise HsdError(f"{name.replace('_', '-')} {getattr(arguments, name)}: choose at least {least}")
-    common = {"max_new_tokens": arguments.max_new_tokens, "trace": False}
-    cases = []
-    for temperature in arguments.temperature:
-        at = f", T={temperature:g}" if len(arguments.temperature) > 1 else ""
-        cases.append(Case(f"plain{at}", {**common, "temperature": temperature, "system": "plain"}))
-        for system in _systems(arguments):
-            made = _speculative(arguments) if system == "speculative" else _levelled(arguments, system)
-            cases += [Case(name + at, {**common, "temperature": temperature, **options}) for name, options in made]
-        if arguments.peer:
-            cases += _peers(arguments.gamma, {**common, "temperature": temperature}, at)
-    for case in cases:
-        Options(**case.options)
-    return cases
-
-
-def _systems(arguments: argparse.Namespace) -> list[str]:
-    """The systems to measure beside plain decoding, which always is."""
-    systems = getattr(arguments, "systems", ["speculative"])
-    wrong = [system for system in systems if system not in ("speculative", *LEVELLED)]
-    if wrong or not systems:
-        raise HsdError(f"unknown system {', '.join(wrong) or 'none'}: choose speculative, {' or '.join(LEVELLED)}")
-    return systems
-
-
-Named = Iterator[tuple[str, dict[str, Any]]]
-
-
-def _speculative(arguments: argparse.Namespace) -> Named:
-    """Name and options of every rule with every draft length and number of drafts."""
-    for gamma, drafts, rule in itertools.product(arguments.gamma, arguments.drafts, arguments.rules):
-        several = {"drafts": drafts, "tree": arguments.tree} if drafts > 1 else {}
-        tail = f", γ={gamma}" + (f", {arguments.tree} K={drafts}" if several else "")
-        for name, settings in _tuned(arguments, rule):
-            yield name + tail, {"rule": rule, "gamma": gamma, **several, **settings}
-
-
-def _levelled(arguments: argparse.Namespace, system: str) -> Named:
-    """Name and options of a stack, or of early exits, with every rule at the target."""
-    thresholds, exits = (tuple(getattr(arguments, name, None) or ()) for name in ("thresholds", "exits"))
-    handed = {"thresholds": thresholds} if thresholds else {}
-    handed |= {"exits": exits} if exits and system == "hispec" else {}
-    tail = f", exits {'/'.join(map(str, exits))}" if "exits" in handed else ""
-    tail += f", T={'/'.join(map(str, thresholds))}" if thresholds else ""
-    lengths = arguments.gamma if system == "stack" and not thresholds else [None]
-    for rule, gamma in itertools.product(arguments.rules, lengths):
-        more, levels = (f", T={gamma}", {"gamma": gamma}) if gamma else ("", {})
-        for name, settings in _tuned(arguments, rule):
-            yield f"{system}, {name}{tail}{more}", {"system": system, "rule": rule, **handed, **levels, **settings}
-
-
-def _tuned(arguments: argparse.Namespace, rule: str) -> Named:
-    """A rule once, or once for each of its tolerances."""
-    if rule != "fuzzy":
-        yield rule, {}
-        return
-    divergence = getattr(arguments, "divergence", Fuzzy.divergence)
-    for tolerance in getattr(arguments, "tolerance", None) or [Fuzzy.tolerance]:
-        yield f"fuzzy {divergence}≤{tolerance:g}", {"tolerance": tolerance, "divergence": divergence}
-
-
-def _peers(gammas: list[int], options: dict[str, Any], at: str) -> list[Case]:
-    from hsd.bench.peers import peer_case
-
-    made = [peer_case(gamma, options) for gamma in gammas] + [peer_case(gammas[0], options, assisted=False)]
-    return [Case(case.name + at, case.options, case.runner) for case in made]
+            raise HsdError(f"{name} {getattr(arguments, name)}: choose at least {least}")
+    return Asked(
+        rules=arguments.rules,
+        gammas=arguments.gamma,
+        temperatures=arguments.temperature,
+        drafts=arguments.drafts,
+        tree=arguments.tree,
+        systems=arguments.systems,
+        thresholds=arguments.thresholds or (),
+        exits=arguments.exits or (),
+        tolerances=arguments.tolerance,
+        divergence=arguments.divergence,
+        max_new_tokens=arguments.max_new_tokens,
+        peer=bool(arguments.peer),
+    )
 
 
 class _Workers:

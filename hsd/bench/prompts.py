@@ -150,6 +150,11 @@ def shipped() -> dict[str, list[str]]:
     return prompts
 
 
+def offered() -> list[str]:
+    """The sets that can be measured here: public ones only where a folder with them is named."""
+    return ["shipped", *shipped(), *(PUBLIC if os.environ.get("HSD_DATA") else ())]
+
+
 def read_folder(folder: Path, count: int) -> dict[str, list[str]]:
     """Domain → up to `count` prompts of public benchmarks that the embedded models never saw: sums and functions."""
     sets = {"sums": "gsm8k", "functions": "humaneval"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,10 +11,12 @@ import gradio as gr
 import torch
 
 from hsd.audit import audit as exact_audit
+from hsd.decoding.options import Options
 from hsd.errors import HsdError
 from hsd.rules import find_rule
 from hsd.space import Space
 from hsd.trace import Trace
+from hsd.ui import form
 from hsd.ui.jobs import Jobs
 from hsd.ui.presets import Preset
 from hsd.ui.request import read
@@ -50,32 +53,20 @@ def add_endpoints(space: Space, presets: Mapping[str, Preset], jobs: Jobs) -> No
     gr.api(audit, api_name="audit", concurrency_id="audit", concurrency_limit=1)
 
 
-def _run(finish: Finish) -> Callable[..., Any]:
-    """The endpoint `/run`. finish: decodes what is asked for, to its end."""
+FIRST = ["prompt", "rule", "gamma", "length", "temperature", "top_p", "top_k", "seed", "system", "pair"]
+TYPES = {"whole": int, "number": float}
 
-    def run(
-        prompt: str,
-        rule: str = "hsd",
-        gamma: int = 5,
-        length: int = 64,
-        temperature: float = 1.0,
-        top_p: float = 1.0,
-        top_k: int = 0,
-        seed: int = 0,
-        system: str = "speculative",
-        pair: str = "",
-        drafts: int = 1,
-        tree: str = "paths",
-        shadow: str = "",
-        stack: str = "",
-        exits: str = "",
-        thresholds: str = "",
-        level_rules: str = "",
-        divergence: str = "kl",
-        tolerance: float = 0.3,
-        fuzzy_mode: str = "exact-first",
-        divergence_on: str = "warped",
-    ) -> dict:  # type: ignore[type-arg]  # Gradio derives the endpoint's type from it
+
+def _run(finish: Finish) -> Callable[..., Any]:
+    """The endpoint `/run`, with a parameter for every field of a run. finish: decodes what is asked for, to its end."""
+    table = {field.name: field for field in form.RUN if field.name not in ("target", "draft")}
+    order = [*FIRST, *(name for name in table if name not in FIRST)]
+    types: dict[str, type] = {name: TYPES.get(table[name].kind, str) for name in order}
+
+    def usual(name: str) -> Any:
+        return getattr(Options, name, table[name].default) or types[name]()
+
+    def run(*values: Any) -> dict:  # type: ignore[type-arg]
         """Decode `prompt`. Returns {"text", "summary", "trace"}: the new text, its statistics, every decision.
 
         system: "speculative", "plain", "stack" (models that draft for each other) or "hispec" (early exits of the
@@ -85,13 +76,14 @@ def _run(finish: Finish) -> Callable[..., Any]:
         "reverse-kl", "js", "tv"), tolerance, fuzzy_mode ("exact-first", "divergence-only") and divergence_on
         ("warped", "raw") are the settings of rule "fuzzy".
         """
-        options = {"rule": rule, "gamma": gamma, "drafts": drafts, "tree": tree, "shadow": shadow, "system": system}
-        options |= {"stack": stack, "exits": exits, "thresholds": thresholds, "level_rules": level_rules}
-        options |= {"divergence": divergence, "fuzzy_mode": fuzzy_mode, "divergence_on": divergence_on}
-        sampling = {"temperature": temperature, "top_p": top_p, "top_k": top_k, "seed": seed, "length": length}
         with _Errors():
-            return _whole(finish(pair, prompt=prompt, tolerance=tolerance, **options, **sampling))
+            return _whole(finish(**dict(zip(order, values, strict=True))))
 
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    asked = [inspect.Parameter(name, kind, default=usual(name), annotation=types[name]) for name in order]
+    asked[0] = asked[0].replace(default=inspect.Parameter.empty)
+    run.__signature__ = inspect.Signature(asked, return_annotation=dict)  # type: ignore[attr-defined]
+    run.__annotations__ = {**types, "return": dict}  # Gradio derives the endpoint from these two
     return run
 
 

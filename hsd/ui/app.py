@@ -75,7 +75,7 @@ def build(space: Space, opened: Trace | None = None) -> gr.Blocks:
                 with _tab("Compare"):
                     Compare(space, jobs).build()
                 with _tab("Race"):
-                    Race(space, jobs).build(sidebar.controls)
+                    Race(space, jobs).build(sidebar)
                 with _tab("Systems"):
                     Systems(space, jobs).build()
                 with _tab("Lab"):

@@ -10,10 +10,10 @@ import gradio as gr
 from hsd import facts
 from hsd.errors import HsdError
 from hsd.space import Space
-from hsd.ui import static
+from hsd.ui import form, static
 from hsd.ui.jobs import Jobs
 from hsd.ui.pairs import choose
-from hsd.ui.request import DEFAULTS, Request, read
+from hsd.ui.request import Request, read
 from hsd.ui.runs import Run
 
 Values = dict[str, Any]
@@ -57,7 +57,8 @@ def rule_facts() -> Values:
 
 def second_run(space: Space, asked: Values) -> Request:
     """The run that the page asks for: values named as in a link. Raises HsdError, one line, for anything else."""
-    values = {name: value for name, value in asked.items() if name in DEFAULTS}
+    names = {field.name for field in form.RUN}
+    values = {name: value for name, value in asked.items() if name in names}
     own = [str(values.get(name) or "") for name in ("target", "draft")]
     try:
         choose(space, str(values.get("pair") or space.pairs[0].name), *own)

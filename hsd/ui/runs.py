@@ -32,7 +32,7 @@ class Run:
         return self.request.pair
 
     def pieces(self, lent: bool) -> Iterator[Values]:
-        asked = asdict(self.pair), self.request.prompt, asdict(self.request.options)
+        asked = asdict(self.pair), self.request.prompt, self.request.option_dict()
         return (decode_on_lent_gpu if lent else decode)(*asked)
 
     def told(self, job: Job, fresh: list[Any]) -> Values:

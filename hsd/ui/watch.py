@@ -12,16 +12,16 @@ import gradio as gr
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
-from hsd.ui import static
-from hsd.ui.controls import Controls, Sidebar, fit, preset_values
+from hsd.ui import form, static
+from hsd.ui.controls import NAMES, Sidebar, fit, preset_values
 from hsd.ui.fetch import Fetch, answer
 from hsd.ui.jobs import Function, Job, Jobs
 from hsd.ui.presets import Preset, recorded
-from hsd.ui.request import read, shown_value, with_defaults
+from hsd.ui.request import read
 from hsd.ui.runs import Run
 
 Values = dict[str, Any]
-LINK_NAMES = {"preset", *Controls.names()}
+LINK_NAMES = {"preset", *(field.name for field in form.RUN)}
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Watch:
         ticket: the key of the run that this page asked for before; it is ended. Returns the new ticket, the stage,
         the two buttons, and the preset menu, which no longer tells what is shown.
         """
-        return self._submit(dict(zip(Controls.names(), values, strict=True)), ticket)
+        return self._submit(dict(zip(NAMES, values, strict=True)), ticket)
 
     def _submit(self, values: Values, ticket: str = "") -> tuple[Any, ...]:
         reply = answer(lambda: {"job": self.jobs.submit(Run(read(self.space, values)))})
@@ -83,8 +83,9 @@ class Watch:
             values = self._preset_values(name) if name in self.presets else {}
             return *_updates(values), *(gr.skip(),) * 4, name if values else gr.skip()
         submitted = self._submit(query)
-        values = query if submitted[0] == gr.skip() else with_defaults(self.space, query)
-        return *_updates({k: shown_value(k, v) for k, v in values.items()}), *submitted
+        values = query if submitted[0] == gr.skip() else form.with_defaults(form.RUN, self.space, query)
+        shown = {f.name: f.from_link(values[f.name], self.space) for f in form.RUN if f.name in values}
+        return *_updates(shown), *submitted
 
     def functions(self) -> list[Function]:
         """The functions that the page's script can call, by their names, with one argument each."""
@@ -114,24 +115,24 @@ class Watch:
         ticket = gr.Textbox(visible="hidden", elem_id="hsd-ticket", label="ticket")
         submitted = [ticket, stage, *buttons, sidebar.preset]
         # raw values, because Gradio would reject a number out of range by itself, in a box that soon disappears
-        asked: Values = {"inputs": [ticket, *controls.components()], "outputs": submitted, "preprocess": False}
+        asked: Values = {"inputs": [ticket, *sidebar.components()], "outputs": submitted, "preprocess": False}
         sidebar.run.click(self.submit, **asked, **quick)
-        controls.prompt.submit(self.submit, **asked, **quick)
-        demo.load(self.open_link, None, [*controls.components(), *submitted], **quick)
+        controls["prompt"].submit(self.submit, **asked, **quick)
+        demo.load(self.open_link, None, [*sidebar.components(), *submitted], **quick)
         ticket.change(self.follow, ticket, [stage, *buttons], show_progress="hidden", api_visibility="private", **model)
         sidebar.cancel.click(self.jobs.cancel, ticket, None, **quick)
-        sidebar.preset.input(self.open_preset, sidebar.preset, [stage, *controls.components()], **quick)
-        controls.pair.input(lambda name: self.jobs.message(pair=name), controls.pair, stage, **quick)
-        drafting = [controls.rule, controls.gamma, controls.drafts, controls.tree, controls.shadow]
-        controls.system.change(_enable_drafting, controls.system, drafting, **quick)
-        matching = [controls.rule, controls.shadow, controls.drafts, controls.tree]
+        sidebar.preset.input(self.open_preset, sidebar.preset, [stage, *sidebar.components()], **quick)
+        controls["pair"].input(lambda name: self.jobs.message(pair=name), controls["pair"], stage, **quick)
+        drafting = [controls[name] for name in ("rule", "gamma", "drafts", "tree", "shadow")]
+        controls["system"].change(_enable_drafting, controls["system"], drafting, **quick)
+        matching = [controls[name] for name in ("rule", "shadow", "drafts", "tree")]
         for name in ("rule", "drafts", "tree"):
-            getattr(controls, name).input(partial(fit, name), matching, matching, preprocess=False, **quick)
+            controls[name].input(partial(fit, name), matching, matching, preprocess=False, **quick)
 
 
 def _updates(values: Values) -> list[Any]:
     """One update per control; those that `values` does not name stay as they are."""
-    return [values.get(name, gr.skip()) for name in Controls.names()]
+    return [values.get(name, gr.skip()) for name in NAMES]
 
 
 def _enable_drafting(system: str) -> list[Any]:

@@ -13,12 +13,14 @@ import shlex
 import pytest
 
 from hsd import space
-from hsd.bench.command import add_arguments, make_cases
+from hsd.bench.command import add_arguments
+from hsd.bench.command import asked as asked_for
+from hsd.bench.prompts import offered
 from hsd.bench.report import Benchmark, parse
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
 from hsd.ui.jobs import Job, Jobs
-from hsd.ui.measure.batch import MAX_CASES, Batch, offered_sets, read
+from hsd.ui.measure.batch import MAX_CASES, Batch, read
 from hsd.ui.measure.job import Measuring, benchmark, measured, progress
 from hsd.ui.measure.opened import opened
 from hsd.ui.measure.published import PUBLISHED, all_systems, measured_here, systems_here
@@ -41,7 +43,7 @@ def test_the_command_line_measures_the_same_cases_as_the_batch():
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     arguments = parser.parse_args(words[4:])
-    assert make_cases(arguments) == asked.cases()
+    assert asked_for(arguments).cases() == asked.cases()
     assert len(asked.cases()) == 2 * (1 + 2 * 2 * 2)
     assert (arguments.pair, arguments.prompts, arguments.limit) == ("tiny", "sums", 7)
     assert (arguments.repetitions, arguments.max_new_tokens) == (2, 48)
@@ -52,7 +54,7 @@ def test_the_command_line_measures_the_same_cases_of_other_systems():
     asked = batch(**values, thresholds="3,3")
     parser = argparse.ArgumentParser()
     add_arguments(parser)
-    assert make_cases(parser.parse_args(shlex.split(asked.command())[4:])) == asked.cases()
+    assert asked_for(parser.parse_args(shlex.split(asked.command())[4:])).cases() == asked.cases()
     assert len(asked.cases()) == 1 + 2 * (1 + 2)
     assert "7 ways to decode" in asked.estimate(120)
     by_system = {
@@ -93,14 +95,14 @@ def test_a_link_carries_the_settings():
         ({"prompts": None}, "prompts is empty: choose a whole number from 1 to 36"),
         ({"repetitions": "1e9"}, "repetitions 1e9: choose a whole number from 1 to 10"),
         ({"gammas": ",".join(map(str, range(1, 33)))}, f"ways to decode are more than {MAX_CASES}"),
-        ({"systems": "stack,magic"}, "unknown system 'magic': choose stack, hispec, or none"),
+        ({"systems": "stack,magic"}, "unknown system 'magic': choose stack, hispec"),
         ({"systems": "stack", "thresholds": "3, x"}, "threshold x: choose a whole number from 1 to 32"),
         ({"systems": "stack", "thresholds": "3,33"}, "threshold 33: choose a whole number from 1 to 32"),
         ({"thresholds": "3," * 9}, "9 thresholds: give at most 8, one for each level"),
         ({"systems": "hispec", "exits": "1, 2, 3"}, "exits 1, 2, 3: give two"),
         ({"systems": "hispec", "thresholds": "2"}, "thresholds 2: give one for each of 2 exits"),
         ({"systems": "hispec", "exits": "0, 2"}, "exit 0: choose a whole number"),
-        ({"tolerance": "much"}, "tolerance much: give a number such as 0.3"),
+        ({"tolerance": "much"}, "tolerance much: give a number, such as 0.3"),
         ({"tolerance": ""}, "tolerance is empty: give a number"),
         ({"tolerance": "inf"}, "tolerance inf: give a number"),
         (
@@ -120,9 +122,9 @@ def test_a_wrong_setting_is_one_line(values, words):
 
 def test_public_sets_are_offered_only_where_a_folder_is_named(monkeypatch):
     monkeypatch.delenv("HSD_DATA", raising=False)
-    assert offered_sets() == ["shipped", "stories", "sums", "functions"]
+    assert offered() == ["shipped", "stories", "sums", "functions"]
     monkeypatch.setenv("HSD_DATA", "/somewhere")
-    assert "gsm8k" in offered_sets()
+    assert "gsm8k" in offered()
 
 
 def test_own_models_are_in_the_command_and_the_link(tmp_path):

@@ -267,7 +267,7 @@ def test_a_run_too_short_for_a_limit_says_so_and_stays_json():
         ([{"rule": "<b>", "gamma": 3}], 1, {}, "lane 2: unknown rule"),
         ([{"system": "plain"}], 1, {}, "lane 2: unknown system 'plain': choose speculative, stack, hispec"),
         ([{"system": ["stack"]}], 1, {}, "lane 2: unknown system"),
-        ([{"system": "stack", "thresholds": "3, x"}], 1, {}, "lane 2: thresholds 'x': give whole numbers"),
+        ([{"system": "stack", "thresholds": "3, x"}], 1, {}, "lane 2: threshold x: choose a whole number"),
         ([{"system": "stack", "thresholds": "99"}], 1, {}, "lane 2: threshold 99"),
         ([{"system": "stack", "rule": "traversal"}], 1, {}, "lane 2: rule traversal is for several drafts"),
         ([{"system": "hispec", "exits": "1, 2, 3"}], 1, {}, "lane 2: exits 1, 2, 3: give two"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 from types import SimpleNamespace
 
 import pytest
@@ -12,11 +11,11 @@ import pytest
 import hsd
 from hsd import HsdError, space
 from hsd.paths import ASSETS
-from hsd.ui import jobs, machine, pairs, presets, runs
+from hsd.ui import form, jobs, machine, pairs, presets, runs
 from hsd.ui.controls import fit
 from hsd.ui.jobs import Jobs
 from hsd.ui.line import ABANDONED, Line
-from hsd.ui.request import read, shown_value, with_defaults
+from hsd.ui.request import read
 from hsd.ui.runs import Run, trace
 
 SPACE = space.load()
@@ -64,7 +63,7 @@ def test_a_link_names_what_makes_a_tree_and_leaves_out_what_does_not():
     ("values", "words"),
     [
         ({"drafts": "0"}, "drafts 0: choose a whole number from 1 to 16"),
-        ({"drafts": "many"}, "drafts 'many': give a whole number"),
+        ({"drafts": "many"}, "drafts many: choose a whole number from 1 to 16"),
         ({"drafts": 2, "tree": "oak"}, "unknown tree 'oak'"),
         ({"shadow": "x"}, "unknown rule 'x'"),
         ({"prompt": ""}, "the prompt is empty"),
@@ -72,8 +71,8 @@ def test_a_link_names_what_makes_a_tree_and_leaves_out_what_does_not():
         ({"prompt": "x" * 100_000}, "the prompt has 100,000 characters, at most 4,000"),
         ({"gamma": "0"}, "draft length γ 0: choose a whole number from 1 to 32"),
         ({"gamma": 33}, "draft length γ 33"),
-        ({"gamma": "abc"}, "draft length γ 'abc': give a whole number"),
-        ({"gamma": 2.5}, "draft length γ 2.5: give a whole number"),
+        ({"gamma": "abc"}, "draft length γ abc: choose a whole number from 1 to 32"),
+        ({"gamma": 2.5}, "draft length γ 2.5: choose a whole number"),
         ({"temperature": "-1"}, "temperature"),
         ({"temperature": "nan"}, "temperature nan: give a number"),
         ({"temperature": "inf"}, "temperature inf: give a number"),
@@ -81,28 +80,27 @@ def test_a_link_names_what_makes_a_tree_and_leaves_out_what_does_not():
         ({"top_p": "2"}, "top-p"),
         ({"top_k": "-1"}, "top-k"),
         ({"length": "0"}, "length 0"),
-        ({"length": 1_000_000}, "length 1,000,000: choose a whole number from 1 to 256"),
+        ({"length": 1_000_000}, "length 1000000: choose a whole number from 1 to 256"),
         ({"seed": None}, "seed is empty: give a whole number"),
         ({"seed": "1e400"}, "seed 1e400: give a whole number"),
         ({"rule": "nonsense"}, "unknown rule 'nonsense'"),
         ({"system": "nonsense"}, "unknown system 'nonsense'"),
         ({"pair": "nonsense"}, "unknown pair 'nonsense': choose tiny"),
         ({"target": "somewhere"}, "both a target and a draft"),
-        ({"thresholds": "3, many"}, "thresholds 'many': give whole numbers separated by commas, such as 3, 5"),
-        ({"thresholds": [3, ""]}, "thresholds '': give whole numbers"),
-        ({"thresholds": [3, True]}, "thresholds 'True': give whole numbers"),
-        ({"thresholds": 7}, "thresholds '7': give whole numbers"),
-        ({"thresholds": {"a": 1}}, "thresholds "),
+        ({"thresholds": "3, many"}, "threshold many: choose a whole number from 1 to 32"),
+        ({"thresholds": [3, ""]}, "threshold is empty: choose a whole number"),
+        ({"thresholds": [3, True]}, "threshold True: choose a whole number"),
+        ({"thresholds": {"a": 1}}, "thresholds \"{'a': 1}\": give numbers separated by commas, such as 3, 5"),
         ({"thresholds": "0"}, "threshold 0: choose a whole number from 1 to 32"),
         ({"thresholds": "3, 33"}, "threshold 33: choose a whole number from 1 to 32"),
         ({"thresholds": "1 2 3 4 5 6 7 8 9"}, "9 thresholds: give at most 8"),
-        ({"stack": "0, 1.5"}, "models of the stack '1.5': give whole numbers"),
+        ({"stack": "0, 1.5"}, "place 1.5: choose a whole number"),
         ({"stack": "0_0_2", "system": "stack"}, "model 0 is in the stack twice"),
         ({"exits": "1, 2, 3", "system": "hispec"}, "exits 1, 2, 3: give two"),
         ({"level_rules": "hsd, nonsense"}, "unknown rule 'nonsense'"),
         ({"level_rules": ["fuzzy"]}, "rule fuzzy cannot verify below the target"),
-        ({"level_rules": [3]}, "level rules '3': give names"),
-        ({"tolerance": "much"}, "tolerance 'much': give a number"),
+        ({"level_rules": [3]}, "level rules '[3]': give names"),
+        ({"tolerance": "much"}, "tolerance much: give a number, such as 0.3"),
         ({"tolerance": "inf"}, "tolerance inf: give a number"),
         ({"divergence": "x"}, "unknown divergence 'x'"),
         ({"fuzzy_mode": "x"}, "unknown mode 'x'"),
@@ -156,9 +154,11 @@ def test_a_request_for_own_models_survives_the_way_through_its_link():
 
 
 def test_a_control_shows_the_default_where_a_link_has_no_number():
-    assert shown_value("gamma", "abc") == with_defaults(SPACE, {})["gamma"]
-    assert shown_value("gamma", "7") == 7
-    assert shown_value("prompt", "abc") == "abc"
+    fields = {field.name: field for field in form.RUN}
+    assert fields["gamma"].from_link("abc", SPACE) == fields["gamma"].default == 5
+    assert fields["gamma"].from_link("7", SPACE) == 7
+    assert fields["prompt"].from_link("abc", SPACE) == "abc"
+    assert fields["rule"].from_link("nobody", SPACE) == "hsd"
 
 
 def test_own_models_are_refused_on_a_space(monkeypatch):
@@ -240,7 +240,7 @@ def test_a_run_arrives_piece_by_piece_and_equals_a_direct_one():
     last = run.since(len(seen))
     assert last["state"] == "done"
     assert last["result"]["finish"] == "length"
-    direct = hsd.run(hsd.table_pair(vocab=6, seed=1), "abc", **asdict(asked.options))
+    direct = hsd.run(hsd.table_pair(vocab=6, seed=1), "abc", **asked.option_dict())
     assert trace(run).tokens == direct.tokens
     assert trace(run).replay() == direct.tokens
     assert last["telling"] == presets.telling_step(trace(run))
@@ -249,7 +249,7 @@ def test_a_run_arrives_piece_by_piece_and_equals_a_direct_one():
 @pytest.mark.usefixtures("letters")
 def test_updates_come_at_most_twenty_times_a_second():
     assert runs.UPDATE_SECONDS >= 1 / 20
-    pieces = list(runs.decode({"name": "tiny"}, "abc", asdict(request(prompt="abc", length=60).options)))
+    pieces = list(runs.decode({"name": "tiny"}, "abc", request(prompt="abc", length=60).option_dict()))
     assert "header" in pieces[0]
     assert "result" in pieces[-1]
     assert len(pieces) < 20, "60 tokens of a table take far less than a second"

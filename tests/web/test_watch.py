@@ -130,7 +130,7 @@ def test_bad_input_is_one_clear_line_and_nothing_is_lost(visitor, control, value
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ({"gamma": "abc"}, "draft length γ 'abc': give a whole number"),
+        ({"gamma": "abc"}, "draft length γ abc: choose a whole number"),
         ({"top_p": "2"}, "top-p 2"),
         ({"target": "/no/such/folder", "draft": "/no/such/folder"}, "no folder"),
     ],

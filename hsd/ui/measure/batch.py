@@ -2,44 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hsd.bench import Case, prompt_set, shipped
-from hsd.bench.command import make_cases
-from hsd.bench.prompts import PUBLIC
-from hsd.decoding.options import Options
+from hsd.bench import Case, prompt_set
+from hsd.bench.cases import Asked
+from hsd.bench.prompts import PUBLIC, offered
+from hsd.decoding.options import LEVELLED
 from hsd.draft import LAYOUTS
 from hsd.errors import HsdError
 from hsd.space import Space
-from hsd.ui.measure import entries
-from hsd.ui.pairs import OWN, PairChoice, choose
+from hsd.ui import form
+from hsd.ui.pairs import PairChoice
+from hsd.ui.request import pair_query, read_pair
 
 MAX_CASES = 24
-MAX_PROMPTS = 36
-MAX_REPETITIONS = 10
-MAX_EXIT = 1_000
-DEFAULTS: dict[str, Any] = {
-    "set": "shipped",
-    "rules": ["tokenwise", "hsd"],
-    "gammas": "3, 5, 10",
-    "temperatures": "1",
-    "several": "1",
-    "arranged": "paths",
-    "systems": [],
-    "thresholds": "",
-    "exits": "",
-    "tolerance": f"{Options.tolerance:g}",
-    "prompts": 4,
-    "repetitions": 2,
-    "tokens": 48,
-}
-OFTEN_LEFT = ("systems", "thresholds", "exits", "tolerance")  # not in a link that leaves them as they are
-PAIR_NAMES = ("pair", "target", "draft")
 
 
 @dataclass(frozen=True)
@@ -75,59 +54,48 @@ class Batch:
 
     def cases(self) -> list[Case]:
         """Plain decoding and every combination, as `python -m hsd bench` makes them. Raises HsdError."""
-        return make_cases(
-            argparse.Namespace(
-                rules=list(self.rules),
-                gamma=list(self.gammas),
-                temperature=list(self.temperatures),
-                drafts=list(self.several),
-                tree=self.arranged,
-                systems=["speculative", *self.systems],
-                thresholds=list(self.thresholds),
-                exits=list(self.exits),
-                tolerance=[self.tolerance],
-                limit=self.prompts,
-                repetitions=self.repetitions,
-                max_new_tokens=self.tokens,
-                peer=None,
-            )
-        )
+        return Asked(
+            rules=self.rules,
+            gammas=self.gammas,
+            temperatures=self.temperatures,
+            drafts=self.several,
+            tree=self.arranged,
+            systems=("speculative", *self.systems),
+            thresholds=self.thresholds,
+            exits=self.exits,
+            tolerances=(self.tolerance,),
+            max_new_tokens=self.tokens,
+        ).cases()
 
     def command(self) -> str:
         """The command line that measures the same elsewhere."""
-        models = (
-            ["--pair", self.pair.name]
-            if self.pair.embedded
-            else ["--target", str(self.pair.target), "--draft", str(self.pair.draft)]
-        )
-        words = ["python", "-m", "hsd", "bench", *models, "--prompts", self.set, "--limit", str(self.prompts)]
-        words += ["--rules", ",".join(self.rules), "--gamma", _joined(self.gammas)]
-        words += ["--temperature", _joined(self.temperatures)]
-        if self.several != (1,):
-            words += ["--drafts", _joined(self.several), "--tree", self.arranged]
-        if self.systems:
-            words += ["--systems", _joined(("speculative", *self.systems))]
-        for name in ("thresholds", "exits"):
-            words += [f"--{name}", _joined(getattr(self, name))] if self.systems and getattr(self, name) else []
-        words += [f"--tolerance={self.tolerance:g}"] if "fuzzy" in self.rules else []
-        words += ["--repetitions", str(self.repetitions), "--max-new-tokens", str(self.tokens)]
-        return shlex.join(words)
+        pair = self.pair
+        models = {"pair": pair.name} if pair.embedded else {"target": pair.target, "draft": pair.draft}
+        levels = {"systems": ("speculative", *self.systems), "thresholds": self.thresholds, "exits": self.exits}
+        given: dict[str, Any] = {
+            **models,
+            "prompts": self.set,
+            "limit": self.prompts,
+            "rules": self.rules,
+            "gamma": self.gammas,
+            "temperature": self.temperatures,
+            **({"drafts": self.several, "tree": self.arranged} if self.several != (1,) else {}),
+            **({name: value for name, value in levels.items() if value} if self.systems else {}),
+            **({"tolerance": self.tolerance} if "fuzzy" in self.rules else {}),
+            "repetitions": self.repetitions,
+            "max-new-tokens": self.tokens,
+        }
+        words = [word for name, value in given.items() for word in _words(name, value)]
+        return shlex.join(["python", "-m", "hsd", "bench", *words])
 
     def query(self) -> dict[str, str]:
         """The parameters of the link to these settings."""
-        own = self.pair.name == OWN
-        models = {"target": self.pair.target, "draft": self.pair.draft} if own else {"pair": self.pair.name}
-        values = {name: _said(getattr(self, name)) for name in DEFAULTS}
-        usual = {name: _said(DEFAULTS[name]) for name in OFTEN_LEFT}
-        told = {name: value for name, value in values.items() if usual.get(name) != value}
-        return {**{name: str(value) for name, value in models.items()}, **told}
+        return {**pair_query(self.pair), **form.said(form.BATCH, vars(self))}
 
     def estimate(self, run_seconds: int) -> str:
         """How many runs that makes, in words."""
         ways, rounds = len(self.cases()), self.repetitions + 1
-        prompts = (
-            min(self.prompts, len(prompt_set(self.set).prompts)) if self.set in offered_shipped() else self.prompts
-        )
+        prompts = self.prompts if self.set in PUBLIC else min(self.prompts, len(prompt_set(self.set).prompts))
         return (
             f"{_plural(ways, 'way')} to decode × {_plural(prompts, 'prompt')} × {rounds} rounds, of which the first "
             f"warms up and is not counted: {ways * prompts * rounds:,} runs of up to {_plural(self.tokens, 'token')}. "
@@ -136,36 +104,17 @@ class Batch:
 
 
 def read(space: Space, values: Mapping[str, Any]) -> Batch:
-    """Check `values`: names as in `DEFAULTS` and `PAIR_NAMES`; missing ones take the default, numbers may be text.
+    """Check `values`: names as in `form.BATCH` and `form.MODELS`; missing ones take the default.
 
     Raises HsdError, one line, for the first thing that is wrong.
     """
-    given = {**DEFAULTS, "pair": space.pairs[0].name, "target": "", "draft": "", **values}
-    limits, name = space.limits, str(given["set"])
-    if name not in offered_sets():  # `prompt_set` would also open a file of that name
-        raise HsdError(f"unknown prompt set {name[:40]!r}: choose {', '.join(offered_sets())}")
-    if given["arranged"] not in LAYOUTS:
-        raise HsdError(f"unknown tree {str(given['arranged'])[:40]!r}: choose {', '.join(LAYOUTS)}")
-    batch = Batch(
-        pair=choose(space, str(given["pair"]), str(given["target"] or ""), str(given["draft"] or "")),
-        set=name,
-        rules=entries.rules(given["rules"]),
-        gammas=entries.several(
-            given["gammas"], "draft lengths γ", lambda n: entries.whole(n, "draft length γ", limits.gamma)
-        ),
-        temperatures=entries.several(given["temperatures"], "temperatures", entries.temperature),
-        several=entries.several(given["several"], "drafts", lambda n: entries.whole(n, "drafts", limits.drafts)),
-        arranged=str(given["arranged"]),
-        systems=entries.systems(given["systems"]),
-        thresholds=entries.levels(
-            given["thresholds"], "thresholds", lambda n: entries.whole(n, "threshold", limits.gamma)
-        ),
-        exits=entries.levels(given["exits"], "exits", lambda n: entries.whole(n, "exit", MAX_EXIT)),
-        tolerance=entries.tolerance(given["tolerance"]),
-        prompts=entries.whole(given["prompts"], "prompts", MAX_PROMPTS),
-        repetitions=entries.whole(given["repetitions"], "repetitions", MAX_REPETITIONS),
-        tokens=entries.whole(given["tokens"], "new tokens", limits.max_new_tokens),
-    )
+    found = form.read(form.BATCH, space, values)
+    if not found["rules"]:
+        raise HsdError("no rule is chosen: choose one or more")
+    _check("prompt set", [found["set"]], offered())  # `prompt_set` would also open a file of that name
+    _check("tree", [found["arranged"]], LAYOUTS)
+    _check("system", found["systems"], LEVELLED)
+    batch = Batch(pair=read_pair(space, form.with_defaults(form.BATCH, space, values)), **found)
     ways = 1 + len(batch.rules) * (len(batch.gammas) * len(batch.several) + len(batch.systems))
     if ways * len(batch.temperatures) > MAX_CASES:
         raise HsdError(
@@ -176,23 +125,17 @@ def read(space: Space, values: Mapping[str, Any]) -> Batch:
     return batch
 
 
-def offered_shipped() -> list[str]:
-    """The prompt sets that every copy of the project has."""
-    return ["shipped", *shipped()]
+def _check(what: str, names: Iterable[str], known: Iterable[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise HsdError(f"unknown {what} {name[:40]!r}: choose {', '.join(known)}")
 
 
-def offered_sets() -> list[str]:
-    """The prompt sets that can be measured here: public ones only where a folder with them is named."""
-    return [*offered_shipped(), *(PUBLIC if os.environ.get("HSD_DATA") else ())]
-
-
-def _joined(values: Iterable[Any]) -> str:
-    return ",".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
-
-
-def _said(value: Any) -> str:
-    """A value as a link has it."""
-    return _joined(value) if isinstance(value, (list, tuple)) else _joined([value])
+def _words(name: str, value: Any) -> list[str]:
+    """An option of the command line; with = where its value could be taken for another option."""
+    values = value if isinstance(value, tuple) else (value,)
+    text = ",".join(f"{v:g}" if isinstance(v, float) else str(v) for v in values)
+    return [f"--{name}={text}"] if text.startswith("-") else [f"--{name}", text]
 
 
 def _plural(count: int, word: str) -> str:

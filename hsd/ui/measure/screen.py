@@ -15,12 +15,13 @@ from hsd.bench.report import read as read_report
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
 from hsd.space import Space
-from hsd.ui import static
-from hsd.ui.controls import Controls, Sidebar
+from hsd.ui import form, static
+from hsd.ui.controls import NAMES as SIDEBAR
+from hsd.ui.controls import Sidebar
 from hsd.ui.fetch import answer
 from hsd.ui.jobs import Function, Job, Jobs
-from hsd.ui.measure.batch import PAIR_NAMES, Batch, read
-from hsd.ui.measure.controls import Settings, build
+from hsd.ui.measure.batch import Batch, read
+from hsd.ui.measure.controls import NAMES, build
 from hsd.ui.measure.job import Measuring, benchmark
 from hsd.ui.measure.opened import opened
 from hsd.ui.measure.published import NOTES, PUBLISHED, SOURCE, all_systems, systems_here
@@ -63,7 +64,7 @@ class Measure:
     # ---- what is asked for
 
     def _read(self, values: Sequence[Any]) -> Batch:
-        return read(self.space, dict(zip([*Settings.names(), *PAIR_NAMES], values, strict=True)))
+        return read(self.space, dict(zip([*NAMES, *form.MODELS], values, strict=True)))
 
     def plan(self, *values: Any) -> Values:
         """What the settings come to: how many runs, the command line, the link. values: settings, then the pair."""
@@ -76,7 +77,7 @@ class Measure:
 
     def programs(self, *values: Any) -> Values:
         """The snippets for the sidebar's values."""
-        asked = dict(zip(Controls.names(), values, strict=True))
+        asked = dict(zip(SIDEBAR, values, strict=True))
         return self.jobs.message(**answer(lambda: self._programs(read_request(self.space, asked))))
 
     def _programs(self, request: Request) -> Values:
@@ -117,10 +118,11 @@ class Measure:
 
     def open_link(self, request: gr.Request) -> list[Any]:
         """The settings and the pair that a link to this screen asks for; a wrong one is told by the plan."""
-        query, names = dict(request.query_params), [*Settings.names(), *PAIR_NAMES]
+        query = dict(request.query_params)
         if query.get("tab") != "measure":
-            return [gr.skip()] * len(names)
-        return [Settings.shown(name, query[name]) if name in query else gr.skip() for name in names]
+            query = {}
+        fields = [*form.BATCH, *(field for field in form.RUN if field.name in form.MODELS)]
+        return [f.from_link(query[f.name], self.space) if f.name in query else gr.skip() for f in fields]
 
     # ---- what the page's script asks
 
@@ -145,8 +147,8 @@ class Measure:
             cancel = gr.Button("Cancel", interactive=False, elem_id="hsd-measure-cancel", min_width=90)
             upload = gr.UploadButton("Open a file", file_types=[".jsonl"], elem_id="hsd-measure-open", min_width=90)
             recorded = gr.Button("Show recorded", elem_id="hsd-measure-recorded", min_width=90)
-        pair = [getattr(sidebar.controls, name) for name in PAIR_NAMES]
-        plan = self._html("plan", self.plan(*Settings.values(), *(box.value for box in pair)))
+        pair = [sidebar.controls[name] for name in form.MODELS]
+        plan = self._html("plan", self.plan(*form.defaults(form.BATCH).values(), *(box.value for box in pair)))
         reply = answer(lambda: {"shown": self._recorded()})
         first: Shown | None = reply.get("shown")
         known: Values = {"view": first.view} if first else {"none": reply["error"]}
@@ -154,12 +156,12 @@ class Measure:
         plots = _plots(first.charts if first else [{"visible": False}] * len(CHARTS))
         with gr.Accordion("All systems in three domains, recorded, beside the claims", open=False):
             gr.Markdown(all_systems(), elem_id="hsd-measure-all")
-        foot = self._html("foot", self.programs(*(box.value for box in sidebar.controls.components())))
+        foot = self._html("foot", self.programs(*(box.value for box in sidebar.components())))
         ticket = gr.Textbox(visible="hidden", elem_id="hsd-measure-ticket", label="ticket")
 
-        shown, boxes = [results, *plots], [*settings.components(), *pair]
+        shown, boxes = [results, *plots], [*settings, *pair]
         _keep_in_step(plan, self.plan, boxes)
-        _keep_in_step(foot, self.programs, sidebar.controls.components())
+        _keep_in_step(foot, self.programs, sidebar.components())
         demo.load(self.open_link, None, boxes, **QUICK)
         upload.upload(self.open_file, upload, [plan, *shown], concurrency_limit=1, **{**QUICK, "queue": True})
         recorded.click(self.recorded, None, [plan, *shown], **QUICK)

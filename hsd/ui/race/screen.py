@@ -9,16 +9,16 @@ from typing import Any
 import gradio as gr
 
 from hsd import facts
+from hsd.decoding.options import Options
 from hsd.decoding.systems import HISPEC_THRESHOLDS
 from hsd.space import Space
 from hsd.ui import static
-from hsd.ui.controls import Controls
+from hsd.ui.controls import NAMES, Sidebar
 from hsd.ui.fetch import answer
 from hsd.ui.jobs import Function, Jobs
 from hsd.ui.race import recorded
 from hsd.ui.race.plan import LANE, MOST_LANES, ROUNDS, SHARED, Plan, divergence_facts, read_plan, rule_facts
 from hsd.ui.race.timing import Race as RaceWork
-from hsd.ui.request import DEFAULTS
 
 Values = dict[str, Any]
 
@@ -50,14 +50,14 @@ class Race:
         ticket: the key of the race that this page asked for before; it is ended. values: the sidebar's controls; a
         link brings its own instead, as asked["link"].
         """
-        sidebar = dict(zip(Controls.names(), values, strict=True))
+        sidebar = dict(zip(NAMES, values, strict=True))
         reply = answer(lambda: {"job": self.jobs.submit(RaceWork(self.plan(asked, sidebar)))})
         if "error" in reply:
             return gr.skip(), self.jobs.message(alert=reply["error"])
         self.jobs.cancel(ticket)
         return reply["job"].key, reply["job"].news()
 
-    def build(self, controls: Controls) -> gr.HTML:
+    def build(self, sidebar: Sidebar) -> gr.HTML:
         """The component in which the screen draws, in the current Gradio context, and its handlers."""
         stage = gr.HTML(
             value={"serial": 0},
@@ -69,7 +69,7 @@ class Race:
             systems=[{"name": name, "title": facts.system_title(name)} for name in LANE],
             rules=rule_facts(),
             divergences=divergence_facts(),
-            defaults={"gamma": DEFAULTS["gamma"], "tolerance": DEFAULTS["tolerance"], "hispec": HISPEC_THRESHOLDS},
+            defaults={"gamma": Options.gamma, "tolerance": Options.tolerance, "hispec": HISPEC_THRESHOLDS},
             trees=[{"name": name, "title": title} for title, name in facts.tree_menu()],
             most=MOST_LANES,
             rounds=list(ROUNDS),
@@ -79,7 +79,7 @@ class Race:
         # raw values, as on Watch; what the page asks for takes the place of the component's own value
         stage.submit(
             self.enter,
-            [ticket, stage, *controls.components()],
+            [ticket, stage, *sidebar.components()],
             [ticket, stage],
             js="(ticket, stage, ...rest) => [ticket, window.hsdPage.call('race', 'plan'), ...rest]",
             preprocess=False,

@@ -10,9 +10,10 @@ from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
 from hsd.trace import Trace
 from hsd.trace.page_v1 import page_v1
+from hsd.ui import form
 from hsd.ui.fetch import answer
 from hsd.ui.presets import Preset, definitions, recorded
-from hsd.ui.request import DEFAULTS, OPTION_NAMES
+from hsd.ui.request import OPTIONS, field_name
 
 Values = dict[str, Any]
 FILE = EXAMPLES / "presets_systems.yaml"
@@ -53,8 +54,8 @@ def listed(preset: Preset) -> Values:
 
 def asked(preset: Preset) -> Values:
     """The options of a preset as a request has them, its prompt included."""
-    given = {("length" if name == "max_new_tokens" else name): value for name, value in preset.options.items()}
-    options = {name: DEFAULTS[name] for name in OPTION_NAMES} | {"temperature": 1.0}  # what `hsd.run` takes
+    given = {field_name(name): value for name, value in preset.options.items()}
+    options = form.defaults(OPTIONS) | {"temperature": 1.0}  # what `hsd.run` takes
     return {**options, **{name: value for name, value in given.items() if name in options}, "prompt": preset.prompt}
 
 

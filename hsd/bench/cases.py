@@ -1,0 +1,93 @@
+"""What a benchmark compares: plain decoding, and every combination of what was asked for, as cases."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hsd.bench.measure import Case
+from hsd.decoding.options import LEVELLED, Options
+from hsd.errors import HsdError
+from hsd.rules import Fuzzy
+
+Named = Iterator[tuple[str, dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Lists of which every combination is measured, each at the target of every system.
+
+    thresholds, exits: of systems with levels, () for the usual ones; tolerances, divergence: of the fuzzy rule. peer:
+    also the generation loop of `transformers`.
+    """
+
+    rules: Sequence[str]
+    gammas: Sequence[int] = (5,)
+    temperatures: Sequence[float] = (1.0,)
+    drafts: Sequence[int] = (1,)
+    tree: str = "paths"
+    systems: Sequence[str] = ("speculative",)
+    thresholds: Sequence[int] = ()
+    exits: Sequence[int] = ()
+    tolerances: Sequence[float] = (Fuzzy.tolerance,)
+    divergence: str = Fuzzy.divergence
+    max_new_tokens: int = 64
+    peer: bool = False
+
+    def cases(self) -> list[Case]:
+        """Plain decoding, then every combination, at each temperature. Raises HsdError for one that cannot be."""
+        if self.max_new_tokens < 1:
+            raise HsdError(f"max-new-tokens {self.max_new_tokens}: choose at least 1")
+        wrong = [system for system in self.systems if system not in ("speculative", *LEVELLED)]
+        if wrong or not self.systems:
+            raise HsdError(f"unknown system {', '.join(wrong) or 'none'}: choose speculative, {' or '.join(LEVELLED)}")
+        cases = []
+        for temperature in self.temperatures:
+            at = f", T={temperature:g}" if len(self.temperatures) > 1 else ""
+            common = {"max_new_tokens": self.max_new_tokens, "trace": False, "temperature": temperature}
+            cases.append(Case(f"plain{at}", {**common, "system": "plain"}))
+            for system in self.systems:
+                made = self._speculative() if system == "speculative" else self._levelled(system)
+                cases += [Case(name + at, {**common, **options}) for name, options in made]
+            cases += _peers(self.gammas, common, at) if self.peer else []
+        for case in cases:
+            Options(**case.options)
+        return cases
+
+    def _speculative(self) -> Named:
+        """Name and options of every rule with every draft length and number of drafts."""
+        for gamma, drafts, rule in itertools.product(self.gammas, self.drafts, self.rules):
+            several = {"drafts": drafts, "tree": self.tree} if drafts > 1 else {}
+            tail = f", γ={gamma}" + (f", {self.tree} K={drafts}" if several else "")
+            for name, settings in self._tuned(rule):
+                yield name + tail, {"rule": rule, "gamma": gamma, **several, **settings}
+
+    def _levelled(self, system: str) -> Named:
+        """Name and options of a stack, or of early exits, with every rule at the target."""
+        thresholds, exits = tuple(self.thresholds), tuple(self.exits) if system == "hispec" else ()
+        handed = {name: value for name, value in (("thresholds", thresholds), ("exits", exits)) if value}
+        tail = f", exits {'/'.join(map(str, exits))}" if exits else ""
+        tail += f", T={'/'.join(map(str, thresholds))}" if thresholds else ""
+        lengths = self.gammas if system == "stack" and not thresholds else [None]
+        for rule, gamma in itertools.product(self.rules, lengths):
+            more, levels = (f", T={gamma}", {"gamma": gamma}) if gamma else ("", {})
+            for name, settings in self._tuned(rule):
+                yield f"{system}, {name}{tail}{more}", {"system": system, "rule": rule, **handed, **levels, **settings}
+
+    def _tuned(self, rule: str) -> Named:
+        """A rule once, or once for each of its tolerances."""
+        if rule != "fuzzy":
+            yield rule, {}
+            return
+        for tolerance in self.tolerances:
+            settings = {"tolerance": tolerance, "divergence": self.divergence}
+            yield f"fuzzy {self.divergence}≤{tolerance:g}", settings
+
+
+def _peers(gammas: Sequence[int], options: dict[str, Any], at: str) -> list[Case]:
+    from hsd.bench.peers import peer_case
+
+    made = [peer_case(gamma, options) for gamma in gammas] + [peer_case(gammas[0], options, assisted=False)]
+    return [Case(case.name + at, case.options, case.runner) for case in made]
