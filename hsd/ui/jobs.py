@@ -58,8 +58,8 @@ class Work(Protocol):
         lent: on a GPU that is lent for it, in another process. Closing the iterator ends the work.
         """
 
-    def told(self, job: Job, fresh: list[Any]) -> Values:
-        """What the page is told besides state, header and items. fresh: the items that it gets with it."""
+    def told(self, job: Job, start: int, fresh: list[Any]) -> Values:
+        """What the page is told besides state, header and items. fresh: the items from `start` on."""
 
 
 @dataclass
@@ -93,7 +93,7 @@ class Job:
         fresh = self.items[start:]
         header = self.header if start == 0 else None
         told = {"state": state, "message": self.message, "header": header, "start": start, "items": fresh}
-        return {**told, "result": self.result if state in FINISHED else None, **self.work.told(self, fresh)}
+        return {**told, "result": self.result if state in FINISHED else None, **self.work.told(self, start, fresh)}
 
     def news(self) -> Values:
         """The message to its page: there is something to fetch."""

@@ -35,11 +35,11 @@ class Run:
         asked = asdict(self.pair), self.request.prompt, self.request.option_dict()
         return (decode_on_lent_gpu if lent else decode)(*asked)
 
-    def told(self, job: Job, fresh: list[Any]) -> Values:
+    def told(self, job: Job, start: int, fresh: list[Any]) -> Values:
         """link: the parameters that ask for this run again; telling: the step to look at once it has ended."""
         telling = telling_step(trace(job)) if job.finished and job.items else 0
         steps = page_v1({"steps": fresh})["steps"]
-        header = page_v1(job.header) if job.header and len(fresh) == len(job.items) else None
+        header = page_v1(job.header) if job.header and start == 0 else None
         return {"link": self.request.query(), "telling": telling, "items": steps, "header": header}
 
 

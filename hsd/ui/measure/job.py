@@ -35,11 +35,11 @@ class Measuring:
     def pieces(self, lent: bool) -> Iterator[Values]:
         return (measured_on_lent_gpu if lent else measured)(self.batch.as_dict(), self.seconds)
 
-    def told(self, job: Job, fresh: list[Values]) -> Values:
+    def told(self, job: Job, start: int, fresh: list[Values]) -> Values:
         """Of each run only what it was of. progress: see `progress`."""
         runs = [{name: item[name] for name in ("case", "prompt", "repetition")} for item in fresh]
-        head = job.header and {name: job.header[name] for name in ("total", "warming")}
-        return {"header": head, "items": runs, "result": None, "progress": progress(job)}
+        head = job.header and start == 0 and {name: job.header[name] for name in ("total", "warming")}
+        return {"header": head or None, "items": runs, "result": None, "progress": progress(job)}
 
 
 def benchmark(job: Job) -> Benchmark | None:

@@ -49,7 +49,7 @@ class Race:
             known = described(self.plan) if "header" in piece else {}
             yield {**piece, "header": {**known, **piece["header"]}} if known else piece
 
-    def told(self, job: Job, fresh: list[Event]) -> Event:
+    def told(self, job: Job, start: int, fresh: list[Event]) -> Event:
         """The report comes with the last event of a round, and at the end."""
         counted = job.finished or any("record" in event for event in fresh)
         records = [event["record"] for event in job.items if "record" in event] if counted else []
