@@ -62,5 +62,5 @@ def test_programs_can_ask_for_levels_and_a_fuzzy_rule(app):
     setup = client.predict(**common, rule="fuzzy", divergence="js", tolerance=0.1)["trace"]["setup"]
     fuzzy = setup["options"]["fuzzy"]
     assert (fuzzy["divergence"], fuzzy["tolerance"], fuzzy["mode"]) == ("js", 0.1, "exact-first")
-    with pytest.raises(Exception, match="thresholds 'x': give whole numbers separated by commas"):
+    with pytest.raises(Exception, match="threshold x: choose a whole number"):
         client.predict(**common, system="stack", thresholds="x")

@@ -145,7 +145,7 @@ def test_bad_settings_get_one_line_and_the_run_on_screen_stays(here):
     here.page.fill("[data-field='tolerance']", "much")
     here.page.click(".fs-run")
     here.until("window.__hsdSystems.fsd.live === 'failed'")
-    assert here.page.inner_text(".sy-fsd .sy-problem") == "Tolerance 'much': give a number"
+    assert here.page.inner_text(".sy-fsd .sy-problem") == "Tolerance much: give a number, such as 0.3"
     assert here.page.inner_text(".fs-text") == before
 
 

@@ -288,7 +288,7 @@ def test_bad_thresholds_get_one_line_and_nothing_is_lost(visitors):
     told = open_panel(visitor, "stack")
     page = visitor.page
     field = page.locator("#sy-panel-stack [data-field='thresholds1'] .sy-field")
-    for typed, words in [("many", "thresholds 'many': give whole numbers"), ("", "give whole"), ("99", "threshold 99")]:
+    for typed, words in [("many", "threshold many: choose"), ("", "threshold is empty"), ("99", "threshold 99")]:
         field.fill(typed)
         page.click("#sy-panel-stack .lv-run")
         visitor.until(
