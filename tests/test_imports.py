@@ -41,16 +41,15 @@ ARCHITECTURE: dict[str, str] = {
     ".planner": ".errors numpy",
     ".facts": ".errors .draft .rules .decoding.options torch",
     ".figures": ".errors .trace .decoding.options .facts plotly",
-    ".bench": ".errors .paths .models .sampling .trace .decoding.loop .planner "
+    ".bench": ".errors .paths .rules .models .sampling .trace .decoding.options .decoding.loop .planner "
     ".version torch numpy accelerate datasets",
     ".bench.peers": ".errors .models .bench torch transformers",
-    ".bench.command": ".errors .facts .rules .decoding.options .decoding.loop .models .bench "
-    ".bench.peers .version torch accelerate",
+    ".bench.command": ".errors .facts .rules .decoding.loop .models .bench .bench.peers .version torch accelerate",
     ".generate": ".errors .models .decoding.options .decoding.loop torch transformers",
     # the public names, for users; nothing above may use them
     ".": ".version .errors .trace .rules .audit .models .decoding.options .decoding.loop .planner .generate",
     # the two ways in: they may use everything, and nobody imports them
-    ".ui": "* gradio starlette plotly yaml torch numpy spaces",
+    ".ui": "* gradio starlette plotly pydantic yaml torch numpy spaces",
     ".cli": "* .ui torch",
     ".__main__": ".cli",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,8 @@ Named = Iterator[tuple[str, dict[str, Any]]]
 class Asked:
     """Lists of which every combination is measured, each at the target of every system.
 
-    thresholds, exits: of systems with levels, () for the usual ones; tolerances, divergence: of the fuzzy rule. peer:
-    also the generation loop of `transformers`.
+    thresholds, exits: of systems with levels, () for the usual ones; tolerances, divergence: of the fuzzy rule.
+    peers(gammas, options): the cases of another library, measured too.
     """
 
     rules: Sequence[str]
@@ -34,7 +34,7 @@ class Asked:
     tolerances: Sequence[float] = (Fuzzy.tolerance,)
     divergence: str = Fuzzy.divergence
     max_new_tokens: int = 64
-    peer: bool = False
+    peers: Callable[[Sequence[int], dict[str, Any]], list[Case]] | None = None
 
     def cases(self) -> list[Case]:
         """Plain decoding, then every combination, at each temperature. Raises HsdError for one that cannot be."""
@@ -51,7 +51,8 @@ class Asked:
             for system in self.systems:
                 made = self._speculative() if system == "speculative" else self._levelled(system)
                 cases += [Case(name + at, {**common, **options}) for name, options in made]
-            cases += _peers(self.gammas, common, at) if self.peer else []
+            peers = self.peers(self.gammas, common) if self.peers else []
+            cases += [Case(case.name + at, case.options, case.runner) for case in peers]
         for case in cases:
             Options(**case.options)
         return cases
@@ -84,10 +85,3 @@ class Asked:
         for tolerance in self.tolerances:
             settings = {"tolerance": tolerance, "divergence": self.divergence}
             yield f"fuzzy {self.divergence}≤{tolerance:g}", settings
-
-
-def _peers(gammas: Sequence[int], options: dict[str, Any], at: str) -> list[Case]:
-    from hsd.bench.peers import peer_case
-
-    made = [peer_case(gamma, options) for gamma in gammas] + [peer_case(gammas[0], options, assisted=False)]
-    return [Case(case.name + at, case.options, case.runner) for case in made]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from hsd.bench.cases import Asked
-from hsd.bench.measure import Record, measure
+from hsd.bench.measure import Case, Record, measure
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
 from hsd.errors import HsdError
@@ -97,8 +97,15 @@ def asked(arguments: argparse.Namespace) -> Asked:
         tolerances=arguments.tolerance,
         divergence=arguments.divergence,
         max_new_tokens=arguments.max_new_tokens,
-        peer=bool(arguments.peer),
+        peers=_peers if arguments.peer else None,
     )
+
+
+def _peers(gammas: Sequence[int], options: dict[str, Any]) -> list[Case]:
+    """The generation loop of `transformers`, with the draft model and without."""
+    from hsd.bench.peers import peer_case
+
+    return [*(peer_case(gamma, options) for gamma in gammas), peer_case(gammas[0], options, assisted=False)]
 
 
 class _Workers:
