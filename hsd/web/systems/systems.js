@@ -1,195 +1,134 @@
 // The Systems screen's frame: a row of buttons, one panel each, links, messages, and the way to the server.
 //
-// panels.js says how a panel is added. start is called once, when Gradio has made the screen, and ticket() by each run.
-import { copy } from "../kit/files.js";
+// panels.js says what a panel is. start is called once, when Gradio has made the screen, and ticket() by each run.
+import { h } from "../kit/dom.js";
+import * as link from "../kit/link.js";
+import { ask, Live } from "../kit/live.js";
 import * as page from "../kit/page.js";
-import { Live } from "./live.js";
+import { roving, said } from "../kit/parts.js";
 import { panels } from "./panels.js";
-import { h, roving, say } from "./parts.js";
-import "./fsd_panel.js";
-import "./hispec_panel.js";
-import "./planner.js";
-import "./stack.js";
-import "./stack_panel.js";
+import { div, p } from "./parts.js";
 
-const NO_ANSWER = "the server does not answer: check the connection, or reload the page";
 const INTRODUCTION = "Systems built of several levels, or of another rule; each panel lets one of them work.";
 
 class Screen {
   constructor(root, props, server, submit) {
-    Object.assign(this, { root, props, server, submit, drawn: new Map(), shown: null, live: null, key: null });
-    this.query = new URL(window.location.href).searchParams;
-    this.list = [...panels.values()].sort((a, b) => a.order - b.order);
-    const asked = this.query.get("tab") === "systems" ? this.query.get("panel") : null;
-    this.name = panels.has(asked) ? asked : this.list[0].name;
+    Object.assign(this, { root, props, server, submit, shown: null, live: null, key: null });
+    this.query = link.asked("systems");
+    this.asked = this.query.get("panel");
+    this.bar = link.addressBar("systems", () => this.link());
     this.build();
-    this.choose(this.name);
+    this.choose(panels.some(({ name }) => name === this.asked) ? this.asked : panels[0].name);
     page.listen((what) => what === "tab" && this.look());
-    this.look();
   }
 
   build() {
-    this.tabs = this.list.map(({ name, title }) =>
-      h(
-        "button",
-        {
-          "type": "button",
-          "role": "tab",
-          "class": "hp-button sy-tab",
-          "id": `sy-tab-${name}`,
-          "aria-controls": `sy-panel-${name}`,
-          "data-panel": name,
-          "onclick": () => this.choose(name),
-        },
-        title,
-      ),
-    );
-    this.panes = this.list.map(({ name }) =>
-      h("div", {
-        "role": "tabpanel",
-        "class": "sy-panel",
-        "id": `sy-panel-${name}`,
-        "aria-labelledby": `sy-tab-${name}`,
-        "hidden": true,
-      }),
-    );
-    const row = h("div", { "class": "sy-tabs", "role": "tablist", "aria-label": "Systems" }, this.tabs);
+    const tab = (name, title) => {
+      const ids = { "id": `sy-tab-${name}`, "aria-controls": `sy-panel-${name}`, "data-panel": name };
+      const onclick = () => this.choose(name);
+      return h("button", { type: "button", role: "tab", class: "hp-button sy-tab", ...ids, onclick }, title);
+    };
+    const pane = (name) => {
+      const ids = { "id": `sy-panel-${name}`, "aria-labelledby": `sy-tab-${name}` };
+      return h("div", { role: "tabpanel", class: "sy-panel", ...ids, hidden: true });
+    };
+    this.panels = panels.map(({ name, title, sections }) => {
+      return { name, sections, tab: tab(name, title), pane: pane(name), parts: null };
+    });
+    const tabs = this.panels.map((one) => one.tab);
+    const row = h("div", { "class": "hp-segments sy-tabs", "role": "tablist", "aria-label": "Systems" }, tabs);
     this.stop = roving(
       row,
-      () => this.tabs,
-      (tab) => this.choose(tab.dataset.panel),
+      () => tabs,
+      (one) => this.choose(one.dataset.panel),
     );
-    this.copied = h("span", { class: "sy-hint sy-copied", role: "status" });
+    this.copied = said();
+    const top = h("header", { class: "sy-top" }, p("hp-hint", INTRODUCTION), row, this.copied.element);
     this.root.classList.add("hsd-kit", "hsd-player");
-    this.root.replaceChildren(
-      h("header", { class: "sy-top" }, h("p", { class: "sy-hint" }, INTRODUCTION), row, this.copied),
-      ...this.panes,
-    );
+    this.root.replaceChildren(top, ...this.panels.map((one) => one.pane));
   }
 
   choose(name) {
-    this.name = name;
-    this.tabs.forEach((tab, i) => {
-      const on = tab.dataset.panel === name;
-      tab.setAttribute("aria-selected", String(on));
-      if (on) this.stop(tab);
-      this.panes[i].hidden = !on;
-    });
-    document.getElementById("hsd-layout").dataset.sidebar = panels.get(name).sidebar ? "open" : "away";
+    for (const one of this.panels) {
+      const on = one.name === name;
+      one.tab.setAttribute("aria-selected", String(on));
+      one.pane.hidden = !on;
+      if (on) this.panel = one;
+    }
+    this.stop(this.panel.tab);
     this.look();
   }
 
   /** Tell panels who comes into view and who leaves it; draw one that was never seen. */
   look() {
-    const now = page.tab() === "systems" ? this.name : null;
+    const now = page.tab() === "systems" ? this.panel : null;
     if (now !== this.shown) {
       const before = this.shown;
       this.shown = now;
-      if (before) this.each(before, "closed");
-      if (now) this.draw(now);
-      if (now) this.each(now, "opened");
+      if (before) each(before, "closed");
+      if (now && !now.parts) this.draw(now);
+      if (now) each(now, "opened");
     }
-    this.remember();
-    this.tell({ ready: true, panel: this.name });
+    this.bar.remember();
+    tell({ ready: true, panel: this.panel.name });
   }
 
-  draw(name) {
-    if (this.drawn.has(name)) return;
-    const pane = this.panes[this.list.findIndex((one) => one.name === name)];
-    const sections = [...panels.get(name).sections].sort((a, b) => a.order - b.order);
-    this.drawn.set(name, []);
-    for (const { draw } of sections) {
-      const root = h("div", { class: "sy-section" });
-      pane.append(root);
-      this.drawn.get(name).push(draw(root, this.tools(name)) || {});
-    }
-  }
-
-  each(name, what) {
-    for (const part of this.drawn.get(name) || []) if (part[what]) part[what]();
+  draw(panel) {
+    const tools = this.tools(panel.name);
+    panel.parts = panel.sections.map((draw) => {
+      const root = div("sy-section");
+      panel.pane.append(root);
+      return draw(root, tools) || {};
+    });
   }
 
   tools(name) {
-    const mine = this.query.get("tab") === "systems" && this.query.get("panel") === name;
     return {
       props: this.props,
-      query: mine ? this.query : new URLSearchParams(),
-      ask: (what, argument) => this.ask(what, argument),
-      run: (asked, changed) => this.run(asked, changed),
-      changed: () => this.remember(),
-      copyLink: () => this.copyLink(),
-      alert: (words) => page.alert(words),
-      tell: (values) => this.tell(values),
+      query: name === this.asked ? this.query : new URLSearchParams(),
+      ask: (what, argument) => ask(this.server, what, argument),
+      run: (asked, told) => this.run(asked, told),
+      changed: () => this.bar.remember(),
+      copyLink: async () => this.copied.say(await this.bar.copyLink()),
+      tell,
     };
   }
 
-  async ask(name, argument) {
-    try {
-      return (await this.server[name](argument)) || {};
-    } catch {
-      return { error: NO_ANSWER };
+  /** A new live run; it ends the one before. */
+  run(asked, { changed, left }) {
+    if (this.live) {
+      this.leave();
+      this.live.leave();
     }
-  }
-
-  // ---- live runs
-
-  run(asked, changed) {
-    if (this.live) this.live.leave();
-    this.live = new Live(this, asked, changed);
+    const queue = (key) => {
+      this.key = key;
+      this.submit();
+    };
+    this.leave = left;
+    this.live = new Live(this.server, { changed, queue });
+    this.live.begin(asked);
     return this.live;
   }
 
-  /** Gradio's queue is told to run what `begin_run` put into the line. */
-  follow(key) {
-    this.key = key;
-    this.submit();
+  /** The server's word about a run. */
+  heard(message) {
+    if (message && this.live) this.live.hear(message);
   }
 
-  /** The server's word: there is more of a run, or it cannot be. */
-  heard(value) {
-    const { live } = this;
-    if (!value || !live || !live.key || value.key !== live.key) return;
-    if (value.alert) live.fail(value.alert);
-    else live.pull();
+  /** The parameters of what is shown. */
+  link() {
+    const own = (this.panel.parts || []).map((part) => (part.link ? part.link() : {}));
+    return Object.assign({ panel: this.panel.name }, ...own);
   }
+}
 
-  // ---- links
+/** For tests. */
+function tell(values) {
+  window.__hsdSystems = { ...window.__hsdSystems, ...values };
+}
 
-  address() {
-    const url = new URL(window.location.href);
-    const theme = url.searchParams.get("__theme");
-    const own = (this.drawn.get(this.name) || []).map((part) => (part.link ? part.link() : {}));
-    url.search = "";
-    url.hash = "";
-    const values = Object.assign({ ...(theme ? { __theme: theme } : {}), tab: "systems", panel: this.name }, ...own);
-    for (const [name, value] of Object.entries(values)) url.searchParams.set(name, value);
-    return url.href;
-  }
-
-  /** While the tab is open the address bar says what is shown. Not at every change: browsers count them. */
-  remember() {
-    clearTimeout(this.rememberTimer);
-    const open = () => page.tab() === "systems";
-    if (open())
-      this.rememberTimer = setTimeout(
-        () => open() && window.history.replaceState(window.history.state, "", this.address()),
-        300,
-      );
-  }
-
-  async copyLink() {
-    const link = this.address();
-    const worked = await copy(link);
-    say(this.copied, worked ? "Link copied" : `Copy it from here: ${link}`);
-    clearTimeout(this.copyTimer);
-    if (worked) this.copyTimer = setTimeout(() => say(this.copied, ""), 4000);
-  }
-
-  // ---- for tests
-
-  tell(values) {
-    window.__hsdSystems = { ...window.__hsdSystems, ...values };
-  }
+function each(panel, what) {
+  for (const part of panel.parts) if (part[what]) part[what]();
 }
 
 let screen = null;

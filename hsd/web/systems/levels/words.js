@@ -1,6 +1,7 @@
 // What a moment is in words: sentences as parts (strings and {piece}), for the player's dom.prose and dom.plain.
-import { plural, subscript } from "../kit/format.js";
-import { handsUp } from "./levels_model.js";
+import { plural, subscript } from "../../kit/format.js";
+import { capital } from "../parts.js";
+import { handsUp } from "./model.js";
 
 /** How the levels are called in sentences, the smallest first. */
 function names({ system, models }) {
@@ -10,8 +11,6 @@ function names({ system, models }) {
   if (count === 3) return ["the bottom model", "the middle model", "the target"];
   return models.map((_, level) => (level === count - 1 ? "the target" : `model ${subscript(level)}`));
 }
-
-const capital = (words) => words[0].toUpperCase() + words.slice(1);
 
 /** Parts with commas between them. */
 const listed = (pieces) => pieces.flatMap((piece, i) => [i ? ", " : "", { piece }]);
@@ -101,4 +100,4 @@ function endTold(token, over) {
   return "It never reached the text.";
 }
 
-export { names, told, testTold, bornTold, endTold, capital };
+export { names, told, testTold, bornTold, endTold };

@@ -1,7 +1,9 @@
 // The generalised shortest path: models and a sink, edges with a cost and a gain. A click on an edge tells its numbers.
-import { afterLayout, label } from "../kit/dom.js";
-import { number } from "../kit/format.js";
-import { card, four, h, modelName, press, roving, s, say } from "./parts.js";
+import { afterLayout, label, s } from "../../kit/dom.js";
+import { number } from "../../kit/format.js";
+import { card, press, say } from "../../kit/parts.js";
+import { div, four, group, modelName, p } from "../parts.js";
+import { roleOf } from "./bars.js";
 
 const NAME = "Graph of the planner: models from small to large, edges from each to the smaller ones and to the sink";
 const SPACING = 152;
@@ -13,10 +15,11 @@ const keyOf = (edge) => `${edge.from}-${edge.to === null ? "sink" : edge.to}`;
 
 /** choose(key): an edge was picked. */
 function graph(choose) {
-  const box = h("div", { class: "sy-scroll" });
-  const caption = h("p", { class: "sy-hint" });
+  const box = div("sy-scroll");
+  const draw = group(box, "edge");
+  const caption = p("hp-hint");
   const element = card(
-    "graph",
+    "sy-graph",
     "The same as a shortest path",
     "A token enters at the target. Each edge costs its own calls and asks the smaller model for gain tokens in its " +
       "place; the sink ends the path. Choose an edge to see its numbers.",
@@ -26,37 +29,30 @@ function graph(choose) {
   let drawn = 0;
 
   function update({ plan, way, edge, count }) {
-    const path = new Map(way.edges.map((one) => [keyOf(one), one]));
+    const path = new Set(way.edges.map(keyOf));
     const rest = plan.graph.edges.filter((one) => !path.has(keyOf(one)));
-    const all = [...rest.map((one) => [one, false]), ...[...path.values()].map((one) => [one, true])];
-    const held = box.contains(document.activeElement) ? document.activeElement.dataset.edge : null;
     const place = layout(count);
-    const edges = all.map(([one, on]) => drawEdge(one, on, keyOf(one) === edge, place, choose));
-    const nodes = plan.graph.distance.map((d, i) => drawNode(i, d, way, place));
+    const chosen = edge && keyOf(edge);
+    const draws = (edges, on) => edges.map((one) => drawEdge(one, on, keyOf(one) === chosen, place, choose));
+    const { width, height } = place;
     const svg = s(
       "svg",
       {
-        "viewBox": `0 0 ${place.width} ${place.height}`,
+        "viewBox": `0 0 ${width} ${height}`,
         "class": "sy-graph-drawing",
-        "style": `min-width: ${0.85 * place.width}px; max-width: ${1.2 * place.width}px`,
+        "style": `min-width: ${0.85 * width}px; max-width: ${1.2 * width}px`,
         "role": "group",
         "aria-label": NAME,
       },
-      arrows(),
+      s("defs", {}, arrow(""), arrow("-path")),
       sink(place),
-      edges,
-      nodes,
+      [...draws(rest, false), ...draws(way.edges, true)],
+      plan.graph.distance.map((d, i) => drawNode(i, d, way, place)),
     );
     const left = drawn === count ? box.scrollLeft : Infinity; // at first where a token enters, at the right
-    box.replaceChildren(svg);
+    draw([svg], chosen || keyOf(way.edges[0]));
     afterLayout(() => box.scrollTo(Math.min(left, box.scrollWidth), 0));
     drawn = count;
-    const list = () => [...svg.querySelectorAll(".sy-edge")];
-    const stop = roving(svg, list);
-    const named = (key) => list().find((one) => one.dataset.edge === key);
-    const current = named(held) || named(edge) || svg.querySelector(".sy-edge.is-path");
-    stop(current);
-    if (held) current.focus({ preventScroll: true });
     say(
       caption,
       `Thick: the way chosen above, ${four(way.edges[0].value)} per token with blocks of constant length, ` +
@@ -69,23 +65,23 @@ function graph(choose) {
 }
 
 function layout(count) {
-  const top = 30 + LIFT * (count - 1);
+  const y = 30 + LIFT * (count - 1);
   const margin = NODE.width / 2 + 14;
   const x = (i) => margin + i * SPACING;
-  const sink = top + NODE.height + SINK.gap;
-  return { count, x, y: top, sink, width: x(count - 1) + margin + 30, height: sink + SINK.height + 10 };
+  const below = y + NODE.height + SINK.gap;
+  return { count, x, y, sink: below, width: x(count - 1) + margin + 30, height: below + SINK.height + 10 };
 }
 
+const centred = (x, y, text, css) => label(x, y, text, css, { "text-anchor": "middle" });
+
 function drawNode(i, distance, way, { x, y, count }) {
-  const used = way.models.includes(i);
-  const role = i === count - 1 ? "target" : used && i === way.models[0] ? "draft" : "between";
-  const left = x(i) - NODE.width / 2;
+  const css = `sy-node is-${roleOf(i, way, count)}${way.models.includes(i) ? " is-used" : ""}`;
   return s(
     "g",
-    { class: `sy-node is-${role}${used ? " is-used" : ""}` },
-    s("rect", { x: left, y, width: NODE.width, height: NODE.height, rx: 10 }),
-    label(x(i), y + 19, modelName(i, count), "sy-node-name", { "text-anchor": "middle" }),
-    label(x(i), y + 36, `d = ${number(distance, 3)}`, "sy-node-more", { "text-anchor": "middle" }),
+    { class: css },
+    s("rect", { x: x(i) - NODE.width / 2, y, ...NODE, rx: 10 }),
+    centred(x(i), y + 19, modelName(i, count), "sy-node-name"),
+    centred(x(i), y + 36, `d = ${number(distance, 3)}`, "sy-node-more"),
   );
 }
 
@@ -95,18 +91,17 @@ function sink({ sink: y, count, x }) {
     "g",
     { class: "sy-sink" },
     s("rect", { x: left, y, width: right - left, height: SINK.height, rx: 8 }),
-    label((left + right) / 2, y + 19, "sink: writes tokens by itself", "sy-node-more", { "text-anchor": "middle" }),
+    centred((left + right) / 2, y + 19, "sink: writes tokens by itself", "sy-node-more"),
   );
 }
 
 function drawEdge(edge, on, chosen, place, choose) {
+  const key = keyOf(edge);
   const down = edge.to === null;
   const { d, at } = down ? straight(edge.from, place) : arc(edge.from, edge.to, place);
-  const words = down
-    ? [`cost ${number(edge.cost, 3)}`]
-    : on
-      ? [`T = ${edge.threshold}`, `cost ${number(edge.cost, 3)}, gain ${number(edge.gain, 3)}`]
-      : [`T = ${edge.threshold}`];
+  const cost = `cost ${number(edge.cost, 3)}`;
+  const words = down ? [cost] : [`T = ${edge.threshold}`, on ? `${cost}, gain ${number(edge.gain, 3)}` : null];
+  const lines = words.filter(Boolean);
   const anchor = { "text-anchor": down ? "start" : "middle" };
   const element = s(
     "g",
@@ -116,25 +111,24 @@ function drawEdge(edge, on, chosen, place, choose) {
       "tabindex": "-1",
       "aria-label": spoken(edge, on, place.count),
       "aria-pressed": String(chosen),
-      "data-edge": keyOf(edge),
+      "data-edge": key,
     },
     s("path", { d, class: "sy-edge-reach" }),
     s("path", { d, "class": "sy-edge-line", "marker-end": `url(#sy-arrow${on ? "-path" : ""})` }),
-    words.map((line, k) => label(at.x, at.y + 14 * (k - words.length + 1), line, "sy-edge-words", anchor)),
+    lines.map((line, k) => label(at.x, at.y + 14 * (k - lines.length + 1), line, "sy-edge-words", anchor)),
   );
-  return press(element, () => choose(keyOf(edge)));
+  return press(element, () => choose(key));
 }
 
 /** From the larger model over the others down to the smaller one. */
 function arc(from, to, { x, y }) {
   const apart = from - to;
-  const shift = 9 * (apart - 1);
-  const [begin, end] = [x(from) - 14 + Math.min(shift, 18) - 8, x(to) + 14 - Math.min(shift, 18) + 8];
+  const shift = Math.min(9 * (apart - 1), 18);
+  const [begin, end] = [x(from) - 22 + shift, x(to) + 22 - shift];
   const high = y - 1.33 * LIFT * apart + 8;
-  const middle = (begin + end) / 2;
   return {
     d: `M ${begin} ${y} C ${begin - 10} ${high}, ${end + 10} ${high}, ${end} ${y - 2}`,
-    at: { x: middle, y: y - 0.75 * (y - high) - 6 },
+    at: { x: (begin + end) / 2, y: y - 0.75 * (y - high) - 6 },
   };
 }
 
@@ -143,15 +137,14 @@ function straight(from, { x, y, sink: bottom }) {
   return { d: `M ${x(from)} ${top} V ${bottom - 2}`, at: { x: x(from) + 8, y: (top + bottom) / 2 + 4 } };
 }
 
-function arrows() {
+function arrow(name) {
   const size = { markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse", orient: "auto" };
-  const one = (name) =>
-    s(
-      "marker",
-      { id: `sy-arrow${name}`, class: `sy-arrow${name}`, viewBox: "0 0 8 8", refX: 7, refY: 4, ...size },
-      s("path", { d: "M 0 0 L 8 4 L 0 8 z" }),
-    );
-  return s("defs", {}, one(""), one("-path"));
+  const id = `sy-arrow${name}`;
+  return s(
+    "marker",
+    { id, class: id, viewBox: "0 0 8 8", refX: 7, refY: 4, ...size },
+    s("path", { d: "M 0 0 L 8 4 L 0 8 z" }),
+  );
 }
 
 function spoken(edge, on, count) {

@@ -10,6 +10,10 @@ const READ = new WeakMap(); // step: what `readStep` found
 /** How many levels a run has, the target included. */
 const levelCount = (setup) => setup.models.length;
 
+/** Which kind of level, for its colour: the one that drafts, the target, or one between them. */
+const kind = (level, setup) =>
+  level === levelCount(setup) - 1 ? "is-target" : level === 0 ? "is-bottom" : "is-between";
+
 /** All moments of a run, in order: {step, event}; event is null for the target's pass. */
 function moments(steps, from = 0) {
   return steps
@@ -168,4 +172,4 @@ function hand(row, handed, kept) {
   row.kept += kept;
 }
 
-export { levelCount, moments, stateAt, readStep, handsUp, lifeBy, pieces, totals };
+export { kind, levelCount, moments, stateAt, readStep, handsUp, lifeBy, pieces, totals };

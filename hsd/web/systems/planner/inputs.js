@@ -1,6 +1,8 @@
 // The planner's first card: presets, the cost of every model, and the chance that one keeps a token of another.
-import { button, card, field, h, modelName, say, setField, setSlider, slider } from "./parts.js";
-import { value } from "./planner_models.js";
+import { h } from "../../kit/dom.js";
+import { button, card, field, say, setField, setSlider } from "../../kit/parts.js";
+import { choice, div, modelName, p, problem, slider, titles } from "../parts.js";
+import { value } from "./models.js";
 
 const DECADES = { low: -2, high: 3 }; // the cost slider goes from 0.01 to 1000
 
@@ -9,51 +11,42 @@ const positionOf = (text) => Math.log10(Math.max(value(text, 0), 10 ** DECADES.l
 
 /** actions: preset(name), cost(i, text), further(i, text), acceptance(i, j, text), add(), remove(i), copy(). */
 function inputs({ presets, most }, actions) {
-  const chips = presets.map(({ name, title }) =>
-    button(title, `start from: ${title}`, () => actions.preset(name), { "data-preset": name }),
-  );
-  const note = h("p", { class: "sy-hint sy-note" });
-  const problem = h("p", { class: "sy-problem", role: "alert", hidden: true });
-  const warnings = h("p", { class: "sy-hint sy-warnings" });
-  const body = h("div", { class: "sy-inputs-body" });
+  const start = choice("Presets", titles(presets), actions.preset, "");
+  const [note, warnings, body] = [p("hp-hint sy-note"), p("hp-hint sy-warnings"), div("sy-inputs-body")];
+  const wrong = problem();
   const add = button("+ Add a smaller model", "one more model below the others", () => actions.add(), {
     class: "hp-button sy-add",
   });
-  const copy = button("Copy link", "a link to these inputs and this view", () => actions.copy(), {
-    class: "hp-button sy-copy",
-  });
+  const copy = button("Copy link", "a link to these inputs and this view", () => actions.copy());
   const element = card(
-    "inputs",
+    "sy-inputs",
     "Which models to stack? The planner",
     "c is the time of one forward pass. Then, for every two models, the chance that the larger one keeps a token " +
       "of the smaller. Drag or type.",
-    h("div", { "class": "sy-row", "role": "group", "aria-label": "Presets" }, chips),
+    start.element,
     note,
-    problem,
+    wrong.element,
     body,
-    h("div", { class: "sy-row" }, add, copy),
+    div("sy-row", add, copy),
     warnings,
   );
-  let cells = [];
+  let cells = []; // show(state), one per pair of a slider and a field
   let drawn = 0;
 
   function update({ state, problem: words, warned }) {
     const count = state.costs.length;
-    if (count !== drawn) rebuild(count);
-    for (const chip of chips) chip.setAttribute("aria-pressed", String(chip.dataset.preset === state.preset));
+    if (count !== drawn) {
+      cells = [];
+      drawn = count;
+      body.replaceChildren(costs(count, actions, cells), acceptances(count, actions, cells));
+    }
     const preset = presets.find((one) => one.name === state.preset);
+    start.set(state.preset);
     say(note, preset ? preset.note : "Your own numbers; costs in any unit, the same for all models.");
-    say(problem, words);
-    problem.hidden = !words;
+    wrong.say(words);
     say(warnings, warned.map((line) => `Note: ${line}.`).join(" "));
     add.disabled = count >= most;
-    for (const cell of cells) cell(state);
-  }
-
-  function rebuild(count) {
-    cells = [];
-    drawn = count;
-    body.replaceChildren(costs(count, actions, cells), acceptances(count, actions, cells));
+    for (const show of cells) show(state);
   }
 
   return { element, update, focusAdd: () => (add.disabled ? copy : add).focus() };
@@ -63,28 +56,24 @@ function inputs({ presets, most }, actions) {
 function costs(count, actions, cells) {
   const rows = Array.from({ length: count }, (_, i) => {
     const name = modelName(i, count);
-    const bar = slider(`cost of ${name}, slider`, { min: DECADES.low, max: DECADES.high, step: 0.05 }, () =>
-      actions.cost(i, costAt(bar.value)),
-    );
-    const cost = field(`cost of ${name}`, (text) => actions.cost(i, text));
+    const change = (text) => actions.cost(i, text);
+    const bar = slider(`cost of ${name}, slider`, [DECADES.low, DECADES.high, 0.05], (at) => change(costAt(at)));
+    const cost = field(`cost of ${name}`, change);
     const further = field(`cost of each further token for ${name}`, (text) => actions.further(i, text));
     cells.push((state) => {
       setField(cost, state.costs[i]);
       setField(further, state.perToken[i]);
       setSlider(bar, positionOf(state.costs[i]), state.costs[i]);
     });
-    const gone = button("✕", `remove ${name}`, () => actions.remove(i), {
-      class: "hp-button sy-remove",
-      disabled: count <= 2,
-    });
+    const few = { class: "hp-button sy-remove", disabled: count <= 2 };
     return h(
       "div",
-      { class: "sy-cost", "data-model": i },
+      { "class": "sy-cost", "data-model": i },
       h("b", { class: "sy-name" }, name),
       bar,
       h("label", { class: "sy-labelled" }, "c ", cost),
       h("label", { class: "sy-labelled" }, "+ ", further, " per further token"),
-      i < count - 1 ? gone : null,
+      i < count - 1 ? button("✕", `remove ${name}`, () => actions.remove(i), few) : null,
     );
   });
   return h("div", { "class": "sy-costs", "role": "group", "aria-label": "Costs" }, rows);
@@ -94,30 +83,29 @@ function costs(count, actions, cells) {
 function acceptances(count, actions, cells) {
   const cell = (i, j) => {
     const words = `${modelName(i, count)} kept by ${modelName(j, count)}`;
-    const bar = slider(`${words}, slider`, { min: 0, max: 1, step: 0.01 }, () => actions.acceptance(i, j, bar.value));
-    const text = field(words, (typed) => actions.acceptance(i, j, typed));
+    const change = (text) => actions.acceptance(i, j, text);
+    const bar = slider(`${words}, slider`, [0, 1, 0.01], change);
+    const text = field(words, change);
     cells.push((state) => {
       const shown = state.acceptance[i][j - i - 1];
       setField(text, shown);
       setSlider(bar, Math.min(1, Math.max(0, value(shown, 0))), shown);
     });
-    return h("td", { "data-label": words, "data-pair": `${i}-${j}` }, h("div", { class: "sy-cell" }, text, bar));
+    return h("td", { "data-label": words, "data-pair": `${i}-${j}` }, div("sy-cell", text, bar));
   };
   const upTo = Array.from({ length: count - 1 }, (_, k) => k);
   const head = upTo.map((k) => h("th", { scope: "col" }, `kept by ${modelName(k + 1, count)}`));
-  const rows = upTo.map((i) =>
-    h(
+  const rows = upTo.map((i) => {
+    const name = h("th", { scope: "row" }, `token of ${modelName(i, count)}`);
+    return h(
       "tr",
       {},
-      h("th", { scope: "row" }, `token of ${modelName(i, count)}`),
+      name,
       upTo.map((k) => (k + 1 > i ? cell(i, k + 1) : h("td", { class: "is-empty" }))),
-    ),
-  );
-  return h(
-    "div",
-    { "class": "sy-scroll", "role": "group", "aria-label": "Acceptances" },
-    h("table", { class: "sy-matrix" }, h("thead", {}, h("tr", {}, h("td", {}), head)), h("tbody", {}, rows)),
-  );
+    );
+  });
+  const matrix = h("table", { class: "sy-matrix" }, h("thead", {}, h("tr", {}, h("td"), head)), h("tbody", {}, rows));
+  return h("div", { "class": "sy-scroll", "role": "group", "aria-label": "Acceptances" }, matrix);
 }
 
 export { inputs };

@@ -1,5 +1,8 @@
 // What the FSD panel says, in sentences that are true of the numbers beside them. Pure: plain strings.
-import { number, pair, percent, plural } from "../kit/format.js";
+import { number, pair, percent, plural } from "../../kit/format.js";
+import { DIVERGENCES, MODES } from "./model.js";
+
+const TEXT_NAMES = { sums: "Sums", stories: "Stories" };
 
 const MEANING = {
   "kl": "KL(q‖p) from the draft's row q to the target's row p. Infinite where the draft can say what the target never says.",
@@ -14,6 +17,25 @@ const MODE = {
   "divergence-only":
     "The paper's mode: no coin. The draft is kept as long as D ≤ T; then the next token follows the whole target.",
 };
+
+/** That the rule is lossy, and with which settings. */
+function lossy({ notes = [], ...setup }) {
+  const rows = setup.divergence_on === "raw" ? " of raw rows" : "";
+  const T = setup.tolerance >= 1e300 ? "∞" : number(setup.tolerance, 4);
+  const cut = setup.top_p < 1 ? `, top-p ${setup.top_p}` : "";
+  const how = `${DIVERGENCES[setup.divergence]}${rows} ≤ ${T}, ${MODES[setup.fuzzy_mode].toLowerCase()}`;
+  const exact = setup.tolerance === 0 && "At T = 0 a token passes only where both rows are equal, so this is exact.";
+  const told = exact || notes.join(" ") || "Not lossless.";
+  return `${told} Settings: ${how}, temperature ${setup.temperature}${cut}, seed ${setup.seed}.`;
+}
+
+/** Where the token after the kept ones came from; null where there was none. */
+function after(drawn, { residual }) {
+  if (!drawn) return "The text ends with the kept tokens.";
+  if (drawn.origin === "bonus") return "bonus: all kept: the next token follows the target";
+  const whole = residual && residual.weight >= 1e300;
+  return `${drawn.origin}: drawn from the ${whole ? "whole target p" : "residual max(p − q, 0)"}`;
+}
 
 /** One drafted token's way through its tests. */
 function verdict({ node, D, near, exact, rejects, tested }, { T, mode }) {
@@ -64,29 +86,38 @@ function kept({ overruled, kept: all, impossible, calls, tokens }) {
 
 /** What the calibration makes of a tolerance. */
 function calibration(results, state, share) {
-  const text = results && results.texts[state.text];
+  const text = results?.texts[state.text];
   if (!text) return "";
   const { prompts, rejected } = text.calibration;
   const at = results.setting.temperature;
-  const where = `calibrated on ${prompts} ${state.text}, temperature ${number(at)}, top-p 1, where exact decoding rejected ${rejected} tokens`;
-  const cut = state.more && Number(state.more.top_p) < 1;
-  const other = Number(state.temperature) === at && !cut ? "" : "; at another temperature or top-p the share differs";
+  const where =
+    `calibrated on ${prompts} ${state.text}, temperature ${number(at)}, top-p 1, ` +
+    `where exact decoding rejected ${rejected} tokens`;
+  const other = Number(state.temperature) !== at || Number(state.more?.top_p ?? 1) < 1;
   if (share === null) return `Give the tolerance as a number (${where}).`;
-  const words =
-    Number(state.tolerance) < 0 || !share
-      ? "Accepts (almost) nothing that would be rejected"
-      : `Accepts ${percent(share)} of what would be rejected`;
-  return `${words}: ${where}${other}.`;
+  const none = Number(state.tolerance) < 0 || !share;
+  const words = none ? "(almost) nothing that would be rejected" : `${percent(share)} of what would be rejected`;
+  return `Accepts ${words}: ${where}${other ? "; at another temperature or top-p the share differs" : ""}.`;
 }
 
 // ---- the curve
 
+const shown = (x) => number(x);
 const METRICS = {
   right: { title: "Right answers", axis: "right answers, %", scale: 100, show: percent },
-  drift: { title: "Drift", axis: "drift per new token", scale: 1, show: (x) => number(x) },
+  drift: { title: "Drift", axis: "drift per new token", scale: 1, show: shown },
   overruled: { title: "Overruled", axis: "kept tokens that would be rejected, %", scale: 100, show: percent },
-  length: { title: "Length", axis: "tokens per answer", scale: 1, show: (x) => number(x) },
-  seconds: { title: "Seconds", axis: "seconds per answer, trace included", scale: 1, show: (x) => number(x) },
+  length: { title: "Length", axis: "tokens per answer", scale: 1, show: shown },
+  seconds: { title: "Seconds", axis: "seconds per answer, trace included", scale: 1, show: shown },
+};
+const MORE = {
+  // metric: [more of it, less of it]
+  right: ["more right answers", "fewer right answers"],
+  drift: ["more drift", "less drift"],
+  overruled: ["more overruled", "fewer overruled"],
+  length: ["longer answers", "shorter answers"],
+  seconds: ["slower answers", "faster answers"],
+  tokens_per_call: ["more tokens per call", "fewer tokens per call"],
 };
 
 const interval = ([value, low, high], show) => `${show(value)} (${show(low)}–${show(high)})`;
@@ -98,49 +129,35 @@ function point(one, metric, kind) {
     random: `At random, ${percent(one.share)} of what would be rejected`,
     fuzzy: `FSD, ${percent(one.share)} of what would be rejected, T = ${number(one.tolerance)}`,
   }[kind];
-  const calls = interval(one.tokens_per_call, (x) => number(x));
   const others = Object.entries(METRICS)
     .filter(([key]) => key !== metric && one[key])
     .map(([key, its]) => `${its.title.toLowerCase()} ${its.show(one[key][0])}`);
-  return `${name}: ${calls} tokens per target call; ${title.toLowerCase()} ${interval(one[metric], show)}; ${others.join(", ")}.`;
+  const calls = interval(one.tokens_per_call, shown);
+  const here = `${title.toLowerCase()} ${interval(one[metric], show)}`;
+  return `${name}: ${calls} tokens per target call; ${here}; ${others.join(", ")}.`;
 }
-
-const BETTER = {
-  right: "more right answers",
-  drift: "less drift",
-  overruled: "fewer overruled",
-  length: "shorter answers",
-  seconds: "faster answers",
-};
-const WORSE = {
-  right: "fewer right answers",
-  drift: "more drift",
-  overruled: "more overruled",
-  length: "longer answers",
-  seconds: "slower answers",
-};
 
 /** Whether choosing by divergence differs from choosing at random: share by share, where the intervals do not meet. */
 function againstRandom(points, random, metric) {
-  const where = (name, above) =>
-    points
-      .filter((one, i) => (above ? one[name][1] > random[i][name][2] : one[name][2] < random[i][name][1]))
-      .map((one) => percent(one.share));
-  const higher = metric === "right" ? BETTER : WORSE;
-  const lower = metric === "right" ? WORSE : BETTER;
-  const parts = [
-    ["more tokens per call", where("tokens_per_call", true)],
-    ["fewer tokens per call", where("tokens_per_call", false)],
-    [higher[metric], where(metric, true)],
-    [lower[metric], where(metric, false)],
-  ].filter(([, shares]) => shares.length);
-  if (!parts.length)
-    return "Accepting the same share at random, whatever the divergence, is not measurably different here: the intervals overlap at every share.";
-  const told = parts.map(([what, shares]) => `${what} at ${shares.join(", ")}`).join("; ");
-  return `FSD against accepting the same share at random: ${told}. Elsewhere the intervals overlap.`;
+  const parts = ["tokens_per_call", metric].flatMap((name) => {
+    const differs = [(one, other) => one[name][1] > other[name][2], (one, other) => one[name][2] < other[name][1]];
+    return differs.map((apart, i) => {
+      const where = points.filter((one, k) => apart(one, random[k])).map((one) => percent(one.share));
+      return where.length ? `${MORE[name][i]} at ${where.join(", ")}` : "";
+    });
+  });
+  const told = parts.filter(Boolean).join("; ");
+  if (told) return `FSD against accepting the same share at random: ${told}. Elsewhere the intervals overlap.`;
+  return (
+    "Accepting the same share at random, whatever the divergence, is not measurably different here: the intervals " +
+    "overlap at every share."
+  );
 }
 
 const PUBLISHED =
-  "Published, not measured here: the authors report more than 5 tokens/s gained for about 2 points of accuracy; a published re-test with JS < 0.3 lost 10 of 23 correct answers and doubled their length, which is why time and length per answer are shown here beside tokens per call.";
+  "Published, not measured here: the authors report more than 5 tokens/s gained for about 2 points of accuracy; a " +
+  "published re-test with JS < 0.3 lost 10 of 23 correct answers and doubled their length, which is why time and " +
+  "length per answer are shown here beside tokens per call.";
 
-export { MEANING, MODE, METRICS, PUBLISHED, verdict, drift, driftMeaning, kept, calibration, point, againstRandom };
+export { TEXT_NAMES, MEANING, MODE, METRICS, PUBLISHED };
+export { lossy, after, verdict, drift, driftMeaning, kept, calibration, point, againstRandom };

@@ -1,11 +1,11 @@
 // The measured trade-off as a drawing: tokens per target call against what they cost, with intervals; FSD in one
 // divergence and mode, exact decoding, and acceptance at random. A click on a point sets its tolerance.
-import { label } from "../kit/dom.js";
-import { number, percent } from "../kit/format.js";
-import { choice } from "./fsd_controls.js";
-import { DIVERGENCES, MODES } from "./fsd_model.js";
-import * as words from "./fsd_words.js";
-import { card, h, press, roving, s, say } from "./parts.js";
+import { h, label, s } from "../../kit/dom.js";
+import { number, percent } from "../../kit/format.js";
+import { card, press, say } from "../../kit/parts.js";
+import { choice, div, group, legend, p } from "../parts.js";
+import { DIVERGENCES, MODES } from "./model.js";
+import * as words from "./words.js";
 
 const WIDE = { width: 640, height: 330, left: 58, right: 18, top: 14, bottom: 46 };
 const NARROW = { width: 350, height: 290, left: 52, right: 14, top: 14, bottom: 46 }; // on a phone
@@ -17,41 +17,47 @@ const NAMES = {
 
 /** actions: metric(name), tolerance(value), setting(values). */
 function curve(actions) {
-  const metrics = choice(
-    "Against",
-    Object.fromEntries(Object.entries(words.METRICS).map(([k, m]) => [k, m.title])),
-    actions.metric,
-  );
+  const named = Object.entries(words.METRICS).map(([name, { title }]) => [name, title]);
+  const metrics = choice("Against", Object.fromEntries(named), actions.metric);
   const divergence = choice("Divergence D", DIVERGENCES, (value) => actions.setting({ divergence: value }));
   const mode = choice("Mode", MODES, (value) => actions.setting({ mode: value }));
-  const box = h("div", { class: "fs-chart" });
+  const box = div("fs-chart");
+  const drawAgain = group(box, "point");
   const said = h("p", { "class": "fs-point-said", "aria-live": "polite" });
-  const verdict = h("p", { class: "sy-hint fs-against" });
-  const source = h("p", { class: "sy-hint" });
+  const [verdict, source] = [p("hp-hint fs-against"), p("hp-hint")];
+  const signs = { "width": 16, "height": 14, "viewBox": "-8 -7 16 14", "aria-hidden": "true" };
   const element = card(
-    "fsd-curve",
+    "sy-fsd-curve",
     "What it gains, and what it costs",
-    "Measured: right is faster. Each point accepts 20, 40, 60, 80 or 100 % of what would be rejected; the crosses are 95 % intervals over prompts. Choose a point to take its tolerance.",
-    h("div", { class: "fs-settings" }, divergence.element, mode.element, metrics.element),
+    "Measured: right is faster. Each point accepts 20, 40, 60, 80 or 100 % of what would be rejected; the crosses are " +
+      "95 % intervals over prompts. Choose a point to take its tolerance.",
+    div("fs-settings", divergence.element, mode.element, metrics.element),
     box,
-    key(),
+    legend(Object.entries(NAMES).map(([kind, name]) => [s("svg", signs, shape(kind)), name])),
     said,
     verdict,
-    h("p", { class: "sy-hint fs-published" }, words.PUBLISHED),
+    p("hp-hint fs-published", words.PUBLISHED),
     source,
   );
+  let drawn = null;
 
   function update({ results, state, metric }) {
     element.hidden = !results;
-    if (!results) return;
+    const now = [results, metric, state.text, state.divergence, state.mode, state.tolerance].join();
+    if (!results || now === drawn) return;
+    drawn = now;
     const measured = results.texts[state.text];
     const shown = measured.exact[metric] ? metric : "drift";
-    for (const one of metrics.element.querySelectorAll("button")) one.disabled = !measured.exact[one.dataset.value];
+    for (const one of metrics.buttons) one.disabled = !measured.exact[one.dataset.value];
     metrics.set(shown);
     divergence.set(state.divergence);
     mode.set(state.mode);
     const series = seriesOf(measured, state);
-    draw(box, said, series, shown, state, actions);
+    const chosen = series.fuzzy.findIndex((one) => one.tolerance === Number(state.tolerance));
+    const tell = (text) => say(said, text);
+    const size = box.clientWidth && box.clientWidth < 520 ? NARROW : WIDE;
+    drawAgain([draw({ series, metric: shown, chosen, tell, size }, actions)], "fuzzy-0");
+    tell(chosen < 0 ? words.point(series.exact[0], shown, "exact") : words.point(series.fuzzy[chosen], shown, "fuzzy"));
     say(verdict, words.againstRandom(series.fuzzy, series.random, shown));
     say(source, sourceWords(results, measured));
   }
@@ -66,22 +72,12 @@ function seriesOf(measured, { divergence, mode }) {
 
 function sourceWords(results, measured) {
   const { machine, setting, date } = results;
-  return `Embedded pair, ${measured.prompts} prompts (${measured.source}), γ = ${setting.gamma}, temperature ${number(setting.temperature)}, at most ${measured.new_tokens} new tokens; ${machine.processor}, ${machine.threads} thread, ${date}. Measured with rows as sampled from.`;
-}
-
-const key = () =>
-  h(
-    "p",
-    { class: "sy-hint fs-key-row" },
-    Object.entries(NAMES).map(([kind, name]) =>
-      h(
-        "span",
-        { class: "fs-keyed" },
-        s("svg", { "width": 16, "height": 14, "viewBox": "-8 -7 16 14", "aria-hidden": "true" }, shape(kind)),
-        ` ${name}`,
-      ),
-    ),
+  return (
+    `Embedded pair, ${measured.prompts} prompts (${measured.source}), γ = ${setting.gamma}, temperature ` +
+    `${number(setting.temperature)}, at most ${measured.new_tokens} new tokens; ${machine.processor}, ` +
+    `${machine.threads} thread, ${date}. Measured with rows as sampled from.`
   );
+}
 
 function shape(kind, chosen = false) {
   const css = `fs-shape is-${kind}${chosen ? " is-chosen" : ""}`;
@@ -90,51 +86,38 @@ function shape(kind, chosen = false) {
   return s("circle", { r: 5.5, class: css });
 }
 
-function draw(box, said, series, metric, state, actions) {
-  const size = box.clientWidth && box.clientWidth < 520 ? NARROW : WIDE;
+function draw({ series, metric, chosen, tell, size }, actions) {
   const plot = layout(series, metric, size);
-  const held = box.contains(document.activeElement) ? document.activeElement.dataset.point : null;
-  const groups = [];
-  for (const kind of ["random", "fuzzy", "exact"]) {
-    series[kind].forEach((one, i) => groups.push(drawPoint(kind, one, i, plot, metric, state, said, actions)));
-  }
-  const svg = s(
+  const points = ["random", "fuzzy", "exact"].flatMap((kind) =>
+    series[kind].map((one, i) => {
+      const set = () => actions.tolerance(kind === "exact" ? -1 : one.tolerance);
+      const element = drawPoint({ kind, one, i, on: kind === "fuzzy" && i === chosen }, plot, metric, tell);
+      return kind === "random" ? element : press(element, set);
+    }),
+  );
+  const told = `Tokens per target call against ${words.METRICS[metric].axis}`;
+  return s(
     "svg",
-    {
-      "viewBox": `0 0 ${size.width} ${size.height}`,
-      "class": "fs-plot",
-      "role": "group",
-      "aria-label": `Tokens per target call against ${words.METRICS[metric].axis}`,
-    },
+    { "viewBox": `0 0 ${size.width} ${size.height}`, "class": "fs-plot", "role": "group", "aria-label": told },
     axes(plot, metric),
     ["random", "fuzzy"].map((kind) => line(kind, [series.exact[0], ...series[kind]], plot, metric)),
-    groups,
+    points,
   );
-  box.replaceChildren(svg);
-  const points = () => [...svg.querySelectorAll(".fs-point")];
-  const stop = roving(svg, points);
-  const chosen = points().find((one) => one.dataset.point === held) || svg.querySelector(".fs-point.is-fuzzy");
-  stop(chosen);
-  if (held) chosen.focus({ preventScroll: true });
-  const now = series.fuzzy.find((one) => one.tolerance === Number(state.tolerance));
-  say(said, now ? words.point(now, metric, "fuzzy") : words.point(series.exact[0], metric, "exact"));
 }
 
+/** Where values stand in the drawing: X and Y of a value, and the ranges x and y; y begins at 0. */
 function layout(series, metric, size) {
   const all = [...series.fuzzy, ...series.random, ...series.exact];
-  const range = (name, least) => {
-    const low = Math.min(...all.map((one) => one[name][1]));
-    const high = Math.max(...all.map((one) => one[name][2]));
+  const range = (name) => {
+    const [low, high] = [Math.min(...all.map((one) => one[name][1])), Math.max(...all.map((one) => one[name][2]))];
     const pad = 0.04 * (high - low || 1);
-    return [Math.max(least, low - pad), high + pad];
+    return [Math.max(0, low - pad), high + pad];
   };
-  const [x0, x1] = range("tokens_per_call", 0);
-  const [, y1] = range(metric, 0);
-  const y0 = 0;
+  const [x, y] = [range("tokens_per_call"), [0, range(metric)[1]]];
   const { width, height, left, right, top, bottom } = size;
-  const X = (value) => left + ((value - x0) / (x1 - x0)) * (width - left - right);
-  const Y = (value) => height - bottom - ((value - y0) / (y1 - y0)) * (height - top - bottom);
-  return { X, Y, x: [x0, x1], y: [y0, y1], size };
+  const X = (value) => left + ((value - x[0]) / (x[1] - x[0])) * (width - left - right);
+  const Y = (value) => height - bottom - (value / y[1]) * (height - top - bottom);
+  return { X, Y, x, y, size };
 }
 
 /** Round numbers between two ends, about five. */
@@ -179,30 +162,26 @@ const line = (kind, points, { X, Y }, metric) =>
     d: `M${points.map((one) => `${X(one.tokens_per_call[0])} ${Y(one[metric][0])}`).join("L")}`,
   });
 
-function drawPoint(kind, one, i, { X, Y }, metric, state, said, actions) {
+function drawPoint({ kind, one, i, on }, { X, Y }, metric, tell) {
   const [x, xl, xh] = one.tokens_per_call.map(X);
   const [y, yl, yh] = one[metric].map(Y);
   const told = words.point(one, metric, kind);
-  const chosen = kind === "fuzzy" && one.tolerance === Number(state.tolerance);
-  const name = kind === "exact" ? "" : percent(one.share);
-  const element = s(
+  return s(
     "g",
     {
-      "class": `fs-point is-${kind}${chosen ? " is-chosen" : ""}`,
+      "class": `fs-point is-${kind}${on ? " is-chosen" : ""}`,
       "data-point": `${kind}-${i}`,
       "role": kind === "random" ? "img" : "button",
       "tabindex": "-1",
       "aria-label": told,
-      "onfocus": () => say(said, told),
-      "onpointerenter": () => say(said, told),
+      "onfocus": () => tell(told),
+      "onpointerenter": () => tell(told),
     },
     s("path", { d: `M${xl} ${y}H${xh}M${x} ${yl}V${yh}`, class: "fs-interval" }),
     s("circle", { cx: x, cy: y, r: 15, class: "fs-reach" }),
-    s("g", { transform: `translate(${x} ${y})` }, shape(kind, chosen)),
-    kind === "fuzzy" ? label(x + 9, y - 8, name, "fs-tick", { "aria-hidden": "true" }) : null,
+    s("g", { transform: `translate(${x} ${y})` }, shape(kind, on)),
+    kind === "fuzzy" ? label(x + 9, y - 8, percent(one.share), "fs-tick", { "aria-hidden": "true" }) : null,
   );
-  if (kind === "random") return element;
-  return press(element, () => actions.tolerance(kind === "exact" ? -1 : one.tolerance));
 }
 
 export { curve };

@@ -1,68 +1,61 @@
 // What if T is badly chosen? A slider for every threshold of the chosen way, over the curve of its exact latency.
-import { button, card, four, h, modelName, s, say, setSlider, slider } from "./parts.js";
+import { h, s } from "../../kit/dom.js";
+import { button, card, say, setSlider } from "../../kit/parts.js";
+import { div, four, modelName, slider, span } from "../parts.js";
 
 const HEIGHT = 56;
 
-/** actions: threshold(k, value), best(). */
-function trial({ longest }, actions) {
+/** longest: the highest threshold. choose(k, value): of the k-th model; reset(): back to the best. */
+function trial(longest, choose, reset) {
   const said = h("p", { class: "sy-lead sy-trial-said", role: "status" });
-  const rows = h("div", { class: "sy-trials" });
-  const back = button("Best thresholds", "back to the best thresholds of these models", () => actions.best(), {
+  const rows = div("sy-trials");
+  const back = button("Best thresholds", "back to the best thresholds of these models", reset, {
     class: "hp-button sy-back",
   });
   const element = card(
-    "trial",
+    "sy-trial",
     "What if T is badly chosen?",
     "The exact time per token at every value of one threshold, the others as they are. Lower is better, and " +
       "above four times the best the curve is cut off. The dotted line marks the best choice.",
     said,
     rows,
-    h("div", { class: "sy-row" }, back),
+    div("sy-row", back),
   );
   let drawn = "";
   let lines = [];
 
   function update({ way, trial: tried, best, count }) {
+    element.hidden = !best.thresholds.length;
     const names = way.models.slice(0, -1).map((model) => modelName(model, count));
     if (names.join() !== drawn) {
-      lines = names.map((name, k) => row(name, k, longest, actions));
+      lines = names.map((name, k) => row(name, k, longest, choose));
       rows.replaceChildren(...lines.map((one) => one.element));
       drawn = names.join();
     }
-    back.hidden = !names.length;
     back.disabled = best.thresholds.join() === way.thresholds.join();
     say(said, tried ? tried.sentence : "");
-    lines.forEach((one, k) => one.set(way.thresholds[k], best.thresholds[k], tried && tried.curves[k], best.latency));
+    if (tried) lines.forEach((one, k) => one.set(way.thresholds[k], best.thresholds[k], tried.curves[k], best.latency));
   }
 
   return { element, update };
 }
 
-function row(name, k, longest, actions) {
+function row(name, k, longest, choose) {
   const value = h("output", { class: "sy-figure" });
-  const now = h("span", { class: "sy-figure is-now" });
-  const curve = s("svg", {
-    "class": "sy-curve",
-    "viewBox": `0 0 ${longest - 1} ${HEIGHT}`,
-    "preserveAspectRatio": "none",
-    "aria-hidden": "true",
-  });
-  const range = { min: 1, max: longest, step: 1 };
-  const bar = slider(`T of ${name}`, range, () => actions.threshold(k, Number(bar.value)));
-  const element = h(
-    "div",
-    { "class": "sy-trial-row", "data-threshold": k },
-    h("span", { class: "sy-trial-name" }, h("b", {}, name), " hands up T = ", value, now),
-    h("div", { class: "sy-track" }, curve, bar),
-  );
+  const now = span("sy-figure is-now");
+  const box = { "viewBox": `0 0 ${longest - 1} ${HEIGHT}`, "preserveAspectRatio": "none", "aria-hidden": "true" };
+  const curve = s("svg", { class: "sy-curve", ...box });
+  const bar = slider(`T of ${name}`, [1, longest, 1], (at) => choose(k, Number(at)));
+  const head = span("sy-trial-name", h("b", {}, name), " hands up T = ", value, now);
+  const element = h("div", { "class": "sy-trial-row", "data-threshold": k }, head, div("sy-track", curve, bar));
 
   function set(threshold, best, latencies, least) {
     setSlider(bar, threshold, `${threshold} tokens`);
     value.textContent = String(threshold);
-    if (!latencies) return;
     now.textContent = `: ${four(latencies[threshold - 1])} per token`;
     draw(curve, latencies, threshold, best, least);
   }
+
   return { element, set };
 }
 

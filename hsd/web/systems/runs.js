@@ -1,0 +1,107 @@
+// The runs of a panel, recorded and live: one is shown at a time, and what is on screen stays until there is another.
+//
+// Recorded runs are described in examples/presets_systems.yaml and recorded by examples/record.py. What they were asked
+// for, changed as one likes, is what a live run takes: lists as lists or as texts such as "3, 5".
+import { plural } from "../kit/format.js";
+
+const known = new Map(); // name: promise of a recorded run
+
+/** Those for which fits(asked) is true, in order: [{name, title, why, asked}]. */
+const list = (tools, fits) => (tools.props.recorded || []).filter(({ asked }) => fits(asked));
+
+/** A promise of {name, title, why, asked, trace}, or {error: one line}. */
+function read(tools, name) {
+  const fetched = async () => {
+    const reply = await tools.ask("recorded_run", name);
+    if (reply.error) known.delete(name);
+    return reply;
+  };
+  if (!known.has(name)) known.set(name, fetched());
+  return known.get(name);
+}
+
+/**
+ * presets: the recorded runs of the panel; name: the one that is shown, or null; trace: of what is shown, or null; link:
+ * the parameters that ask for a live run again; words: how it stands; problem: one line. on: shown(trace, asked), a run is
+ * shown from its beginning, asked: only of a recorded one; grew(trace, from), it has more steps; ended(), a live run has;
+ * news(), anything has changed.
+ */
+class Runs {
+  constructor(tools, fits, on) {
+    Object.assign(this, { tools, on, name: null, trace: null, live: null, words: "", problem: "", wanted: null });
+    this.presets = list(tools, fits);
+  }
+
+  get running() {
+    return Boolean(this.live) && !this.live.ended;
+  }
+
+  get state() {
+    return this.live ? this.live.state : "none";
+  }
+
+  /** What run is shown, and why a recorded one was made. */
+  get about() {
+    const shown = this.presets.find(({ name }) => name === this.name);
+    return shown ? `Recorded. ${shown.why}` : this.trace ? "A run of your own." : "";
+  }
+
+  /** Show a recorded run, by name or the first. problem: what to say beside it. */
+  async open(name = this.presets[0]?.name, problem = "") {
+    if (!name) return;
+    this.wanted = name;
+    const reply = await read(this.tools, name);
+    if (this.wanted !== name) return; // another was asked for meanwhile
+    if (this.live) this.live.leave();
+    Object.assign(this, { live: null, problem: reply.error || problem, words: "" });
+    if (!reply.error) {
+      Object.assign(this, { name, trace: reply.trace });
+      this.on.shown(reply.trace, reply.asked);
+    }
+    this.on.news();
+  }
+
+  /** A live run. Another one that is begun anywhere on the screen ends it. */
+  run(asked) {
+    const live = this.tools.run(asked, {
+      changed: (...news) => this.heard(...news),
+      left: () => this.running && this.live === live && this.left(),
+    });
+    Object.assign(this, { wanted: null, problem: "", words: "asked for", live });
+    this.on.news();
+  }
+
+  left() {
+    Object.assign(this, { live: null, words: "ended, because another run was begun; what there is stays" });
+    this.on.news();
+  }
+
+  heard(live, fresh) {
+    if (fresh.length) {
+      const from = live.items.length - fresh.length;
+      Object.assign(this, { name: null, link: live.reply.link, trace: { ...live.trace, steps: [...live.items] } });
+      if (from) this.on.grew(this.trace, from);
+      else this.on.shown(this.trace);
+    }
+    if (live.ended && live.items.length) this.on.ended();
+    Object.assign(this, { words: progress(live), problem: live.message });
+    if (live.state === "failed" && !this.trace) this.open(undefined, live.message); // a link to a run that cannot be
+    this.on.news();
+  }
+
+  cancel() {
+    if (this.live) this.live.cancel();
+  }
+}
+
+function progress({ state, place, items }) {
+  const tokens = plural(
+    items.reduce((sum, step) => sum + step.committed.length, 0),
+    "token",
+  );
+  if (state === "waiting") return place > 1 ? `waiting, number ${place} in line` : "waiting for the model";
+  const live = { running: `running: ${tokens}`, done: `live, ${tokens}`, cancelled: "cancelled; what there is stays" };
+  return live[state] || "";
+}
+
+export { list, read, Runs };
