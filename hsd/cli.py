@@ -251,7 +251,7 @@ def _calibrated(pair: Any, options: Any, arguments: argparse.Namespace) -> Any:
     from hsd.decoding.options import LISTS
 
     _progress("calibrating\n")
-    names = ("gamma", "temperature", "top_p", "top_k", "fuzzy_mode", "system", *LISTS)
+    names = ("gamma", "temperature", "top_p", "top_k", "system", *LISTS)
     how = {name: getattr(options, name) for name in names}
     prompts = prompt_set("shipped", limit=CALIBRATION_PROMPTS).prompts
     found = calibrate(pair, prompts, options.divergence, options.divergence_on, **how, max_new_tokens=48)

@@ -32,14 +32,14 @@ def custom_generate(
     drafts: int = 1,
     tree: str = "paths",
     seed: int = 0,
-    **_: Any,
+    **further: Any,
 ) -> Any:
     """Decode with a draft model and a verification rule inside `transformers`' own `generate`.
 
     Pass it as `custom_generate`; the draft as `assistant_model` (or `draft_model`), and rule, gamma, drafts, tree and
     seed as for `hsd.run`. Temperature, top-p, top-k, the length budget and the ends of a text come from the generation
     configuration: note that its top-k is 50 unless it is set. The new tokens are those of `hsd.run` for the same
-    options and seed. input_ids (1, n) → (1, n + new).
+    options and seed. input_ids (1, n) → (1, n + new); tokens whose attention_mask (1, n) is 0, padding, are not read.
 
     Raises HsdError for what it cannot do: several texts at once, beams, and processors that change scores further.
     """
@@ -60,8 +60,10 @@ def custom_generate(
         **_sampling(generation_config),
     )
     pair = _pair(model, draft, generation_config)
-    ids = input_ids[0].tolist()
-    decoding = Decoding(pair, "", options, prompt_ids=ids)
+    decoding, ids = (
+        Decoding(pair, "", options, prompt_ids=_read(input_ids, further.get("attention_mask"))),
+        input_ids[0].tolist(),
+    )
     try:
         for step in decoding:
             ids += step.tokens
@@ -88,6 +90,15 @@ def _check(input_ids: Tensor, processors: Any, criteria: Any, config: Any) -> No
         unknown = [type(item).__name__ for item in made if type(item).__name__ not in known]
         if unknown:
             raise HsdError(f"the {kind} {unknown[0]} is not supported: leave out the option that asks for it")
+
+
+def _read(input_ids: Tensor, mask: Tensor | None) -> list[int]:
+    """The tokens of the prompt without padding."""
+    if mask is None:
+        return cast("list[int]", input_ids[0].tolist())
+    if mask.shape != input_ids.shape or not bool(mask.any()):
+        raise HsdError(f"attention_mask {tuple(mask.shape)}: give one number per token, 1 for those to read")
+    return cast("list[int]", input_ids[mask.bool()].tolist())
 
 
 def _sampling(config: Any) -> dict[str, Any]:

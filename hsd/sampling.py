@@ -10,12 +10,17 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 
+COLDEST = 1e-30  # below, logits divided by the temperature leave single precision
+LEAST = 1e-37  # of top-p, likewise: the likeliest token alone has more
+SPARE = 32  # how many tokens equal to the k-th likeliest top-k keeps besides it
+
 
 @dataclass(frozen=True)
 class Sampling:
     """How logits become probabilities; target and draft always use the same.
 
-    temperature: 0 means greedy (all mass on the likeliest token). top_k: keep the k likeliest, 0 keeps all.
+    temperature: 0 means greedy (all mass on the likeliest token). top_k: keep the k likeliest and those that equal the
+    last of them, 0 keeps all.
     top_p: keep the fewest likeliest tokens whose mass reaches top_p, 1 keeps all. Raises HsdError when out of range.
     """
 
@@ -38,11 +43,12 @@ class Sampling:
 
     def probabilities(self, logits: Tensor) -> Tensor:
         """(n, V) logits → (n, V) float32 probabilities, rows summing to 1. One sort serves all rows."""
-        if self.temperature == 0:
+        if self.temperature < COLDEST:
             return torch.zeros_like(logits, dtype=torch.float32).scatter_(-1, logits.argmax(-1, keepdim=True), 1.0)
         scaled = logits.float() / self.temperature
         if 0 < self.top_k < scaled.shape[-1]:
-            values, index = scaled.topk(self.top_k, dim=-1)  # sorted, likeliest first
+            values, index = scaled.topk(min(self.top_k + SPARE, scaled.shape[-1]), dim=-1)  # sorted, likeliest first
+            values = values.masked_fill(values < values[..., self.top_k - 1 : self.top_k], -torch.inf)
         elif self.top_p < 1:
             values, index = scaled.sort(dim=-1, descending=True)
         else:
@@ -55,7 +61,7 @@ class Sampling:
         if self.top_p >= 1:
             return ordered
         mass_before = ordered.cumsum(-1) - ordered
-        kept = ordered.masked_fill(mass_before >= self.top_p, 0.0)
+        kept = ordered.masked_fill(mass_before >= max(self.top_p, LEAST), 0.0)
         return kept / kept.sum(-1, keepdim=True)
 
 

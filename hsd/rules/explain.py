@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from hsd.rules.law import PrefixRatios, deficient_mass
+from hsd.rules.law import PrefixRatios, deficient_mass, of_tokens
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,7 @@ def branch_masses(p: Tensor, q: Tensor, tokens: Tensor) -> BranchMasses:
     """All explanation quantities of one draft: p (γ+1, V), q (γ, V), tokens (γ,)."""
     ratios = PrefixRatios.of(p, q, tokens)
     deficient = deficient_mass(p[:-1], q, ratios.log_capped[:-1].exp()).double()
-    q_token = q.gather(-1, tokens.unsqueeze(-1)).squeeze(-1).double()
-    joint_q = torch.cat([q_token.new_ones(1), q_token.cumprod(0)])[: len(tokens)]
+    joint_p, joint_q = (_joint(of_tokens(rows, tokens)) for rows in (p, q))
     ratio = ratios.log.clamp_max(690).exp()  # e^690 ≈ 1e300: finite in every format
     return BranchMasses(
         ratio=ratio,
@@ -48,8 +47,13 @@ def branch_masses(p: Tensor, q: Tensor, tokens: Tensor) -> BranchMasses:
         excess=deficient - torch.expm1(ratios.log_capped[:-1]),
         distance=deficient_mass(p[:-1], q, torch.ones_like(joint_q)).double(),
         joint_q=joint_q,
-        asymmetry=joint_q * (ratio[:-1] - 1),
+        asymmetry=joint_p - joint_q,
     )
+
+
+def _joint(row: Tensor) -> Tensor:
+    """(γ,): the probability of the first 0 … γ-1 tokens."""
+    return torch.cat([row.new_ones(1), row.cumprod(0)])[: len(row)]
 
 
 def _pivots(log: Tensor) -> Tensor:

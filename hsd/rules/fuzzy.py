@@ -74,8 +74,8 @@ class Fuzzy:
     """The settings of the fuzzy rule. Raises HsdError for a name it does not know and for a tolerance that is none.
 
     divergence: a name in DIVERGENCES. tolerance: the largest divergence that passes; below 0 nothing does, which is
-    speculative decoding, token by token, and inf lets the whole draft pass. On the embedded pair 0.3 is about the
-    lower quartile of KL(q‖p) over drafted positions.
+    exact (with the exact test first it is vanilla, token by token), and inf lets the whole draft pass. On the embedded
+    pair 0.3 is about the lower quartile of KL(q‖p) over drafted positions.
     mode: "exact-first" asks the divergence only after the exact test has failed, and corrects from max(p - q, 0);
     "divergence-only" is the paper's: the first D above the tolerance stops, and the next token follows the whole of p.
     on: the rows for D, "warped" (those that are sampled from) or "raw" (at temperature 1, nothing cut off).

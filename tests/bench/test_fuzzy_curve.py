@@ -100,6 +100,11 @@ def test_no_step_spends_more_than_the_tolerance_for_each_token_it_keeps(pair: hs
     assert spent > 0
 
 
+def test_calibration_asks_the_exact_test_whatever_mode_the_tolerance_is_for(pair: hsd.Pair):
+    exact, only = (calibrate(pair, [PROMPT], fuzzy_mode=mode, **SETTING) for mode in MODES)
+    assert exact == only
+
+
 def test_a_tolerance_above_all_divergences_keeps_every_draft(pair: hsd.Pair):
     found = calibrate(pair, [PROMPT], "tv", **SETTING)
     assert found.tolerance(1.0) < 1.0

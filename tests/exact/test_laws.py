@@ -383,6 +383,11 @@ def test_positive_asymmetries_of_the_children_add_up_to_the_parents_missing_mass
         assert total == pytest.approx(reference.deficient_uncapped(problem, t), abs=1e-12)
 
 
+def test_asymmetry_of_a_prefix_that_the_draft_excludes():
+    masses = branch_masses(*tensors([[1.0, 0.0]] * 3, [[0.0, 1.0], [1.0, 0.0]], [0, 0]))
+    assert masses.asymmetry.tolist() == [0.0, 1.0]
+
+
 @given(problem=problems())
 @FEW
 def test_pivot_is_where_the_ratio_peaked(problem: Problem):

@@ -110,3 +110,14 @@ def test_the_example_runs_and_gives_the_same_tokens(tmp_path: Path):
     )
     assert done.returncode == 0, done.stderr
     assert "the same tokens as hsd.run: True" in done.stdout
+
+
+def test_padding_is_not_read(pair: Pair):
+    ids = pair.encode(PROMPT)
+    padded = torch.tensor([[5, 5, 5, *ids]])
+    mask = torch.tensor([[0, 0, 0, *[1] * len(ids)]])
+    options = {"max_new_tokens": 20, "do_sample": True, "top_k": 0, "assistant_model": pair.draft.model, "seed": 4}
+    made = pair.target.model.generate(padded, attention_mask=mask, custom_generate=hsd.custom_generate, **options)
+    assert made[0].tolist() == [5, 5, 5, *generate(pair, seed=4)[0].tolist()]
+    with pytest.raises(HsdError, match="1 for those to read"):
+        hsd.generate._read(padded, mask[:, 1:])
