@@ -7,7 +7,6 @@ from typing import Any
 
 import gradio as gr
 
-from hsd import facts
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.ui import form, static
@@ -35,7 +34,6 @@ class Compare:
             server_functions=self.jobs.functions(lambda asked: Run(second_run(self.space, asked))),
             apply_default_css=False,
             elem_id="hsd-compare",
-            rules=rule_facts(),
         )
         stage.submit(
             self.jobs.messages,
@@ -48,11 +46,6 @@ class Compare:
             concurrency_limit=1,
         )
         return stage
-
-
-def rule_facts() -> Values:
-    """Title and lossless mark of every rule, by name, for the heads of the rows."""
-    return {rule["name"]: {"title": rule["title"], "lossless": rule["lossless"]} for rule in facts.facts()["rules"]}
 
 
 def second_run(space: Space, asked: Values) -> Request:

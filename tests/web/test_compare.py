@@ -343,7 +343,7 @@ def test_the_second_run_can_be_cancelled_and_what_there_is_of_it_stays(visitors)
     visitor.until("window.__hsdCompare.second && window.__hsdCompare.second.tokens.length > 2")
     visitor.page.click(".cp-cancel")
     visitor.until("window.__hsdCompare.second.state === 'cancelled'")
-    assert "was cancelled" in visitor.page.inner_text(".cp-notice")
+    assert "was cancelled" in visitor.page.inner_text(".hsd-compare .hp-notice")
     assert 0 < len(state(visitor)["second"]["tokens"]) < 40
     assert not visitor.page.is_visible(".cp-cancel")
 
@@ -373,12 +373,12 @@ def test_a_trace_whose_pair_is_not_offered_here_is_paired_and_says_why_it_cannot
     assert table(visitor)["target calls"] == [str(len(trace["steps"]))] * 2
     visitor.page.get_by_role("button", name="Free").click()
     visitor.until("window.__hsdCompare.second && window.__hsdCompare.second.state === 'failed'")
-    words = visitor.page.inner_text(".cp-notice")
+    words = visitor.page.inner_text(".hsd-compare .hp-notice")
     assert "Free needs a second run, which cannot be made here" in words
     assert "\n" not in words
     visitor.page.get_by_role("button", name="Paired").click()
     visitor.until("window.__hsdCompare.mode === 'paired'")
-    assert not visitor.page.is_visible(".cp-notice")
+    assert not visitor.page.is_visible(".hsd-compare .hp-notice")
 
 
 # ---- links, empty states, strangers
@@ -422,14 +422,14 @@ def test_the_link_of_a_free_view_makes_both_runs_again(visitors):
 
 def test_plain_decoding_says_that_there_is_nothing_to_compare(visitors):
     visitor = visitors().open("?tab=compare&preset=plain")
-    visitor.page.locator(".cp-notice", has_text="nothing to compare").wait_for()
+    visitor.page.locator(".hsd-compare .hp-notice", has_text="nothing to compare").wait_for()
     assert not visitor.page.is_visible(".cp-body")
     visitor.page.locator(".hsd-compare").focus()
     for key in ("n", "End", "Space", "ArrowLeft"):  # which have nothing to move through
         visitor.page.keyboard.press(key)
     visitor.choose("preset", "Story")
     visitor.page.locator(".cp-why").wait_for()
-    assert not visitor.page.is_visible(".cp-notice")
+    assert not visitor.page.is_visible(".hsd-compare .hp-notice")
 
 
 def test_a_run_compared_with_its_own_rule_says_what_to_do(visitors):
@@ -437,7 +437,7 @@ def test_a_run_compared_with_its_own_rule_says_what_to_do(visitors):
     visitor.until("!window.__hsdCompare.live")
     assert "choose another rule at “Compared with”" in state(visitor)["sentence"]
     visitor.page.get_by_role("button", name="Free").click()
-    visitor.page.locator(".cp-notice", has_text="Both rows would be vanilla").wait_for()
+    visitor.page.locator(".hsd-compare .hp-notice", has_text="Both rows would be vanilla").wait_for()
     assert state(visitor)["second"] is None
 
 
@@ -481,7 +481,7 @@ def test_a_phone_shows_everything_without_sideways_scrolling(visitors, scheme):
     visitor = compare(visitors(width=390, color_scheme=scheme), {"preset": "sum", "mode": "free"})
     ended(visitor)
     for part in (
-        ".cp-modes",
+        ".cp-tools .hp-segments",
         ".cp-cells",
         ".cp-why",
         '[data-row="A"]',

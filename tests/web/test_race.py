@@ -78,7 +78,7 @@ def test_the_table_says_what_python_computes_from_the_same_records(visitors):
     visitor = visitors()
     told = raced_here(visitor, {**SHARED, "lanes": "tokenwise~4,hsd~4,traversal~3~3~distinct", "rounds": 3})
     found = expected(told)
-    assert told["report"] == json.loads(json.dumps(found))
+    assert told["result"] == json.loads(json.dumps(found))
     shown = table(visitor)
     assert list(shown) == [
         "Plain decoding",
@@ -122,7 +122,7 @@ def test_the_sidebars_prompt_and_sampling_are_raced_and_lanes_write_what_hsd_run
     for i, more in enumerate(own):
         run = hsd.run(pair, SHARED["prompt"], **options(**more))
         assert told["tracks"][i]["tokens"] == run.tokens
-        assert [e["text"] for e in told["events"] if e["lane"] == i and "text" in e] == [run.text] * 2
+        assert [e["text"] for e in told["items"] if e["lane"] == i and "text" in e] == [run.text] * 2
         written = visitor.page.locator(".rc-flow").nth(i).text_content()
         assert written.split() == "".join(c.piece for s in run.steps for c in s.committed).split()
     assert visitor.page.inner_text(".rc-source").startswith("Run here just now")
@@ -131,8 +131,8 @@ def test_the_sidebars_prompt_and_sampling_are_raced_and_lanes_write_what_hsd_run
 def test_the_replay_shows_each_step_when_it_had_ended(visitors):
     visitor = open_race(visitors())
     told = state(visitor)
-    row = told["report"]["rows"][2]
-    ends = [s["end"] for e in told["events"] if (e["lane"], e["repetition"]) == (2, row["replay"]) for s in e["steps"]]
+    row = told["result"]["rows"][2]
+    ends = [s["end"] for e in told["items"] if (e["lane"], e["repetition"]) == (2, row["replay"]) for s in e["steps"]]
     middle = (ends[4] + ends[5]) / 2
     visitor.page.locator(".rc-slider").evaluate(
         "(e, time) => { e.value = time; e.dispatchEvent(new Event('input')) }", middle
@@ -162,27 +162,27 @@ def test_playing_can_be_paused_and_goes_on_from_there(visitors):
 
 def test_cancelling_keeps_what_there_is(visitors):
     visitor = open_race(visitors(), LONG)
-    visitor.until("window.__hsdRace.report === null && window.__hsdRace.tracks[0].shown > 5")
+    visitor.until("window.__hsdRace.result === null && window.__hsdRace.tracks[0].shown > 5")
     visitor.page.click(".rc-cancel")
     visitor.until("window.__hsdRace.state === 'cancelled'")
     told = state(visitor)
     assert len(told["tracks"][0]["tokens"]) > 5
-    assert "cancelled" in visitor.page.inner_text(".rc-notice")
+    assert "cancelled" in visitor.page.inner_text(".hsd-race .hp-notice")
     assert not visitor.page.is_visible(".rc-cancel")
     assert visitor.page.is_enabled(".rc-go")
 
 
 def test_a_race_cancelled_between_lanes_keeps_the_numbers_of_the_lanes_that_were_timed(visitors):
     visitor = open_race(visitors(), LONG)
-    timed = "window.__hsdRace.events.some((event) => event.record && event.repetition === 1)"
+    timed = "window.__hsdRace.items.some((event) => event.record && event.repetition === 1)"
     visitor.until(timed)
     visitor.page.click(".rc-cancel")
     visitor.until("window.__hsdRace.state === 'cancelled'")
     told = state(visitor)
-    assert told["report"] == json.loads(json.dumps(expected(told)))
+    assert told["result"] == json.loads(json.dumps(expected(told)))
     shown = table(visitor)
     assert shown["Plain decoding"]["speedup"] == "1.00"
-    named = {row["case"] for row in told["report"]["rows"]}
+    named = {row["case"] for row in told["result"]["rows"]}
     assert {name for name, cells in shown.items() if cells.get("none") == "not timed"} == set(shown) - named
 
 
@@ -279,11 +279,11 @@ def test_table_and_race_can_be_saved(visitors, tmp_path: Path):
         download.value.save_as(tmp_path / f"race.{kind}")
         saved[kind] = (tmp_path / f"race.{kind}").read_text(encoding="utf-8")
     lines = list(csv.DictReader(io.StringIO(saved["csv"])))
-    for line, row in zip(lines, told["report"]["rows"], strict=True):
+    for line, row in zip(lines, told["result"]["rows"], strict=True):
         assert line["lane"] == row["case"]
         assert float(line["speedup"]) == row["speedup"]
         assert float(line["share_target"]) == row["shares"]["target"]
-        assert line["limit"] == ("" if row is told["report"]["rows"][0] else str(row["limit"]))
+        assert line["limit"] == ("" if row is told["result"]["rows"][0] else str(row["limit"]))
     whole = json.loads(saved["json"])
     (tmp_path / "again.json").write_text(saved["json"], encoding="utf-8")
     assert recorded.read(tmp_path / "again.json")["report"] == json.loads(json.dumps(expected(told)))

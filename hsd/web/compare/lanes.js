@@ -1,29 +1,31 @@
 // What the two rows hold: the run that the frame shows, and beside it the same run seen from the other rule (paired) or a
 // run of that rule's own (free). Knows nothing of moving and drawing; compare.js builds on it.
+import { facts } from "../kit/facts.js";
+import { Live } from "../kit/live.js";
 import { mirror, mirrorStep } from "../player/mirror.js";
 import { fullName } from "../player/model.js";
 import * as frame from "../watch/watch.js";
 import { difference } from "./explain.js";
 import { columnOf } from "./scrubber.js";
-import { SecondRun, secondValues } from "./second.js";
 import { problem } from "./words.js";
 
+const WAITING = "Waiting for the first step …";
+
 class Lanes {
-  /** The rows are filled in by build(); secondTold() is called whenever there is more of the second run. */
+  /** rows, texts: made by compare.js. secondTold() is called whenever there is more of the second run. */
   constructor(server, queue) {
-    this.server = server;
-    this.queue = queue;
-    this.source = null; // what the frame shows, and its trace
-    this.trace = null;
-    this.count = 0;
-    this.live = false;
+    Object.assign(this, { server, queue });
+    Object.assign(this, { source: null, trace: null, count: 0, live: false }); // what the frame shows, and its trace
+    Object.assign(this, { step: 0, node: null }); // node: null for the branch that decided
     this.second = null;
-    this.step = 0;
-    this.node = null; // null: the branch that decided
     this.parted = null; // the first step after different texts
     this.moving = false;
     this.held = false; // while true, no second run is asked for
     this.columns = []; // per step what the scrubber shows
+  }
+
+  get free() {
+    return this.mode === "free";
   }
 
   // ---- the run that the frame shows
@@ -37,27 +39,21 @@ class Lanes {
     this.loadRows();
   }
 
-  /** The run that is shown grew, or ended. */
+  /** The run that is shown grew, or ended. Before its first step the mirrored row is empty, so it is loaded then. */
   grow(trace) {
-    const known = this.count;
+    const more = trace.steps.slice(this.count);
     this.keep(trace);
     if (this.problem) return;
-    const more = trace.steps.slice(known);
     const result = this.live ? null : trace.result;
-    this.rowOf("run").extend(more, result);
-    if (this.mode === "paired") this.growMirror(more, result, trace);
-    this.texts.take(this.indexOf("run"), this.rowOf("run").source, false);
-  }
-
-  /** Before the first step the other row is empty, so it is loaded then. */
-  growMirror(more, result, trace) {
-    const row = this.rowOf("other");
-    if (row.source)
-      row.extend(
+    const [run, other] = [this.rowOf("run"), this.rowOf("other")];
+    run.extend(more, result);
+    if (this.free) this.texts.take(this.rows.indexOf(run), run.source, false);
+    else if (other.source)
+      other.extend(
         more.map((step) => mirrorStep(step, trace.setup)),
         result,
       );
-    else if (trace.steps.length) row.load(mirror(trace), this.place());
+    else if (this.count) other.load(mirror(trace), this.place());
   }
 
   keep(trace) {
@@ -68,6 +64,7 @@ class Lanes {
 
   // ---- which rule is where
 
+  /** The names of both rules: of the run, and of the other one. */
   get rules() {
     const { setup, steps } = this.trace;
     const found = steps.find((step) => step.shadow);
@@ -75,30 +72,22 @@ class Lanes {
   }
 
   /** The row of the run itself, or of the other rule. */
-  indexOf(side) {
-    return (side === "run") === this.swapped ? 1 : 0;
-  }
-
   rowOf(side) {
-    return this.rows[this.indexOf(side)];
+    return this.rows[(side === "run") === this.swapped ? 1 : 0];
   }
 
   get problem() {
     return problem(this.trace, this.mode, this.rules);
   }
 
-  sameRule() {
-    return this.rules[0] === this.rules[1];
-  }
-
   loadRows() {
     if (this.problem) return;
-    this.rowOf("run").load(this.trace, this.place());
-    const paired = this.mode === "paired";
-    const other = paired ? this.count > 0 && mirror(this.trace) : this.second && this.second.trace;
-    if (other) this.rowOf("other").load(other, this.place());
-    else this.rowOf("other").clear(this.rules[1], "Waiting for the first step …");
-    for (const side of ["run", "other"]) this.texts.take(this.indexOf(side), this.rowOf(side).source, true);
+    const [run, other] = [this.rowOf("run"), this.rowOf("other")];
+    const beside = this.free ? this.second && this.second.trace : this.count > 0 && mirror(this.trace);
+    run.load(this.trace, this.place());
+    if (beside) other.load(beside, this.place());
+    else other.clear(this.rules[1], WAITING);
+    if (this.free) this.rows.forEach((row, i) => this.texts.take(i, row.source, true));
   }
 
   place() {
@@ -117,10 +106,10 @@ class Lanes {
 
   /** In the free mode the other rule's run is asked for as soon as the first run has ended. */
   wantSecond() {
-    if (this.mode !== "free" || this.second || this.held || this.live) return;
-    if (!this.count || this.problem) return;
-    this.second = new SecondRun(this.server, this.queue, (steps, fresh) => this.secondGrew(steps, fresh));
-    this.second.begin(secondValues(this.trace, this.rules[1], this.source.link));
+    if (!this.free || this.second || this.held || this.live || !this.count || this.problem) return;
+    const changed = (_, fresh) => this.secondGrew(fresh);
+    this.second = new Live(this.server, { changed, queue: this.queue });
+    this.second.begin(secondValues(this.trace, this.rules[1], this.source.link || {}));
   }
 
   leaveSecond() {
@@ -128,15 +117,15 @@ class Lanes {
     this.second = null;
   }
 
-  secondGrew(steps, fresh) {
-    const { second } = this;
-    if (this.mode !== "free" || !second) return;
+  secondGrew(steps) {
+    if (!this.free) return;
+    const { trace, ended } = this.second;
     const row = this.rowOf("other");
-    this.quietly(() => {
-      if (fresh) row.load(second.trace, this.place());
-      else if (second.trace) row.extend(steps, second.ended ? second.trace.result : null);
-    });
-    if (second.trace) this.texts.take(this.indexOf("other"), row.source, fresh);
+    const fresh = !row.source;
+    if (trace) {
+      this.quietly(() => (fresh ? row.load(trace, this.place()) : row.extend(steps, ended ? trace.result : null)));
+      this.texts.take(this.rows.indexOf(row), row.source, fresh);
+    }
     this.secondTold();
   }
 
@@ -147,24 +136,24 @@ class Lanes {
   }
 
   get running() {
-    return this.live || Boolean(this.mode === "free" && this.second && !this.second.ended);
+    return this.live || Boolean(this.free && this.second && !this.second.ended);
   }
 
   /** Whether both rows judge the same draft at this step. */
   together(step) {
-    return (
-      this.mode === "paired" ||
-      (this.rows.every((row) => step < row.steps.length) && (this.parted === null || step < this.parted))
-    );
+    if (!this.free) return true;
+    return this.rows.every((row) => step < row.steps.length) && (this.parted === null || step < this.parted);
   }
 
   makeColumns() {
-    const sides = this.rows.map((row) => row.steps);
     return Array.from({ length: this.length }, (_, i) => {
       const own = this.trace.steps[i];
       const found = own && this.together(i) ? difference(own, this.trace.setup) : null;
-      const by = found ? (this.swapped ? -found.by : found.by) : 0;
-      return columnOf(sides[0][i], sides[1][i], found, by);
+      return columnOf(
+        this.rows.map((row) => row.steps[i]),
+        found,
+        found ? (this.swapped ? -found.by : found.by) : 0,
+      );
     });
   }
 
@@ -177,8 +166,17 @@ class Lanes {
 }
 
 /** The rule that a run is compared with where it names none. */
-function usual({ drafts = 1, tree = "paths" }) {
-  return drafts === 1 ? "tokenwise" : { distinct: "top-down", top: "one-hot" }[tree] || "recursive-tokenwise";
+const usual = ({ drafts = 1, tree = "paths" }) =>
+  drafts === 1 ? "tokenwise" : (facts.layouts.find(({ name }) => name === tree)?.vanilla ?? "recursive-tokenwise");
+
+/** The values of the second run, named as in a link: the same as the first one's in everything but the rule. */
+function secondValues({ setup, prompt }, rule, link) {
+  const { pair, system, gamma, drafts = 1, tree = "paths", temperature, top_p, top_k, max_new_tokens } = setup;
+  const models = link.target ? { target: link.target, draft: link.draft } : { pair };
+  const shadow = fullName(setup.rule, setup);
+  const drafting = { system, rule, shadow, gamma, drafts, tree };
+  const seed = link.seed || String(setup.seed);
+  return { ...models, prompt: prompt.text, ...drafting, temperature, top_p, top_k, seed, length: max_new_tokens };
 }
 
 export { Lanes };

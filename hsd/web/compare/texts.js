@@ -4,16 +4,18 @@ import { create as createText } from "../player/text.js";
 
 /** onStep(index): a token of that step was clicked. */
 function create(onStep) {
-  const box = h("div", { class: "cp-texts" });
-  const note = h("p", { class: "cp-note" });
+  const note = h("p.cp-note");
   const sides = ["A", "B"].map((letter) => {
     const text = createText(onStep);
     text.element.setAttribute("aria-label", `text of row ${letter}`);
     text.element.querySelector(".hp-title").textContent = `Text of ${letter}`;
     return { ...text, count: 0, flow: text.element.querySelector(".hp-flow") };
   });
-  box.append(...sides.map((side) => side.element));
-  const element = h("section", { "class": "cp-card", "aria-label": "Both texts" }, note, box);
+  const box = h(
+    "div.cp-texts",
+    sides.map((side) => side.element),
+  );
+  const element = h("section.hp-card", { "aria-label": "Both texts" }, note, box);
 
   /** Show a row's trace from its start, or what it has gained since. */
   function take(i, trace, fresh) {
@@ -27,11 +29,10 @@ function create(onStep) {
   /** step: the one that is shown; parted: the first one after different texts, or null. */
   function select(step, parted, words) {
     note.textContent = words;
-    for (const side of sides) {
-      side.select(Math.min(step, side.count - 1));
-      side.flow
-        .querySelectorAll(".hp-group")
-        .forEach((group) => group.classList.toggle("is-parting", Number(group.dataset.step) === parted));
+    for (const { count, flow, select: mark } of sides) {
+      mark(Math.min(step, count - 1));
+      for (const group of flow.querySelectorAll(".hp-group"))
+        group.classList.toggle("is-parting", Number(group.dataset.step) === parted);
     }
   }
 

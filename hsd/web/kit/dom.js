@@ -4,24 +4,33 @@ import { runs, shorten, visible } from "./format.js";
 const SIGNS = { draft: "●", correction: "▲", bonus: "◆" };
 const SVG = "http://www.w3.org/2000/svg";
 
-function fill(element, attributes, children) {
-  for (const [name, value] of Object.entries(attributes || {})) {
+function fill(create, tag, rest) {
+  const [name, ...classes] = tag.split(".");
+  const isNamed = rest[0] && Object.getPrototypeOf(rest[0]) === Object.prototype;
+  const { class: more, ...attributes } = isNamed ? rest[0] : {};
+  const element = create(name);
+  if (more) classes.push(more);
+  if (classes.length) element.setAttribute("class", classes.join(" "));
+  for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  for (const child of children.flat(Infinity)) {
+  for (const child of rest.slice(isNamed ? 1 : 0).flat(Infinity)) {
     if (child === null || child === undefined || child === false) continue;
     element.append(child instanceof Node ? child : document.createTextNode(String(child)));
   }
   return element;
 }
 
-/** h("div", {class: "hp-card", onclick}, child, …): children are nodes, strings, numbers or lists of them. */
-const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+/**
+ * h("div.hp-card.is-open", {onclick}, child, …): classes may follow the tag's name, attributes may be left out, and
+ * children are nodes, strings, numbers or lists of them.
+ */
+const h = (tag, ...rest) => fill((name) => document.createElement(name), tag, rest);
 
 /** The same for SVG elements. */
-const s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+const s = (tag, ...rest) => fill((name) => document.createElementNS(SVG, name), tag, rest);
 
 /** A line of SVG text. */
 function label(x, y, text, css, attributes = {}) {

@@ -22,11 +22,7 @@ function card(css, title, hint, ...children) {
 /** A button with words is named by them, one with a sign by its title. */
 function button(label, title, onclick, attributes = {}) {
   const name = typeof label === "string" && label.length !== 1 ? null : title;
-  return h(
-    "button",
-    { "type": "button", "class": "hp-button", title, "aria-label": name, onclick, ...attributes },
-    label,
-  );
+  return h("button.hp-button", { "type": "button", title, "aria-label": name, onclick, ...attributes }, label);
 }
 
 /** Set text only where it changed, so that a screen reader hears of changes only. */
@@ -107,8 +103,8 @@ function setField(input, text) {
 /** options: [value, words]. */
 function menu(label, options, value, onchange, attributes = {}) {
   const select = h(
-    "select",
-    { "class": "hp-speed", "aria-label": label, "onchange": () => onchange(select.value), ...attributes },
+    "select.hp-speed",
+    { "aria-label": label, "onchange": () => onchange(select.value), ...attributes },
     options.map(([name, words]) => h("option", { value: name }, words)),
   );
   select.value = value;

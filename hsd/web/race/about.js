@@ -16,7 +16,7 @@ function source({ header, recorded }) {
   const shared = `Pair ${pair}, temperature ${sampling.temperature}, seed ${seed}, up to ${sampling.length} tokens`;
   const sizes = `${pair}: ${count(target)} parameters, drafted for by ${count(draft)}`;
   const versions = `torch ${machine.torch}, Python ${machine.python}, hsd ${header.version}`;
-  const shown = h("bdi", { class: "rc-prompt", title: prompt }, `“${clipped(prompt)}”`);
+  const shown = h("bdi.rc-prompt", { title: prompt }, `“${clipped(prompt)}”`);
   return { title: `${sizes}; ${machine.dtype}, ${versions}`, nodes: [`${made} ${shared}, prompt `, shown] };
 }
 
@@ -30,34 +30,33 @@ function load({ load: value, cores }) {
 }
 
 /** How a race that has not ended gets on. */
-function progress({ place: number, header, events }) {
+function progress({ place: number, header, items }) {
   if (number > 0) return `Another run is using the model; this race is number ${number} in line.`;
-  const last = events[events.length - 1];
+  const last = items.at(-1);
   if (!header || !last) return "Starting …";
   if (last.repetition === 0) return "Warming up: every lane runs once, which counts for nothing.";
   return `Timing ${header.lanes.length} lanes: round ${last.repetition} of ${header.rounds}.`;
 }
 
 /** What to say about a race that ended before its time; empty for one that came to its end. */
-function ending({ state, message, report }, started) {
+function ending({ state, message, result }, started) {
   if (state !== "cancelled") return "";
   if (!started) return "The race was cancelled before it began.";
   const what = message || "the race was cancelled";
-  const kept = report
+  const kept = result
     ? "The numbers are of what was timed until then."
     : "Nothing was timed yet; the texts are what there is.";
   return `${what[0].toUpperCase()}${what.slice(1)}. ${kept}`;
 }
 
 function legend() {
-  const item = (origin, words) => h("span", {}, h("span", { class: `rc-swatch is-${origin}` }), ` ${words}`);
+  const item = (origin, words) => h("span", h(`span.hp-swatch.is-${origin}`), ` ${words}`);
+  const kinds = [item("draft", "● kept from the draft"), item("correction", "▲ correction")];
   return h(
-    "p",
-    { class: "rc-hint rc-legend" },
-    item("draft", "● kept from the draft"),
-    item("correction", "▲ correction"),
+    "p.hp-hint.hp-keyline.rc-legend",
+    kinds,
     item("bonus", "◆ bonus, or the target alone"),
-    h("span", {}, "One block is one step."),
+    h("span", "One block is one step."),
   );
 }
 

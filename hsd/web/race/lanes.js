@@ -1,47 +1,53 @@
 // The lanes to come: plain decoding first, then what the visitor chooses; and how often each is timed.
 import { h } from "../kit/dom.js";
-import { button } from "../kit/parts.js";
-import * as fields from "./fields.js";
+import { button, card, menu } from "../kit/parts.js";
 
 const levelled = (lane) => Boolean(lane.system) && lane.system !== "speculative";
 const fuzzy = (lane) => lane.rule === "fuzzy";
+const NO_LIST = /[^\d\s,;_+-]/g; // what is no list of numbers is taken out; the server checks the rest
+
+// name: what stands before it, and what it is called: "draft length of lane 2"
+const FIELDS = {
+  system: ["by", "system"],
+  rule: ["rule", "rule"],
+  gamma: ["γ", "draft length"],
+  drafts: ["drafts", "drafts"],
+  tree: ["tree", "tree"],
+  exits: ["exits", "exits"],
+  thresholds: ["T", "thresholds"],
+  divergence: ["divergence", "divergence"],
+  tolerance: ["tolerance", "tolerance"],
+};
+const TITLES = {
+  exits: "after how many layers to draft, and to check",
+  tolerance: "the largest divergence at which a token passes; below 0 the rule is exact",
+  hispec: "how many tokens the first exit drafts per check, and how many checked tokens make a target pass",
+  stack: "how many tokens each model below the target hands up at least, smallest model first",
+};
+
+/** The fields that a lane shows, in order. */
+function fieldsOf(lane) {
+  const levels = lane.system === "hispec" ? ["exits", "thresholds"] : ["thresholds"];
+  const drafting = lane.drafts > 1 ? ["gamma", "drafts", "tree"] : ["gamma", "drafts"];
+  const nearness = fuzzy(lane) ? ["divergence", "tolerance"] : [];
+  return ["system", "rule", ...(levelled(lane) ? levels : drafting), ...nearness];
+}
 
 class Lanes {
   /** facts: systems, rules, trees, divergences, most, rounds, limits, defaults. actions: race, cancel, changed. */
   constructor(facts, { lanes, rounds }, actions) {
     Object.assign(this, { facts, lanes, rounds, actions });
-    this.list = h("ol", { "class": "rc-lanes", "aria-label": "lanes" });
-    this.add = button("Add a lane", `up to ${facts.most} lanes`, () => this.append(), { class: "hp-button rc-add" });
-    this.rule = h(
-      "select",
-      { class: "hp-speed rc-rounds", onchange: (event) => this.setRounds(Number(event.target.value)) },
-      facts.rounds.map((n) => h("option", { value: n }, n === 1 ? "once" : `${n} times`)),
-    );
-    this.go = button("Race", "run all lanes, one after another", actions.race, { class: "hp-button rc-go" });
-    this.cancel = button("Cancel", "end the race; what there is of it stays", actions.cancel, {
-      class: "hp-button rc-cancel",
-      hidden: true,
-    });
-    this.element = h(
-      "section",
-      { "class": "rc-card", "aria-label": "Lanes" },
-      h(
-        "div",
-        { class: "rc-head" },
-        h("h3", { class: "rc-title" }, "Lanes"),
-        h("p", { class: "rc-hint" }, "Prompt, temperature, seed, length and pair come from the options."),
-      ),
-      this.list,
-      h(
-        "div",
-        { class: "rc-tools" },
-        this.add,
-        h("label", { class: "rc-field" }, "timed ", this.rule),
-        h("span", { class: "rc-grow" }),
-        this.cancel,
-        this.go,
-      ),
-    );
+    this.list = h("ol.rc-lanes", { "aria-label": "lanes" });
+    this.add = button("Add a lane", `up to ${facts.most} lanes`, () => this.append(), { class: "rc-add" });
+    const times = facts.rounds.map((n) => [n, n === 1 ? "once" : `${n} times`]);
+    const timed = menu("how often each lane is timed", times, rounds, (n) => this.setRounds(Number(n)));
+    this.go = button("Race", "run all lanes, one after another", actions.race, { class: "rc-go" });
+    const ends = "end the race; what there is of it stays";
+    this.cancel = button("Cancel", ends, actions.cancel, { class: "rc-cancel", hidden: true });
+    const label = h("label.rc-field", "timed ", timed);
+    const tools = h("div.rc-tools", this.add, label, h("span.hp-grow"), this.cancel, this.go);
+    const hint = "Prompt, temperature, seed, length and pair come from the options.";
+    this.element = card("", "Lanes", hint, this.list, tools);
     this.draw();
   }
 
@@ -51,7 +57,7 @@ class Lanes {
   }
 
   append() {
-    const last = this.lanes[this.lanes.length - 1];
+    const last = this.lanes.at(-1);
     this.lanes = [...this.lanes, { ...last, gamma: Math.min(2 * last.gamma, this.facts.limits.gamma) }];
     this.draw();
     this.list.lastElementChild.querySelector("select").focus();
@@ -70,9 +76,10 @@ class Lanes {
     this.actions.changed();
   }
 
-  /** Whether a rule can judge the drafts of that lane. */
-  fits(rule, lane) {
-    return lane.drafts > 1 && !levelled(lane) ? rule.trees.includes(lane.tree) : rule.single;
+  /** The rules that can judge the drafts of a lane. */
+  rulesOf(lane) {
+    const several = lane.drafts > 1 && !levelled(lane);
+    return this.facts.rules.filter((rule) => (several ? rule.trees.includes(lane.tree) : rule.single));
   }
 
   /** Whether a lane's text follows the target exactly: a tolerance below 0 lets nothing pass. */
@@ -88,108 +95,89 @@ class Lanes {
     return lane[field] ?? usual[field] ?? "";
   }
 
-  /** What the fields of a row depend on. It is drawn anew only when that changes, so that no click is lost. */
-  shape(lane) {
-    return [lane.system, lane.rule, lane.drafts > 1, lane.tree, this.lossless(lane)].join();
-  }
-
   /** Change one lane; what was set stays, and the rest follows where it must. */
-  set(i, change) {
-    const lane = { ...this.lanes[i], ...change };
-    const { rules } = this.facts;
-    const own = rules.find((rule) => rule.name === lane.rule);
-    if (!this.fits(own, lane))
-      lane.rule = (
-        rules.find((rule) => rule.name === "hsd" && this.fits(rule, lane)) ||
-        rules.find((rule) => this.fits(rule, lane))
-      ).name;
-    const before = this.shape(this.lanes[i]);
-    this.lanes = this.lanes.map((old, j) => (j === i ? lane : old));
-    if (this.shape(lane) !== before) this.draw(i, Object.keys(change)[0]);
+  set(i, field, value) {
+    const lane = { ...this.lanes[i], [field]: value };
+    const rules = this.rulesOf(lane).map((rule) => rule.name);
+    if (!rules.includes(lane.rule)) lane.rule = rules.includes("hsd") ? "hsd" : rules[0];
+    // a row is drawn anew only when its fields change, so that no click is lost
+    const shape = (one) => [one.system, one.rule, one.drafts > 1, one.tree, this.lossless(one)].join();
+    const drawn = shape(this.lanes[i]);
+    this.lanes = this.lanes.with(i, lane);
+    if (shape(lane) !== drawn) {
+      this.draw();
+      this.list.children[i + 1].querySelector(`[data-field="${field}"]`).focus();
+    }
     this.actions.changed();
   }
 
-  /** kept: the lane and field that keep the focus. */
-  draw(kept = null, field = null) {
-    this.rule.value = String(this.rounds);
-    this.list.replaceChildren(
-      h(
-        "li",
-        { class: "rc-lane" },
-        h("span", { class: "rc-number" }, "1"),
-        h("span", { class: "rc-fixed" }, "Plain decoding: the target alone, one token per call"),
-      ),
-      ...this.lanes.map((lane, i) => this.row(lane, i)),
-    );
+  draw() {
+    const plain = h("span", "Plain decoding: the target alone, one token per call");
+    const rows = this.lanes.map((lane, i) => this.row(lane, i));
+    this.list.replaceChildren(h("li.rc-lane", h("span.rc-number", "1"), plain), ...rows);
     this.add.disabled = this.lanes.length >= this.facts.most - 1;
-    if (field) this.list.children[kept + 1].querySelector(`[data-field="${field}"]`).focus();
   }
 
   row(lane, i) {
-    const name = `lane ${i + 2}`;
-    const named = (list) => list.map((one) => [one.name, one.title]);
-    const rules = this.facts.rules
-      .filter((rule) => this.fits(rule, lane))
-      .map((rule) => [rule.name, rule.lossless ? rule.title : `${rule.title} (not lossless)`]);
+    const remove = () => button("✕", `remove lane ${i + 2}`, () => this.remove(i), { class: "rc-remove" });
     return h(
-      "li",
-      { "class": "rc-lane", "data-lane": i + 1 },
-      h("span", { class: "rc-number" }, String(i + 2)),
+      "li.rc-lane",
+      { "data-lane": i + 1 },
+      h("span.rc-number", String(i + 2)),
       h(
-        "div",
-        { class: "rc-fields" },
-        this.field("menu", i, "system", "by", `system of ${name}`, { options: named(this.facts.systems) }),
-        this.field("menu", i, "rule", "rule", `rule of ${name}`, { options: rules }),
-        levelled(lane) ? this.levels(lane, i, name) : this.drafting(lane, i, name, named(this.facts.trees)),
-        fuzzy(lane) ? this.nearness(i, name, named(this.facts.divergences)) : null,
-        this.lossless(lane) ? null : h("span", { class: "rc-warning" }, "✕ not lossless"),
+        "div.rc-fields",
+        fieldsOf(lane).map((field) => this.field(lane, i, field)),
+        this.lossless(lane) ? null : h("span.rc-warning", "✕ not lossless"),
       ),
-      this.lanes.length > 1
-        ? button("✕", `remove ${name}`, () => this.remove(i), { class: "hp-button rc-remove" })
-        : null,
+      this.lanes.length > 1 ? remove() : null,
     );
   }
 
-  /** The fields of one draft model. */
-  drafting(lane, i, name, trees) {
-    const { gamma, drafts } = this.facts.limits;
-    return [
-      this.field("whole", i, "gamma", "γ", `draft length of ${name}`, { high: gamma }),
-      this.field("whole", i, "drafts", "drafts", `drafts of ${name}`, { high: drafts }),
-      lane.drafts > 1 ? this.field("menu", i, "tree", "tree", `tree of ${name}`, { options: trees }) : null,
-    ];
+  field(lane, i, field) {
+    const [words, what] = FIELDS[field];
+    const label = `${what} of lane ${i + 2}`;
+    const value = this.value(lane, field);
+    const changed = (found) => this.set(i, field, found);
+    const options = this.options(lane)[field];
+    const named = { "data-field": field };
+    const control = options
+      ? menu(label, options, value, changed, named)
+      : box(label, this.typed(lane, field), { ...named, value }, changed);
+    return h("label.rc-field", words, " ", control);
   }
 
-  /** The fields of the fuzzy rule. */
-  nearness(i, name, divergences) {
-    const title = "the largest divergence at which a token passes; below 0 the rule is exact";
-    const usual = this.facts.defaults.tolerance;
-    return [
-      this.field("menu", i, "divergence", "divergence", `divergence of ${name}`, { options: divergences }),
-      this.field("number", i, "tolerance", "tolerance", `tolerance of ${name}`, { title, usual }),
-    ];
+  /** What the menus offer. */
+  options(lane) {
+    const { systems, trees, divergences } = this.facts;
+    const named = (list) => list.map((one) => [one.name, one.title]);
+    const rules = this.rulesOf(lane).map((one) => [one.name, one.title + (one.lossless ? "" : " (not lossless)")]);
+    return { system: named(systems), rule: rules, tree: named(trees), divergence: named(divergences) };
   }
 
-  /** The fields of a stack of models, or of early exits. An empty one stands for what its placeholder says. */
-  levels(lane, i, name) {
-    const { gamma, hispec } = this.facts.defaults;
-    const exits = lane.system === "hispec";
-    const usual = exits ? hispec.join(", ") : `${gamma} each`;
-    const depths = { placeholder: "trained", title: "after how many layers to draft, and to check" };
-    const title = exits
-      ? "how many tokens the first exit drafts per check, and how many checked tokens make a target pass"
-      : "how many tokens each model below the target hands up at least, smallest model first";
-    return [
-      exits ? this.field("list", i, "exits", "exits", `exits of ${name}`, depths) : null,
-      this.field("list", i, "thresholds", "T", `thresholds of ${name}`, { placeholder: usual, title }),
-    ];
+  /** How a box looks, and what becomes of what is typed into it. An empty list stands for its placeholder. */
+  typed({ system }, field) {
+    const { limits, defaults } = this.facts;
+    const list = (text) => text.replace(NO_LIST, "").trim();
+    const some = { class: "rc-list-box", type: "text", maxlength: 40, autocomplete: "off" };
+    const usual = system === "hispec" ? defaults.hispec.join(", ") : `${defaults.gamma} each`;
+    if (field === "exits") return { ...some, placeholder: "trained", title: TITLES.exits, settled: list };
+    if (field === "thresholds") return { ...some, placeholder: usual, title: TITLES[system], settled: list };
+    const number = (text) => (text.trim() && Number.isFinite(Number(text)) ? Number(text) : defaults.tolerance);
+    if (field === "tolerance") return { type: "number", step: 0.1, title: TITLES.tolerance, settled: number };
+    const whole = (text) => Math.min(Math.max(Math.round(Number(text)) || 1, 1), limits[field]);
+    return { type: "number", min: 1, max: limits[field], step: 1, settled: whole };
   }
+}
 
-  /** One field of lane i: kind is a function of `race.fields`; what it needs beside its name is `more`. */
-  field(kind, i, field, words, label, more) {
-    const value = this.value(this.lanes[i], field);
-    return fields[kind]({ field, words, label, value, ...more }, (found) => this.set(i, { [field]: found }));
-  }
+/** settled: makes a value that can be one of what was typed. */
+function box(label, { settled, ...kind }, attributes, changed) {
+  const input = h("input.hp-field.rc-number-box", { "aria-label": label, ...kind, ...attributes });
+  input.addEventListener("change", () => {
+    const found = settled(input.value);
+    input.value = String(found);
+    changed(found);
+  });
+  return input;
 }
 
 export { Lanes };

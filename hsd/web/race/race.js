@@ -1,16 +1,15 @@
-// The Race screen put together. start(element, props, server, watch, submit) is called once, when Gradio has
-// made it. It shows a recorded race until the visitor starts one. For tests, window.__hsdRace mirrors what is shown.
+// The Race screen put together. start(element, props, server, watch, submit) is called once, when Gradio has made it.
+// It shows a recorded race until the visitor starts one. For tests, window.__hsdRace mirrors what is shown.
 import { h } from "../kit/dom.js";
-import { copy } from "../kit/files.js";
+import * as files from "../kit/files.js";
+import { addressBar } from "../kit/link.js";
+import { ask, Live } from "../kit/live.js";
 import * as page from "../kit/page.js";
-import { button } from "../kit/parts.js";
+import { button, said } from "../kit/parts.js";
 import * as frame from "../watch/watch.js";
-import * as about from "./about.js";
-import { ending, INTRODUCTION, legend, progress } from "./about.js";
-import * as files from "./files.js";
+import { ending, INTRODUCTION, legend, progress, source } from "./about.js";
 import { Lanes } from "./lanes.js";
-import { read, write } from "./link.js";
-import { Live, NO_ANSWER } from "./live.js";
+import * as link from "./link.js";
 import { Replay } from "./replay.js";
 import * as results from "./results.js";
 import { seconds, Track } from "./tracks.js";
@@ -19,125 +18,95 @@ const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
 class Screen {
   constructor(root, props, server, submit) {
-    Object.assign(this, { root, props, server, submit, asked: null, live: null, shown: null, tracks: [] });
-    const linked = read(window.location.href, props);
-    this.lanes = new Lanes(props, linked, {
-      race: () => this.begin(null),
-      cancel: () => this.live && this.live.cancel(),
-      changed: () => this.remember(),
-    });
+    Object.assign(this, { props, server, submit, asked: null, live: null, shown: null, tracks: [] });
+    const linked = link.read(props);
+    const cancel = () => this.live && this.live.cancel();
+    const actions = { race: () => this.begin(null), cancel, changed: () => this.remember() };
+    this.lanes = new Lanes(props, linked, actions);
+    this.bar = addressBar("race", () => this.address());
     this.replay = new Replay((time) => this.drawAt(time));
-    this.results = results.create();
-    this.build();
+    this.build(root);
     page.listen((what) => what === "tab" && this.tabOpened());
     this.open(linked.race);
   }
 
-  build() {
-    this.notice = h("p", { class: "rc-notice", role: "status", hidden: true });
-    this.source = h("p", { class: "rc-source" });
-    this.list = h("ol", { class: "rc-tracks" });
-    this.said = h("span", { class: "rc-hint rc-said", role: "status" });
-    this.results.files.append(
-      button("Save as CSV", "the table", () => files.save("csv", this.shown), { class: "hp-button rc-csv" }),
-      button(
-        "Save as JSON",
-        "the whole race: every run's times, and the numbers",
-        () => files.save("json", this.shown),
-        { class: "hp-button rc-json" },
+  build(root) {
+    this.notice = h("p.hp-notice", { role: "status", hidden: true });
+    this.source = h("p.rc-source");
+    this.list = h("ol.rc-tracks");
+    this.said = said("rc-said");
+    const save = (name, title, kind, text) =>
+      button(name, title, () => files.save(`race.${kind}`, text(this.shown)), { class: `rc-${kind}` });
+    const all = "the whole race: every run's times, and the numbers";
+    const again = "a link that runs this race again";
+    this.results = results.create(
+      h(
+        "div.rc-tools",
+        save("Save as CSV", "the table", "csv", ({ result }) => files.csv(results.table(result))),
+        save("Save as JSON", all, "json", results.file),
+        button("Copy link", again, async () => this.said.say(await this.bar.copyLink())),
+        this.said.element,
       ),
-      button("Copy link", "a link that runs this race again", () => this.copyLink(), { class: "hp-button rc-link" }),
-      this.said,
     );
-    const tracks = h(
-      "section",
-      { "class": "rc-card", "aria-label": "The race" },
-      h("div", { class: "rc-head" }, h("h3", { class: "rc-title" }, "The race"), this.source),
-      this.replay.element,
-      this.list,
-      legend(),
-    );
-    this.root.classList.add("hsd-kit", "hsd-player");
-    this.root.replaceChildren(
-      h("p", { class: "rc-hint" }, INTRODUCTION),
-      this.lanes.element,
-      this.notice,
-      tracks,
-      this.results.element,
-    );
+    const head = h("div.hp-head", h("h3.hp-title", "The race"), this.source);
+    const parts = [head, this.replay.element, this.list, legend()];
+    const race = h("section.hp-card", { "aria-label": "The race" }, parts);
+    root.classList.add("hsd-kit");
+    root.replaceChildren(h("p.hp-hint", INTRODUCTION), this.lanes.element, this.notice, race, this.results.element);
   }
 
   // ---- a race to show
 
   async open(linked) {
-    let reply;
-    try {
-      reply = await this.server.read_recorded(null);
-    } catch {
-      reply = { error: NO_ANSWER };
-    }
+    const reply = await ask(this.server, "read_recorded", null);
     if (reply.error) this.say(reply.error);
-    else if (!this.live) this.show({ ...reply, recorded: true });
+    else if (!this.live) this.show(reply, true);
     this.ready = true;
     if (linked) this.begin(linked);
     this.tell();
   }
 
   /** A whole race, recorded or ended: each lane's run of median length. */
-  show(shown) {
-    this.shown = shown;
-    this.makeTracks(shown.header);
-    const rows = (shown.report && shown.report.rows) || [];
+  show({ header, items, result }, recorded = false) {
+    this.shown = { header, items, result, recorded };
+    this.makeTracks();
+    const rows = (result && result.rows) || [];
     this.tracks.forEach((track, lane) => {
-      const row = rows.find((one) => one.case === shown.header.lanes[lane].name);
-      this.fill(track, lane, row ? row.replay : null);
-      track.timed = Boolean(row);
-      track.total = row ? row.seconds : 0;
+      const row = rows.find((one) => one.case === header.lanes[lane].name);
+      Object.assign(track, { timed: Boolean(row), total: row ? row.seconds : 0 });
+      track.extend(this.steps(lane, row ? row.replay : null));
     });
-    this.sayCounts();
-    this.results.show(
-      shown.report,
-      shown.header.lanes.map((lane) => lane.name),
-      "Nothing was timed.",
-    );
+    const longest = Math.max(...this.tracks.map((track) => track.ids.length)); // one scale for all bars
+    for (const track of this.tracks) track.scale(longest);
+    this.results.show(result, header.lanes, "Nothing was timed.");
     this.replay.load(Math.max(...this.tracks.map((track) => track.total)));
     this.replay.element.hidden = !this.replay.length;
-    this.describe();
   }
 
-  /** The steps of one repetition; without one, of the last that the lane got to. */
-  fill(track, lane, repetition) {
-    const own = this.shown.events.filter((event) => event.lane === lane);
-    const wanted =
-      repetition ?? Math.max(-1, ...own.filter((event) => event.steps.length).map((event) => event.repetition));
-    track.extend(own.filter((event) => event.repetition === wanted).flatMap((event) => event.steps));
+  /** The steps of one repetition of a lane; without one, of the last that the lane got to. */
+  steps(lane, repetition) {
+    const own = this.shown.items.filter((event) => event.lane === lane && event.steps.length);
+    const wanted = repetition ?? Math.max(...own.map((event) => event.repetition));
+    return own.filter((event) => event.repetition === wanted).flatMap((event) => event.steps);
   }
 
-  makeTracks({ lanes, notes = [] }) {
+  makeTracks() {
+    const { lanes, notes = [] } = this.shown.header;
+    const { title, nodes } = source(this.shown);
     this.tracks = lanes.map((lane, i) => new Track(i, lane, notes[i]));
     this.list.replaceChildren(...this.tracks.map((track) => track.element));
-  }
-
-  /** One scale for all bars. */
-  sayCounts() {
-    const longest = Math.max(...this.tracks.map((track) => track.tokens));
-    for (const track of this.tracks) track.scale(longest);
+    this.source.title = title;
+    this.source.replaceChildren(...nodes);
   }
 
   drawAt(time) {
-    for (const track of this.tracks.filter((one) => one.timed)) {
+    for (const track of this.tracks) {
       const over = time >= track.total;
-      track.at(over ? Infinity : time);
-      track.state(over ? `✓ ${seconds(track.total)}` : seconds(time), over ? "over" : "");
+      if (track.timed) track.at(over ? Infinity : time);
+      if (!track.timed) track.state("not timed");
+      else track.state(over ? `✓ ${seconds(track.total)}` : seconds(time), over ? "over" : "");
     }
-    for (const track of this.tracks.filter((one) => !one.timed)) track.state("not timed");
     this.tell();
-  }
-
-  describe() {
-    const { title, nodes } = about.source(this.shown);
-    this.source.title = title;
-    this.source.replaceChildren(...nodes);
   }
 
   // ---- a live race
@@ -151,38 +120,37 @@ class Screen {
     this.tell();
   }
 
+  get running() {
+    return Boolean(this.waiting || (this.live && !this.live.ended));
+  }
+
   /** The server's word: a race waits for the model, or has news, or cannot be. */
   heard(value) {
     if (!value || !value.serial) return;
-    if (value.alert) this.refused(value);
-    else if (value.key && this.waiting && (!this.live || value.key !== this.live.key)) this.follow(value.key);
-    else if (this.live && value.key === this.live.key) this.live.pull();
+    const known = this.live && value.key === this.live.key;
+    if (value.alert && (known || !value.key)) this.refused(value.alert);
+    else if (known && !value.alert) this.live.pull();
+    else if (value.key && this.waiting && !value.alert) this.follow(value.key);
   }
 
-  refused({ alert, key }) {
-    if (key && (!this.live || key !== this.live.key)) return;
+  refused(words) {
     this.waiting = false;
-    this.lanes.running(Boolean(this.live && !this.live.ended));
-    page.alert(alert);
+    this.lanes.running(this.running);
+    page.alert(words);
     this.tell();
   }
 
   follow(key) {
     if (this.live) this.live.leave();
     this.waiting = false;
-    page.alert("");
     this.started = false;
-    this.live = new Live(
-      this.server,
-      key,
-      (events) => this.grew(events),
-      (words) => page.alert(words),
-    );
+    page.alert("");
+    this.live = new Live(this.server, { changed: (_, events) => this.grew(events) }).follow(key);
   }
 
   grew(events) {
     const { live } = this;
-    if (live.events.length && !this.started) this.start(); // until then what is on screen stays
+    if (live.items.length && !this.started) this.start(); // until then what is on screen stays
     if (this.started) for (const event of events) this.stream(event);
     if (live.ended) this.finish();
     else this.say(progress(live));
@@ -191,37 +159,33 @@ class Screen {
 
   /** The race has the model: its lanes take the place of what was shown. */
   start() {
-    const { live } = this;
+    const { header, items } = this.live;
     this.started = true;
     this.replay.pause();
-    this.shown = { header: live.header, events: live.events, report: null, recorded: false };
-    this.makeTracks(live.header);
-    for (const track of this.tracks) track.state("waits for its turn");
     this.replay.element.hidden = true;
+    this.shown = { header, items, result: null, recorded: false };
+    this.makeTracks();
+    for (const track of this.tracks) track.state("waits for its turn");
     this.results.show(null, [], "The numbers come when all lanes have ended.");
-    this.describe();
   }
 
   /** The warm-up is shown as it comes. The timed runs write the same text again, so only their times are. */
   stream({ lane, repetition, steps, record }) {
     const track = this.tracks[lane];
     if (repetition === 0) track.extend(steps);
-    track.bar.style.setProperty("--rc-share", String(track.tokens / this.shown.header.sampling.length));
+    track.scale(this.shown.header.sampling.length);
     if (!record) track.state(repetition ? `timed run ${repetition} …` : "warming up …");
     else track.state(repetition ? `run ${repetition}: ${seconds(record.seconds)}` : "warmed up");
   }
 
   finish() {
     const { live } = this;
+    const failed = live.state === "failed";
     this.lanes.running(false);
-    if (this.started) {
-      this.show({ header: live.header, events: live.events, report: live.report, recorded: false });
-      this.remember();
-    }
-    if (live.state === "failed") {
-      this.say("");
-      page.alert(live.message);
-    } else this.say(ending(live, this.started));
+    if (this.started) this.show(live);
+    if (this.started) this.remember();
+    this.say(failed ? "" : ending(live, this.started));
+    if (failed) page.alert(live.message);
     if (live.state === "done" && !calm.matches) this.replay.restart();
   }
 
@@ -232,19 +196,12 @@ class Screen {
 
   // ---- links
 
+  /** The parameters of what is shown: of a live race what its lanes share, else of the preset that Watch shows. */
   address() {
-    const source = frame.source();
+    const watched = frame.source();
     const own = this.shown && !this.shown.recorded;
-    const shared = own ? this.shown.header.link : source && source.kind === "preset" ? source.link : {};
-    return write(window.location.href, shared, this.lanes.lanes, this.lanes.rounds, this.props);
-  }
-
-  async copyLink() {
-    const link = this.address();
-    this.said.textContent = (await copy(link)) ? "link copied" : link;
-    setTimeout(() => {
-      this.said.textContent = "";
-    }, 4000);
+    const shared = own ? this.shown.header.link : watched && watched.kind === "preset" ? watched.link : {};
+    return { ...shared, lanes: link.encode(this.lanes.lanes, this.props), rounds: this.lanes.rounds };
   }
 
   tabOpened() {
@@ -252,34 +209,26 @@ class Screen {
     this.remember();
   }
 
-  /** While the tab is open the address bar says what is shown. Not at every change: browsers count them. */
   remember() {
-    clearTimeout(this.rememberTimer);
-    this.rememberTimer = setTimeout(() => {
-      const idle = !this.waiting && (!this.live || this.live.ended);
-      if (page.tab() === "race" && idle) window.history.replaceState(window.history.state, "", this.address());
-    }, 300);
+    if (!this.running) this.bar.remember();
     this.tell();
   }
 
   // ---- for tests
 
   tell() {
-    const { shown, live, replay } = this;
+    const { shown, live, replay, lanes } = this;
     window.__hsdRace = {
       ready: Boolean(this.ready),
       state: live ? live.state : this.waiting ? "asked" : "none",
-      running: Boolean(this.waiting || (live && !live.ended)),
-      recorded: Boolean(shown && shown.recorded),
-      lanes: this.lanes.lanes,
-      rounds: this.lanes.rounds,
-      header: shown && shown.header,
-      events: shown ? shown.events : [],
-      report: shown && shown.report,
+      running: this.running,
+      lanes: lanes.lanes,
+      rounds: lanes.rounds,
+      ...(shown || { header: null, items: [], result: null, recorded: false }),
       playing: replay.playing,
       time: replay.time,
       length: replay.length,
-      tracks: this.tracks.map((track) => ({ shown: track.shown, steps: track.steps.length, tokens: track.ids })),
+      tracks: this.tracks.map((track) => ({ shown: track.shown, steps: track.ends.length, tokens: track.ids })),
     };
   }
 }
@@ -291,6 +240,6 @@ function start(element, props, server, watch, submit) {
   watch("value", () => screen.heard(props.value));
 }
 
-export const plan = () => (screen ? screen.asked : null);
+const plan = () => (screen ? screen.asked : null);
 
-export { start };
+export { start, plan };

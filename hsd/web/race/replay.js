@@ -1,6 +1,6 @@
 // All lanes together at the pace that was recorded: a clock with play, pause, again, a time to drag, and a speed.
 import { h, icon } from "../kit/dom.js";
-import { button } from "../kit/parts.js";
+import { button, menu, setSlider, slider } from "../kit/parts.js";
 import { seconds } from "./tracks.js";
 
 const SPEEDS = [4, 2, 1, 1 / 2, 1 / 4, 1 / 10, 1 / 25, 1 / 100];
@@ -12,38 +12,16 @@ class Replay {
   /** changed(time, playing): called whenever another time is shown. */
   constructor(changed) {
     Object.assign(this, { changed, time: 0, length: 0, frame: null, speed: 1 });
-    this.play = button(icon("play"), "play", () => this.toggle(), { class: "hp-button hp-play" });
-    this.again = button("Again", "from the start", () => this.restart(), { class: "hp-button rc-again" });
-    this.slider = h("input", {
-      "type": "range",
-      "class": "rc-slider",
-      "min": 0,
-      "max": 1,
-      "step": "any",
-      "aria-label": "time",
-      "oninput": () => this.seek(Number(this.slider.value)),
-    });
-    this.clock = h("output", { class: "rc-clock" });
-    this.menu = h(
-      "select",
-      {
-        "class": "hp-speed rc-speed",
-        "aria-label": "speed",
-        "onchange": () => {
-          this.speed = Number(this.menu.value);
-        },
-      },
-      SPEEDS.map((speed) => h("option", { value: speed }, words(speed))),
-    );
-    this.element = h(
-      "div",
-      { "class": "rc-tools rc-replay", "role": "group", "aria-label": "Replay" },
-      this.play,
-      this.again,
-      this.slider,
-      this.clock,
-      this.menu,
-    );
+    const oninput = () => this.seek(Number(this.slider.value));
+    const speeds = SPEEDS.map((speed) => [speed, words(speed)]);
+    const choose = (speed) => Object.assign(this, { speed: Number(speed) });
+    this.play = button(icon("play"), "play", () => this.toggle(), { class: "hp-play" });
+    this.slider = slider("time", { min: 0, max: 1, step: "any", oninput, css: "rc-slider" });
+    this.clock = h("output.rc-clock");
+    this.menu = menu("speed", speeds, 1, choose, { class: "rc-speed" });
+    const again = button("Again", "from the start", () => this.restart());
+    const parts = [this.play, again, this.slider, this.clock, this.menu];
+    this.element = h("div.rc-tools.rc-replay", { "role": "group", "aria-label": "Replay" }, parts);
   }
 
   get playing() {
@@ -55,30 +33,23 @@ class Replay {
     this.pause();
     this.length = length;
     this.slider.max = String(length || 1);
-    this.speed = [...SPEEDS].sort(
-      (a, b) => Math.abs(Math.log(length / a / COMFORT)) - Math.abs(Math.log(length / b / COMFORT)),
-    )[0];
+    const off = (speed) => Math.abs(Math.log(length / speed / COMFORT));
+    this.speed = SPEEDS.toSorted((a, b) => off(a) - off(b))[0];
     this.menu.value = String(this.speed);
     this.seek(length);
   }
 
   seek(time) {
     this.time = Math.min(Math.max(time, 0), this.length);
-    this.slider.value = String(this.time);
-    this.slider.setAttribute("aria-valuetext", `${seconds(this.time)} of ${seconds(this.length)}`);
     this.clock.textContent = `${seconds(this.time)} of ${seconds(this.length)}`;
+    setSlider(this.slider, this.time, this.clock.textContent);
     this.changed(this.time, this.playing);
   }
 
   toggle() {
-    if (this.playing) this.stop();
-    else this.start(this.time >= this.length ? 0 : this.time);
-  }
-
-  /** Stay at the time that is shown. */
-  stop() {
+    if (!this.playing) return this.start(this.time >= this.length ? 0 : this.time);
     this.pause();
-    this.seek(this.time);
+    return this.seek(this.time);
   }
 
   restart() {

@@ -1,6 +1,7 @@
 // The results: who is fastest, the table, where the time went, a sentence on every lane. All numbers are the server's.
 import { h } from "../kit/dom.js";
 import { number } from "../kit/format.js";
+import { card } from "../kit/parts.js";
 
 const MISSING = "–";
 const PARTS = [
@@ -11,186 +12,126 @@ const PARTS = [
   ["rest", "rest"],
 ];
 const shown = (x) => x !== null && x !== undefined;
-const fixed = (x, digits = 2) => (shown(x) ? x.toFixed(digits) : MISSING);
+const fixed = (x) => (shown(x) ? x.toFixed(2) : MISSING);
 const rate = (x) => (shown(x) ? (x >= 20 ? Math.round(x).toLocaleString("en") : x.toFixed(1)) : MISSING);
-const range = ([low, high], runs) => (runs > 1 && shown(low) ? ` (${fixed(low)}–${fixed(high)})` : "");
 const share = (x) => (x >= 0.095 ? `${Math.round(100 * x)} %` : `${(100 * x).toFixed(1)} %`);
+const range = ({ speedups: [low, high], runs }) => (runs > 1 && shown(low) ? ` (${fixed(low)}–${fixed(high)})` : "");
 
-// name, heading, what it means, text of a row
+// name, heading, what it means, text of its value in a row
 const COLUMNS = [
-  ["tokens", "tokens", "new tokens of one run", (row) => String(row.tokens)],
-  [
-    "target_calls",
-    "target calls",
-    "forward passes of the target after the prompt was read",
-    (row) => String(row.target_calls),
-  ],
-  [
-    "tokens_per_call",
-    "tokens per call",
-    "block efficiency: new tokens per target call",
-    (row) => fixed(row.tokens_per_call),
-  ],
-  ["seconds", "seconds", "median over the timed runs, reading the prompt included", (row) => number(row.seconds)],
-  ["tokens_per_second", "tokens/s", "median over the timed runs", (row) => rate(row.tokens_per_second)],
+  ["tokens", "tokens", "new tokens of one run", String],
+  ["target_calls", "target calls", "forward passes of the target after the prompt was read", String],
+  ["tokens_per_call", "tokens per call", "block efficiency: new tokens per target call", fixed],
+  ["seconds", "seconds", "median over the timed runs, reading the prompt included", (x) => number(x)],
+  ["tokens_per_second", "tokens/s", "median over the timed runs", rate],
   [
     "speedup",
     "speed-up",
     "tokens per second over plain decoding's, round by round: median (and range)",
-    (row, i) => `${fixed(row.speedup)}${i ? range(row.speedups, row.runs) : ""}`,
+    (x, row, i) => fixed(x) + (i ? range(row) : ""),
   ],
-  ["limit", "limit S*", "the speed-up if nothing but the models' calls took time", (row) => fixed(row.limit)],
-  ["efficiency", "efficiency", "speed-up over limit", (row) => fixed(row.efficiency)],
+  ["limit", "limit S*", "the speed-up if nothing but the models' calls took time", fixed],
+  ["efficiency", "efficiency", "speed-up over limit", fixed],
 ];
 
-function create() {
-  const lead = h("p", { class: "rc-lead", role: "status" });
-  const note = h("p", { class: "rc-hint rc-basis" });
-  const head = h(
-    "tr",
-    {},
-    h("th", { scope: "col" }, "lane"),
-    COLUMNS.map(([, title, meaning]) => h("th", { scope: "col", title: meaning }, title)),
-  );
-  const body = h("tbody");
-  const table = h("table", { class: "rc-table" }, h("thead", {}, head), body);
-  const bars = h("ul", { class: "rc-times" });
-  const why = h("ol", { class: "rc-why" });
-  const legend = h(
-    "p",
-    { class: "rc-hint rc-legend" },
-    PARTS.map(([part, words]) => h("span", {}, h("span", { class: `rc-swatch of-${part}` }), ` ${words}`)),
-  );
-  const timed = h(
-    "section",
-    { "class": "rc-card", "aria-label": "Where the time went" },
-    h(
-      "div",
-      { class: "rc-head" },
-      h("h3", { class: "rc-title" }, "Where the time went"),
-      h("p", { class: "rc-hint" }, "milliseconds per new token; shorter is faster"),
-    ),
-    bars,
-    legend,
-  );
-  const reasons = h(
-    "section",
-    { "class": "rc-card", "aria-label": "Faster or slower, and why" },
-    h("h3", { class: "rc-title" }, "Faster or slower, and why"),
-    why,
-    definitions(),
-  );
-  const files = h("div", { class: "rc-tools rc-files" });
-  const results = h(
-    "section",
-    { "class": "rc-card", "aria-label": "Result" },
-    h("h3", { class: "rc-title" }, "Result"),
-    lead,
-    h("div", { class: "rc-scroll" }, table),
-    note,
-    files,
-  );
-  const element = h("div", { class: "rc-results" }, results, timed, reasons);
+const COUNTS = ["tokens", "target_calls", "tokens_per_call", "seconds", "tokens_per_second", "speedup"];
+const TIMES = ["ms_per_token", "target_call_ms", "draft_call_ms", "prefill_ms", "outside_ms_per_step"];
+const FIELDS = [...COUNTS, "limit", "efficiency", "runs", ...TIMES]; // of a saved table
 
-  /** waiting: what to say while there are no numbers. */
-  function show(report, names, waiting) {
+const LIMIT =
+  "Limit: S* = A · T(1) / (γ · d + T(γ+1)), with what this race measured: A tokens per target call, d the " +
+  "median time of a draft call, T(w) that of a target call that reads w tokens. With several drafts, and " +
+  "with stacked models or exits, the denominator is the mean over steps of the median times of the calls made. " +
+  "Efficiency: speed-up over limit.";
+const RACED =
+  "Every lane runs once to warm up, which counts for nothing; then all lanes take turns, with the same seed " +
+  "each time. Tracing is off. Reading the prompt counts in seconds and in the speed-up, not in tokens per " +
+  "call. Lanes write different texts, and how much a rule keeps of its drafts on one text is partly luck: " +
+  "for a comparison of rules measure many prompts.";
+
+const hint = (words) => h("p.hp-hint", words);
+
+/** files: the buttons that save the numbers. */
+function create(files) {
+  const lead = h("p.rc-lead", { role: "status" });
+  const note = h("p.hp-hint.rc-basis");
+  const heads = COLUMNS.map(([, words, meaning]) => h("th", { scope: "col", title: meaning }, words));
+  const body = h("tbody");
+  const table = h("table.rc-table", h("thead", h("tr", h("th", { scope: "col" }, "lane"), heads)), body);
+  const bars = h("ul.rc-times");
+  const why = h("ol.rc-why");
+  const parts = PARTS.map(([part, words]) => h("span", h(`span.hp-swatch.of-${part}`), ` ${words}`));
+  const scale = "milliseconds per new token; shorter is faster";
+  const timed = card("", "Where the time went", scale, bars, h("p.hp-hint.hp-keyline.rc-legend", parts));
+  const more = h("details.rc-more", h("summary", "What these numbers are"), hint(LIMIT), hint(RACED));
+  const reasons = card("", "Faster or slower, and why", "", why, more);
+  const result = card("", "Result", "", lead, h("div.rc-scroll", table), note, files);
+  const element = h("div.rc-results", result, timed, reasons);
+
+  /** lanes: all of them; waiting: what to say while there are no numbers. */
+  function show(report, lanes, waiting) {
     lead.textContent = report ? report.lead : waiting;
     note.textContent = report ? report.basis : "";
     for (const part of [timed, reasons, table, files]) part.hidden = !report;
     if (!report) return;
     const { rows } = report;
-    body.replaceChildren(
-      ...rows.map((row, i) => line(row, i)),
-      ...names.filter((name) => !rows.some((row) => row.case === name)).map(untimed),
-    );
+    const untimed = lanes.filter(({ name }) => !rows.some((row) => row.case === name));
     const longest = Math.max(...rows.map((row) => row.ms_per_token));
+    body.replaceChildren(...rows.map(line), ...untimed.map(empty));
     bars.replaceChildren(...rows.map((row) => bar(row, longest)));
-    why.replaceChildren(...rows.map((row) => h("li", {}, h("strong", {}, row.case), ": ", row.sentence)));
+    why.replaceChildren(...rows.map((row) => h("li", h("strong", row.case), ": ", row.sentence)));
   }
 
-  return { element, show, files };
+  return { element, show };
 }
 
 function line(row, i) {
-  return h(
-    "tr",
-    { "data-case": row.case },
-    h("th", { scope: "row" }, row.case),
-    COLUMNS.map(([name, title, , words]) => h("td", { "data-column": name, "data-label": title }, words(row, i))),
-  );
+  const cell = ([name, label, , text]) =>
+    h("td", { "data-column": name, "data-label": label }, text(row[name], row, i));
+  return h("tr", { "data-case": row.case }, h("th", { scope: "row" }, row.case), COLUMNS.map(cell));
 }
 
-function untimed(name) {
-  return h(
-    "tr",
-    { "data-case": name, "class": "is-untimed" },
-    h("th", { scope: "row" }, name),
-    h("td", { "colspan": COLUMNS.length, "data-column": "none" }, "not timed"),
-  );
+function empty({ name }) {
+  const cell = h("td", { "colspan": COLUMNS.length, "data-column": "none" }, "not timed");
+  return h("tr", { "data-case": name }, h("th", { scope: "row" }, name), cell);
 }
 
 /** A lane's time per token: the bars of all lanes have one scale. */
 function bar(row, longest) {
-  const parts = PARTS.map(([part, words]) => [part, words, row.shares[part]]);
-  const told = parts
-    .filter(([, , x]) => x > 0)
-    .map(([, words, x]) => `${words} ${share(x)}`)
-    .join(", ");
+  const parts = PARTS.map(([part, words]) => ({ part, words, x: row.shares[part], told: share(row.shares[part]) }));
+  const all = parts.flatMap(({ words, x, told }) => (x > 0 ? [`${words} ${told}`] : [])).join(", ");
+  const piece = ({ part, words, x, told }) =>
+    h(
+      `span.rc-share.of-${part}`,
+      {
+        title: `${words}: ${told}, ${number(row.parts_ms[part])} ms per token`,
+        style: `flex-grow: ${Math.max(x, 0.0001)}`,
+      },
+      x >= 0.12 ? h("span.rc-figure", told) : null,
+    );
+  const width = `width: ${(100 * row.ms_per_token) / longest}%`;
+  const time = `${number(row.ms_per_token)} ms per token`;
+  const stack = { "role": "img", "aria-label": `${row.case}: ${all}`, "style": width };
   return h(
     "li",
     { "data-case": row.case },
-    h(
-      "div",
-      { class: "rc-line" },
-      h("span", { class: "rc-name" }, row.case),
-      h("span", { class: "rc-counts" }, `${number(row.ms_per_token)} ms per token`),
-    ),
-    h(
-      "div",
-      {
-        "class": "rc-stack",
-        "role": "img",
-        "aria-label": `${row.case}: ${told}`,
-        "style": `width: ${(100 * row.ms_per_token) / longest}%`,
-      },
-      parts.map(([part, words, x]) =>
-        h(
-          "span",
-          {
-            class: `rc-share of-${part}`,
-            title: `${words}: ${share(x)}, ${number(row.parts_ms[part])} ms per token`,
-            style: `flex-grow: ${Math.max(x, 0.0001)}`,
-          },
-          x >= 0.12 ? h("span", { class: "rc-figure" }, share(x)) : null,
-        ),
-      ),
-    ),
-    h("p", { class: "rc-hint" }, told),
+    h("div.rc-line", h("span.rc-name", row.case), h("span.rc-counts", time)),
+    h("div.rc-stack", stack, parts.map(piece)),
+    hint(all),
   );
 }
 
-function definitions() {
-  return h(
-    "details",
-    { class: "rc-more" },
-    h("summary", {}, "What these numbers are"),
-    h(
-      "p",
-      { class: "rc-hint" },
-      "Limit: S* = A · T(1) / (γ · d + T(γ+1)), with what this race measured: A tokens per target call, d the " +
-        "median time of a draft call, T(w) that of a target call that reads w tokens. With several drafts, and " +
-        "with stacked models or exits, the denominator is the mean over steps of the median times of the calls made. " +
-        "Efficiency: speed-up over limit.",
-    ),
-    h(
-      "p",
-      { class: "rc-hint" },
-      "Every lane runs once to warm up, which counts for nothing; then all lanes take turns, with the same seed " +
-        "each time. Tracing is off. Reading the prompt counts in seconds and in the speed-up, not in tokens per " +
-        "call. Lanes write different texts, and how much a rule keeps of its drafts on one text is partly luck: " +
-        "for a comparison of rules measure many prompts.",
-    ),
-  );
+// ---- what a visitor can take along
+
+/** The numbers as lines of cells, one per lane. */
+function table({ rows }) {
+  const parts = PARTS.map(([part]) => part);
+  const line = (row) => [row.case, ...FIELDS.map((name) => row[name] ?? ""), ...parts.map((part) => row.shares[part])];
+  return [["lane", ...FIELDS, ...parts.map((part) => `share_${part}`)], ...rows.map(line)];
 }
 
-export { create, COLUMNS, PARTS };
+/** The whole race in the format of the recorded one, with the numbers beside it. */
+const file = ({ header, items, result }) =>
+  JSON.stringify({ format: "hsd-race-1", header, events: items, report: result });
+
+export { create, table, file };

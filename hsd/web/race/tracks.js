@@ -6,75 +6,54 @@ const NAMES = { draft: "kept from the draft", correction: "correction", bonus: "
 const LINE = 22; // pixels, as in race.css: whole lines are scrolled
 const PLAIN = { "␣": " ", "⏎": "\n", "⇥": " " };
 
+const seconds = (x) => `${x < 10 ? x.toFixed(3) : x.toFixed(1)} s`;
+
 /** A piece as readable text: spaces and line ends as such, other characters that show nothing by their signs. */
 const readable = (piece) =>
   runs(piece)
-    .map((run) => (run.mark ? (PLAIN[run.text] ?? run.text) : run.text))
+    .map(({ mark, text }) => (mark && PLAIN[text]) || text)
     .join("");
-
-const seconds = (x) => `${x < 10 ? x.toFixed(3) : x.toFixed(1)} s`;
 
 class Track {
   /** notes: what a reader must know of the lane, such as exits that were not trained. */
   constructor(index, { name, lossless }, notes = []) {
-    this.name = h(
-      "h4",
-      { class: "rc-name" },
-      h("span", { class: "rc-number" }, String(index + 1)),
-      name,
-      lossless ? null : h("span", { class: "rc-warning" }, "✕ not lossless"),
-    );
-    this.counts = h("span", { class: "rc-counts" });
-    this.note = h("span", { class: "rc-state" });
-    this.bar = h("div", { class: "rc-bar", role: "img" });
-    this.flow = h("p", { "class": "rc-flow", "dir": "auto", "tabindex": 0, "aria-label": `text of ${name}` });
-    this.element = h(
-      "li",
-      { "class": "rc-track", "data-lane": index },
-      h("div", { class: "rc-line" }, this.name, this.counts, this.note),
-      notes.map((words) => h("p", { class: "rc-hint" }, words)),
-      this.bar,
-      this.flow,
-    );
-    this.clear();
-  }
-
-  clear() {
-    Object.assign(this, { steps: [], ids: [], blocks: [], texts: [], ends: [], shown: 0 });
-    this.bar.replaceChildren();
-    this.flow.replaceChildren();
+    Object.assign(this, { ids: [], blocks: [], texts: [], ends: [], shown: 0, timed: false, total: 0 });
+    this.counts = h("span.rc-counts");
+    this.note = h("span.rc-state");
+    this.bar = h("div.rc-bar", { role: "img" });
+    this.flow = h("p.rc-flow", { "dir": "auto", "tabindex": 0, "aria-label": `text of ${name}` });
+    const mark = lossless ? null : h("span.rc-warning", "✕ not lossless");
+    const title = h("h4.rc-name", h("span.rc-number", index + 1), name, mark);
+    const line = h("div.rc-line", title, this.counts, this.note);
+    const hints = notes.map((words) => h("p.hp-hint", words));
+    this.element = h("li.rc-track", { "data-lane": index }, line, hints, this.bar, this.flow);
     this.count();
   }
 
   /** Steps that are shown at once. */
   extend(steps) {
+    const known = this.ends.length;
     for (const step of steps) {
-      const before = this.ends.length ? this.ends[this.ends.length - 1] : { tokens: 0, calls: 0 };
-      this.ends.push({ tokens: before.tokens + step.tokens.length, calls: before.calls + step.calls, end: step.end });
-      this.steps.push(step);
+      const { tokens, calls } = this.ends.at(-1) || { tokens: 0, calls: 0 };
+      this.ends.push({ tokens: tokens + step.tokens.length, calls: calls + step.calls, end: step.end });
       this.ids.push(...step.tokens);
       this.blocks.push(block(step));
       this.texts.push(text(step));
     }
-    this.bar.append(...this.blocks.slice(this.bar.childElementCount));
-    this.flow.append(...this.texts.slice(this.flow.childElementCount));
-    this.show(this.steps.length);
-  }
-
-  get tokens() {
-    return this.ends.length ? this.ends[this.ends.length - 1].tokens : 0;
+    this.bar.append(...this.blocks.slice(known));
+    this.flow.append(...this.texts.slice(known));
+    this.show(this.ends.length);
   }
 
   /** The bar's full width stands for so many tokens. */
   scale(tokens) {
-    this.bar.style.setProperty("--rc-share", String(this.tokens / Math.max(tokens, 1)));
+    this.bar.style.setProperty("--rc-share", String(this.ids.length / Math.max(tokens, 1)));
   }
 
   /** Show the steps that had ended at this time. */
   at(time) {
-    let n = 0;
-    while (n < this.ends.length && this.ends[n].end <= time) n += 1;
-    this.show(n);
+    const later = this.ends.findIndex(({ end }) => end > time);
+    this.show(later < 0 ? this.ends.length : later);
   }
 
   show(n) {
@@ -107,29 +86,19 @@ class Track {
   }
 }
 
-const originOf = (step, i) => (i < step.kept ? "draft" : step.last);
-
 /** One block per step, as wide as it has tokens: what was kept of the draft, then what the target added. */
-function block(step) {
-  const kept = Math.min(step.kept, step.tokens.length);
-  const parts = [
-    ["draft", kept],
-    [step.last, step.tokens.length - kept],
-  ].filter(([, n]) => n > 0);
-  return h(
-    "span",
-    { class: "rc-block", style: `flex-grow: ${step.tokens.length}` },
-    parts.map(([origin, n]) => h("span", { class: `rc-part is-${origin}`, style: `flex-grow: ${n}` })),
-  );
+function block({ kept, tokens, last }) {
+  const own = Math.min(kept, tokens.length);
+  const part = (origin, n) => n > 0 && h(`span.rc-part.is-${origin}`, { style: `flex-grow: ${n}` });
+  const parts = [part("draft", own), part(last, tokens.length - own)];
+  return h("span.rc-block", { style: `flex-grow: ${tokens.length}` }, parts);
 }
 
-function text(step) {
+function text({ kept, pieces, last }) {
+  const out = (origin, piece) => h(`bdi.rc-out.is-${origin}`, { title: NAMES[origin] }, readable(piece));
   return h(
-    "span",
-    { class: "rc-step" },
-    step.pieces.map((piece, i) =>
-      h("bdi", { class: `rc-out is-${originOf(step, i)}`, title: NAMES[originOf(step, i)] }, readable(piece)),
-    ),
+    "span.rc-step",
+    pieces.map((piece, i) => out(i < kept ? "draft" : last, piece)),
   );
 }
 
