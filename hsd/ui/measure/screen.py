@@ -179,7 +179,7 @@ class Measure:
         more = foot if name == "foot" else {}
         return gr.HTML(
             value=value,
-            html_template=f'<div class="hm hm-{name}"></div>',
+            html_template=f'<div class="hsd-kit hm hm-{name}"></div>',
             js_on_load=static.start("measure", name),
             server_functions=self.functions(),
             apply_default_css=False,

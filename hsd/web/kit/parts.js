@@ -10,12 +10,7 @@ const unique = (name) => `${name}-${(serial += 1)}`;
 
 /** A card: one idea, a title and one line about it. css: its own classes. */
 function card(css, title, hint, ...children) {
-  const head = h(
-    "header",
-    { class: "hp-head" },
-    h("h3", { class: "hp-title" }, title),
-    hint && h("p", { class: "hp-hint" }, hint),
-  );
+  const head = h("header.hp-head", h("h3.hp-title", title), hint && h("p.hp-hint", hint));
   return h("section", { "class": `hp-card ${css}`, "aria-label": title }, head, children);
 }
 
@@ -47,15 +42,14 @@ function said(css = "") {
 /** A row of radio buttons: {element, set(value, options)}. Options are [value, words]; drawn anew if they change. */
 function segments(legend, onchange) {
   const name = unique("choice");
-  const box = h("div", { class: "hp-segments" });
-  const element = h("fieldset", { class: "hp-choice" }, h("legend", {}, legend), box);
+  const box = h("div.hp-segments");
+  const element = h("fieldset.hp-choice", h("legend", legend), box);
   let drawn = "";
   const one = ([value, words]) =>
     h(
-      "label",
-      { class: "hp-segment" },
+      "label.hp-segment",
       h("input", { type: "radio", name, value, onchange: () => onchange(value) }),
-      h("span", {}, words),
+      h("span", words),
     );
   const set = (value, options) => {
     const wanted = JSON.stringify(options);

@@ -14,11 +14,11 @@ function transport({ actions, beat, starts, pace, unit = "step", of = unit, befo
   let timer = null;
   let shown = [];
   let now = null;
-  const play = button(icon("play"), "play (Space)", () => toggle(), { class: "hp-button hp-play" });
-  const place = h("output", { class: "hp-place" });
+  const play = button(icon("play"), "play (Space)", () => toggle(), { class: "hp-play" });
+  const place = h("output.hp-place");
   const speed = h(
-    "select",
-    { "class": "hp-speed", "aria-label": "speed", "title": "speed" },
+    "select.hp-speed",
+    { "aria-label": "speed", "title": "speed" },
     SPEEDS.map((x) => h("option", { value: x, selected: x === 1 }, `${x}×`)),
   );
   const cells = h("div", {
@@ -30,11 +30,9 @@ function transport({ actions, beat, starts, pace, unit = "step", of = unit, befo
     "onclick": (event) => jump(event),
   });
   const bar = h(
-    "div",
-    { class: "hp-bar" },
+    "div.hp-bar",
     h(
-      "div",
-      { class: "hp-buttons" },
+      "div.hp-buttons",
       button(icon("first"), `first ${unit} (Home)`, actions.first),
       button(icon("back"), `one ${unit} back (←)`, actions.back),
       play,
@@ -43,8 +41,8 @@ function transport({ actions, beat, starts, pace, unit = "step", of = unit, befo
     ),
     before,
     place,
-    hint && h("span", { class: "hp-hint hp-keyhint" }, hint),
-    h("span", { class: "hp-grow" }),
+    hint && h("span.hp-hint.hp-keyhint", hint),
+    h("span.hp-grow"),
     after,
     speed,
   );
@@ -119,10 +117,9 @@ function gains({ kept, committed }, tallest) {
   const origin = own > 0 ? committed[kept].origin : "bonus";
   const share = (n) => `height:${(100 * n) / tallest}%`;
   return h(
-    "div",
-    { class: "hp-column" },
+    "div.hp-column",
     own > 0 ? h("div", { class: `hp-gain is-${origin}`, style: share(own) }) : null,
-    h("div", { class: "hp-gain is-draft", style: share(kept) }),
+    h("div.hp-gain.is-draft", { style: share(kept) }),
   );
 }
 

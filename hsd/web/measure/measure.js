@@ -6,40 +6,24 @@
 // Text reaches the page through text nodes only.
 import { h } from "../kit/dom.js";
 import { save } from "../kit/files.js";
+import { addressBar } from "../kit/link.js";
+import { ask, Live } from "../kit/live.js";
 import * as page from "../kit/page.js";
+import { button } from "../kit/parts.js";
 import * as parts from "./parts.js";
 
-const EVERY = 700; // milliseconds between two questions about progress
 const BURST = 120; // milliseconds without a change
 const LOST = 5000; // milliseconds after which an answer is no longer waited for
-const NO_ANSWER = "the server does not answer: check the connection, or reload the page";
 const KINDS = { recorded: "Recorded benchmark", live: "Measured just now", file: "Benchmark from a file" };
 
 const screen = {
-  server: null,
-  elements: {},
-  props: {},
-  job: null,
-  view: null,
-  link: null,
-  serial: {},
-  questions: {},
-  words: "",
-  problem: "",
-  command: "",
-  snippets: [],
-  chosen: "/run",
+  ...{ server: null, elements: {}, props: {}, serial: {}, questions: {} },
+  ...{ live: null, view: null, link: null }, // live: the batch that was asked for last
+  ...{ words: "", problem: "", command: "", snippets: [], chosen: "/run" },
 };
+const bar = addressBar("measure", () => screen.link);
 
 const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
-
-async function ask(name, argument) {
-  try {
-    return await screen.server[name](argument);
-  } catch {
-    return { error: NO_ANSWER };
-  }
-}
 
 // ---- what the server says about settings, asked once after a burst of changes, one question at a time
 
@@ -73,112 +57,67 @@ class Question {
 // ---- the plan, and the progress of a batch
 
 function drawPlan() {
-  const { plan } = screen.elements;
-  if (!plan) return;
-  const { job } = screen;
-  const done = job && job.total ? Math.min(job.begun, job.total) : 0;
-  const problem = screen.problem || (job && job.state === "failed" ? job.message : "");
-  plan.replaceChildren(
-    h("p", { class: "hm-problem", role: "alert", hidden: !problem }, capital(problem)),
-    h("p", { class: "hm-words" }, screen.words),
-    h("p", { class: "hm-progress", role: "status", hidden: !job }, job ? progress(job) : ""),
-    h("progress", {
-      "class": "hm-bar",
-      "max": job ? job.total || 1 : 1,
-      "value": done,
-      "hidden": !job || job.finished,
-      "aria-label": "runs",
-    }),
+  const { elements, live, words } = screen;
+  if (!elements.plan) return;
+  const { total = 0, begun = 0 } = live ? live.reply.progress || {} : {};
+  const problem = screen.problem || (live && live.state === "failed" ? live.message : "");
+  const ongoing = { "max": total || 1, "value": Math.min(begun, total), "hidden": !live || live.ended };
+  elements.plan.replaceChildren(
+    h("p.hp-problem.hm-problem", { role: "alert", hidden: !problem }, capital(problem)),
+    h("p.hp-hint.hm-words", words),
+    h("p.hm-progress", { role: "status", hidden: !live }, live ? progress(live) : ""),
+    h("progress.hm-bar", { ...ongoing, "aria-label": "runs" }),
   );
 }
 
 /** What is going on, in one line. */
-function progress(job) {
-  const counted = `${job.counted} of ${job.total - job.warming} runs counted`;
-  if (job.error) return capital(job.error);
-  if (job.state === "waiting")
-    return job.place > 0 ? `Another run is using the model; this batch is number ${job.place} in line.` : "Starting …";
-  if (job.state === "done") return `Done: ${counted}.`;
-  if (job.finished) {
-    const kept = job.complete
-      ? "Shown is what was measured until then."
-      : "That was before the first complete round, so what is shown stays.";
-    const how = job.state === "failed" ? "Failed" : job.message ? capital(job.message) : "Cancelled";
-    return `${how}${job.total ? `; ${counted}. ${kept}` : "."}`;
+function progress({ state, place, message, ended, reply }) {
+  const { total = 0, begun, counted, warming, left, complete } = reply.progress || {};
+  const done = `${counted} of ${total - warming} runs counted`;
+  if (state === "done") return `Done: ${done}.`;
+  if (ended) {
+    const stays = "That was before the first complete round, so what is shown stays.";
+    const kept = complete ? "Shown is what was measured until then." : stays;
+    const how = state === "failed" ? "Failed" : message ? capital(message) : "Cancelled";
+    return total ? `${how}; ${done}. ${kept}` : `${how}.`;
   }
-  if (!job.total) return "Loading the pair …";
-  const warm = job.begun <= job.warming ? " (warming up)" : "";
-  const left = job.left === null ? "" : `, about ${job.left} s left`;
-  return `Run ${job.begun} of ${job.total}${warm}${left}.`;
+  if (state === "waiting" && place > 0) return `Another run is using the model; this batch is number ${place} in line.`;
+  if (state === "waiting") return "Starting …";
+  if (!total) return "Loading the pair …";
+  const warm = begun <= warming ? " (warming up)" : "";
+  return `Run ${begun} of ${total}${warm}${left === null ? "" : `, about ${left} s left`}.`;
 }
 
 function heardPlan(value) {
   for (const name of ["words", "problem", "command", "link"]) if (value[name] !== undefined) screen[name] = value[name];
   drawPlan();
   if (value.command) drawPrograms();
-  remember();
-}
-
-function followJob(key) {
-  if (screen.job) clearInterval(screen.job.timer);
-  const job = { key, state: "waiting", place: 0, total: 0, begun: 0, counted: 0, finished: false };
-  screen.job = job;
-  job.timer = setInterval(() => pull(job), EVERY);
-  pull(job);
-}
-
-async function pull(job) {
-  if (job.busy || screen.job !== job) return;
-  job.busy = true;
-  const reply = await ask("progress", job.key);
-  job.busy = false;
-  if (screen.job !== job || job.finished) return;
-  Object.assign(job, { error: undefined }, reply, reply.error && reply.error !== NO_ANSWER ? { finished: true } : {});
-  if (job.finished) clearInterval(job.timer);
-  drawPlan();
-  tell();
+  bar.remember();
 }
 
 // ---- the benchmark
 
 function drawResults() {
-  const { results } = screen.elements;
-  if (!results) return;
-  if (!screen.view) {
-    results.replaceChildren(
-      h(
-        "p",
-        { class: "hm-hint" },
-        `No recorded benchmark (${screen.none || "none is there"}): press Measure to make one.`,
-      ),
-    );
+  const { elements, view, none } = screen;
+  if (!elements.results) return;
+  if (!view) {
+    const words = `No recorded benchmark (${none || "none is there"}): press Measure to make one.`;
+    elements.results.replaceChildren(h("p.hp-hint", words));
     return;
   }
-  const { view } = screen;
-  const files = [
-    h("span", { class: "hm-hint hm-said", role: "status" }),
-    parts.button("CSV", () => download("csv"), { title: "the table with all digits", "data-kind": "csv" }),
-  ];
-  if (view.kind !== "file")
-    files.push(
-      parts.button("JSON lines", () => download("jsonl"), {
-        title: "every run, as `python -m hsd bench` writes them; opens here again",
-        "data-kind": "jsonl",
-      }),
-    );
-  results.replaceChildren(
+  const lines = "every run, as `python -m hsd bench` writes them; opens here again";
+  const file = (words, kind, title) => button(words, title, () => download(kind), { "data-kind": kind });
+  const files = [file("CSV", "csv", "the table with all digits")];
+  if (view.kind !== "file") files.push(file("JSON lines", "jsonl", lines));
+  const title = h("h3.hp-title", KINDS[view.kind], h("span.hm-date", when(view.date)));
+  elements.results.replaceChildren(
     h(
-      "section",
-      { "class": "hm-card", "aria-label": "Results" },
-      h(
-        "header",
-        { class: "hm-head" },
-        h("h3", {}, KINDS[view.kind], h("span", { class: "hm-date" }, when(view.date))),
-        h("div", { class: "hm-files" }, files),
-      ),
-      h("p", { class: "hm-facts" }, view.facts.join(" · ")),
+      "section.hp-card",
+      { "aria-label": "Results" },
+      h("header.hm-head", title, h("div.hm-files", files)),
+      h("p.hp-hint.hm-facts", view.facts.join(" · ")),
       parts.results(view),
-      h("p", { class: "hm-hint" }, "In the charts below, a click on a name shows or hides it."),
+      h("p.hp-hint", "In the charts below, a click on a name shows or hides it."),
     ),
   );
 }
@@ -191,7 +130,7 @@ function when(text) {
 }
 
 async function download(kind) {
-  const reply = await ask("download", { key: screen.view.key, kind });
+  const reply = await ask(screen.server, "download", { key: screen.view.key, kind });
   if (reply.error) {
     screen.problem = reply.error;
     drawPlan();
@@ -223,29 +162,15 @@ function drawPrograms() {
   if (focused) programs.querySelector(`[data-name="${focused}"]`).focus();
 }
 
-// ---- the address bar, while this tab is open
-
-function remember() {
-  if (page.tab() !== "measure" || !screen.link) return;
-  const url = new URL(window.location.href);
-  const theme = url.searchParams.get("__theme");
-  url.search = "";
-  url.hash = "";
-  if (theme) url.searchParams.set("__theme", theme);
-  for (const [name, value] of Object.entries({ tab: "measure", ...screen.link })) url.searchParams.set(name, value);
-  window.history.replaceState(window.history.state, "", url.href);
-}
-
 // ---- for tests
 
 function tell() {
-  const { job, view } = screen;
+  const { elements, live, view, words, problem } = screen;
+  const { begun = 0, counted = 0 } = live ? live.reply.progress || {} : {};
   window.__hsdMeasure = {
-    ready: Boolean(screen.elements.plan && screen.elements.programs && view),
-    words: screen.words,
-    problem: screen.problem,
+    ...{ ready: Boolean(elements.plan && elements.programs && view), words, problem },
     view: view && { kind: view.kind, rows: view.rows, columns: view.columns },
-    job: job && { state: job.state, finished: job.finished, begun: job.begun, counted: job.counted },
+    job: live && { state: live.state, finished: live.ended, begun, counted },
   };
 }
 
@@ -299,15 +224,23 @@ function foot(element, props, server, watch, trigger) {
 
 page.listen((what) => {
   if (what !== "tab") return;
-  remember();
+  bar.remember();
   for (const question of Object.values(screen.questions)) question.ask();
 });
 
 /** A batch was put into the line under this key. */
 function follow(key) {
-  if (key && !(screen.job && screen.job.key === key)) followJob(key);
+  const { live, server } = screen;
+  if (!key || (live && live.key === key)) return;
+  if (live) live.forget();
+  const changed = () => {
+    drawPlan();
+    tell();
+  };
+  screen.live = new Live(server, { changed }).follow(key);
+  changed();
 }
 
-export const changed = (name) => screen.questions[name] && screen.questions[name].changed();
+const changed = (name) => screen.questions[name] && screen.questions[name].changed();
 
-export { plan, results, foot, follow };
+export { changed, follow, foot, plan, results };
