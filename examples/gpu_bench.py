@@ -31,7 +31,7 @@ import hsd
 from hsd.bench import Case, machine, measure, measurements
 from hsd.bench.measure import Runner, sums
 from hsd.bench.peers import peer_case
-from hsd.decoding.rounds.captured import Piece
+from hsd.decoding.captured import Piece
 from hsd.models.base import IdCodec
 from hsd.models.causal import CausalModel
 from hsd.models.fixed import FixedSession

@@ -30,24 +30,18 @@ ARCHITECTURE: dict[str, str] = {
     # decoding
     ".models": ".errors .paths .sampling torch transformers safetensors huggingface_hub",
     ".draft": ".errors .models .sampling .rng .rules torch",
-    ".decoding": "",
-    ".decoding.options": ".errors .draft .sampling .rules",
-    ".decoding.rounds": ".errors .models .draft .sampling .rng .rules torch",
-    ".decoding.record": ".errors .models .draft .sampling .rng .rules .decoding.rounds .trace torch",
-    ".decoding.systems": ".errors .models .draft .rng .rules .decoding.options .decoding.rounds .decoding.record",
-    ".decoding.loop": ".errors .models .rng .decoding.options .decoding.rounds .trace "
-    ".decoding.record .decoding.systems .version torch",
+    ".decoding": ".errors .models .draft .sampling .rng .rules .trace .version torch",
     # what is built on it
     ".planner": ".errors numpy",
-    ".facts": ".errors .draft .rules .decoding.options torch",
-    ".figures": ".errors .trace .decoding.options .facts plotly",
-    ".bench": ".errors .paths .rules .models .sampling .trace .decoding.options .decoding.loop .planner "
+    ".facts": ".errors .draft .rules .decoding torch",
+    ".figures": ".errors .trace .decoding .facts plotly",
+    ".bench": ".errors .paths .rules .models .sampling .trace .decoding .planner "
     ".version torch numpy accelerate datasets",
     ".bench.peers": ".errors .models .bench torch transformers",
-    ".bench.command": ".errors .facts .rules .decoding.loop .models .bench .bench.peers .version torch accelerate",
-    ".generate": ".errors .models .decoding.options .decoding.loop torch transformers",
+    ".bench.command": ".errors .facts .rules .decoding .models .bench .bench.peers .version torch accelerate",
+    ".generate": ".errors .models .decoding torch transformers",
     # the public names, for users; nothing above may use them
-    ".": ".version .errors .trace .rules .audit .models .decoding.options .decoding.loop .planner .generate",
+    ".": ".version .errors .trace .rules .audit .models .decoding .planner .generate",
     # the two ways in: they may use everything, and nobody imports them
     ".ui": "* gradio starlette plotly pydantic yaml torch numpy spaces",
     ".cli": "* .ui torch",

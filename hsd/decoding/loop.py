@@ -14,9 +14,9 @@ from typing import Literal
 
 import torch
 
-from hsd.decoding.options import LEVELLED, Options, make_options
+from hsd.decoding.options import Options, make_options
 from hsd.decoding.record import work_of
-from hsd.decoding.rounds import Round
+from hsd.decoding.rounds import Outcome
 from hsd.decoding.systems import Levels, levels_of, longest_block, make_recorder, make_rounds
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair
@@ -93,7 +93,7 @@ class Decoding(Iterator[Step]):
             raise HsdError(f"the prompt has {size:,} tokens, the context {context:,}: shorten the prompt")
         self._rounds = make_rounds(pair, options, self._levels, len(self._prompt))
         self._longest = longest_block(options, self._levels)
-        self._recorder = make_recorder(pair, options) if options.trace else None
+        self._recorder = make_recorder(pair, options, self._levels) if options.trace else None
         self._steps = self._decode()
 
     def __next__(self) -> Step:
@@ -173,7 +173,7 @@ class Decoding(Iterator[Step]):
             index=len(self.steps),
             context_length=length,
             drafted=played.drafted,
-            depth=played.drafted if played.depth is None else played.depth,
+            depth=played.depth,
             kept=played.kept,
             target_calls=played.target_calls,
             work=work[-1] if work else Work(calls=played.target_calls),
@@ -184,7 +184,7 @@ class Decoding(Iterator[Step]):
             **detail,
         )
 
-    def _origins(self, played: Round) -> list[Committed]:
+    def _origins(self, played: Outcome) -> list[Committed]:
         last: Origin = "bonus" if played.bonus else "correction"
         piece = self.pair.codec.piece
         return [
@@ -230,11 +230,11 @@ def rerun(pair: Pair, trace: Trace) -> Trace:
     """Decode again with the random numbers recorded in `trace`: on the same models it gives the same tokens."""
     o = trace.setup.options
     # Two drafts may draw the same node, each with a number of its own, and levels below the target have numbers of
-    # their own: such records do not hold them all.
-    recorded = o.draft.drafts == 1 and o.system not in LEVELLED
+    # their own: such records do not hold them all, and one that was made with tracing off holds none.
+    recorded = o.draft.drafts == 1 and not o.levels.thresholds and all(step.verdict for step in trace.steps)
     numbers = Recorded([_numbers_of(step) for step in trace.steps]) if recorded else Streams(o.seed)
-    flat = o.flat() | {"gamma": max(o.draft.gamma, 1)}
-    options = Options(**{name: value for name, value in flat.items() if name not in ("proposer", "engine")})
+    proposer = "ngram" if o.draft.proposer == "ngram" else "model"
+    options = Options(**o.flat() | {"gamma": max(o.draft.gamma, 1), "proposer": proposer, "engine": "eager"})
     decoding = Decoding(pair, trace.prompt.text, options, numbers, trace.prompt.ids)
     for _ in zip(trace.steps, decoding, strict=False):  # no further than the record, which may have been stopped early
         pass
@@ -255,12 +255,12 @@ def model_info(model: LanguageModel) -> ModelInfo:
 
 def _asked(options: Options, levels: Levels) -> Asked:
     """The options of a run as a trace has them: those of its levels as they came out."""
-    fuzzy, plain = options.fuzzy, options.system == "plain"
-    gamma = 0 if plain or options.system in LEVELLED else options.gamma
+    proposer = "none" if options.system == "plain" else options.proposer
+    gamma = 0 if proposer == "none" or options.levelled else options.gamma
     return Asked(
         **{name: getattr(options, name) for name in ("system", "rule", "shadow", "seed", "max_new_tokens", "engine")},
-        draft=Drafting(proposer="none" if plain else "model", gamma=gamma, drafts=options.drafts, tree=options.tree),
+        draft=Drafting(proposer=proposer, gamma=gamma, drafts=options.drafts, tree=options.tree),
         sampling=Sampled(**vars(options.sampling)),
         levels=Stacked(**levels.described()),
-        fuzzy=Fuzziness(**vars(fuzzy)),
+        fuzzy=Fuzziness(**vars(options.fuzzy)),
     )

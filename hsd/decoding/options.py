@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from hsd.draft import LAYOUTS, Layout, numbers_needed
+from hsd.draft import LAYOUTS, Layout
 from hsd.errors import HsdError
 from hsd.rules import TREE_RULES, VANILLA, Fuzzy, Rule, TreeRule, check_fit, find_rule, find_tree_rule, fuzzy_rule
 from hsd.sampling import Sampling
@@ -21,30 +21,33 @@ LIMITS = (("gamma", 1, MAX_GAMMA), ("max_new_tokens", 1, MAX_NEW_TOKENS), ("draf
 SYSTEMS = ("speculative", "plain", "stack", "hispec")
 LEVELLED = ("stack", "hispec")
 ENGINES = ("eager", "captured")
+PROPOSERS = ("model", "ngram")
 LISTS = ("stack", "exits", "thresholds", "level_rules")
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a run is asked to do. Raises HsdError when a value is out of range.
+    """What a run is asked to do. Raises HsdError when a value is out of range, or two do not go together.
 
     system: "speculative" (a draft model proposes), "plain" (the target alone), "stack" (every model drafts for the next
     larger one) or "hispec" (early exits of the target draft and check). rule: a name in `hsd.RULES`.
-    gamma: drafted tokens per step, 1 to 32. temperature, top_k, top_p: see `hsd.sampling.Sampling`.
-    drafts: how many drafts per step; from 2 on they form a tree, and `rule` may also name a tree rule.
-    tree: "paths" (independent drafts), "comb" (one draft with drafts - 1 spare continuations at each of its nodes),
-    "distinct" and "top" let the first tokens differ, drawn without replacement or chosen as the likeliest.
     seed: any integer. trace: record every step in detail; False computes none of it. shadow: the rule that a trace
     compares with, on the same drafts and coins; "" is the vanilla rule for such drafts. engine: "eager", or "captured":
     steps of fixed shape that wait for the device only once, as CUDA graphs on a GPU; one draft, without a trace.
 
-    stack: the models of a stack, as places in `Pair.models`, smallest first and the target last; () takes all.
+    Draft. proposer: "model", or "ngram", which copies what followed the last tokens earlier in the text. gamma: drafted
+    tokens per step, 1 to 32. drafts: how many drafts per step; from 2 on they form a tree, and `rule` may also name a
+    tree rule. tree: "paths" (independent drafts), "comb" (one draft with drafts - 1 spare continuations at each of its
+    nodes), "distinct" and "top" let the first tokens differ, drawn without replacement or chosen as the likeliest.
+    Sampling. temperature, top_k, top_p: see `hsd.sampling.Sampling`.
+    Levels. stack: the models of a stack, as places in `Pair.models`, smallest first and the target last; () takes all.
     exits: after how many layers HiSpec drafts, and checks first; one alone drafts for the whole model; () takes those
     that the target was trained for.
     thresholds: how many tokens each level below the target hands up at least, 1 to 32; () is `gamma` at every level of
     a stack, and 2 and 4 for HiSpec. level_rules: how the levels between the ends verify; () is `rule` if it is
-    lossless, else token by token.
-    divergence, tolerance, fuzzy_mode, divergence_on: the settings of rule "fuzzy", see `hsd.rules.Fuzzy`.
+    lossless, else token by token. In a stack only the smallest model drafts a tree, so the level above it has a tree
+    rule.
+    Fuzzy. divergence, tolerance, fuzzy_mode, divergence_on: the settings of rule "fuzzy", see `hsd.rules.Fuzzy`.
     """
 
     rule: str = "hsd"
@@ -68,35 +71,42 @@ class Options:
     tolerance: float = Fuzzy.tolerance
     fuzzy_mode: str = Fuzzy.mode
     divergence_on: str = Fuzzy.on
+    proposer: str = "model"
 
     def __post_init__(self) -> None:
-        if self.system not in SYSTEMS:
-            raise HsdError(f"unknown system {self.system!r}: choose one of {', '.join(SYSTEMS)}")
+        for name, known in (("system", SYSTEMS), ("proposer", PROPOSERS), ("tree", LAYOUTS), ("engine", ENGINES)):
+            if getattr(self, name) not in known:
+                raise HsdError(f"unknown {name} {getattr(self, name)!r}: choose one of {', '.join(known)}")
         for name, low, high in LIMITS:
             _check_whole(name, getattr(self, name), low, high)
-        if self.tree not in LAYOUTS:
-            raise HsdError(f"unknown tree {self.tree!r}: choose one of {', '.join(LAYOUTS)}")
+        if not isinstance(self.seed, int):
+            raise HsdError(f"seed {self.seed!r}: choose a whole number")
+        _ = self.sampling
+        self._check_lists()
+        for together, reason in REFUSED:
+            if together(self):
+                raise HsdError(reason.format(o=self))
+        self.check_tree(self.gamma)
+        if not self.levelled or self.drafts == 1:  # else it depends on the models which level has a tree
+            _ = self.find(self.rule), self.find(self.shadow_rule)
+
+    def _check_lists(self) -> None:
+        """The levels, each by itself."""
         for name in LISTS:
             value = getattr(self, name)
             if isinstance(value, str) or not isinstance(value, Sequence):
                 raise HsdError(f"{name} {value!r}: give a list")
             object.__setattr__(self, name, tuple(value))
-        self._check_levels()
-        self._check_rules()
-        self._check_engine()
-        if not isinstance(self.seed, int):
-            raise HsdError(f"seed {self.seed!r}: choose a whole number")
-        _ = self.sampling
-
-    def _check_levels(self) -> None:
         for threshold in self.thresholds:
             _check_whole("threshold", threshold, 1, MAX_GAMMA)
+        if any(not isinstance(name, str) for name in self.level_rules):
+            raise HsdError(f"level rules {_listed(self.level_rules)}: give names such as hsd")
         if self.system == "stack" and self.stack:
             check_stack(self.stack)
-        if self.system in LEVELLED and self.drafts > 1:
-            raise HsdError(f"system {self.system} drafts one block at a time: choose drafts 1")
         if self.system == "hispec":
             self._check_exits()
+        for name in self.level_rules:
+            check_level_rule(self.find(name, several=name in TREE_RULES))
 
     def _check_exits(self) -> None:
         for depth in self.exits:
@@ -109,57 +119,29 @@ class Options:
         if len(self.thresholds) not in (0, count):
             raise HsdError(f"thresholds {_listed(self.thresholds)}: give one for each of {count} exits")
 
-    def _check_rules(self) -> None:
-        if self.drafts > 1:
-            nodes = numbers_needed(self.layout.forks(self.drafts, self.gamma), self.gamma)
-            if nodes > MAX_TREE_NODES:
-                raise HsdError(
-                    f"a tree of {nodes:,} nodes is over the limit of {MAX_TREE_NODES}: reduce drafts or gamma"
-                )
-        for name in (self.rule, self.shadow_rule):
-            self.find(name)
-        top = self.find(self.rule)
-        if self.system in LEVELLED and isinstance(top, Rule) and top.resamples:
-            raise HsdError(
-                f"rule {top.name} needs drafts of a fixed length, which system {self.system} does not hand up: choose "
-                "tokenwise, blockwise or hsd"
-            )
-        for name in self.level_rules:
-            if not isinstance(name, str):
-                raise HsdError(f"level rule {name!r}: give names such as hsd")
-            rule = find_rule(name)
-            if not rule.lossless or rule.resamples:
-                raise HsdError(
-                    f"rule {name} cannot verify below the target, which needs tokens that follow that level's model "
-                    "exactly: choose tokenwise, blockwise or hsd"
-                )
+    def check_tree(self, gamma: int) -> None:
+        """Raise HsdError where drafts of γ tokens make too large a tree."""
+        nodes = self.layout.needed(self.drafts, gamma) if self.drafts > 1 else 0
+        if nodes > MAX_TREE_NODES:
+            raise HsdError(f"a tree of {nodes:,} nodes is over the limit of {MAX_TREE_NODES}: reduce drafts or gamma")
 
-    def _check_engine(self) -> None:
-        if self.engine not in ENGINES:
-            raise HsdError(f"unknown engine {self.engine!r}: choose one of {', '.join(ENGINES)}")
-        if self.engine == "eager":
-            return
-        rule = self.find(self.rule)
-        plain = self.trace or self.system != "speculative" or not isinstance(rule, Rule)
-        if plain or rule.resamples or rule.raw:  # type: ignore[union-attr]
-            raise HsdError("engine 'captured' is for one draft, without a trace, by a rule that needs no further calls")
+    def find(self, name: str, several: bool | None = None) -> Rule | TreeRule:
+        """The rule of that name, for one draft or for trees. Raises HsdError when there is none, or it does not fit.
 
-    def find(self, name: str) -> Rule | TreeRule:
-        """The rule of that name, for one draft or for trees. Raises HsdError when there is none, or it does not fit."""
-        if name == "fuzzy" and self.drafts > 1:
-            raise HsdError(
-                "rule fuzzy is for one draft: a divergence is the same for all siblings in a tree and cannot choose "
-                "among them; choose drafts 1"
-            )
-        if name == "fuzzy":
-            return fuzzy_rule(self.fuzzy)
-        if self.drafts == 1:
-            if name in TREE_RULES:
-                raise HsdError(f"rule {name} is for several drafts: choose drafts of 2 or more")
-            return find_rule(name)
-        rule = find_tree_rule(name)
-        check_fit(rule, self.tree, self.layout.siblings)
-        return rule
+        several: for more than one draft; left out, as the options say.
+        """
+        if several if several is not None else self.drafts > 1:
+            rule = find_tree_rule(name)
+            check_fit(rule, self.tree, self.layout.siblings)
+            return rule
+        if name in TREE_RULES:
+            raise HsdError(f"rule {name} is for several drafts: choose drafts of 2 or more")
+        return fuzzy_rule(self.fuzzy) if name == "fuzzy" else find_rule(name)
+
+    @property
+    def levelled(self) -> bool:
+        """Whether there are levels with thresholds of their own."""
+        return self.system in LEVELLED
 
     @property
     def layout(self) -> Layout:
@@ -180,6 +162,47 @@ class Options:
         return Sampling(self.temperature, self.top_k, self.top_p)
 
 
+def _resamples(o: Options) -> bool:
+    return o.drafts == 1 and o.rule not in TREE_RULES and getattr(o.find(o.rule), "resamples", False)
+
+
+def _moves(o: Options) -> bool:
+    """Whether a step has no fixed shape, or is more than its tokens."""
+    other = o.trace or o.system != "speculative" or o.drafts > 1 or o.proposer == "ngram"
+    return other or _resamples(o) or (o.rule == "fuzzy" and o.divergence_on == "raw")
+
+
+REFUSED: tuple[tuple[Callable[[Options], bool], str], ...] = (
+    (
+        lambda o: o.drafts > 1 and "fuzzy" in (o.rule, o.shadow),
+        "rule fuzzy is for one draft: a divergence is the same for all siblings in a tree and cannot choose among "
+        "them; choose drafts 1",
+    ),
+    (
+        lambda o: o.drafts > 1 and o.system == "hispec",
+        "system hispec reads one text at a time and no tree: choose drafts 1",
+    ),
+    (
+        lambda o: o.drafts > 1 and o.proposer == "ngram",
+        "proposer ngram has one continuation to copy: choose drafts 1",
+    ),
+    (
+        lambda o: o.levelled and o.proposer == "ngram",
+        "in system {o.system} the smallest level drafts itself: choose proposer model, or system speculative",
+    ),
+    (
+        lambda o: o.levelled and _resamples(o),
+        "rule {o.rule} needs drafts of a fixed length, which system {o.system} does not hand up: choose tokenwise, "
+        "blockwise or hsd",
+    ),
+    (
+        lambda o: o.engine == "captured" and _moves(o),
+        "engine 'captured' is for one draft of a model, without a trace, by a rule that needs no further calls",
+    ),
+)
+"""What cannot be combined, and why. Everything else can."""
+
+
 def make_options(**options: object) -> Options:
     """`Options` from keywords. Raises HsdError for a name that does not exist."""
     known = [field.name for field in fields(Options)]
@@ -187,6 +210,15 @@ def make_options(**options: object) -> Options:
     if unknown:
         raise HsdError(f"unknown option {unknown[0]!r}: choose from {', '.join(known)}")
     return Options(**options)  # type: ignore[arg-type]
+
+
+def check_level_rule(rule: Rule | TreeRule) -> None:
+    """Raise HsdError for a rule that cannot verify below the target."""
+    if not rule.lossless or (isinstance(rule, Rule) and rule.resamples):
+        raise HsdError(
+            f"rule {rule.name} cannot verify below the target, which needs tokens that follow that level's model "
+            "exactly: choose tokenwise, blockwise or hsd"
+        )
 
 
 def check_stack(stack: Sequence[int]) -> None:

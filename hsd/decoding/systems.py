@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from hsd.decoding.options import LEVELLED, MAX_ROUNDS, Options, check_stack
-from hsd.decoding.record import ChainRecorder, Recorder, TreeRecorder
-from hsd.decoding.rounds import ChainRounds, Rounds, StackLevel, TreeRounds
-from hsd.draft import ModelProposer, NoProposer, Proposer
+from hsd.decoding.options import MAX_ROUNDS, Options, check_stack
+from hsd.decoding.record import Recorder
+from hsd.decoding.rounds import Player, Rounds
+from hsd.decoding.stack import StackLevel
+from hsd.draft import Copying, ModelProposer, Proposer, TreeProposer
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, Session
 from hsd.models.reading import Reader
 from hsd.rng import Streams
-from hsd.rules import RULES, Rule, TreeRule, find_rule
+from hsd.rules import RULES, VANILLA, Rule, TreeRule, find_tree_rule
 
 HISPEC_THRESHOLDS = (2, 4)
 
@@ -59,7 +60,7 @@ def levels_of(pair: Pair, options: Options) -> Levels:
     if options.system == "hispec":
         return _exits(pair, options)
     plain = options.system == "plain"
-    models = (pair.target,) if plain else (pair.draft, pair.target)
+    models = (pair.target,) if plain or options.proposer == "ngram" else (pair.draft, pair.target)
     return Levels(models, _starts(models), notes=[] if plain else _about_rule(options))
 
 
@@ -76,13 +77,14 @@ def _stacked(pair: Pair, options: Options) -> Levels:
         raise HsdError(
             f"{len(thresholds)} thresholds for {len(models)} models: give one for each model below the target"
         )
+    options.check_tree(thresholds[0])
     rounds = math.prod(thresholds[1:])
     if rounds > MAX_ROUNDS:
         raise HsdError(
             f"thresholds {', '.join(map(str, thresholds))}: one step could take {rounds:,} rounds of the smallest "
             f"models, at most {MAX_ROUNDS:,} are allowed: choose lower thresholds or fewer models"
         )
-    notes = _about_rule(options) + _about_sizes(models)
+    notes = _about_rule(options, len(models)) + _about_sizes(models)
     return Levels(models, _starts(models), stack, (), thresholds, _level_rules(options, len(models)), notes)
 
 
@@ -94,7 +96,7 @@ def _exits(pair: Pair, options: Options) -> Levels:
     exits = tuple(options.exits) or default_exits(pair.target)
     made = make(exits) if make else EarlyExits(pair.target, exits)
     thresholds = tuple(options.thresholds) or HISPEC_THRESHOLDS[: len(exits)]
-    notes = _about_rule(options) + _about_exits(pair.target, exits, made.depths[-1])
+    notes = _about_rule(options, len(made.models)) + _about_exits(pair.target, exits, made.depths[-1])
     return Levels(made.models, made.open, (), exits, thresholds, _level_rules(options, len(made.models)), notes)
 
 
@@ -112,17 +114,27 @@ def _stack(pair: Pair, options: Options) -> tuple[int, ...]:
 
 
 def _level_rules(options: Options, levels: int) -> tuple[str, ...]:
-    """The rules of the levels that verify and are not the target."""
-    count, given = levels - 2, tuple(options.level_rules)
+    """The rules of the levels that verify and are not the target; the first verifies the tree, where there is one."""
+    count, given, tree = levels - 2, tuple(options.level_rules), options.drafts > 1
     if given and len(given) != count:
         raise HsdError(f"{len(given)} level rules for {count} levels between draft and target: give one for each")
-    top = find_rule(options.rule)
-    return given or ((top.name if top.lossless and not top.resamples else "tokenwise"),) * count
+    top = options.find(options.rule, several=tree and not count)
+    same = top.name if top.lossless and not getattr(top, "resamples", False) else "tokenwise"
+    names = given or ((_for_tree(options, same), *(same,) * (count - 1)) if tree and count else (same,) * count)
+    for level, name in enumerate(names):
+        options.find(name, several=tree and not level)
+    return names
 
 
-def _about_rule(options: Options) -> list[str]:
+def _for_tree(options: Options, name: str) -> str:
+    """A chain rule's counterpart for the options' tree, or the usual rule for such trees."""
+    fits = name in ("tokenwise", "blockwise", "hsd") and options.layout.siblings == "independent"
+    return find_tree_rule(name).name if fits else VANILLA[options.layout.siblings]
+
+
+def _about_rule(options: Options, models: int = 2) -> list[str]:
     """What a reader must know about the rule: whether the text follows the target."""
-    rule = options.find(options.rule)
+    rule = top_rule(options, models)
     if rule.lossless or (rule.name == "hsd-released" and options.temperature == 0):  # certain rows: rules agree
         return []
     if rule.name == "fuzzy" and options.tolerance <= 0:
@@ -163,61 +175,56 @@ def _about_exits(target: LanguageModel, exits: Sequence[int], layers: int) -> li
     ]
 
 
-def make_rounds(pair: Pair, options: Options, levels: Levels, prompt: int) -> Rounds:
+def make_rounds(pair: Pair, options: Options, levels: Levels, prompt: int) -> Player:
     """Who plays the rounds of a run on a prompt of so many tokens."""
-    rule, ends = options.find(options.rule), pair.codec.end_ids
-    if isinstance(rule, TreeRule) and options.system != "plain":
-        return TreeRounds(pair, options.sampling, rule, options.drafts, options.tree)
-    if isinstance(rule, Rule) and options.engine == "captured" and prompt > 1:
-        from hsd.decoding.rounds.captured import CapturedRounds
+    ends = pair.codec.end_ids
+    if options.engine == "captured" and prompt > 1:
+        from hsd.decoding.captured import CapturedRounds
 
         longest = prompt + options.max_new_tokens + options.gamma + 1  # with a draft that is thrown away
+        rule = options.find(options.rule)
+        assert isinstance(rule, Rule)
         return CapturedRounds(pair, options.sampling, rule, longest)
     readers = [
-        Reader(session, model.device, options.sampling, pair.vocab_size, _wants_raw(options))
+        Reader(session, model.device, options.sampling, pair.vocab_size)
         for session, model in zip(levels.open(), levels.models, strict=True)
     ]
-    if isinstance(rule, TreeRule) or options.system == "plain":
-        return ChainRounds(readers[0], ends, RULES["tokenwise"], NoProposer(readers[0].vocab_size, readers[0].device))
-    return ChainRounds(readers[-1], ends, rule, _proposer(readers[:-1], ends, options, levels))
-
-
-def _wants_raw(options: Options) -> bool:
-    """Whether a rule of this run judges by the raw distributions."""
-    rules = [options.find(name) for name in (options.rule, *([options.shadow_rule] if options.trace else []))]
-    return any(isinstance(rule, Rule) and rule.raw for rule in rules)
-
-
-def _proposer(readers: Sequence[Reader], ends: frozenset[int], options: Options, levels: Levels) -> Proposer:
-    """The levels below the target, each the draft of the next."""
-    proposer: Proposer = ModelProposer(readers[0])
-    longest = levels.thresholds[0] if levels.thresholds else options.gamma
-    for level, (reader, rule) in enumerate(zip(readers[1:], levels.rules, strict=True), start=1):
-        rounds = ChainRounds(reader, ends, RULES[rule], proposer)
+    proposer, longest = _smallest(readers, ends, options), levels.thresholds[0] if levels.thresholds else options.gamma
+    between = zip(readers[1:-1], levels.rules, strict=True)
+    for level, (reader, name) in enumerate(between, start=1):
+        rounds = Rounds(reader, ends, options.find(name, options.drafts > 1 and level == 1), proposer)
         stacked = StackLevel(level, rounds, levels.thresholds[level], longest, Streams(options.seed, level))
         proposer, longest = stacked, stacked.longest
-    return proposer
+    return Rounds(readers[-1], ends, top_rule(options, len(levels.models)), proposer)
+
+
+def _smallest(readers: Sequence[Reader], ends: frozenset[int], options: Options) -> Proposer:
+    """Who drafts without any draft to go by."""
+    if len(readers) == 1:
+        return Copying(readers[0].vocab_size, readers[0].device, ends)
+    if options.drafts > 1:
+        return TreeProposer(readers[0], ends, options.layout, options.drafts)
+    return ModelProposer(readers[0], ends)
+
+
+def top_rule(options: Options, models: int, shadow: bool = False) -> Rule | TreeRule:
+    """The target's rule, or the one to compare with. Where the target is not the one that reads a tree, for a chain."""
+    if options.system == "plain":
+        return RULES["tokenwise"]
+    several = options.drafts > 1 and models == 2
+    if shadow:
+        return options.find(options.shadow_rule if several else options.shadow or "tokenwise", several)
+    return options.find(options.rule, several)
 
 
 def longest_block(options: Options, levels: Levels) -> int:
     """How many tokens the target is handed at most."""
-    return sum(levels.thresholds) if options.system in LEVELLED else options.gamma
-
-
-def make_recorder(pair: Pair, options: Options) -> Recorder:
-    """Who describes the steps."""
-    codec = pair.codec
     if options.system == "plain":
-        return ChainRecorder(codec, RULES["tokenwise"], RULES["tokenwise"])
-    rule = options.find(options.rule)
-    if isinstance(rule, TreeRule):
-        shadow = options.find(options.shadow_rule)
-        assert isinstance(shadow, TreeRule)
-        return TreeRecorder(codec, rule, shadow)
-    return ChainRecorder(codec, rule, _shadow(options), levelled=options.system in LEVELLED)
+        return 0
+    return sum(levels.thresholds) if options.levelled else options.gamma
 
 
-def _shadow(options: Options) -> Rule:
-    rule = options.find(options.shadow_rule)
-    assert isinstance(rule, Rule)
-    return rule
+def make_recorder(pair: Pair, options: Options, levels: Levels) -> Recorder:
+    """Who describes the steps."""
+    rule, shadow = (top_rule(options, len(levels.models), shadow) for shadow in (False, True))
+    return Recorder(pair.codec, rule, shadow, levelled=options.levelled)

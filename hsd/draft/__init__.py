@@ -1,17 +1,8 @@
 """Who proposes tokens. A proposer keeps its own state in step with the text and can be rolled back."""
 
-from hsd.draft.model import Draft, ModelProposer, NoProposer, Proposer, Visit
-from hsd.draft.tree import LAYOUTS, Drafts, Layout, TreeProposer, numbers_needed
+from hsd.draft.draft import Draft, Path, Proposer, Visit
+from hsd.draft.model import ModelProposer
+from hsd.draft.ngram import Copying
+from hsd.draft.tree import LAYOUTS, Layout, TreeProposer
 
-__all__ = [
-    "LAYOUTS",
-    "Draft",
-    "Drafts",
-    "Layout",
-    "ModelProposer",
-    "NoProposer",
-    "Proposer",
-    "TreeProposer",
-    "Visit",
-    "numbers_needed",
-]
+__all__ = ["LAYOUTS", "Copying", "Draft", "Layout", "ModelProposer", "Path", "Proposer", "TreeProposer", "Visit"]

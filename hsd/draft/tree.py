@@ -2,58 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from hsd.models.base import LanguageModel
-from hsd.models.reading import TreeReader
-from hsd.sampling import Sampling, draw
-
-
-@dataclass
-class DraftedPath:
-    """One draft while it grows: its nodes so far, where it leaves an earlier draft, and its own random numbers.
-
-    draws, coins: one number for each position from `fork` + 1 to γ.
-    """
-
-    fork: int
-    draws: list[float]
-    coins: list[float]
-    nodes: list[int] = field(default_factory=list)
-    ended: bool = False
-
-
-@dataclass
-class Drafts:
-    """The tree of all drafts. Node i has tokens[i - 1] and parents[i - 1]; rows[i] is q after node i, (V,).
-
-    ranked[i]: the likeliest tokens after node i, best first, where tokens are chosen and not drawn.
-    """
-
-    paths: list[DraftedPath]
-    tokens: list[int] = field(default_factory=list)
-    parents: list[int] = field(default_factory=list)
-    draws: list[float] = field(default_factory=list)
-    rows: dict[int, Tensor] = field(default_factory=dict)
-    ranked: dict[int, list[int]] = field(default_factory=dict)
-
-    def child(self, parent: int, token: int, number: float) -> int:
-        """The node for `token` below `parent`, which is made if no draft was there yet."""
-        for node, (above, own) in enumerate(zip(self.parents, self.tokens, strict=True), start=1):
-            if above == parent and own == token:
-                return node
-        self.tokens.append(token)
-        self.parents.append(parent)
-        self.draws.append(number)
-        return len(self.tokens)
-
-    def ids(self, nodes: list[int]) -> list[int]:
-        """The tokens of these nodes."""
-        return [self.tokens[node - 1] for node in nodes]
+from hsd.draft.draft import Draft, Path, Proposer, Visit
+from hsd.models.reading import Reader
+from hsd.sampling import draw
 
 
 @dataclass(frozen=True)
@@ -67,6 +25,10 @@ class Layout:
     title: str
     forks: Callable[[int, int], list[int]]
     siblings: str = "independent"
+
+    def needed(self, drafts: int, gamma: int) -> int:
+        """How many random numbers the drafts take: one for every position that is drawn."""
+        return sum(gamma - fork for fork in self.forks(drafts, gamma))
 
 
 def _from_root(drafts: int, gamma: int) -> list[int]:
@@ -86,80 +48,121 @@ LAYOUTS: dict[str, Layout] = {
 }
 
 
-def numbers_needed(forks: list[int], gamma: int) -> int:
-    """How many random numbers the drafts take: one for every position that is drawn."""
-    return sum(gamma - fork for fork in forks)
+@dataclass
+class _Path:
+    """A draft while it grows: where it leaves the first one, and a number and a coin for each position from there."""
+
+    fork: int
+    draws: Tensor
+    coins: Tensor
+    nodes: list[int] = field(default_factory=list)
+    ended: bool = False
 
 
-class TreeProposer:
-    """A draft model that fills a layout. One forward pass per level serves all drafts."""
+@dataclass
+class _Tree:
+    """The tree while it grows. rows[i] is q after node i, (V,), logits[i] what it came from."""
 
-    def __init__(
-        self, model: LanguageModel, sampling: Sampling, vocab_size: int, end_ids: frozenset[int], layout: Layout
-    ) -> None:
-        self._reader = TreeReader(model)
-        self._sampling, self._vocab_size, self._end_ids, self._layout = sampling, vocab_size, end_ids, layout
+    paths: list[_Path]
+    tokens: list[int] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    draws: list[float] = field(default_factory=list)
+    rows: dict[int, Tensor] = field(default_factory=dict)
+    logits: dict[int, Tensor] = field(default_factory=dict)
 
-    def propose(self, text: list[int], forks: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Drafts:
-        """Drafts of γ tokens that continue `text`, or end earlier with the text."""
+    def children(self, parent: int) -> dict[int, int]:
+        """The nodes below `parent` by their tokens, in the order in which they were drawn."""
+        pairs = enumerate(zip(self.parents, self.tokens, strict=True), start=1)
+        return {token: node for node, (above, token) in pairs if above == parent}
+
+    def child(self, parent: int, token: int, number: float) -> int:
+        """The node for `token` below `parent`, which is made if no draft was there yet."""
+        found = self.children(parent).get(token)
+        if found is None:
+            self.tokens.append(token)
+            self.parents.append(parent)
+            self.draws.append(number)
+        return found or len(self.tokens)
+
+
+class TreeProposer(Proposer):
+    """A draft model that fills a layout with `drafts` drafts. One forward pass per level serves all of them."""
+
+    def __init__(self, reader: Reader, end_ids: frozenset[int], layout: Layout, drafts: int) -> None:
+        self._reader, self._end_ids, self._layout, self._drafts = reader, end_ids, layout, drafts
+        self.readers = [reader]
+
+    def needed(self, gamma: int) -> int:
+        return self._layout.needed(self._drafts, gamma)
+
+    def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
+        begin, before, reader = time.perf_counter(), self._reader.spent(), self._reader
+        if not gamma:
+            return Draft.empty(reader.vocab_size, reader.device)
+        forks = self._layout.forks(self._drafts, gamma)
         sizes = [gamma - fork for fork in forks]
-        parts = zip(forks, draws.split(sizes), coins.split(sizes), strict=True)
-        drafts = Drafts([DraftedPath(fork, d.tolist(), c.tolist()) for fork, d, c in parts])
+        tree = _Tree([_Path(*part) for part in zip(forks, draws.split(sizes), coins.split(sizes), strict=True)])
         new: list[int] = []
         for level in range(gamma):
-            self._read(text, drafts, new)
-            before = len(drafts.tokens)
-            for path in drafts.paths:
-                self._extend(drafts, path, level)
-            fresh = range(before + 1, len(drafts.tokens) + 1)
-            new = [node for node in fresh if drafts.tokens[node - 1] not in self._end_ids]
+            self._read(text, tree, new)
+            drawn = len(tree.tokens)
+            for path in tree.paths:
+                self._extend(tree, path, level)
+            fresh = range(drawn + 1, len(tree.tokens) + 1)
+            new = [node for node in fresh if tree.tokens[node - 1] not in self._end_ids]
             if not new:
                 break
-        drafts.paths = [path for path in drafts.paths if path.nodes or path is drafts.paths[0]]
-        return drafts
+        visit = Visit(0, len(text), gamma, 0, time.perf_counter() - begin, reader.spent() - before)
+        return self._draft(tree, gamma, visit)
 
-    def _read(self, text: list[int], drafts: Drafts, new: list[int]) -> None:
+    def _draft(self, tree: _Tree, gamma: int, visit: Visit) -> Draft:
+        inner = sorted(tree.rows)
+        return Draft(
+            torch.tensor(tree.tokens, device=self._reader.device),
+            torch.stack([tree.rows[node] for node in inner]),
+            torch.tensor(tree.draws, dtype=torch.float64),
+            tree.parents,
+            inner,
+            tuple(Path(path.nodes, path.coins, path.fork) for path in tree.paths if path.nodes),
+            gamma,
+            self._layout.siblings == "distinct",
+            tuple(tree.logits[node].unsqueeze(0) for node in inner),
+            (visit,),
+        )
+
+    def _read(self, text: list[int], tree: _Tree, new: list[int]) -> None:
         """The distributions after the nodes that came last, or after the text."""
-        entries = [(node, drafts.parents[node - 1], drafts.tokens[node - 1]) for node in new]
-        logits = self._reader.read(text, entries, keep=len(new) or 1)[:, : self._vocab_size]
-        for node, row, scores in zip(new or [0], self._sampling.probabilities(logits), logits, strict=True):
-            drafts.rows[node] = row
-            if self._layout.siblings == "chosen":
-                drafts.ranked[node] = scores.topk(min(len(drafts.paths), self._vocab_size)).indices.tolist()
+        entries = [(node, tree.parents[node - 1], tree.tokens[node - 1]) for node in new]
+        rows = self._reader.grow(text, entries, keep=len(new) or 1)
+        tree.rows |= dict(zip(new or [0], rows.p, strict=True))
+        tree.logits |= dict(zip(new or [0], rows.logits, strict=True))
 
-    def _extend(self, drafts: Drafts, path: DraftedPath, level: int) -> None:
+    def _extend(self, tree: _Tree, path: _Path, level: int) -> None:
         if path.ended or level < path.fork:
             return
         if level == path.fork:
-            main = drafts.paths[0].nodes
+            main = tree.paths[0].nodes
             path.nodes = main[:level]
-            path.ended = len(main) < level or (level > 0 and drafts.tokens[main[level - 1] - 1] in self._end_ids)
+            path.ended = len(main) < level or (level > 0 and tree.tokens[main[level - 1] - 1] in self._end_ids)
             if path.ended:
                 return
         parent = path.nodes[-1] if path.nodes else 0
         number = path.draws[level - path.fork]
-        token = self._pick(drafts, parent, number)
+        token = self._pick(tree, parent, number)
         if token is None:
             path.ended = True
             return
-        path.nodes.append(drafts.child(parent, token, number))
+        path.nodes.append(tree.child(parent, token, float(number)))
         path.ended = token in self._end_ids
 
-    def _pick(self, drafts: Drafts, parent: int, number: float) -> int | None:
+    def _pick(self, tree: _Tree, parent: int, number: Tensor) -> int | None:
         """The next token of a draft below `parent`, as the layout wants it; None where there is none left."""
-        taken = [t for t, above in zip(drafts.tokens, drafts.parents, strict=True) if above == parent]
+        if self._layout.siblings == "independent":
+            return int(draw(tree.rows[parent], number.to(self._reader.device)))
+        taken = list(tree.children(parent))
         if self._layout.siblings == "chosen":
-            return next((t for t in drafts.ranked[parent] if t not in taken), None)
-        row = drafts.rows[parent]
-        if self._layout.siblings == "distinct":
-            row = row.index_fill(0, torch.tensor(taken, dtype=torch.int64, device=row.device), 0.0)
-            if row.sum() == 0:
-                return None
-        return int(draw(row, torch.tensor([number], dtype=torch.float64, device=row.device)))
-
-    def commit(self, path: list[int]) -> None:
-        """The nodes of `path` are part of the text now."""
-        self._reader.commit(path)
-
-    def close(self) -> None:
-        self._reader.close()
+            best = tree.logits[parent].topk(min(self._drafts, self._reader.vocab_size)).indices.tolist()
+            return next((t for t in best if t not in taken), None)
+        row = tree.rows[parent]
+        row = row.index_fill(0, torch.tensor(taken, dtype=torch.int64, device=row.device), 0.0)
+        return int(draw(row, number.to(row.device))) if row.sum() > 0 else None

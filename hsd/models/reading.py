@@ -1,14 +1,14 @@
-"""Reading with a model: a text, token by token or block by block; or a text and a tree that grows from its end."""
+"""Reading with a model: a text that grows, token by token or block by block, and a tree of tokens on its end."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass
 
 import torch
 from torch import Tensor
 
-from hsd.models.base import LanguageModel, Session, View
+from hsd.models.base import Session, View
 from hsd.sampling import Sampling
 
 UNCHANGED = Sampling(temperature=1.0)
@@ -16,13 +16,15 @@ UNCHANGED = Sampling(temperature=1.0)
 
 @dataclass(frozen=True)
 class Rows:
-    """Distributions after some tokens: `p` (n, V) as they are sampled from, `raw` (n, V) as the model gave them.
-
-    `raw` is at temperature 1 with nothing cut off, None where nobody wants it.
-    """
+    """Distributions after some tokens: `p` (n, V) as they are sampled from; logits (n, V) as the model gave them."""
 
     p: Tensor
-    raw: Tensor | None = None
+    logits: Tensor
+
+    @property
+    def raw(self) -> Tensor:
+        """(n, V): the distributions at temperature 1 with nothing cut off."""
+        return UNCHANGED.probabilities(self.logits)
 
 
 @dataclass(frozen=True)
@@ -37,25 +39,23 @@ class Spent:
     heads: int = 0
 
     def __sub__(self, other: Spent) -> Spent:
-        return Spent(*(mine - theirs for mine, theirs in zip(_values(self), _values(other), strict=True)))
-
-
-def _values(spent: Spent) -> tuple[int, ...]:
-    return spent.calls, spent.layers, spent.computed, spent.heads
+        return Spent(*(mine - theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
 
 class Reader:
-    """A model that reads one growing text and gives distributions.
+    """A model that reads one growing text and gives distributions; ids from vocab_size on are padding and cut off.
 
-    vocab_size: ids beyond it are padding and are cut off. raw: whether `Rows.raw` is wanted.
+    Tokens of a tree are its nodes 1, 2, …; node 0 is the last token of the text. Until `settle` says which of them
+    belong to the text, they can be added in several calls of `grow`.
     """
 
-    def __init__(
-        self, session: Session, device: torch.device, sampling: Sampling, vocab_size: int, raw: bool = False
-    ) -> None:
+    def __init__(self, session: Session, device: torch.device, sampling: Sampling, vocab_size: int) -> None:
         self._session, self.device = session, device
-        self._sampling, self.vocab_size, self._raw = sampling, vocab_size, raw
+        self._sampling, self.vocab_size = sampling, vocab_size
         self._calls = 0
+        self._parents: dict[int, int] = {}
+        self._columns: dict[int, int] = {}  # where in the cache each node is
+        self._base = 0  # how many columns the text has, once there are nodes
 
     @property
     def length(self) -> int:
@@ -63,15 +63,46 @@ class Reader:
         return self._session.length
 
     def read(self, tokens: Tensor, keep: int) -> Rows:
-        """Read `tokens` (n,) in one forward call; the distributions after the last `keep` of them."""
-        logits = self._session.forward(tokens.to(self.device), keep)[:, : self.vocab_size]
-        self._calls += 1
-        raw = UNCHANGED.probabilities(logits) if self._raw else None
-        return Rows(self._sampling.probabilities(logits), raw)
+        """Read `tokens` (n,) of the text in one forward call; the distributions after the last `keep` of them."""
+        return self._forward(tokens.to(self.device), keep)
 
-    def crop(self, length: int) -> None:
-        """Forget all tokens from position `length` on."""
-        self._session.crop(min(length, self._session.length))
+    def grow(self, text: Sequence[int], nodes: Sequence[tuple[int, int, int]], keep: int) -> Rows:
+        """One forward call over what is new of `text` and over `nodes` (id, parent, token), parents first.
+
+        The distributions after the last `keep` tokens. The text may only be new before the first node is read.
+        """
+        unread = list(text[self.length :]) if not self._columns else []
+        self._base = self._base if self._columns else len(text)
+        tokens = torch.tensor([*unread, *(token for _, _, token in nodes)], device=self.device)
+        return self._forward(tokens, keep, self._view(len(unread), nodes) if nodes else None)
+
+    def _forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Rows:
+        logits = self._session.forward(tokens, keep, view)[:, : self.vocab_size]
+        self._calls += 1
+        return Rows(self._sampling.probabilities(logits), logits)
+
+    def _view(self, unread: int, nodes: Sequence[tuple[int, int, int]]) -> View:
+        length, base = self.length, self._base
+        visible = torch.zeros(unread + len(nodes), length + unread + len(nodes), dtype=torch.bool)
+        visible[:unread, :base] = torch.ones(unread, base, dtype=torch.bool).tril(base - unread)
+        positions = list(range(length, length + unread))
+        for row, (node, parent, _) in enumerate(nodes, start=unread):
+            self._parents[node], self._columns[node] = parent, length + row
+            lineage = ancestors(self._parents, node)
+            visible[row, :base] = True
+            visible[row, [self._columns[i] for i in lineage]] = True
+            positions.append(base - 1 + len(lineage))
+        return View(visible, torch.tensor(positions))
+
+    def settle(self, length: int, path: Sequence[int] = ()) -> None:
+        """The text has `length` tokens now, its last ones those of the nodes in `path`; all others are forgotten."""
+        if self._columns:
+            read = [self._columns[node] for node in path if node in self._columns]
+            self._session.select([*range(min(self._base, self.length)), *read])
+            self._parents.clear()
+            self._columns.clear()
+        else:
+            self._session.crop(min(length, self.length))
 
     def spent(self) -> Spent:
         """What this reader has had to compute so far."""
@@ -82,59 +113,10 @@ class Reader:
         self._session.close()
 
 
-@dataclass
-class TreeReader:
-    """A session that reads the nodes of a tree. Node 0 is the last token of the text; see `read`.
-
-    parents: parent of each node read so far; columns: where in the cache it is; base: how many columns the text has.
-    """
-
-    model: LanguageModel
-    base: int = 0
-    parents: dict[int, int] = field(default_factory=dict)
-    columns: dict[int, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.session = self.model.start()
-
-    def read(self, text: Sequence[int], nodes: Sequence[tuple[int, int, int]], keep: int) -> Tensor:
-        """One forward pass over what is new of `text` and over `nodes` (id, parent, token), parents first.
-
-        Logits of the last `keep` tokens, (keep, vocab). The text may only be new before the first node is read.
-        """
-        unread = list(text[self.session.length :]) if not self.columns else []
-        self.base = self.base if self.columns else len(text)
-        tokens = torch.tensor([*unread, *(token for _, _, token in nodes)], device=self.model.device)
-        view = self._view(len(unread), nodes) if nodes else None
-        return self.session.forward(tokens, keep, view)
-
-    def _view(self, unread: int, nodes: Sequence[tuple[int, int, int]]) -> View:
-        length = self.session.length
-        visible = torch.zeros(unread + len(nodes), length + unread + len(nodes), dtype=torch.bool)
-        visible[:unread, : self.base] = torch.ones(unread, self.base, dtype=torch.bool).tril(self.base - unread)
-        positions = list(range(length, length + unread))
-        for row, (node, parent, _) in enumerate(nodes, start=unread):
-            self.parents[node], self.columns[node] = parent, length + row
-            lineage = self._lineage(node)
-            visible[row, : self.base] = True
-            visible[row, [self.columns[i] for i in lineage]] = True
-            positions.append(self.base - 1 + len(lineage))
-        return View(visible, torch.tensor(positions))
-
-    def _lineage(self, node: int) -> list[int]:
-        """The node and its ancestors, without the root."""
-        found = []
-        while node:
-            found.append(node)
-            node = self.parents[node]
-        return found
-
-    def commit(self, path: Sequence[int]) -> None:
-        """The nodes of `path`, from depth 1 on, become part of the text; the rest of the tree is forgotten."""
-        read = [self.columns[node] for node in path if node in self.columns]
-        self.session.select([*range(min(self.base, self.session.length)), *read])
-        self.parents.clear()
-        self.columns.clear()
-
-    def close(self) -> None:
-        self.session.close()
+def ancestors(parents: dict[int, int], node: int) -> list[int]:
+    """The nodes from depth 1 down to `node`."""
+    found = []
+    while node:
+        found.append(node)
+        node = parents[node]
+    return found[::-1]

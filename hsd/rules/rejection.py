@@ -6,7 +6,7 @@ draft; the rule for chosen trees is recursive rejection for point-mass proposals
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -37,7 +37,7 @@ def recursive(rule: Rule) -> Callable[[Tree], Process]:
             q = torch.stack([tree.draft(i) for i in (node, *rest[:-1])])
             ids = torch.tensor(tokens, device=p.device)
             law, kept = rule.law(p, q, ids), 0
-            for t, test in _tests(law, ids, rest, number, changes):
+            for t, test in tests_along(law, ids, rest, number, changes):
                 success, changes = (yield test), ()
                 kept = t if success else kept
                 if success != law.forward:
@@ -59,10 +59,10 @@ def _continues(tree: Tree, path: Path, text: tuple[int, ...]) -> bool:
     return all(tree.token(node) == token for node, token in zip(path.nodes, text, strict=False))
 
 
-def _tests(
-    law: Law, tokens: Tensor, nodes: tuple[int, ...], draft: int, changes: tuple[Change, ...]
+def tests_along(
+    law: Law, tokens: Tensor, nodes: Sequence[int], draft: int, changes: tuple[Change, ...]
 ) -> Iterator[tuple[int, Test]]:
-    """The tests of one draft in the law's order, each with its position."""
+    """The tests of one draft in the law's order, each with its position. nodes: of its tokens."""
     thresholds, grounds = law.threshold.tolist(), law.grounds(tokens)
     for t in law.order():
         kind: Kind = "token" if law.forward else "draft" if t == law.gamma else "prefix"

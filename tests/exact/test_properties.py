@@ -19,7 +19,8 @@ from torch import Tensor
 from tree_reference import Given, Outcome, law_of, random_rows
 
 from hsd import RULES
-from hsd.decoding.record.chain import decisions
+from hsd.decoding.judge import ByLaw
+from hsd.draft import Draft
 from hsd.rules import TREE_RULES, Change, DraftTree, Ending, TreeRule, decide, endings
 from hsd.rules import Test as Asked
 from hsd.sampling import draw as draw_token
@@ -393,12 +394,13 @@ def test_a_number_that_was_rounded_up_to_one_draws_the_last_token_with_mass(dtyp
 @given(problem=problems(), data=st.data())
 @SOME
 def test_recorded_decisions_lead_to_what_is_kept(rule: str, problem: Any, data: st.DataObject):
-    law = RULES[rule].law(*tensors(problem.p, problem.q, problem.tokens))
+    p, q, tokens = tensors(problem.p, problem.q, problem.tokens)
+    law = RULES[rule].law(p, q, tokens)
     coins = [data.draw(COINS | st.sampled_from(near(t))) for t in law.threshold.tolist()]
     numbers = torch.tensor(coins, dtype=torch.float64)
-    kept, made = int(law.kept(numbers)), decisions(law, numbers)
+    kept, made = int(law.kept(numbers)), ByLaw(law, Draft.chain(tokens, q, numbers, numbers)).tests
     assert [d.node for d in made] == list(law.order())[: len(made)]
-    assert all(d.accepted == (d.coin < d.threshold) and d.coin == coins[d.node - 1] for d in made)
+    assert all(d.accepted == (d.coin < d.test.threshold) and d.coin == coins[d.node - 1] for d in made)
     passed = [d.node for d in made if d.accepted]
     assert kept == (max(passed, default=0) if law.forward else sum(passed))
     assert len(passed) <= 1 or law.forward

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from hsd import HsdError
-from hsd.decoding.rounds import ChainRounds, StackLevel
+from hsd.decoding.rounds import Rounds
+from hsd.decoding.stack import StackLevel
 from hsd.draft import ModelProposer
 from hsd.models.reading import Reader
 from hsd.models.table import TableModel
@@ -88,7 +89,7 @@ def forks(monkeypatch: pytest.MonkeyPatch) -> Forks:
         return torch.tensor(made.choose(row.tolist()))
 
     monkeypatch.setattr("hsd.draft.model.draw", draw)
-    monkeypatch.setattr("hsd.decoding.rounds.chain.draw", draw)
+    monkeypatch.setattr("hsd.decoding.rounds.draw", draw)
     monkeypatch.setattr(Law, "kept", lambda law, coins: torch.tensor(made.choose(law.stop.tolist())))
     return made
 
@@ -118,12 +119,12 @@ class Exactly:
 
 def one_step(stack: list[TableModel], rules: list[Rule], thresholds: list[int], room: int) -> tuple[Path, int]:
     """Play one step of the target; its committed tokens, and how many of the block it was handed it kept."""
-    proposer, longest = ModelProposer(reader(stack[0])), thresholds[0]
+    proposer, longest = ModelProposer(reader(stack[0]), frozenset()), thresholds[0]
     for level in range(1, len(stack) - 1):
-        rounds = ChainRounds(reader(stack[level]), frozenset(), rules[level - 1], proposer)
+        rounds = Rounds(reader(stack[level]), frozenset(), rules[level - 1], proposer)
         proposer = StackLevel(level, rounds, thresholds[level], longest, Unused())  # type: ignore[assignment]
         longest = proposer.longest  # type: ignore[attr-defined]
-    target = ChainRounds(reader(stack[-1]), frozenset(), rules[-1], proposer)
+    target = Rounds(reader(stack[-1]), frozenset(), rules[-1], proposer)
     played = target.play(list(CONTEXT), min(longest, room), Unused(), lambda _: None)
     return tuple(played.committed), played.kept
 

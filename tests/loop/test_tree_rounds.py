@@ -9,7 +9,8 @@ from tree_cases import TREE_CASES
 
 import hsd
 from hsd.models import LanguageModel, Pair
-from hsd.models.reading import TreeReader
+from hsd.models.reading import Reader
+from hsd.sampling import Sampling
 
 # (id, parent, token) by level: drafts of unequal length, equal tokens below different parents.
 LEVELS = [[(1, 0, 3), (2, 0, 1)], [(3, 1, 1), (4, 1, 2), (5, 2, 2)], [(6, 4, 3), (7, 5, 3)]]
@@ -29,6 +30,10 @@ def fresh(model: LanguageModel, text: list[int]) -> Tensor:
     return model.start().forward(torch.tensor(text), keep=1)[0]
 
 
+def reader_of(model: LanguageModel) -> Reader:
+    return Reader(model.start(), model.device, Sampling(), model.vocab_size)
+
+
 def assert_as_fresh(model: LanguageModel, rows: Tensor, read: list[list[int]]) -> None:
     assert len(rows) == len(read)
     for row, text in zip(rows, read, strict=True):
@@ -43,13 +48,13 @@ def model(request: pytest.FixtureRequest, byte_pair: Pair) -> LanguageModel:
 def test_every_node_is_read_as_if_its_path_were_the_text(model: LanguageModel):
     """Once in one pass, as the target does, and once level by level, as the draft model does."""
     text = [2, 0, 3, 1]
-    target = TreeReader(model)
-    target.read(text[:-1], [], keep=1)
-    assert_as_fresh(model, target.read(text, NODES, keep=len(NODES) + 1), [text, *texts(text, NODES)])
-    draft = TreeReader(model)
-    assert_as_fresh(model, draft.read(text, [], keep=1), [text])
+    target = reader_of(model)
+    target.read(torch.tensor(text[:-1]), keep=1)
+    assert_as_fresh(model, target.grow(text, NODES, keep=len(NODES) + 1).logits, [text, *texts(text, NODES)])
+    draft = reader_of(model)
+    assert_as_fresh(model, draft.grow(text, [], keep=1).logits, [text])
     for level in LEVELS:
-        assert_as_fresh(model, draft.read(text, level, keep=len(level)), texts(text, level))
+        assert_as_fresh(model, draft.grow(text, level, keep=len(level)).logits, texts(text, level))
 
 
 @pytest.mark.parametrize("kept", [[], [2], [1, 4], [1, 4, 6], [2, 5, 7]], ids=str)
@@ -57,15 +62,15 @@ def test_every_node_is_read_as_if_its_path_were_the_text(model: LanguageModel):
 def test_after_a_commit_only_the_kept_path_is_part_of_the_text(model: LanguageModel, kept: list[int], read_levels: int):
     """The draft model may not have read the last level; what is missing is read with the next tree."""
     text = [2, 0, 3, 1]
-    reader = TreeReader(model)
-    reader.read(text, [], keep=1)
+    reader = reader_of(model)
+    reader.grow(text, [], keep=1)
     for level in LEVELS[:read_levels]:
-        reader.read(text, level, keep=len(level))
-    reader.commit(kept)
+        reader.grow(text, level, keep=len(level))
+    reader.settle(len(text) + len(kept), kept)
     read = [node for node in kept if node in {n for level in LEVELS[:read_levels] for n, _, _ in level}]
-    assert reader.session.length == len(text) + len(read)
+    assert reader.length == len(text) + len(read)
     longer = [*text, *(NODES[node - 1][2] for node in kept), 0]
-    assert_as_fresh(model, reader.read(longer, NODES, keep=len(NODES) + 1), [longer, *texts(longer, NODES)])
+    assert_as_fresh(model, reader.grow(longer, NODES, keep=len(NODES) + 1).logits, [longer, *texts(longer, NODES)])
 
 
 @pytest.mark.parametrize(("rule", "tree"), TREE_CASES)

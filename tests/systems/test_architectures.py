@@ -16,7 +16,8 @@ import hsd
 from hsd import RULES, HsdError, Pair, Trace, load_pair
 from hsd.models.base import View
 from hsd.models.causal import attention_windows
-from hsd.models.reading import TreeReader
+from hsd.models.reading import Reader
+from hsd.sampling import Sampling
 
 ROWS = (270, 264)  # of target and draft, for some 257 tokens
 PROMPT = "Abc, de"
@@ -153,19 +154,20 @@ def test_logits_after_crop_and_select_equal_fresh_ones_past_the_window(pair_of: 
 def test_every_node_of_a_tree_reads_its_own_text(pair_of: PairOf, kind: str, at_once: bool):
     """Three rounds past the window: a bushy tree, of which one path becomes text."""
     model = pair_of(kind).target
-    reader, text = TreeReader(model), [2 + i % 50 for i in range(2 * WINDOW)]
+    reader = Reader(model.start(), model.device, Sampling(), model.vocab_size)
+    text = [2 + i % 50 for i in range(2 * WINDOW)]
     for first in (3, 17, 30):
         nodes = [(node, (node - 1) // 2, first + node) for node in range(1, 15)]  # a binary tree of depth 3
         levels = [nodes] if at_once else [nodes[:2], nodes[2:6], nodes[6:]]
         rows: list[torch.Tensor] = []
         for number, level in enumerate(levels):
-            got = reader.read(text, level, keep=len(level) + (number == 0))
+            got = reader.grow(text, level, keep=len(level) + (number == 0)).logits
             rows += got[1:] if number == 0 else got
         for node, _, _ in nodes:
             lineage = [first + n for n in _way_to(node)]
             fresh = model.start().forward(torch.tensor(text + lineage), keep=1)[0]
             torch.testing.assert_close(rows[node - 1], fresh, atol=TOLERANCE, rtol=0)
-        reader.commit(_way_to(11))
+        reader.settle(len(text) + 3, _way_to(11))
         text += [first + n for n in _way_to(11)] + [first]  # the next token is not read yet
     assert len(text) == 4 * WINDOW
 

@@ -13,8 +13,8 @@ import pytest
 from player_page import Stage, step_where, word_trace
 
 import hsd
-from hsd.decoding.record import TreeRecorder
-from hsd.decoding.rounds import TreeRound
+from hsd.decoding.record import Recorder
+from hsd.decoding.rounds import Round
 
 TREES = [
     {"rule": "hsd"},
@@ -267,13 +267,13 @@ def test_trees_are_drawn_without_overlap(stage: Stage, options: dict) -> None:
 def true_paths(monkeypatch: pytest.MonkeyPatch, **options: object) -> tuple[dict, list[list[tuple[int, ...]]]]:
     """A run, and the drafts of each of its steps as the tree was drafted."""
     drafted: list[list[tuple[int, ...]]] = []
-    details = TreeRecorder.details
+    details = Recorder.details
 
-    def noted(self: TreeRecorder, played: TreeRound) -> dict:
-        drafted.append([tuple(path.nodes) for path in played.drafts.paths])
+    def noted(self: Recorder, played: Round) -> dict:
+        drafted.append([tuple(path.nodes) for path in played.draft.paths])
         return details(self, played)
 
-    monkeypatch.setattr(TreeRecorder, "details", noted)
+    monkeypatch.setattr(Recorder, "details", noted)
     return trie(**options), drafted
 
 

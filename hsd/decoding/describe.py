@@ -1,29 +1,26 @@
-"""The parts of a step's record that do not depend on how it was drafted: nodes, branches, distributions."""
+"""Rows of probabilities as parts of a trace: nodes, branches, residuals; each row cut to its largest entries."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from hsd.models.base import Codec
-from hsd.rules import Law, branch_masses
-from hsd.trace import Branch, Candidate, Committed, Decision, Grounds, Node, Origin, Outcome, Residual, Test
+from hsd.rules import branch_masses
+from hsd.trace import Branch, Candidate, Committed, Node, Origin, Outcome, Residual
 
 TOP = 8
-Details = dict[str, Any]
 SCALARS = ("ratio", "capped", "deficient", "excess", "distance", "joint_q", "asymmetry", "pivot")
 
 
 class Describer:
-    """Turns rows of probabilities into records; distributions are cut to their `TOP` largest entries."""
+    """Writes tokens as the pieces of text that they are. All tensors are on the CPU."""
 
     def __init__(self, codec: Codec) -> None:
         self.piece = codec.piece
-        self.end_ids = codec.end_ids
 
     def nodes(
         self,
@@ -44,7 +41,7 @@ class Describer:
         ]
 
     def branches(
-        self, nodes: Sequence[int], p: Tensor, q: Tensor, wanted: list[list[int]], scalars: Details
+        self, nodes: Sequence[int], p: Tensor, q: Tensor, wanted: list[list[int]], scalars: dict[str, Any]
     ) -> list[Branch]:
         """One branch per row of p and q; its likeliest tokens, those in `wanted` first."""
         if not len(nodes):
@@ -55,7 +52,7 @@ class Describer:
         count = min(max(TOP, *map(len, wanted)), score.shape[-1])
         top = score.topk(count).indices
         top_p, top_q = p.gather(-1, top), q.gather(-1, top)
-        rows = zip(nodes, top.tolist(), top_p.tolist(), top_q.tolist(), rest(p, top_p), rest(q, top_q), strict=True)
+        rows = zip(nodes, top.tolist(), top_p.tolist(), top_q.tolist(), _rest(p, top_p), _rest(q, top_q), strict=True)
         return [
             Branch(
                 node=node,
@@ -83,7 +80,7 @@ class Describer:
             Outcome(token=token, piece=self.piece(token), probability=probability, p=pt, q=qt)
             for token, probability, pt, qt in values
         ]
-        return outcomes, rest(row[None], row[top][None])[0]
+        return outcomes, _rest(row[None], row[top][None])[0]
 
     def residual(
         self,
@@ -93,43 +90,28 @@ class Describer:
         row: Tensor,
         p: Tensor,
         q: Tensor | None,
-        weight: float | None = None,
-        mass: float | None = None,
+        left: tuple[float, float | None] | None,
     ) -> Residual:
         """What the step's last token was drawn from, after `node`; p, q (V,) there. Without q it is a bonus."""
         top, hidden = self.outcomes(row, p, q, [token])
         origin: Literal["correction", "bonus"] = "bonus" if q is None else "correction"
+        weight, mass = left or (None, None)
         return Residual(node=node, origin=origin, top=top, rest=hidden, weight=weight, mass=mass, draw=number)
 
-    def committed(self, token: int, origin: Origin) -> Committed:
-        return Committed(token=token, piece=self.piece(token), origin=origin)
+    def committed(self, tokens: Sequence[int], kept: int, after: Origin) -> list[Committed]:
+        """The tokens that a round committed: `kept` from the draft, and what came after them."""
+        return [
+            Committed(token=token, piece=self.piece(token), origin="draft" if i < kept else after)
+            for i, token in enumerate(tokens)
+        ]
 
 
-def scalars(p: Tensor, q: Tensor, tokens: Tensor) -> Details:
-    """The explanation quantities of the branches along one draft, by name."""
-    if not len(tokens):
-        return {}
+def scalars(p: Tensor, q: Tensor, tokens: Tensor) -> dict[str, list[Any]]:
+    """The explanation quantities of the branches along one draft, by name: p (γ+1, V), q (γ, V)."""
     masses = branch_masses(p, q, tokens)
     return {name: getattr(masses, name)[: len(tokens)].tolist() for name in SCALARS}
 
 
-def rest(rows: Tensor, top: Tensor) -> list[float]:
+def _rest(rows: Tensor, top: Tensor) -> list[float]:
     """The mass of each row outside its `top` entries."""
     return (rows.double().sum(-1) - top.double().sum(-1)).clamp_min(0).tolist()
-
-
-def decisions(law: Law, tokens: Tensor, coins: Tensor) -> list[Decision]:
-    """The tests that a rule makes with these coins, in its own order, up to the one that decides."""
-    thresholds, numbers = law.threshold.tolist(), coins.tolist()
-    grounds = [Grounds(**asdict(found)) for found in law.grounds(tokens)]
-    made: list[Decision] = []
-    for t in law.order():
-        accepted = numbers[t - 1] < thresholds[t - 1]
-        test: Test = "token" if law.forward else "draft" if t == law.gamma else "prefix"
-        threshold, coin = thresholds[t - 1], numbers[t - 1]
-        made.append(
-            Decision(node=t, test=test, threshold=threshold, coin=coin, accepted=accepted, grounds=grounds[t - 1])
-        )
-        if accepted != law.forward:
-            break
-    return made

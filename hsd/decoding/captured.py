@@ -31,13 +31,16 @@ WARM_UPS = 3
 
 @dataclass(frozen=True)
 class CapturedRound:
-    """What came of a round, as far as the host knows it. Fields as in `ChainRound`; there is nothing to describe."""
+    """What came of a round, as far as the host knows it. Fields as in `Round`; there is nothing to describe."""
 
     drafted: int
     kept: int
     committed: list[int]
-    depth: int | None = None
     target_calls: int = 1
+
+    @property
+    def depth(self) -> int:
+        return self.drafted
 
     @property
     def bonus(self) -> bool:
@@ -51,7 +54,7 @@ class CapturedRounds:
         self._pair, self._sampling, self._rule = pair, sampling, rule
         self.readers: list[Reader] = []
         self._device = pair.target.device
-        rounded = -(-capacity // BLOCK) * BLOCK
+        rounded = min(-(-capacity // BLOCK) * BLOCK, pair.context)
         self._target, self._draft = (FixedSession(model, rounded) for model in _causal(pair))
         self._ends = torch.tensor(sorted(pair.codec.end_ids), dtype=torch.int64, device=self._device)
         self._pieces: dict[int, Piece] = {}

@@ -1,0 +1,168 @@
+"""What a rule decides about a draft: by its law where the draft is a chain, test by test where it is a tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Protocol
+
+from torch import Tensor
+
+from hsd.draft import Draft
+from hsd.models.reading import Rows
+from hsd.rules import Change, DraftTree, Law, Path, Rule, Test, TreeRule, decide, endings
+from hsd.rules.rejection import tests_along
+
+ENUMERABLE = 32  # drafted tokens up to which it is worked out how many of a tree are kept on average
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A test that was made about `node`, with its coin and outcome."""
+
+    test: Test
+    node: int
+    coin: float
+    accepted: bool
+
+
+class Ruling(Protocol):
+    """What a rule decided.
+
+    path: the kept nodes, from depth 1 on. next: (V,), the distribution of the token after them. tests: in order.
+    changes: what rejections made of branches: after how many tests, what, of which node. left: factor w and sum of the
+    residual max(w p - q, 0) that `next` is; None where it is the target's own row. expected_kept: how many tokens of
+    this draft the rule keeps on average over all coins, None where that is too much to work out.
+    """
+
+    @property
+    def path(self) -> Sequence[int]: ...
+    @property
+    def next(self) -> Tensor: ...
+    @property
+    def tests(self) -> list[Tried]: ...
+    @property
+    def changes(self) -> list[tuple[int, Change, int]]: ...
+    @property
+    def left(self) -> tuple[float, float | None] | None: ...
+    @property
+    def expected_kept(self) -> float | None: ...
+
+
+def judge(rule: Rule | TreeRule, draft: Draft, rows: Rows) -> Ruling:
+    """rows: of the target after the text and after each node, (n+1, V)."""
+    draft = draft.on(rows.p.device)
+    if not len(draft.tokens):  # nothing to judge: plain decoding must not pay for a rule
+        return ByLaw(Law(rows.p, draft.q, threshold=draft.draws, forward=True, a=draft.draws), draft)
+    if isinstance(rule, TreeRule):
+        return ByTests(rule, separate(draft, rows.p))
+    return ByLaw(rule.law(rows.p, draft.q, draft.tokens, (rows.raw, draft.raw) if rule.raw else None), draft)
+
+
+@dataclass(frozen=True)
+class ByLaw:
+    """What a rule decides about a chain. Waits for the device once."""
+
+    law: Law
+    draft: Draft
+    changes: list[tuple[int, Change, int]] = ()  # type: ignore[assignment]
+
+    @cached_property
+    def path(self) -> range:
+        return range(1, int(self.law.kept(self.draft.coins.to(self.law.threshold.device))) + 1)
+
+    @property
+    def next(self) -> Tensor:
+        return self.law.next(len(self.path))
+
+    @property
+    def tests(self) -> list[Tried]:
+        coins, made = self.draft.coins.tolist(), list[Tried]()
+        for _, test in tests_along(self.law, self.draft.tokens, range(1, len(coins) + 1), 0, ()):
+            coin = coins[test.node - 1]
+            made.append(Tried(test, test.node, coin, coin < test.threshold))
+            if made[-1].accepted != self.law.forward:
+                break
+        return made
+
+    @property
+    def left(self) -> tuple[float, float | None] | None:
+        t, law = len(self.path), self.law
+        if t == law.gamma:
+            return None
+        b = 1.0 if law.b is None else float(law.b[t])
+        return (float(law.a[t]) / b, float(law.leftover(t)[1]) / b) if b else (math.inf, None)
+
+    @property
+    def expected_kept(self) -> float:
+        return float(self.law.expected_kept)
+
+
+@dataclass(frozen=True)
+class Separate:
+    """A tree as the rules need it: a token that two drafts drew independently is two siblings, not one.
+
+    origin: the draft's node behind each of its nodes, 0 for the root. coins: of each test, by draft and node.
+    """
+
+    tree: DraftTree
+    origin: list[int]
+    coins: dict[tuple[int, int], float]
+
+
+def separate(draft: Draft, p: Tensor) -> Separate:
+    """The view of a draft in which no two drafts share what they drew themselves. p (n+1, V)."""
+    parents, origin = list[int](), [0]
+    paths: list[Path] = []
+    coins: dict[tuple[int, int], float] = {}
+    for path in draft.paths:
+        nodes = list(paths[0].nodes[: path.fork]) if paths else []
+        for shared, coin in zip(path.nodes[path.fork :], path.coins.tolist(), strict=False):
+            parents.append(nodes[-1] if nodes else 0)
+            origin.append(shared)
+            nodes.append(len(parents))
+            coins[len(paths), nodes[-1]] = coins[0, nodes[-1]] = coin
+        paths.append(Path(tuple(nodes), path.fork))
+    q_of = dict(zip(draft.inner, draft.q, strict=True))
+    q = {node: q_of[shared] for node, shared in enumerate(origin) if shared in q_of}
+    tokens = tuple(draft.along(origin[1:]))
+    tree = DraftTree(tokens, tuple(parents), [p[node] for node in origin], q, tuple(paths), not draft.distinct)
+    return Separate(tree, origin, coins)
+
+
+class ByTests:
+    """What a rule for trees decides, in terms of the draft's nodes."""
+
+    def __init__(self, rule: TreeRule, view: Separate) -> None:
+        self._rule, self._view, origin = rule, view, view.origin
+        ending, made = decide(rule.process(view.tree), lambda test: view.coins[test.draft, test.node])
+        self.next = ending.next
+        self.tests = [Tried(test, origin[test.node], coin, accepted) for test, coin, accepted in made]
+        told = [*(test.changes for test, *_ in made), ending.changes]
+        self.changes = [(count, change, origin[change.node]) for count, part in enumerate(told) for change in part]
+        self.path = [origin[node] for node in _line(view.tree.parents, ending.node)]
+
+    @property
+    def left(self) -> tuple[float, float | None] | None:
+        node = self.path[-1] if self.path else 0
+        last = next((change for _, change, at in reversed(self.changes) if at == node), None)
+        return (last.weight, last.mass) if last else None
+
+    @property
+    def expected_kept(self) -> float | None:
+        tree = self._view.tree
+        if len(set(self._view.origin)) - 1 > ENUMERABLE:
+            return None
+        found: Iterator[float] = (w * len(tree.path(e.node)) for w, e in endings(partial(self._rule.process, tree)))
+        return sum(found)
+
+
+def _line(parents: Sequence[int], node: int) -> list[int]:
+    """The nodes from depth 1 down to `node`."""
+    found = []
+    while node:
+        found.append(node)
+        node = parents[node - 1]
+    return found[::-1]

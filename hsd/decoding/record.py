@@ -1,0 +1,206 @@
+"""Describing a step in detail for the trace: the drafts, every branch's masses, every decision.
+
+Only called when tracing is on. It reads what the round computed anyway and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hsd.decoding.describe import SCALARS, Describer, scalars
+from hsd.decoding.judge import ByLaw, Ruling, judge
+from hsd.decoding.rounds import Round, last
+from hsd.draft import Draft, Visit
+from hsd.models.base import Codec
+from hsd.models.reading import Rows, Spent
+from hsd.rules import RULES, Change, Rule, TreeRule
+from hsd.sampling import draw
+from hsd.trace import Change as Changed
+from hsd.trace import Decision, Event, Grounds, Path, Tested, Verdict, Work
+
+FEW = 4  # outcomes listed of what a rejection left over, besides the tokens drafted there
+CPU = torch.device("cpu")
+
+
+def work_of(spent: Spent) -> Work:
+    """What was computed, as a trace has it."""
+    return Work(**asdict(spent))
+
+
+class Recorder:
+    """Describes the steps of one run, on the CPU.
+
+    rule: the run's rule; shadow: the one to compare with. levelled: whether there are levels between draft and target,
+    so that what happens at them is recorded too.
+    """
+
+    def __init__(self, codec: Codec, rule: Rule | TreeRule, shadow: Rule | TreeRule, levelled: bool = False) -> None:
+        self._describe, self._end_ids = Describer(codec), codec.end_ids
+        self._rule, self._shadow, self._levelled = rule, shadow, levelled
+        chains = [] if isinstance(rule, TreeRule) else [other for other in RULES.values() if not other.tunable]
+        self._others = {other.name: other for other in (shadow, *chains) if other.name != rule.name}
+
+    def details(self, played: Any) -> dict[str, Any]:
+        """The fields of a `Step` that are there only when tracing is on. played: a `Round`."""
+        step = _Step(self._describe, played)
+        judged = {self._rule.name: played.ruling}
+        judged |= {name: judge(rule, step.draft, step.rows) for name, rule in self._others.items()}
+        own = step.verdict(self._rule.name, played.ruling, played.token)
+        shadow = step.verdict(
+            self._shadow.name, judged[self._shadow.name], self._after(step, judged[self._shadow.name])
+        )
+        kept = {name: ruling.expected_kept for name, ruling in judged.items()}
+        divergence = played.ruling.law.divergence if isinstance(played.ruling, ByLaw) else None
+        return {
+            "nodes": step.nodes(),
+            "paths": [Path(nodes=list(path.nodes), fork=path.fork) for path in step.draft.paths],
+            "branches": step.branches(own, shadow),
+            "verdict": own.model_copy(update={"extra_draws": played.extra_draws}),
+            "shadow": shadow,
+            "divergences": [] if divergence is None else divergence.tolist(),
+            "events": list(self._events(played.draft)) if self._levelled else [],
+            "expected_kept": {name: value for name, value in kept.items() if value is not None},
+        }
+
+    def _after(self, step: _Step, ruling: Ruling) -> int | None:
+        """The token that follows what the rule to compare with keeps: the run's last number draws it."""
+        node = last(ruling)
+        if node and step.draft.ids[node - 1] in self._end_ids:
+            return None
+        return int(draw(ruling.next, step.number.to(ruling.next.device)))
+
+    def _events(self, draft: Draft) -> Iterator[Event]:
+        """Everything that led to a draft at the levels below the target, in the order in which it was done."""
+        for visit in draft.visits:
+            if visit.played is None:
+                yield self._event(visit, "draft", [], len(draft.ids), draft.ids)
+            else:
+                yield from self._events(visit.played.draft)
+                tested = _Step(self._describe, visit.played).tested()
+                yield self._event(visit, "verify", tested, visit.played.kept, visit.played.committed)
+
+    def _event(self, visit: Visit, kind: str, tested: list[Tested], kept: int, committed: list[int]) -> Event:
+        bonus = visit.played is not None and visit.played.bonus
+        return Event(
+            level=visit.level,
+            kind=kind,  # type: ignore[arg-type]
+            position=visit.position,
+            asked=visit.asked,
+            held=visit.held,
+            tested=tested,
+            kept=kept,
+            committed=self._describe.committed(committed, kept, "bonus" if bonus else "correction"),
+            work=work_of(visit.spent),
+            seconds=visit.seconds,
+        )
+
+
+class _Step:
+    """One round on the CPU, with what is asked of it more than once."""
+
+    def __init__(self, describe: Describer, played: Round) -> None:
+        self._describe, self._played = describe, played
+        self.draft, self.number = played.draft.on(CPU), played.number
+        self.rows = Rows(played.rows.p.cpu(), played.rows.logits.cpu())
+        self._row_of = {node: row for row, node in enumerate(self.draft.inner)}  # which row of q comes after a node
+
+    def nodes(self) -> list[Any]:
+        draft, above = self.draft, [self._row_of[parent] for parent in self.draft.parents]
+        p, q = self.rows.p[list(draft.parents)], draft.q[above]
+        return self._describe.nodes(draft.parents, draft.ids, draft.draws.tolist(), self._coins(), p, q)
+
+    def _coins(self) -> list[float]:
+        """The coin of each node: that of the first draft which drew it."""
+        coins: dict[int, float] = {}
+        for path in self.draft.paths:
+            for node, coin in zip(path.nodes[path.fork :], path.coins.tolist(), strict=False):
+                coins.setdefault(node, coin)
+        return [coins[node] for node in range(1, len(self.draft.ids) + 1)]
+
+    def branches(self, *verdicts: Verdict) -> list[Any]:
+        """One for each node that was drafted after; it lists the tokens drafted there, and those drawn there."""
+        wanted: list[list[int]] = [self._below(node) for node in self.draft.inner]
+        for residual in (verdict.residual for verdict in verdicts):
+            if residual and residual.origin == "correction":
+                wanted[self._row_of[residual.node]].append(residual.top[0].token)
+        p = self.rows.p[list(self.draft.inner)]
+        return self._describe.branches(self.draft.inner, p, self.draft.q, wanted, self._scalars())
+
+    def _below(self, node: int) -> list[int]:
+        """The tokens drafted right after a node."""
+        pairs = zip(self.draft.ids, self.draft.parents, strict=True)
+        return [token for token, above in pairs if above == node]
+
+    def _scalars(self) -> dict[str, list[Any]]:
+        """The explanation quantities of every branch, along its own path from the root."""
+        columns: dict[str, list[Any]] = {name: [0.0] * len(self.draft.inner) for name in SCALARS}
+        for path in self.draft.paths:
+            nodes = list(path.nodes)
+            along = [self._row_of[node] for node in (0, *nodes[:-1])]
+            values = scalars(self.rows.p[[0, *nodes]], self.draft.q[along], torch.tensor(self.draft.along(nodes)))
+            for name, column in columns.items():
+                for row, value in zip(along, values[name], strict=True):
+                    column[row] = value
+        return columns
+
+    def verdict(self, rule: str, ruling: Ruling, token: int | None) -> Verdict:
+        """What a rule decided, with the token that follows, None where the kept ones end the text."""
+        told: dict[str, Any] = {"rule": rule, "kept": len(ruling.path), "decisions": _decisions(ruling)}
+        told["changes"] = [self._change(after, change, node) for after, change, node in ruling.changes]
+        if token is None:
+            return Verdict(**told)
+        node = last(ruling)
+        bonus = node not in self.draft.parents
+        q, left = (None, None) if bonus else (self._q(node), ruling.left)
+        residual = self._describe.residual(
+            node, token, float(self.number), ruling.next.cpu(), self.rows.p[node], q, left
+        )
+        (following,) = self._describe.committed([token], 0, residual.origin)
+        return Verdict(**told, residual=residual, next=following)
+
+    def _q(self, node: int) -> Tensor:
+        return self.draft.q[self._row_of[node]]
+
+    def _change(self, after: int, change: Change, node: int) -> Changed:
+        target, drafted = change.target.cpu(), self._below(node)
+        top, hidden = self._describe.outcomes(target, self.rows.p[node], self._q(node), drafted, FEW)
+        told = {name: getattr(change, name) for name in ("weight", "mass", "rate")}
+        return Changed(after=after, node=node, top=top, rest=hidden, **told)
+
+    def tested(self) -> list[Tested]:
+        """The tokens that came from the level below, each with the last test of it; those that were kept come first."""
+        made = {tried.node: tried for tried in self._played.ruling.tests}
+        path: Sequence[int] = self._played.ruling.path
+        order = [*path, *(node for node in range(1, len(self.draft.ids) + 1) if node not in path)]
+        told = self.nodes()
+        ruling = self._played.ruling
+        thresholds = dict(enumerate(ruling.law.threshold.tolist(), start=1)) if isinstance(ruling, ByLaw) else {}
+        return [
+            Tested(
+                **{name: getattr(told[node - 1], name) for name in ("token", "piece", "p", "q")},
+                threshold=made[node].test.threshold if node in made else thresholds.get(node, 0.0),
+                coin=made[node].coin if node in made else told[node - 1].coin,
+                accepted=made[node].accepted if node in made else None,
+            )
+            for node in order
+        ]
+
+
+def _decisions(ruling: Ruling) -> list[Decision]:
+    return [
+        Decision(
+            node=tried.node,
+            test=tried.test.kind,
+            threshold=tried.test.threshold,
+            coin=tried.coin,
+            accepted=tried.accepted,
+            draft=tried.test.draft,
+            grounds=Grounds(**asdict(tried.test.grounds)),
+        )
+        for tried in ruling.tests
+    ]

@@ -1,0 +1,190 @@
+"""A round of decoding: draft, one pass of the target, verify, commit. Whoever proposes, whichever rule verifies.
+
+A round without a draft is plain decoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from hsd.decoding.judge import Ruling, judge
+from hsd.draft import Draft, Proposer
+from hsd.models.reading import Reader, Rows, Spent
+from hsd.rng import Numbers
+from hsd.rules import Rule, TreeRule
+from hsd.rules.law import of_tokens, residual_row
+from hsd.sampling import draw
+
+Lap = Callable[[str], None]
+NOTHING = Spent()
+Resampled = Iterator[tuple[int, float]]  # tokens, each with the number that drew it
+
+
+class Outcome(Protocol):
+    """What the loop needs to know of a round; see `hsd.trace.Step`. bonus: `token` comes from the target itself."""
+
+    @property
+    def drafted(self) -> int: ...
+    @property
+    def depth(self) -> int: ...
+    @property
+    def kept(self) -> int: ...
+    @property
+    def target_calls(self) -> int: ...
+    @property
+    def committed(self) -> list[int]: ...
+    @property
+    def bonus(self) -> bool: ...
+
+
+class Player(Protocol):
+    """Plays rounds on one text that grows. readers: of every level, smallest model first; none where nobody counts."""
+
+    @property
+    def readers(self) -> list[Reader]: ...
+    def prefill(self, text: list[int]) -> None: ...
+    def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Lap) -> Outcome: ...
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Round:
+    """What came of a round.
+
+    rows: the target's distributions after the text and after each drafted token (n+1, V). number (1,): what drew
+    `token`, which follows the kept ones; None where they end the text. extra, extra_draws: tokens that a resampling
+    rule added, one target call each, and the numbers that drew them. spent: what the target computed.
+    """
+
+    draft: Draft
+    rows: Rows
+    ruling: Ruling
+    number: Tensor
+    token: int | None
+    extra: list[int] = field(default_factory=list)
+    extra_draws: list[float] = field(default_factory=list)
+    spent: Spent = NOTHING
+
+    @property
+    def drafted(self) -> int:
+        return len(self.draft.tokens)
+
+    @property
+    def depth(self) -> int:
+        return self.draft.depth
+
+    @property
+    def kept(self) -> int:
+        return len(self.ruling.path)
+
+    @property
+    def target_calls(self) -> int:
+        return 1 + len(self.extra)
+
+    @property
+    def committed(self) -> list[int]:
+        """The tokens that this round adds to the text."""
+        after = [] if self.token is None else [self.token]
+        return [*self.draft.along(self.ruling.path), *after, *self.extra]
+
+    @property
+    def bonus(self) -> bool:
+        """Whether the token after the kept ones comes from the target itself and not from a residual."""
+        return last(self.ruling) not in self.draft.parents
+
+
+class Rounds:
+    """Plays rounds: `proposer` drafts, `target` reads the draft, `rule` judges it."""
+
+    def __init__(self, target: Reader, end_ids: frozenset[int], rule: Rule | TreeRule, proposer: Proposer) -> None:
+        self.target, self.end_ids, self._rule, self._proposer = target, end_ids, rule, proposer
+        self.readers = [*proposer.readers, target]
+
+    def prefill(self, text: list[int]) -> None:
+        """Read the text but for its last token, which the first round feeds: no round is wider than the others."""
+        if len(text) > 1:
+            self.target.read(torch.tensor(text[:-1]), keep=1)
+
+    def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Lap) -> Round:
+        """One round after `text`. `lap` is told what the time since its last call went to."""
+        before, needed = self.target.spent(), self._proposer.needed(gamma)
+        draws, coins, number = numbers.draft(needed), numbers.coins(needed), numbers.after(1)
+        draft = self._proposer.propose(text, gamma, draws, coins)
+        lap("draft")
+        rows = self._score(text, draft)
+        lap("target")
+        ruling = judge(self._rule, draft, rows)
+        token = self._after(draft, ruling, number)
+        lap("verify")
+        extra: list[int] = []
+        extra_draws: list[float] = []
+        if isinstance(self._rule, Rule) and self._rule.resamples and token is not None:
+            for drawn, by in self._resampled(len(text), draft, rows.p, len(ruling.path), token, numbers):
+                extra.append(drawn)
+                extra_draws.append(by)
+            lap("target")
+        played = Round(draft, rows, ruling, number, token, extra, extra_draws, self.target.spent() - before)
+        self.settle(len(text) + len(played.committed) - 1, played)  # the last token is fed by the next round
+        return played
+
+    def settle(self, length: int, played: Round | None = None) -> None:
+        """The text has `length` tokens for now, here and in all that propose: those that a round kept, or fewer."""
+        path = played.ruling.path if played else ()
+        self.target.settle(length, path)
+        self._proposer.settle(length, path)
+
+    def _score(self, text: list[int], draft: Draft) -> Rows:
+        """The target's distributions after the text and after each drafted token, by one forward pass."""
+        if not draft.is_chain:
+            nodes = list(zip(range(1, len(draft.ids) + 1), draft.parents, draft.ids, strict=True))
+            return self.target.grow(text, nodes, keep=len(nodes) + 1)
+        unread = torch.tensor(text[self.target.length :], device=self.target.device)
+        return self.target.read(torch.cat([unread, draft.tokens.to(unread.device)]), keep=len(draft.tokens) + 1)
+
+    def _after(self, draft: Draft, ruling: Ruling, number: Tensor) -> int | None:
+        """The token that follows what is kept, None where that ends the text."""
+        node, row = last(ruling), ruling.next
+        if node and draft.ids[node - 1] in self.end_ids:
+            return None
+        return int(draw(row, number.to(row.device)))
+
+    def _resampled(self, start: int, draft: Draft, p: Tensor, kept: int, token: int, numbers: Numbers) -> Resampled:
+        """Naive HSD after a rejection: draw the block's other positions from residuals, one target call each.
+
+        `start` is the length of the text before the round, `token` what followed the kept ones. A draft that was cut
+        at the end of a text stands for the whole one: once it is rejected, all of its positions are open.
+        """
+        missing = draft.asked - kept - 1
+        if kept == len(draft.tokens) or missing <= 0:
+            return
+        draft = draft.on(p.device)
+        tokens = draft.tokens[:kept]
+        log_ratio = (of_tokens(p[: kept + 1], tokens).log() - of_tokens(draft.q[:kept], tokens).log()).sum()
+        p_row, q_row = p[kept], draft.q[kept]
+        for position in range(start + kept, start + kept + missing):
+            if token in self.end_ids:
+                return
+            log_ratio = log_ratio + p_row[token].double().log() - q_row[token].double().log()
+            self.settle(position)
+            read = torch.tensor([token], device=self.target.device)
+            p_row = self.target.read(read, keep=1).p[0]
+            q_row = self._proposer.extend(read).to(p_row.device)
+            row = residual_row(p_row, q_row, log_ratio.clamp_max(0).exp(), (-log_ratio).clamp_max(0).exp())
+            number = numbers.after(1)
+            token = int(draw(row, number.to(row.device)))
+            yield token, float(number)
+
+    def close(self) -> None:
+        """Free all models' caches."""
+        self.target.close()
+        self._proposer.close()
+
+
+def last(ruling: Ruling) -> int:
+    """The last node that is kept, 0 for none."""
+    return ruling.path[-1] if ruling.path else 0

@@ -1,0 +1,89 @@
+"""A stack of models: a level proposes by decoding for itself, with the level below as its own draft.
+
+Nothing here drafts or verifies: a level is made of rounds. Asked for T tokens, it plays rounds until it has settled T
+or more, and hands all of them up as a chain. Each of them is distributed as the level's own model, corrections and
+bonuses included, so the level above verifies against that model's full distributions (2510.19705).
+Decoding with early exits of one model works the same way: its exits are the levels (HiSpec, 2510.01336).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from hsd.decoding.rounds import Round, Rounds
+from hsd.draft import Draft, Proposer, Visit
+from hsd.rng import Numbers
+
+
+class StackLevel(Proposer):
+    """A level below the target, as a proposer.
+
+    rounds: it verifying what the level below proposes. threshold: how many tokens it hands up at least, unless the
+    text ends; below: the length of the longest block that the level below hands up. numbers: its own random numbers.
+    """
+
+    def __init__(self, level: int, rounds: Rounds, threshold: int, below: int, numbers: Numbers) -> None:
+        self._level, self._rounds = level, rounds
+        self._threshold, self._below, self._numbers = threshold, below, numbers
+        self.readers = rounds.readers
+
+    @property
+    def longest(self) -> int:
+        """The length of the longest block that it hands up: one short of its threshold, and then a whole round."""
+        return self._threshold + self._below
+
+    def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
+        """At most `gamma` tokens. `draws` are not used: a block's length is not fixed."""
+        if not gamma:
+            return Draft.empty(self._rounds.target.vocab_size, self._rounds.target.device)
+        wanted = min(self._threshold, gamma)
+        settled: list[int] = []
+        visits: list[Visit] = []
+        while len(settled) < wanted and not (settled and settled[-1] in self._rounds.end_ids):
+            begin = time.perf_counter()
+            longer, most = [*text, *settled], min(self._below, gamma - len(settled) - 1)
+            played = self._rounds.play(longer, most, self._numbers, _ignore)
+            seconds = time.perf_counter() - begin
+            visits.append(Visit(self._level, len(longer), wanted, len(settled), seconds, played.spent, played))
+            settled += played.committed
+        return _block(visits, settled, coins)
+
+    def settle(self, length: int, path: Sequence[int] = ()) -> None:
+        self._rounds.settle(length)
+
+    def close(self) -> None:
+        self._rounds.close()
+
+
+def _block(visits: list[Visit], settled: list[int], coins: Tensor) -> Draft:
+    """What a level hands up, with its full distribution for every token."""
+    rounds: list[Round] = [visit.played for visit in visits]
+    rows = [_rows(played) for played in rounds]
+    return Draft.chain(
+        torch.tensor(settled, device=rounds[0].rows.p.device),
+        torch.cat([played.rows.p[at] for played, at in zip(rounds, rows, strict=True)]),
+        torch.cat([_draws(played) for played in rounds]),
+        coins[: len(settled)],
+        logits=tuple(played.rows.logits[at] for played, at in zip(rounds, rows, strict=True)),
+        visits=tuple(visits),
+    )
+
+
+def _rows(played: Round) -> slice | list[int]:
+    """Which of a round's rows its committed tokens follow."""
+    count = len(played.committed)
+    return slice(count) if played.draft.is_chain else [0, *played.ruling.path][:count]
+
+
+def _draws(played: Round) -> Tensor:
+    """The number that drew each token that a round committed, (n,) on the CPU."""
+    drawn = played.draft.draws[[node - 1 for node in played.ruling.path]]
+    return drawn if played.token is None else torch.cat([drawn, played.number])
+
+
+def _ignore(_: str) -> None:
+    """Nobody asks what the time within a level went to: from above, all of it is drafting."""

@@ -1,0 +1,152 @@
+"""A draft, whoever made it: a tree of tokens. A chain is a tree with one path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hsd.models.reading import UNCHANGED, Reader, Spent
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Something that a level below the target did for the level above: a draft, or a round that it played.
+
+    level: 0 for the model that drafts. position: length of the text before it. asked: how many tokens the level above
+    wanted; held: how many had been settled before. seconds include all levels below, spent is its own. played: the
+    `hsd.decoding.rounds.Round`, None for a draft.
+    """
+
+    level: int
+    position: int
+    asked: int
+    held: int
+    seconds: float
+    spent: Spent
+    played: Any = None
+
+
+@dataclass(frozen=True)
+class Path:
+    """One of the drafts in a tree: its nodes from depth 1 on, and one coin for each from depth `fork` + 1 on.
+
+    Its first `fork` nodes are those of the first draft; the others it drew itself, even where another drew the same.
+    """
+
+    nodes: Sequence[int]
+    coins: Tensor
+    fork: int = 0
+
+
+@dataclass(frozen=True)
+class Draft:
+    """n drafted tokens (n,) int64. Node i has tokens[i - 1] and parents[i - 1]; node 0 is the text's last token.
+
+    q (m, V): the distributions after the m nodes `inner`, in that order. draws (n,) float64: the number that drew each
+    node first. paths: all drafts in order. distinct: siblings were drawn without replacement. logits: q's rows as they
+    came. asked: how many tokens a path was to have. visits: how the draft was made.
+    """
+
+    tokens: Tensor
+    q: Tensor
+    draws: Tensor
+    parents: Sequence[int]
+    inner: Sequence[int]
+    paths: tuple[Path, ...]
+    asked: int
+    distinct: bool = False
+    logits: tuple[Tensor, ...] = ()
+    visits: tuple[Visit, ...] = ()
+
+    @classmethod
+    def chain(cls, tokens: Tensor, q: Tensor, draws: Tensor, coins: Tensor, **others: Any) -> Draft:
+        """γ tokens (γ,), each after the one before it; q (γ, V), draws and coins (γ,)."""
+        gamma = len(tokens)
+        paths = (Path(range(1, gamma + 1), coins),) if gamma else ()
+        return cls(tokens, q, draws, range(gamma), range(gamma), paths, **{"asked": gamma, **others})
+
+    @classmethod
+    def empty(cls, vocab_size: int, device: torch.device) -> Draft:
+        """A draft of no tokens."""
+        none = torch.empty(0, dtype=torch.float64)
+        return cls.chain(none.long().to(device), torch.empty(0, vocab_size, device=device), none, none)
+
+    @property
+    def is_chain(self) -> bool:
+        return isinstance(self.parents, range)
+
+    @property
+    def depth(self) -> int:
+        """The length of the longest path: how many tokens could be kept."""
+        return max((len(path.nodes) for path in self.paths), default=0)
+
+    @property
+    def coins(self) -> Tensor:
+        """The coins of the first path."""
+        return self.paths[0].coins if self.paths else self.draws
+
+    @property
+    def raw(self) -> Tensor:
+        """(m, V): q at temperature 1 with nothing cut off."""
+        return UNCHANGED.probabilities(torch.cat(self.logits)) if self.logits else self.q
+
+    @cached_property
+    def ids(self) -> list[int]:
+        """The tokens, on the host."""
+        found: list[int] = self.tokens.tolist()
+        return found
+
+    def along(self, path: Sequence[int]) -> list[int]:
+        """The tokens of these nodes."""
+        return [self.ids[node - 1] for node in path]
+
+    def on(self, device: torch.device) -> Draft:
+        """The same on that device, but for the numbers, which stay on the host."""
+        if self.q.device == device and self.tokens.device == device:
+            return self
+        logits = tuple(rows.to(device) for rows in self.logits)
+        return replace(self, tokens=self.tokens.to(device), q=self.q.to(device), logits=logits)
+
+    def until_end(self, end_ids: frozenset[int]) -> Draft:
+        """A chain up to and including its first end-of-text token."""
+        count = next((i for i, token in enumerate(self.ids, start=1) if token in end_ids), len(self.ids))
+        if count == len(self.ids):
+            return self
+        logits = (torch.cat(self.logits)[:count],) if self.logits else ()
+        others = {"asked": self.asked, "logits": logits, "visits": self.visits}
+        return Draft.chain(self.tokens[:count], self.q[:count], self.draws[:count], self.coins[:count], **others)
+
+
+class Proposer:
+    """Drafts for a text that grows, and keeps its own state in step with it.
+
+    readers: of every model that takes part, smallest first.
+    """
+
+    readers: list[Reader]
+
+    def needed(self, gamma: int) -> int:
+        """How many random numbers a draft of γ tokens takes, and how many coins."""
+        return gamma
+
+    def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
+        """At most γ tokens (in a tree: in a path) that continue `text`."""
+        raise NotImplementedError
+
+    def extend(self, token: Tensor) -> Tensor:
+        """(V,): the distribution after one more token (1,) of the text, for a rule that resamples."""
+        raise NotImplementedError
+
+    def settle(self, length: int, path: Sequence[int] = ()) -> None:
+        """The text has `length` tokens now, its last ones those of `path` in the draft; forget all others."""
+        for reader in self.readers:
+            reader.settle(length, path)
+
+    def close(self) -> None:
+        for reader in self.readers:
+            reader.close()

@@ -1,0 +1,55 @@
+"""Proposing without a model: what followed the last tokens when they came up before (prompt lookup).
+
+A copy is a distribution like any other: all of it on one token. So every rule judges it as it judges a draft model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from hsd.draft.draft import Draft, Proposer
+
+LONGEST = 3  # tokens that must agree at best; then fewer are tried
+
+
+class Copying(Proposer):
+    """Copies from the text itself; proposes nothing where its last token is new. No forward pass."""
+
+    def __init__(self, vocab_size: int, device: torch.device, end_ids: frozenset[int]) -> None:
+        self._vocab_size, self._device, self._end_ids = vocab_size, device, end_ids
+        self.readers = []
+        self._copied, self._begin, self._length = self._rows([]), 0, 0
+
+    def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
+        ids = followed(text, gamma)
+        known = next((i for i, token in enumerate(ids) if token >= self._vocab_size), len(ids))
+        q, tokens = self._rows(ids[:known]), torch.tensor(ids[:known], dtype=torch.int64, device=self._device)
+        self._copied, self._begin = q, len(text)
+        return Draft.chain(tokens, q, draws[:known], coins[:known]).until_end(self._end_ids)
+
+    def _rows(self, ids: list[int]) -> Tensor:
+        """(n, V): all mass on each of the tokens."""
+        rows = torch.zeros(len(ids), self._vocab_size, device=self._device)
+        rows[range(len(ids)), ids] = 1.0
+        return rows
+
+    def settle(self, length: int, path: Sequence[int] = ()) -> None:
+        self._length = length
+
+    def extend(self, token: Tensor) -> Tensor:
+        """The copy goes on as it would have, whatever was drawn in its place."""
+        self._length += 1
+        return self._copied[self._length - self._begin]
+
+
+def followed(text: Sequence[int], most: int) -> list[int]:
+    """At most so many tokens that followed the last 3 when they came up last before; else the last 2, else the last."""
+    for size in range(min(LONGEST, len(text) - 1), 0, -1):
+        tail = list(text[-size:])
+        for begin in range(len(text) - size - 1, -1, -1):
+            if list(text[begin : begin + size]) == tail:
+                return list(text[begin + size : begin + size + most])
+    return []
