@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -71,13 +72,14 @@ def _add_run_options(run: Any) -> None:
     run.add_argument("prompt", help="the text to continue; - reads it from standard input")
     run.add_argument("--pair", default=None, metavar="NAME", help=_pair_help())
     run.add_argument("--target", help="target model: a folder or a Hub id")
-    run.add_argument("--draft", help="draft model: a folder or a Hub id; plain and hispec need none")
+    run.add_argument("--draft", help="draft model: a folder or a Hub id; plain, hispec and ngram need none")
     run.add_argument("--device", help="cuda, mps or cpu (default: the first that is there)")
     run.add_argument("--dtype", help="float32, bfloat16 or float16")
     run.add_argument("--quantize", help="4bit or 8bit: the target's weights, by bitsandbytes")
     run.add_argument("--raw", action="store_true", help="leave out the chat template of a chat model")
     run.add_argument("--system", default="speculative", help="speculative, plain (the target alone), stack or hispec")
     run.add_argument("--rule", default="hsd", help=f"{listed(rule_names())}; some are for trees")
+    run.add_argument("--proposer", default="model", help="who drafts: model, or ngram (copies from the text itself)")
     run.add_argument("--gamma", type=_whole, default=5, help="drafted tokens per step, 1 to 32")
     run.add_argument("--drafts", type=_whole, default=1, help="drafts per step; from 2 on they form a tree")
     run.add_argument("--tree", default="paths", help=f"{listed(LAYOUTS)}: how several drafts are arranged")
@@ -194,19 +196,17 @@ def _run(arguments: argparse.Namespace) -> int:
     import hsd
 
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
-    names = ["rule", "gamma", "max_new_tokens", "temperature", "top_p", "top_k", "seed", "system", "drafts", "tree"]
-    names += ["shadow", "engine", "stack", "thresholds", "level_rules", "exits"]
-    names += [
-        n for n in ("divergence", "tolerance", "fuzzy_mode", "divergence_on") if getattr(arguments, n) is not None
-    ]
+    names = [field.name for field in fields(hsd.Options) if field.name != "trace"]
     _check_belonging(arguments)
-    options = hsd.Options(**{n: getattr(arguments, n) for n in names}, trace=arguments.trace is not None)
+    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    options = hsd.Options(**given, trace=arguments.trace is not None)
+    alone = options.system in ("plain", "hispec") or options.proposer == "ngram"
     target = _check_output(arguments.trace)
     _progress("loading the models\n")
     pair = hsd.load_pair(
         arguments.pair,
         target=arguments.target,
-        draft=arguments.draft or (arguments.target if options.system in ("plain", "hispec") else None),
+        draft=arguments.draft or (arguments.target if alone else None),
         device=arguments.device,
         dtype=arguments.dtype,
         quantize=arguments.quantize,
@@ -251,7 +251,7 @@ def _calibrated(pair: Any, options: Any, arguments: argparse.Namespace) -> Any:
     from hsd.decoding.options import LISTS
 
     _progress("calibrating\n")
-    names = ("gamma", "temperature", "top_p", "top_k", "system", *LISTS)
+    names = ("proposer", "gamma", "temperature", "top_p", "top_k", "system", *LISTS)
     how = {name: getattr(options, name) for name in names}
     prompts = prompt_set("shipped", limit=CALIBRATION_PROMPTS).prompts
     found = calibrate(pair, prompts, options.divergence, options.divergence_on, **how, max_new_tokens=48)

@@ -483,8 +483,7 @@ MUTATIONS = [
         "The level above verifies against the distributions that the level below drafted from.",
         "decoding/stack.py",
         "torch.cat([played.rows.p[at] for played, at in zip(rounds, rows, strict=True)])",
-        "torch.cat([torch.cat([played.draft.q[: played.kept], played.rows.p[played.kept :][:1]])[: len(played.committed)]"
-        "for played in rounds])",
+        "torch.cat([torch.cat([p.draft.q[: p.kept], p.rows.p[p.kept :][:1]])[: len(p.committed)] for p in rounds])",
         (STACK,),
     ),
     Mutation(
