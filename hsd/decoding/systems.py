@@ -17,7 +17,7 @@ from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, Session
 from hsd.models.reading import Reader
 from hsd.rng import Streams
-from hsd.rules import RULES, VANILLA, Rule, TreeRule, find_tree_rule
+from hsd.rules import RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
 
 HISPEC_THRESHOLDS = (2, 4)
 
@@ -118,7 +118,7 @@ def _level_rules(options: Options, levels: int) -> tuple[str, ...]:
     count, given, tree = levels - 2, tuple(options.level_rules), options.drafts > 1
     if given and len(given) != count:
         raise HsdError(f"{len(given)} level rules for {count} levels between draft and target: give one for each")
-    top = options.find(options.rule, several=tree and not count)
+    top = top_rule(options, levels)
     same = top.name if top.lossless and not getattr(top, "resamples", False) else "tokenwise"
     names = given or ((_for_tree(options, same), *(same,) * (count - 1)) if tree and count else (same,) * count)
     for level, name in enumerate(names):
@@ -212,9 +212,12 @@ def top_rule(options: Options, models: int, shadow: bool = False) -> Rule | Tree
     if options.system == "plain":
         return RULES["tokenwise"]
     several = options.drafts > 1 and models == 2
-    if shadow:
-        return options.find(options.shadow_rule if several else options.shadow or "tokenwise", several)
-    return options.find(options.rule, several)
+    name = options.rule if not shadow else options.shadow_rule if several else options.shadow or "tokenwise"
+    if options.drafts > 1 and not several and name in TREE_RULES:
+        raise HsdError(
+            f"rule {name} is for a tree, which the target of this stack does not read: name it in level_rules"
+        )
+    return options.find(name, several)
 
 
 def longest_block(options: Options, levels: Levels) -> int:

@@ -118,6 +118,31 @@ def test_nothing_is_settled_after_the_end_of_a_text():
     assert ended > 30
 
 
+TREES = [("paths", ()), ("paths", ("traversal",)), ("comb", ("hsd",)), ("distinct", ("top-down",)), ("top", ())]
+
+
+@pytest.mark.parametrize(("tree", "rules"), TREES, ids=str)
+def test_a_tree_under_a_stack_follows_the_targets_law(tree: str, rules: tuple[str, ...]):
+    """The smallest model drafts a tree, the next one verifies it and hands up a chain."""
+    pair = small_stack(2, end_ids=frozenset({1}))
+    options = {"system": "stack", "level_rules": rules, "thresholds": (2, 2), "drafts": 2, "tree": tree}
+    counts = first_tokens(pair, 2, range(400), max_new_tokens=8, **options)
+    assert chi_square_p(counts, exact_law(pair, 2)) > 1e-4
+
+
+@pytest.mark.parametrize(("tree", "rules"), TREES, ids=str)
+def test_a_tree_under_a_stack_is_recorded_and_decodes_again(tree: str, rules: tuple[str, ...]):
+    options = {"level_rules": rules, "drafts": 3, "tree": tree, "thresholds": (3, 4), "max_new_tokens": 20}
+    trace = hsd.run(STACK, "abc", system="stack", **options)
+    assert Trace.from_json(trace.to_json()) == trace
+    assert trace.replay() == trace.tokens == hsd.rerun(STACK, trace).tokens
+    assert greedy(STACK, "abc", system="stack", **options) == greedy(STACK, "abc", system="plain", max_new_tokens=20)
+    checks = [event for step in trace.steps for event in step.events if event.level == 1 and event.tested]
+    assert max(len(event.tested) for event in checks) > 3
+    for event in checks:
+        assert [t.token for t in event.tested[: event.kept]] == [c.token for c in event.committed[: event.kept]]
+
+
 # What is kept in between
 
 
@@ -332,7 +357,10 @@ def test_models_in_the_wrong_order_of_size_are_named(tiny: Pair):
         ({"thresholds": (2,)}, "1 thresholds for 3 models"),
         ({"level_rules": ("hsd", "hsd")}, "2 level rules for 1 levels"),
         ({"level_rules": ("best",)}, "unknown rule 'best'"),
-        ({"drafts": 2, "rule": "traversal"}, "choose drafts 1"),
+        ({"drafts": 2, "rule": "traversal"}, "name it in level_rules"),
+        ({"drafts": 2, "level_rules": ("traversal",), "tree": "top"}, "does not fit tree 'top'"),
+        ({"drafts": 20, "thresholds": (30, 2)}, "a tree of 600 nodes is over the limit"),
+        ({"system": "hispec", "drafts": 2}, "reads one text at a time and no tree: choose drafts 1"),
         ({"system": "hispec"}, "has no layers to leave early"),
         ({"system": "hispec", "exits": (1, 2, 3)}, "give two, where to draft"),
         ({"system": "hispec", "exits": ("1", "2")}, "exit '1': choose a whole number"),

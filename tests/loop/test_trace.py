@@ -201,6 +201,12 @@ def test_running_again_works_for_a_run_that_was_stopped_early():
     assert hsd.rerun(PAIR, trace).tokens == trace.tokens
 
 
+@pytest.mark.parametrize("options", [{}, {"drafts": 3}, {"system": "plain"}, {"proposer": "ngram"}], ids=str)
+def test_a_run_without_its_numbers_runs_again_from_its_seed(options: dict[str, Any]):
+    trace = hsd.run(PAIR, "abcabc", trace=False, max_new_tokens=30, seed=3, **options)
+    assert hsd.rerun(PAIR, Trace.from_json(trace.to_json())).tokens == trace.tokens
+
+
 def test_running_again_on_other_models_does_not_go_unnoticed():
     trace = run()
     other = hsd.table_pair(vocab=12, order=2, seed=5)
