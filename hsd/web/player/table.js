@@ -44,7 +44,7 @@ function divergenceWords({ name, unit, on, T }) {
 const COIN = "the random number of this position, the same for both rules";
 
 function otherColumns({ shadow, isTrie }, several) {
-  const { name, forward } = shadow.info;
+  const { short: name, forward } = shadow.info;
   const formula = forward && !isTrie && shadow.rule === "tokenwise" ? ": min(1, ρ)" : "";
   return [
     isTrie ? ["otherOrder", "test", `number of the other rule's test${several}`, "other"] : null,
