@@ -559,3 +559,28 @@ def test_the_command_refuses_in_one_line(words: list[str], capsys: pytest.Captur
     assert (status, output.out) == (2, "")
     assert output.err.count("\n") == 1
     assert "Traceback" not in output.err
+
+
+def test_the_stack_that_a_beam_loses_is_found():
+    """The cheapest ways below are not those of the best stack: 14.0963 at thresholds 5, 10, 4 is not the best."""
+    rows = planner.read_acceptance("0.89,0.81,0.56;0.92,0.66;0.75")
+    models = Models((0.18, 0.71, 7.45, 38.06), rows)
+    best = planner.plan(models).best
+    assert (best.models, best.thresholds) == ((0, 1, 2, 3), (4, 7, 4))
+    assert best.latency == pytest.approx(13.9393, abs=1e-4)
+    for less, more in itertools.pairwise([6, 8, 12, 20, 32]):
+        assert planner.plan(models, more).best.latency <= planner.plan(models, less).best.latency
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_plan_can_be_run(seed: int):
+    """No threshold above 32, and no step of more than 1,024 rounds."""
+    count, place = 5, np.random.default_rng(seed)
+    at = np.sort(place.random(count))
+    costs = tuple(float(c) for c in 4.0 ** np.arange(count))
+    rows = tuple(tuple(float(1 - 0.3 * (at[j] - at[i])) for j in range(i + 1, count)) for i in range(count - 1))
+    best = planner.plan(Models(costs, rows)).best
+    assert max(best.thresholds) <= 32
+    assert math.prod(best.thresholds[1:]) <= 1_024
+    with pytest.raises(HsdError, match="choose 1 to 32"):
+        planner.plan(Models(costs, rows), 40)

@@ -9,7 +9,8 @@ from typing import Any
 
 from hsd.errors import HsdError
 
-MOST_MODELS, LONGEST, MOST_LONGEST = 8, 40, 64
+MOST_MODELS, LONGEST, MOST_LONGEST = 8, 32, 32  # a run takes no longer blocks
+MOST_ROUNDS = 1_024  # of one level in one step of a run
 ROUNDING = 0.015  # three acceptances, each rounded to two digits, can be off by so much together
 
 

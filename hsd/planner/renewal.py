@@ -108,7 +108,7 @@ def verifying(models: Models, lower: Offers, model: int, longest: int) -> Offers
         passed[:, held_before : held_before + size] += held[:, held_before, None] * yields
         laws[:, held_before, held_before + 1 :] = passed[:, held_before + 1 :]
     ways = [((*stack, model), (*below, t)) for stack, below in lower.ways for t in range(1, longest + 1)]
-    return Offers(model, costs.reshape(-1), laws.reshape(len(ways), -1), ways)
+    return Offers(model, costs.reshape(-1), laws.reshape(len(ways), laws.shape[2]), ways)
 
 
 def _yield_laws(acceptance: float, size: int) -> Array:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hsd.errors import HsdError
-from hsd.planner.inputs import LONGEST, MOST_LONGEST, Models, check_stack
-from hsd.planner.renewal import Offers, drafting, levels, per_token, verifying
+from hsd.planner.inputs import LONGEST, MOST_LONGEST, MOST_ROUNDS, Models, check_stack
+from hsd.planner.renewal import Array, Offers, drafting, levels, per_token, verifying
 
-BEAM = 48  # ways kept per pair of levels; tests compare with keeping all of them
+Places = NDArray[np.intp]
+Choice = Callable[[Array, int], Places]
+BEAM, MOST_WAYS = 48, 3_000  # ways kept per pair of models: by the first search, and at most by the exact one
 
 
 @dataclass(frozen=True)
@@ -50,37 +53,70 @@ class Path:
     below: tuple[tuple[int, int] | None, ...]
 
 
-def plan(models: Models, longest: int = LONGEST, beam: int = BEAM) -> Plan:
+def plan(models: Models, longest: int = LONGEST, beam: int = BEAM, most: int = MOST_WAYS) -> Plan:
     """The stack with the smallest exact latency, with thresholds from 1 to `longest`; plain decoding is one of them.
 
-    For every model, the ways to make it hand up tokens are built on those of the smaller models; of the ways to use one
-    model below another, the `beam` cheapest per token are followed. Raises HsdError for a wrong `longest`.
+    Branch and bound. A first search follows the `beam` cheapest ways to use one model below another. The second follows
+    every way from which the fluid optimum of what is still open would beat what the first one found: no completion has
+    an exact latency below that. Where these are more than `most`, it follows the most promising, and the result is at
+    least as good as the first search's. A stack whose step could take more rounds than a run allows is no candidate.
+    Raises HsdError for a wrong `longest`.
     """
     if not 1 <= longest <= MOST_LONGEST:
         raise HsdError(f"longest threshold {longest}: choose 1 to {MOST_LONGEST}")
     target = models.target
     plain = Stack((target,), (), float(models.costs[target]))
-    singles, stacks = [], [plain]
-    offers: list[Offers] = []
-    for model in range(target):
-        alone = drafting(models, model, longest)
-        built = [_built_on(models, below, model, longest, beam) for below in offers]
-        offers.append(_joined([alone, *built]))
-        singles.append(_finished(models, alone))
-        stacks.append(_finished(models, offers[-1]))
-    single = min(singles, key=lambda stack: stack.latency)
-    # In case of a draw the first one wins: plain decoding, then the best single draft.
-    best = min([plain, single, *stacks], key=lambda stack: stack.latency)
+    single = min((_finished(models, drafting(models, m, longest)) for m in range(target)), key=lambda s: s.latency)
+
+    def cheapest(costs: Array, model: int) -> Places:
+        return np.argsort(costs, kind="stable")[:beam]
+
+    found = _search(models, longest, cheapest)
+    best = min([plain, single, found], key=lambda stack: stack.latency)  # in case of a draw the first one wins
+
+    def promising(costs: Array, model: int) -> Places:
+        bounds = _fluid_above(models, model, costs, longest)
+        order = np.argsort(bounds, kind="stable")[:most]
+        return order[bounds[order] < best.latency * (1 - 1e-12)]
+
+    best = min([best, _search(models, longest, promising)], key=lambda stack: stack.latency)
     # Blocks may be longer than any threshold, but not longer than this; the minimum only takes off rounding.
     bound = shortest_path(models, longest * len(models.costs)).latency[-1]
     return Plan(best, single, plain, min(bound, best.latency))
 
 
-def _built_on(models: Models, below: Offers, model: int, longest: int, beam: int) -> Offers:
-    """A model that verifies what the one below hands up, in the `beam` ways that are cheapest per token."""
-    order = np.argsort(per_token(models, below, model), kind="stable")[:beam]
-    lower = Offers(below.model, below.costs[order], below.laws[order], [below.ways[k] for k in order])
-    return verifying(models, lower, model, longest)
+def _search(models: Models, longest: int, choose: Choice) -> Stack:
+    """The best stack among the ways that `choose` follows, told the cost per token of each, and of which model."""
+    offers: list[Offers] = []
+    for model in range(models.target):
+        built = [_built_on(models, below, model, longest, choose) for below in offers]
+        offers.append(_joined([drafting(models, model, longest), *built]))
+    return min((_finished(models, lower) for lower in offers), key=lambda stack: stack.latency)
+
+
+def _built_on(models: Models, below: Offers, model: int, longest: int, choose: Choice) -> Offers:
+    """A model that verifies what the one below hands up, in the ways that `choose` picks and a run allows."""
+    lower = _chosen(below, choose(per_token(models, below, model), model))
+    built = verifying(models, lower, model, longest)
+    return _chosen(built, np.array([math.prod(t[1:]) <= MOST_ROUNDS for _, t in built.ways], dtype=bool).nonzero()[0])
+
+
+def _chosen(offers: Offers, places: Places) -> Offers:
+    return Offers(offers.model, offers.costs[places], offers.laws[places], [offers.ways[k] for k in places])
+
+
+def _fluid_above(models: Models, model: int, costs: Array, longest: int) -> Array:
+    """(S,): the fluid optimum at the target where `model` makes a token at each of these costs and the rest is open."""
+    lengths = np.arange(1.0, longest * len(models.costs) + 1)
+    reached = {model: costs}
+    for upper in range(model + 1, models.target + 1):
+        ways = []
+        for lower, each in reached.items():
+            tokens = np.cumsum(models.kept(lower, upper) ** np.arange(len(lengths) + 1.0))[1:]
+            spent = models.pass_cost(upper, lengths) + lengths * each[:, None]
+            ways.append((spent / tokens).min(1))
+        reached[upper] = np.minimum.reduce(ways)
+    return reached[models.target]
 
 
 def _finished(models: Models, lower: Offers) -> Stack:
