@@ -73,35 +73,11 @@ class Mutation:
 MUTATIONS = [
     # one draft: the laws
     Mutation(
-        "uncapped end",
-        "The whole draft is tested with min(1, r) in place of the capped ratio, as in the released code.",
-        "rules/chain.py",
-        "threshold = torch.cat([inner, c[-1:]])[: len(tokens)]",
-        "threshold = torch.cat([inner, ratios.log[-1:].clamp_max(0).exp()])[: len(tokens)]",
-        (LAWS, AUDIT),
-    ),
-    Mutation(
         "uncapped throughout",
         "min(1, r_t) stands wherever c_t belongs: a surplus that was cut off is paid back later.",
         "rules/law.py",
         "return cls(log, log - log.cummax(0).values)",
         "return cls(log, log.clamp_max(0))",
-        (LAWS, AUDIT),
-    ),
-    Mutation(
-        "unscaled residual",
-        "The correction of block verification and HSD comes from max(p - q, 0), without the capped ratio.",
-        "rules/chain.py",
-        "return Law(p, q, threshold, forward=False, a=c[:-1], deficient=deficient)",
-        "return Law(p, q, threshold, forward=False, a=torch.ones_like(c[:-1]), deficient=deficient)",
-        (LAWS, AUDIT),
-    ),
-    Mutation(
-        "missing 1 - c",
-        "The inner test divides by 1 - c_t alone.",
-        "rules/chain.py",
-        "inner = _share(deficient[1:], deficient[1:] - torch.expm1(ratios.log_capped[1:-1]))",
-        "inner = _share(deficient[1:], -torch.expm1(ratios.log_capped[1:-1]))",
         (LAWS, AUDIT),
     ),
     Mutation(
@@ -158,14 +134,6 @@ MUTATIONS = [
         "rules/law.py",
         "return self.p[t] if t == self.gamma else self.leftover(t)[0]",
         "return self.p[t] if t == self.gamma else self.leftover(max(t - 1, 0))[0]",
-        (LAWS,),
-    ),
-    Mutation(
-        "naive order",
-        "Naive HSD divides by its own missing mass only: every branch counts as one that lacks nothing.",
-        "rules/chain.py",
-        "inner = _share(deficient, torch.maximum(deficient, deficient + b - a))[1:]",
-        "inner = _share(deficient, deficient)[1:]",
         (LAWS,),
     ),
     # several drafts, one after another
@@ -262,32 +230,6 @@ MUTATIONS = [
         (TREES,),
     ),
     Mutation(
-        "traversal: rate kept",
-        "A branch keeps its rate after one of its leaves was rejected.",
-        "rules/traversal.py",
-        'self.settled[node] = share, Grounds("share", before=before, mass=lost)',
-        'self.settled[node] = before, Grounds("share", before=before, mass=lost)',
-        (TREES,),
-    ),
-    Mutation(
-        "traversal: 1 - Q(x) below the line",
-        "The new rate is S / (1 - Q(x)) with the rejected token x, in place of S / (S + 1 - a).",
-        "rules/traversal.py",
-        'self.settled[node] = share, Grounds("share", before=before, mass=lost)',
-        "share = min(1.0, lost / max(1 - float(q[self.tree.token(leaf)]), 1e-9))\n"
-        '            self.settled[node] = share, Grounds("share", before=before, mass=lost)',
-        (TREES,),
-    ),
-    Mutation(
-        "traversal: root's rate changes",
-        "After a rejection the root's rate becomes what was left over; it must stay 1.",
-        "rules/traversal.py",
-        "        if node:\n            share",
-        '        if not node:\n            self.settled[node] = lost, Grounds("share", before=before, mass=lost)\n'
-        "        if node:\n            share",
-        (TREES,),
-    ),
-    Mutation(
         "traversal: exhausted branch goes on",
         "A branch with nothing left to give still has its other leaves tested.",
         "rules/traversal.py",
@@ -301,14 +243,6 @@ MUTATIONS = [
         "rules/traversal.py",
         "row, mass = leftover(p, q, p.new_tensor(before))",
         "row, mass = leftover(p, q, p.new_ones(()))",
-        (TREES,),
-    ),
-    Mutation(
-        "traversal: uncapped rate",
-        "The rate of a node is not cut off at 1 on the way down.",
-        "rules/traversal.py",
-        "return min(1.0, before * ratio(grounds.p, grounds.q)), grounds",
-        "return before * ratio(grounds.p, grounds.q), grounds",
         (TREES,),
     ),
     Mutation(
@@ -359,14 +293,6 @@ MUTATIONS = [
         "return torch.minimum(picked, torch.searchsorted(cumulative, total)).squeeze(-1)",
         "return picked.squeeze(-1)",
         (f"{PROPERTIES}::test_a_number_that_was_rounded_up_to_one_draws_the_last_token_with_mass",),
-    ),
-    Mutation(
-        "top-p one too many",
-        "Top-p keeps one more token where the mass is met exactly.",
-        "sampling.py",
-        "kept = ordered.masked_fill(mass_before >= self.top_p, 0.0)",
-        "kept = ordered.masked_fill(mass_before > self.top_p, 0.0)",
-        (SAMPLER,),
     ),
     Mutation(
         "top-p not normalised",
@@ -599,22 +525,6 @@ MUTATIONS = [
         "rules/fuzzy.py",
         "divergence = DIVERGENCES[config.divergence](judged_p[: len(tokens)], judged_q).double()",
         "divergence = DIVERGENCES[config.divergence](judged_p[-len(tokens) :], judged_q).double()",
-        (FUZZY,),
-    ),
-    Mutation(
-        "residual after a rejection by divergence",
-        "The paper's form draws the next token from max(p - q, 0) although no token was tested against p/q.",
-        "rules/fuzzy.py",
-        "forward=True, a=ones, b=torch.zeros_like(ones), divergence=divergence)",
-        "forward=True, a=ones, b=ones, divergence=divergence)",
-        (FUZZY,),
-    ),
-    Mutation(
-        "what passed cuts what follows",
-        "A token with p = 0 that passed by its divergence cuts off everything after it.",
-        "rules/fuzzy.py",
-        "token_tests(mixed, q, tokens))",
-        "token_tests(p, q, tokens))",
         (FUZZY,),
     ),
     Mutation(
