@@ -12,41 +12,26 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "hsd"
 
+
+def rooms(heading: str) -> dict[str, list[str]]:
+    """The table of CONTRIBUTING.md under `heading`: room → what it may import, in the order of the lines."""
+    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split(f"| {heading} |", 1)[1].split("\n\n", 1)[0]
+    found: dict[str, list[str]] = {}
+    for line in table.splitlines()[2:]:
+        names, _, allowed = (cell.strip() for cell in line.strip("|").split("|"))
+        for name in names.split(", "):
+            found[name.strip("`")] = allowed.split()
+    return found
+
+
+def dotted(name: str) -> str:
+    """Names of this project, in backquotes in the table, begin with a dot: `.trace`; the package itself is a dot."""
+    return "." + name.strip("`").removeprefix("hsd") if name.startswith("`") and name != "`*`" else name.strip("`")
+
+
 # Part → what it may import besides itself and the standard library. In order: a part names only parts above it.
-# Names of this project begin with a dot. The longest name that fits a module is its part.
-ARCHITECTURE: dict[str, str] = {
-    # plain facts
-    ".version": "",
-    ".paths": "",
-    ".errors": "",
-    # data
-    ".trace": ".errors pydantic",
-    ".space": ".errors .paths pydantic yaml huggingface_hub",
-    # mathematics: no model, no input or output
-    ".sampling": ".errors torch",
-    ".rng": ".errors torch",
-    ".rules": ".errors .sampling torch",
-    ".audit": ".errors .rules torch",
-    # decoding
-    ".models": ".errors .paths .sampling torch transformers safetensors huggingface_hub",
-    ".draft": ".errors .models .sampling .rng .rules torch",
-    ".decoding": ".errors .models .draft .sampling .rng .rules .trace .version torch",
-    # what is built on it
-    ".planner": ".errors numpy",
-    ".facts": ".errors .draft .rules .decoding torch",
-    ".figures": ".errors .trace .decoding .facts plotly",
-    ".bench": ".errors .paths .rules .models .sampling .trace .decoding .planner "
-    ".version torch numpy accelerate datasets",
-    ".bench.peers": ".errors .models .bench torch transformers",
-    ".bench.command": ".errors .facts .rules .decoding .models .bench .bench.peers .version torch accelerate",
-    ".generate": ".errors .models .decoding torch transformers",
-    # the public names, for users; nothing above may use them
-    ".": ".version .errors .trace .rules .audit .models .decoding .planner .generate",
-    # the two ways in: they may use everything, and nobody imports them
-    ".ui": "* gradio starlette plotly pydantic yaml torch numpy spaces",
-    ".cli": "* .ui torch",
-    ".__main__": ".cli",
-}
+# The longest name that fits a module is its part.
+ARCHITECTURE = {dotted(f"`{room}`"): " ".join(map(dotted, allowed)) for room, allowed in rooms("room").items()}
 DOORS = {".ui", ".cli", ".__main__"}
 
 

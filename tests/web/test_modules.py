@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from test_imports import rooms
 
 from hsd.paths import WEB
 from hsd.ui import static
@@ -21,16 +22,7 @@ def test_every_module_and_every_sheet_belongs_to_a_screen() -> None:
 
 # ---- the rooms of the page, and what a module of each may import beside its own room
 
-ROOMS = {
-    "kit": "",
-    "player": "kit",
-    "watch": "kit player",
-    "compare": "kit player watch",
-    "race": "kit player watch",
-    "systems": "kit player",
-    "lab": "kit",
-    "measure": "kit",
-}
+ROOMS = {name: [other.strip("`") for other in allowed] for name, allowed in rooms("room of the page").items()}
 
 
 def room(name: str) -> str:
@@ -39,7 +31,7 @@ def room(name: str) -> str:
 
 @pytest.mark.parametrize("script", [name for name in SCRIPTS if "/" in name])
 def test_a_module_imports_only_what_its_room_may(script: str) -> None:
-    allowed = {room(script), *ROOMS[room(script)].split()}
+    allowed = {room(script), *ROOMS[room(script)]}
     assert {room(name) for name in static.imports(script)} <= allowed
 
 
