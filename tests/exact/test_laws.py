@@ -291,13 +291,21 @@ def test_long_drafts_neither_overflow_nor_underflow():
 # Named edge cases
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", [name for name in RULES if name != "agreement"])
 @pytest.mark.parametrize("gamma", [1, 2, 5])
 def test_equal_models_keep_everything(rule: str, gamma: int):
     row = [0.5, 0.25, 0.25]
     law = RULES[rule].law(*tensors([row] * (gamma + 1), [row] * gamma, [1] * gamma))
     assert law.stop.tolist() == [0.0] * gamma + [1.0]
     assert all(law.next(t).tolist() == row for t in range(gamma + 1))
+
+
+def test_agreement_keeps_what_the_target_happens_to_draw_itself():
+    """It does not look at q: equal models keep a token as often as the target draws it, and p without it follows."""
+    row = [0.5, 0.25, 0.25]
+    law = RULES["agreement"].law(*tensors([row] * 3, [row] * 2, [1, 0]))
+    assert law.stop.tolist() == [0.75, 0.125, 0.125]
+    assert [law.next(t).tolist() for t in range(3)] == [[2 / 3, 0.0, 1 / 3], [0.0, 0.5, 0.5], row]
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -455,7 +463,7 @@ def test_the_rules_own_order_leads_to_what_it_keeps(rule: str):
 @pytest.mark.parametrize("rule", RULES)
 def test_a_coin_equal_to_its_threshold_fails(rule: str):
     law = RULES[rule].law(*tensors([[0.25, 0.75, 0.0], [0.5, 0.5, 0.0]], [[0.5, 0.25, 0.25]], [0]))
-    assert law.threshold.tolist() == pytest.approx([0.5], abs=1e-15)
+    assert law.threshold.tolist() == pytest.approx([0.25 if rule == "agreement" else 0.5], abs=1e-15)
     threshold = law.threshold
     assert int(law.kept(threshold)) == 0
     assert int(law.kept(threshold - 1e-12)) == 1
