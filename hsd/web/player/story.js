@@ -190,7 +190,8 @@ function fuzzyWarning(view) {
   const settings = view.detail ? fuzzy(view) : null;
   if (!settings || !view.step.divergences) return "Not lossless: its text does not follow the target exactly.";
   const { T, name, unit, drift, bound } = settings;
-  if (T < 0) return "A tolerance below 0 lets nothing pass, so this is exact: with the exact test first it is vanilla, token by token.";
+  if (T < 0)
+    return "A tolerance below 0 lets nothing pass, so this is exact: with the exact test first it is vanilla, token by token.";
   if (T === 0) return `At T = 0 a token passes only where both rows are equal, ${name} = 0, so this is exact.`;
   const spent = drift
     ? `spent ${number(drift)}${unit} of drift, at most T × kept = ${number(bound)}`
