@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 torch.set_num_threads(1)
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what needs a browser; of several processes, one runs all tests of the running app, beside the others.
 
