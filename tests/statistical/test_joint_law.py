@@ -13,18 +13,20 @@ from hsd import RULES
 from hsd.audit import audit_rules, context_free_models
 
 LOSSLESS = [name for name, rule in RULES.items() if rule.lossless]
+# All rules by exact enumeration elsewhere; here one of them quickly, and all in the slow tests.
+FEW = [rule if rule == "hsd" else pytest.param(rule, marks=pytest.mark.slow) for rule in LOSSLESS]
 WHOLE_BLOCKS = {"gamma": 5, "max_new_tokens": 40}
 ENDING = toy_pair((0.6, 0.3, 0.1), (0.2, 0.2, 0.6), end_ids=frozenset({2}))
 
 
-@pytest.mark.parametrize("rule", LOSSLESS)
+@pytest.mark.parametrize("rule", FEW)
 def test_first_tokens_follow_the_target(rule: str):
     pair = hsd.table_pair(vocab=3, order=2, seed=11, closeness=1.5)
     counts = first_tokens(pair, 3, range(1_200), rule=rule, **WHOLE_BLOCKS)
     assert chi_square_p(counts, exact_law(pair, 3)) > 1e-4
 
 
-@pytest.mark.parametrize("rule", LOSSLESS)
+@pytest.mark.parametrize("rule", FEW)
 def test_tokens_follow_the_target_where_the_draft_is_bad(rule: str):
     pair = toy_pair((0.1, 0.5, 0.4), (0.8, 0.1, 0.1))
     counts = first_tokens(pair, 3, range(1_200), rule=rule, **WHOLE_BLOCKS)
@@ -37,7 +39,7 @@ def test_plain_decoding_follows_the_target():
     assert chi_square_p(counts, exact_law(pair, 3)) > 1e-4
 
 
-@pytest.mark.parametrize("rule", LOSSLESS)
+@pytest.mark.parametrize("rule", FEW)
 @pytest.mark.parametrize(
     "warping",
     [
@@ -56,7 +58,7 @@ def test_warped_tokens_follow_the_warped_target(rule: str, warping: dict[str, fl
     assert chi_square_p(counts, exact_law(pair, 2, **warping)) > 1e-4
 
 
-@pytest.mark.parametrize("rule", LOSSLESS)
+@pytest.mark.parametrize("rule", FEW)
 def test_two_new_tokens_of_run_follow_the_target(rule: str):
     """Through the front door, with a budget that cuts the block: `hsd.run`, two tokens, 2,000 seeds."""
     pair = hsd.table_pair(vocab=4, order=2, seed=5)
@@ -65,15 +67,21 @@ def test_two_new_tokens_of_run_follow_the_target(rule: str):
     assert chi_square_p(counts, exact_law(pair, 2, prompt="ab")) > 1e-4
 
 
-@pytest.mark.parametrize("rule", LOSSLESS)
-@pytest.mark.parametrize("gamma", [3, 5])
+@pytest.mark.parametrize("rule", FEW)
+@pytest.mark.parametrize("gamma", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_texts_that_end_inside_a_block_follow_the_target(rule: str, gamma: int):
     """The draft ends most texts too early, so a drafted end is often rejected and the text goes on."""
     counts = first_tokens(ENDING, 4, range(1_200), rule=rule, gamma=gamma, max_new_tokens=40)
     assert chi_square_p(counts, exact_law(ENDING, 4)) > 1e-4
 
 
-@pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
+@pytest.mark.parametrize(
+    ("rule", "tree"),
+    [
+        case if case == ("recursive-hsd", "paths") else pytest.param(*case, marks=pytest.mark.slow)
+        for case in TREE_CASES
+    ],
+)
 def test_several_drafts_follow_the_target(rule: str, tree: str):
     """Texts end inside these trees, so their branches are of unequal length."""
     options = {"rule": rule, "tree": tree, "drafts": 3, "gamma": 2, "max_new_tokens": 20}
@@ -88,7 +96,7 @@ def test_trees_that_run_out_of_tokens_follow_the_target():
         assert chi_square_p(first_tokens(pair, 3, range(500), **options), exact_law(pair, 3)) > 1e-4
 
 
-@pytest.mark.parametrize("gamma", [2, 4])
+@pytest.mark.parametrize("gamma", [pytest.param(2, marks=pytest.mark.slow), 4])
 def test_the_released_code_fails_this_kind_of_test(gamma: int):
     pair = toy_pair((1 / 3, 2 / 3), (2 / 3, 1 / 3))
     options = {"gamma": gamma, "max_new_tokens": gamma + 1}
@@ -97,6 +105,7 @@ def test_the_released_code_fails_this_kind_of_test(gamma: int):
     assert chi_square_p(first_tokens(pair, gamma + 1, range(1_000), rule="hsd", **options), law) > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_kept_tokens_agree_with_the_enumeration(rule: str):
     """Mean kept tokens of the first step, decoded, against the same mean from the laws: within 4 standard errors."""
