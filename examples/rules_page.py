@@ -343,7 +343,6 @@ def tested(step: Step, decision: Decision) -> str:
     which = "whole" if decision.test == "draft" else "its first token" if len(path) == 1 else f"its first {len(path)}"
     outcome = "passes" if decision.accepted else "fails"
     draft = f"Draft {decision.draft + 1}, {which}, {' '.join(reversed(path))}"
-    assert decision.grounds is not None
     return f"{draft}: {arithmetic(decision.grounds, decision.threshold)}, coin {decision.coin:.4f}: {outcome}."
 
 
@@ -357,7 +356,7 @@ def arithmetic(g: Grounds, recorded_threshold: float) -> str:
         if g.form == "share"
         else (min(1.0, g.before * g.p / g.q), f"min(1, {g.before:.4f} · {g.p:.4f} / {g.q:.4f})")
     )
-    assert abs(value - recorded_threshold) < 1e-6
+    assert abs(value - recorded_threshold) < 1e-4  # masses are sums over the vocabulary in single precision
     return f"{words} = {recorded_threshold:.4f}"
 
 

@@ -21,7 +21,7 @@ SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
 def preset(name: str) -> dict:
-    return json.loads((EXAMPLES / "traces" / f"{name}.json").read_text())
+    return page_v1(json.loads((EXAMPLES / "traces" / f"{name}.json").read_text()))
 
 
 def compare(visitor, query: dict):

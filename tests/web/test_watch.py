@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from hsd.paths import EXAMPLES
+from hsd.trace.page_v1 import page_v1
 
 LONG = {"prompt": "Once upon a time", "gamma": "1", "length": "256", "temperature": "1", "seed": "3"}
 
@@ -153,7 +154,7 @@ def test_strange_prompts_are_only_text(visitor, prompt):
 
 
 def test_hostile_tokens_of_an_opened_trace_are_only_text(visitor, tmp_path: Path):
-    trace = json.loads((EXAMPLES / "traces" / "story.json").read_text())
+    trace = page_v1(json.loads((EXAMPLES / "traces" / "story.json").read_text()))
     hostile = [
         "<img src=x onerror='window.hacked=1'>",
         "${window.hacked=1}",
@@ -179,7 +180,7 @@ def test_hostile_tokens_of_an_opened_trace_are_only_text(visitor, tmp_path: Path
 
 
 def many_nodes() -> str:
-    trace = json.loads((EXAMPLES / "traces" / "story.json").read_text())
+    trace = page_v1(json.loads((EXAMPLES / "traces" / "story.json").read_text()))
     node = trace["steps"][0]["nodes"][0]
     trace["steps"][0]["nodes"] = [{**node, "id": 1, "piece": "", "p": 0, "q": 0, "draw": 0, "coin": 0}] * 250_000
     return json.dumps(trace, separators=(",", ":"))
