@@ -162,7 +162,7 @@ def test_bad_inputs_get_one_line(asked: object, words: str):
     ("way", "words"),
     [
         ({"stack": [0, 3], "thresholds": [0]}, "threshold 0: choose 1"),
-        ({"stack": [0, 3], "thresholds": [41]}, "threshold 41: choose 1 to 40"),
+        ({"stack": [0, 3], "thresholds": [41]}, "threshold 41: choose 1 to 32"),
         ({"stack": [3, 0], "thresholds": [4]}, "give model numbers from small to large"),
         ({"stack": [0, 3], "thresholds": ["4"]}, "not understood: reload"),
         ({"stack": [0, 3], "thresholds": [True]}, "not understood: reload"),
