@@ -6,8 +6,10 @@ Written in plain Python floats, apart from what it judges.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
+import pytest
 import torch
 
 from hsd.decoding.loop import Decoding, run
@@ -17,6 +19,17 @@ from hsd.models.table import LetterCodec, TableModel
 from hsd.rng import Numbers
 
 Law = dict[tuple[int, ...], float]
+
+
+def diagonal(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+    """All pairs; quick are those in which every value comes up at least once, the others are marked slow."""
+    count = max(len(first), len(second))
+    quick = {(i % len(first), i % len(second)) for i in range(count)}
+    return [
+        pytest.param(one, other, marks=() if (i, j) in quick else pytest.mark.slow)
+        for i, one in enumerate(first)
+        for j, other in enumerate(second)
+    ]
 
 
 def toy_pair(p: tuple[float, ...], q: tuple[float, ...], end_ids: frozenset[int] = frozenset()) -> Pair:

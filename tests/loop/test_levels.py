@@ -54,12 +54,13 @@ def test_a_greedy_stack_writes_what_the_target_writes(rule: str, thresholds: tup
         assert greedy(pair, "ab", system="stack", rule=rule, thresholds=thresholds, max_new_tokens=40) == plain
 
 
+@pytest.mark.parametrize("count", [6, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("system", ["hispec", "stack"])
-def test_greedy_text_is_the_targets_on_fifty_prompts(tiny: Pair, system: str):
+def test_greedy_text_is_the_targets_on_fifty_prompts(tiny: Pair, system: str, count: int):
     prompts = prompt_set("shipped").prompts
     starts = [*prompts, *(" ".join(prompt.split()[: len(prompt.split()) // 2]) for prompt in prompts)][:50]
     assert len(set(starts)) == 50
-    for prompt in starts:
+    for prompt in starts[:: 50 // count]:
         assert greedy(tiny, prompt, system=system, max_new_tokens=20) == greedy(
             tiny, prompt, system="plain", max_new_tokens=20
         )
@@ -69,7 +70,7 @@ def test_greedy_text_is_the_targets_on_fifty_prompts(tiny: Pair, system: str):
 def test_sampled_texts_that_may_end_follow_the_targets_law(rules: tuple[str, str]):
     pair = small_stack(2, end_ids=frozenset({1}))
     options = {"system": "stack", "level_rules": rules[:1], "rule": rules[1], "thresholds": (2, 2)}
-    counts = first_tokens(pair, 3, range(1_000), max_new_tokens=8, **options)
+    counts = first_tokens(pair, 3, range(600), max_new_tokens=8, **options)
     assert chi_square_p(counts, exact_law(pair, 3)) > 1e-4
 
 

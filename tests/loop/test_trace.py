@@ -81,7 +81,7 @@ def test_text_that_looks_like_markup_or_odd_unicode_survives_json():
 
 
 @pytest.mark.parametrize("rule", ALL_RUNS)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_replaying_reproduces_the_tokens(rule: str, seed: int):
     trace = run(rule, seed=seed)
     assert trace.replay() == trace.tokens
@@ -91,7 +91,7 @@ def test_replaying_reproduces_the_tokens(rule: str, seed: int):
 @pytest.mark.parametrize("rule", ALL_RUNS)
 @pytest.mark.parametrize("warping", [{}, {"temperature": 0.7, "top_k": 4, "top_p": 0.9}, {"temperature": 0}], ids=str)
 def test_running_again_with_the_recorded_numbers_reproduces_the_run(rule: str, warping: dict[str, Any]):
-    trace = run(rule, **warping)
+    trace = run(rule, max_new_tokens=20, **warping)
     again = hsd.rerun(PAIR, Trace.from_json(trace.to_json()))
     assert again.tokens == trace.tokens
     assert again.text == trace.text
@@ -100,7 +100,7 @@ def test_running_again_with_the_recorded_numbers_reproduces_the_run(rule: str, w
 
 
 @pytest.mark.parametrize("rule", ALL_RUNS)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_running_again_works_when_drafts_were_cut_at_an_end(rule: str, seed: int):
     pair = hsd.table_pair(vocab=4, order=2, seed=7, closeness=0.6, end_ids=frozenset({1}))
     options = {"system": "plain"} if rule == "plain" else {"rule": rule}
@@ -110,14 +110,14 @@ def test_running_again_works_when_drafts_were_cut_at_an_end(rule: str, seed: int
 
 @pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
 def test_running_again_works_with_several_drafts(rule: str, tree: str):
-    trace = run(rule, drafts=3, tree=tree)
+    trace = run(rule, drafts=3, tree=tree, gamma=2, max_new_tokens=15)
     assert trace.replay() == trace.tokens
     assert hsd.rerun(PAIR, Trace.from_json(trace.to_json())).tokens == trace.tokens
 
 
 @pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
 def test_every_threshold_of_a_tree_follows_from_its_recorded_numbers(rule: str, tree: str):
-    for step in run(rule, drafts=4, tree=tree).steps:
+    for step in run(rule, drafts=3, tree=tree, gamma=2, max_new_tokens=20).steps:
         for decision in [*step.verdict.decisions, *step.shadow.decisions]:
             assert recomputed(decision.grounds) == pytest.approx(decision.threshold, abs=1e-6)
 
@@ -140,8 +140,8 @@ def recomputed(grounds: Grounds) -> float:
 def test_what_a_rejection_changed_is_what_later_tests_read(rule: str, tree: str):
     """The changed probability of a token is the one that its next test is computed from."""
     seen = 0
-    for seed in range(8):
-        for step in run(rule, drafts=4, tree=tree, seed=seed, gamma=4 if seed % 2 else 1).steps:
+    for seed in range(4):
+        for step in run(rule, drafts=3, tree=tree, seed=seed, gamma=1 + seed % 2, max_new_tokens=20).steps:
             for change in step.verdict.changes:
                 left = {o.token: o.probability for o in change.top}
                 assert sum(left.values()) + change.rest == pytest.approx(1, abs=1e-5)
@@ -179,8 +179,8 @@ def test_any_rule_can_be_compared_with(shadow: str):
 @pytest.mark.parametrize(("shadow", "tree"), TREE_CASES)
 def test_any_tree_rule_can_be_compared_with(shadow: str, tree: str):
     rule = {"distinct": "top-down", "top": "one-hot"}.get(tree, "hsd")
-    compared = run(rule, shadow=shadow, drafts=3, tree=tree).steps[0]
-    own = run(shadow, drafts=3, tree=tree).steps[0]
+    compared = run(rule, shadow=shadow, drafts=3, tree=tree, max_new_tokens=8).steps[0]
+    own = run(shadow, drafts=3, tree=tree, max_new_tokens=8).steps[0]
     assert compared.shadow == own.verdict
 
 
