@@ -8,13 +8,16 @@ BIOME := $(NODE) node_modules/@biomejs/biome/bin/biome
 PARALLEL := -n 2 --dist loadgroup --no-loadscope-reorder
 DPRINT := $(NODE) node_modules/dprint/bin.cjs
 
-.PHONY: demo test quick slow lint web format chromium clean
+.PHONY: demo test browser quick slow lint web format chromium clean
 
 demo: $(VENV)/.app
 	$(BIN)/python app.py
 
-test: $(VENV)/.dev chromium lint
-	$(BIN)/python -m pytest -m "not slow" $(PARALLEL)
+test: $(VENV)/.dev lint
+	$(BIN)/python -m pytest -m "not slow and not browser" $(PARALLEL)
+
+browser: $(VENV)/.dev chromium
+	$(BIN)/python -m pytest -m "browser and not slow" tests/web
 
 quick: lint
 	$(BIN)/python -m pytest -m "not slow and not long" $(PARALLEL) tests/exact tests/loop tests/test_imports.py tests/test_seeded.py
