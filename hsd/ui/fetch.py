@@ -13,7 +13,6 @@ from typing import Any
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.trace import Trace
-from hsd.trace.page_v1 import page_v1
 from hsd.ui import pairs
 from hsd.ui.presets import Preset, recorded, telling_step
 
@@ -69,4 +68,4 @@ class Fetch:
 
 def shown(trace: Trace) -> Answer:
     """A trace and the step to open it at."""
-    return {"trace": page_v1(trace.model_dump(mode="json")), "step": telling_step(trace)}
+    return {"trace": trace.model_dump(mode="json"), "step": telling_step(trace)}

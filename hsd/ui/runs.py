@@ -11,7 +11,6 @@ from hsd.decoding.loop import Decoding
 from hsd.decoding.options import Options
 from hsd.errors import HsdError
 from hsd.trace import Trace
-from hsd.trace.page_v1 import page_v1
 from hsd.ui import machine, pairs
 from hsd.ui.jobs import LOAD_SECONDS, TOKEN_SECONDS, Job
 from hsd.ui.presets import telling_step
@@ -38,9 +37,7 @@ class Run:
     def told(self, job: Job, start: int, fresh: list[Any]) -> Values:
         """link: the parameters that ask for this run again; telling: the step to look at once it has ended."""
         telling = telling_step(trace(job)) if job.finished and job.items else 0
-        steps = page_v1({"steps": fresh})["steps"]
-        header = page_v1(job.header) if job.header and start == 0 else None
-        return {"link": self.request.query(), "telling": telling, "items": steps, "header": header}
+        return {"link": self.request.query(), "telling": telling}
 
 
 def trace(job: Job) -> Trace:

@@ -10,7 +10,6 @@ from web_page import ADDRESS, WAIT, show
 
 import hsd
 from hsd.models.table import TableModel
-from hsd.trace.page_v1 import page_v1
 
 STARTS = "the a dog cat and ran sat on mat home she he saw it was big red then house tree to with her his they said"
 WORDS = [f" {word}" for word in STARTS.split()] + [
@@ -35,11 +34,11 @@ PAGE = """<!doctype html><html lang="en" class="{theme}"><head><meta charset="ut
 <body><div id="one"></div><script type="module">
 import {{ create }} from "./player/player.js";
 import * as model from "./player/model.js";
-import {{ arithmetic }} from "./player/arithmetic.js";
+import * as arithmetic from "./player/arithmetic.js";
 import * as mirroring from "./player/mirror.js";
 import * as drafts from "./player/drafts.js";
 import * as files from "./player/export.js";
-window.hsdPlayer = {{ create, model: {{ ...model, ...mirroring, arithmetic }}, drafts, files }};
+window.hsdPlayer = {{ create, model: {{ ...model, ...mirroring, ...arithmetic }}, drafts, files }};
 </script></body></html>"""
 
 
@@ -83,7 +82,7 @@ def word_trace(
     """The parsed JSON of a run on a word pair."""
     defaults = {"rule": "hsd", "gamma": 5, "max_new_tokens": 60, "seed": 0}
     pair = word_pair(pieces, table_seed, ends=ends)
-    return page_v1(json.loads(hsd.run(pair, "Once upon a time", **(defaults | options)).to_json()))
+    return json.loads(hsd.run(pair, "Once upon a time", **(defaults | options)).to_json())
 
 
 def tree_trace() -> dict:
@@ -94,6 +93,9 @@ def tree_trace() -> dict:
     extra = [replace_parent(nodes[1], len(nodes) + 1, 1), replace_parent(nodes[2], len(nodes) + 2, len(nodes) + 1)]
     extra.append(replace_parent(nodes[0], len(nodes) + 3, 0))
     step["nodes"] = nodes + extra
+    first = [node["id"] for node in nodes]
+    ends = [[1, len(nodes) + 1, len(nodes) + 2], [len(nodes) + 3]]
+    step["paths"] = [{"nodes": line, "fork": 0} for line in [first, *ends]]
     return trace
 
 

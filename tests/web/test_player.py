@@ -38,7 +38,7 @@ def test_tree_is_drawn_on_opening(stage: Stage, trace: dict) -> None:
         "ready": True,
         "step": step,
         "steps": len(trace["steps"]),
-        "node": trace["steps"][step]["residual"]["node"],
+        "node": trace["steps"][step]["verdict"]["residual"]["node"],
         "kept": trace["steps"][step]["kept"],
         "shadowKept": trace["steps"][step]["shadow"]["kept"],
         "live": False,
@@ -70,9 +70,8 @@ def test_formulas_reproduce_the_recorded_thresholds(stage: Stage, rule: str) -> 
     pairs = stage.page.evaluate(
         """() => window.player.trace().steps.flatMap((step, i) => {
           const view = hsdPlayer.model.readStep(window.player.trace(), i);
-          const value = (rule, d) => hsdPlayer.model.arithmetic(view, d.node, rule, d.test, d).value;
-          const of = (rule, list) => list.map((d) => [value(rule, d), d.threshold]);
-          return [...of(view.rule, step.decisions), ...of(step.shadow.rule, step.shadow.decisions)];
+          const pair = (d) => [hsdPlayer.model.groundsOf(view, d).value, d.threshold];
+          return [step.verdict, step.shadow].flatMap(({decisions}) => decisions.map(pair));
         })"""
     )
     assert len(pairs) > 30
@@ -89,15 +88,16 @@ FUZZY = {"rule": "fuzzy", "temperature": 0.7, "max_new_tokens": 80, "gamma": 7, 
 )
 def test_the_fuzzy_rule_is_told_as_it_decided(stage: Stage, options: dict) -> None:
     trace = word_trace(**(FUZZY | options))
-    tolerance, only = trace["setup"]["tolerance"], trace["setup"]["fuzzy_mode"] == "divergence-only"
+    tolerance, only = trace["setup"]["options"]["fuzzy"]["tolerance"], options.get("fuzzy_mode") == "divergence-only"
     stage.load(trace)
     seen = set()
     for i, step in enumerate(trace["steps"]):
         stage.go(i)
         tests = stage.page.locator(".hp-panel.is-own .hp-test").all()
         spent, overruled = 0.0, 0
-        for test, decision in zip(tests, step["decisions"], strict=True):
-            node, divergence = step["nodes"][decision["node"] - 1], step["divergences"][decision["node"] - 1]
+        for test, decision in zip(tests, step["verdict"]["decisions"], strict=True):
+            node = step["nodes"][decision["node"] - 1]
+            divergence = float(step["divergences"][decision["node"] - 1])
             form = test.locator(".hp-formula").get_attribute("data-form")
             assert form == ("near" if divergence <= tolerance else "far" if only else "beyond")
             seen.add(form)
@@ -110,7 +110,7 @@ def test_the_fuzzy_rule_is_told_as_it_decided(stage: Stage, options: dict) -> No
         assert ("exact test and" in stage.text(".hp-story")) == (overruled > 0)
         warning = stage.text(".hp-warning")
         assert ("spent no drift" in warning) == (spent == 0)
-        if step["drafted"] and step["residual"] and step["residual"]["origin"] == "correction":
+        if step["drafted"] and step["verdict"]["residual"] and step["verdict"]["residual"]["origin"] == "correction":
             assert ("the whole target p" in stage.text(".hp-residual")) == only
             assert ("drawn from the whole target" in stage.text(".hp-story")) == only
     assert seen == {"near", "far" if only else "beyond"}
@@ -128,11 +128,11 @@ def test_beside_another_rule_the_fuzzy_one_is_told_without_its_divergences(stage
 
 
 def test_tests_are_listed_in_the_order_taken(stage: Stage, trace: dict) -> None:
-    index = step_where(trace, lambda s: len(s["decisions"]) > 2)
+    index = step_where(trace, lambda s: len(s["verdict"]["decisions"]) > 2)
     stage.load(trace, index)
     step = trace["steps"][index]
     nodes = stage.each(".hp-panel.is-own .hp-test", "Number(e.dataset.node)")
-    assert nodes == [d["node"] for d in step["decisions"]]
+    assert nodes == [d["node"] for d in step["verdict"]["decisions"]]
     shadow = stage.each(".hp-panel.is-shadow .hp-test", "Number(e.dataset.node)")
     assert shadow == [d["node"] for d in step["shadow"]["decisions"]]
     assert stage.page.locator(".hp-warn").count() == 0
@@ -184,7 +184,7 @@ def test_table_numbers_equal_the_trace(stage: Stage, trace: dict) -> None:
         cells = "[...e.querySelectorAll('td[data-column]')].map((c) => [c.dataset.column, c.title])"
         rows = stage.each(".hp-numbers-table tbody tr", f"Object.fromEntries({cells})")
         assert len(rows) == step["drafted"]
-        decided = {d["node"]: d for d in step["decisions"]}
+        decided = {d["node"]: d for d in step["verdict"]["decisions"]}
         vanilla = {d["node"]: d for d in step["shadow"]["decisions"]}
         branches = {b["node"]: b for b in step["branches"]}
         for node, row in zip(step["nodes"], rows, strict=True):
@@ -268,7 +268,7 @@ def test_pin_keeps_the_branch_while_stepping(stage: Stage, trace: dict) -> None:
     assert stage.press("ArrowRight")["node"] == 1
     state = stage.press("Escape")
     assert not state["pinned"]
-    assert state["node"] == trace["steps"][2]["residual"]["node"]
+    assert state["node"] == trace["steps"][2]["verdict"]["residual"]["node"]
 
 
 def test_keys_are_left_alone_while_typing(stage: Stage, trace: dict) -> None:

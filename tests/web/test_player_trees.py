@@ -52,25 +52,22 @@ def mirrored(stage: Stage, trace: dict) -> dict:
 def test_mirror_is_the_run_from_the_other_side(stage: Stage, options: dict) -> None:
     trace = word_trace(**options)
     seen = mirrored(stage, trace)
-    assert seen["setup"]["rule"] == trace["steps"][0]["shadow"]["rule"]
+    assert seen["setup"]["options"]["rule"] == trace["steps"][0]["shadow"]["rule"]
     for step, other in zip(trace["steps"], seen["steps"], strict=True):
         if not step["shadow"]:
             assert other == step
             continue
         hsd.trace.Step.model_validate(other)
         shadow = step["shadow"]
-        assert [other[k] for k in ("decisions", "changes", "kept", "residual")] == [
-            shadow[k] for k in ("decisions", "changes", "kept", "residual")
-        ]
+        assert (other["verdict"], other["shadow"], other["kept"]) == (shadow, step["verdict"], shadow["kept"])
         assert hsd.trace.replay_step(hsd.trace.Step.model_validate(other)) == [c["token"] for c in other["committed"]]
         assert other["committed"][-1] == (shadow["next"] or other["committed"][-1])
-        assert other["shadow"]["next"] == (step["committed"][-1] if step["residual"] else None)
         assert [other[k] for k in ("nodes", "branches", "context_length", "drafted")] == [
             step[k] for k in ("nodes", "branches", "context_length", "drafted")
         ]
     again = mirrored(stage, seen)
     assert [s["committed"] for s in again["steps"]] == [s["committed"] for s in trace["steps"]]
-    assert [s["decisions"] for s in again["steps"]] == [s["decisions"] for s in trace["steps"]]
+    assert [s["verdict"]["decisions"] for s in again["steps"]] == [s["verdict"]["decisions"] for s in trace["steps"]]
 
 
 def test_mirror_keeps_what_stood_before_each_step(stage: Stage) -> None:
@@ -143,7 +140,7 @@ def by_hand(shown: str) -> float:
 def test_a_reader_can_work_out_every_threshold_of_a_tree_by_hand(stage: Stage, options: dict) -> None:
     worked = 0
     for _, step in walk(stage, trie(**options)):
-        for selector, judged in ((".is-own", step), (".is-shadow", step["shadow"])):
+        for selector, judged in ((".is-own", step["verdict"]), (".is-shadow", step["shadow"])):
             if not judged or (selector == ".is-shadow" and not stage.page.locator(".hp-panel.is-shadow").count()):
                 continue
             for more in stage.page.locator(f".hp-panel{selector} .hp-moretests button").all():
@@ -164,14 +161,14 @@ def test_a_changed_p_is_marked_and_stands_in_the_change_before(stage: Stage) -> 
         if not step["nodes"]:
             continue
         letters = stage.each(".hp-panel.is-own .hp-test", "e.querySelector('.hp-letters').textContent")
-        for i, (shown, test) in enumerate(zip(letters, step["decisions"], strict=False)):
+        for i, (shown, test) in enumerate(zip(letters, step["verdict"]["decisions"], strict=False)):
             node, grounds = step["nodes"][test["node"] - 1], test["grounds"]
-            if len(step["decisions"]) > 24 or grounds["form"] != "capped":
+            if len(step["verdict"]["decisions"]) > 24 or grounds["form"] != "capped":
                 continue
             changed = abs(grounds["p"] - node["p"]) > 1e-6 * node["p"]
             assert ("p′" in shown) == changed, (shown, grounds, node)
             marked += changed
-            before = [c for c in step["changes"] if c["node"] == node["parent"] and c["after"] <= i]
+            before = [c for c in step["verdict"]["changes"] if c["node"] == node["parent"] and c["after"] <= i]
             assert not changed or grounds["p"] in [
                 pytest.approx(o["probability"]) for c in before for o in c["top"] if o["token"] == node["token"]
             ]
@@ -182,18 +179,18 @@ def test_a_changed_p_is_marked_and_stands_in_the_change_before(stage: Stage) -> 
 def test_every_change_is_told_between_its_tests(stage: Stage, options: dict) -> None:
     told = 0
     for _, step in walk(stage, trie(**options)):
-        if len(step["decisions"]) > 24:
+        if len(step["verdict"]["decisions"]) > 24:
             continue
         order = stage.each(
             ".hp-panel.is-own .hp-tests > li", "e.matches('.hp-test') ? 'test' : [+e.dataset.after, +e.dataset.node]"
         )
         expected: list = []
-        for i in range(len(step["decisions"])):
+        for i in range(len(step["verdict"]["decisions"])):
             expected.append("test")
-            expected += [[c["after"], c["node"]] for c in step["changes"] if c["after"] == i + 1]
+            expected += [[c["after"], c["node"]] for c in step["verdict"]["changes"] if c["after"] == i + 1]
         assert order == expected
         notes = stage.each(".hp-panel.is-own .hp-change", "e.textContent")
-        for words, change in zip(notes, step["changes"], strict=True):
+        for words, change in zip(notes, step["verdict"]["changes"], strict=True):
             told += 1
             if change["mass"] == 0:
                 assert "no mass" in words
@@ -210,15 +207,15 @@ def test_every_change_is_told_between_its_tests(stage: Stage, options: dict) -> 
 
 def test_outcomes_of_a_change_unfold(stage: Stage) -> None:
     trace = trie(rule="top-down", max_new_tokens=60)
-    index = step_where(trace, lambda s: len(s["changes"]) > 1)
+    index = step_where(trace, lambda s: len(s["verdict"]["changes"]) > 1)
     stage.load(trace, index)
     details = stage.page.locator(".hp-panel.is-own .hp-change details").nth(1)
     details.locator("summary").click()
     details.locator("table").wait_for()
-    change = trace["steps"][index]["changes"][1]
+    change = trace["steps"][index]["verdict"]["changes"][1]
     assert details.locator("tbody tr").count() == len(change["top"])
     assert f"{len(change['top'])} of " in details.inner_text()
-    assert stage.state()["node"] == trace["steps"][index]["residual"]["node"], "unfolding selects nothing"
+    assert stage.state()["node"] == trace["steps"][index]["verdict"]["residual"]["node"], "unfolding selects nothing"
 
 
 def test_every_test_of_a_shared_token_is_in_the_tree_and_the_table(stage: Stage) -> None:
@@ -227,21 +224,21 @@ def test_every_test_of_a_shared_token_is_in_the_tree_and_the_table(stage: Stage)
     for _, step in walk(stage, trace):
         if not step["nodes"]:
             continue
-        for judged, key in ((step, "recursive-hsd"), (step["shadow"], "top-down")):
+        for judged, key in ((step["verdict"], "recursive-hsd"), (step["shadow"], "top-down")):
             at: dict[int, list[int]] = {}
             for order, test in enumerate(judged["decisions"], start=1):
                 at.setdefault(test["node"], []).append(order)
             shared += sum(len(orders) > 1 for orders in at.values())
             shown = stage.each(f'.hp-badge[data-badge="{key}"][data-order]', "Number(e.dataset.order)")
             assert sorted(shown) == sorted(n for orders in at.values() for n in orders[: 4 if len(orders) <= 4 else 3])
-            column = "order" if judged is step else "otherOrder"
+            column = "order" if judged is step["verdict"] else "otherOrder"
             cells = stage.each(
                 f".hp-numbers-table td[data-column={column}]", "[+e.parentElement.dataset.node, e.title]"
             )
             assert {n: t for n, t in cells if t} == {n: ", ".join(map(str, orders)) for n, orders in at.items()}
         coins = stage.each(".hp-numbers-table td[data-column=coin]", "e.title")
         listed = [float(coin) for cell in coins if cell for coin in cell.split(", ")]
-        assert sorted(listed) == sorted(d["coin"] for d in step["decisions"])
+        assert sorted(listed) == sorted(d["coin"] for d in step["verdict"]["decisions"])
     assert shared > 2
 
 
@@ -334,8 +331,8 @@ def test_a_tree_tells_how_it_went_draft_by_draft(stage: Stage) -> None:
         if not step["nodes"]:
             continue
         words = stage.text(".hp-detail")
-        for draft in dict.fromkeys(d["draft"] for d in step["decisions"][:40]):
-            tests = [d for d in step["decisions"] if d["draft"] == draft]
+        for draft in dict.fromkeys(d["draft"] for d in step["verdict"]["decisions"][:40]):
+            tests = [d for d in step["verdict"]["decisions"] if d["draft"] == draft]
             if f"Draft {draft + 1} " not in words:
                 continue
             sentence = next(s for s in re.split(r"(?<=\.) (?=Draft)", words) if s.startswith(f"Draft {draft + 1} "))
@@ -376,7 +373,7 @@ def test_a_large_tree_says_what_it_leaves_out(stage: Stage) -> None:
     drawn = set(stage.each(".hp-node.is-draft", "Number(e.dataset.node)"))
     said = stage.text(".hp-left-out")
     assert f"{len(drawn)} of {len(step['nodes'])} drafted tokens are drawn" in said
-    assert set(path_to(step, step["decisions"][-1]["node"])) <= drawn if step["kept"] else True
+    assert set(path_to(step, step["verdict"]["decisions"][-1]["node"])) <= drawn if step["kept"] else True
     mass = 0.0
     for node in step["nodes"]:
         if node["id"] not in drawn and (node["parent"] == 0 or node["parent"] in drawn):
@@ -405,7 +402,7 @@ def test_hidden_next_tokens_of_the_selected_branch_add_up(stage: Stage) -> None:
         keys = stage.each(".hp-node", "e.dataset.key")
         drafted = {n["token"] for n in step["nodes"] if n["parent"] == branch["node"]}
         shown = [t for t in branch["top"] if t["token"] in drafted or f"c{branch['node']}-{t['token']}" in keys]
-        if step["residual"]["node"] == branch["node"]:
+        if step["verdict"]["residual"]["node"] == branch["node"]:
             last = step["committed"][-1]["token"]
             shown += [t for t in branch["top"] if t["token"] == last and t not in shown]
         assert int(said[1]) == len(shown)
@@ -416,13 +413,13 @@ def test_hidden_next_tokens_of_the_selected_branch_add_up(stage: Stage) -> None:
 def test_the_ledger_lists_what_became_of_a_target(stage: Stage) -> None:
     seen = 0
     for _, step in walk(stage, trie(rule="traversal", tree="comb")):
-        for node in {c["node"] for c in step["changes"]}:
+        for node in {c["node"] for c in step["verdict"]["changes"]}:
             stage.page.evaluate("node => player.select({node})", node)
-            after = [c["after"] for c in step["changes"] if c["node"] == node]
+            after = [c["after"] for c in step["verdict"]["changes"] if c["node"] == node]
             listed = stage.each(".hp-history .hp-past", "Number(e.dataset.after)")
             assert listed == (after if len(after) <= 8 else after[:4] + after[-4:])
             seen += 1
-        if step["changes"]:
+        if step["verdict"]["changes"]:
             continue
         assert stage.page.locator(".hp-history").count() == 0
     assert seen > 5
@@ -465,13 +462,13 @@ def test_trees_can_be_taken_along(stage: Stage, options: dict) -> None:
     rows = list(csv.DictReader(io.StringIO(stage.page.evaluate("hsdPlayer.files.csv(player.trace())"), newline="")))
     for row, step in zip(rows, trace["steps"], strict=True):
         assert [int(n) for n in row["draft_parents"].split()] == [n["parent"] for n in step["nodes"]]
-        assert row["decisions"].count(";") + bool(row["decisions"]) == len(step["decisions"])
-        assert row["changes"].count(";") + bool(row["changes"]) == len(step["changes"])
+        assert row["decisions"].count(";") + bool(row["decisions"]) == len(step["verdict"]["decisions"])
+        assert row["changes"].count(";") + bool(row["changes"]) == len(step["verdict"]["changes"])
     picture = stage.page.evaluate("hsdPlayer.files.svgText(document.querySelector('.hp-tree'), 'caption')")
     assert not re.search(r"var\(|color\(|NaN|undefined", picture)
     ET.fromstring(picture)
     report = stage.page.evaluate("player.report()")
-    assert report.count("✓ ") + report.count("✕ ") >= sum(len(s["decisions"]) for s in trace["steps"])
+    assert report.count("✓ ") + report.count("✕ ") >= sum(len(s["verdict"]["decisions"]) for s in trace["steps"])
     assert "4 drafts" in report
 
 
@@ -500,9 +497,9 @@ def test_q_without_the_rejected_tokens_is_what_the_next_test_uses(stage: Stage, 
     followed = 0
     for _, step in walk(stage, trie(rule=rule, tree="distinct", gamma=1, max_new_tokens=40, table_seed=3)):
         notes = stage.page.locator(".hp-panel.is-own .hp-change")
-        for i, change in enumerate(step["changes"]):
+        for i, change in enumerate(step["verdict"]["changes"]):
             found = re.search(r"first q / \(1 − ([\d.]+)\)", notes.nth(i).text_content())
-            later = [d for d in step["decisions"][change["after"] :] if d["grounds"]["form"] in ("token", "capped")]
+            later = [d for d in step["verdict"]["decisions"][change["after"] :] if d["grounds"]["form"] in ("token", "capped")]
             beside = [d for d in later if step["nodes"][d["node"] - 1]["parent"] == change["node"]][:1]
             assert found or not beside
             for test in beside:

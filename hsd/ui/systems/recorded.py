@@ -9,7 +9,6 @@ from typing import Any
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
 from hsd.trace import Trace
-from hsd.trace.page_v1 import page_v1
 from hsd.ui import form
 from hsd.ui.fetch import answer
 from hsd.ui.presets import Preset, definitions, recorded
@@ -63,7 +62,7 @@ def described(preset: Preset) -> Values:
     """A preset with its trace, and the seed that was kept."""
     trace = recorded(preset)
     seed = {**asked(preset), "seed": trace.setup.options.seed}
-    return {**listed(preset), "asked": seed, "trace": page_v1(trace.model_dump(mode="json"))}
+    return {**listed(preset), "asked": seed, "trace": trace.model_dump(mode="json")}
 
 
 def trace_of(name: str) -> Trace:

@@ -15,6 +15,9 @@ const SUPERSCRIPTS = {
   "9": "⁹",
 };
 const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
+/** A number of a trace, in which infinity is a text. */
+const real = (x) => (x === "Infinity" ? Infinity : x === "-Infinity" ? -Infinity : x);
+
 const shown = (x) => x !== null && x !== undefined && !Number.isNaN(x);
 
 /** "0.413", "1", "0", "<.001": three significant digits unless told otherwise. */
@@ -142,4 +145,4 @@ function shorten(piece, cells) {
   return out;
 }
 
-export { number, exact, short, percent, pair, nearOne, count, plural, subscript, runs, visible, shorten };
+export { number, exact, short, percent, pair, nearOne, count, plural, real, subscript, runs, visible, shorten };

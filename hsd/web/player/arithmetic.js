@@ -1,106 +1,88 @@
-// The numbers behind a threshold: recorded with the test where rejections may have changed them (trees), else computed
-// from the step. Pure. The formulas repeat those of hsd/rules/chain.py, fuzzy.py and tree.py.
-import { capped, decisive, fuzzy, ratio, rho, ruleInfo } from "./model.js";
-
-// rule → [form of the test of a part of the draft, ratio that the whole draft is tested with]
-const FORMS = {
-  "blockwise": ["share", "capped"],
-  "hsd": ["share", "capped"],
-  "hsd-released": ["share", "uncapped"],
-  "naive-hsd": ["naive", "uncapped"],
-};
-
-/**
- * The threshold of a rule at a node and the numbers it is computed from: of the test `decision` if given, else of the
- * test that would end the draft there. Null for a rule, or a place, whose formula is not known here.
- */
-function arithmetic(view, id, rule, test = testAt(view, id, rule), decision = null) {
-  const node = view.nodes.get(id);
-  if (!node) return null;
-  if (decision && decision.grounds) return fromGrounds(view, node, decision.grounds);
-  if (rule === "fuzzy") return fuzzyTest(view, node, decision);
-  if (view.isTrie) return null; // what a test not made would have compared depends on all tests before it
-  if (test === "token") return { form: "token", p: node.p, q: node.q, value: Math.min(1, rho(node)) };
-  if (test === "draft") return wholeDraft(view, node, (FORMS[rule] || [])[1]);
-  const branch = view.branches.get(id);
-  return branch ? innerTest(view, branch, (FORMS[rule] || [])[0], decision) : null;
-}
-
-function testAt(view, id, rule) {
-  const judged = [view.own, view.shadow].find((one) => one && one.rule === rule);
-  const made = judged ? decisive(judged, id) : null;
-  if (made) return made.test;
-  if (ruleInfo(rule).forward) return "token";
-  return view.children.has(id) ? "prefix" : "draft";
-}
-
-/**
- * Near (D ≤ T) a token passes whatever it is; elsewhere the exact test is made, or none. Where D was not recorded, as
- * for the rule that a run is compared with, the threshold tells which it was.
- */
-function fuzzyTest(view, node, decision) {
-  const settings = fuzzy(view);
-  const made = decision || (view.shadow && view.shadow.rule === "fuzzy" ? decisive(view.shadow, node.id) : null);
-  if (!settings) return null;
-  const { T, mode } = settings;
-  const D = settings.D(node.id);
-  if (D === null && !made) return null;
-  const exact = settings.exact(node);
-  const only = mode === "divergence-only";
-  const near = D === null ? made.threshold === 1 && (only || exact < 1) : D <= T;
-  if (near) return { form: "near", D, T, exact, only, value: 1 };
-  if (only) return { form: "far", D, T, value: 0 };
-  return { form: D === null ? "token" : "beyond", D, T, p: node.p, q: node.q, exact, value: exact };
-}
+// The numbers behind a threshold, and the threshold that they give: recorded with every test that was made, and worked
+// out from the step along a single draft where none was. Pure. What the forms are is told in hsd/trace/verdict.py.
+import { real } from "../kit/format.js";
+import { capped, fuzzy, ratio, rho } from "./model.js";
 
 const same = (a, b) => Math.abs(a - b) <= 1e-6 * Math.max(Math.abs(a), Math.abs(b));
+const share = (part, whole) => (whole > 0 ? part / whole : 1);
 
-/** Recorded numbers; `changed` names those that are no longer the step's first ones. */
-function fromGrounds(view, node, { form, p, q, before, mass }) {
-  const changed = { p: !same(p, node.p), q: !same(q, node.q) };
-  if (form === "token") return { form, p, q, changed, value: q > 0 ? Math.min(1, p / q) : Number(p > 0) };
-  if (form === "chosen") return { form, p, changed: { p: changed.p }, value: p };
-  if (form === "capped") {
-    changed.c = !same(before, capped(view, node.parent));
-    return { form, before, p, q, changed, value: q > 0 ? Math.min(1, (before * p) / q) : Number(p > 0) };
-  }
+/** The threshold that these numbers give. */
+function thresholdOf({ form, p, q, before, mass }) {
+  const scaled = (factor) => (q > 0 ? Math.min(1, (factor * p) / q) : Number(p > 0));
+  return {
+    token: () => scaled(1),
+    beyond: () => scaled(1),
+    capped: () => scaled(before),
+    ratio: () => scaled(before),
+    share: () => share(mass, mass + 1 - before),
+    naive: () => share(mass, Math.max(mass, mass + 1 - before)),
+    chosen: () => p,
+    near: () => 1,
+    far: () => 0,
+  }[form]();
+}
+
+/**
+ * The grounds of a test with their value, and what a formula needs besides: T, and exact, the threshold of the exact
+ * test, of the fuzzy rule; in a tree `changed`: which of the numbers are no longer the step's first ones.
+ */
+function groundsOf(view, { node: id, grounds }) {
+  const node = view.nodes.get(id);
+  const { form, p, q, divergence } = grounds;
+  const numbers = { form, p, q, before: real(grounds.before), mass: real(grounds.mass), D: real(divergence) };
+  const T = real(view.options.fuzzy.tolerance);
+  const changed = view.isTrie ? changes(view, node, numbers) : null;
+  return { ...numbers, T, exact: Math.min(1, rho(node)), changed, value: thresholdOf(numbers) };
+}
+
+function changes(view, node, { form, p, q, before, mass }) {
+  const path = form === "share" ? node.id : node.parent;
   const branch = view.branches.get(node.id);
-  const E = mass + (1 - before);
-  const now = { c: !same(before, capped(view, node.id)), S: Boolean(branch) && !same(mass, branch.deficient) };
-  return { form: "share", S: mass, E, c: before, changed: now, value: E > 0 ? mass / E : 1 };
+  return {
+    p: !same(p, node.p),
+    q: !same(q, node.q),
+    c: !same(before, capped(view, path)),
+    S: Boolean(branch) && !same(mass, branch.deficient),
+  };
 }
 
-function wholeDraft(view, node, end) {
-  if (!end) return null;
-  const before = end === "capped" ? capped(view, node.parent) : ratio(view, node.parent);
-  return { form: end, before, p: node.p, q: node.q, value: Math.min(1, before * rho(node)) };
-}
+const WHOLE = { "blockwise": "capped", "hsd": "capped", "hsd-released": "ratio", "naive-hsd": "ratio" };
+const PART = { "blockwise": "share", "hsd": "share", "hsd-released": "share", "naive-hsd": "naive" };
 
-function innerTest(view, branch, inner, decision) {
-  if (inner === "share") {
-    const { deficient: S, excess: E, capped: c } = branch;
-    return { form: "share", S, E, c, value: E > 0 ? Math.min(1, S / E) : 1 };
+/** The grounds that a test which was not made would have had; null where the step does not tell. */
+function unmade(view, id, { rule, info }) {
+  if (view.isTrie) return null; // they depend on all tests before it
+  const node = view.nodes.get(id);
+  if (rule === "fuzzy") return fuzzyUnmade(fuzzy(view), node);
+  if (info.forward) return { ...node, form: "token" };
+  if (!view.children.has(id)) {
+    const before = (WHOLE[rule] === "ratio" ? ratio : capped)(view, node.parent);
+    return WHOLE[rule] ? { ...node, form: WHOLE[rule], before } : null;
   }
-  return inner === "naive" ? naiveTest(view, branch, decision) : null;
+  const branch = view.branches.get(id);
+  if (!branch || !PART[rule]) return null;
+  if (PART[rule] === "share") return { form: "share", before: branch.capped, mass: branch.deficient };
+  const r = real(branch.ratio);
+  return r === branch.capped || r >= 1 ? { form: "naive", before: r, mass: branch.deficient } : null;
 }
 
-/** D(p,q)/max(D(p,q), D(q,p)), both with the uncapped r; D(q,p) = D(p,q) + 1 − r. */
-function naiveTest(view, branch, decision) {
-  const r = branch.ratio;
-  if (r >= 1) return { form: "naive", r, D: null, value: 1 };
-  const D = r === branch.capped ? branch.deficient : uncappedDeficient(branch, decision);
-  if (D === null) return null;
-  const whole = D + 1 - r;
-  return { form: "naive", r, D, value: whole > 0 ? D / whole : 1 };
+function fuzzyUnmade({ mode, D, near }, node) {
+  if (D(node.id) === null) return null;
+  return { ...node, form: near(node.id) ? "near" : mode === "exact-first" ? "beyond" : "far" };
 }
 
-/** Σ max(r p − q, 0): summed where every token is recorded, else worked back from the recorded threshold. */
-function uncappedDeficient(branch, recorded) {
-  const sum = branch.top.reduce((total, top) => total + Math.max(branch.ratio * top.p - top.q, 0), 0);
-  if (branch.rest_p < 1e-6) return sum;
-  return recorded && recorded.threshold < 1
-    ? (recorded.threshold * (1 - branch.ratio)) / (1 - recorded.threshold)
-    : null;
+/** The threshold at a node: of the test there that counts, else of the one that was not made; null if not known. */
+function thresholdAt(view, id, judged, made) {
+  if (made) return made.threshold;
+  const grounds = unmade(view, id, judged);
+  return grounds ? thresholdOf(grounds) : null;
 }
 
-export { FORMS, arithmetic };
+/** Deficient over excess mass of a branch, where that is the threshold of the test that would end the draft there. */
+function quotient(view, id, judged) {
+  const branch = view.branches.get(id);
+  const asked = id && branch && !view.isTrie && PART[judged.rule] === "share" && view.children.has(id);
+  return asked ? thresholdOf({ form: "share", before: branch.capped, mass: branch.deficient }) : null;
+}
+
+export { groundsOf, quotient, thresholdAt, thresholdOf };

@@ -3,9 +3,9 @@
 import { h, prose, token } from "../kit/dom.js";
 import { number, pair, plural } from "../kit/format.js";
 import { card } from "../kit/parts.js";
-import { arithmetic as arithmeticOf } from "./arithmetic.js";
+import { groundsOf } from "./arithmetic.js";
 import { all, note } from "./changes.js";
-import * as formula from "./formula.js";
+import { formula } from "./formula.js";
 import { ruleInfo } from "./model.js";
 import { testTitle } from "./story.js";
 
@@ -104,7 +104,7 @@ function entries(view, judged, select) {
 
 function test(view, judged, decision, i, select) {
   const position = view.depth.get(decision.node);
-  const arithmetic = arithmeticOf(view, decision.node, judged.rule, decision.test, decision);
+  const grounds = groundsOf(view, decision);
   const named = view.isTrie || decision.test === "token";
   return h(
     "li",
@@ -124,15 +124,14 @@ function test(view, judged, decision, i, select) {
       h("span", { class: "hp-says" }, says(judged, decision)),
     ),
     coinLine(decision),
-    formula.formula(position, arithmetic, decision.threshold),
-    exactVerdict(arithmetic, decision),
+    formula(position, grounds, decision.threshold),
+    exactVerdict(grounds, decision),
   );
 }
 
 /** Of a token that passes because D ≤ T: what the exact test says of it. */
-function exactVerdict(arithmetic, { coin }) {
-  if (!arithmetic || arithmetic.form !== "near") return null;
-  const { exact } = arithmetic;
+function exactVerdict({ form, exact }, { coin }) {
+  if (form !== "near") return null;
   const [coinText, exactText] = pair(coin, exact);
   const said =
     coin < exact ? `${coinText} < ${exactText}, passed` : `${coinText} ≥ ${exactText}, rejected: kept all the same`;

@@ -1,103 +1,41 @@
-// The drafts in a tree: which leaf belongs to which draft, and which tokens of a large tree are drawn. Pure.
-//
-// A tree records its tokens once, in the order in which they were first drawn, level by level; which further drafts
-// share one is not recorded. What is said here about a draft's number follows from that order or from a test that
-// names the draft; where neither settles it, a range is given.
+// The drafts of a tree: which end where, and which tokens of a large tree are drawn. Pure.
 import { count, percent, shorten } from "../kit/format.js";
 import { pathTo } from "./model.js";
 
-const LAYOUTS = {
-  paths: "independent",
-  comb: "a comb of spare continuations",
-  distinct: "with different first tokens",
-  top: "the likeliest first tokens",
-};
-const layoutWords = ({ drafts, tree }) => `${drafts} drafts, ${LAYOUTS[tree] || tree}`;
 const LIMIT = 60; // tokens drawn of one tree
+const NAMED = 4; // drafts that are named where several end in one token
 
-/** The ends of the drafts, in the order in which they were first drawn. */
-function leaves(view) {
-  const paths = view.step.nodes.filter((node) => !view.children.has(node.id)).map((node) => pathTo(view, node.id));
-  const rank = (a, b) => {
-    const shared = Math.min(a.length, b.length) - 1;
-    return a[shared] - b[shared];
-  };
-  return paths.sort(rank).map((path) => path[path.length - 1]);
-}
-
-/** Drafts that a test names, by the leaf that they end in: Map leaf → Set of numbers from 0. */
-function proven(view, ends) {
-  const below = new Map();
-  for (const leaf of ends) for (const id of pathTo(view, leaf)) below.set(id, below.has(id) ? null : leaf); // null: several
-  const known = new Map(ends.map((leaf) => [leaf, new Set()]));
-  if (ends.length) known.get(firstDraft(view)).add(0);
-  for (const judged of [view.own, view.shadow]) {
-    if (!judged || !judged.info.drafts) continue;
-    for (const { node, draft } of judged.decisions) if (below.get(node)) known.get(below.get(node)).add(draft);
-  }
-  return known;
-}
-
-/** The leaf of the first draft: everywhere the token that was drawn first. */
-function firstDraft(view) {
-  let id = 0;
-  for (let kids = view.children.get(0); kids; kids = view.children.get(id)) id = Math.min(...kids);
-  return id;
-}
-
-/** The name of every leaf's drafts: Map leaf → "draft 2", "drafts 1, 3", "draft 2 or 3", … */
-function names(view) {
-  const ends = leaves(view);
-  const known = proven(view, ends);
-  const { tree = "paths", drafts = 1 } = view.trace.setup;
-  const even = new Set(ends.map((leaf) => view.depth.get(leaf))).size <= 1;
-  if (ends.length === 1 && tree === "paths" && drafts > 1) return new Map([[ends[0], `all ${drafts} drafts`]]);
-  const range = ranges(ends, known, tree === "paths" ? drafts : ends.length);
-  return new Map(
-    ends.map((leaf, i) => {
-      const sure = new Set(known.get(leaf));
-      const placed = tree !== "comb" && (even || tree !== "paths");
-      if (placed && range[i][0] === range[i][1]) sure.add(range[i][0]);
-      if (sure.size) return [leaf, listed([...sure].sort((a, b) => a - b))];
-      return [leaf, placed ? between(range[i]) : parting(view, leaf)];
-    }),
-  );
-}
-
-/** For every leaf, the lowest and the highest number that the draft which drew it first can have. */
-function ranges(ends, known, count) {
-  const elsewhere = (draft, leaf) => ends.some((other) => other !== leaf && known.get(other).has(draft));
-  const low = [];
-  const high = [];
-  ends.forEach((leaf, i) => {
-    let draft = i ? low[i - 1] + 1 : 0;
-    while (draft < count && elsewhere(draft, leaf)) draft += 1;
-    low.push(draft);
+/** The ends of the drafts, in order: Map node → the numbers of the drafts that end there, from 0. */
+function ends(view) {
+  const found = new Map();
+  view.step.paths.forEach(({ nodes }, draft) => {
+    const leaf = nodes[nodes.length - 1];
+    if (leaf) found.set(leaf, [...(found.get(leaf) || []), draft]);
   });
-  for (let i = ends.length - 1; i >= 0; i -= 1) {
-    let draft = Math.min(i === ends.length - 1 ? count - 1 : high[i + 1] - 1, ...known.get(ends[i]));
-    while (draft > low[i] && elsewhere(draft, ends[i])) draft -= 1;
-    high[i] = Math.max(draft, low[i]);
-  }
-  return low.map((draft, i) => [draft, high[i]]);
+  return found;
 }
 
-const listed = (drafts) =>
-  drafts.length > 1
-    ? `drafts ${drafts
-        .slice(0, 4)
-        .map((d) => d + 1)
-        .join(", ")}${drafts.length > 4 ? " …" : ""}`
-    : `draft ${drafts[0] + 1}`;
+/** The tokens that drafts end in. */
+const leaves = (view) => [...ends(view).keys()];
 
-const between = ([low, high]) =>
-  high === low + 1 ? `draft ${low + 1} or ${high + 1}` : `one of drafts ${low + 1}–${high + 1}`;
+/** What the drafts that end in a token are called: Map node → "draft 2", "drafts 1, 3", "all 4 drafts". */
+function names(view) {
+  const all = view.step.paths.length;
+  return new Map([...ends(view)].map(([leaf, drafts]) => [leaf, named(drafts, all)]));
+}
 
-/** Where a leaf's path leaves the first draft. */
-function parting(view, leaf) {
-  const main = new Set(pathTo(view, firstDraft(view)));
-  const own = pathTo(view, leaf).filter((id) => !main.has(id));
-  return `leaves draft 1 at token ${view.depth.get(own[0])}`;
+/** drafts: numbers from 0; all: how many there are. */
+function named(drafts, all) {
+  if (all > 1 && drafts.length === all) return `all ${all} drafts`;
+  if (drafts.length === 1) return `draft ${drafts[0] + 1}`;
+  const first = drafts.slice(0, NAMED).map((draft) => draft + 1);
+  return `drafts ${first.join(", ")}${drafts.length > NAMED ? " …" : ""}`;
+}
+
+/** The drafts that run through a token, as `names` calls them. */
+function through(view, id) {
+  const drafts = view.step.paths.flatMap(({ nodes }, draft) => (nodes.includes(id) ? [draft] : []));
+  return named(drafts, view.step.paths.length);
 }
 
 /**
@@ -158,4 +96,4 @@ function leftOutWords(view, { shown: chosen, rests }, selected) {
   return [...said, `${after}: ${drawn}; the others hold ${mass}.`];
 }
 
-export { leaves, names, shown, leftOut, leftOutWords, layoutWords };
+export { leaves, leftOut, leftOutWords, named, names, shown, through };

@@ -4,8 +4,7 @@ import { SIGNS } from "../kit/dom.js";
 import { csv as lines } from "../kit/files.js";
 import { number, plural, visible } from "../kit/format.js";
 import { all, plain } from "./changes.js";
-import { layoutWords } from "./drafts.js";
-import { DIVERGENCES, draftedBy, fullName, readStep, ruleInfo } from "./model.js";
+import { DIVERGENCES, draftedBy, draftsWords, readStep, ruleInfo, ruleOf } from "./model.js";
 import * as story from "./story.js";
 import { compare, testTitle } from "./story.js";
 
@@ -42,7 +41,7 @@ function csv(trace) {
 }
 
 function stepCells(step, i) {
-  const { shadow } = step;
+  const { verdict, shadow } = step;
   return [
     i + 1,
     step.context_length,
@@ -55,8 +54,8 @@ function stepCells(step, i) {
     step.committed.map((c) => c.origin).join(" "),
     step.nodes.map((n) => n.piece).join("|"),
     step.nodes.map((n) => n.parent).join(" "),
-    testCells(step),
-    (step.changes || []).map(changeCell).join("; "),
+    verdict ? testCells(verdict) : "",
+    verdict ? verdict.changes.map(changeCell).join("; ") : "",
     shadow ? testCells(shadow) : "",
     step.times.draft,
     step.times.target,
@@ -80,10 +79,13 @@ function report(trace) {
   const { setup, steps, result } = trace;
   const tokens = steps.reduce((n, step) => n + step.committed.length, 0);
   const calls = steps.reduce((n, step) => n + step.target_calls, 0);
-  const models = [`target ${setup.target.name}`, setup.draft ? `draft ${setup.draft.name}` : "no draft"].join(", ");
+  const { options, models, pair, device } = setup;
+  const { temperature, top_p, top_k } = options.sampling;
+  const [target, draft] = [models[models.length - 1], models.length > 1 ? models[0] : null];
+  const named = [`target ${target.name}`, draft ? `draft ${draft.name}` : "no draft"].join(", ");
   const lines = [
-    `Run: ${ruleInfo(fullName(setup.rule, setup)).title}; ${draftWords(setup)}; temperature ${setup.temperature}; top-p ${setup.top_p}; top-k ${setup.top_k}; seed ${setup.seed}`,
-    `Pair: ${setup.pair} (${models}) on ${setup.device}; recorded ${trace.created} with hsd ${trace.app_version}`,
+    `Run: ${ruleInfo(ruleOf(options)).title}; ${draftWords(setup)}; temperature ${temperature}; top-p ${top_p}; top-k ${top_k}; seed ${options.seed}`,
+    `Pair: ${pair} (${named}) on ${device}; recorded ${trace.created} with hsd ${trace.app_version}`,
     `Result: ${plural(tokens, "token")} from ${plural(calls, "target call")}${calls ? `, ${number(tokens / calls)} per call` : ""}; ended: ${result ? result.finish : "still running"}`,
     "",
     "Prompt:",
@@ -99,11 +101,10 @@ function report(trace) {
 
 /** How drafts come about, and by which settings they are judged where a rule has some. */
 function draftWords(setup) {
-  const fuzzy = setup.divergence
-    ? [`${DIVERGENCES[setup.divergence]} ≤ ${setup.tolerance}, ${setup.fuzzy_mode}, ${setup.divergence_on} rows`]
-    : [];
-  const drafts = setup.drafts > 1 ? [layoutWords(setup)] : [];
-  return [draftedBy(setup), ...drafts, ...fuzzy].join("; ");
+  const { rule, shadow, draft, fuzzy } = setup.options;
+  const near = `${DIVERGENCES[fuzzy.divergence]} ≤ ${fuzzy.tolerance}, ${fuzzy.mode}, ${fuzzy.on} rows`;
+  const settings = [rule, shadow].includes("fuzzy") ? near : "";
+  return [draftedBy(setup), draftsWords(draft), settings].filter(Boolean).join("; ");
 }
 
 function stepReport(trace, i) {

@@ -1,93 +1,93 @@
-// The formulas of the tests, with letters and with the step's numbers, as HTML. Knows the shapes only;
-// the numbers come from model.arithmetic.
+// The formulas of the tests, with letters and with the recorded numbers, as HTML. Knows the shapes only; the numbers
+// come from arithmetic.js.
 import { h } from "../kit/dom.js";
-import * as format from "../kit/format.js";
-import { exact, subscript } from "../kit/format.js";
+import { exact, nearOne, subscript } from "../kit/format.js";
 
 // Building blocks: strings stand as they are; {v} is a letter; {n, of} a number, coloured by what it measures.
 const letter = (name, of) => ({ v: name, of });
 const value = (x, of) => ({ n: exact(x, 4, 4), of });
 const fraction = (top, bottom) => ({ top, bottom });
+const oneMinus = (c) => [" + 1 − ", { n: nearOne(c) }];
 // A prime: no longer what it was at the start of the step, because of an earlier rejection.
-const prime = (name, a, of = null) => letter(`${name}${a.changed && a.changed[name] ? "′" : ""}`, of);
-const P = (a) => prime("p", a, "p");
-const Q = (a) => prime("q", a, "q");
-const S = (a) => prime("S", a, "p");
+const primed = (a, name) => (a.changed && a.changed[name] ? "′" : "");
+const prime = (name, a, of = null) => letter(`${name}${primed(a, name)}`, of);
+const rates = (a) => fraction([prime("p", a, "p")], [prime("q", a, "q")]);
+const given = (a) => fraction([value(a.p, "p")], [value(a.q, "q")]);
+const cut = (...parts) => ["min(1, ", ...parts, ")"];
 
+/** The path's ratio one token earlier: c₄ for the test of token 5. */
+const earlier = (name, t, a) => letter(`${name}${primed(a, name)}${subscript(t - 1)}`);
+
+/** What is tested: h₅, and along a single draft also = min(1, r*₅) = c₅, the ratio from the start of the step. */
+function ending(t, { changed }) {
+  const h_ = letter(`h${subscript(t)}`);
+  return changed ? [h_] : [h_, " = ", ...cut(letter(`r*${subscript(t)}`)), " = ", letter(`c${subscript(t)}`)];
+}
+
+// Of every form: what it compares, in letters and in numbers. t: position of the token; a: grounds, see arithmetic.js.
 const FORMS = {
-  token: (t, a) => [
-    [letter(`a${t}`), " = min(1, ", fraction([P(a)], [Q(a)]), ")"],
-    ["min(1, ", fraction([value(a.p, "p")], [value(a.q, "q")]), ")"],
-  ],
+  token: (t, a) => [[letter(`a${subscript(t)}`), " = ", ...cut(rates(a))], cut(given(a))],
   capped: (t, a) => [
-    [...ending(t, a), " = min(1, ", before("c", t, a), " · ", fraction([P(a)], [Q(a)]), ")"],
-    ["min(1, ", value(a.before), " · ", fraction([value(a.p, "p")], [value(a.q, "q")]), ")"],
+    [...ending(t, a), " = ", ...cut(earlier("c", t, a), " · ", rates(a))],
+    cut(value(a.before), " · ", given(a)),
   ],
-  uncapped: (t, a) => [
+  ratio: (t, a) => [
     [
-      letter(`h${t}`),
-      " = min(1, ",
-      letter(`r${t}`),
-      ") = min(1, ",
-      before("r", t, a),
-      " · ",
-      fraction([P(a)], [Q(a)]),
-      ")",
-    ],
-    ["min(1, ", value(a.before), " · ", fraction([value(a.p, "p")], [value(a.q, "q")]), ")"],
-  ],
-  share: (t, a) => [
-    [
-      letter(`h${t}`),
+      letter(`h${subscript(t)}`),
       " = ",
-      fraction(["deficient"], ["excess"]),
+      ...cut(letter(`r${subscript(t)}`)),
       " = ",
-      fraction([S(a)], [S(a), " + 1 − ", prime("c", a)]),
+      ...cut(earlier("r", t, a), " · ", rates(a)),
     ],
-    a.E > 0 ? [fraction([value(a.S, "p")], [value(a.S, "p"), " + 1 − ", nearOne(a.c)])] : ["0/0: nothing to correct"],
+    cut(value(a.before), " · ", given(a)),
   ],
-  chosen: (t, a) => [[letter(`h${t}`), " = ", P(a)], [value(a.p, "p")]],
-  naive: (t, a) => [
-    [
-      letter(`h${t}`),
-      " = ",
-      fraction([letter("D"), "(p,q)"], ["max( ", letter("D"), "(p,q), ", letter("D"), "(q,p) )"]),
-    ],
-    a.D === null
-      ? [letter("r"), " = ", value(a.r), " ≥ 1, so ", letter("D"), "(p,q) is the larger"]
-      : [fraction([value(a.D, "p")], ["max( ", value(a.D, "p"), ", ", value(a.D + 1 - a.r, "q"), " )"])],
-  ],
+  share: (t, a) => {
+    const S = prime("S", a, "p");
+    const none = a.mass + 1 - a.before <= 0;
+    return [
+      [
+        letter(`h${subscript(t)}`),
+        " = ",
+        fraction(["deficient"], ["excess"]),
+        " = ",
+        fraction([S], [S, " + 1 − ", prime("c", a)]),
+      ],
+      none
+        ? ["0/0: nothing to correct"]
+        : [fraction([value(a.mass, "p")], [value(a.mass, "p"), ...oneMinus(a.before)])],
+    ];
+  },
+  naive: (t, a) => {
+    const D = (order) => [letter("D"), order];
+    return [
+      [letter(`h${subscript(t)}`), " = ", fraction(D("(p,q)"), ["max( ", ...D("(p,q), "), ...D("(q,p) )")])],
+      a.before >= 1
+        ? [letter("r"), " = ", value(a.before), " ≥ 1, so ", ...D("(p,q) is the larger")]
+        : [
+            fraction(
+              [value(a.mass, "p")],
+              ["max( ", value(a.mass, "p"), ", ", value(a.mass + 1 - a.before, "q"), " )"],
+            ),
+          ],
+    ];
+  },
+  chosen: (t, a) => [[letter(`h${subscript(t)}`), " = ", prime("p", a, "p")], [value(a.p, "p")]],
 };
 
 // Of the fuzzy rule: which case it is, in letters and in numbers, and what the threshold is then.
-const relation = (t, a, sign) => (a.D === null ? [] : [value(a.D, null), ` ${sign} `, value(a.T, null), ", so "]);
-const CASES = {
-  near: (t, a) => [
-    [letter(`D${t}`), " ≤ ", letter("T"), ", so ", letter(`a${t}`), " = 1"],
-    [...relation(t, a, "≤"), letter(`a${t}`)],
-  ],
-  far: (t, a) => [
-    [letter(`D${t}`), " > ", letter("T"), ", so ", letter(`a${t}`), " = 0"],
-    [...relation(t, a, ">"), letter(`a${t}`)],
-  ],
-  beyond: (t, a) => [
-    [letter(`D${t}`), " > ", letter("T"), ", so ", letter(`a${t}`), " = min(1, ", fraction([P(a)], [Q(a)]), ")"],
-    [...relation(t, a, ">"), ...FORMS.token(t, a)[1]],
-  ],
+const fuzzyCase = (sign, outcome) => (t, a) => {
+  const said = a.D === null ? [] : [value(a.D, null), ` ${sign} `, value(a.T, null), ", so "];
+  const [letters, numbers] = outcome(letter(`a${subscript(t)}`), a);
+  return [
+    [letter(`D${subscript(t)}`), ` ${sign} `, letter("T"), ", so ", ...letters],
+    [...said, ...numbers],
+  ];
 };
-
-/** h₅ = min(1, r*₅) = c₅, where c is the ratio of the path from the start of the step. */
-const ending = (t, a) =>
-  a.changed ? [letter(`h${t}`)] : [letter(`h${t}`), " = min(1, ", letter(`r*${t}`), ") = ", letter(`c${t}`)];
-
-/** A ratio with as many digits as it takes to have four of 1 − c. */
-const nearOne = (c) => ({ n: format.nearOne(c) });
-
-/** The path's ratio one token earlier: c₄ for the test of token 5. */
-function before(name, t, a) {
-  const position = [...t].reduce((n, digit) => n * 10 + "₀₁₂₃₄₅₆₇₈₉".indexOf(digit), 0);
-  return letter(`${name}${a.changed && a.changed[name] ? "′" : ""}${subscript(position - 1)}`);
-}
+const CASES = {
+  near: fuzzyCase("≤", (name) => [[name, " = 1"], [name]]),
+  far: fuzzyCase(">", (name) => [[name, " = 0"], [name]]),
+  beyond: fuzzyCase(">", (name, a) => [[name, " = ", ...cut(rates(a))], cut(given(a))]),
+};
 
 function node(part) {
   if (typeof part === "string") return part;
@@ -98,16 +98,14 @@ function node(part) {
 
 function text(part) {
   if (typeof part === "string") return part;
-  if (part.v !== undefined) return part.v;
-  if (part.n !== undefined) return part.n;
-  return `(${part.top.map(text).join("")})/(${part.bottom.map(text).join("")})`;
+  return part.v ?? part.n ?? `(${part.top.map(text).join("")})/(${part.bottom.map(text).join("")})`;
 }
 
 /** What the letters stand for in a form, for the line of words under it. */
 const WORDS = {
   token: "p, q: what target and draft give this token",
   capped: "c: the draft's joint ratio p/q so far, never above 1",
-  uncapped: "r: the draft's joint ratio p/q, without a cap",
+  ratio: "r: the draft's joint ratio p/q, without a cap",
   share: "S: deficient mass of the branch after these tokens; c: their capped ratio",
   naive: "D: deficient and excess mass of the branch, without caps",
   chosen: "p: what the target gives this token, which was chosen and not drawn",
@@ -116,24 +114,16 @@ const WORDS = {
   beyond: "D: divergence of the two rows; T: tolerance. Above it the exact test decides",
 };
 
-/** Symbolic and numeric line of one test, ending in the recorded threshold. */
-function formula(position, arithmetic, recorded) {
-  if (!arithmetic)
-    return h("div", { class: "hp-formula" }, h("i", {}, "threshold"), " = ", h("b", {}, exact(recorded)));
-  const isCase = arithmetic.form in CASES;
-  const [letters, numbers] = (isCase ? CASES : FORMS)[arithmetic.form](subscript(position), arithmetic);
-  const agrees = Math.abs(arithmetic.value - recorded) <= 1e-3;
-  const join = isCase ? ": " : " = ";
-  const spoken = [...letters, join, ...numbers, " = ", exact(recorded)].map(text).join("");
+/** Symbolic and numeric line of one test, ending in the recorded threshold. position: of the token, from 1. */
+function formula(position, grounds, recorded) {
+  const { form } = grounds;
+  const isCase = form in CASES;
+  const [letters, numbers] = (isCase ? CASES : FORMS)[form](position, grounds);
+  const agrees = Math.abs(grounds.value - recorded) <= 1e-3;
+  const spoken = [...letters, isCase ? ": " : " = ", ...numbers, " = ", exact(recorded)].map(text).join("");
   return h(
     "div",
-    {
-      "class": "hp-formula",
-      "role": "math",
-      "aria-label": spoken,
-      "title": WORDS[arithmetic.form],
-      "data-form": arithmetic.form,
-    },
+    { "class": "hp-formula", "role": "math", "aria-label": spoken, "title": WORDS[form], "data-form": form },
     h("span", { class: "hp-letters" }, letters.map(node)),
     " ",
     h(
@@ -144,7 +134,7 @@ function formula(position, arithmetic, recorded) {
       agrees ? " = " : " ≈ ",
       h("b", { class: "hp-result" }, exact(recorded)),
     ),
-    agrees ? null : h("span", { class: "hp-warn" }, ` (recorded; these numbers give ${exact(arithmetic.value)})`),
+    agrees ? null : h("span", { class: "hp-warn" }, ` (recorded; these numbers give ${exact(grounds.value)})`),
   );
 }
 

@@ -2,8 +2,7 @@
 import { h } from "../kit/dom.js";
 import { number } from "../kit/format.js";
 import { button } from "../kit/parts.js";
-import { layoutWords } from "./drafts.js";
-import { draftedBy, fullName, ruleInfo } from "./model.js";
+import { draftedBy, draftsWords, ruleInfo, ruleOf } from "./model.js";
 
 const swatch = (kind, words) => h("span", {}, h("span", { class: `hp-swatch is-${kind}` }), " ", words);
 
@@ -91,20 +90,24 @@ function tools(actions) {
 
 /** What made the run, in one line. */
 function setupLine({ setup, result }, live) {
+  const { options, models, pair, device } = setup;
+  const { system, seed, draft, sampling } = options;
   const size = (model) => (model.parameters ? ` ${number(model.parameters / 1e6, 2)} M` : "");
+  const [first, target] = [models[0], models[models.length - 1]];
+  const drafted = first !== target;
   const parts = [
-    setup.system === "plain" ? "plain decoding" : ruleInfo(fullName(setup.rule, setup)).title,
-    setup.draft ? draftedBy(setup) : null,
-    setup.draft && setup.drafts > 1 ? layoutWords(setup) : null,
-    `temperature ${setup.temperature}`,
-    setup.top_p < 1 ? `top-p ${setup.top_p}` : null,
-    setup.top_k ? `top-k ${setup.top_k}` : null,
-    `seed ${setup.seed}`,
-    `${setup.pair}: target${size(setup.target)}${setup.draft ? `, draft${size(setup.draft)}` : ""}`,
-    setup.device,
+    system === "plain" ? "plain decoding" : ruleInfo(ruleOf(options)).title,
+    drafted ? draftedBy(setup) : null,
+    drafted ? draftsWords(draft) : null,
+    `temperature ${sampling.temperature}`,
+    sampling.top_p < 1 ? `top-p ${sampling.top_p}` : null,
+    sampling.top_k ? `top-k ${sampling.top_k}` : null,
+    `seed ${seed}`,
+    `${pair}: target${size(target)}${drafted ? `, draft${size(first)}` : ""}`,
+    device,
   ];
-  const ending = live ? "● live" : result && result.finish === "cancelled" ? "cancelled: this is what there was" : null;
-  return [...parts, ending].filter(Boolean).join(" · ");
+  const cancelled = result && result.finish === "cancelled" ? "cancelled: this is what there was" : null;
+  return [...parts, live ? "● live" : cancelled].filter(Boolean).join(" · ");
 }
 
 /** A message that goes away by itself. */

@@ -80,8 +80,8 @@ const take = (plan, column) => {
 /** The token drawn after the kept ones, and those that a rule may have drawn after it at further calls. */
 function placeDrawn(plan) {
   const { view } = plan;
-  if (!view.drawn || !view.step.residual) return;
-  const parent = view.step.residual.node;
+  if (!view.drawn || !view.own.residual) return;
+  const parent = view.own.residual.node;
   const column = view.depth.get(parent) + 1;
   const alone = view.isTrie || !plan.maxRow.has(column);
   const { token, piece, origin, outcome, extra } = view.drawn;
@@ -127,8 +127,7 @@ function shownBranches({ view, selected }) {
 function placeCandidates(plan, branch) {
   const { view } = plan;
   const drafted = new Set((view.children.get(branch.node) || []).map((id) => view.nodes.get(id).token));
-  const drawnHere =
-    view.drawn && view.step.residual && view.step.residual.node === branch.node ? view.drawn.token : null;
+  const drawnHere = view.drawn && view.own.residual && view.own.residual.node === branch.node ? view.drawn.token : null;
   const possible = branch.top.filter((top) => top.p > 0 || top.q > 0);
   const rivals = possible.filter((top) => !drafted.has(top.token) && top.token !== drawnHere);
   const shown = rivals.slice(0, CANDIDATES);
@@ -143,7 +142,7 @@ function placeCandidates(plan, branch) {
 
 /** After a wholly kept draft the next token comes from the target: only p exists there. */
 function placeBonusCandidates(plan) {
-  const { residual } = plan.view.step;
+  const { residual } = plan.view.own;
   if (!residual || residual.origin !== "bonus" || plan.view.branches.has(residual.node)) return;
   if (plan.view.isTrie && plan.selected !== residual.node) return;
   const column = plan.view.depth.get(residual.node) + 1;
@@ -188,7 +187,7 @@ function measure(plan, room) {
 /** Columns share the room that there is, within limits; beyond it the picture scrolls. */
 function columnGrid(plan, room) {
   const columns = Math.max(...plan.items.map((item) => item.column));
-  const usual = Math.max(columns, plan.view.trace.setup.gamma + 1); // the same width in every step of a run
+  const usual = Math.max(columns, plan.view.options.draft.gamma + 1); // the same width in every step of a run
   const even = columns ? (room - 2 * PAD - ROOT) / usual - GAP : 0;
   const pill = Math.round(Math.min(COLUMN.most, Math.max(COLUMN.least, even)));
   const left = (column) => (column ? PAD + ROOT + GAP + (column - 1) * (pill + GAP) : PAD);

@@ -1,7 +1,7 @@
 // The ledger of one branch: draft and target mass side by side, adding up to 1; its candidates one by one; and the
 // distribution that the next token was drawn from.
 import { h, prose, SIGNS, token } from "../kit/dom.js";
-import { count, number, percent, plural, short } from "../kit/format.js";
+import { count, number, percent, plural, real, short } from "../kit/format.js";
 import { card } from "../kit/parts.js";
 import * as changes from "./changes.js";
 import * as model from "./model.js";
@@ -105,7 +105,7 @@ function candidates(view, branch, highlighted) {
   const c = branch.capped;
   const largest = Math.max(...branch.top.map((top) => Math.max(top.q, c * top.p)), 1e-9);
   const drafted = new Set((view.children.get(branch.node) || []).map((id) => view.nodes.get(id).token));
-  const drawn = view.drawn && view.step.residual && view.step.residual.node === branch.node ? view.drawn : null;
+  const drawn = view.drawn && view.own.residual && view.own.residual.node === branch.node ? view.drawn : null;
   const row = (top) => {
     const origin = drafted.has(top.token) ? "draft" : drawn && drawn.token === top.token ? drawn.origin : null;
     return h(
@@ -208,12 +208,13 @@ function residualPart(view, node) {
   );
 }
 
-/** A rule may take the whole target for its residual: its factor of q is 0, and w = 1/0 is written as 1e300. */
-const whole = (residual) => residual.origin === "correction" && residual.weight >= 1e300;
+/** A rule may take the whole target for its residual: its factor of q is 0, and w = 1/0. */
+const whole = (residual) => residual.origin === "correction" && real(residual.weight) === Infinity;
 
 /** Which part of the branch the residual is, in words; not every rule weighs the target by c. */
 function residualWords(view, residual) {
-  const { node, weight } = residual;
+  const { node } = residual;
+  const weight = real(residual.weight);
   if (view.isTrie) return leftByTests(view, node);
   if (view.rule === "fuzzy" && whole(residual))
     return "D is above the tolerance here, and this mode asks no more: the next token follows the whole target p, not what max(p − q, 0) leaves of it.";
@@ -254,7 +255,7 @@ function residualRow(view, top, largest) {
         "span",
         { class: "hp-twin is-tall" },
         h("span", {
-          class: `hp-segment is-p ${fromTarget(view.step.residual) ? "is-overlap" : "is-deficient"}`,
+          class: `hp-segment is-p ${fromTarget(view.own.residual) ? "is-overlap" : "is-deficient"}`,
           style: `width:${((100 * top.probability) / largest).toFixed(2)}%`,
         }),
       ),

@@ -1,7 +1,7 @@
 // The mass bars under the tree: how much the draft gives too much (excess) and too little (deficient) in each branch.
 import { label, s } from "../kit/dom.js";
 import { number, short, shorten } from "../kit/format.js";
-import { arithmetic } from "./arithmetic.js";
+import { quotient as quotientOf } from "./arithmetic.js";
 import * as L from "./layout.js";
 
 /** Excess and deficient mass keep their own hatch everywhere, so that colour is never needed. */
@@ -90,7 +90,7 @@ function massPair(view, m, { top, base, height, names, handlers, active }) {
       ),
     ];
   };
-  const quotient = quotientOf(view, m.node);
+  const quotient = quotientOf(view, m.node, view.own);
   return s(
     "g",
     {
@@ -120,12 +120,6 @@ function branchName(view, m, y) {
   const piece = m.node ? view.nodes.get(m.node).piece : view.rootPiece;
   const words = `after ${shorten(piece, Math.floor(m.w / 7) - 6)}`;
   return label(m.x + m.w / 2, y, words, "hp-small", { "text-anchor": "middle", "direction": "ltr" });
-}
-
-/** Deficient over excess, where that is the threshold of a test. */
-function quotientOf(view, node) {
-  const found = node ? arithmetic(view, node, view.rule, "prefix") : null;
-  return found && found.form === "share" ? found.value : null;
 }
 
 export { patterns, masses };

@@ -1,5 +1,5 @@
 // The same run seen from the other side: each step's rule and its shadow change places. Pure; no page.
-import { fullName, written, WRITTEN } from "./model.js";
+import { lastKept, pathTo, written, WRITTEN } from "./model.js";
 
 /**
  * A trace in which the shadow is the rule and the rule is the shadow, on the same drafts, coins and contexts.
@@ -7,51 +7,29 @@ import { fullName, written, WRITTEN } from "./model.js";
  * what its steps committed is remembered, so that every step still begins where it began.
  */
 function mirror(trace) {
+  const { options } = trace.setup;
   const found = trace.steps.find((step) => step.shadow);
-  const other = found ? found.shadow.rule : trace.setup.shadow ? fullName(trace.setup.shadow, trace.setup) : null;
-  if (!other) return trace;
-  const own = fullName(trace.setup.rule, trace.setup);
-  return {
-    ...trace,
-    setup: { ...trace.setup, rule: other, shadow: own },
-    steps: trace.steps.map((step) => mirrorStep(step, trace.setup)),
-  };
+  const rule = found ? found.shadow.rule : options.shadow;
+  if (!rule) return trace;
+  const shadow = found ? found.verdict.rule : options.rule;
+  const setup = { ...trace.setup, options: { ...options, rule, shadow } };
+  return { ...trace, setup, steps: trace.steps.map(mirrorStep) };
 }
 
-/** One step of it. setup: that of the trace as it was recorded. A rule's further target calls are not part of it. */
-function mirrorStep(step, setup) {
-  const { shadow } = step;
+/** One step of it. A rule's further target calls are not part of it. */
+function mirrorStep(step) {
+  const { verdict, shadow } = step;
   if (!shadow) return step;
-  const next = shadow.next ? [shadow.next] : [];
-  return {
-    ...step,
-    kept: shadow.kept,
-    committed: [...keptTokens(step, shadow), ...next],
-    decisions: shadow.decisions,
-    changes: shadow.changes || [],
-    residual: shadow.residual || null,
-    target_calls: 1,
-    extra_draws: [],
-    shadow: {
-      rule: fullName(setup.rule, setup),
-      decisions: step.decisions,
-      changes: step.changes || [],
-      kept: step.kept,
-      next: step.committed[step.kept] || null,
-      residual: step.residual || null,
-    },
-    [WRITTEN]: written(step),
-  };
+  const { kept, next } = shadow;
+  const committed = [...keptTokens(step, shadow), ...(next ? [next] : [])];
+  return { ...step, kept, committed, target_calls: 1, verdict: shadow, shadow: verdict, [WRITTEN]: written(step) };
 }
 
 /** The drafted tokens that a rule keeps, as committed ones. */
-function keptTokens({ nodes }, { decisions }) {
-  const accepted = decisions.filter((decision) => decision.accepted);
-  const path = [];
-  for (let id = accepted.length ? accepted[accepted.length - 1].node : 0; id; id = nodes[id - 1].parent) {
-    path.push({ token: nodes[id - 1].token, piece: nodes[id - 1].piece, origin: "draft" });
-  }
-  return path.reverse();
+function keptTokens({ nodes }, verdict) {
+  const view = { nodes: new Map(nodes.map((node) => [node.id, node])) };
+  const tokens = pathTo(view, lastKept(verdict)).map((id) => view.nodes.get(id));
+  return tokens.map(({ token, piece }) => ({ token, piece, origin: "draft" }));
 }
 
 export { mirror, mirrorStep };

@@ -1,37 +1,40 @@
 // Reading a trace: who was kept, which tests were made at which token, what rejections changed.
-// Pure functions on the parsed JSON of a Trace; no page.
+// Pure functions on the parsed JSON of a Trace of version 2; no page.
 //
 // Words: a node's *branch* is the node with all its possible next tokens; node 0 is the last token before the
 // step. ρ = p/q of one token; r the product of ρ along the path; c the same product, cut at 1 on the way.
-import { facts, rule as ruleInfo } from "../kit/facts.js";
+import { facts, layout, rule as ruleInfo } from "../kit/facts.js";
+import { real } from "../kit/format.js";
 
-/** The full name of a rule: with several drafts, a chain rule's name stands for verifying draft after draft by it. */
-const fullName = (rule, setup) => ((setup.drafts ?? 1) > 1 && ruleInfo(rule).recursive) || rule;
+/** A run's rule by the name that its verdicts have: several drafts are judged by a rule of their own. */
+const ruleOf = ({ rule, draft }) => (draft.drafts > 1 && ruleInfo(rule).recursive) || rule;
 
 // What a mirrored step committed in the run itself (see mirror.js): a symbol, so that no file and no reader meets it.
 const WRITTEN = Symbol("written");
 const written = (step) => step[WRITTEN] || step.committed;
 
+const UNTOLD = { decisions: [], changes: [], residual: null, next: null }; // a verdict whose details were not recorded
+
 /** Everything the panels ask about one step. */
 function readStep(trace, index) {
   const step = trace.steps[index];
-  const rule = fullName(trace.setup.rule, trace.setup);
-  const view = { trace, step, index, rule, detail: step.nodes.length > 0 };
+  const { options } = trace.setup;
+  const view = { trace, step, index, options, detail: step.nodes.length > 0 };
   view.nodes = new Map(step.nodes.map((node) => [node.id, node]));
   view.branches = new Map(step.branches.map((branch) => [branch.node, branch]));
   view.children = childrenOf(step.nodes);
   view.depth = depths(step.nodes);
   view.deepest = Math.max(...view.depth.values());
-  view.isChain = step.nodes.every((node) => node.parent === node.id - 1);
-  view.isTrie = !view.isChain || (trace.setup.drafts ?? 1) > 1;
-  view.own = judge(view, { ...step, rule });
-  view.shadow = step.shadow ? judge(view, { ...step.shadow, rule: fullName(step.shadow.rule, trace.setup) }) : null;
-  view.sameRule = Boolean(view.shadow) && view.shadow.rule === rule;
-  view.differs = Boolean(view.shadow) && view.shadow.kept !== step.kept;
+  view.isTrie = step.paths.length > 1 || options.draft.drafts > 1;
+  view.own = judge(view, step.verdict || { ...UNTOLD, rule: ruleOf(options), kept: step.kept });
+  view.rule = view.own.rule;
+  view.shadow = step.shadow ? judge(view, step.shadow) : null;
+  view.sameRule = Boolean(view.shadow) && view.shadow.rule === view.rule;
+  view.differs = differs(step);
   view.spine = spine(view);
   view.rootPiece = lastPieceBefore(trace, index);
-  view.drawn = drawnToken(step);
-  view.decided = step.residual ? step.residual.node : view.own.last;
+  view.drawn = drawnToken(step, view.own.residual);
+  view.decided = view.own.residual ? view.own.residual.node : view.own.last;
   return view;
 }
 
@@ -51,15 +54,14 @@ function depths(nodes) {
 }
 
 /**
- * One rule's part in a step: `at` its tests by node, a list each and in order, for drafts may share a token;
- * `path` the nodes it keeps; `changes` what its rejections did; `verdict(id)`.
+ * A verdict with what can be asked of it: `at` its tests by node, a list each and in order, for drafts may share a
+ * token; `last` and `path` the nodes it keeps; `verdict(id)`.
  */
-function judge(view, { decisions, changes = [], residual = null, next = null, rule, kept }) {
+function judge(view, told) {
   const at = new Map();
-  const ordered = decisions.map((decision, i) => ({ ...decision, order: i + 1 }));
-  for (const decision of ordered) at.set(decision.node, [...(at.get(decision.node) || []), decision]);
-  const accepted = decisions.filter((decision) => decision.accepted);
-  const last = accepted.length ? accepted[accepted.length - 1].node : 0;
+  const decisions = told.decisions.map((decision, i) => ({ ...decision, order: i + 1 }));
+  for (const decision of decisions) at.set(decision.node, [...(at.get(decision.node) || []), decision]);
+  const last = lastKept(told);
   const path = new Set(pathTo(view, last));
   const verdict = (id) => {
     if (path.has(id)) return "kept";
@@ -67,8 +69,11 @@ function judge(view, { decisions, changes = [], residual = null, next = null, ru
     const parent = view.nodes.get(id).parent;
     return view.isTrie || parent === 0 || path.has(parent) ? "rejected" : "over";
   };
-  return { rule, info: ruleInfo(rule), decisions: ordered, changes, residual, next, at, last, path, verdict, kept };
+  return { ...told, info: ruleInfo(told.rule), decisions, at, last, path, verdict };
 }
+
+/** The last node that a verdict keeps; 0 for none. */
+const lastKept = ({ decisions }) => (decisions.findLast((decision) => decision.accepted) || { node: 0 }).node;
 
 /** The test at a node that counts: the one that passed, else the last; null where there was none. */
 function decisive(judged, id) {
@@ -101,10 +106,10 @@ function lastPieceBefore(trace, index) {
 }
 
 /** The token that was drawn after the kept ones, with what is known about it; null if the text ended before. */
-function drawnToken(step) {
+function drawnToken(step, residual) {
   const committed = step.committed[step.kept];
   if (!committed || committed.origin === "draft") return null;
-  const outcome = step.residual ? step.residual.top.find((top) => top.token === committed.token) : null;
+  const outcome = residual ? residual.top.find((top) => top.token === committed.token) : null;
   return { ...committed, outcome: outcome || null, extra: step.committed.slice(step.kept + 1) };
 }
 
@@ -112,7 +117,7 @@ const rho = (node) => (node.q > 0 ? node.p / node.q : node.p > 0 ? Infinity : 0)
 
 /** Joint ratio r of the path to a node; a node without a branch takes it from the one before. */
 function ratio(view, id) {
-  if (view.branches.has(id)) return view.branches.get(id).ratio;
+  if (view.branches.has(id)) return real(view.branches.get(id).ratio);
   const node = view.nodes.get(id);
   return node ? ratio(view, node.parent) * rho(node) : 1;
 }
@@ -141,27 +146,27 @@ function ledger(branch) {
 }
 
 /** Who drafts for the target, and how many tokens: a draft length, or the levels and their thresholds. */
-function draftedBy(setup) {
-  if (!setup.thresholds?.length) return `γ ${setup.gamma}`;
-  const levels =
-    setup.system === "hispec" ? `HiSpec, exits ${setup.exits.join(", ")}` : `stack of ${setup.models.length} models`;
-  return `${levels}, T ${setup.thresholds.join(", ")}`;
+function draftedBy({ models, options: { system, draft, levels } }) {
+  if (!levels.thresholds.length) return `γ ${draft.gamma}`;
+  const who = system === "hispec" ? `HiSpec, exits ${levels.exits.join(", ")}` : `stack of ${models.length} models`;
+  return `${who}, T ${levels.thresholds.join(", ")}`;
 }
 
+/** Several drafts in words; "" for one. */
+const draftsWords = ({ drafts, tree }) => (drafts > 1 ? `${drafts} drafts, ${layout(tree).words || tree}` : "");
+
 const DIVERGENCES = Object.fromEntries(facts.divergences.map(({ name, formula }) => [name, formula]));
-const HUGE = 1e300; // stands for infinity, which a trace cannot hold
-const unbounded = (x) => (x >= HUGE ? Infinity : x);
 
 /**
- * The settings of the fuzzy rule in a run, and what it did in a step: D(id) at a drafted token, null if not recorded;
- * near(id): D ≤ T; overruled: the kept tokens that the exact test would have rejected; drift: Σ D over the kept
- * tokens with D ≤ T, and its bound T × kept. Null for a run without settings of the rule.
+ * The settings of the fuzzy rule where a step was judged by it, and what it did there: D(id) at a drafted token, null
+ * if not recorded; near(id): D ≤ T; overruled: the kept tokens that the exact test would have rejected; drift: Σ D over
+ * the kept tokens with D ≤ T, and its bound T × kept. Null where neither rule is that.
  */
 function fuzzy(view) {
-  const { divergence, tolerance, fuzzy_mode: mode, divergence_on: on } = view.trace.setup;
-  if (!divergence) return null;
-  const values = (view.step.divergences || []).map(unbounded);
-  const T = unbounded(tolerance);
+  if (![view.own, view.shadow].some((judged) => judged && judged.rule === "fuzzy")) return null;
+  const { divergence, tolerance, mode, on } = view.options.fuzzy;
+  const values = view.step.divergences.map(real);
+  const T = real(tolerance);
   const D = (id) => values[id - 1] ?? null;
   const near = (id) => D(id) !== null && D(id) <= T;
   const kept = view.step.nodes.slice(0, view.step.kept);
@@ -177,19 +182,21 @@ function fuzzy(view) {
 const differs = (step) => Boolean(step.shadow) && step.shadow.kept !== step.kept;
 
 export {
-  readStep,
-  ruleInfo,
-  fullName,
-  decisive,
-  pathTo,
-  rho,
-  ratio,
   capped,
-  ledger,
-  fuzzy,
+  decisive,
+  differs,
   DIVERGENCES,
   draftedBy,
-  differs,
-  written,
+  draftsWords,
+  fuzzy,
+  lastKept,
+  ledger,
+  pathTo,
+  ratio,
+  readStep,
+  rho,
+  ruleInfo,
+  ruleOf,
   WRITTEN,
+  written,
 };

@@ -182,7 +182,7 @@ class Player {
 
   async save(kind) {
     if (!this.record) return;
-    const { rule, seed } = this.record.setup;
+    const { rule, seed } = this.record.setup.options;
     const caption = `${ruleInfo(rule).short}, step ${this.step + 1}: ${this.stage.story.headline.textContent}`;
     const picture = kind === "svg" || kind === "png";
     const name = `hsd-${rule}-seed${seed}${picture ? `-step${this.step + 1}` : ""}.${kind}`;
@@ -197,7 +197,7 @@ class Player {
 
   load(trace, { step = 0, node = null, live = false } = {}) {
     this.pause();
-    this.record = complete(trace);
+    this.record = { ...trace, steps: [...trace.steps] };
     this.live = live;
     this.view = null;
     this.step = -1;
@@ -218,7 +218,7 @@ class Player {
   extend(steps, result) {
     const known = this.steps.length;
     const following = this.step === known - 1 && !this.playing;
-    this.record.steps.push(...steps.map(completeStep));
+    this.record.steps.push(...steps);
     if (result) Object.assign(this, { record: { ...this.record, result }, live: false });
     this.stage.extend(this.record, known);
     if (!this.steps.length) return this.showEmpty();
@@ -254,15 +254,6 @@ class Player {
 }
 
 const hasNode = (view, node) => node === 0 || view.nodes.has(node);
-
-/** A trace with every list that the parts read; absent ones are empty. The caller's object is left as it is. */
-function complete(trace) {
-  const prompt = { text: "", ids: [], pieces: [], ...trace.prompt };
-  return { ...trace, steps: trace.steps.map(completeStep), prompt };
-}
-
-const LISTS = { nodes: [], branches: [], decisions: [], changes: [] };
-const completeStep = (step) => ({ ...LISTS, residual: null, shadow: null, expected_kept: {}, ...step });
 
 /** Make a player inside `root`. See README.md. */
 function create(root, options = {}) {

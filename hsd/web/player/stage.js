@@ -110,7 +110,7 @@ class Stage {
   /** What depends on the selected branch: tree, ledger, the marked row of the table. */
   drawSelection(view, state) {
     this.shown = { view, state };
-    const drawable = view.detail || view.step.residual !== null;
+    const drawable = view.detail || view.own.residual !== null;
     this.showTree(drawable);
     if (!drawable) return this.empty("ledger", "table");
     this.drawTree();

@@ -1,5 +1,5 @@
 // What happened in a step, in sentences for a student. Pure: sentence parts, see dom.prose.
-import { number, pair, plural } from "../kit/format.js";
+import { number, pair, plural, real } from "../kit/format.js";
 import { leaves } from "./drafts.js";
 import { fuzzy } from "./model.js";
 import { reason, way } from "./told.js";
@@ -144,9 +144,9 @@ function following(view) {
   return [token, " ", ...place, correctedFrom(view), ...extraCalls(view)];
 }
 
-/** What the correction was drawn from; the factor of q is 0 where w is written as 1e300, see ledger.js. */
+/** What the correction was drawn from; where the weight is infinite, all of the target. */
 function correctedFrom(view) {
-  const all = view.rule === "fuzzy" && view.step.residual && view.step.residual.weight >= 1e300;
+  const all = view.own.residual && real(view.own.residual.weight) === Infinity;
   return all ? ", drawn from the whole target." : ", drawn from what the draft gave too little of.";
 }
 
@@ -188,7 +188,7 @@ function warning(view) {
 
 function fuzzyWarning(view) {
   const settings = view.detail ? fuzzy(view) : null;
-  if (!settings || !view.step.divergences) return "Not lossless: its text does not follow the target exactly.";
+  if (!settings || !view.step.divergences.length) return "Not lossless: its text does not follow the target exactly.";
   const { T, name, unit, drift, bound } = settings;
   if (T < 0)
     return "A tolerance below 0 lets nothing pass, so this is exact: with the exact test first it is vanilla, token by token.";

@@ -2,7 +2,7 @@
 import { h, token } from "../kit/dom.js";
 import { number } from "../kit/format.js";
 import { card } from "../kit/parts.js";
-import { arithmetic } from "./arithmetic.js";
+import { thresholdAt } from "./arithmetic.js";
 import * as model from "./model.js";
 import { capped, decisive, ratio, rho } from "./model.js";
 import { VERDICTS } from "./story.js";
@@ -34,7 +34,7 @@ function columns(view) {
   ].filter(Boolean);
 }
 
-const divergences = (view) => view.step.divergences && view.step.divergences.length > 0;
+const divergences = (view) => view.step.divergences.length > 0;
 
 function divergenceWords({ name, unit, on, T }) {
   const rows = on === "raw" ? "of the raw rows, temperature 1 and nothing cut off" : "of the two rows";
@@ -103,18 +103,13 @@ function allTests(view, id) {
 
 /** Along a chain every token has one test at most; the threshold of one that was not made is worked out. */
 function oneTest(view, id) {
-  const threshold = (judged, made) => {
-    if (made) return made.threshold;
-    const computed = arithmetic(view, id, judged.rule, undefined);
-    return computed ? computed.value : null;
-  };
   const made = decisive(view.own, id);
   const other = view.shadow ? decisive(view.shadow, id) : null;
   return {
-    h: threshold(view.own, made),
+    h: thresholdAt(view, id, view.own, made),
     tested: Boolean(made),
     coin: made ? made.coin : other ? other.coin : (view.nodes.get(id).coin ?? null),
-    otherThreshold: view.shadow ? threshold(view.shadow, other) : null,
+    otherThreshold: view.shadow ? thresholdAt(view, id, view.shadow, other) : null,
     otherTested: Boolean(other),
   };
 }

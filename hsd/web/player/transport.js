@@ -22,14 +22,14 @@ function create(actions, moves) {
   let cells = [];
 
   function load({ setup, steps }) {
-    tallest = Math.max(setup.gamma + 1, 1);
+    tallest = setup.options.draft.gamma + 1;
     cells = [];
     extend(setup, steps);
   }
 
   function extend(setup, steps) {
     tallest = Math.max(tallest, ...steps.map((step) => step.committed.length));
-    const fresh = steps.map((step, i) => stepCell(step, cells.length + i, tallest, (setup.drafts ?? 1) > 1));
+    const fresh = steps.map((step, i) => stepCell(step, cells.length + i, tallest, setup.options.draft.drafts > 1));
     bar.fill((cells = [...cells, ...fresh]));
   }
 

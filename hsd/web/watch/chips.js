@@ -27,7 +27,8 @@ function pairWords({ name, target, draft, vocabulary }, note) {
 }
 
 /** The same of the pair that made a trace. */
-function tracePair({ pair, target, draft, vocab_size: vocabulary }) {
+function tracePair({ pair, models, vocab_size: vocabulary }) {
+  const [target, draft] = [models[models.length - 1], models.length > 1 ? models[0] : null];
   const sizes = { name: pair, target: target.parameters, draft: draft && draft.parameters, vocabulary };
   const [chip, words] = pairWords(sizes, "");
   return [chip, `${draft ? `${target.name} with ${draft.name}` : target.name}: ${words}`];
