@@ -43,7 +43,7 @@ def _setup(old: Data) -> Data:
 
 
 def _step(step: Data, options: Data) -> Data:
-    own: Data = {"rule": "tokenwise" if options["system"] == "plain" else options["rule"], "kept": step["kept"]}
+    own: Data = {"rule": _rule(options), "kept": step["kept"]}
     own |= {name: step.pop(name, []) for name in ("decisions", "changes", "extra_draws")}
     own["residual"], shadow = step.pop("residual", None), step.get("shadow")
     step["depth"] = step["drafted"] if step.get("depth") is None else step["depth"]
@@ -64,6 +64,13 @@ def _step(step: Data, options: Data) -> Data:
         if verdict and verdict["residual"]:
             verdict["residual"] = _residual(verdict, step["branches"])
     return step
+
+
+def _rule(options: Data) -> str:
+    """The run's rule by the name of its verdicts: version 1 had the bare name of one that judges draft after draft."""
+    rule: str = "tokenwise" if options["system"] == "plain" else options["rule"]
+    several = options["draft"]["drafts"] > 1 and rule in ("tokenwise", "blockwise", "hsd")
+    return f"recursive-{rule}" if several else rule
 
 
 def _one_path(nodes: list[Data]) -> list[Data]:

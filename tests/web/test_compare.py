@@ -11,7 +11,6 @@ import pytest
 
 import hsd
 from hsd.paths import EXAMPLES
-from hsd.trace.page_v1 import page_v1
 
 READY = "window.__hsdCompare && window.__hsdCompare.ready"
 TREE = {"prompt": "Once upon a time, there was a little girl", "rule": "traversal", "drafts": 4, "gamma": 4,
@@ -242,7 +241,7 @@ def test_equal_counts_with_another_next_token_are_explained_by_the_residuals(vis
         "max_new_tokens" if name == "length" else name: value for name, value in link.items() if name != "prompt"
     }
     run = hsd.run(hsd.load_pair("tiny"), link["prompt"], **options)
-    steps = page_v1(json.loads(run.to_json()))["steps"]
+    steps = json.loads(run.to_json())["steps"]
     i = next(i for i, s in enumerate(steps) if s["kept"] == s["shadow"]["kept"] and different(s))
     visitor = compare(visitors(), link)
     visitor.until("!window.__hsdCompare.live")
@@ -252,7 +251,7 @@ def test_equal_counts_with_another_next_token_are_explained_by_the_residuals(vis
     assert told["kind"] == "next"
     assert f"Both keep {steps[i]['kept'] or 'none'}" in told["sentence"]
     weight = re.search(r"max\((\S+?)·p − q, 0\)", told["sentence"])
-    assert shows(weight[1], steps[i]["residual"]["weight"])
+    assert shows(weight[1], steps[i]["verdict"]["residual"]["weight"])
     assert "max(p − q, 0)" in told["sentence"]
 
 

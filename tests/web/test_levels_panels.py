@@ -11,7 +11,6 @@ import hsd
 from hsd import Trace
 from hsd.models.exits import head_cost
 from hsd.trace import Event, Step
-from hsd.trace.page_v1 import page_v1
 from hsd.ui.systems import recorded
 
 PRESETS = recorded.presets()
@@ -185,7 +184,7 @@ def test_the_layers_that_are_lit_are_the_work_of_the_event(visitors):
 
 COMPUTED = """async (trace) => {
   const { workOf, groupsOf } = await import(hsdPage.base + "systems/hispec/work.js");
-  const groups = groupsOf(trace.setup.exits, 8);
+  const groups = groupsOf(trace.setup.options.levels.exits, 8);
   const size = ([from, to], i) => (to - from) * (groups[i][1] - groups[i][0] + 1);
   const layers = (read) => read.map(size).reduce((sum, x) => sum + x, 0);
   const work = (step) => workOf(step, groups.length).map(({read, heads}) => [layers(read), heads[1] - heads[0]]);
@@ -203,7 +202,7 @@ def test_the_drawn_work_is_the_traces_for_all_exits_and_at_the_end_of_a_text(vis
     assert any(event.work.calls > len(event.committed) for event in drafts), "a draft went on after the end of a text"
     names = [name for name, preset in PRESETS.items() if preset.options.get("system") == "hispec"]
     for trace in [ended, *map(recorded.trace_of, names)]:
-        told = visitor.page.evaluate(COMPUTED, page_v1(trace.model_dump(mode="json")))
+        told = visitor.page.evaluate(COMPUTED, trace.model_dump(mode="json"))
         work = [[*(event.work for event in step.events), step.work] for step in trace.steps]
         assert told == [[[w.computed, w.heads] for w in step] for step in work]
 

@@ -499,7 +499,11 @@ def test_q_without_the_rejected_tokens_is_what_the_next_test_uses(stage: Stage, 
         notes = stage.page.locator(".hp-panel.is-own .hp-change")
         for i, change in enumerate(step["verdict"]["changes"]):
             found = re.search(r"first q / \(1 − ([\d.]+)\)", notes.nth(i).text_content())
-            later = [d for d in step["verdict"]["decisions"][change["after"] :] if d["grounds"]["form"] in ("token", "capped")]
+            later = [
+                d
+                for d in step["verdict"]["decisions"][change["after"] :]
+                if d["grounds"]["form"] in ("token", "capped")
+            ]
             beside = [d for d in later if step["nodes"][d["node"] - 1]["parent"] == change["node"]][:1]
             assert found or not beside
             for test in beside:

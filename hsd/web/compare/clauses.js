@@ -1,8 +1,7 @@
 // How a rule came to what it keeps of one step, in a clause that goes on after the rule's name. Pure: sentence parts
 // as in the player's story.js; every number is one that the trace holds.
 import { number, pair, plural } from "../kit/format.js";
-import { arithmetic } from "../player/arithmetic.js";
-import { names } from "../player/drafts.js";
+import { through } from "../player/drafts.js";
 import { pathTo, ratio } from "../player/model.js";
 import { compare } from "../player/story.js";
 
@@ -15,9 +14,6 @@ const isForward = (judged) => judged.decisions.every((decision) => decision.test
 const close = (a, b) => Math.abs(a - b) <= 0.001 * Math.max(Math.abs(a), Math.abs(b), 1e-9);
 const amount = (kept, of) => (kept === 0 ? "none" : kept === of && of > 1 ? `all ${of}` : String(kept));
 const firstTokens = (n) => (n === 1 ? "its first token" : `its first ${n} tokens`);
-
-/** What a threshold was made of: "capped", "uncapped", "share", "naive", …; undefined where that is not known. */
-const formOf = (view, { rule }, test) => arithmetic(view, test.node, rule, test.test, test)?.form;
 
 /** Why a test passed: "no coin can fail", or "the coin 0.30 is below 0.55". */
 const because = (passed) => (passed.threshold >= 1 ? "no coin can fail" : `the coin ${compare(passed)}`);
@@ -39,7 +35,7 @@ function tokenByToken(view, judged) {
   const [coin, threshold] = pair(failed.coin, failed.threshold);
   const test = `its coin ${coin} is not below p/q = ${threshold}`;
   const far = "its divergence is above the tolerance";
-  const only = view.trace.setup.fuzzy_mode === "divergence-only";
+  const only = view.options.fuzzy.mode === "divergence-only";
   const why = !fuzzy ? test : only ? far : `${far} and ${test}`;
   const { piece } = view.nodes.get(failed.node);
   return [`stops at token ${view.depth.get(failed.node)} `, { piece, cells: 16 }, `, because ${why}, and ${kept}`];
@@ -62,12 +58,11 @@ function wholeDraftFirst(view, judged) {
 /** What the threshold of a whole draft says about the draft. threshold: the same number as shown. */
 function meaning(view, judged, test, threshold) {
   const { node, threshold: value } = test;
-  const form = formOf(view, judged, test);
-  if (!form) return `its threshold is ${threshold}`;
+  const { form } = test.grounds;
   const r = ratio(view, node);
   if (value >= 1) return `it is ${number(r, 2)} ${TIMES}`;
   if (value === 0) return "the target would never write it (ratio 0)";
-  if (form === "uncapped" || close(r, value)) return `it is only ${threshold} ${TIMES}`;
+  if (form === "ratio" || close(r, value)) return `it is only ${threshold} ${TIMES}`;
   const best = peak(view, node);
   const from = `after ${plural(best.position, "token")} (${number(best.ratio, 2)} times)`;
   return `it is ${number(r, 2)} ${TIMES}, but counted from its best point, ${from}, only ${threshold} times`;
@@ -87,19 +82,8 @@ function peak(view, node) {
 
 // ---- trees of several drafts
 
-/** Which of the drafts run through a node: "draft 2", "draft 1 and draft 3", "all drafts". */
-function draftsThrough(view, node) {
-  const named = [...names(view)];
-  const through = named.filter(([leaf]) => pathTo(view, leaf).includes(node)).map(([, name]) => name);
-  if (through.length > 1 && through.length === named.length) return "all drafts";
-  if (through.length > SHOWN) return `${through.length} drafts`;
-  const words = through.map((name) => (name.startsWith("leaves") ? `the draft that ${name}` : name));
-  const last = words.pop() ?? "";
-  return words.length ? `${words.join(", ")} and ${last}` : last;
-}
-
 const keeps = (view, judged) =>
-  judged.kept ? `keeps ${plural(judged.kept, "token")} of ${draftsThrough(view, judged.last)}` : "keeps none";
+  judged.kept ? `keeps ${plural(judged.kept, "token")} of ${through(view, judged.last)}` : "keeps none";
 
 function downFromRoot(view, judged) {
   const { decisions, info, kept } = judged;
@@ -136,4 +120,4 @@ function fromTheLeaves(view, judged) {
   return [`${way}, and ${keeps(view, judged)}: ${before}${what} passes, where ${because(passed)}`];
 }
 
-export { course, amount, formOf, peak, draftsThrough, isForward, firstTokens };
+export { course, amount, peak, isForward, firstTokens };

@@ -1,19 +1,18 @@
 // One sentence on a step: where two rules differ on the same draft and coins, and why. Pure: sentence parts.
-import { number, pair, plural } from "../kit/format.js";
-import { capped, decisive, ratio } from "../player/model.js";
-import { amount, course, firstTokens, formOf, isForward, peak } from "./clauses.js";
+import { number, pair, plural, real } from "../kit/format.js";
+import { capped, decisive, lastKept, ratio } from "../player/model.js";
+import { amount, course, firstTokens, isForward, peak } from "./clauses.js";
 
 const SAME_LAW = ["blockwise", "hsd"];
 const FORMS = {
   capped: ", the capped ratio",
-  uncapped: ", the plain ratio cut at 1",
+  ratio: ", the plain ratio cut at 1",
   share: ", with the cap",
   naive: ", without the cap",
 };
 
 const bare = (rule) => String(rule).replace(/^recursive-/, "");
 const sameLaw = (a, b) => bare(a) !== bare(b) && SAME_LAW.includes(bare(a)) && SAME_LAW.includes(bare(b));
-const lastKept = (decisions = []) => (decisions.findLast((decision) => decision.accepted) || { node: 0 }).node;
 
 /** Whether a rule draws the rest of the block anew after what it keeps. */
 const goesOn = (step, rule, kept) => rule === "naive-hsd" && kept < step.drafted - 1;
@@ -22,20 +21,20 @@ const goesOn = (step, rule, kept) => rule === "naive-hsd" && kept < step.drafted
  * In what a step's two rules differ: "kept", "path" (as many tokens, but other ones), "next" (another token after
  * them), "extra" (naive HSD goes on at further target calls), or null. by: tokens that the run's rule keeps more.
  */
-function difference(step, setup) {
-  const { shadow } = step;
+function difference(step) {
+  const { verdict, shadow } = step;
   if (!shadow) return null;
   const next = step.committed[step.kept];
   if (shadow.kept !== step.kept) return { kind: "kept", by: step.kept - shadow.kept };
-  if (lastKept(step.decisions) !== lastKept(shadow.decisions)) return { kind: "path", by: 0 };
+  if (lastKept(verdict) !== lastKept(shadow)) return { kind: "path", by: 0 };
   if (next && shadow.next && next.token !== shadow.next.token) return { kind: "next", by: 0 };
-  const extra = goesOn(step, setup.rule, step.kept) !== goesOn(step, shadow.rule, shadow.kept);
+  const extra = goesOn(step, verdict.rule, step.kept) !== goesOn(step, shadow.rule, shadow.kept);
   return extra ? { kind: "extra", by: 0 } : null;
 }
 
 /** {kind, parts, note} of a step as the player's readStep gives it. */
 function explain(view) {
-  const found = difference(view.step, view.trace.setup);
+  const found = difference(view.step);
   return { kind: found ? found.kind : null, parts: sentence(view, found), note: luck(view) };
 }
 
@@ -92,12 +91,12 @@ function sameCoin(view, [high, passed, low, failed]) {
   const [coin, more] = pair(passed.coin, passed.threshold);
   const [, less] = pair(failed.coin, failed.threshold);
   const what = passed.test === "draft" ? "the whole draft" : firstTokens(view.depth.get(passed.node));
-  const form = (judged, test) => FORMS[formOf(view, judged, test)] || "";
+  const form = ({ grounds }) => FORMS[grounds.form] || "";
   const keeps = (judged) => `keeps ${amount(judged.kept, view.step.drafted)}`;
   return [
     `For ${what} both compare the same coin ${coin}: `,
-    `${high.info.short} with ${more}${form(high, passed)}, so it ${keeps(high)}; `,
-    `${low.info.short} with ${less}${form(low, failed)}, so it steps back and ${keeps(low)}${cap(view, passed)}.`,
+    `${high.info.short} with ${more}${form(passed)}, so it ${keeps(high)}; `,
+    `${low.info.short} with ${less}${form(failed)}, so it steps back and ${keeps(low)}${cap(view, passed)}.`,
   ];
 }
 
@@ -111,27 +110,29 @@ function cap(view, { node, test }) {
 }
 
 /** Both keep the same tokens, and the same number draws another token after them. */
-function nextDiffers({ own, shadow, drawn, step, deepest }) {
+function nextDiffers({ own, shadow, drawn, deepest, isTrie }) {
   const from = ({ info }, next, residual) => [
     `${info.short} ${info === own.info ? "takes " : ""}`,
     { piece: next.piece, origin: next.origin, cells: 16 },
-    ` from ${source(residual)}${share(residual, next)}`,
+    ` from ${source(residual, isTrie)}${share(residual, next)}`,
   ];
-  const draw = step.residual ? ` (the number ${number(step.residual.draw, 2)})` : "";
+  const draw = own.residual ? ` (the number ${number(own.residual.draw, 2)})` : "";
   return [
     `Both keep ${amount(own.kept, deepest)}, but what a rejection leaves over differs, so the same draw${draw} `,
     "gives another token: ",
-    ...from(own, drawn, step.residual),
+    ...from(own, drawn, own.residual),
     ", ",
     ...from(shadow, shadow.next, shadow.residual),
     ".",
   ];
 }
 
-function source(residual) {
+/** What a token was drawn from. In a tree the target may have been changed before, so that p says too little. */
+function source(residual, isTrie) {
   if (residual && residual.origin === "bonus") return "the target";
   const weight = residual ? residual.weight : null;
-  if (weight === null || weight === undefined) return "its own residual";
+  if (isTrie || weight === null) return "its own residual";
+  if (real(weight) === Infinity) return "the whole target";
   return weight === 1 ? "max(p − q, 0)" : `max(${number(weight, 2)}·p − q, 0)`;
 }
 

@@ -3,7 +3,7 @@
 import { facts } from "../kit/facts.js";
 import { Live } from "../kit/live.js";
 import { mirror, mirrorStep } from "../player/mirror.js";
-import { fullName } from "../player/model.js";
+import { ruleOf } from "../player/model.js";
 import * as frame from "../watch/watch.js";
 import { difference } from "./explain.js";
 import { columnOf } from "./scrubber.js";
@@ -67,8 +67,10 @@ class Lanes {
   /** The names of both rules: of the run, and of the other one. */
   get rules() {
     const { setup, steps } = this.trace;
+    const { options } = setup;
     const found = steps.find((step) => step.shadow);
-    return [setup.rule, found ? found.shadow.rule : setup.shadow || usual(setup)].map((rule) => fullName(rule, setup));
+    if (found) return [found.verdict.rule, found.shadow.rule];
+    return [ruleOf(options), ruleOf({ ...options, rule: options.shadow || usual(options.draft) })];
   }
 
   /** The row of the run itself, or of the other rule. */
@@ -148,7 +150,7 @@ class Lanes {
   makeColumns() {
     return Array.from({ length: this.length }, (_, i) => {
       const own = this.trace.steps[i];
-      const found = own && this.together(i) ? difference(own, this.trace.setup) : null;
+      const found = own && this.together(i) ? difference(own) : null;
       return columnOf(
         this.rows.map((row) => row.steps[i]),
         found,
@@ -166,17 +168,18 @@ class Lanes {
 }
 
 /** The rule that a run is compared with where it names none. */
-const usual = ({ drafts = 1, tree = "paths" }) =>
+const usual = ({ drafts, tree }) =>
   drafts === 1 ? "tokenwise" : (facts.layouts.find(({ name }) => name === tree)?.vanilla ?? "recursive-tokenwise");
 
 /** The values of the second run, named as in a link: the same as the first one's in everything but the rule. */
 function secondValues({ setup, prompt }, rule, link) {
-  const { pair, system, gamma, drafts = 1, tree = "paths", temperature, top_p, top_k, max_new_tokens } = setup;
+  const { pair, options } = setup;
+  const { system, draft, sampling, max_new_tokens: length } = options;
   const models = link.target ? { target: link.target, draft: link.draft } : { pair };
-  const shadow = fullName(setup.rule, setup);
-  const drafting = { system, rule, shadow, gamma, drafts, tree };
-  const seed = link.seed || String(setup.seed);
-  return { ...models, prompt: prompt.text, ...drafting, temperature, top_p, top_k, seed, length: max_new_tokens };
+  const { gamma, drafts, tree } = draft;
+  const drafting = { system, rule, shadow: ruleOf(options), gamma, drafts, tree };
+  const seed = link.seed || String(options.seed);
+  return { ...models, prompt: prompt.text, ...drafting, ...sampling, seed, length };
 }
 
 export { Lanes };

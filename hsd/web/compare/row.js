@@ -2,9 +2,9 @@
 import { h, prose, token } from "../kit/dom.js";
 import { rule as ruleFacts } from "../kit/facts.js";
 import { pair, plural } from "../kit/format.js";
-import { fullName, pathTo, readStep } from "../player/model.js";
+import { through } from "../player/drafts.js";
+import { pathTo, readStep, ruleOf } from "../player/model.js";
 import { create } from "../player/player.js";
-import { draftsThrough } from "./clauses.js";
 
 const MOST = 8; // tests that are listed
 const LAST = 2; // of which the last ones, where there are more
@@ -45,7 +45,7 @@ class Row {
   load(trace, where) {
     this.source = { ...trace, steps: [...trace.steps] };
     this.player.load(trace, where);
-    this.name(fullName(trace.setup.rule, trace.setup));
+    this.name(ruleOf(trace.setup.options));
   }
 
   name(rule) {
@@ -109,7 +109,7 @@ function outcome(view) {
   if (!step.drafted) return prose(drawn ? ["nothing drafted; the target writes ", next] : ["nothing drafted"]);
   const kept = { strong: `keeps ${own.kept} of ${isTrie ? `at most ${view.deepest}` : step.drafted}` };
   const pieces = pathTo(view, own.last).map((id) => ({ piece: view.nodes.get(id).piece, cells: 12 }));
-  const path = isTrie && own.kept ? [": ", ...pieces, ` (${draftsThrough(view, own.last)})`] : [];
+  const path = isTrie && own.kept ? [": ", ...pieces, ` (${through(view, own.last)})`] : [];
   if (!drawn) return prose([kept, ...path, "; the text ends here"]);
   const { length } = drawn.extra;
   const extra = `, and ${plural(length, "token")} more at ${plural(length, "further target call")}`;

@@ -20,7 +20,7 @@ const same = ([one]) => `Both rows are ${name(one)}: ${CHOOSE}`;
 
 /** Why there is nothing to compare; empty if there is. */
 function problem({ setup, steps }, mode, rules) {
-  if (setup.system === "plain") return PLAIN;
+  if (setup.options.system === "plain") return PLAIN;
   if (!steps.length) return "";
   if (!steps.some((step) => step.shadow)) return BARE;
   return mode === "free" && rules[0] === rules[1]

@@ -4,7 +4,7 @@ import { real } from "../kit/format.js";
 import { capped, fuzzy, ratio, rho } from "./model.js";
 
 const same = (a, b) => Math.abs(a - b) <= 1e-6 * Math.max(Math.abs(a), Math.abs(b));
-const share = (part, whole) => (whole > 0 ? part / whole : 1);
+const share = (part, whole) => (whole > 0 ? Math.min(1, part / whole) : 1);
 
 /** The threshold that these numbers give. */
 function thresholdOf({ form, p, q, before, mass }) {
@@ -60,8 +60,7 @@ function unmade(view, id, { rule, info }) {
     return WHOLE[rule] ? { ...node, form: WHOLE[rule], before } : null;
   }
   const branch = view.branches.get(id);
-  if (!branch || !PART[rule]) return null;
-  if (PART[rule] === "share") return { form: "share", before: branch.capped, mass: branch.deficient };
+  if (!branch || PART[rule] !== "naive") return null; // of a share: see quotient
   const r = real(branch.ratio);
   return r === branch.capped || r >= 1 ? { form: "naive", before: r, mass: branch.deficient } : null;
 }
@@ -75,14 +74,14 @@ function fuzzyUnmade({ mode, D, near }, node) {
 function thresholdAt(view, id, judged, made) {
   if (made) return made.threshold;
   const grounds = unmade(view, id, judged);
-  return grounds ? thresholdOf(grounds) : null;
+  return grounds ? thresholdOf(grounds) : quotient(view, id, judged);
 }
 
 /** Deficient over excess mass of a branch, where that is the threshold of the test that would end the draft there. */
 function quotient(view, id, judged) {
   const branch = view.branches.get(id);
   const asked = id && branch && !view.isTrie && PART[judged.rule] === "share" && view.children.has(id);
-  return asked ? thresholdOf({ form: "share", before: branch.capped, mass: branch.deficient }) : null;
+  return asked ? share(branch.deficient, branch.excess) : null;
 }
 
 export { groundsOf, quotient, thresholdAt, thresholdOf };

@@ -3,6 +3,7 @@ import { count, percent, shorten } from "../kit/format.js";
 import { pathTo } from "./model.js";
 
 const LIMIT = 60; // tokens drawn of one tree
+const LISTED = 3; // drafts that are listed in a sentence
 const NAMED = 4; // drafts that are named where several end in one token
 
 /** The ends of the drafts, in order: Map node → the numbers of the drafts that end there, from 0. */
@@ -32,10 +33,14 @@ function named(drafts, all) {
   return `drafts ${first.join(", ")}${drafts.length > NAMED ? " …" : ""}`;
 }
 
-/** The drafts that run through a token, as `names` calls them. */
+/** The drafts that run through a token: "draft 2", "draft 1 and draft 3", "5 drafts", "all drafts". */
 function through(view, id) {
-  const drafts = view.step.paths.flatMap(({ nodes }, draft) => (nodes.includes(id) ? [draft] : []));
-  return named(drafts, view.step.paths.length);
+  const { paths } = view.step;
+  const words = paths.flatMap(({ nodes }, draft) => (nodes.includes(id) ? [`draft ${draft + 1}`] : []));
+  if (words.length > 1 && words.length === paths.length) return "all drafts";
+  if (words.length > LISTED) return `${words.length} drafts`;
+  const last = words.pop() ?? "";
+  return words.length ? `${words.join(", ")} and ${last}` : last;
 }
 
 /**
@@ -96,4 +101,4 @@ function leftOutWords(view, { shown: chosen, rests }, selected) {
   return [...said, `${after}: ${drawn}; the others hold ${mass}.`];
 }
 
-export { leaves, leftOut, leftOutWords, named, names, shown, through };
+export { leaves, leftOut, leftOutWords, names, shown, through };

@@ -177,7 +177,7 @@ function hidden(view, branch) {
 
 /** Where the next token came from: the deficient parts scaled up to 1, or the target itself. */
 function residualPart(view, node) {
-  const { residual } = view.step;
+  const { residual } = view.own;
   if (!residual || residual.node !== node) return elsewhere(view, residual);
   const bonus = residual.origin === "bonus";
   const title = bonus || whole(residual) ? "Drawn from the target" : "Drawn from the residual";

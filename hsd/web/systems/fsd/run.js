@@ -128,10 +128,10 @@ function needle(row, settings, most, i) {
 }
 
 /** The token after the kept ones. */
-function after({ drawn, step }) {
+function after({ drawn, own }) {
   const css = `fs-position is-after${drawn ? ` is-${drawn.origin}` : ""}`;
   const name = drawn ? named(SIGNS[drawn.origin], drawn.piece) : null;
-  return h("li", { class: css }, name, span("fs-said", words.after(drawn, step)));
+  return h("li", { class: css }, name, span("fs-said", words.after(drawn, own)));
 }
 
 /** Drift against its bound, as a bar. */

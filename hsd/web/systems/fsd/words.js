@@ -1,5 +1,5 @@
 // What the FSD panel says, in sentences that are true of the numbers beside them. Pure: plain strings.
-import { number, pair, percent, plural } from "../../kit/format.js";
+import { number, pair, percent, plural, real } from "../../kit/format.js";
 import { DIVERGENCES, MODES } from "./model.js";
 
 const TEXT_NAMES = { sums: "Sums", stories: "Stories" };
@@ -19,21 +19,22 @@ const MODE = {
 };
 
 /** That the rule is lossy, and with which settings. */
-function lossy({ notes = [], ...setup }) {
-  const rows = setup.divergence_on === "raw" ? " of raw rows" : "";
-  const T = setup.tolerance >= 1e300 ? "∞" : number(setup.tolerance, 4);
-  const cut = setup.top_p < 1 ? `, top-p ${setup.top_p}` : "";
-  const how = `${DIVERGENCES[setup.divergence]}${rows} ≤ ${T}, ${MODES[setup.fuzzy_mode].toLowerCase()}`;
-  const exact = setup.tolerance === 0 && "At T = 0 a token passes only where both rows are equal, so this is exact.";
+function lossy({ notes, options }) {
+  const { divergence, tolerance, mode, on } = options.fuzzy;
+  const { temperature, top_p } = options.sampling;
+  const how = `${DIVERGENCES[divergence]}${on === "raw" ? " of raw rows" : ""} ≤ ${number(real(tolerance), 4)}`;
+  const exact = tolerance === 0 && "At T = 0 a token passes only where both rows are equal, so this is exact.";
   const told = exact || notes.join(" ") || "Not lossless.";
-  return `${told} Settings: ${how}, temperature ${setup.temperature}${cut}, seed ${setup.seed}.`;
+  const cut = top_p < 1 ? `, top-p ${top_p}` : "";
+  const settings = `${how}, ${MODES[mode].toLowerCase()}, temperature ${temperature}${cut}, seed ${options.seed}`;
+  return `${told} Settings: ${settings}.`;
 }
 
 /** Where the token after the kept ones came from; null where there was none. */
 function after(drawn, { residual }) {
   if (!drawn) return "The text ends with the kept tokens.";
   if (drawn.origin === "bonus") return "bonus: all kept: the next token follows the target";
-  const whole = residual && residual.weight >= 1e300;
+  const whole = residual && real(residual.weight) === Infinity;
   return `${drawn.origin}: drawn from the ${whole ? "whole target p" : "residual max(p − q, 0)"}`;
 }
 

@@ -11,7 +11,7 @@ const under = (facts) => (level, view) => group(level, view, facts().layers);
 
 function group(level, { trace, moment, from, to }, layers) {
   const { read, after, heads, level: now } = workAt(trace, moment);
-  const [first, last] = groupsOf(trace.setup.exits, layers)[level];
+  const [first, last] = groupsOf(trace.setup.options.levels.exits, layers)[level];
   const depth = Math.max(0, last - first + 1);
   const [lit, length] = [read[level], after[level]];
   const computed = depth * (lit[1] - lit[0]);

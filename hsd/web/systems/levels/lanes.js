@@ -1,7 +1,7 @@
 // The lanes of a moment: one per level, the target on top; tokens stand in the column of their place in the text, so
 // that one which is kept rises straight up. Between two lanes: what is asked for (down) and handed up.
-import { h } from "../../kit/dom.js";
 import * as dom from "../../kit/dom.js";
+import { h } from "../../kit/dom.js";
 import { number, visible } from "../../kit/format.js";
 import { capital, div, group, sign, span } from "../parts.js";
 import { handsUp, kind, levelCount, pieces, readStep, stateAt } from "./model.js";
@@ -41,7 +41,8 @@ function create({ under = () => null, onToken }) {
 }
 
 function lane({ trace, state, from, moment }, level, selected, onToken) {
-  const { models, thresholds } = trace.setup;
+  const { models, options } = trace.setup;
+  const { thresholds } = options.levels;
   const called = names(trace.setup);
   const own = kind(level, trace.setup);
   const top = own === "is-target";

@@ -1,6 +1,6 @@
 // The life of one token: who drew it, every test with its numbers, and where it ended.
-import { h } from "../../kit/dom.js";
 import * as dom from "../../kit/dom.js";
+import { h } from "../../kit/dom.js";
 import { exact } from "../../kit/format.js";
 import { card } from "../../kit/parts.js";
 import { capital, div, p, table } from "../parts.js";

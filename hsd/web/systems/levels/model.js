@@ -94,7 +94,7 @@ function born(read, piece, position, where) {
 
 /** The lanes after the target's pass: it judges the block of the level below and commits. */
 function targetPass(step, lanes, count, read) {
-  const decided = new Map(step.decisions.map((decision) => [decision.node, decision]));
+  const decided = new Map((step.verdict ? step.verdict.decisions : []).map((decision) => [decision.node, decision]));
   const tested = step.nodes.map(({ id, p, q, coin }) => {
     const made = decided.get(id);
     return { p, q, coin, threshold: made ? made.threshold : null, accepted: made ? made.accepted : null };

@@ -4,7 +4,7 @@ import { capital } from "../parts.js";
 import { handsUp } from "./model.js";
 
 /** How the levels are called in sentences, the smallest first. */
-function names({ system, models }) {
+function names({ options: { system }, models }) {
   const count = models.length;
   if (system === "hispec") return ["the draft exit", "the checking exit", "the whole model"];
   if (count === 2) return ["the draft", "the target"];

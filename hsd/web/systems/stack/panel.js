@@ -44,7 +44,8 @@ function fit(asked) {
 /** The recorded vanilla run on the same prompt at the same temperature and seed, or null. */
 async function beside(tools, { prompt, setup }) {
   const wanted = { system: "speculative", rule: "tokenwise", prompt: prompt.text };
-  const numbers = { temperature: setup.temperature, seed: setup.seed };
+  const { sampling, seed } = setup.options;
+  const numbers = { temperature: sampling.temperature, seed };
   const same = (asked) =>
     Object.keys(wanted).every((name) => asked[name] === wanted[name]) &&
     Object.keys(numbers).every((name) => Number(asked[name]) === numbers[name]);

@@ -51,7 +51,8 @@ function perCall({ steps }) {
 }
 
 function besides(trace, vanilla) {
-  const { draft, gamma } = vanilla.setup;
+  const { models, options } = vanilla.setup;
+  const [draft, { gamma }] = [models[0], options.draft];
   return (
     `Whole runs: ${perCall(trace)} tokens per target call here; vanilla speculative decoding on the same ` +
     `prompt and seed, with ${draft.name} as its one draft, γ = ${gamma}: ${perCall(vanilla)} (recorded). ` +
