@@ -20,7 +20,7 @@ SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
 def preset(name: str) -> dict:
-    return page_v1(json.loads((EXAMPLES / "traces" / f"{name}.json").read_text()))
+    return json.loads((EXAMPLES / "traces" / f"{name}.json").read_text())
 
 
 def compare(visitor, query: dict):
@@ -94,7 +94,7 @@ def test_steps_where_hsd_keeps_more_each_have_their_sentence_with_the_numbers_of
         assert shows(told[2], failed["coin"])
         assert shows(told[3], failed["threshold"])
         assert told[4] == (str(step["shadow"]["kept"]) if step["shadow"]["kept"] else "none")
-        first, last = step["decisions"][0], step["decisions"][-1]
+        first, last = step["verdict"]["decisions"][0], step["verdict"]["decisions"][-1]
         coin = re.search(r"the coin (\S+) is (?:not )?below that", sentence)
         assert coin is None or shows(coin[1], first["coin"])
         assert coin or first["threshold"] >= 1
@@ -212,7 +212,7 @@ def test_the_cap_is_why_hsd_as_released_keeps_more(visitors):
         "shadow": "hsd",
         "gamma": 5,
         "temperature": 0.7,
-        "seed": recorded["setup"]["seed"],
+        "seed": recorded["setup"]["options"]["seed"],
     }
     prompt = recorded["prompt"]["text"]
     run = hsd.run(hsd.load_pair("tiny"), prompt, max_new_tokens=64, **options)
@@ -300,11 +300,10 @@ def test_a_live_run_streams_into_both_rows(visitors):
 
 def test_free_lets_the_other_rule_write_its_own_text_from_the_same_seed(visitors):
     trace = preset("story")
-    setup = trace["setup"]
-    names = ("gamma", "temperature", "top_p", "top_k", "seed", "max_new_tokens")
-    other = hsd.run(
-        hsd.load_pair("tiny"), trace["prompt"]["text"], rule="tokenwise", **{name: setup[name] for name in names}
-    )
+    options = trace["setup"]["options"]
+    names = ("seed", "max_new_tokens")
+    given = {**options["sampling"], "gamma": options["draft"]["gamma"], **{name: options[name] for name in names}}
+    other = hsd.run(hsd.load_pair("tiny"), trace["prompt"]["text"], rule="tokenwise", **given)
     visitor = compare(visitors(), {"preset": "story"})
     visitor.page.get_by_role("button", name="Free").click()
     ended(visitor)
@@ -451,7 +450,9 @@ def test_hostile_tokens_are_only_text(visitors, tmp_path: Path):
     parts = [c for step in trace["steps"] for c in [*step["committed"], *step["nodes"], step["shadow"]["next"]] if c]
     for i, part in enumerate(parts):
         part["piece"] = hostile[i % len(hostile)]
-    trace["setup"]["pair"] = trace["setup"]["rule"] = hostile[0]
+    trace["setup"]["pair"] = trace["setup"]["options"]["rule"] = hostile[0]
+    for step in trace["steps"]:
+        step["verdict"]["rule"] = hostile[0]
     file = tmp_path / "hostile.json"
     file.write_text(json.dumps(trace))
     visitor = compare(visitors(), {"preset": "sum"})

@@ -9,7 +9,6 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from hsd.paths import EXAMPLES
-from hsd.trace.page_v1 import page_v1
 
 LONG = {"prompt": "Once upon a time", "gamma": "1", "length": "256", "temperature": "1", "seed": "3"}
 
@@ -154,7 +153,7 @@ def test_strange_prompts_are_only_text(visitor, prompt):
 
 
 def test_hostile_tokens_of_an_opened_trace_are_only_text(visitor, tmp_path: Path):
-    trace = page_v1(json.loads((EXAMPLES / "traces" / "story.json").read_text()))
+    trace = json.loads((EXAMPLES / "traces" / "story.json").read_text())
     hostile = [
         "<img src=x onerror='window.hacked=1'>",
         "${window.hacked=1}",
@@ -166,7 +165,7 @@ def test_hostile_tokens_of_an_opened_trace_are_only_text(visitor, tmp_path: Path
     for i, node in enumerate(n for step in trace["steps"] for n in step["nodes"]):
         node["piece"] = hostile[i % len(hostile)]
     trace["prompt"]["pieces"] = hostile
-    trace["setup"]["pair"] = trace["setup"]["target"]["name"] = hostile[0]
+    trace["setup"]["pair"] = trace["setup"]["models"][-1]["name"] = hostile[0]
     file = tmp_path / "hostile.json"
     file.write_text(json.dumps(trace))
     visitor.page.set_input_files(".hf-file", file)
@@ -180,7 +179,7 @@ def test_hostile_tokens_of_an_opened_trace_are_only_text(visitor, tmp_path: Path
 
 
 def many_nodes() -> str:
-    trace = page_v1(json.loads((EXAMPLES / "traces" / "story.json").read_text()))
+    trace = json.loads((EXAMPLES / "traces" / "story.json").read_text())
     node = trace["steps"][0]["nodes"][0]
     trace["steps"][0]["nodes"] = [{**node, "id": 1, "piece": "", "p": 0, "q": 0, "draw": 0, "coin": 0}] * 250_000
     return json.dumps(trace, separators=(",", ":"))

@@ -48,11 +48,7 @@ class Lanes {
     const [run, other] = [this.rowOf("run"), this.rowOf("other")];
     run.extend(more, result);
     if (this.free) this.texts.take(this.rows.indexOf(run), run.source, false);
-    else if (other.source)
-      other.extend(
-        more.map((step) => mirrorStep(step, trace.setup)),
-        result,
-      );
+    else if (other.source) other.extend(more.map(mirrorStep), result);
     else if (this.count) other.load(mirror(trace), this.place());
   }
 

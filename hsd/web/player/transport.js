@@ -81,30 +81,4 @@ function summary(steps, index) {
   ];
 }
 
-const SPEEDS = [0.5, 1, 2, 4];
-
-/** What a bar of another screen is made of: the play button, the place, the menu of speeds, the box of the cells. */
-function parts(actions, more = "") {
-  const play = button(icon("play"), "play (Space)", actions.play, { class: "hp-button hp-play" });
-  const place = h("output", { class: "hp-place" });
-  const speed = h(
-    "select",
-    { "class": "hp-speed", "aria-label": "speed", "title": "speed" },
-    SPEEDS.map((x) => h("option", { value: x, selected: x === 1 }, `${x}×`)),
-  );
-  const jump = (event) => {
-    const found = event.target.closest("[data-step]");
-    if (found) actions.go(Number(found.dataset.step));
-  };
-  const cells = h("div", {
-    "class": `hp-cells ${more}`.trim(),
-    "role": "slider",
-    "tabindex": "0",
-    "aria-label": "step",
-    "aria-valuemin": 1,
-    "onclick": jump,
-  });
-  return { play, place, speed, cells };
-}
-
-export { create, parts };
+export { create };
