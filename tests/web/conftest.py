@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from player_page import Stage, word_trace
 from running_app import Server
-from web_page import WAIT
+from web_page import Browser, Guest
 
 CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no other host can be reached
+]
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator:
-    """The one browser of all tests; every test has a profile of its own in it."""
+def chromium() -> Iterator[Browser]:
+    """The one browser of all tests."""
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     with api.sync_playwright() as playwright:
         path = str(CHROMIUM) if CHROMIUM.exists() else None
@@ -24,27 +30,16 @@ def chromium() -> Iterator:
             browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         except api.Error as error:
             pytest.skip(f"no Chromium to drive: {str(error).splitlines()[0]}")
-        yield browser
+        yield Browser(browser)
         browser.close()
 
 
-class Visitor:
-    """Someone with a page of the app. Requests to other hosts are aborted and counted, errors are collected."""
+class Visitor(Guest):
+    """Someone with a page of the app, which may ask nothing but the app."""
 
-    def __init__(self, browser, app: Server, width: int = 1280, **context: object) -> None:
+    def __init__(self, browser: Browser, app: Server, **options: object) -> None:
+        super().__init__(browser, app.url, serious=("error",), **options)
         self.app = app
-        self.context = browser.new_context(viewport={"width": width, "height": 800}, **context)
-        self.context.set_default_timeout(WAIT)
-        self.page = self.context.new_page()
-        self.outside: list[str] = []
-        self.problems: list[str] = []
-        self.page.route(lambda url: not url.startswith((app.url, "data:", "blob:")), self._refuse)
-        self.page.on("pageerror", lambda error: self.problems.append(f"page error: {error}"))
-        self.page.on("console", lambda m: self.problems.append(f"console: {m.text}") if m.type == "error" else None)
-
-    def _refuse(self, route) -> None:
-        self.outside.append(route.request.url)
-        route.abort()
 
     def open(self, query: str = "") -> Visitor:
         self.page.goto(self.app.url + query)
@@ -88,19 +83,16 @@ class Visitor:
 
 
 @pytest.fixture
-def visitors(chromium, app: Server) -> Iterator:
-    """Makes visitors; at the end none of them may have seen an error or asked another host for anything."""
-    made: list[Visitor] = []
+def visitors(chromium: Browser, app: Server) -> Iterator[Callable[..., Visitor]]:
+    """Makes visitors; nothing may have gone wrong on their pages."""
+    with ExitStack() as stack:
 
-    def make(**options: object) -> Visitor:
-        made.append(Visitor(chromium, app, **options))
-        return made[-1]
+        def make(**options: object) -> Visitor:
+            visitor = Visitor(chromium, app, **options)
+            stack.callback(visitor.close)
+            return visitor
 
-    yield make
-    for visitor in made:
-        visitor.context.close()
-    assert [v.problems for v in made if v.problems] == []
-    assert [v.outside for v in made if v.outside] == []
+        yield make
 
 
 @pytest.fixture
@@ -110,12 +102,11 @@ def visitor(visitors) -> Visitor:
 
 
 @pytest.fixture
-def stage(chromium) -> Iterator[Stage]:
-    """A page that holds nothing but a player; at the end it may not have seen an error."""
+def stage(chromium: Browser) -> Iterator[Stage]:
+    """A page that holds nothing but a player."""
     stage = Stage(chromium)
     yield stage
-    stage.context.close()
-    assert stage.problems == []
+    stage.close()
 
 
 @pytest.fixture(scope="session")

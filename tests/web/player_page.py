@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 import torch
-from web_page import ADDRESS, WAIT, show
+from web_page import Browser, Guest, address, show
 
 import hsd
 from hsd.models.table import TableModel
@@ -109,17 +109,11 @@ def page(dark: bool = False) -> str:
     return PAGE.format(theme="dark" if dark else "")
 
 
-class Stage:
-    """A page with players, and everything that went wrong on it."""
+class Stage(Guest):
+    """A page with players."""
 
-    def __init__(self, browser, width: int = 1280, **context: object) -> None:
-        self.context = browser.new_context(viewport={"width": width, "height": 900}, **context)
-        self.context.set_default_timeout(WAIT)
-        self.page = self.context.new_page()
-        self.problems: list[str] = []
-        self.page.on("console", lambda m: self.problems.append(m.text) if m.type in ("error", "warning") else None)
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("request", lambda r: r.url.startswith((ADDRESS, "blob:", "data:")) or self.problems.append(r.url))
+    def __init__(self, browser: Browser, **options: object) -> None:
+        super().__init__(browser, address(), height=900, **options)
         show(self.page, page())
         self.page.wait_for_function("window.hsdPlayer")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 import torch
 from lab_page import page as page_html
-from web_page import ADDRESS, WAIT, show
+from web_page import Browser, Guest, address, show
 
 from hsd import rules
 
@@ -25,17 +26,11 @@ TOY = {
 HOSTILE = "<img src=x onerror=window.hacked=1>${window.hacked=1}"
 
 
-class LabPage:
-    """A page with the lab alone, and everything that went wrong on it."""
+class LabPage(Guest):
+    """A page with the lab alone."""
 
-    def __init__(self, browser, query: str = "", width: int = 1280, dark: bool = False, **context: object) -> None:
-        self.context = browser.new_context(viewport={"width": width, "height": 900}, **context)
-        self.context.set_default_timeout(WAIT)
-        self.page = self.context.new_page()
-        self.problems: list[str] = []
-        self.page.on("console", lambda m: self.problems.append(m.text) if m.type in ("error", "warning") else None)
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("request", lambda r: r.url.startswith(ADDRESS) or self.problems.append(r.url))
+    def __init__(self, browser: Browser, query: str = "", dark: bool = False, **options: object) -> None:
+        super().__init__(browser, address(), height=900, **options)
         show(self.page, page_html(dark), query)
         self.page.wait_for_function("window.__hsdLab && window.__hsdLab.ready")
 
@@ -86,18 +81,16 @@ class LabPage:
 
 
 @pytest.fixture
-def labs(chromium) -> Iterator[Callable[..., LabPage]]:
-    """Makes pages; at the end none of them may have seen an error or asked for anything but itself."""
-    made: list[LabPage] = []
+def labs(chromium: Browser) -> Iterator[Callable[..., LabPage]]:
+    """Makes pages; nothing may have gone wrong on them."""
+    with ExitStack() as stack:
 
-    def make(query: str = "", **options: object) -> LabPage:
-        made.append(LabPage(chromium, query, **options))
-        return made[-1]
+        def make(query: str = "", **options: object) -> LabPage:
+            one = LabPage(chromium, query, **options)
+            stack.callback(one.close)
+            return one
 
-    yield make
-    for one in made:
-        one.context.close()
-    assert [one.problems for one in made if one.problems] == []
+        yield make
 
 
 @pytest.fixture

@@ -479,8 +479,7 @@ def test_a_tree_on_a_phone_scrolls_in_its_card(chromium, options: dict) -> None:
         assert stage.page.evaluate("document.documentElement.scrollWidth") <= 390
     stage.go(0)
     assert stage.page.eval_on_selector(".hp-treebox", "e => e.scrollWidth > e.clientWidth")
-    assert stage.problems == []
-    stage.context.close()
+    stage.close()
 
 
 def test_a_naive_shadow_says_that_it_ends_with_its_first_correction(stage: Stage) -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from web_page import show
+from web_page import Guest, address, show
 
 import hsd
 from hsd.planner import Models, latency, plan
@@ -296,18 +296,15 @@ window.begun = true;
 @pytest.fixture
 def frame(chromium):
     """A page with the frame, the model stack, and one more panel called Late; called with a query, it opens."""
-    page = chromium.new_page()
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
+    guest = Guest(chromium, address(), serious=())
 
     def open_page(query: str) -> None:
-        show(page, FRAME.format(props=json.dumps(planner.props())), query)
-        page.wait_for_function("window.begun")
+        show(guest.page, FRAME.format(props=json.dumps(planner.props())), query)
+        guest.page.wait_for_function("window.begun")
 
-    page.open = open_page
-    yield page
-    page.close()
-    assert problems == []
+    guest.page.open = open_page
+    yield guest.page
+    guest.close()
 
 
 def test_a_panel_is_drawn_when_it_is_first_seen_and_told_when_it_comes_and_goes(frame):

@@ -1,28 +1,115 @@
-"""Pages of a test's own, with the files of `hsd/web` beside them."""
+"""The browser of the tests, which lends pages, and pages of a test's own with the files of `hsd/web` beside them."""
 
 from __future__ import annotations
 
+import hashlib
+import threading
+from functools import cache
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import urlsplit
 
 from hsd.facts import facts_json
 from hsd.paths import WEB
 
 WAIT = 120_000  # milliseconds until a page counts as broken: a machine may be slow or busy
-ADDRESS = "http://page.test/"
-TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 
-def show(page, html: str, query: str = "") -> None:
-    """Open `html` in a Playwright page; what it imports comes from `hsd/web`."""
+class Browser:
+    """Chromium, whose pages are lent and taken back: one that has been used opens the next test much faster."""
 
-    def answer(route) -> None:
-        file = WEB / urlsplit(route.request.url).path.lstrip("/")
-        if file.name == "facts.json":
-            route.fulfill(body=facts_json(), content_type="application/json")
-        elif file.is_file():
-            route.fulfill(body=file.read_bytes(), content_type=TYPES[file.suffix])
+    def __init__(self, chromium: Any) -> None:
+        self.chromium = chromium
+        self.profiles: dict[str, Any] = {}
+        self.free: dict[str, list[Any]] = {}
+
+    def lend(self, width: int = 1280, height: int = 800, **options: object) -> Any:
+        """A page with this size and these options of a Playwright context."""
+        kind = repr((width, height, sorted(options.items())))
+        if kind not in self.profiles:
+            profile = self.chromium.new_context(viewport={"width": width, "height": height}, **options)
+            profile.set_default_timeout(WAIT)
+            self.profiles[kind], self.free[kind] = profile, []
+        page = self.free[kind].pop() if self.free[kind] else self.profiles[kind].new_page()
+        page.kind = kind
+        return page
+
+    def take_back(self, page: Any) -> None:
+        page.unroute_all()
+        page.goto("about:blank")
+        page.mouse.move(0, 0)
+        self.free[page.kind].append(page)
+
+
+class Guest:
+    """A page on loan, and everything that goes wrong on it.
+
+    `own` are the starts of addresses that it may ask for, `serious` the kinds of messages that are problems.
+    """
+
+    def __init__(self, browser: Browser, *own: str, serious: tuple[str, ...] = ("error", "warning"), **options: object):
+        self.browser, self.page = browser, browser.lend(**options)
+        self.problems: list[str] = []
+        own = (*own, "data:", "blob:", "about:")
+        self._heard = {
+            "pageerror": lambda error: self.problems.append(f"page error: {error}"),
+            "console": lambda told: self.problems.append(f"console: {told.text}") if told.type in serious else None,
+            "request": lambda asked: None if asked.url.startswith(own) else self.problems.append(f"asks {asked.url}"),
+        }
+        for event, note in self._heard.items():
+            self.page.on(event, note)
+
+    def close(self) -> None:
+        """Give the page back; nothing may have gone wrong on it."""
+        for event, note in self._heard.items():
+            self.page.remove_listener(event, note)
+        self.browser.take_back(self.page)
+        assert self.problems == []
+
+
+class _Files(SimpleHTTPRequestHandler):
+    """Answers with the files of `hsd/web`, facts.json, and the pages that tests show."""
+
+    protocol_version = "HTTP/1.1"
+    pages: dict[str, bytes] = {}
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given, directory=str(WEB))
+
+    def do_GET(self) -> None:
+        path = urlsplit(self.path).path
+        if path.endswith("/facts.json"):
+            self._answer(facts_json().encode(), "application/json")
+        elif path in self.pages:
+            self._answer(self.pages[path], "text/html")
         else:
-            route.fulfill(body=html, content_type="text/html")
+            super().do_GET()
 
-    page.route("**/*", answer)
-    page.goto(ADDRESS + query)
+    def _answer(self, body: bytes, kind: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "max-age=3600")
+        super().end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@cache
+def address() -> str:
+    """Where pages of a test's own are served, to the end of all tests."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Files)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_port}/"
+
+
+def show(page: Any, html: str, query: str = "") -> None:
+    """Open `html` in a Playwright page; what it imports comes from `hsd/web`."""
+    name = f"{hashlib.sha256(html.encode()).hexdigest()[:16]}.html"
+    _Files.pages[f"/{name}"] = html.encode()
+    page.goto(address() + name + query)
