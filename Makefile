@@ -1,4 +1,4 @@
-# make demo: install into .venv, start the app, print its address.   make test: install, lint, check types, run all tests.
+# make demo: install into .venv, start the app, print its address.   make test: install, lint, check types, run the tests without a browser; make browser: those in Chromium.
 # make quick: lint and the fast tests, for the inner loop.           make format: lay out Python, JavaScript and CSS.
 PYTHON ?= python3
 VENV := .venv
