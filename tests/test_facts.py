@@ -60,6 +60,7 @@ def test_a_new_chain_rule_appears_everywhere_by_its_entry_alone(new_rule, capsys
     from hsd.bench.command import asked
     from hsd.space import load
     from hsd.ui.api import verify_step
+    from hsd.ui.lab import exact_numbers
     from hsd.ui.measure import batch
     from hsd.ui.race.plan import read_plan, rule_facts
     from hsd.ui.request import read
@@ -87,3 +88,5 @@ def test_a_new_chain_rule_appears_everywhere_by_its_entry_alone(new_rule, capsys
     assert batch.read(space, {"rules": [new_rule]}).rules == (new_rule,)
     step = {"p": [[0.2, 0.8], [0.5, 0.5]], "q": [[0.6, 0.4]], "tokens": [0]}
     assert verify_step(**step, rule=new_rule) == verify_step(**step, rule="tokenwise")
+    numbers = {"p": step["p"], "q": step["q"]}
+    assert exact_numbers({**numbers, "rule": new_rule}) == exact_numbers({**numbers, "rule": "tokenwise"})

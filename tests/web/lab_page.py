@@ -16,10 +16,10 @@ import * as exact from "./lab/enumerate.js";
 import * as fuzzy from "./lab/fuzzy.js";
 import * as simulate from "./lab/simulate.js";
 window.hsdLab = {{ rules, exact, fuzzy, simulate }};
-window.lab = start(document.getElementById("one"));
+window.lab = start(document.getElementById("one"), {{}}, {server});
 </script></body></html>"""
 
 
-def page(dark: bool = False) -> str:
-    """The page; the lab in it starts by itself."""
-    return PAGE.format(theme="dark" if dark else "", html=read("lab/lab.html"))
+def page(dark: bool = False, server: str = "{}") -> str:
+    """The page; the lab in it starts by itself. server: JavaScript, an object with the functions of the server."""
+    return PAGE.format(theme="dark" if dark else "", html=read("lab/lab.html"), server=server)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
@@ -11,10 +13,11 @@ import torch
 from lab_page import page as page_html
 from web_page import Browser, Guest, address, show
 
-from hsd import rules
+from hsd.facts import facts_json
+from hsd.rules import RULES
+from hsd.ui.lab import exact_numbers
 
 EXACT = 1e-12
-RULES = {name: rule for name, rule in rules.RULES.items() if name != "agreement"}  # the Lab has no twin of it
 LOSSLESS = [name for name, rule in RULES.items() if rule.lossless]
 # γ: token-wise, block = HSD, as released (total variation), naive = ideal (extra target calls)
 TOY = {
@@ -96,6 +99,21 @@ def labs(chromium: Browser) -> Iterator[Callable[..., LabPage]]:
 @pytest.fixture
 def here(labs) -> LabPage:
     return labs()
+
+
+def test_a_rule_that_the_page_cannot_compute_has_the_numbers_of_the_server(here: LabPage, monkeypatch) -> None:
+    new = replace(RULES["hsd-released"], name="newcomer", title="Newcomer, a test")
+    monkeypatch.setitem(RULES, new.name, new)
+    p, q = [1 / 3, 2 / 3], [2 / 3, 1 / 3]
+    told = exact_numbers({"rule": "newcomer", "p": [p] * 3, "q": [q] * 2})
+    facts = {"body": facts_json(), "content_type": "application/json"}
+    here.page.route("**/facts.json", lambda route: route.fulfill(**facts))
+    show(here.page, page_html(server=f"{{ read_exact: async () => ({json.dumps(told)}) }}"))
+    row = here.page.locator(".hl-rules tr[data-rule=newcomer]")
+    row.locator(".hl-figure", has_text="1.3333").wait_for()
+    assert "Newcomer, a test" in row.inner_text()
+    assert here.cell("newcomer", "distance") == here.cell("hsd-released", "distance")
+    assert row.locator("input").is_disabled()
 
 
 @pytest.mark.parametrize("gamma", TOY)

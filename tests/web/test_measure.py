@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import os
 import subprocess
 import sys
@@ -29,45 +28,6 @@ READY = "window.__hsdMeasure && window.__hsdMeasure.ready"
 @pytest.fixture(scope="module")
 def recorded() -> Benchmark:
     return parse(RECORDED.read_text().splitlines(), "recorded")
-
-
-def changed(change) -> str:
-    """The recorded file after `change(header, records)`."""
-    lines = [json.loads(line) for line in RECORDED.read_text().splitlines()]
-    change(lines[0], lines[1:])
-    return "\n".join(json.dumps(line) for line in lines)
-
-
-BROKEN = {
-    "text": "hello",
-    "empty": "",
-    "deep": "[" * 100_000,
-    "trace": '{"trace_version": 1}',
-    "no cases": changed(lambda head, _: head.pop("cases")),
-    "cases are numbers": changed(lambda head, _: head.update(cases=[1, 2])),
-    "no plain": changed(lambda head, _: head["cases"].pop(0)),
-    "one case twice": changed(lambda head, _: head["cases"].append(head["cases"][1])),
-    "too many cases": changed(lambda head, _: head.update(cases=head["cases"] * 50)),
-    "gamma is text": changed(lambda head, _: head["cases"][1]["options"].update(gamma="5")),
-    "gamma is huge": changed(lambda head, _: head["cases"][1]["options"].update(gamma=10**9)),
-    "long name": changed(lambda head, _: head["cases"][1].update(name="x" * 10_000)),
-    "unknown case": changed(lambda _, records: records[3].update(case="other")),
-    "case is a list": changed(lambda _, records: records[3].update(case=["hsd"])),
-    "seconds are 0": changed(lambda _, records: records[3].update(seconds=0)),
-    "seconds are text": changed(lambda _, records: records[3].update(seconds="1")),
-    "not a number": changed(lambda _, records: records[3].update(seconds=math.nan)),
-    "system is unknown": changed(lambda head, _: head["cases"][1]["options"].update(system=["stack"])),
-    "thresholds are text": changed(lambda head, _: head["cases"][1]["options"].update(thresholds="3,5")),
-    "exits are huge": changed(lambda head, _: head["cases"][1]["options"].update(exits=[2, 10**400])),
-    "tolerance is text": changed(lambda head, _: head["cases"][1]["options"].update(tolerance="0.3")),
-    "a level's calls": changed(lambda _, records: records[3]["calls"].update({"level 0": {"first": 0}})),
-    "no steps": changed(lambda _, records: records[3].update(steps=0)),
-    "no time": changed(lambda _, records: records[3].pop("time")),
-    "positions": changed(lambda _, records: records[3].update(positions=[[1, 2]] * 1000)),
-    "histogram": changed(lambda _, records: records[3].update(kept_histogram={"x": 1})),
-    "calls": changed(lambda _, records: records[3].update(calls={"target": 1, "draft": 2})),
-    "widths": changed(lambda _, records: records[3]["calls"]["target"].update(widths={"5": [1, 2]})),
-}
 
 
 def measure(visitor, query: dict | None = None):
@@ -171,8 +131,11 @@ def test_cancel_before_the_first_round_leaves_what_was_shown(visitors, recorded)
 def test_a_file_is_opened_and_a_broken_one_is_one_line_and_loses_nothing(visitors, tmp_path):
     visitor = measure(visitors())
     good, bad = tmp_path / "good.jsonl", tmp_path / "bad.jsonl"
-    good.write_text(changed(lambda head, _: head.update(pair="<b>mine</b> ${1+1}")))
-    bad.write_text(BROKEN["calls"])
+    head, first, *others = map(json.loads, RECORDED.read_text().splitlines())
+    head["pair"] = "<b>mine</b> ${1+1}"
+    good.write_text("\n".join(map(json.dumps, [head, first, *others])))
+    first["calls"] = {"target": 1, "draft": 2}
+    bad.write_text("\n".join(map(json.dumps, [head, first, *others])))
     visitor.page.set_input_files("#hsd-measure-open input[type=file], input[type=file][accept*=jsonl]", good)
     visitor.until("window.__hsdMeasure.view.kind === 'file'")
     assert "pair <b>mine</b> ${1+1}" in visitor.page.inner_text(".hm-facts")

@@ -1,9 +1,10 @@
 // The last card: one draft under two rules with the same coins, position by position.
+import { rule as known } from "../kit/facts.js";
 import { button, card, h, say, unique } from "./parts.js";
 import { position, value } from "./position.js";
 import { expectedKept, explain, next, range, RULES, stops } from "./rules.js";
 import { digitsOf, names } from "./state.js";
-import { averageWords, capital, nextWords, PAPER_TEXT, paperSentence, SHORT, tests, verdictSentence } from "./words.js";
+import { averageWords, capital, nextWords, PAPER_TEXT, paperSentence, short, tests, verdictSentence } from "./words.js";
 
 /** actions: token(t, x), coin(t, value), rule(name), throwCoins(), drawDraft(). */
 function draft(actions) {
@@ -11,7 +12,7 @@ function draft(actions) {
   const rule = h(
     "select",
     { id, class: "hl-select", onchange: () => actions.rule(rule.value) },
-    Object.entries(RULES).map(([name, { title }]) => h("option", { value: name }, title)),
+    Object.keys(RULES).map((name) => h("option", { value: name }, known(name).title)),
   );
   const drawing = button("Draw a draft from q", "draw the tokens as the draft model does", () => actions.drawDraft());
   const tools = h(
@@ -106,7 +107,7 @@ function speak(element, { valid, judged }) {
 function rootWords({ judged, facts }) {
   const { name, law } = judged[judged.length - 1];
   if (law.forward) return "";
-  return `If no test passes, nothing is kept: at the root S = ${value(facts[0].deficient)} and E = ${value(facts[0].excess)} under ${SHORT[name]}.`;
+  return `If no test passes, nothing is kept: at the root S = ${value(facts[0].deficient)} and E = ${value(facts[0].excess)} under ${short(name)}.`;
 }
 
 // ---- what follows
@@ -125,7 +126,7 @@ function ending({ valid, model }, { name, law, kept, facts }) {
   return h(
     "section",
     { "class": "hl-end", "data-rule": name },
-    h("h4", {}, `${capital(SHORT[name])} keeps ${kept} of ${gamma}`),
+    h("h4", {}, `${capital(short(name))} keeps ${kept} of ${gamma}`),
     h("p", { class: "hl-chips" }, chips),
     h("p", { class: "hl-hint" }, nextWords(name, kept, gamma, bonus ? {} : residualOf(law, facts[kept]))),
     unknown
@@ -140,7 +141,7 @@ function ending({ valid, model }, { name, law, kept, facts }) {
 
 /** What the correction is drawn from: whole is set where q plays no part in it. */
 function residualOf(law, { weight, deficient }) {
-  return { weight: value(weight), mass: deficient, whole: Boolean(law.near && law.b) };
+  return { weight: value(weight), mass: deficient, whole: Boolean(law.near && law.b), certain: Boolean(law.q) };
 }
 
 function nextBar(token, mass, bonus) {

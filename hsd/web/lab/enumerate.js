@@ -23,11 +23,12 @@ function openResidual(jointP, jointQ, p, q) {
   return mass > 0 ? residual.map((x) => x / mass) : p;
 }
 
-/** Where the drafts end under a rule: per number of kept tokens and prefix, its mass and the next token's row. */
+/** Where the drafts end under a rule: per number of kept tokens and prefix, its mass, and that times the next token's row. */
 function endings(model, rule, drafts) {
   const { vocab, gamma, p, q } = model;
   const mass = range(gamma + 1).map((t) => new Array(vocab ** t).fill(0));
   const rows = range(gamma + 1).map((t) => new Array(vocab ** t).fill(null));
+  const known = range(gamma + 1).map(() => []);
   const thresholds = [];
   drafts.forEach((weight, code) => {
     thresholds.push(null);
@@ -36,15 +37,19 @@ function endings(model, rule, drafts) {
     thresholds[code] = law.threshold;
     stops(law).forEach((chance, t) => {
       const prefix = Math.floor(code / vocab ** (gamma - t));
-      mass[t][prefix] += weight * chance;
-      if (chance > 0 && !rows[t][prefix]) rows[t][prefix] = next(law, p, q, t); // it depends on the prefix only
+      const share = weight * chance;
+      if (share === 0) return;
+      if (law.q || !known[t][prefix]) known[t][prefix] = next(law, p, q, t); // of the others it depends on the prefix only
+      const before = rows[t][prefix];
+      rows[t][prefix] = known[t][prefix].map((x, i) => (before ? before[i] : 0) + share * x);
+      mass[t][prefix] += share;
     });
   });
   return { mass, rows, thresholds };
 }
 
 /** Add the next token to what ends after `t` tokens, then let the target go on to γ+1 tokens. */
-function spread(model, rule, { mass, rows }, targets, drafts) {
+function spread(model, rule, { rows }, targets, drafts) {
   const { vocab, gamma, p, q } = model;
   let flow = [0];
   for (const t of range(gamma + 1)) {
@@ -56,9 +61,9 @@ function spread(model, rule, { mass, rows }, targets, drafts) {
           ? openResidual(targets[t][prefix], drafts[t][prefix], p[t], q[t])
           : p[t]
         : null;
-      const ending = mass[t][prefix] ? rows[t][prefix] : null;
+      const ending = rows[t][prefix];
       for (const x of range(vocab)) {
-        longer[prefix * vocab + x] = (going ? flow[prefix] * going[x] : 0) + (ending ? mass[t][prefix] * ending[x] : 0);
+        longer[prefix * vocab + x] = (going ? flow[prefix] * going[x] : 0) + (ending ? ending[x] : 0);
       }
     }
     flow = longer;
@@ -70,7 +75,7 @@ const totalVariation = (first, second) => first.reduce((total, x, i) => total + 
 
 /**
  * Everything exact about one rule. `output` is its law of the first γ+1 tokens, `divergence` KL(output‖target),
- * `extra` its further target calls; `exact` says that it follows the target here, `always` that it does everywhere.
+ * `extra` its further target calls; `exact` says that it follows the target here, `strict` that it is the fuzzy rule without tolerance.
  */
 function audit(model, name, targets, drafts) {
   const rule = RULES[name];
@@ -94,7 +99,7 @@ function audit(model, name, targets, drafts) {
     divergence: relativeEntropy(output, targets[model.gamma + 1]),
     calls: 1 + extra,
     exact: distance < ROUNDING,
-    always: rule.lossless || (name === "fuzzy" && (model.fuzzy || FUZZY).tolerance <= 0),
+    strict: name === "fuzzy" && (model.fuzzy || FUZZY).tolerance <= 0,
     thresholds: found.thresholds,
   };
 }

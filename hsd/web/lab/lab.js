@@ -1,15 +1,19 @@
 // The lab put together: one state, what follows from it, and the cards that show it.
-// start(element) fills the lab's container and returns the lab. For tests, window.__hsdLab = {ready, ms, state,
+// start(element, props, server) fills the lab's container and returns the lab; the server tells the numbers of rules that
+// are not restated here. For tests, window.__hsdLab = {ready, ms, state,
 // model, exact, message, simulated} mirrors the lab that changed last; ms is what the last change took.
+import { facts } from "../kit/facts.js";
 import { copy } from "../kit/files.js";
+import { ask } from "../kit/live.js";
 import * as page from "../kit/page.js";
 import { draft } from "./draft.js";
-import { enumerate } from "./enumerate.js";
+import { enumerate, ROUNDING } from "./enumerate.js";
 import { inputs } from "./inputs.js";
 import { law } from "./law.js";
 import { decode, encode, LinkError } from "./link.js";
 import { button, h, say } from "./parts.js";
 import { results } from "./results.js";
+import { RULES } from "./rules.js";
 import { meanKept, pick, simulation } from "./simulate.js";
 import { drag, model, normalise, parse, preset, problems, reshape, tooLarge } from "./state.js";
 import { tuning } from "./tuning.js";
@@ -17,6 +21,8 @@ import { capital } from "./words.js";
 
 const STEPS = 10000;
 const CHUNK = 100;
+const PATIENCE = 150; // milliseconds without a change until the server is asked
+const OTHERS = facts.rules.filter(({ single, name }) => single && !Object.hasOwn(RULES, name)).map(({ name }) => name);
 const INTRODUCTION =
   "Two or more tokens, no model: change what target and draft believe, and see by exact arithmetic what every rule does with it.";
 
@@ -29,9 +35,11 @@ function complaint(wrong) {
 }
 
 class Lab {
-  constructor(root, address = window.location.href) {
+  constructor(root, server, address = window.location.href) {
     this.root = root;
+    this.server = server;
     this.exactKey = "";
+    this.others = {}; // what the server told of rules, by name
     this.run = null; // the simulation: {state, history, run, running}
     this.cards = this.build();
     this.open(new URL(address).searchParams.get("lab"));
@@ -42,7 +50,7 @@ class Lab {
     const actions = this.actions();
     const cards = {
       inputs: inputs(actions),
-      results: results(actions),
+      results: results(actions, OTHERS),
       tuning: tuning(actions),
       law: law(actions),
       draft: draft(actions),
@@ -161,6 +169,9 @@ class Lab {
     if (key !== this.exactKey) {
       this.model = model(this.valid);
       this.exact = kind === "step" ? null : enumerate(this.model);
+      this.others = {};
+      clearTimeout(this.askTimer);
+      if (this.exact && OTHERS.length) this.askTimer = setTimeout(() => this.askOthers(this.exact), PATIENCE);
     }
     const runKey = key + rule + seed;
     if (runKey !== this.runKey) this.run = null;
@@ -168,9 +179,25 @@ class Lab {
     this.runKey = runKey;
   }
 
+  /** The numbers of the rules that only the server knows. */
+  async askOthers(exact) {
+    const { p, q } = this.model;
+    for (const name of OTHERS) {
+      const { error, kept, distance } = await ask(this.server, "read_exact", { rule: name, p, q });
+      if (this.exact !== exact) return;
+      if (error) this.warn(error);
+      else
+        this.others = {
+          ...this.others,
+          [name]: { name, kept, distance, exact: distance < ROUNDING, extra: 0, committed: kept + 1, calls: 1 },
+        };
+      this.draw();
+    }
+  }
+
   draw() {
     const { valid, model: numbers, exact, run } = this;
-    const view = { valid, model: numbers, exact, simulation: run, running: run && run.running };
+    const view = { valid, model: numbers, exact, others: this.others, simulation: run, running: run && run.running };
     this.cards.results.element.hidden = this.cards.law.element.hidden = !exact;
     if (exact) {
       this.cards.results.update(view);
@@ -262,8 +289,8 @@ class Lab {
   }
 }
 
-function start(element) {
-  return new Lab(element.querySelector(".hsd-lab"));
+function start(element, props, server) {
+  return new Lab(element.querySelector(".hsd-lab"), server);
 }
 
 export { start, Lab, STEPS };

@@ -5,7 +5,7 @@ import { digits, marginal, ROUNDING, shownLength, totalVariation } from "./enume
 import { button, card, h, s, say } from "./parts.js";
 import { deviation, interval, meanKept } from "./simulate.js";
 import { LETTERS } from "./state.js";
-import { capital, four, lawHint, lawSentence, SHORT, trialSentence } from "./words.js";
+import { capital, four, lawHint, lawSentence, short, trialSentence } from "./words.js";
 
 function law(actions) {
   const bars = h("ol", { class: "hl-law" });
@@ -144,7 +144,7 @@ const prompt = (found) =>
   h(
     "p",
     { class: "hl-hint" },
-    `Draw drafts, throw coins and draw corrections with ${SHORT[found.name]}, 10,000 times, and see the estimates close in on the exact numbers.`,
+    `Draw drafts, throw coins and draw corrections with ${short(found.name)}, 10,000 times, and see the estimates close in on the exact numbers.`,
   );
 
 function conclusion(name, found, { target, output, counts, trials, distance }) {
@@ -179,7 +179,7 @@ function chart({ history, state }, found, gamma) {
     h(
       "figcaption",
       {},
-      h("b", {}, `${capital(SHORT[found.name])} keeps ${now}`),
+      h("b", {}, `${capital(short(found.name))} keeps ${now}`),
       ` after ${count(state.trials)} steps; exact ${four(found.kept)}`,
     ),
     s(

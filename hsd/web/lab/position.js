@@ -2,7 +2,7 @@
 import { exact } from "../kit/format.js";
 import { h, say, segments, setSlider, slider } from "./parts.js";
 import { names } from "./state.js";
-import { SHORT, testWords } from "./words.js";
+import { short, testWords } from "./words.js";
 
 /** Four decimals without trailing zeros; tiny and large numbers keep their digits. */
 function value(x) {
@@ -107,7 +107,7 @@ function lane(which) {
     if (!rule) return;
     const test = rule.list[t - 1];
     const words = testWords(test, rule.law.forward, rule.list.length);
-    say(name, SHORT[rule.name]);
+    say(name, short(rule.name));
     fill.style.width = `${100 * test.threshold}%`;
     mark.style.left = `${100 * coin}%`;
     say(figure, `h ${value(test.threshold)}`);

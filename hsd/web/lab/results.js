@@ -1,4 +1,5 @@
 // The second card: every rule's exact numbers, one row each, and what they say.
+import { rule as titled } from "../kit/facts.js";
 import { card, h, say, unique } from "./parts.js";
 import { RULES } from "./rules.js";
 import { distance, findings, four, verdict } from "./words.js";
@@ -15,9 +16,10 @@ const FINE_PRINT =
   "output is from the target, as the largest difference in probability that any event can show. Tokens per call: what a " +
   "step writes, over its target calls.";
 
-function results(actions) {
+/** others: names of rules whose numbers come from the server, a little later, and which no other card can show. */
+function results(actions, others) {
   const group = unique("rule");
-  const lines = Object.keys(RULES).map((name) => line(name, group, actions));
+  const lines = [...Object.keys(RULES), ...others].map((name) => line(name, group, actions));
   const ideal = h("td", { "data-label": "Kept, E[τ]" });
   const table = h(
     "table",
@@ -55,8 +57,9 @@ function results(actions) {
     h("p", { class: "hl-fine" }, FINE_PRINT),
   );
 
-  function update({ valid, exact, model }) {
-    for (const one of lines) one.update(exact, valid.rule, valid.gamma);
+  function update({ valid, exact, model, others: told }) {
+    const rules = { ...exact.rules, ...told };
+    for (const one of lines) one.update(rules, exact.ideal, valid);
     say(ideal, four(exact.ideal));
     const list = findings(exact, model);
     notes.replaceChildren(...list.map(({ title, text }) => h("li", {}, h("b", {}, title), " ", text)));
@@ -69,7 +72,9 @@ function line(name, group, actions) {
   const cells = Object.fromEntries(
     COLUMNS.map(([key, words]) => [key, h("td", { "data-label": words, "class": `hl-${key}` })]),
   );
-  const radio = h("input", { type: "radio", name: group, value: name, onchange: () => actions.rule(name) });
+  const known = Object.hasOwn(RULES, name);
+  const pick = { type: "radio", name: group, value: name, disabled: !known, onchange: () => actions.rule(name) };
+  const radio = h("input", pick);
   const fill = h("span", { class: "hl-fill" });
   const mark = h("span", { class: "hl-mark" });
   const number = h("span", { class: "hl-figure" });
@@ -78,12 +83,17 @@ function line(name, group, actions) {
   const element = h(
     "tr",
     { "data-rule": name },
-    h("th", { scope: "row" }, h("label", {}, radio, h("span", {}, RULES[name].title))),
+    h(
+      "th",
+      { scope: "row" },
+      h("label", {}, radio, h("span", { title: known ? "" : "exact numbers from the server" }, titled(name).title)),
+    ),
     Object.values(cells),
   );
 
-  function update({ rules, ideal }, selected, gamma) {
+  function update(rules, ideal, { rule: selected, gamma }) {
     const found = rules[name];
+    if (!found) return;
     const judged = verdict(found);
     radio.checked = name === selected;
     element.classList.toggle("is-selected", name === selected);

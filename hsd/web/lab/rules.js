@@ -55,6 +55,15 @@ function tokenwise(p, q, tokens) {
   return { forward: true, threshold, a: tokens.map(() => 1), b: null };
 }
 
+/**
+ * Accept token t with p(x_t), as if the draft had been certain of it: what remains of p after a failure is p without
+ * x_t. `q`: these certain rows, from which residuals are taken in place of the draft's own.
+ */
+function agreement(p, q, tokens) {
+  const certain = tokens.map((x, t) => q[t].map((_, i) => Number(i === x)));
+  return { ...tokenwise(p, certain, tokens), q: certain };
+}
+
 /** Sun et al.: keep the longest prefix whose test S_t / (S_t + 1 − c_t) succeeds; the whole draft's test is c_γ. */
 function blockwise(p, q, tokens) {
   const { capped } = prefixRatios(p, q, tokens);
@@ -113,7 +122,8 @@ const expectedKept = (law) => stops(law).reduce((total, chance, t) => total + t 
 /** The distribution of the token after t kept ones: the residual, p itself where none is left, or the bonus row. */
 function next(law, p, q, t) {
   if (t === law.threshold.length) return p[t];
-  const residual = p[t].map((x, i) => Math.max(law.a[t] * x - (law.b ? law.b[t] : 1) * q[t][i], 0));
+  const drafted = (law.q || q)[t];
+  const residual = p[t].map((x, i) => Math.max(law.a[t] * x - (law.b ? law.b[t] : 1) * drafted[i], 0));
   const mass = sum(residual);
   return mass > 0 ? residual.map((x) => x / Math.max(mass, TINY)) : p[t];
 }
@@ -135,30 +145,34 @@ function kept(law, coins) {
  * t = 0 … γ-1 the deficient and excess mass under this rule's weight (1, c or r), relative to q(prefix).
  */
 function explain(name, p, q, tokens) {
-  const { log, capped } = prefixRatios(p, q, tokens);
-  const own = { "tokenwise": () => 1, "fuzzy": () => 1, "naive-hsd": (t) => Math.exp(log[t]) };
-  const weight = own[name] || ((t) => Math.exp(capped[t]));
+  const own = RULES[name].law(p, q, tokens).q || q;
+  const { log, capped } = prefixRatios(p, own, tokens);
+  const token = () => 1;
+  const weights = { "tokenwise": token, "agreement": token, "fuzzy": token, "naive-hsd": (t) => Math.exp(log[t]) };
+  const weight = weights[name] || ((t) => Math.exp(capped[t]));
   const pivot = pivots(log);
   const star = logStar(log);
   return log.map((_, t) => ({
-    rho: t ? p[t - 1][tokens[t - 1]] / q[t - 1][tokens[t - 1]] : null,
+    rho: t ? p[t - 1][tokens[t - 1]] / own[t - 1][tokens[t - 1]] : null,
     ratio: Math.exp(log[t]),
     pivot: pivot[t],
     star: Math.exp(star[t]),
     capped: Math.exp(capped[t]),
     weight: t < tokens.length ? weight(t) : null,
-    deficient: t < tokens.length ? deficientMass(p[t], q[t], weight(t)) : null,
-    excess: t < tokens.length ? excessMass(p[t], q[t], weight(t)) : null,
+    deficient: t < tokens.length ? deficientMass(p[t], own[t], weight(t)) : null,
+    excess: t < tokens.length ? excessMass(p[t], own[t], weight(t)) : null,
   }));
 }
 
+/** law(p, q, tokens, settings); resamples: positions after the correction are drawn anew, each for a target call. */
 const RULES = {
-  "tokenwise": { title: "Vanilla, token-wise", lossless: true, law: tokenwise, resamples: false },
-  "blockwise": { title: "Block verification", lossless: true, law: blockwise, resamples: false },
-  "hsd": { title: "HSD, hierarchical", lossless: true, law: hsd, resamples: false },
-  "hsd-released": { title: "HSD as released", lossless: false, law: hsdReleased, resamples: false },
-  "naive-hsd": { title: "Naive HSD", lossless: true, law: naiveHsd, resamples: true },
-  "fuzzy": { title: "FSD, fuzzy", lossless: false, law: fuzzy.law, resamples: false },
+  "tokenwise": { law: tokenwise, resamples: false },
+  "blockwise": { law: blockwise, resamples: false },
+  "hsd": { law: hsd, resamples: false },
+  "hsd-released": { law: hsdReleased, resamples: false },
+  "naive-hsd": { law: naiveHsd, resamples: true },
+  "agreement": { law: agreement, resamples: false },
+  "fuzzy": { law: fuzzy.law, resamples: false },
 };
 
 export { RULES, stops, expectedKept, next, order, kept, explain, sum, range };

@@ -1,18 +1,12 @@
 // The lab's sentences. Every one is made from the numbers it speaks of; nothing here touches the page.
+import { rule as known } from "../kit/facts.js";
 import { count, exact, pair, plural } from "../kit/format.js";
 import { ROUNDING } from "./enumerate.js";
 import { DIVERGENCES } from "./fuzzy.js";
 import { kept, order, RULES } from "./rules.js";
 
 const four = (x) => x.toFixed(4);
-const SHORT = {
-  "tokenwise": "vanilla",
-  "blockwise": "block verification",
-  "hsd": "HSD",
-  "hsd-released": "HSD as released",
-  "naive-hsd": "naive HSD",
-  "fuzzy": "FSD",
-};
+const short = (name) => known(name).short;
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** A total variation: 0 where only rounding is left. */
@@ -20,9 +14,9 @@ const distance = (x) => (x < ROUNDING ? "0 (exact)" : x < 0.00005 ? exact(x, 2) 
 
 function verdict(found) {
   if (!found.exact) return { icon: "✕", word: "no", css: "is-bad", title: "its output does not follow the target" };
-  if (RULES[found.name].lossless)
+  if (known(found.name).lossless)
     return { icon: "✓", word: "yes", css: "is-good", title: "its output follows the target exactly" };
-  if (found.always)
+  if (found.strict)
     return { icon: "✓", word: "yes, at T ≤ 0", css: "is-good", title: "with no divergence allowed it is exact" };
   return {
     icon: "✓",
@@ -95,7 +89,7 @@ function naive({ "naive-hsd": found, hsd }, ideal) {
 function near(found, { fuzzy: { divergence, tolerance } }) {
   const keeps = `With ${DIVERGENCES[divergence].title} up to ${tolerance} it keeps ${four(found.kept)}`;
   if (found.exact) {
-    const why = found.always
+    const why = found.strict
       ? "at a tolerance of 0 or less nothing passes that could change what is written"
       : "no position that it reaches has a divergence above 0 and within the tolerance";
     return { title: "FSD.", text: `${keeps}, and on these numbers it is exact: ${why}.` };
@@ -152,7 +146,7 @@ function lawHint(vocab, gamma, shown) {
 }
 
 function lawSentence(found, shownDistance, shown, gamma) {
-  const name = capital(SHORT[found.name]);
+  const name = capital(short(found.name));
   if (found.exact) return `${name} writes every sequence exactly as often as the target: total variation 0 (exact).`;
   const part =
     shown === gamma + 1 ? "" : `, and ${distance(shownDistance)} of it shows in the first ${plural(shown, "token")}`;
@@ -168,7 +162,7 @@ const errors = ({ deviation }) =>
 
 /** target, own: the largest deviation from the target's law and from the rule's own exact law. */
 function trialSentence({ name, trials, target, own, exactHere, shownDistance }) {
-  const rule = capital(SHORT[name]);
+  const rule = capital(short(name));
   const fits = own.deviation < LIMIT;
   const start = `${count(trials)} steps: `;
   if (exactHere) {
@@ -183,7 +177,7 @@ function trialSentence({ name, trials, target, own, exactHere, shownDistance }) 
     const belongs = fits ? `; from its own exact law it is only ${errors(own)}` : "";
     return `${start}${rule} misses the target by ${errors(target)}${belongs}.`;
   }
-  return `${start}too few to see that ${SHORT[name]} misses the target by ${distance(shownDistance)}; the largest deviation is ${errors(target)}.`;
+  return `${start}too few to see that ${short(name)} misses the target by ${distance(shownDistance)}; the largest deviation is ${errors(target)}.`;
 }
 
 // ---- about one draft
@@ -243,14 +237,14 @@ function whyBackward({ list, kept: count }, coins) {
 function verdictSentence(name, law, coins) {
   const result = tests(law, coins);
   const why = (law.forward ? whyForward : whyBackward)(result, coins);
-  return `${capital(SHORT[name])} keeps ${result.kept} of ${law.threshold.length}: ${why}.`;
+  return `${capital(short(name))} keeps ${result.kept} of ${law.threshold.length}: ${why}.`;
 }
 
 /**
  * Where the token after the kept ones comes from. weight: as text; mass: of the residual before it is normalised;
- * whole: set if it is no residual.
+ * whole: set if it is no residual; certain: the rule counts the draft as certain.
  */
-function nextWords(name, count, gamma, { weight, mass, whole }) {
+function nextWords(name, count, gamma, { weight, mass, whole, certain }) {
   if (count === gamma) return "All were kept: the bonus token comes from the target's own row.";
   const after = `After ${plural(count, "kept token")}`;
   if (whole) return `${after} the next one is drawn from the whole of p, the target's own row.`;
@@ -260,6 +254,7 @@ function nextWords(name, count, gamma, { weight, mass, whole }) {
     RULES[name].resamples && open > 0
       ? ` Then ${open === 1 ? "one more position is" : `${open} more positions are`} drawn anew, each at the price of a target call.`
       : "";
+  if (certain) return `${after} the correction is drawn from p without the token that failed.`;
   const scaled = weight === "1" ? "p" : `${weight} p`;
   return `${after} the correction is drawn from max(${scaled} − q, 0), normalised.${more}`;
 }
@@ -284,7 +279,7 @@ function averageWords(rules) {
   const one = ({ name, average, stop }) => {
     const sure = stop.some((chance) => chance > 1 - ROUNDING);
     const none = stop[0] > ROUNDING ? ` (none of it with probability ${four(stop[0])})` : "";
-    return `${four(average)} under ${SHORT[name]}${sure ? " (whatever the coins)" : none}`;
+    return `${four(average)} under ${short(name)}${sure ? " (whatever the coins)" : none}`;
   };
   return `On average over all coins this draft keeps ${rules.map(one).join(" and ")}.`;
 }
@@ -307,6 +302,6 @@ export {
   averageWords,
   paperSentence,
   capital,
-  SHORT,
+  short,
   PAPER_TEXT,
 };

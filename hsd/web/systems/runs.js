@@ -2,6 +2,7 @@
 //
 // Recorded runs are described in examples/presets_systems.yaml and recorded by examples/record.py. What they were asked
 // for, changed as one likes, is what a live run takes: lists as lists or as texts such as "3, 5".
+import { parting } from "../kit/again.js";
 import { plural } from "../kit/format.js";
 
 const known = new Map(); // name: promise of a recorded run
@@ -43,7 +44,9 @@ class Runs {
   /** What run is shown, and why a recorded one was made. */
   get about() {
     const shown = this.presets.find(({ name }) => name === this.name);
-    return shown ? `Recorded. ${shown.why}` : this.trace ? "A run of your own." : "";
+    if (shown) return `Recorded. ${shown.why}`;
+    const apart = this.recorded && this.trace && !this.running ? ` ${parting(this.recorded, this.trace)}` : "";
+    return this.trace ? `A run of your own.${apart}` : "";
   }
 
   /** Show a recorded run, by name or the first. problem: what to say beside it. */
@@ -55,7 +58,7 @@ class Runs {
     if (this.live) this.live.leave();
     Object.assign(this, { live: null, problem: reply.error || problem, words: "" });
     if (!reply.error) {
-      Object.assign(this, { name, trace: reply.trace });
+      Object.assign(this, { name, trace: reply.trace, recorded: reply.trace });
       this.on.shown(reply.trace, reply.asked);
     }
     this.on.news();

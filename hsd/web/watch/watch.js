@@ -4,6 +4,7 @@
 // The stage's value is a small message from the server: {serial, alert} shows a line and changes nothing else;
 // {serial, preset} opens a recorded run; {serial, key, count, state} tells of a live run; {serial, pair} names the
 // pair that is chosen now. Text reaches the page through textContent only.
+import { parting } from "../kit/again.js";
 import { addressBar } from "../kit/link.js";
 import { ask, Live } from "../kit/live.js";
 import * as page from "../kit/page.js";
@@ -18,6 +19,7 @@ class Watch {
     this.props = props;
     this.server = server;
     this.serial = 0;
+    this.recorded = null; // the recorded run that was shown last
     this.source = null; // what is shown: {kind: "preset" | "run" | "file", link}
     this.live = null; // the live run that is followed
     this.shown = false; // it is on the stage
@@ -137,6 +139,7 @@ class Watch {
   show(source, trace, { step = 0, node = null, title = "", why = "" }) {
     this.leave();
     if (source.kind === "file") page.alert("");
+    if (source.kind === "preset") this.recorded = trace;
     this.caption(title, why);
     this.display(source, trace, { step, node, live: false });
   }
@@ -205,6 +208,7 @@ class Watch {
       if (!this.placed && step === steps - 1 && !playing) this.controller.select({ step: reply.telling });
     }
     this.leave();
+    if (this.shown && this.recorded) this.line("status", parting(this.recorded, this.controller.trace()));
     if (!this.source) this.openPreset(this.props.first, {});
   }
 

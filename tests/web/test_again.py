@@ -1,0 +1,32 @@
+"""What the page says of a recorded run that was asked for again."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+from engine import Engine
+
+from hsd.paths import EXAMPLES
+
+
+@pytest.fixture(scope="module")
+def parting():
+    engine = Engine({"again": "kit/again.js"})
+    yield lambda *runs: engine.call("(a, b) => again.parting(a, b)", *runs)
+    engine.stop()
+
+
+def test_a_run_that_leaves_the_recorded_one_is_told_where(parting):
+    recorded = json.loads((EXAMPLES / "traces" / "story.json").read_text())
+    assert parting(recorded, recorded) == ""
+    shorter, other, longer = (copy.deepcopy(recorded) for _ in range(3))
+    del shorter["steps"][2:]
+    assert parting(recorded, shorter) == ""  # cancelled
+    before = sum(len(step["committed"]) for step in recorded["steps"][:2])
+    other["steps"][2]["committed"][1]["token"] += 1
+    assert f"the same first {before + 1} tokens and" in parting(recorded, other)
+    longer["setup"]["options"]["seed"] += 1
+    longer["steps"][0]["committed"][0]["token"] += 1
+    assert parting(recorded, longer) == ""  # asked for something else
