@@ -43,7 +43,8 @@ class Visitor(Guest):
 
     def open(self, query: str = "") -> Visitor:
         self.page.goto(self.app.url + query)
-        self.until("window.__hsd && window.__hsd.ready && document.querySelector('.hp-node')")
+        drawn = "document.querySelector('.hp-node')" if "tab=" not in query or "tab=watch" in query else "true"
+        self.until(f"window.__hsd && window.__hsd.ready && {drawn}")
         self.until("document.querySelector('#hsd-seed input')")
         return self
 

@@ -13,6 +13,7 @@ class Player {
     this.step = -1;
     this.state = { node: 0, item: null, pinned: false, mass: "relative" };
     this.live = false;
+    this.stale = false; // the step is not drawn yet
     this.actions = this.makeActions();
     const moves = { starts: () => this.starts(), beat: () => this.beat() };
     this.stage = new Stage(root, this.actions, moves, { hasLink: Boolean(options.link), parts: options.parts });
@@ -87,8 +88,24 @@ class Player {
     this.step = step;
     this.state = { ...this.state, node: node ?? this.view.decided, item: null };
     this.stage.place(this.record, step, this.live);
-    this.stage.drawStep(this.view, this.state, this.playing);
+    this.draw(true);
     this.changed();
+  }
+
+  /** The whole step anew, or what is selected in it; where nobody sees it, once somebody does. */
+  draw(whole) {
+    const { hidden = () => false } = this.options;
+    if (hidden()) {
+      this.stale = true;
+      return;
+    }
+    if (whole || this.stale) this.stage.drawStep(this.view, this.state, this.playing);
+    else this.stage.drawSelection(this.view, this.state);
+    this.stale = false;
+  }
+
+  refresh() {
+    if (this.stale && this.view) this.draw(true);
   }
 
   /** Reads the step, and finds the node at the depth of the pinned one; undefined if nothing is pinned. */
@@ -102,7 +119,7 @@ class Player {
 
   selectNode(node, item = null) {
     this.state = { ...this.state, node, item };
-    this.stage.drawSelection(this.view, this.state);
+    this.draw(false);
     this.changed();
   }
 
@@ -161,7 +178,7 @@ class Player {
 
   setState(change) {
     this.state = { ...this.state, ...change };
-    if (this.view) this.stage.drawSelection(this.view, this.state);
+    if (this.view) this.draw(false);
     this.changed();
   }
 
@@ -267,6 +284,7 @@ function create(root, options = {}) {
     play: () => player.steps.length && player.stage.transport.start(),
     pause: () => player.pause(),
     report: () => report(player.record),
+    refresh: () => player.refresh(),
   };
 }
 

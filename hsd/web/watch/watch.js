@@ -60,7 +60,12 @@ class Watch {
       about.scrollIntoView({ block: "start" });
       about.querySelector("summary").focus({ preventScroll: true });
     });
-    page.listen((what) => what === "tab" && this.bar.remember());
+    page.listen((what) => what === "tab" && this.looked());
+  }
+
+  looked() {
+    this.bar.remember();
+    if (this.controller) this.controller.refresh();
   }
 
   async openFile(file) {
@@ -148,7 +153,8 @@ class Watch {
     if (!this.controller) {
       const player = this.part("player");
       player.replaceChildren();
-      this.controller = create(player, { onSelect: () => this.moved(), link: () => this.link() });
+      const hidden = () => page.tab() !== "watch";
+      this.controller = create(player, { onSelect: () => this.moved(), link: () => this.link(), hidden });
     }
     this.source = source;
     this.sourceChip(trace, where.live);
