@@ -103,7 +103,7 @@ def test_the_moments_of_a_stack_are_the_events_of_its_trace(visitors):
     assert totals[0].split()[2] == "1"
     calls = sum(event.work.calls for event in first.events if event.level == 0)
     assert totals[2].split("\t")[1] == str(calls)
-    page.select_option("#sy-panel-stack .hp-speed", "4")
+    page.select_option("#sy-panel-stack .hp-bar .hp-speed", "4")
     page.click("#sy-panel-stack .hp-play")
     shown(visitor, "stack", f"run.at > {len(first.events)}")
     page.click("#sy-panel-stack .hp-play")

@@ -179,7 +179,7 @@ def test_further_systems_are_chosen_on_the_page_and_in_a_link(visitors):
     visitor.page.locator(".hm-words", has_text="3 ways to decode").wait_for()
     visitor.until("location.search.includes('thresholds=3')")
     found = {name: values[0] for name, values in parse_qs(urlsplit(visitor.page.url).query).items()}
-    assert (found["systems"], found["thresholds"]) == ("stack", "3,4")
+    assert (found["systems"], found["thresholds"]) == ("stack", "3_4")
     again = measure(visitors(), found)
     assert again.page.inner_text(".hm-words") == visitor.page.inner_text(".hm-words")
 

@@ -157,7 +157,11 @@ def test_headline_names_both_counts_and_the_coin(stage: Stage, trace: dict) -> N
         ({"rule": "tokenwise"}, ".hp-lead", "this run is vanilla itself"),
         ({"rule": "hsd-released"}, ".hp-warning", "Not lossless"),
         ({"rule": "fuzzy"}, ".hp-warning", "Not lossless"),
-        ({"rule": "fuzzy", "tolerance": -1}, ".hp-warning", "this is exact: vanilla, token by token"),
+        (
+            {"rule": "fuzzy", "tolerance": -1},
+            ".hp-warning",
+            "this is exact: with the exact test first it is vanilla, token by token",
+        ),
         ({"system": "plain"}, ".hp-lead", "Nothing was drafted"),
         ({"trace": False}, ".hp-treecard", "recorded without detail"),
     ],

@@ -180,7 +180,7 @@ def test_everything_can_be_done_from_the_keyboard(here):
     assert page.evaluate("document.activeElement.dataset.edge") == first
     page.locator("[data-threshold='0'] .hp-slider").focus()
     page.keyboard.press("End")
-    here.until("window.__hsdSystems.planner.way.thresholds[0] === 40")
+    here.until("window.__hsdSystems.planner.way.thresholds[0] === 32")
 
 
 def test_a_link_brings_back_the_panel_the_inputs_and_the_thresholds(here, visitors):

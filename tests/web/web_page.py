@@ -35,6 +35,8 @@ class Browser:
         return page
 
     def take_back(self, page: Any) -> None:
+        if page.is_closed():
+            return
         page.unroute_all()
         page.goto("about:blank")
         page.mouse.move(0, 0)
@@ -64,7 +66,7 @@ class Guest:
         for event, note in self._heard.items():
             self.page.remove_listener(event, note)
         self.browser.take_back(self.page)
-        assert self.problems == []
+        assert not self.problems, self.problems
 
 
 class _Files(SimpleHTTPRequestHandler):
@@ -80,6 +82,8 @@ class _Files(SimpleHTTPRequestHandler):
         path = urlsplit(self.path).path
         if path.endswith("/facts.json"):
             self._answer(facts_json().encode(), "application/json")
+        elif path == "/favicon.ico":
+            self._answer(b"", "image/x-icon")
         elif path in self.pages:
             self._answer(self.pages[path], "text/html")
         else:

@@ -92,7 +92,7 @@ const KINDS = {
     return { inputs, set };
   },
   options({ options, name }, onchange) {
-    const select = menu(name, options, "", onchange, { class: "hp-speed lv-select" });
+    const select = menu(name, options, "", onchange, { class: "lv-select" });
     return { inputs: [select], set: (text) => (select.value = text) };
   },
   text({ text: rows, name }, onchange) {
