@@ -21,10 +21,14 @@ import hsd
 from hsd import planner
 from hsd.bench.plan_measure import measure_stack
 from hsd.cli import main
+from hsd.decoding.options import MAX_LEVELS, MAX_ROUNDS
 from hsd.errors import HsdError
 from hsd.models import View
 from hsd.models.table import TableModel, TableSession
 from hsd.planner import Models
+from hsd.planner.inputs import MOST_MODELS, MOST_ROUNDS
+from hsd.planner.promises import Promises
+from hsd.planner.renewal import asking, drafting, handed_up, per_token
 
 # Costs, acceptances, the best stack and its thresholds, its latency, and the latency of the best single draft.
 WORKED = {
@@ -133,8 +137,9 @@ def test_worked_inputs(name: str):
     assert found.best.latency == pytest.approx(latency, abs=0.05)
     assert found.single.latency == pytest.approx(single, abs=0.05)
     assert found.plain == planner.Stack((3,), (), 60.0)
-    assert found.bound == pytest.approx(planner.shortest_path(read(costs, acceptance)).latency[-1])
-    assert found.bound <= found.best.latency <= 1.02 * found.bound
+    assert found.bound == found.best.latency
+    fluid = planner.shortest_path(read(costs, acceptance)).latency[-1]
+    assert fluid <= found.best.latency <= 1.02 * fluid
 
 
 def test_a_single_draft_is_the_known_formula():
@@ -189,14 +194,85 @@ def test_the_plan_agrees_with_brute_force(seed: int):
     assert exact[found.best.models, found.best.thresholds] == pytest.approx(found.best.latency, rel=1e-12)
     singles = [cost for (stack, _), cost in exact.items() if len(stack) == 2]
     assert found.single.latency == pytest.approx(min(singles), rel=1e-12)
-    assert found.bound <= min(exact.values()) * (1 + 1e-12)
+    assert found.bound == found.best.latency
+
+
+def similar_models(seed: int, count: int, ratio: float = 4.0, spread: float = 0.3) -> Models:
+    """Models on a line, each `ratio` times as dear as the one before: long blocks and deep stacks pay."""
+    at = np.sort(np.random.default_rng(seed).random(count))
+    rows = tuple(tuple(float(1 - spread * (at[j] - at[i])) for j in range(i + 1, count)) for i in range(count - 1))
+    return Models(tuple(float(c) for c in ratio ** np.arange(count)), rows)
+
+
+def few_rounds(seed: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Models, int, dict[Any, float]]:
+    """Models, the longest threshold, and all that a run allows, where it allows so few rounds that much is refused."""
+    count, allowed = 3 + seed % 3, 2 + seed % 11
+    longest = {3: 5, 4: 4, 5: 3}[count]
+    models = similar_models(seed, count, 1.5 + seed % 5) if seed % 4 > 1 else random_models(seed, count, seed % 8 == 0)
+    monkeypatch.setattr("hsd.planner.promises.MOST_ROUNDS", allowed)
+    monkeypatch.setattr("hsd.planner.promises.HALVINGS", (allowed - 1).bit_length())
+    ways = [one for one in every_plan(models, longest) if math.prod(one[1][1:]) <= allowed]
+    return models, longest, {one: plain_exact(models, *one) for one in ways}
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_the_plan_is_the_best_of_those_that_a_run_allows(seed: int, monkeypatch: pytest.MonkeyPatch):
+    models, longest, exact = few_rounds(seed, monkeypatch)
+    found = planner.plan(models, longest)
+    assert found.best.latency == pytest.approx(min(exact.values()), rel=1e-12)
+    assert exact[found.best.models, found.best.thresholds] == pytest.approx(found.best.latency, rel=1e-12)
+    everything = tuple(range(models.target + 1))
+    least = min(cost for (stack, _), cost in exact.items() if stack == everything)
+    assert planner.best_of(models, everything, longest).latency == pytest.approx(least, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_completion_of_a_stack_is_better_than_was_promised(seed: int, monkeypatch: pytest.MonkeyPatch):
+    models, longest, exact = few_rounds(seed, monkeypatch)
+    least: dict[Any, float] = {}
+    for (stack, thresholds), cost in exact.items():
+        for k in range(1, len(thresholds) + 1):
+            part = stack[: k + 1], thresholds[:k]
+            least[part] = min(cost, least.get(part, math.inf))
+    promises = Promises(models, longest, {m: range(m + 1, models.target + 1) for m in range(models.target)})
+    todo = [drafting(models, model, longest) for model in range(models.target)]
+    for lower in todo:
+        for model in range(lower.model + 1, models.target + 1):
+            promised = promises.of(lower, model, per_token(models, lower, model))
+            for thresholds, promise in zip(lower.thresholds.tolist(), promised, strict=True):
+                best = least.pop(((*lower.stack, model), tuple(thresholds)), math.inf)
+                assert promise <= best * (1 + 1e-12)
+            if model < models.target:
+                places, choices = np.divmod(np.arange(len(promised) * longest), longest)
+                todo.append(handed_up(asking(models, lower, model, longest), places, choices + 1))
+    assert not least
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_following_the_cheapest_ways_loses_nothing_against_following_all(seed: int):
-    models = random_models(seed, 4)
-    all_ways = planner.plan(models, longest=16, beam=10**6)
-    assert planner.plan(models, longest=16).best.latency == pytest.approx(all_ways.best.latency, rel=1e-9)
+def test_no_way_that_is_left_out_leads_to_a_better_plan(seed: int, monkeypatch: pytest.MonkeyPatch):
+    models = similar_models(seed, 4, 2.0) if seed % 2 else random_models(seed, 4)
+    found = planner.plan(models, 12)
+    monkeypatch.setattr(Promises, "of", lambda _, lower, model, costs: np.zeros(len(costs)))
+    monkeypatch.setattr(Promises, "of_requests", lambda _, requests, uppers: np.zeros(requests.costs.shape))
+    assert found.bound == found.best.latency == pytest.approx(planner.plan(models, 12).best.latency, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_longer_blocks_to_choose_from_never_make_a_plan_worse(seed: int):
+    models = similar_models(seed, 5, 2.0 + seed % 3) if seed % 2 else random_models(seed, 5)
+    bests = [planner.plan(models, longest).best.latency for longest in (1, 2, 3, 5, 8, 13, 21, 32)]
+    assert all(more <= less * (1 + 1e-12) for less, more in itertools.pairwise(bests))
+
+
+def test_where_too_many_ways_promise_something_the_bound_is_still_one():
+    gaps = []
+    for models in [similar_models(seed, 5) for seed in range(6)]:
+        best, narrow = planner.plan(models).best.latency, planner.plan(models, beam=1, most=2)
+        first = planner.plan(models, beam=1, most=1).best.latency
+        assert narrow.bound <= best <= narrow.best.latency * (1 + 1e-12)
+        assert narrow.best.latency <= first
+        gaps.append(narrow.best.latency / narrow.bound - 1)
+    assert 0 < max(gaps) < 0.3
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -572,15 +648,19 @@ def test_the_stack_that_a_beam_loses_is_found():
         assert planner.plan(models, more).best.latency <= planner.plan(models, less).best.latency
 
 
+def test_a_deep_stack_near_the_limit_of_rounds_is_found():
+    best = planner.plan(similar_models(2, 6)).best
+    assert (best.models, best.thresholds) == ((0, 1, 3, 4, 5), (14, 2, 18, 28))
+    assert best.latency == pytest.approx(94.5201, abs=1e-4)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_plan_can_be_run(seed: int):
     """No threshold above 32, and no step of more than 1,024 rounds."""
-    count, place = 5, np.random.default_rng(seed)
-    at = np.sort(place.random(count))
-    costs = tuple(float(c) for c in 4.0 ** np.arange(count))
-    rows = tuple(tuple(float(1 - 0.3 * (at[j] - at[i])) for j in range(i + 1, count)) for i in range(count - 1))
-    best = planner.plan(Models(costs, rows)).best
-    assert max(best.thresholds) <= 32
-    assert math.prod(best.thresholds[1:]) <= 1_024
+    models = similar_models(seed, 6)
+    for way in (planner.plan(models).best, planner.best_of(models, range(6))):
+        assert max(way.thresholds) <= 32
+        assert math.prod(way.thresholds[1:]) <= 1_024
+    assert (MOST_ROUNDS, MOST_MODELS) == (MAX_ROUNDS, MAX_LEVELS)
     with pytest.raises(HsdError, match="choose 1 to 32"):
-        planner.plan(Models(costs, rows), 40)
+        planner.plan(models, 40)

@@ -9,10 +9,10 @@ Two latencies per token are computed, both in the unit of the costs, both as if 
 model j with probability a_ji, independently of all else:
 
 - *exact*: the law of the number of tokens handed up is carried from level to level (a renewal process). It is what
-  `plan` minimises and returns.
+  `plan` minimises, over all stacks and thresholds that a run allows, and returns.
 - *fluid*: every block has its threshold's length; a shortest path with gains, one pass over the models. No stack has
-  an exact latency below the fluid optimum, so it tells how far from the best a plan can be at most: a level's cost is
-  affine and its yield concave in the block's length, so lengths that vary never help (Jensen).
+  an exact latency below the fluid optimum: a level's cost is affine and its yield concave in the block's length, so
+  lengths that vary never help (Jensen).
 
 For a single draft and models that ignore the context the independence is true. In a deeper stack it is not quite: how
 long a block is depends on which of its tokens were corrections, and corrections are kept more or less often than other
@@ -22,7 +22,18 @@ tokens. For random models that ignore the context, at their best thresholds, it 
 
 from hsd.planner.inputs import LONGEST, Models, read_acceptance, read_numbers
 from hsd.planner.renewal import Level, latency, levels
-from hsd.planner.search import Path, Plan, Stack, as_json, fluid_latency, mean_yield, path_stack, plan, shortest_path
+from hsd.planner.search import (
+    Path,
+    Plan,
+    Stack,
+    as_json,
+    best_of,
+    fluid_latency,
+    mean_yield,
+    path_stack,
+    plan,
+    shortest_path,
+)
 
 __all__ = [
     "LONGEST",
@@ -32,6 +43,7 @@ __all__ = [
     "Plan",
     "Stack",
     "as_json",
+    "best_of",
     "fluid_latency",
     "latency",
     "levels",

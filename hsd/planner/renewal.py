@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hsd.planner.inputs import Models, check_stack
 
 Array = NDArray[np.float64]
-Way = tuple[tuple[int, ...], tuple[int, ...]]  # the models of a stack, and the thresholds of all that hand up tokens
+Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,9 @@ def _level(models: Models, below: Level | None, model: int, threshold: int) -> L
     if below is None:
         offers, of_one_pass = drafting(models, model, threshold), 1.0
     else:
-        lower = Offers(below.model, np.array([below.cost]), np.array([below.lengths]), [((), ())])
-        offers, of_one_pass = verifying(models, lower, model, threshold), _tokens_of_one_pass(models, below, model)
+        lower = Offers((below.model,), np.ones((1, 1), int), np.array([below.cost]), np.array([below.lengths]))
+        requests, of_one_pass = asking(models, lower, model, threshold), _tokens_of_one_pass(models, below, model)
+        offers = handed_up(requests, np.zeros(1, int), np.array([threshold]))
     law = offers.laws[-1]
     tokens = float(law @ np.arange(len(law)))
     return Level(model, threshold, tokens, float(offers.costs[-1]), tokens / of_one_pass, tuple(law.tolist()))
@@ -69,46 +70,91 @@ def _top_level(models: Models, below: Level | None) -> Level:
 
 def _tokens_of_one_pass(models: Models, below: Level, model: int) -> float:
     """Mean tokens from one verification of what the level below hands up."""
-    return float(np.array(below.lengths) @ _mean_yields(models.kept(below.model, model), len(below.lengths)))
+    return float(np.array(below.lengths) @ mean_yields(models.kept(below.model, model), len(below.lengths)))
 
 
 @dataclass(frozen=True)
 class Offers:
-    """Ways to make one model hand up tokens, S of them.
+    """Ways to make the last model of a stack hand up tokens, S of them.
 
-    costs: (S,) mean cost per request. laws: (S, N) probability of handing up 0 … N - 1 tokens. ways: models and
-    thresholds of each.
+    thresholds: (S, models in the stack). costs: (S,) mean cost per request. laws: (S, N) probability of handing up
+    0 … N - 1 tokens.
     """
 
-    model: int
+    stack: tuple[int, ...]
+    thresholds: Whole
     costs: Array
     laws: Array
-    ways: list[Way]
+
+    @property
+    def model(self) -> int:
+        return self.stack[-1]
+
+    @property
+    def rounds(self) -> Whole:
+        """(S,) how many rounds of the smallest models one request could take."""
+        product: Whole = self.thresholds[:, 1:].prod(1)
+        return product
+
+    def at(self, places: NDArray[Any]) -> Offers:
+        return Offers(self.stack, self.thresholds[places], self.costs[places], self.laws[places])
 
 
 def drafting(models: Models, model: int, longest: int) -> Offers:
     """A model on its own: T tokens from T calls, for T from 1 to `longest`."""
-    ways: list[Way] = [((model,), (t,)) for t in range(1, longest + 1)]
-    return Offers(model, np.arange(1.0, longest + 1) * models.costs[model], np.eye(longest + 1)[1:], ways)
+    thresholds, costs = np.arange(1, longest + 1)[:, None], np.arange(1.0, longest + 1) * models.costs[model]
+    return Offers((model,), thresholds, costs, np.eye(longest + 1)[1:])
 
 
-def verifying(models: Models, lower: Offers, model: int, longest: int) -> Offers:
-    """A model that asks for blocks until it has T tokens, for every way of `lower` and T from 1 to `longest`.
+@dataclass(frozen=True)
+class Requests:
+    """What a model does that asks for blocks until it has T tokens, for every way of `lower` and T from 1 on.
 
     With w the law of the tokens from one verification and u(s) the chance that s tokens are ever held,
     u(s) = Σ_k w(k) u(s - k): it verifies Σ_{s<T} u(s) times and hands up n ≥ T with probability Σ_{s<T} u(s) w(n - s).
+    yields: (S, N + 1) w. held: (S, longest) u. costs, tokens: (S, longest) means per request.
     """
-    yields = lower.laws @ _yield_laws(models.kept(lower.model, model), lower.laws.shape[1])  # (S, N + 1)
-    held = _renewal(yields, longest)  # (S, longest)
-    costs = held.cumsum(1) * (_pass_costs(models, lower, model) + lower.costs)[:, None]
-    size = yields.shape[1]
-    passed = np.zeros((len(held), longest + size - 1))
-    laws = np.zeros((len(held), longest, longest + size - 1))
+
+    lower: Offers
+    model: int
+    yields: Array
+    held: Array
+    costs: Array
+    tokens: Array
+
+    def per_token(self, models: Models, upper: int) -> Array:
+        """(S, longest) mean cost of a token of `upper` that verifies what is handed up.
+
+        The mean of μ(a, n) for n ≥ T is 1 + Σ_{s<T} u_a(s) (Σ_k w(k) μ(a, k) - 1), where u_a is the renewal sequence
+        of w(k) a^k: a round begun with s tokens held counts only if all of them are kept.
+        """
+        acceptance, size = models.kept(self.model, upper), self.yields.shape[1]
+        gained = self.yields @ mean_yields(acceptance, size) - 1
+        reached = _renewal(self.yields * acceptance ** np.arange(float(size)), self.held.shape[1]).cumsum(1)
+        costs: Array = (models.pass_cost(upper, self.tokens) + self.costs) / (1 + gained[:, None] * reached)
+        return costs
+
+
+def asking(models: Models, lower: Offers, model: int, longest: int) -> Requests:
+    """A model that verifies what `lower` hands up, for T from 1 to `longest`."""
+    yields = lower.laws @ _yield_laws(models.kept(lower.model, model), lower.laws.shape[1])
+    held = _renewal(yields, longest)
+    rounds = held.cumsum(1)
+    costs = rounds * (_pass_costs(models, lower, model) + lower.costs)[:, None]
+    return Requests(lower, model, yields, held, costs, rounds * (yields @ np.arange(yields.shape[1]))[:, None])
+
+
+def handed_up(requests: Requests, places: Whole, thresholds: Whole) -> Offers:
+    """The ways with the lower way of each place and this threshold of each."""
+    longest, size = int(thresholds.max()), requests.yields.shape[1]
+    passed = np.zeros((len(requests.yields), longest + size - 1))
+    laws = np.zeros((len(places), longest + size - 1))
     for held_before in range(longest):
-        passed[:, held_before : held_before + size] += held[:, held_before, None] * yields
-        laws[:, held_before, held_before + 1 :] = passed[:, held_before + 1 :]
-    ways = [((*stack, model), (*below, t)) for stack, below in lower.ways for t in range(1, longest + 1)]
-    return Offers(model, costs.reshape(-1), laws.reshape(len(ways), laws.shape[2]), ways)
+        passed[:, held_before : held_before + size] += requests.held[:, held_before, None] * requests.yields
+        now = thresholds == held_before + 1
+        laws[now, held_before + 1 :] = passed[places[now], held_before + 1 :]
+    lower, costs = requests.lower, requests.costs[places, thresholds - 1]
+    return Offers((*lower.stack, requests.model), np.column_stack([lower.thresholds[places], thresholds]), costs, laws)
 
 
 def _yield_laws(acceptance: float, size: int) -> Array:
@@ -122,12 +168,13 @@ def _yield_laws(acceptance: float, size: int) -> Array:
 
 def _renewal(yields: Array, longest: int) -> Array:
     """(S, longest): chance that exactly 0, 1, … tokens are ever held, when each round adds a draw from `yields`."""
-    held = np.zeros((len(yields), longest))
-    held[:, 0] = 1.0
+    drawn = np.ascontiguousarray(yields[:, :longest].T)
+    held = np.zeros((longest, len(yields)))
+    held[0] = 1.0
     for count in range(1, longest):
-        reach = min(count, yields.shape[1] - 1)
-        held[:, count] = (yields[:, 1 : reach + 1] * held[:, count - reach : count][:, ::-1]).sum(1)
-    return held
+        reach = min(count, len(drawn) - 1)
+        np.einsum("ks,ks->s", drawn[reach:0:-1], held[count - reach : count], out=held[count])
+    return held.T
 
 
 def _pass_costs(models: Models, lower: Offers, model: int) -> Any:
@@ -137,12 +184,12 @@ def _pass_costs(models: Models, lower: Offers, model: int) -> Any:
 
 def per_token(models: Models, lower: Offers, model: int) -> Array:
     """(S,) mean cost of a token of `model` that verifies what `lower` hands up."""
-    tokens = lower.laws @ _mean_yields(models.kept(lower.model, model), lower.laws.shape[1])
+    tokens = lower.laws @ mean_yields(models.kept(lower.model, model), lower.laws.shape[1])
     costs: Array = (_pass_costs(models, lower, model) + lower.costs) / tokens
     return costs
 
 
-def _mean_yields(acceptance: float, size: int) -> Array:
+def mean_yields(acceptance: float, size: int) -> Array:
     """(size,) μ(a, n) = 1 + a + … + aⁿ for n = 0, 1, …: mean tokens from n drafts, the verifier's own included."""
     sums: Array = np.cumsum(acceptance ** np.arange(float(size)))
     return sums

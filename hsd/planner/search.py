@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hsd.errors import HsdError
-from hsd.planner.inputs import LONGEST, MOST_LONGEST, MOST_ROUNDS, Models, check_stack
-from hsd.planner.renewal import Array, Offers, drafting, levels, per_token, verifying
+from hsd.planner.inputs import LONGEST, MOST_LONGEST, Models, check_stack
+from hsd.planner.promises import Above, Promises
+from hsd.planner.renewal import Offers, asking, drafting, handed_up, latency, levels, per_token
 
-Places = NDArray[np.intp]
-Choice = Callable[[Array, int], Places]
-BEAM, MOST_WAYS = 48, 3_000  # ways kept per pair of models: by the first search, and at most by the exact one
+BEAM, MOST_WAYS = 48, 20_000  # ways followed per stack: by the first search, and at most by the second
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,8 @@ class Stack:
 class Plan:
     """The best stack and what it is compared with.
 
-    bound: no stack with thresholds up to those considered has an exact latency below it.
+    bound: no stack that a run allows, with thresholds up to those considered, has an exact latency below it (to a
+    relative 1e-12): the best one's own latency, unless there were too many ways to follow.
     """
 
     best: Stack
@@ -56,82 +56,64 @@ class Path:
 def plan(models: Models, longest: int = LONGEST, beam: int = BEAM, most: int = MOST_WAYS) -> Plan:
     """The stack with the smallest exact latency, with thresholds from 1 to `longest`; plain decoding is one of them.
 
-    Branch and bound. A first search follows the `beam` cheapest ways to use one model below another. The second follows
-    every way from which the fluid optimum of what is still open would beat what the first one found: no completion has
-    an exact latency below that. Where these are more than `most`, it follows the most promising, and the result is at
-    least as good as the first search's. A stack whose step could take more rounds than a run allows is no candidate.
-    Raises HsdError for a wrong `longest`.
+    Branch and bound, twice, over all stacks whose step cannot take more rounds than a run allows. The first search
+    follows the `beam` most promising ways to make any stack hand up tokens, the second every way whose promise
+    (`hsd.planner.promises`) is below what the first one found: no completion has an exact latency below that. Where
+    these are more than `most` per stack, it follows the most promising, and the result is at least as good as the first
+    search's. Raises HsdError for a wrong `longest`.
     """
     if not 1 <= longest <= MOST_LONGEST:
         raise HsdError(f"longest threshold {longest}: choose 1 to {MOST_LONGEST}")
-    target = models.target
+    drafts, target = range(models.target), models.target
     plain = Stack((target,), (), float(models.costs[target]))
-    single = min((_finished(models, drafting(models, m, longest)) for m in range(target)), key=lambda s: s.latency)
-
-    def cheapest(costs: Array, model: int) -> Places:
-        return np.argsort(costs, kind="stable")[:beam]
-
-    found = _search(models, longest, cheapest)
-    best = min([plain, single, found], key=lambda stack: stack.latency)  # in case of a draw the first one wins
-
-    def promising(costs: Array, model: int) -> Places:
-        bounds = _fluid_above(models, model, costs, longest)
-        order = np.argsort(bounds, kind="stable")[:most]
-        return order[bounds[order] < best.latency * (1 - 1e-12)]
-
-    best = min([best, _search(models, longest, promising)], key=lambda stack: stack.latency)
-    # Blocks may be longer than any threshold, but not longer than this; the minimum only takes off rounding.
-    bound = shortest_path(models, longest * len(models.costs)).latency[-1]
-    return Plan(best, single, plain, min(bound, best.latency))
+    single = min((best_of(models, (m, target), longest) for m in drafts), key=lambda stack: stack.latency)
+    best = min([plain, single], key=lambda stack: stack.latency)  # in case of a draw the first one wins
+    above = {model: range(model + 1, target + 1) for model in drafts}
+    best, bound = _search(models, longest, drafts, above, best, (beam, most))
+    return Plan(best, single, plain, bound)
 
 
-def _search(models: Models, longest: int, choose: Choice) -> Stack:
-    """The best stack among the ways that `choose` follows, told the cost per token of each, and of which model."""
-    offers: list[Offers] = []
-    for model in range(models.target):
-        built = [_built_on(models, below, model, longest, choose) for below in offers]
-        offers.append(_joined([drafting(models, model, longest), *built]))
-    return min((_finished(models, lower) for lower in offers), key=lambda stack: stack.latency)
+def best_of(models: Models, stack: Sequence[int], longest: int = LONGEST) -> Stack:
+    """The best thresholds of a stack with at least one draft, from 1 to `longest`, found as by `plan`."""
+    check_stack(models, stack, [1] * (len(stack) - 1))
+    above = {lower: (upper,) for lower, upper in pairwise(stack)}
+    none = Stack(tuple(stack), (), math.inf)
+    return _search(models, longest, stack[:1], above, none, (BEAM, MOST_WAYS))[0]
 
 
-def _built_on(models: Models, below: Offers, model: int, longest: int, choose: Choice) -> Offers:
-    """A model that verifies what the one below hands up, in the ways that `choose` picks and a run allows."""
-    lower = _chosen(below, choose(per_token(models, below, model), model))
-    built = verifying(models, lower, model, longest)
-    return _chosen(built, np.array([math.prod(t[1:]) <= MOST_ROUNDS for _, t in built.ways], dtype=bool).nonzero()[0])
+def _search(
+    models: Models, longest: int, first: Sequence[int], above: Above, best: Stack, widths: Sequence[int]
+) -> tuple[Stack, float]:
+    """The best stack, `best` or better, and a latency that no stack goes below.
 
-
-def _chosen(offers: Offers, places: Places) -> Offers:
-    return Offers(offers.model, offers.costs[places], offers.laws[places], [offers.ways[k] for k in places])
-
-
-def _fluid_above(models: Models, model: int, costs: Array, longest: int) -> Array:
-    """(S,): the fluid optimum at the target where `model` makes a token at each of these costs and the rest is open."""
-    lengths = np.arange(1.0, longest * len(models.costs) + 1)
-    reached = {model: costs}
-    for upper in range(model + 1, models.target + 1):
-        ways = []
-        for lower, each in reached.items():
-            tokens = np.cumsum(models.kept(lower, upper) ** np.arange(len(lengths) + 1.0))[1:]
-            spent = models.pass_cost(upper, lengths) + lengths * each[:, None]
-            ways.append((spent / tokens).min(1))
-        reached[upper] = np.minimum.reduce(ways)
-    return reached[models.target]
+    first: models that may draft. above: which may verify each model's tokens. Every search follows the ways whose
+    promise is below the best latency known, at most its width of them per stack: the most promising.
+    """
+    promises = Promises(models, longest, above)
+    for width in widths:
+        todo, dropped = [drafting(models, model, longest) for model in first], [math.inf]
+        while todo:
+            lower = todo.pop()
+            for model in above[lower.model]:
+                if model == models.target:
+                    best = min(best, _finished(models, lower), key=lambda stack: stack.latency)
+                    continue
+                enough = best.latency * (1 - 1e-12)
+                costs = per_token(models, lower, model)
+                requests = asking(models, lower.at(promises.of(lower, model, costs) < enough), model, longest)
+                promised = promises.of_requests(requests, above[model]).reshape(-1)
+                order = np.argsort(promised, kind="stable")[: (promised < enough).sum()]
+                dropped.extend(promised[order[width:][:1]])
+                if len(order):
+                    todo.append(handed_up(requests, order[:width] // longest, order[:width] % longest + 1))
+    return best, float(min(best.latency, *dropped))
 
 
 def _finished(models: Models, lower: Offers) -> Stack:
     """The best of these ways under the target."""
-    costs = per_token(models, lower, models.target)
-    best = int(np.argmin(costs))
-    stack, thresholds = lower.ways[best]
-    return Stack((*stack, models.target), thresholds, float(costs[best]))
-
-
-def _joined(parts: list[Offers]) -> Offers:
-    size = max(part.laws.shape[1] for part in parts)
-    laws = [np.pad(part.laws, ((0, 0), (0, size - part.laws.shape[1]))) for part in parts]
-    costs = np.concatenate([part.costs for part in parts])
-    return Offers(parts[0].model, costs, np.concatenate(laws), [way for part in parts for way in part.ways])
+    best = np.argmin(per_token(models, lower, models.target))
+    stack, thresholds = (*lower.stack, models.target), tuple(lower.thresholds[best].tolist())
+    return Stack(stack, thresholds, latency(models, stack, thresholds))
 
 
 def fluid_latency(models: Models, stack: Sequence[int], thresholds: Sequence[int]) -> float:

@@ -11,12 +11,12 @@ import pytest
 
 from hsd import space
 from hsd.errors import HsdError
-from hsd.planner import LONGEST, Models, fluid_latency, latency, mean_yield, plan, shortest_path
+from hsd.planner import LONGEST, Models, best_of, fluid_latency, latency, mean_yield, plan, shortest_path
 from hsd.ui import systems
 from hsd.ui.jobs import Jobs
 from hsd.ui.systems import planner
 from hsd.ui.systems.planner_presets import FILE, WORKED, measured, presets
-from hsd.ui.systems.planner_ways import alternatives, best_of, described, graph, path_edges
+from hsd.ui.systems.planner_ways import alternatives, described, graph, path_edges
 
 PRESETS = {preset["name"]: preset for preset in presets()}
 WRONG = {"costs": ["1", "4", "60"], "acceptance": [["0.9", "0.3"], ["0.9"]], "per_token": []}

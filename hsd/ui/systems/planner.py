@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hsd.errors import HsdError
-from hsd.planner import LONGEST, Models, Stack, latency, plan, read_numbers
+from hsd.planner import LONGEST, Models, Stack, latency, read_numbers, shortest_path
 from hsd.ui.fetch import answer
 from hsd.ui.systems.planner_presets import presets
 from hsd.ui.systems.planner_ways import alternatives, described, graph
@@ -74,18 +74,21 @@ def _read_way(asked: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def planned(models: Models) -> Values:
     """All that the page draws of a plan; see `planner_ways` for the shapes."""
-    found, ways = plan(models), alternatives(models)
+    ways = alternatives(models)
     best = min(range(len(ways)), key=lambda k: ways[k].latency)  # the first in case of a draw: the shortest
+    plain, found = ways[0].latency, ways[best].latency
+    # Blocks may be longer than any threshold, but not longer than this; the minimum only takes off rounding.
+    bound = min(found, shortest_path(models, LONGEST * len(models.costs)).latency[-1])
     return {
         "alternatives": [described(models, way) for way in ways],
         "best": best,
-        "plain": found.plain.latency,
-        "single": found.single.latency,
-        "speedup": found.plain.latency / ways[best].latency,
-        "bound": found.bound,
+        "plain": plain,
+        "single": min(way.latency for way in ways if len(way.models) == 2),
+        "speedup": plain / found,
+        "bound": bound,
         "graph": graph(models),
         "verdict": verdict(ways, best),
-        "bound_sentence": bound_sentence(found.bound, ways[best].latency),
+        "bound_sentence": bound_sentence(bound, found),
         "warnings": models.warnings(),
     }
 

@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
-from hsd.planner import LONGEST, Models, Stack, levels, mean_yield, shortest_path
-from hsd.planner.renewal import Offers, drafting, per_token, verifying
-from hsd.planner.search import BEAM
+from hsd.planner import LONGEST, Models, Stack, best_of, levels, mean_yield, shortest_path
 
 Values = dict[str, Any]
 
 
-def alternatives(models: Models, longest: int = LONGEST) -> list[Stack]:
+@lru_cache(maxsize=64)  # a visitor tries many thresholds of the same models
+def alternatives(models: Models, longest: int = LONGEST) -> tuple[Stack, ...]:
     """No draft, every single draft, the best stack of each larger number of drafts, all with their best thresholds."""
     singles = [best_of(models, (model, models.target), longest) for model in range(models.target)]
     stacks = [
         min((best_of(models, stack, longest) for stack in _stacks(models, drafts)), key=lambda way: way.latency)
         for drafts in range(2, models.target + 1)
     ]
-    return [Stack((models.target,), (), float(models.costs[-1])), *singles, *stacks]
+    return (Stack((models.target,), (), float(models.costs[-1])), *singles, *stacks)
 
 
 def _stacks(models: Models, drafts: int) -> Iterator[tuple[int, ...]]:
     return ((*below, models.target) for below in combinations(range(models.target), drafts))
-
-
-def best_of(models: Models, stack: Sequence[int], longest: int) -> Stack:
-    """The best thresholds of a stack; at every level the ways that are cheapest per token are followed."""
-    lower = drafting(models, stack[0], longest)
-    for model in stack[1:-1]:
-        order = np.argsort(per_token(models, lower, model), kind="stable")[:BEAM]
-        kept = Offers(lower.model, lower.costs[order], lower.laws[order], [lower.ways[k] for k in order])
-        lower = verifying(models, kept, model, longest)
-    costs = per_token(models, lower, models.target)
-    best = int(np.argmin(costs))
-    return Stack(tuple(stack), lower.ways[best][1], float(costs[best]))
 
 
 def described(models: Models, way: Stack) -> Values:

@@ -36,7 +36,7 @@ def verdict(ways: Sequence[Stack], best: int) -> str:
 
 
 def bound_sentence(bound: float, latency: float) -> str:
-    """How far from the best the plan can be at most."""
+    """How far above the fluid optimum the plan is."""
     above = 100 * (latency / bound - 1)
     reach = "the plan reaches that" if above < 0.005 else f"the plan is {_short(above, 2)} % above"
     return (

@@ -1,0 +1,84 @@
+"""What is still to be hoped for from the lower part of a stack: lower bounds on the latency of all its completions.
+
+The tokens that the next model makes of what the part hands up have an exact price each. From there on up, nothing is
+known of a model's blocks but their price per token, its threshold, and how a block goes beyond its threshold T: by
+min(G, c), where G is how many more tokens of the model below it would have kept in its last round, P(G ≥ k) = a^k
+whatever came before, and c how many were left to it. For a given c the mean length is T + Σ_{k≤c} a^k, and the mean
+yield above, at acceptance b, is μ(b, T) + b^{T+1} Σ_{k≤c} a^k b^{k-1}. Whatever the law of c: a ratio of means is not
+below the smallest of the ratios, so that the best c and T give the bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from hsd.planner.inputs import MOST_ROUNDS, Models
+from hsd.planner.renewal import Array, Offers, Requests, Whole, mean_yields
+
+Above = Mapping[int, Sequence[int]]  # which models may verify the tokens of each
+HALVINGS = (MOST_ROUNDS - 1).bit_length()  # this many times may the rounds that a run allows be halved
+
+
+class Promises:
+    """Lower bounds for all ways of all stacks in which only models of `above` verify a model's tokens.
+
+    prices: (P,) for a token, in the unit of the costs. tables: by a model and who verifies its tokens,
+    (HALVINGS + 1, P): row j is the bound where at most 2^j rounds are left of those that a run allows, by what a
+    verified token costs. A row is concave in the price, so that straight lines between the entries are bounds, too.
+    """
+
+    def __init__(self, models: Models, longest: int, above: Above) -> None:
+        self.models, self.longest, self.above = models, longest, above
+        self.prices = np.append(0.0, np.geomspace(1e-7, 2, 127)) * max(models.costs)
+        self.tables: dict[tuple[int, int], Array] = {}
+        pairs = [(lower, model) for lower, uppers in above.items() for model in uppers]
+        for lower, model in sorted(pairs, key=lambda pair: -pair[1]):
+            self.tables[lower, model] = self._table(lower, model)
+
+    def of(self, lower: Offers, model: int, costs: Array) -> Array:
+        """(S,) where a token of `model`, which verifies what `lower` hands up, has these exact costs."""
+        return self._read((lower.model, model), lower.rounds, costs)
+
+    def of_requests(self, requests: Requests, uppers: Sequence[int]) -> Array:
+        """(S, longest) where one of `uppers` verifies what is handed up."""
+        rounds = requests.lower.rounds[:, None] * np.arange(1, self.longest + 1)
+        ways = [(upper, requests.per_token(self.models, upper)) for upper in uppers]
+        least: Array = np.minimum.reduce([self._read((requests.model, upper), rounds, costs) for upper, costs in ways])
+        return least
+
+    def _read(self, pair: tuple[int, int], rounds: Whole, costs: Array) -> Array:
+        """Infinite where a run refuses so many rounds."""
+        promised = np.full(costs.shape, math.inf)
+        left = HALVINGS + 1 - np.frexp(rounds)[1]  # 2^i ≤ rounds < 2^(i + 1) halve what is left i times
+        for halvings, row in enumerate(self.tables[pair]):
+            here = (left == halvings) & (rounds <= MOST_ROUNDS)
+            promised[here] = np.interp(costs[here], self.prices, row)
+        return promised
+
+    def _table(self, lower: int, model: int) -> Array:
+        """The best over all who may come next and over the model's thresholds; for the target the price itself."""
+        table = np.full((HALVINGS + 1, len(self.prices)), self.prices if model == self.models.target else math.inf)
+        for upper in self.above.get(model, ()):
+            costs = self._verified(lower, model, upper)
+            by_halvings = np.minimum.reduceat(costs, 2 ** np.arange(self.longest.bit_length()) - 1)
+            for left in range(HALVINGS + 1):
+                for used, least in enumerate(by_halvings[: left + 1]):
+                    rest = np.interp(least, self.prices, self.tables[model, upper][left - used])
+                    np.minimum(table[left], rest, out=table[left])
+        return table
+
+    def _verified(self, lower: int, model: int, upper: int) -> Array:
+        """(longest, P): a token of `upper` costs at least this, by the threshold and price per token of `model`."""
+        a, b = self.models.kept(lower, model), self.models.kept(model, upper)
+        chances = a ** np.arange(1.0, self.longest * model + 1)  # no block from below is longer
+        longer = np.append(0.0, chances.cumsum())
+        gained = np.append(0.0, (chances * b ** np.arange(float(len(chances)))).cumsum())
+        least = []
+        for threshold, tokens in enumerate(mean_yields(b, self.longest + 1)[1:], 1):
+            lengths, tokens_of = threshold + longer, tokens + b ** (threshold + 1) * gained
+            own, drafts = self.models.pass_cost(upper, lengths) / tokens_of, lengths / tokens_of
+            least.append((own[:, None] + drafts[:, None] * self.prices).min(0))
+        return np.array(least)
