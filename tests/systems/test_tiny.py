@@ -40,7 +40,7 @@ def test_a_run_is_complete_and_repeatable(tiny: Pair):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_greedy_text_equals_plain_greedy_text(tiny: Pair, rule: str):
-    options = {"max_new_tokens": 48, "temperature": 0.0, "trace": False}
+    options = {"max_new_tokens": 24, "temperature": 0.0, "trace": False}
     for prompt in (PROMPT, "12 + 30 = "):
         plain = hsd.run(tiny, prompt, system="plain", **options)
         for gamma in (3, 8):

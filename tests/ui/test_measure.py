@@ -399,9 +399,10 @@ def test_hostile_names_in_a_file_are_no_error(tmp_path):
     assert len(shown.charts) == len(CHARTS)
 
 
-def test_the_recorded_benchmark_can_be_saved_however_many_others_were_shown(recorded):
+def test_the_recorded_benchmark_can_be_saved_however_many_others_were_shown(recorded, monkeypatch):
+    monkeypatch.setattr("hsd.ui.measure.results.KEPT", 2)
     results = Results()
-    for key in ("recorded", *map(str, range(40))):
+    for key in ("recorded", "0", "1", "2"):
         results.show(recorded, "recorded", key)
     assert results.download({"key": "recorded", "kind": "jsonl"})["text"] == as_lines(recorded)
     for asked in ({"key": "0", "kind": "csv"}, {}, None, "recorded", {"key": []}):
