@@ -17,18 +17,16 @@ EACH = pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.name)
 
 @EACH
 def test_a_mutation_fits_its_file_and_leaves_it_readable(mutation: Mutation):
-    assert mutation.fits(ROOT), f"hsd/{mutation.file} changed: give {mutation.name!r} the text that is there now"
-    text = (ROOT / "hsd" / mutation.file).read_text(encoding="utf-8").replace(mutation.old, mutation.new)
-    ast.parse(text)
+    ast.parse(mutation.text())
     assert mutation.old != mutation.new
     assert mutation.mistake.endswith(".")
     for test in mutation.tests:
         file, _, function = test.partition("::")
-        assert f"def {function}" in (ROOT / file).read_text(encoding="utf-8")
+        assert f"def {function}(" in (ROOT / file).read_text(encoding="utf-8")
 
 
 def test_there_are_enough_mutations_and_each_has_a_name_of_its_own():
-    assert len({m.name for m in MUTATIONS}) == len(MUTATIONS) >= 25
+    assert len({m.name for m in MUTATIONS}) == len(MUTATIONS) >= 75
     assert len({(m.file, m.old, m.new) for m in MUTATIONS}) == len(MUTATIONS)
 
 
@@ -37,17 +35,16 @@ def test_an_edit_that_no_longer_fits_fails_loudly(tmp_path: Path):
     (tmp_path / "hsd" / "some.py").write_text("x = 1\nx = 1\n")
     for old in ("x = 2", "x = 1"):
         with pytest.raises(ValueError, match="exactly once"):
-            replace(MUTATIONS[0], file="some.py", old=old).apply(tmp_path)
+            replace(MUTATIONS[0], file="some.py", old=old).text(tmp_path)
 
 
 def test_a_failing_test_is_named_and_passing_ones_are_not(tmp_path: Path):
     """The script's own teeth: it tells a noticed mistake from one that was not."""
-    (tmp_path / "no_shrinking.py").write_text(mutations.PLUGIN)
     (tmp_path / "test_both.py").write_text("def test_right():\n    pass\n\n\ndef test_wrong():\n    assert False\n")
-    assert mutations.failing_test(tmp_path, ("test_both.py",)) == "test_both.py::test_wrong"
-    assert mutations.failing_test(tmp_path, ("test_both.py::test_right",)) is None
+    assert mutations.failing_test(("test_both.py",), root=tmp_path) == "test_both.py::test_wrong"
+    assert mutations.failing_test(("test_both.py::test_right",), root=tmp_path) is None
     with pytest.raises(RuntimeError, match="did not run"):
-        mutations.failing_test(tmp_path, ("test_missing.py",))
+        mutations.failing_test(("test_missing.py",), root=tmp_path)
 
 
 @pytest.mark.slow

@@ -316,7 +316,7 @@ def test_a_fork_that_is_not_told_is_caught():
 def test_a_draft_that_is_not_cut_like_the_target_is_caught(warping: dict[str, float]):
     """A model that drafts for itself keeps everything, as long as the same filters apply on both sides."""
     model = hsd.table_pair(vocab=5, order=2, seed=4)
-    twins = replace(model, draft=model.target)
+    twins = replace(model, draft=TableModel(model.target.table))
     assert hsd.run(twins, "ab", gamma=4, max_new_tokens=60, **warping).stats()["acceptance_rate"] == 1
     cut = replace(model, draft=TableModel(model.target.table**3 / (model.target.table**3).sum(-1, keepdim=True)))
     assert hsd.run(cut, "ab", gamma=4, max_new_tokens=60, **warping).stats()["acceptance_rate"] < 1

@@ -221,13 +221,16 @@ def _random_row(vocab: int, rng: random.Random) -> Row:
     return _scaled(weights)
 
 
-def random_tree(vocab: int, nodes: int, replacement: bool, rng: random.Random) -> Given:
-    """A tree of any form: each node hangs below an earlier one; distinct siblings only while tokens are left."""
+def random_tree(vocab: int, nodes: int, replacement: bool, rng: random.Random, bushy: bool = False) -> Given:
+    """A tree of any form: each node hangs below an earlier one; distinct siblings only while tokens are left.
+
+    bushy: they hang below the root or its first child, so that many siblings are tested one after another.
+    """
     p, q = random_rows(vocab, nodes + 1, rng)
     tokens: list[int] = []
     parents: list[int] = []
     for _ in range(nodes):
-        above = rng.randrange(len(tokens) + 1)
+        above = rng.randrange(min(len(tokens), 1 if bushy else nodes) + 1)
         taken = {token for token, parent in zip(tokens, parents, strict=True) if parent == above}
         open_tokens = [x for x in range(vocab) if q[above][x] > 0 and (replacement or x not in taken)]
         if open_tokens:

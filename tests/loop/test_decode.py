@@ -17,6 +17,7 @@ from tree_cases import TREE_CASES, UNFIT
 import hsd
 from hsd import RULES, HsdError, Pair, Trace
 from hsd.models.table import LetterCodec, TableModel
+from hsd.sampling import draw
 
 PAIR = hsd.table_pair(vocab=5, order=2, seed=4)
 
@@ -195,6 +196,22 @@ def test_the_target_calls_of_naive_hsd_are_counted(seed: int):
         assert len(step.committed) == step.kept + 1 + missing
     assert stats["target_calls"] > stats["steps"]
     assert stats["block_efficiency"] == stats["new_tokens"] / stats["target_calls"]
+
+
+def test_open_positions_of_naive_hsd_follow_the_residuals_of_what_precedes_them():
+    """After a rejection each further token is what its number picks from max(r p - q, 0), r the ratio before it."""
+    p, q, checked = (0.4, 0.05, 0.35, 0.2), (0.6, 0.2, 0.15, 0.05), 0
+    for seed in range(6):
+        for step in hsd.run(toy_pair(p, q), "a", rule="naive-hsd", gamma=5, max_new_tokens=50, seed=seed).steps:
+            drawn = step.verdict.extra_draws if step.verdict else []
+            before = step.tokens[: len(step.tokens) - len(drawn)]
+            ratio = math.prod(p[x] / q[x] for x in before)
+            for token, number in zip(step.tokens[len(before) :], drawn, strict=True):
+                residual = [max(ratio * target - draft, 0.0) for target, draft in zip(p, q, strict=True)]
+                assert token == int(draw(torch.tensor(residual), torch.tensor([number], dtype=torch.float64)))
+                ratio *= p[token] / q[token]
+                checked += 1
+    assert checked > 50
 
 
 # Sessions are closed

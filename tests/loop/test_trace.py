@@ -136,6 +136,21 @@ def recomputed(grounds: Grounds) -> float:
     return min(1.0, before * grounds.p / grounds.q)
 
 
+@pytest.mark.parametrize("rule", ["top-down", "traversal"])
+def test_distinct_siblings_are_tested_with_what_the_draft_had_left(rule: str):
+    """Drawn without replacement, the draft's row for a sibling lacks the tokens of its elder ones."""
+    p, q, later = (0.1, 0.2, 0.3, 0.4), (0.4, 0.3, 0.2, 0.1), 0
+    options = {"drafts": 3, "tree": "distinct", "gamma": 1, "max_new_tokens": 60}
+    for step in hsd.run(toy_pair(p, q), "a", rule=rule, **options).steps:
+        taken = 0.0
+        for decision in step.verdict.decisions if step.verdict else []:
+            token = step.nodes[decision.node - 1].token
+            assert decision.grounds.q == pytest.approx(q[token] / (1 - taken), abs=1e-6)
+            later += taken > 0
+            taken += q[token]
+    assert later > 5
+
+
 @pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
 def test_what_a_rejection_changed_is_what_later_tests_read(rule: str, tree: str):
     """The changed probability of a token is the one that its next test is computed from."""

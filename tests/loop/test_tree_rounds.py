@@ -41,8 +41,11 @@ def assert_as_fresh(model: LanguageModel, rows: Tensor, read: list[list[int]]) -
 
 
 @pytest.fixture(params=["table", "transformer"])
-def model(request: pytest.FixtureRequest, byte_pair: Pair) -> LanguageModel:
-    return hsd.table_pair(vocab=4, order=3, seed=2).target if request.param == "table" else byte_pair.target
+def model(request: pytest.FixtureRequest) -> LanguageModel:
+    if request.param == "table":
+        return hsd.table_pair(vocab=4, order=3, seed=2).target
+    pair: Pair = request.getfixturevalue("byte_pair")
+    return pair.target
 
 
 def test_every_node_is_read_as_if_its_path_were_the_text(model: LanguageModel):
