@@ -20,10 +20,11 @@ browser: $(VENV)/.dev chromium
 	$(BIN)/python -m pytest -m "browser and not slow" tests/web
 
 quick: lint
-	$(BIN)/python -m pytest -m "not slow and not long" $(PARALLEL) tests/exact tests/loop tests/test_imports.py tests/test_seeded.py
+	$(BIN)/python -m pytest -m "not slow and not long" --hypothesis-profile=quick $(PARALLEL) tests/exact tests/loop tests/test_imports.py tests/test_seeded.py
 
 slow: $(VENV)/.dev chromium
 	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest --hypothesis-profile=thorough tests/exact
 
 lint: $(VENV)/.dev web
 	$(BIN)/ruff check .

@@ -12,6 +12,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports the library that r
 
 import pytest
 import torch
+from hypothesis import settings
 
 from hsd.models import Pair, load_pair
 from hsd.paths import ASSETS
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
     from running_app import Server
 
 torch.set_num_threads(1)
+for profile, examples in (
+    ("quick", 4),
+    ("thorough", 200),
+    ("usual", 20),
+):  # how many of a property; pytest --hypothesis-profile
+    settings.register_profile(profile, max_examples=examples, deadline=None, derandomize=True)
+settings.load_profile("usual")
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups

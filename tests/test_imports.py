@@ -135,6 +135,7 @@ def test_the_checker_sees_imports_of_every_form(tmp_path: Path):
     assert imports(file) == expected
 
 
+@pytest.mark.long
 def test_importing_the_package_does_not_import_the_page():
     code = "import sys, hsd; print(sorted({'gradio', 'plotly', 'transformers'} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import reference
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reference import Problem
 from test_laws import close, problems, rows_of_both, tensors
@@ -22,7 +22,6 @@ from hsd.audit import TableModels, output_law, random_models, target_law, total_
 from hsd.rules import DIVERGENCES, Fuzzy, Law, Rule, drift, find_rule, find_tree_rule, fuzzy_rule
 from hsd.rules.fuzzy import MODES, ROWS
 
-FEW = settings(max_examples=40, deadline=None, derandomize=True)
 EXACT = 1e-12
 SHAPES = [(2, 1), (2, 3), (3, 2), (4, 2), (3, 3)]  # (V, γ)
 EVERY = [Fuzzy(name, mode=mode) for name in DIVERGENCES for mode in MODES]
@@ -132,7 +131,6 @@ def row_pairs(draw: st.DrawFn) -> tuple[list[float], list[float]]:
 
 @each_divergence
 @given(rows=row_pairs())
-@FEW
 def test_divergences_are_those_of_the_textbook(name: str, rows: Any):
     p, q = (torch.tensor([row], dtype=torch.float64) for row in rows)
     assert float(DIVERGENCES[name](p, q)) == pytest.approx(reference.divergence(name, *rows), abs=EXACT)
@@ -140,7 +138,6 @@ def test_divergences_are_those_of_the_textbook(name: str, rows: Any):
 
 @each_divergence
 @given(rows=row_pairs())
-@FEW
 def test_divergences_are_in_range_and_zero_for_equal_rows(name: str, rows: Any):
     highest = {"kl": math.inf, "reverse-kl": math.inf, "js": math.log(2), "tv": 1.0}[name]
     for dtype in (torch.float32, torch.float64):
@@ -189,7 +186,6 @@ def test_near_rows_keep_their_divergence_in_single_precision(name: str):
 
 
 @given(problem=problems(), name=st.sampled_from(list(DIVERGENCES)))
-@FEW
 def test_below_zero_it_is_the_tokenwise_law_bit_for_bit(problem: Problem, name: str):
     given_tensors = tensors(problem.p, problem.q, problem.tokens)
     mine, exact = (rule.law(*given_tensors) for rule in (fuzzy_rule(Fuzzy(name, tolerance=-1)), RULES["tokenwise"]))
@@ -200,7 +196,6 @@ def test_below_zero_it_is_the_tokenwise_law_bit_for_bit(problem: Problem, name: 
 
 @each_config
 @given(problem=problems())
-@FEW
 def test_at_infinity_the_whole_draft_passes(config: Fuzzy, problem: Problem):
     law = fuzzy_rule(replace(config, tolerance=math.inf)).law(*tensors(problem.p, problem.q, problem.tokens))
     assert law.stop.tolist() == [0.0] * problem.gamma + [1.0]
@@ -227,7 +222,6 @@ def test_at_zero_and_below_the_output_is_the_targets(config: Fuzzy, seed: int, t
 
 @each_config
 @given(problem=problems(), tolerance=st.sampled_from([-1.0, 0.0, 0.05, 0.3, 0.7, 2.0]))
-@FEW
 def test_law_agrees_with_the_reference(config: Fuzzy, problem: Problem, tolerance: float):
     rule = fuzzy_rule(replace(config, tolerance=tolerance))
     law = rule.law(*tensors(problem.p, problem.q, problem.tokens))
@@ -270,7 +264,6 @@ def test_exact_first_keeps_at_least_as_much_on_every_draft(name: str, seed: int)
 
 @each_config
 @given(problem=problems())
-@FEW
 def test_a_larger_tolerance_never_keeps_less(config: Fuzzy, problem: Problem):
     given_tensors = tensors(problem.p, problem.q, problem.tokens)
     ladder = [-1.0, 0.0, 0.01, 0.1, 0.3, 0.69, 0.7, 1.0, 5.0, math.inf]
@@ -355,7 +348,6 @@ def test_what_the_target_never_says_passes_under_some_divergences_and_never_unde
 
 
 @given(problem=problems())
-@FEW
 def test_under_kl_no_token_that_the_target_excludes_is_kept(problem: Problem):
     for mode in MODES:
         law = fuzzy_rule(Fuzzy("kl", 1e9, mode)).law(*tensors(problem.p, problem.q, problem.tokens))

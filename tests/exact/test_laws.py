@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import reference
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from make_cases import cases
 from reference import Problem
@@ -26,7 +26,6 @@ OWN_CASES = json.loads((HERE / "cases.json").read_text())
 OUTSIDE_FILE = HERE.parents[2] / "shared" / "cases" / "chain.json"
 OUTSIDE_CASES = json.loads(OUTSIDE_FILE.read_text()) if OUTSIDE_FILE.is_file() else []
 TOLERANCE = 1e-9
-FEW = settings(max_examples=40, deadline=None, derandomize=True)
 
 
 def tensors(p: Any, q: Any, tokens: Any, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor]:
@@ -157,7 +156,6 @@ def problems(draw: st.DrawFn) -> Problem:
 
 @pytest.mark.parametrize("rule", RULES)
 @given(problem=problems())
-@FEW
 def test_law_agrees_with_the_reference(rule: str, problem: Problem):
     law, wanted = RULES[rule].law(*tensors(problem.p, problem.q, problem.tokens)), reference.RULES[rule](problem)
     assert close(law.stop, wanted.stop)
@@ -169,7 +167,6 @@ def test_law_agrees_with_the_reference(rule: str, problem: Problem):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("rule", RULES)
 @given(problem=problems())
-@FEW
 def test_law_is_a_probability_law_whatever_the_draft(rule: str, dtype: torch.dtype, problem: Problem):
     law = RULES[rule].law(*tensors(problem.p, problem.q, problem.tokens, dtype))
     tolerance = 1e-9 if dtype == torch.float64 else 1e-5
@@ -198,7 +195,6 @@ FORMS = {
 
 @pytest.mark.parametrize("rule", FORMS)
 @given(problem=problems())
-@FEW
 def test_thresholds_follow_from_their_grounds(rule: str, problem: Problem):
     given_tensors = tensors(problem.p, problem.q, problem.tokens)
     law = RULES[rule].law(*given_tensors)
@@ -221,7 +217,6 @@ def again(ground: Grounds) -> float:
 
 @pytest.mark.parametrize(("mode", "other"), [("exact-first", "beyond"), ("divergence-only", "far")])
 @given(problem=problems())
-@FEW
 def test_thresholds_of_the_fuzzy_rule_follow_from_their_grounds(mode: str, other: str, problem: Problem):
     p, q, tokens = tensors(problem.p, problem.q, problem.tokens)
     law = fuzzy_rule(Fuzzy(mode=mode)).law(p, q, tokens)
@@ -234,7 +229,6 @@ def test_thresholds_of_the_fuzzy_rule_follow_from_their_grounds(mode: str, other
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @given(problem=problems())
-@FEW
 def test_branch_masses_are_finite_and_in_range(dtype: torch.dtype, problem: Problem):
     masses = branch_masses(*tensors(problem.p, problem.q, problem.tokens, dtype))
     for name in ("capped", "deficient", "excess", "distance", "joint_q"):
@@ -245,7 +239,6 @@ def test_branch_masses_are_finite_and_in_range(dtype: torch.dtype, problem: Prob
 
 
 @given(problem=problems())
-@FEW
 def test_hsd_equals_block_verification_draft_by_draft(problem: Problem):
     mine, wanted = reference.hsd(problem), reference.blockwise(problem)
     assert mine.stop == pytest.approx(wanted.stop, abs=1e-12)
@@ -270,7 +263,6 @@ def test_hsd_equals_block_verification_on_rows_of_many_tokens(dtype: torch.dtype
 
 
 @given(problem=problems())
-@FEW
 def test_capping_as_a_recurrence_equals_definition_5(problem: Problem):
     capped = PrefixRatios.of(*tensors(problem.p, problem.q, problem.tokens)).log_capped.exp()
     assert close(capped, [reference.capped_ratio(problem, t) for t in range(problem.gamma + 1)], 1e-12)
@@ -366,7 +358,6 @@ def test_hsd_keeps_at_least_as_much_as_tokenwise_on_average(seed: int):
 
 
 @given(problem=problems())
-@FEW
 def test_asymmetry_of_a_branch_is_the_difference_of_its_divergences(problem: Problem):
     """Theorem 2: D(p,q|X) - D(q,p|X) = p(X) - q(X)."""
     masses = branch_masses(*tensors(problem.p, problem.q, problem.tokens))
@@ -376,7 +367,6 @@ def test_asymmetry_of_a_branch_is_the_difference_of_its_divergences(problem: Pro
 
 
 @given(problem=problems())
-@FEW
 def test_positive_asymmetries_of_the_children_add_up_to_the_parents_missing_mass(problem: Problem):
     """Theorem 4: Σ_x max(Δ(X, x), 0) = D(p,q|X), with every Δ from `branch_masses` of the longer draft."""
     for t in range(problem.gamma - 1):
@@ -397,7 +387,6 @@ def test_asymmetry_of_a_prefix_that_the_draft_excludes():
 
 
 @given(problem=problems())
-@FEW
 def test_pivot_is_where_the_ratio_peaked(problem: Problem):
     masses = branch_masses(*tensors(problem.p, problem.q, problem.tokens))
     for t, pivot in enumerate(masses.pivot.tolist()):
@@ -426,7 +415,6 @@ def law_of_kept(law: Law) -> list[float]:
 
 @pytest.mark.parametrize("rule", RULES)
 @given(problem=problems())
-@FEW
 def test_decisions_with_uniform_coins_follow_the_stop_law(rule: str, problem: Problem):
     law = RULES[rule].law(*tensors(problem.p, problem.q, problem.tokens))
     assert close(law.stop, law_of_kept(law), 1e-12)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_laws import close, problems, rows_of_both, tensors
 from test_tree_laws import as_tree
@@ -25,8 +25,6 @@ from hsd.rules import TREE_RULES, Change, DraftTree, Ending, TreeRule, decide, e
 from hsd.rules import Test as Asked
 from hsd.sampling import draw as draw_token
 
-SOME = settings(max_examples=30, deadline=None, derandomize=True)
-FEW = settings(max_examples=15, deadline=None, derandomize=True)
 LAST = 1 - 2**-53  # the largest coin there is
 COINS = st.sampled_from([0.0, LAST]) | st.floats(0, LAST)
 BOTH = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
@@ -121,7 +119,6 @@ def is_distribution(row: Tensor, tolerance: float) -> bool:
 @BOTH
 @EVERY_RULE
 @given(data=st.data())
-@SOME
 def test_every_ending_is_a_law_of_the_next_token(rule: TreeRule, dtype: torch.dtype, data: st.DataObject):
     tree = as_tree(data.draw(trees_for(rule)), dtype)
     found = all_endings(rule, tree)
@@ -134,7 +131,6 @@ def test_every_ending_is_a_law_of_the_next_token(rule: TreeRule, dtype: torch.dt
 @BOTH
 @EVERY_RULE
 @given(data=st.data())
-@SOME
 def test_thresholds_are_probabilities_and_follow_from_their_grounds(
     rule: TreeRule, dtype: torch.dtype, data: st.DataObject
 ):
@@ -151,7 +147,6 @@ def test_thresholds_are_probabilities_and_follow_from_their_grounds(
 @BOTH
 @EVERY_RULE
 @given(data=st.data())
-@SOME
 def test_no_coin_keeps_a_token_that_the_target_excludes(rule: TreeRule, dtype: torch.dtype, data: st.DataObject):
     tree = as_tree(data.draw(trees_for(rule)), dtype)
     coin = data.draw(st.sampled_from([0.0, 1e-300, None]))
@@ -165,7 +160,6 @@ def test_no_coin_keeps_a_token_that_the_target_excludes(rule: TreeRule, dtype: t
 
 @EVERY_RULE
 @given(data=st.data())
-@SOME
 def test_what_coins_decide_is_one_of_the_possible_endings(rule: TreeRule, data: st.DataObject):
     tree = as_tree(data.draw(trees_for(rule)))
     ending, made = played(rule, tree, data)
@@ -177,7 +171,6 @@ def test_what_coins_decide_is_one_of_the_possible_endings(rule: TreeRule, data: 
 
 @EVERY_RULE
 @given(data=st.data())
-@FEW
 def test_uniform_coins_lead_to_the_endings_with_their_probabilities(rule: TreeRule, data: st.DataObject):
     """All combinations of passed and failed tests, each by coins in the middle of what passes and of what fails."""
     tree = as_tree(data.draw(trees_for(rule)))
@@ -205,7 +198,6 @@ def chance(test: Asked, accepted: bool) -> float:
 
 @EVERY_RULE
 @given(data=st.data())
-@FEW
 def test_a_process_asks_the_same_each_time(rule: TreeRule, data: st.DataObject):
     """Rules keep nothing between runs, and leave the tree as it was."""
     tree = as_tree(data.draw(trees_for(rule)))
@@ -226,7 +218,6 @@ def test_a_process_asks_the_same_each_time(rule: TreeRule, data: st.DataObject):
 
 @EVERY_RULE
 @given(data=st.data())
-@SOME
 def test_every_change_is_what_its_rejection_left_over(rule: TreeRule, data: st.DataObject):
     """max(weight · p - q, 0) with the p and q that were valid until then; for chosen trees p without the token."""
     tree = as_tree(data.draw(trees_for(rule)))
@@ -271,7 +262,6 @@ class Valid:
 
 
 @given(data=st.data())
-@SOME
 def test_traversal_tells_the_rate_of_every_changed_branch(data: st.DataObject):
     """A branch that has nothing left to test is tested itself with the rate that its last change told."""
     rule = TREE_RULES["traversal"]
@@ -316,7 +306,6 @@ def renamed(given_tree: Given, order: list[int]) -> Given:
 
 @EVERY_RULE
 @given(data=st.data())
-@FEW
 def test_renaming_tokens_renames_the_law_of_a_tree(rule: TreeRule, data: st.DataObject):
     given_tree = data.draw(trees_for(rule))
     order = data.draw(st.permutations(range(len(given_tree.p[0]))))
@@ -327,7 +316,6 @@ def test_renaming_tokens_renames_the_law_of_a_tree(rule: TreeRule, data: st.Data
 
 @pytest.mark.parametrize("rule", RULES)
 @given(problem=problems(), data=st.data())
-@FEW
 def test_renaming_tokens_renames_the_law_of_a_draft(rule: str, problem: Any, data: st.DataObject):
     order = data.draw(st.permutations(range(len(problem.p[0]))))
     p, q, tokens = tensors(problem.p, problem.q, problem.tokens)
@@ -341,7 +329,6 @@ def test_renaming_tokens_renames_the_law_of_a_draft(rule: str, problem: Any, dat
 
 @pytest.mark.parametrize("rule", [r for r in TREE_RULES.values() if r.name not in BLIND], ids=lambda r: r.name)
 @given(data=st.data())
-@FEW
 def test_equal_models_keep_the_first_draft_to_its_end(rule: TreeRule, data: st.DataObject):
     drawn = data.draw(several_drafts())
     tree = as_tree(Given(drawn.tokens, drawn.parents, drawn.q, drawn.q, True, drawn.drafts))
@@ -393,7 +380,6 @@ def test_a_number_that_was_rounded_up_to_one_draws_the_last_token_with_mass(dtyp
 
 @pytest.mark.parametrize("rule", RULES)
 @given(problem=problems(), data=st.data())
-@SOME
 def test_recorded_decisions_lead_to_what_is_kept(rule: str, problem: Any, data: st.DataObject):
     p, q, tokens = tensors(problem.p, problem.q, problem.tokens)
     law = RULES[rule].law(p, q, tokens)
@@ -410,7 +396,6 @@ def test_recorded_decisions_lead_to_what_is_kept(rule: str, problem: Any, data: 
 
 @pytest.mark.parametrize("rule", RULES)
 @given(problem=problems(), coin=st.sampled_from([0.0, 5e-324, 1e-300]))
-@SOME
 def test_no_coin_keeps_a_drafted_token_that_the_target_excludes(rule: str, problem: Any, coin: float):
     law = RULES[rule].law(*tensors(problem.p, problem.q, problem.tokens))
     kept = int(law.kept(torch.full((law.gamma,), coin, dtype=torch.float64)))

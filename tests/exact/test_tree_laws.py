@@ -71,7 +71,12 @@ def kept_on_average(rule: TreeRule, models: TableModels, shape: Shape) -> float:
 # Enumeration
 
 
-@pytest.mark.parametrize(("vocab", "depth", "drafts", "seed"), MODELS)
+def marked(at: int, model: tuple[int, ...]) -> object:
+    """One model at once, one of each size usually, all where there is time."""
+    return model if at == 0 else pytest.param(*model, marks=pytest.mark.long if at < 10 else pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("vocab", "depth", "drafts", "seed"), [marked(*one) for one in enumerate(MODELS)])
 def test_every_rule_follows_the_target_on_every_layout_it_fits(vocab: int, depth: int, drafts: int, seed: int):
     models = random_models(vocab, depth, seed)
     truth, judged = target_law(models), 0
@@ -85,6 +90,7 @@ def test_every_rule_follows_the_target_on_every_layout_it_fits(vocab: int, depth
     assert judged >= 13
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("p", "q"), [([0.5, 0.5, 0], [0, 0.3, 0.7]), ([1, 0, 0], [0.2, 0.5, 0.3]), ([0, 0.2, 0.8], [0.9, 0.1, 0])]
 )
@@ -95,6 +101,7 @@ def test_zeros_in_either_row_lose_nothing(p: list[float], q: list[float]):
     assert all(row["total_variation"] < EXACT for row in found.values())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("layout", shapes(2, 2, 3))
 def test_the_probabilities_of_all_outcomes_sum_to_one(layout: str, seed: int):
@@ -103,6 +110,7 @@ def test_the_probabilities_of_all_outcomes_sum_to_one(layout: str, seed: int):
         assert sum(weight for weight, _, _ in outcomes(rule, models, shape)) == pytest.approx(1, abs=EXACT)
 
 
+@pytest.mark.long
 def test_the_audit_judges_every_rule_and_layout_and_says_what_it_skipped():
     found = audit(vocab=3, gamma=2, seed=3, drafts=2)
     names = {f"{rule.name}, {layout}" for layout, shape in shapes(2, 2, 3).items() for rule in fitting(shape)}
@@ -183,6 +191,7 @@ SMALL: dict[str, Shape] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layout", SMALL)
 def test_trees_drawn_on_demand_give_the_law_of_all_trees_drawn_in_full(layout: str):
     shape = SMALL[layout]
@@ -268,6 +277,7 @@ def test_draft_after_draft_by_hsd_and_by_block_verification_are_one_law(layout: 
         assert torch.allclose(hsd[case], block[case], rtol=0, atol=EXACT), case
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(30))
 def test_traversal_keeps_at_least_as_much_as_top_down(seed: int):
     """On every sampled layout of 30 random models; with one level they are the same rule."""
@@ -281,6 +291,7 @@ def test_traversal_keeps_at_least_as_much_as_top_down(seed: int):
                 assert more == pytest.approx(less, abs=EXACT)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(8))
 def test_more_drafts_keep_more(seed: int):
     models = random_models(3, 2, 500 + seed)

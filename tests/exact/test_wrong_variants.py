@@ -259,12 +259,14 @@ class ResidualFromDraft(CoinsFromDraft):
         return self.used[:count]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("streams", [CoinsFromDraft, ResidualFromCoins, ResidualFromDraft])
 @pytest.mark.parametrize("rule", ["tokenwise", "hsd"])
 def test_statistics_catch_a_number_that_is_used_twice(rule: str, streams: type[Streams]):
     assert stream_p_value(rule, streams) < 1e-6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", ["tokenwise", "hsd"])
 def test_statistics_find_nothing_wrong_with_three_streams(rule: str):
     assert stream_p_value(rule, Streams) > 1e-3

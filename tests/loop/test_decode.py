@@ -337,6 +337,7 @@ def test_a_prompt_of_one_token_and_one_that_just_fits():
     assert len(hsd.run(pair, "a" * 11, max_new_tokens=3).tokens) == 1
 
 
+@pytest.mark.long
 def test_a_run_of_many_steps_can_still_be_traced():
     """Every budget that is accepted must end in a trace: nothing is lost at the end of a long run."""
     pair = hsd.table_pair(vocab=3, order=1, context=20_000)

@@ -35,6 +35,7 @@ def test_what_followed_the_last_tokens_is_copied(text: list[int], copied: list[i
     assert followed(text, 1) == copied[:1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if rule.lossless])
 def test_copies_follow_the_target(rule: str):
     counts = first_tokens(PAIR, 3, range(400), prompt=PROMPT, rule=rule, max_new_tokens=12, **OPTIONS)
@@ -48,6 +49,7 @@ def test_texts_that_end_inside_a_copy_follow_the_target():
         assert chi_square_p(counts, exact_law(pair, 3, prompt=PROMPT)) > 1e-4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", RULES)
 def test_a_run_with_copies_is_recorded_and_can_be_run_again(rule: str):
     trace = hsd.run(PAIR, PROMPT, rule=rule, max_new_tokens=30, **OPTIONS)
