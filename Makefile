@@ -20,7 +20,7 @@ browser: $(VENV)/.dev chromium
 	$(BIN)/python -m pytest -m "browser and not slow" tests/web
 
 quick: lint
-	$(BIN)/python -m pytest -m "not slow and not long" --hypothesis-profile=quick $(PARALLEL) tests/exact tests/loop tests/test_imports.py tests/test_seeded.py
+	$(BIN)/python -m pytest -m "not slow and not long" --hypothesis-profile=quick $(PARALLEL) tests/exact tests/loop tests/test_imports.py
 
 slow: $(VENV)/.dev chromium
 	$(BIN)/python -m pytest -m slow

@@ -105,6 +105,7 @@ def test_the_table_points_one_way():
         above.add(part)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("library", "places"),
     [

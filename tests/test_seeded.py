@@ -10,6 +10,8 @@ from seeded import FILE, SEEDS, cases, pair
 
 import hsd
 
+pytestmark = pytest.mark.long
+
 RECORDED = json.loads(FILE.read_text(encoding="utf-8"))
 MODELS = pair()
 

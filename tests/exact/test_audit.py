@@ -44,6 +44,7 @@ def test_lossless_rules_follow_the_target_exactly(seed: int):
         assert RULES[name].lossless
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(20))
 def test_the_released_code_does_not_follow_the_target(seed: int):
     found = audit(vocab=3, gamma=3, seed=seed)["rules"]
@@ -52,6 +53,7 @@ def test_the_released_code_does_not_follow_the_target(seed: int):
     assert found["hsd-released"]["expected_accepted"] > found["hsd"]["expected_accepted"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(10))
 def test_the_fuzzy_rule_does_not_follow_the_target_and_keeps_more_for_it(seed: int):
     found = audit(vocab=3, gamma=3, seed=seed)["rules"]
@@ -61,6 +63,7 @@ def test_the_fuzzy_rule_does_not_follow_the_target_and_keeps_more_for_it(seed: i
     assert found["fuzzy"]["expected_accepted"] > found["tokenwise"]["expected_accepted"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(6))
 def test_only_naive_hsd_reaches_the_ideal(seed: int):
     result = audit(vocab=3, gamma=3, seed=seed)
@@ -86,6 +89,7 @@ def test_the_textbook_toy(gamma: int):
     assert max(found[name]["total_variation"] for name in LOSSLESS) < 1e-12
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("gamma", [8, 10])
 def test_the_textbook_toy_at_length(gamma: int):
     """As above without spelling out every output: what is kept depends only on how often each token was drafted."""

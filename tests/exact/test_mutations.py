@@ -12,6 +12,8 @@ import mutations
 import pytest
 from mutations import MUTATIONS, ROOT, Mutation
 
+pytestmark = pytest.mark.long
+
 EACH = pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.name)
 
 
@@ -38,7 +40,6 @@ def test_an_edit_that_no_longer_fits_fails_loudly(tmp_path: Path):
             replace(MUTATIONS[0], file="some.py", old=old).text(tmp_path)
 
 
-@pytest.mark.long
 def test_a_failing_test_is_named_and_passing_ones_are_not(tmp_path: Path):
     """The script's own teeth: it tells a noticed mistake from one that was not."""
     (tmp_path / "test_both.py").write_text("def test_right():\n    pass\n\n\ndef test_wrong():\n    assert False\n")

@@ -25,6 +25,8 @@ from hsd.rules import TREE_RULES, Change, DraftTree, Ending, TreeRule, decide, e
 from hsd.rules import Test as Asked
 from hsd.sampling import draw as draw_token
 
+pytestmark = pytest.mark.long
+
 LAST = 1 - 2**-53  # the largest coin there is
 COINS = st.sampled_from([0.0, LAST]) | st.floats(0, LAST)
 BOTH = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)

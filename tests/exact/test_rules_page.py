@@ -9,6 +9,8 @@ import pytest
 
 from hsd.paths import ROOT
 
+pytestmark = pytest.mark.long
+
 PAGE = ROOT / "assets" / "docs" / "rules.md"
 
 

@@ -23,6 +23,8 @@ from hsd.models.table import TableModel
 from hsd.rules import RULES, Law, Rule
 from hsd.sampling import Sampling
 
+pytestmark = pytest.mark.long
+
 Path = tuple[int, ...]
 VOCABULARY = 3
 CONTEXT = [0]
@@ -165,7 +167,6 @@ def distance(law: dict[Path, float], model: TableModel, length: int) -> float:
     return sum(abs(law.get(path, 0.0) - truth[path]) for path in product(range(VOCABULARY), repeat=length)) / 2
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("names", list(product(("tokenwise", "blockwise", "hsd"), repeat=2)), ids="/".join)
 def test_three_models_with_one_of_three_rules_at_either_level_are_lossless(
@@ -196,7 +197,6 @@ def test_a_level_that_stops_early_for_want_of_room_is_lossless(forks: Forks):
         assert distance(law, stack[-1], room + 1) < 1e-12
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_hsd_at_both_levels_keeps_more_than_token_wise(forks: Forks, seed: int):
     kept = {}
@@ -206,7 +206,6 @@ def test_hsd_at_both_levels_keeps_more_than_token_wise(forks: Forks, seed: int):
     assert kept["hsd"] > kept["tokenwise"] + 0.01
 
 
-@pytest.mark.long
 def test_a_lossy_rule_below_the_target_is_seen(forks: Forks):
     stack, rules = models(0), [RULES["hsd-released"], RULES["hsd"]]
     law, _ = enumerate_step(forks, stack, rules, [2, 2], room=4, length=4)

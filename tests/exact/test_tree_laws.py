@@ -120,6 +120,7 @@ def test_the_audit_judges_every_rule_and_layout_and_says_what_it_skipped():
     assert audit(vocab=2, gamma=1, seed=0, drafts=3)["rules"].keys() & {"top-down, distinct"} == set()
 
 
+@pytest.mark.long
 def test_what_is_too_large_is_skipped_by_name(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys.modules[tree_output_law.__module__], "MAX_ENDINGS", 40)
     found, skipped = audit_tree_rules(random_models(3, 2, 0), 2)
@@ -268,6 +269,7 @@ def test_on_one_draft_a_tree_rule_is_the_chain_rule(chain: str, tree_rule: str, 
     compare_chain(chain, tree_rule, seed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layout", ["paths", "comb"])
 @pytest.mark.parametrize("seed", range(4))
 def test_draft_after_draft_by_hsd_and_by_block_verification_are_one_law(layout: str, seed: int):

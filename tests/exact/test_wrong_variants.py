@@ -24,6 +24,8 @@ from hsd.rules import TREE_RULES, Law, Path, PrefixRatios
 from hsd.rules.law import deficient_mass
 from hsd.sampling import draw
 
+pytestmark = pytest.mark.long
+
 LawFunction = Callable[[Tensor, Tensor, Tensor], Law]
 hsd_law = RULES["hsd"].law
 tokenwise_law = RULES["tokenwise"].law
@@ -259,14 +261,12 @@ class ResidualFromDraft(CoinsFromDraft):
         return self.used[:count]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("streams", [CoinsFromDraft, ResidualFromCoins, ResidualFromDraft])
 @pytest.mark.parametrize("rule", ["tokenwise", "hsd"])
 def test_statistics_catch_a_number_that_is_used_twice(rule: str, streams: type[Streams]):
     assert stream_p_value(rule, streams) < 1e-6
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("rule", ["tokenwise", "hsd"])
 def test_statistics_find_nothing_wrong_with_three_streams(rule: str):
     assert stream_p_value(rule, Streams) > 1e-3

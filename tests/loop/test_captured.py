@@ -13,6 +13,8 @@ import hsd
 from hsd import RULES, HsdError, Pair, load_pair
 from hsd.models.fixed import FixedSession
 
+pytestmark = pytest.mark.long
+
 CAPTURABLE = [name for name, rule in RULES.items() if not rule.resamples]
 
 
@@ -26,7 +28,6 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Pair:
 SAMPLINGS = [{}, {"temperature": 0.7, "top_p": 0.8}, {"temperature": 0.0}, {"top_k": 5, "temperature": 1.5}]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("rule", "sampling"), diagonal(CAPTURABLE, SAMPLINGS), ids=str)
 def test_steps_are_those_of_the_eager_engine(pair: Pair, rule: str, sampling: dict[str, float]):
     ended = 0

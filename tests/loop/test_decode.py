@@ -43,6 +43,7 @@ def test_greedy_output_equals_plain_decoding(rule: str, gamma: int):
         assert hsd.run(pair, "abc", rule=rule, gamma=gamma, **options).tokens == plain.tokens
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
 def test_greedy_output_with_several_drafts_equals_plain_decoding(rule: str, tree: str):
     pair = hsd.table_pair(vocab=6, order=3, seed=1)
@@ -87,6 +88,7 @@ def test_a_distinct_tree_has_different_first_tokens_and_a_top_tree_the_likeliest
             assert firsts == sorted((candidate.q for candidate in step.branches[0].top), reverse=True)[:3]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("gamma", [1, 2, 3, 7, 16, 31, 32])
 def test_every_draft_length_decodes_and_fills_its_budget(gamma: int):
     trace = hsd.run(PAIR, "ab", gamma=gamma, max_new_tokens=70, seed=gamma)
@@ -98,6 +100,7 @@ def test_every_draft_length_decodes_and_fills_its_budget(gamma: int):
 # Shared random numbers
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_rules_see_the_same_drafts_and_coins_as_long_as_their_texts_agree(seed: int):
     traces = {name: hsd.run(PAIR, "ab", rule=name, gamma=4, max_new_tokens=60, seed=seed) for name in RULES}
@@ -146,6 +149,7 @@ def test_cached_logits_equal_a_fresh_forward_pass_at_every_call(rule: str):
     assert draft.checked > 10 or rule == "plain"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", ["tokenwise", "hsd", "naive-hsd"])
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_cached_logits_of_a_transformer_equal_a_fresh_forward_pass(byte_pair: Pair, rule: str, temperature: float):
@@ -308,6 +312,7 @@ def test_a_draft_is_cut_after_its_first_end():
 # Budgets
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", [*RULES, "plain"])
 @pytest.mark.parametrize("budget", [1, 2, 3, 5, 6, 7, 13])
 def test_a_budget_is_met_exactly(rule: str, budget: int):

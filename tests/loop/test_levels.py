@@ -17,6 +17,8 @@ from hsd.models import table_pair
 from hsd.models.table import TableModel
 from hsd.trace import Event
 
+pytestmark = pytest.mark.long
+
 PROMPT = "Once upon a time, there was a little girl named Lily. She"
 
 
@@ -54,7 +56,6 @@ def test_a_greedy_stack_writes_what_the_target_writes(rule: str, thresholds: tup
         assert greedy(pair, "ab", system="stack", rule=rule, thresholds=thresholds, max_new_tokens=40) == plain
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("count", [6, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("system", ["hispec", "stack"])
 def test_greedy_text_is_the_targets_on_fifty_prompts(tiny: Pair, system: str, count: int):
@@ -67,7 +68,6 @@ def test_greedy_text_is_the_targets_on_fifty_prompts(tiny: Pair, system: str, co
         )
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("rules", [("tokenwise", "tokenwise"), ("hsd", "tokenwise"), ("blockwise", "hsd")])
 def test_sampled_texts_that_may_end_follow_the_targets_law(rules: tuple[str, str]):
     pair = small_stack(2, end_ids=frozenset({1}))
@@ -76,7 +76,6 @@ def test_sampled_texts_that_may_end_follow_the_targets_law(rules: tuple[str, str
     assert chi_square_p(counts, exact_law(pair, 3)) > 1e-4
 
 
-@pytest.mark.long
 def test_two_levels_are_ordinary_speculative_decoding():
     for seed in range(5):
         ordinary = hsd.run(STACK, "abc", gamma=4, seed=seed)
@@ -125,7 +124,6 @@ def test_nothing_is_settled_after_the_end_of_a_text():
 TREES = [("paths", ()), ("paths", ("traversal",)), ("comb", ("hsd",)), ("distinct", ("top-down",)), ("top", ())]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("tree", "rules"), TREES, ids=str)
 def test_a_tree_under_a_stack_follows_the_targets_law(tree: str, rules: tuple[str, ...]):
     """The smallest model drafts a tree, the next one verifies it and hands up a chain."""
@@ -135,7 +133,6 @@ def test_a_tree_under_a_stack_follows_the_targets_law(tree: str, rules: tuple[st
     assert chi_square_p(counts, exact_law(pair, 2)) > 1e-4
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("tree", "rules"), TREES, ids=str)
 def test_a_tree_under_a_stack_is_recorded_and_decodes_again(tree: str, rules: tuple[str, ...]):
     options = {"level_rules": rules, "drafts": 3, "tree": tree, "thresholds": (3, 4), "max_new_tokens": 20}
@@ -263,7 +260,6 @@ def test_the_divergences_in_a_stack_are_those_of_the_two_highest_levels_raw_rows
         text += step.tokens
 
 
-@pytest.mark.long
 def test_two_runs_on_the_exits_of_one_model_do_not_disturb_each_other(tiny: Pair):
     common = {"system": "hispec", "max_new_tokens": 24}
     options = [{**common, "seed": 1, "exits": (2, 4)}, {**common, "seed": 2, "exits": (1, 6)}]
@@ -283,7 +279,6 @@ def test_one_exit_alone_drafts_for_the_whole_model(tiny: Pair):
     assert trace.steps[0].drafted == 3
 
 
-@pytest.mark.long
 def test_a_trace_with_levels_goes_through_json_and_decodes_again(tiny: Pair):
     for trace, pair in zip(runs_with_levels(tiny), (STACK, STACK, tiny, tiny), strict=True):
         assert Trace.from_json(trace.to_json()) == trace

@@ -13,6 +13,8 @@ from hsd import RULES, HsdError
 from hsd.draft.ngram import followed
 from hsd.models.table import LetterCodec, TableModel
 
+pytestmark = pytest.mark.long
+
 PAIR = hsd.table_pair(vocab=3, order=2, seed=11)
 PROMPT = "abcabcaab"
 OPTIONS: dict[str, Any] = {"proposer": "ngram", "gamma": 4}
@@ -35,7 +37,6 @@ def test_what_followed_the_last_tokens_is_copied(text: list[int], copied: list[i
     assert followed(text, 1) == copied[:1]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if rule.lossless])
 def test_copies_follow_the_target(rule: str):
     counts = first_tokens(PAIR, 3, range(400), prompt=PROMPT, rule=rule, max_new_tokens=12, **OPTIONS)
@@ -49,7 +50,6 @@ def test_texts_that_end_inside_a_copy_follow_the_target():
         assert chi_square_p(counts, exact_law(pair, 3, prompt=PROMPT)) > 1e-4
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("rule", RULES)
 def test_a_run_with_copies_is_recorded_and_can_be_run_again(rule: str):
     trace = hsd.run(PAIR, PROMPT, rule=rule, max_new_tokens=30, **OPTIONS)

@@ -34,6 +34,8 @@ from hsd.trace import (
     statistics,
 )
 
+pytestmark = pytest.mark.long
+
 PAIR = hsd.table_pair(vocab=12, order=2, seed=4)
 ALL_RUNS = [*RULES, "plain"]
 NO_GROUNDS = Grounds(form="token")
@@ -108,7 +110,6 @@ def test_running_again_works_when_drafts_were_cut_at_an_end(rule: str, seed: int
     assert hsd.rerun(pair, trace).tokens == trace.tokens
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
 def test_running_again_works_with_several_drafts(rule: str, tree: str):
     trace = run(rule, drafts=3, tree=tree, gamma=2, max_new_tokens=15)
@@ -152,7 +153,6 @@ def test_distinct_siblings_are_tested_with_what_the_draft_had_left(rule: str):
     assert later > 5
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
 def test_what_a_rejection_changed_is_what_later_tests_read(rule: str, tree: str):
     """The changed probability of a token is the one that its next test is computed from."""

@@ -76,6 +76,7 @@ def test_after_a_commit_only_the_kept_path_is_part_of_the_text(model: LanguageMo
     assert_as_fresh(model, reader.grow(longer, NODES, keep=len(NODES) + 1).logits, [longer, *texts(longer, NODES)])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
 def test_nothing_follows_the_end_of_a_text_that_was_drafted_in_a_tree(rule: str, tree: str):
     pair = hsd.table_pair(vocab=4, order=2, seed=7, end_ids=frozenset({1, 2}))
