@@ -1,5 +1,6 @@
-# make demo: install into .venv, start the app, print its address.   make test: install, lint, check types, run the tests without a browser; make browser: those in Chromium.
-# make quick: lint and the fast tests, for the inner loop.           make format: lay out Python, JavaScript and CSS.
+# make demo: install into .venv, start the app, print its address.   make test: install, lint, check types, run the tests.
+# make quick: lint and the fast tests, for the inner loop.           make browser: the tests of the page alone.
+# make slow: the tests that take longer.                             make format: lay out Python, JavaScript and CSS.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -13,8 +14,8 @@ DPRINT := $(NODE) node_modules/dprint/bin.cjs
 demo: $(VENV)/.app
 	$(BIN)/python app.py
 
-test: $(VENV)/.dev lint
-	$(BIN)/python -m pytest -m "not slow and not browser" $(PARALLEL)
+test: $(VENV)/.dev lint chromium
+	$(BIN)/python -m pytest -m "not slow" $(PARALLEL)
 
 browser: $(VENV)/.dev chromium
 	$(BIN)/python -m pytest -m "browser and not slow" tests/web
