@@ -63,13 +63,13 @@ class LabPage(Guest):
 
     def number(self, row: str, index: int):
         """The field of one entry: row "p0" is the only row of p, or its first."""
-        return self.page.locator(f".hl-row[data-row={row}] .hl-number").nth(index)
+        return self.page.locator(f".hl-row[data-row={row}] .hp-field").nth(index)
 
     def slider(self, row: str, index: int):
-        return self.page.locator(f".hl-row[data-row={row}] .hl-slider").nth(index)
+        return self.page.locator(f".hl-row[data-row={row}] .hp-slider").nth(index)
 
     def coin(self, position: int):
-        return self.page.locator(f".hl-pos[data-position='{position}'] .hl-slider.is-coin")
+        return self.page.locator(f".hl-pos[data-position='{position}'] .hp-slider.is-coin")
 
     def verdicts(self) -> str:
         return self.text(".hl-verdicts")
@@ -80,7 +80,7 @@ class LabPage(Guest):
         return self.hook["simulated"]
 
     def link(self) -> str:
-        return self.page.evaluate("window.lab.link()")
+        return self.page.evaluate("window.lab.bar.href()")
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ def test_output_bars_are_the_exact_law(here: LabPage) -> None:
 
 
 def tolerance(here: LabPage):
-    return here.page.locator(".hl-slider.is-tolerance")
+    return here.page.locator(".hp-slider.is-tolerance")
 
 
 def test_the_settings_are_shown_for_the_fuzzy_rule_alone(here: LabPage) -> None:
@@ -167,7 +167,7 @@ def test_the_settings_are_shown_for_the_fuzzy_rule_alone(here: LabPage) -> None:
         assert here.page.locator(".hl-tuning").is_visible() == (name == "fuzzy")
     here.preset("paper")
     assert here.page.locator(".hl-tuning").is_visible()
-    here.page.select_option(".hl-draft .hl-select", "hsd")
+    here.page.select_option(".hl-draft select", "hsd")
     assert here.page.locator(".hl-tuning").is_hidden()
 
 
@@ -197,7 +197,7 @@ def test_divergence_and_mode_can_be_chosen(here: LabPage) -> None:
     tolerance(here).fill("0.2")
     here.choose("Where D > T", "divergence only")
     assert here.cell("fuzzy", "kept") == "0.0000"
-    assert "the whole of p" in here.text(".hl-end[data-rule=fuzzy] .hl-hint")
+    assert "the whole of p" in here.text(".hl-end[data-rule=fuzzy] .hp-hint")
     assert "FSD keeps 0 of 2: token 1 fails, for its divergence D is above T." in here.verdicts()
     assert here.page.locator(".hl-lane.is-other .hl-lane-what").all_inner_texts() == ["✕ D > T, stop", "– not reached"]
     here.choose("Divergence D", "Jensen–Shannon")
@@ -233,7 +233,7 @@ def test_many_sequences_are_added_up_to_the_first_tokens(here: LabPage) -> None:
     here.choose("Tokens", "4")
     here.choose("Draft length γ", "4")
     assert here.page.locator(".hl-seq").count() == 16
-    assert "the first 2 of 5" in here.text(".hl-output .hl-hint >> nth=0")
+    assert "the first 2 of 5" in here.text(".hl-output .hp-hint >> nth=0")
 
 
 def test_a_dragged_row_stays_a_distribution_and_the_others_keep_their_proportions(here: LabPage) -> None:
@@ -275,14 +275,14 @@ BAD_ROWS = [
 def test_a_bad_row_is_named_and_the_last_result_stays(here: LabPage, row, index, typed, message) -> None:
     before = here.text(".hl-rules"), here.verdicts()
     here.number(row, index).fill(typed)
-    assert here.text(".hl-inputs .hl-problem-words") == message
-    assert here.page.locator(".hl-card.is-stale").count() == 4
+    assert here.text(".hl-inputs .hp-problem") == message
+    assert here.page.locator(".hp-card.is-stale").count() == 4
     assert here.number(row, index).get_attribute("aria-invalid") == "true"
     assert (here.text(".hl-rules"), here.verdicts()) == before
     here.page.get_by_role("button", name="Normalise").click()
     assert here.hook["message"] == ""
-    assert here.page.locator(".hl-card.is-stale").count() == 0
-    assert here.page.locator(".hl-inputs .hl-problem").is_hidden()
+    assert here.page.locator(".hp-card.is-stale").count() == 0
+    assert here.page.locator(".hl-inputs .hp-problem").is_hidden()
     rows = here.hook["model"]
     assert all(abs(sum(one) - 1) < EXACT for one in rows["p"] + rows["q"])
     assert here.page.evaluate("window.hacked") is None
@@ -303,7 +303,7 @@ def test_own_rows_start_from_the_common_one_and_are_edited_one_by_one(here: LabP
     assert here.hook["model"]["p"] == [[pytest.approx(1 / 3), pytest.approx(2 / 3)]] * 3
     here.page.click(".hl-position:nth-child(2) summary")
     here.number("q1", 0).fill("0.9")
-    assert here.text(".hl-inputs .hl-problem-words").startswith("Row q₁ sums to 1.233")
+    assert here.text(".hl-inputs .hp-problem").startswith("Row q₁ sums to 1.233")
     here.number("q1", 1).fill("0.1")
     assert here.hook["model"]["q"][1] == [0.9, 0.1]
     assert here.hook["model"]["q"][0] == [pytest.approx(2 / 3), pytest.approx(1 / 3)]
@@ -318,7 +318,7 @@ def test_a_coin_that_is_dragged_moves_the_verdict(here: LabPage) -> None:
     here.coin(1).scroll_into_view_if_needed()
     box = here.coin(1).bounding_box()
     middle = box["y"] + box["height"] / 2
-    here.page.mouse.move(box["x"] + 9 + 0.7 / 0.99 * (box["width"] - 18), middle)
+    here.page.mouse.move(box["x"] + 8 + 0.7 / 0.99 * (box["width"] - 16), middle)
     here.page.mouse.down()
     here.page.mouse.move(box["x"] + 0.3 * box["width"], middle, steps=6)
     here.page.mouse.up()
@@ -361,9 +361,9 @@ def test_a_token_that_the_draft_never_proposes_cannot_be_picked(here: LabPage) -
     assert here.page.locator(".hl-pos[data-position='1']").get_by_role("radio", name="a").is_disabled()
     here.preset("toy")
     here.slider("q0", 0).fill("0")
-    assert "never proposes “a” at position 1" in here.text(".hl-impossible")
+    assert "never proposes “a” at position 1" in here.text(".hl-draft .hp-problem")
     here.page.locator(".hl-pos[data-position='1']").get_by_role("radio", name="b").check()
-    assert here.page.locator(".hl-impossible").is_hidden()
+    assert here.page.locator(".hl-draft .hp-problem").is_hidden()
     assert "keeps" in here.verdicts()
 
 
@@ -474,7 +474,7 @@ def test_a_link_keeps_the_settings_of_the_fuzzy_rule(labs, here: LabPage) -> Non
     assert other.hook["state"] == here.hook["state"]
     assert other.hook["state"]["fuzzy"] == {"divergence": "reverse-kl", "tolerance": -0.03, "mode": "divergence-only"}
     assert other.text(".hl-tuning") == here.text(".hl-tuning")
-    older = labs("?lab=" + quote("*".join([*GOOD[:4], "fuzzy", *GOOD[5:]])))
+    older = labs("?tab=lab&lab=" + quote("*".join([*GOOD[:4], "fuzzy", *GOOD[5:]])))
     assert older.hook["state"]["fuzzy"] == {"divergence": "kl", "tolerance": 0.3, "mode": "exact-first"}
 
 
@@ -485,12 +485,12 @@ def test_a_link_to_a_preset_works(labs, here: LabPage, preset: str) -> None:
 
 
 def test_a_link_may_hold_a_longer_draft_where_it_can_be_enumerated(labs) -> None:
-    here = labs("?lab=" + quote("1*same*2*10*hsd*aaaaaaaaaa*" + "_".join(["0.5"] * 10) + "*1*1/3_2/3*2/3_1/3"))
+    here = labs("?tab=lab&lab=" + quote("1*same*2*10*hsd*aaaaaaaaaa*" + "_".join(["0.5"] * 10) + "*1*1/3_2/3*2/3_1/3"))
     assert here.cell("tokenwise", "kept") == "1.9653"
     assert here.cell("hsd", "kept") == "3.4593"
     assert here.cell("naive-hsd", "kept") == "4.4824"
     here.choose("Tokens", "3")
-    assert "over the limit of 4,096: reduce γ to 6" in here.text(".hl-inputs .hl-problem-words")
+    assert "over the limit of 4,096: reduce γ to 6" in here.text(".hl-inputs .hp-problem")
     assert here.cell("hsd", "kept") == "3.4593"
 
 
@@ -526,8 +526,8 @@ SAID = {
 
 @pytest.mark.parametrize("case", MALFORMED)
 def test_a_malformed_link_gets_one_line_and_the_toy(labs, case: str) -> None:
-    here = labs("?lab=" + quote(MALFORMED[case]))
-    line = here.text(".hl-alert-words")
+    here = labs("?tab=lab&lab=" + quote(MALFORMED[case]))
+    line = here.text(".hl-alert")
     assert line.startswith("This link cannot be read (")
     assert SAID.get(case, "") in line
     assert len(line) < 220
@@ -540,8 +540,8 @@ def test_a_malformed_link_gets_one_line_and_the_toy(labs, case: str) -> None:
 def test_the_button_copies_the_link(labs) -> None:
     here = labs(permissions=["clipboard-read", "clipboard-write"])
     here.page.get_by_role("button", name="Copy link").click()
-    here.page.locator(".hl-copied", has_text="Link").wait_for()
-    assert here.text(".hl-copied") == "Link copied"
+    here.page.locator(".hl-copied", has_text="link").wait_for()
+    assert here.text(".hl-copied") == "link copied"
 
 
 # ---- for everyone
@@ -586,5 +586,5 @@ def test_the_lab_is_a_tab_of_the_app_and_its_link_opens_it(visitors) -> None:
     visitor.page.locator(".hl-pos").first.wait_for()
     assert visitor.page.inner_text(".hl-rules tr[data-rule=hsd] .hl-figure") == "1.6667"
     assert visitor.page.is_checked(".hl-rules input[value=hsd-released]")
-    visitor.page.locator(".hl-slider.is-p").first.fill("0.5")
+    visitor.page.locator(".hp-slider.is-p").first.fill("0.5")
     visitor.until("new URL(location.href).searchParams.get('lab').includes('0.5_0.5')")

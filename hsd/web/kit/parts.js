@@ -46,11 +46,7 @@ function segments(legend, onchange) {
   const element = h("fieldset.hp-choice", h("legend", legend), box);
   let drawn = "";
   const one = ([value, words]) =>
-    h(
-      "label.hp-segment",
-      h("input", { type: "radio", name, value, onchange: () => onchange(value) }),
-      h("span", words),
-    );
+    h("label.hp-button.hp-option", h("input", { type: "radio", name, value, onchange: () => onchange(value) }), words);
   const set = (value, options) => {
     const wanted = JSON.stringify(options);
     if (wanted !== drawn) box.replaceChildren(...options.map(one));
@@ -60,9 +56,17 @@ function segments(legend, onchange) {
   return { element, set };
 }
 
-/** A slider whose track is filled up to its value. attributes: min, max, step, oninput, … */
+/** A slider, from 0 to 1 unless told otherwise, whose track is filled up to its value. attributes: min, max, oninput, … */
 const slider = (label, { css = "", ...attributes }) =>
-  h("input", { "type": "range", "class": `hp-slider ${css}`.trim(), "aria-label": label, ...attributes });
+  h("input", {
+    "type": "range",
+    "class": `hp-slider ${css}`.trim(),
+    "aria-label": label,
+    "min": 0,
+    "max": 1,
+    "step": 0.01,
+    ...attributes,
+  });
 
 /** text: the value in words. */
 function setSlider(input, value, text) {

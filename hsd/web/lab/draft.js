@@ -1,36 +1,29 @@
 // The last card: one draft under two rules with the same coins, position by position.
+import { h, SIGNS } from "../kit/dom.js";
 import { rule as known } from "../kit/facts.js";
-import { button, card, h, say, unique } from "./parts.js";
+import { subscript } from "../kit/format.js";
+import { button, card, menu, say } from "../kit/parts.js";
 import { position, value } from "./position.js";
 import { expectedKept, explain, next, range, RULES, stops } from "./rules.js";
-import { digitsOf, names } from "./state.js";
+import { names } from "./state.js";
 import { averageWords, capital, nextWords, PAPER_TEXT, paperSentence, short, tests, verdictSentence } from "./words.js";
 
 /** actions: token(t, x), coin(t, value), rule(name), throwCoins(), drawDraft(). */
 function draft(actions) {
-  const id = unique("rule");
-  const rule = h(
-    "select",
-    { id, class: "hl-select", onchange: () => actions.rule(rule.value) },
-    Object.keys(RULES).map((name) => h("option", { value: name }, known(name).title)),
-  );
-  const drawing = button("Draw a draft from q", "draw the tokens as the draft model does", () => actions.drawDraft());
-  const tools = h(
-    "div",
-    { class: "hl-tools" },
-    h("label", { class: "hl-label", for: id }, "Rule beside vanilla "),
-    rule,
-    drawing,
-    button("Throw the coins", "new random coins", () => actions.throwCoins()),
-  );
-  const spoken = h("div", { "class": "hl-say hl-verdicts", "aria-live": "polite" });
-  const problem = h("p", { class: "hl-problem hl-impossible", role: "status", hidden: true });
-  const about = h("div", { class: "hl-about" });
-  const root = h("p", { class: "hl-root" });
-  const list = h("ol", { class: "hl-positions" });
-  const ends = h("div", { class: "hl-ends" });
+  const beside = "Rule beside vanilla";
+  const titles = Object.keys(RULES).map((name) => [name, known(name).title]);
+  const rule = menu(beside, titles, null, actions.rule);
+  const drawing = button("Draw a draft from q", "draw the tokens as the draft model does", actions.drawDraft);
+  const throwing = button("Throw the coins", "new random coins", actions.throwCoins);
+  const tools = h("div.hl-tools", h("label.hl-label", beside, rule), drawing, throwing);
+  const spoken = h("div.hl-say.hl-verdicts", { "aria-live": "polite" });
+  const problem = h("p.hp-problem", { role: "status" });
+  const about = h("div.hl-about");
+  const root = h("p.hl-root");
+  const list = h("ol.hl-positions");
+  const ends = h("div.hl-ends");
   const element = card(
-    "draft",
+    "hl-draft",
     "One draft, coin by coin",
     "A test succeeds when its coin falls below its threshold h. Vanilla and FSD ask from the first token on; the other rules from the whole draft back.",
     about,
@@ -51,12 +44,11 @@ function draft(actions) {
       list.replaceChildren(...lines.map((one) => one.element));
     }
     drawn = wanted;
-    about.replaceChildren(...(valid.kind === "step" ? paper(valid, model) : []).map((text) => h("p", {}, text)));
+    about.replaceChildren(...(valid.kind === "step" ? paper(valid, model) : []).map((text) => h("p", text)));
     rule.value = valid.rule;
     drawing.hidden = valid.kind === "step";
     const view = judge(valid, model);
     const never = impossible(view);
-    problem.hidden = !never;
     say(problem, never || "");
     for (const one of lines) one.update(view);
     for (const part of [spoken, root, ends]) part.hidden = Boolean(never);
@@ -99,7 +91,7 @@ function impossible({ valid, model }) {
 function speak(element, { valid, judged }) {
   const sentences = judged.map(({ name, law }) => verdictSentence(name, law, valid.coins)).reverse();
   sentences.push(averageWords(judged));
-  while (element.children.length < sentences.length) element.append(h("p", {}));
+  while (element.children.length < sentences.length) element.append(h("p"));
   while (element.children.length > sentences.length) element.lastChild.remove();
   sentences.forEach((text, i) => say(element.children[i], text));
 }
@@ -115,26 +107,26 @@ function rootWords({ judged, facts }) {
 function ending({ valid, model }, { name, law, kept, facts }) {
   const { gamma } = valid;
   const bonus = kept === gamma;
-  const unknown = bonus && valid.kind === "step";
+  const origin = bonus ? "bonus" : "correction";
+  const step = valid.kind === "step";
   const row = next(law, model.p, model.q, kept);
   const chips = valid.draft.map((x, i) =>
-    h("span", { class: `hl-chip ${i < kept ? "is-kept" : "is-cut"}` }, `${i < kept ? "✓" : "✕"} ${names(valid, i)[x]}`),
+    i < kept
+      ? h("span.hl-chip.is-kept", `✓ ${names(valid, i)[x]}`)
+      : h("span.hl-chip.is-cut", `✕ ${names(valid, i)[x]}`),
   );
-  chips.push(
-    h("span", { class: `hl-chip ${bonus ? "is-bonus" : "is-correction"}` }, bonus ? "◆ bonus" : "▲ correction"),
-  );
+  chips.push(h(`span.hl-chip.is-${origin}`, `${SIGNS[origin]} ${origin}`));
   return h(
-    "section",
-    { "class": "hl-end", "data-rule": name },
-    h("h4", {}, `${capital(short(name))} keeps ${kept} of ${gamma}`),
-    h("p", { class: "hl-chips" }, chips),
-    h("p", { class: "hl-hint" }, nextWords(name, kept, gamma, bonus ? {} : residualOf(law, facts[kept]))),
-    unknown
-      ? h("p", {}, `The paper does not list p${digitsOf(gamma)}, so its bars are not drawn.`)
+    "section.hl-end",
+    { "data-rule": name },
+    h("h4.hp-title", `${capital(short(name))} keeps ${kept} of ${gamma}`),
+    h("p.hl-chips", chips),
+    h("p.hp-hint", nextWords(name, kept, gamma, bonus ? {} : residualOf(law, facts[kept]))),
+    bonus && step
+      ? h("p", `The paper does not list p${subscript(gamma)}, so its bars are not drawn.`)
       : h(
-          "ul",
-          { class: `hl-next${valid.kind === "step" ? " is-long" : ""}` },
-          row.map((mass, i) => nextBar(names(valid, kept)[i], mass, bonus)),
+          `ul.hl-next${step ? ".is-long" : ""}`,
+          row.map((mass, i) => nextBar(names(valid, kept)[i], mass, origin)),
         ),
   );
 }
@@ -144,17 +136,13 @@ function residualOf(law, { weight, deficient }) {
   return { weight: value(weight), mass: deficient, whole: Boolean(law.near && law.b), certain: Boolean(law.q) };
 }
 
-function nextBar(token, mass, bonus) {
+function nextBar(token, mass, origin) {
+  const bar = h(`span.hp-swatch.is-${origin}`, { style: `width:${100 * mass}%` });
   return h(
     "li",
-    {},
-    h("span", { class: "hl-token" }, token),
-    h(
-      "span",
-      { "class": "hl-nextbar", "aria-hidden": "true" },
-      h("span", { class: bonus ? "is-bonus" : "is-correction", style: `width:${100 * mass}%` }),
-    ),
-    h("span", { class: "hl-figure" }, value(mass)),
+    h("span.hl-token", token),
+    h("span.hl-nextbar", { "aria-hidden": "true" }, bar),
+    h("span.hl-figure", value(mass)),
   );
 }
 

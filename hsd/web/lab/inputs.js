@@ -1,38 +1,31 @@
 // The first card: number of tokens, draft length, and every probability as a slider and as a number.
-import { plural, short } from "../kit/format.js";
-import { button, card, h, say, segments, setSlider, slider } from "./parts.js";
+import { h } from "../kit/dom.js";
+import { plural, short, subscript } from "../kit/format.js";
+import { button, card, field, say, segments, setField, setSlider, slider } from "../kit/parts.js";
 import { range } from "./rules.js";
-import { digitsOf, names, parse, PRESETS, rowName } from "./state.js";
+import { names, parse, PRESETS, rowName } from "./state.js";
 
 const SIDES = { p: "Target", q: "Draft" };
 
 /** actions: preset(name), reshape(change), cell(side, t, i, text), drag(side, t, i, value, before), normalise(). */
 function inputs(actions) {
-  const presets = h(
-    "div",
-    { "class": "hl-presets", "role": "group", "aria-label": "Presets" },
-    Object.entries(PRESETS).map(([name, { title }]) =>
-      button(title, `start from: ${title}`, () => actions.preset(name), { "data-preset": name }),
-    ),
+  const chips = Object.entries(PRESETS).map(([name, { title }]) =>
+    button(title, `start from: ${title}`, () => actions.preset(name), { "data-preset": name }),
   );
+  const presets = h("div.hl-tools", { "role": "group", "aria-label": "Presets" }, chips);
   const vocab = segments("Tokens", (value) => actions.reshape({ vocab: value }));
   const gamma = segments("Draft length γ", (value) => actions.reshape({ gamma: value }));
   const kind = segments("Rows", (value) => actions.reshape({ kind: value }));
-  const words = h("span", { class: "hl-problem-words" });
-  const problem = h(
-    "div",
-    { class: "hl-problem", role: "alert", hidden: true },
-    words,
-    button("Normalise", "scale the rows so that each sums to 1", () => actions.normalise()),
-  );
-  const rows = h("div", { class: "hl-rows" });
+  const words = h("p.hp-problem", { role: "alert" });
+  const repair = button("Normalise", "scale the rows so that each sums to 1", actions.normalise);
+  const rows = h("div.hl-rows");
   const element = card(
-    "inputs",
+    "hl-inputs",
     "What the two models believe",
     "p: the target's next-token probabilities. q: the draft's. Drag, or type numbers such as 0.25 or 1/3.",
     presets,
-    h("div", { class: "hl-choices" }, vocab.element, gamma.element, kind.element),
-    problem,
+    h("div.hl-choices", vocab.element, gamma.element, kind.element),
+    h("div.hl-wrong", words, repair),
     rows,
   );
   let drawn = "";
@@ -49,10 +42,9 @@ function inputs(actions) {
     if (wanted !== drawn) rebuild(state);
     drawn = wanted;
     choose(state, { vocab, gamma, kind });
-    for (const chip of presets.children) chip.setAttribute("aria-pressed", String(chip.dataset.preset === presetName));
-    problem.hidden = !message;
-    say(words, message || "");
-    problem.querySelector("button").hidden = !problems.length;
+    for (const chip of chips) chip.setAttribute("aria-pressed", String(chip.dataset.preset === presetName));
+    say(words, message);
+    repair.hidden = !problems.length;
     const bad = new Set(problems.map(({ side, t }) => side + t));
     for (const cell of cells) cell.update(state, bad);
   }
@@ -77,7 +69,7 @@ function draw(state, actions) {
   const cells = [];
   const known = (name, t) => t < state[name].length && !(state.kind === "step" && t === state.gamma);
   const side = (name, t) => known(name, t) && row(state, name, t, actions, cells);
-  const block = (t) => h("div", { class: "hl-block" }, side("p", t), side("q", t));
+  const block = (t) => h("div.hl-block", side("p", t), side("q", t));
   if (state.kind === "same") return { elements: [block(0)], cells };
   const count = state.kind === "step" ? state.gamma : state.gamma + 1;
   return { elements: range(count).map((t) => position(state, t, block(t), cells)), cells };
@@ -87,19 +79,14 @@ function draw(state, actions) {
 function position(state, t, block, cells) {
   const after = t === 0 ? "first token" : `after ${plural(t, "token")}`;
   const place = state.kind === "step" ? `${t + 1}. “${names(state, t)[0]}”` : after;
-  const digest = h("span", { class: "hl-digest" });
-  const element = h(
-    "details",
-    { class: "hl-position", open: t === 0 },
-    h("summary", {}, h("b", {}, place), digest),
-    block,
-  );
+  const digest = h("span.hl-digest");
+  const element = h("details.hl-position", { open: t === 0 }, h("summary", h("b", place), digest), block);
   const text = (row) => (row ? row.map((cell) => short(parse(cell))).join(" ") : null);
   cells.push({
     update: (now, bad) => {
       const hasP = !(now.kind === "step" && t === now.gamma);
       const q = text(now.q[t]);
-      say(digest, `${hasP ? `p${digitsOf(t)} ${text(now.p[t])}` : ""}${q ? ` · q${digitsOf(t)} ${q}` : ""}`);
+      say(digest, `${hasP ? `p${subscript(t)} ${text(now.p[t])}` : ""}${q ? ` · q${subscript(t)} ${q}` : ""}`);
       if (bad.has(`p${t}`) || bad.has(`q${t}`)) element.open = true;
     },
   });
@@ -114,7 +101,7 @@ function row(state, side, t, actions, cells) {
   const element = h(
     "fieldset",
     { "class": `hl-row is-${side}${state.kind === "step" ? " is-long" : ""}`, "data-row": side + t },
-    h("legend", {}, `${SIDES[side]} ${name}`),
+    h("legend", `${SIDES[side]} ${name}`),
     lines,
   );
   cells.push({ update: (_, bad) => element.classList.toggle("is-bad", bad.has(side + t)) });
@@ -124,31 +111,21 @@ function row(state, side, t, actions, cells) {
 /** One entry of a row: its slider and its number. A drag scales the others from where they stood when it began. */
 function line(token, label, { side, t, i }, actions, cells) {
   let before = null;
-  const range = slider(`${label}, slider`, `is-${side}`, {
+  const range = slider(`${label}, slider`, {
+    css: `is-${side}`,
     oninput: () => (before = actions.drag(side, t, i, Number(range.value), before)),
     onchange: () => (before = null),
   });
-  const field = h("input", {
-    "type": "text",
-    "class": "hl-number",
-    "inputmode": "text",
-    "autocomplete": "off",
-    "spellcheck": "false",
-    "maxlength": 40,
-    "aria-label": label,
-    "oninput": () => actions.cell(side, t, i, field.value),
-  });
+  const number = field(label, (text) => actions.cell(side, t, i, text), { inputmode: "text", maxlength: 40 });
   cells.push({
     update: (state, bad) => {
       const text = state[side][t][i];
-      const value = parse(text);
-      if (field !== document.activeElement && field.value !== text) field.value = text;
-      field.setAttribute("aria-invalid", String(bad.has(side + t)));
-      range.style.setProperty("--at", "0");
-      setSlider(range, Number.isFinite(value) ? value : 0);
+      setField(number, text);
+      number.setAttribute("aria-invalid", String(bad.has(side + t)));
+      setSlider(range, Number.isFinite(parse(text)) ? parse(text) : 0, text);
     },
   });
-  return h("div", { class: "hl-line" }, h("span", { class: "hl-token" }, token), range, field);
+  return h("div.hl-line", h("span.hl-token", token), range, number);
 }
 
 export { inputs };

@@ -2,16 +2,17 @@
 // start(element, props, server) fills the lab's container and returns the lab; the server tells the numbers of rules that
 // are not restated here. For tests, window.__hsdLab = {ready, ms, state,
 // model, exact, message, simulated} mirrors the lab that changed last; ms is what the last change took.
+import { h } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
-import { copy } from "../kit/files.js";
+import { addressBar, asked } from "../kit/link.js";
 import { ask } from "../kit/live.js";
 import * as page from "../kit/page.js";
+import { button, said, say } from "../kit/parts.js";
 import { draft } from "./draft.js";
 import { enumerate, ROUNDING } from "./enumerate.js";
 import { inputs } from "./inputs.js";
 import { law } from "./law.js";
 import { decode, encode, LinkError } from "./link.js";
-import { button, h, say } from "./parts.js";
 import { results } from "./results.js";
 import { RULES } from "./rules.js";
 import { meanKept, pick, simulation } from "./simulate.js";
@@ -35,71 +36,48 @@ function complaint(wrong) {
 }
 
 class Lab {
-  constructor(root, server, address = window.location.href) {
-    this.root = root;
+  constructor(root, server) {
     this.server = server;
     this.exactKey = "";
     this.others = {}; // what the server told of rules, by name
     this.run = null; // the simulation: {state, history, run, running}
-    this.cards = this.build();
-    this.open(new URL(address).searchParams.get("lab"));
-    page.listen((what) => what === "tab" && this.remember());
+    this.bar = addressBar("lab", () => ({ lab: encode(this.valid) }));
+    this.build(root);
+    this.open(asked("lab").get("lab"));
+    page.listen((what) => what === "tab" && this.bar.remember());
   }
 
-  build() {
+  build(root) {
     const actions = this.actions();
-    const cards = {
+    this.cards = {
       inputs: inputs(actions),
       results: results(actions, OTHERS),
       tuning: tuning(actions),
       law: law(actions),
       draft: draft(actions),
     };
-    this.alertWords = h("span", { class: "hl-alert-words" });
-    this.alert = h(
-      "div",
-      { class: "hl-alert", role: "alert", hidden: true },
-      this.alertWords,
-      button("✕", "dismiss this message", () => this.warn(""), { "aria-label": "dismiss this message" }),
-    );
-    this.copied = h("span", { class: "hl-copied", role: "status" });
-    const head = h(
-      "header",
-      { class: "hl-top" },
-      h("div", {}, h("h2", {}, "The lab"), h("p", { class: "hl-hint" }, INTRODUCTION)),
-      h(
-        "div",
-        { class: "hl-tools" },
-        this.copied,
-        button("Copy link", "a link to all of this", () => this.copy()),
-      ),
-    );
-    this.root.replaceChildren(
-      head,
-      this.alert,
-      cards.inputs.element,
-      cards.results.element,
-      cards.tuning.element,
-      cards.law.element,
-      cards.draft.element,
-    );
-    return cards;
+    this.alert = h("p.hp-problem.hl-alert", { role: "alert" });
+    const copied = said("hl-copied");
+    const copy = button("Copy link", "a link to all of this", async () => copied.say(await this.bar.copyLink()));
+    const head = h("header.hl-top", h("p.hp-hint", INTRODUCTION), h("div.hl-tools", copied.element, copy));
+    root.replaceChildren(head, this.alert, ...Object.values(this.cards).map((one) => one.element));
   }
 
   // ---- where a state comes from
 
   open(link) {
     this.use(preset("toy"), "toy");
-    if (link === null || link === "") return;
+    if (!link) return;
     try {
       this.use(decode(link), null);
     } catch (error) {
       if (!(error instanceof LinkError)) throw error;
-      this.warn(`This link cannot be read (${error.message}): the two-token toy is shown instead`);
+      say(this.alert, `This link cannot be read (${error.message}): the two-token toy is shown instead`);
     }
   }
 
   use(state, presetName) {
+    say(this.alert, "");
     this.presetName = presetName;
     this.state = state;
     this.refresh();
@@ -112,7 +90,6 @@ class Lab {
     const withRow = (side, t, row) => edit({ ...this.state, [side]: replaced(this.state[side], t, row) });
     return {
       preset: (name) => {
-        this.warn("");
         const { rule, seed, fuzzy } = this.state;
         this.use({ ...preset(name), rule, seed, fuzzy }, name);
       },
@@ -158,7 +135,7 @@ class Lab {
       this.draw();
     }
     this.grey(Boolean(message));
-    this.remember();
+    this.bar.remember();
     this.mirror(performance.now() - begun);
   }
 
@@ -185,7 +162,7 @@ class Lab {
     for (const name of OTHERS) {
       const { error, kept, distance } = await ask(this.server, "read_exact", { rule: name, p, q });
       if (this.exact !== exact) return;
-      if (error) this.warn(error);
+      if (error) say(this.alert, error);
       else
         this.others = {
           ...this.others,
@@ -209,15 +186,11 @@ class Lab {
 
   /** While the input is wrong the last results stay, greyed and out of reach. */
   grey(stale) {
-    for (const name of ["results", "tuning", "law", "draft"]) {
-      this.cards[name].element.classList.toggle("is-stale", stale);
-      this.cards[name].element.inert = stale;
+    const { inputs: own, ...others } = this.cards;
+    for (const { element } of Object.values(others)) {
+      element.classList.toggle("is-stale", stale);
+      element.inert = stale;
     }
-  }
-
-  warn(words) {
-    say(this.alertWords, words);
-    this.alert.hidden = !words;
   }
 
   // ---- simulation, in pieces between two frames, so that the page stays alive
@@ -239,37 +212,6 @@ class Lab {
     };
     this.cards.law.update({ valid: this.valid, exact: this.exact, simulation: null, running: true });
     requestAnimationFrame(more);
-  }
-
-  // ---- links
-
-  link() {
-    const here = new URL(window.location.href);
-    const theme = here.searchParams.get("__theme");
-    here.search = "";
-    here.hash = "";
-    if (theme) here.searchParams.set("__theme", theme);
-    here.searchParams.set("tab", "lab");
-    here.searchParams.set("lab", encode(this.valid));
-    return here.href;
-  }
-
-  /** While the tab is open the address bar says what is shown. Not at every move: browsers count such changes. */
-  remember() {
-    clearTimeout(this.rememberTimer);
-    const open = () => page.tab() === "lab";
-    if (open())
-      this.rememberTimer = setTimeout(
-        () => open() && window.history.replaceState(window.history.state, "", this.link()),
-        300,
-      );
-  }
-
-  async copy() {
-    const worked = await copy(this.link());
-    say(this.copied, worked ? "Link copied" : `Copy it from here: ${this.link()}`);
-    clearTimeout(this.copyTimer);
-    if (worked) this.copyTimer = setTimeout(() => say(this.copied, ""), 4000);
   }
 
   // ---- for tests

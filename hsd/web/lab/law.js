@@ -1,25 +1,20 @@
 // The third card: what one step and the target after it write, sequence by sequence, target against the chosen rule;
 // and a simulation whose error bars close in on it.
+import { h, label, s } from "../kit/dom.js";
 import { count } from "../kit/format.js";
+import { button, card, field, say, setField } from "../kit/parts.js";
 import { digits, marginal, ROUNDING, shownLength, totalVariation } from "./enumerate.js";
-import { button, card, h, s, say } from "./parts.js";
 import { deviation, interval, meanKept } from "./simulate.js";
 import { LETTERS } from "./state.js";
 import { capital, four, lawHint, lawSentence, short, trialSentence } from "./words.js";
 
 function law(actions) {
-  const bars = h("ol", { class: "hl-law" });
-  const verdict = h("p", { class: "hl-say hl-law-say" });
+  const bars = h("ol.hl-law");
+  const verdict = h("p.hl-say.hl-law-say");
+  const hint = h("span");
   const trial = trialPanel(actions);
-  const element = card(
-    "output",
-    "What comes out",
-    null,
-    verdict,
-    h("div", { class: "hl-output-body" }, h("div", {}, legend(), bars), trial.element),
-  );
-  const hint = h("p", { class: "hl-hint" });
-  element.querySelector(".hl-head").append(hint);
+  const body = h("div.hl-output-body", h("div", legend(), bars), trial.element);
+  const element = card("hl-output", "What comes out", hint, verdict, body);
 
   function update(view) {
     const { valid, exact, simulation } = view;
@@ -44,11 +39,10 @@ function law(actions) {
 }
 
 function legend() {
-  const item = (css, words) => h("span", {}, h("i", { class: `hl-key ${css}` }), words);
+  const item = (css, words) => h("span", h(`i.hp-swatch.${css}`), words);
   return h(
-    "p",
-    { class: "hl-legend" },
-    item("is-both", "target and rule agree"),
+    "p.hp-hint.hp-keyline.hl-legend",
+    item("is-p", "target and rule agree"),
     item("is-excess", "rule writes it too often"),
     item("is-deficient", "too rarely"),
     item("is-trial", "simulated, 95 %"),
@@ -63,75 +57,54 @@ function drawBars({ shown, target, output, counts, trials }, vocab) {
     const tokens = digits(i, shown, vocab)
       .map((x) => LETTERS[x])
       .join(" ");
+    const simulated = counts && whisker(counts[i] / trials, intervals[i], at);
     return h(
-      "li",
-      { class: "hl-seq" },
-      h("span", { class: "hl-seq-name" }, tokens),
-      h(
-        "span",
-        { class: "hl-seq-bar" },
-        pieces(mass, output[i], at),
-        counts && whisker(counts[i] / trials, intervals[i], at),
-      ),
-      h("span", { class: "hl-seq-value" }, values(mass, output[i])),
+      "li.hl-seq",
+      h("span.hl-seq-name", tokens),
+      h("span.hl-seq-bar", pieces(mass, output[i], at), simulated),
+      h("span.hl-seq-value", values(mass, output[i])),
     );
   });
 }
 
+const span = (from, to) => `left:${from};width:calc(${to} - ${from})`;
+
 function pieces(target, output, at) {
   const both = Math.min(target, output);
-  const piece = (css, from, to) =>
-    h("span", { class: `hl-piece ${css}`, style: `left:${at(from)};width:calc(${at(to)} - ${at(from)})` });
+  const piece = (css, from, to) => h(`span.hp-segment.hl-piece.${css}`, { style: span(at(from), at(to)) });
   const off = Math.abs(target - output) >= ROUNDING;
   return [
-    piece("is-both", 0, both),
+    piece("is-p", 0, both),
     off && piece(output > target ? "is-excess" : "is-deficient", both, Math.max(target, output)),
   ];
 }
 
 function whisker(share, [low, high], at) {
-  return [
-    h("span", { class: "hl-whisker", style: `left:${at(low)};width:calc(${at(high)} - ${at(low)})` }),
-    h("span", { class: "hl-dot", style: `left:${at(share)}` }),
-  ];
+  return [h("span.hl-whisker", { style: span(at(low), at(high)) }), h("span.hl-dot", { style: `left:${at(share)}` })];
 }
 
 /** The target's probability, and the rule's where it is another. */
 function values(target, output) {
   const text = (x) => (x === 0 ? "0" : four(x));
   if (Math.abs(target - output) < ROUNDING) return text(target);
-  return [text(target), h("b", {}, ` ${output > target ? "▴" : "▾"} ${text(output)}`)];
+  return [text(target), h("b", ` ${output > target ? "▴" : "▾"} ${text(output)}`)];
 }
 
 // ---- the simulation
 
 function trialPanel(actions) {
-  const start = button("▶ Simulate 10,000 steps", "run the real sampling process", () => actions.simulate(), {
-    class: "hl-button is-main",
-  });
-  const seed = h("input", {
-    "type": "number",
-    "class": "hl-number hl-seed",
-    "min": 0,
-    "max": 4294967295,
-    "step": 1,
-    "aria-label": "seed of the simulation",
-    "onchange": () => actions.seed(seed.value),
-  });
+  const main = { class: "is-main" };
+  const start = button("▶ Simulate 10,000 steps", "run the real sampling process", actions.simulate, main);
+  const seed = field("seed of the simulation", actions.seed, { class: "hp-field hl-seed", inputmode: "numeric" });
   const fresh = button("New seed", "another seed", () => actions.seed(String(Math.floor(Math.random() * 100000))));
-  const sentence = h("p", { "class": "hl-say hl-trial-say", "role": "status", "aria-live": "polite" });
-  const plot = h("div", { class: "hl-plot" });
-  const element = h(
-    "div",
-    { class: "hl-trial" },
-    h("div", { class: "hl-tools" }, start, h("label", { class: "hl-label" }, "seed ", seed), fresh),
-    sentence,
-    plot,
-  );
+  const sentence = h("p.hl-say.hl-trial-say", { role: "status" });
+  const plot = h("div");
+  const tools = h("div.hl-tools", start, h("label.hl-label", "seed", seed), fresh);
+  const element = h("div.hl-trial", tools, sentence, plot);
 
   function update({ valid, exact, simulation, running }, rows) {
     start.disabled = Boolean(running);
-    if (seed !== document.activeElement) seed.value = valid.seed;
+    setField(seed, String(valid.seed));
     const found = exact.rules[valid.rule];
     plot.replaceChildren(simulation && simulation.state.trials ? chart(simulation, found, valid.gamma) : prompt(found));
     say(sentence, running || !simulation ? "" : conclusion(valid.rule, found, rows));
@@ -142,8 +115,7 @@ function trialPanel(actions) {
 
 const prompt = (found) =>
   h(
-    "p",
-    { class: "hl-hint" },
+    "p.hp-hint",
     `Draw drafts, throw coins and draw corrections with ${short(found.name)}, 10,000 times, and see the estimates close in on the exact numbers.`,
   );
 
@@ -171,28 +143,21 @@ function chart({ history, state }, found, gamma) {
   const path = (points) => points.map(([a, b], i) => `${i ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("");
   const upper = history.map((one) => [one.trials, one.mean + 1.96 * one.error]);
   const lower = history.map((one) => [one.trials, one.mean - 1.96 * one.error]).reverse();
-  const text = (at, line, words, anchor) => s("text", { "x": at, "y": line, "text-anchor": anchor }, words);
+  const text = (x, y, words, anchor) => label(x, y, words, null, { "text-anchor": anchor });
+  const line = (css, at) => s(`line.${css}`, { x1: left, x2: width - left, y1: at, y2: at });
   const now = `${four(mean)} ± ${four(1.96 * error)}`;
+  const keeps = h("b", `${capital(short(found.name))} keeps ${now}`);
+  const told = `estimate ${now}, exact ${four(found.kept)}`;
   return h(
-    "figure",
-    { class: "hl-figurebox" },
-    h(
-      "figcaption",
-      {},
-      h("b", {}, `${capital(short(found.name))} keeps ${now}`),
-      ` after ${count(state.trials)} steps; exact ${four(found.kept)}`,
-    ),
+    "figure.hl-figurebox",
+    h("figcaption", keeps, ` after ${count(state.trials)} steps; exact ${four(found.kept)}`),
     s(
       "svg",
-      {
-        "viewBox": `0 0 ${width} ${height}`,
-        "role": "img",
-        "aria-label": `estimate ${now}, exact ${four(found.kept)}`,
-      },
-      s("path", { class: "hl-band", d: `${path([...upper, ...lower])}Z` }),
-      s("path", { class: "hl-mean", d: path(history.map((one) => [one.trials, one.mean])) }),
-      s("line", { class: "hl-exact", x1: left, x2: width - left, y1: y(found.kept), y2: y(found.kept) }),
-      s("line", { class: "hl-axis", x1: left, x2: width - left, y1: base, y2: base }),
+      { "viewBox": `0 0 ${width} ${height}`, "role": "img", "aria-label": told },
+      s("path.hl-band", { d: `${path([...upper, ...lower])}Z` }),
+      s("path.hl-mean", { d: path(history.map((one) => [one.trials, one.mean])) }),
+      line("hl-exact", y(found.kept)),
+      line("hl-axis", base),
       text(left, base + 15, "0", "start"),
       text(width - left, base + 15, "10,000 steps", "end"),
       text(width - left, y(found.kept) - 5, "exact", "end"),

@@ -1,6 +1,7 @@
 // One position of the draft: its token, the numbers that explain it, its coin, and each rule's threshold and verdict.
+import { h } from "../kit/dom.js";
 import { exact } from "../kit/format.js";
-import { h, say, segments, setSlider, slider } from "./parts.js";
+import { say, segments, setSlider, slider } from "../kit/parts.js";
 import { names } from "./state.js";
 import { short, testWords } from "./words.js";
 
@@ -28,30 +29,30 @@ const VALUES = [
 
 function position(state, t, actions) {
   const tokens = segments(`token ${t}`, (x) => actions.token(t - 1, x));
-  const coin = slider(`coin of position ${t}`, "is-coin", {
+  const coin = slider(`coin of position ${t}`, {
+    css: "is-coin",
     max: 0.99,
     oninput: () => actions.coin(t - 1, Number(coin.value)),
   });
-  const coinText = h("output", { class: "hl-coin-value" });
+  const coinText = h("output");
   const values = VALUES.map(([key, sign, title]) => {
-    const text = h("dd", {});
-    return { key, text, element: h("div", { title, "data-value": key }, h("dt", {}, sign), text) };
+    const text = h("dd");
+    return { key, text, element: h("div", { title, "data-value": key }, h("dt", sign), text) };
   });
   const list = h(
-    "dl",
-    { class: "hl-values" },
+    "dl.hl-values",
     values.map((one) => one.element),
   );
-  const lanes = ["tokenwise", "other"].map((which) => lane(which));
+  const lanes = ["tokenwise", "other"].map(lane);
+  const throws = h("div.hl-coin", h("span.hl-lane-name", "coin"), coin, coinText);
   const element = h(
-    "li",
-    { "class": "hl-pos", "data-position": t },
-    h("span", { class: "hl-place" }, t),
-    h("div", { class: "hl-facts" }, tokens.element, list),
+    "li.hl-pos",
+    { "data-position": t },
+    h("span.hl-place", t),
+    h("div.hl-facts", tokens.element, list),
     h(
-      "div",
-      { class: "hl-coins" },
-      h("div", { class: "hl-coin" }, h("span", { class: "hl-lane-name" }, "coin"), coin, coinText),
+      "div.hl-coins",
+      throws,
       lanes.map((one) => one.element),
     ),
   );
@@ -61,12 +62,8 @@ function position(state, t, actions) {
     const x = valid.draft[t - 1];
     const row = { ...facts[t], p: model.p[t - 1][x], q: model.q[t - 1][x] };
     const offered = valid.kind === "step" ? 1 : valid.vocab; // the paper lists one token only
-    tokens.set(
-      x,
-      names(valid, t - 1)
-        .slice(0, offered)
-        .map((name, i) => [i, name]),
-    );
+    const offers = names(valid, t - 1).slice(0, offered);
+    tokens.set(x, [...offers.entries()]);
     for (const one of values) {
       one.element.hidden = one.key === "divergence" && row.divergence === null;
       say(one.text, one.key === "pivot" ? String(row.pivot) : value(row[one.key]));
@@ -75,8 +72,8 @@ function position(state, t, actions) {
       input.disabled = model.q[t - 1][i] === 0;
       input.parentElement.title = input.disabled ? "q is 0: never drafted" : "";
     }
-    setSlider(coin, valid.coins[t - 1]);
     say(coinText, String(valid.coins[t - 1]));
+    setSlider(coin, valid.coins[t - 1], coinText.textContent);
     list.classList.toggle("has-divergence", row.divergence !== null);
     lanes.forEach((one, i) => one.update(judged[i], t, valid.coins[t - 1]));
   }
@@ -84,23 +81,14 @@ function position(state, t, actions) {
   return { element, update };
 }
 
+const LANE = ["lane-name", "threshold", "coin-mark", "lane-figure", "lane-what", "order"];
+
 /** One rule's threshold as a bar on the coin's scale, and its verdict. */
 function lane(which) {
-  const name = h("span", { class: "hl-lane-name" });
-  const fill = h("span", { class: "hl-threshold" });
-  const mark = h("span", { class: "hl-coin-mark" });
-  const figure = h("span", { class: "hl-lane-figure" });
-  const what = h("span", { class: "hl-lane-what" });
-  const place = h("span", { class: "hl-order" });
-  const word = h("span", { class: "hl-lane-word" }, what, place);
-  const element = h(
-    "div",
-    { class: `hl-lane is-${which}` },
-    name,
-    h("span", { "class": "hl-scale", "aria-hidden": "true" }, h("span", { class: "hl-scale-in" }, fill, mark)),
-    figure,
-    word,
-  );
+  const [name, fill, mark, figure, what, place] = LANE.map((part) => h(`span.hl-${part}`));
+  const word = h("span.hl-lane-word", what, place);
+  const scale = h("span.hl-scale", { "aria-hidden": "true" }, h("span.hl-scale-in", fill, mark));
+  const element = h(`div.hl-lane.is-${which}`, name, scale, figure, word);
 
   function update(rule, t, coin) {
     element.hidden = !rule;

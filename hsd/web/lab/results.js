@@ -1,6 +1,7 @@
 // The second card: every rule's exact numbers, one row each, and what they say.
+import { h } from "../kit/dom.js";
 import { rule as titled } from "../kit/facts.js";
-import { card, h, say, unique } from "./parts.js";
+import { card, say, unique } from "../kit/parts.js";
 import { RULES } from "./rules.js";
 import { distance, findings, four, verdict } from "./words.js";
 
@@ -21,40 +22,23 @@ function results(actions, others) {
   const group = unique("rule");
   const lines = [...Object.keys(RULES), ...others].map((name) => line(name, group, actions));
   const ideal = h("td", { "data-label": "Kept, E[τ]" });
-  const table = h(
-    "table",
-    { class: "hl-rules" },
-    h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        h("th", { scope: "col" }, "Rule"),
-        COLUMNS.map(([, words]) => h("th", { scope: "col" }, words)),
-      ),
-    ),
-    h(
-      "tbody",
-      {},
-      lines.map((one) => one.element),
-      h(
-        "tr",
-        { class: "hl-ideal" },
-        h("th", { scope: "row" }, "Ideal, Σ min(p(X), q(X))"),
-        ideal,
-        h("td", { class: "hl-wide", colspan: 4 }, "no lossless rule keeps more on average"),
-      ),
-    ),
+  const last = h(
+    "tr.hl-ideal",
+    h("th", { scope: "row" }, "Ideal, Σ min(p(X), q(X))"),
+    ideal,
+    h("td.hl-wide", { colspan: 4 }, "no lossless rule keeps more on average"),
   );
-  const notes = h("ul", { class: "hl-notes" });
+  const heads = ["Rule", ...COLUMNS.map(([, words]) => words)].map((words) => h("th", { scope: "col" }, words));
+  const rows = lines.map((one) => one.element);
+  const table = h("table.hl-rules", h("thead", h("tr", heads)), h("tbody", rows, last));
+  const notes = h("ul.hl-notes");
   const element = card(
-    "results",
+    "hl-results",
     "Which rules are lossless, and what each keeps",
     "Exact: every draft and every outcome is listed, with no sampling. Pick a rule to look at it below.",
     table,
     notes,
-    h("p", { class: "hl-fine" }, FINE_PRINT),
+    h("p.hp-hint", FINE_PRINT),
   );
 
   function update({ valid, exact, model, others: told }) {
@@ -62,34 +46,22 @@ function results(actions, others) {
     for (const one of lines) one.update(rules, exact.ideal, valid);
     say(ideal, four(exact.ideal));
     const list = findings(exact, model);
-    notes.replaceChildren(...list.map(({ title, text }) => h("li", {}, h("b", {}, title), " ", text)));
+    notes.replaceChildren(...list.map(({ title, text }) => h("li", h("b", title), " ", text)));
   }
 
   return { element, update };
 }
 
 function line(name, group, actions) {
-  const cells = Object.fromEntries(
-    COLUMNS.map(([key, words]) => [key, h("td", { "data-label": words, "class": `hl-${key}` })]),
-  );
+  const cells = Object.fromEntries(COLUMNS.map(([key, words]) => [key, h(`td.hl-${key}`, { "data-label": words })]));
   const known = Object.hasOwn(RULES, name);
   const pick = { type: "radio", name: group, value: name, disabled: !known, onchange: () => actions.rule(name) };
   const radio = h("input", pick);
-  const fill = h("span", { class: "hl-fill" });
-  const mark = h("span", { class: "hl-mark" });
-  const number = h("span", { class: "hl-figure" });
-  const bar = h("span", { "class": "hl-bar", "aria-hidden": "true" }, fill, mark);
-  cells.kept.append(number, bar);
-  const element = h(
-    "tr",
-    { "data-rule": name },
-    h(
-      "th",
-      { scope: "row" },
-      h("label", {}, radio, h("span", { title: known ? "" : "exact numbers from the server" }, titled(name).title)),
-    ),
-    Object.values(cells),
-  );
+  const [number, fill, mark] = ["figure", "fill", "mark"].map((part) => h(`span.hl-${part}`));
+  cells.kept.append(number, h("span.hl-bar", { "aria-hidden": "true" }, fill, mark));
+  const title = h("span", { title: known ? "" : "exact numbers from the server" }, titled(name).title);
+  const head = h("th", { scope: "row" }, h("label", radio, title));
+  const element = h("tr", { "data-rule": name }, head, Object.values(cells));
 
   function update(rules, ideal, { rule: selected, gamma }) {
     const found = rules[name];

@@ -2,7 +2,7 @@
 // A state is plain data: {kind, vocab, gamma, p, q, rule, draft, coins, seed, fuzzy}; p and q are rows of texts
 // ("1/3"), fuzzy the settings of the fuzzy rule.
 // kind: "same" (one row for every position), "own" (rows per position), "step" (the paper's one draft).
-import { count } from "../kit/format.js";
+import { count, subscript } from "../kit/format.js";
 import { MAX_OUTCOMES, outcomes } from "./enumerate.js";
 import { FUZZY } from "./fuzzy.js";
 import { range, sum } from "./rules.js";
@@ -68,10 +68,8 @@ function parse(text) {
   return negative ? -value : value;
 }
 
-const digitsOf = (n) => String(n).replace(/\d/g, (d) => "₀₁₂₃₄₅₆₇₈₉"[d]);
-
 function rowName(kind, side, t) {
-  return kind === "same" ? side : `${side}${digitsOf(t)}`;
+  return kind === "same" ? side : `${side}${subscript(t)}`;
 }
 
 /** What is wrong with one row of cells, in words that follow "row p "; null if nothing is. */
@@ -211,5 +209,4 @@ export {
   model,
   drag,
   reshape,
-  digitsOf,
 };

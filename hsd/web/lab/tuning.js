@@ -1,6 +1,7 @@
 // The card with the fuzzy rule's settings: which divergence, how much of it may pass, and what decides beyond that.
+import { h } from "../kit/dom.js";
+import { card, say, segments, setSlider, slider, unique } from "../kit/parts.js";
 import { DIVERGENCES, MODES, RANGE } from "./fuzzy.js";
-import { card, h, say, segments, setSlider, slider, unique } from "./parts.js";
 import { excludedWords, modeWords, nearWords } from "./words.js";
 
 const titled = (table) => Object.entries(table).map(([name, one]) => [name, one.title || one]);
@@ -10,23 +11,24 @@ function tuning(actions) {
   const id = unique("tolerance");
   const divergence = segments("Divergence D", (value) => actions.fuzzy({ divergence: value }));
   const mode = segments("Where D > T", (value) => actions.fuzzy({ mode: value }));
-  const tolerance = slider("tolerance T", "is-tolerance", {
+  const tolerance = slider("tolerance T", {
+    css: "is-tolerance",
     id,
     min: RANGE[0],
     max: RANGE[1],
     oninput: () => actions.fuzzy({ tolerance: Number(tolerance.value) }),
   });
-  const number = h("output", { class: "hl-figure", for: id });
-  const lines = [nearWords, modeWords, excludedWords].map((words) => ({ words, element: h("p", {}) }));
+  const number = h("output", { for: id });
+  const lines = [nearWords, modeWords, excludedWords].map((words) => ({ words, element: h("p") }));
   const element = card(
-    "tuning",
+    "hl-tuning",
     "FSD: how far from the target may a token be",
     "Where the two rows are near, D ≤ T, the draft's token passes, whatever it is. That is not lossless, by design.",
-    h("div", { class: "hl-choices" }, divergence.element, mode.element),
-    h("div", { class: "hl-tolerance" }, h("label", { class: "hl-label", for: id }, "Tolerance T"), tolerance, number),
+    h("div.hl-choices", divergence.element, mode.element),
+    h("div.hl-tolerance", h("label", { for: id }, "Tolerance T"), tolerance, number),
     h(
-      "div",
-      { "class": "hl-near", "aria-live": "polite" },
+      "div.hl-near",
+      { "aria-live": "polite" },
       lines.map((one) => one.element),
     ),
   );
@@ -35,9 +37,8 @@ function tuning(actions) {
     element.hidden = valid.rule !== "fuzzy";
     divergence.set(valid.fuzzy.divergence, titled(DIVERGENCES));
     mode.set(valid.fuzzy.mode, titled(MODES));
-    setSlider(tolerance, valid.fuzzy.tolerance);
-    tolerance.style.setProperty("--at", String((valid.fuzzy.tolerance - RANGE[0]) / (RANGE[1] - RANGE[0])));
     say(number, String(valid.fuzzy.tolerance));
+    setSlider(tolerance, valid.fuzzy.tolerance, number.textContent);
     for (const one of lines) say(one.element, one.words(model, valid.kind));
   }
 
