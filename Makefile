@@ -1,5 +1,5 @@
 # make demo: install into .venv, start the app, print its address.   make test: install, lint, check types, run the tests.
-# make quick: lint and the fast tests, for the inner loop.           make browser: the tests of the page alone.
+# make quick: lint and the fast tests, for the inner loop.           make browser: all tests of the page, in Chromium.
 # make slow: the tests that take longer.                             make format: lay out Python, JavaScript and CSS.
 PYTHON ?= python3
 VENV := .venv
@@ -15,7 +15,7 @@ demo: $(VENV)/.app
 	$(BIN)/python app.py
 
 test: $(VENV)/.dev lint chromium
-	$(BIN)/python -m pytest -m "not slow" $(PARALLEL)
+	$(BIN)/python -m pytest -m "not slow and (core or not browser)" $(PARALLEL)
 
 browser: $(VENV)/.dev chromium
 	$(BIN)/python -m pytest -m "browser and not slow" tests/web

@@ -77,6 +77,7 @@ def table(visitor) -> dict[str, list[str]]:
 # ---- paired
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("name", ["story", "sum", "function"])
 def test_steps_where_hsd_keeps_more_each_have_their_sentence_with_the_numbers_of_the_trace(visitors, name):
     trace = preset(name)
@@ -298,6 +299,7 @@ def test_a_live_run_streams_into_both_rows(visitors):
 # ---- free
 
 
+@pytest.mark.core
 def test_free_lets_the_other_rule_write_its_own_text_from_the_same_seed(visitors):
     trace = preset("story")
     options = trace["setup"]["options"]
@@ -439,6 +441,7 @@ def test_a_run_compared_with_its_own_rule_says_what_to_do(visitors):
     assert state(visitor)["second"] is None
 
 
+@pytest.mark.core
 def test_hostile_tokens_are_only_text(visitors, tmp_path: Path):
     trace = preset("story")
     hostile = [

@@ -49,6 +49,7 @@ def go(visitor, step: int) -> None:
     )
 
 
+@pytest.mark.core
 def test_needles_and_drift_are_those_of_the_trace(here):
     for name in NAMES:
         needles_and_drift_agree(here, record(here, name))

@@ -101,6 +101,7 @@ def here(labs) -> LabPage:
     return labs()
 
 
+@pytest.mark.core
 def test_a_rule_that_the_page_cannot_compute_has_the_numbers_of_the_server(here: LabPage, monkeypatch) -> None:
     new = replace(RULES["hsd-released"], name="newcomer", title="Newcomer, a test")
     monkeypatch.setitem(RULES, new.name, new)
@@ -116,6 +117,7 @@ def test_a_rule_that_the_page_cannot_compute_has_the_numbers_of_the_server(here:
     assert row.locator("input").is_disabled()
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("gamma", TOY)
 def test_the_toy_table_is_on_the_page_to_four_digits(here: LabPage, gamma: int) -> None:
     vanilla, hsd, released, off, naive, calls = TOY[gamma]
@@ -139,6 +141,7 @@ def test_the_two_equal_rules_are_said_to_be_equal(here: LabPage) -> None:
     assert "all 4 drafts" in note
 
 
+@pytest.mark.core
 def test_output_bars_are_the_exact_law(here: LabPage) -> None:
     here.rule("hsd-released")
     rows = here.page.locator(".hl-seq").all_inner_texts()
@@ -327,6 +330,7 @@ def test_a_coin_that_is_dragged_moves_the_verdict(here: LabPage) -> None:
     assert "Vanilla keeps 0 of 2" in here.verdicts()
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("rule", RULES)
 def test_thresholds_and_verdicts_of_both_rules_are_shown(here: LabPage, rule: str) -> None:
     here.preset("near")
@@ -579,6 +583,7 @@ def test_the_verdict_is_announced(here: LabPage) -> None:
     assert here.page.get_attribute(".hl-verdicts", "aria-live") == "polite"
 
 
+@pytest.mark.core
 def test_the_lab_is_a_tab_of_the_app_and_its_link_opens_it(visitors) -> None:
     visitor = visitors()
     state = "*".join(["1", "same", "2", "3", "hsd-released", "aba", "0.1_0.2_0.3", "5", "1/3_2/3", "2/3_1/3"])

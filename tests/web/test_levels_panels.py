@@ -75,6 +75,7 @@ def test_of(step: Step, index: int) -> tuple[float, float, float | None, float]:
 test_of.__test__ = False  # type: ignore[attr-defined]
 
 
+@pytest.mark.core
 def test_the_moments_of_a_stack_are_the_events_of_its_trace(visitors):
     visitor = visitors()
     told = open_panel(visitor, "stack", show="stack-three", at="0")
@@ -160,6 +161,7 @@ def plain(text: str) -> str:
     return text.replace("·10", "e").translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−", "-0123456789-"))
 
 
+@pytest.mark.core
 def test_the_layers_that_are_lit_are_the_work_of_the_event(visitors):
     visitor = visitors()
     trace = trace_of(open_panel(visitor, "hispec", show="hispec-trained", at="0"))

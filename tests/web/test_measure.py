@@ -68,6 +68,7 @@ def ended(visitor) -> str:
     return visitor.page.inner_text(".hm-progress")
 
 
+@pytest.mark.core
 def test_the_recorded_benchmark_is_shown_on_opening_the_tab(visitor, recorded):
     visitor.page.get_by_role("tab", name="Measure").click()
     visitor.until(READY)
@@ -128,6 +129,7 @@ def test_cancel_before_the_first_round_leaves_what_was_shown(visitors, recorded)
     assert table(visitor) == expected(recorded)
 
 
+@pytest.mark.core
 def test_a_file_is_opened_and_a_broken_one_is_one_line_and_loses_nothing(visitors, tmp_path):
     visitor = measure(visitors())
     good, bad = tmp_path / "good.jsonl", tmp_path / "bad.jsonl"

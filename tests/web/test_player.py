@@ -31,6 +31,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.core
 def test_tree_is_drawn_on_opening(stage: Stage, trace: dict) -> None:
     step = step_where(trace, lambda s: 0 < s["kept"] < s["drafted"])
     stage.load(trace, step)
@@ -63,6 +64,7 @@ def test_verdicts_of_both_rules_are_in_every_step(stage: Stage, rule: str) -> No
         assert shadow == step["shadow"]["kept"]
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("rule", RULES)
 def test_formulas_reproduce_the_recorded_thresholds(stage: Stage, rule: str) -> None:
     trace = word_trace(rule=rule, max_new_tokens=80, gamma=7)
@@ -151,6 +153,7 @@ def test_headline_names_both_counts_and_the_coin(stage: Stage, trace: dict) -> N
     assert stage.page.get_attribute(".hp-story [aria-live]", "aria-live") == "polite"
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     ("options", "selector", "words"),
     [
@@ -181,6 +184,7 @@ def test_further_target_calls_are_shown(stage: Stage) -> None:
     assert stage.page.locator(".hp-node.is-correction").count() == step["target_calls"]
 
 
+@pytest.mark.core
 def test_table_numbers_equal_the_trace(stage: Stage, trace: dict) -> None:
     stage.load(trace)
     for i, step in enumerate(trace["steps"]):
@@ -326,6 +330,7 @@ def test_coins_do_not_move_where_motion_is_reduced(chromium, trace: dict) -> Non
         stage.close()
 
 
+@pytest.mark.core
 def test_hostile_tokens_stay_text(stage: Stage) -> None:
     trace = word_trace(HOSTILE, max_new_tokens=60)
     trace["setup"]["pair"] = trace["setup"]["device"] = "<b onclick=window.hacked=1>pair</b>"

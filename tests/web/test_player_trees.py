@@ -48,6 +48,7 @@ def mirrored(stage: Stage, trace: dict) -> dict:
     return stage.page.evaluate("trace => hsdPlayer.model.mirror(trace)", trace)
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("options", [*CHAINS, *({"drafts": 4} | options for options in TREES)], ids=named)
 def test_mirror_is_the_run_from_the_other_side(stage: Stage, options: dict) -> None:
     trace = word_trace(**options)
@@ -155,6 +156,7 @@ def test_a_reader_can_work_out_every_threshold_of_a_tree_by_hand(stage: Stage, o
     assert stage.page.locator(".hp-warn").count() == 0
 
 
+@pytest.mark.core
 def test_a_changed_p_is_marked_and_stands_in_the_change_before(stage: Stage) -> None:
     marked = 0
     for _, step in walk(stage, trie(rule="traversal", tree="comb", shadow="hsd", max_new_tokens=60)):
@@ -274,6 +276,7 @@ def true_paths(monkeypatch: pytest.MonkeyPatch, **options: object) -> tuple[dict
     return trie(**options), drafted
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("tree", ["paths", "comb", "distinct", "top"])
 @pytest.mark.parametrize("temperature", [0.4, 1.0])
 def test_rows_name_the_drafts_that_end_in_them(

@@ -59,6 +59,7 @@ def expected(told: dict) -> dict:
     return report(cases, [event["record"] for event in told["items"] if "record" in event])
 
 
+@pytest.mark.core
 def test_the_page_shows_the_recorded_race_before_any_click(visitors):
     visitor = open_race(visitors())
     told = state(visitor)
@@ -232,6 +233,7 @@ def test_a_stack_early_exits_and_fsd_can_be_chosen_raced_and_linked(visitors):
     assert [lane["name"] for lane in again["header"]["lanes"]] == ["Plain decoding", *names]
 
 
+@pytest.mark.core
 def test_the_link_of_a_race_runs_it_again(visitors):
     visitor = visitors()
     query = {"prompt": "A mole & a <b>hat</b>", "seed": "12345678901234567890", "length": "12", "temperature": "0.8"}

@@ -60,6 +60,7 @@ def four(x: float) -> str:
     return f"{float(f'{x:.4g}'):g}"
 
 
+@pytest.mark.core
 def test_the_page_shows_the_numbers_of_the_planner_for_the_worked_inputs(here):
     for name in [*WORKED, "measured"]:
         choose(here, name)
@@ -162,6 +163,7 @@ def test_models_are_added_and_removed_and_the_plan_follows(here):
     assert "nothing to stack" in page.inner_text(".sy-result .sy-lead")
 
 
+@pytest.mark.core
 def test_everything_can_be_done_from_the_keyboard(here):
     page = here.page
     page.locator(".sy-way[tabindex='0']").focus()

@@ -13,6 +13,7 @@ from hsd.paths import EXAMPLES
 LONG = {"prompt": "Once upon a time", "gamma": "1", "length": "256", "temperature": "1", "seed": "3"}
 
 
+@pytest.mark.core
 def test_a_tree_is_drawn_before_any_click_at_a_step_where_the_rules_differ(visitor):
     assert visitor.state["kept"] > visitor.state["shadowKept"]
     assert visitor.page.locator(".hp-node").count() > 5
@@ -75,6 +76,7 @@ def test_every_preset_opens_at_once_and_sets_the_controls(visitor):
     visitor.until("document.querySelector('#hsd-gamma input[type=number]').disabled")
 
 
+@pytest.mark.core
 def test_a_live_run_streams_step_by_step_and_then_plays(visitor):
     visitor.set("prompt", "Once upon a time, there was a fox")
     visitor.run()
@@ -105,6 +107,7 @@ def test_a_cancelled_run_keeps_what_it_had(visitors):
     visitor.page.locator("#hsd-run:enabled").wait_for()
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     ("control", "value", "words"),
     [
@@ -152,6 +155,7 @@ def test_strange_prompts_are_only_text(visitor, prompt):
     assert visitor.page.locator(".hp-flow img").count() == 0
 
 
+@pytest.mark.core
 def test_hostile_tokens_of_an_opened_trace_are_only_text(visitor, tmp_path: Path):
     trace = json.loads((EXAMPLES / "traces" / "story.json").read_text())
     hostile = [
@@ -232,6 +236,7 @@ def test_the_link_of_a_preset_opens_the_same_view(visitors):
     other.until("document.querySelector('#hsd-preset input').value.toLowerCase().includes('sum')")
 
 
+@pytest.mark.core
 def test_the_link_of_a_live_run_makes_it_again(visitors):
     visitor = visitors().open()
     visitor.set("prompt", "Once upon a time, there was a mole & a <b>hat</b>")
@@ -299,6 +304,7 @@ def test_a_visitor_who_leaves_frees_the_model(visitors):
     second.page.get_by_text("● live", exact=True).wait_for()
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_needs_no_sideways_scrolling_and_hides_the_options(visitors, scheme):
     visitor = visitors(width=390, color_scheme=scheme).open()
