@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hsd.errors import HsdError
 from hsd.models.reading import UNCHANGED, Reader, Spent
 
 
@@ -122,7 +124,7 @@ class Draft:
         return Draft.chain(self.tokens[:count], self.q[:count], self.draws[:count], self.coins[:count], **others)
 
 
-class Proposer:
+class Proposer(ABC):
     """Drafts for a text that grows, and keeps its own state in step with it.
 
     readers: of every model that takes part, smallest first.
@@ -134,13 +136,16 @@ class Proposer:
         """How many random numbers a draft of γ tokens takes, and how many coins."""
         return gamma
 
+    @abstractmethod
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
         """At most γ tokens (in a tree: in a path) that continue `text`."""
-        raise NotImplementedError
 
     def extend(self, token: Tensor) -> Tensor:
-        """(V,): the distribution after one more token (1,) of the text, for a rule that resamples."""
-        raise NotImplementedError
+        """(V,): the distribution after one more token (1,) of the text, for a rule that resamples.
+
+        Raises HsdError where one cannot be had: such a rule needs a chain of one draft model.
+        """
+        raise HsdError(f"{type(self).__name__} tells no distribution for a rule that resamples: choose another rule")
 
     def settle(self, length: int, path: Sequence[int] = ()) -> None:
         """The text has `length` tokens now, its last ones those of `path` in the draft; forget all others."""
