@@ -261,13 +261,22 @@ class ResidualFromDraft(CoinsFromDraft):
         return self.used[:count]
 
 
-@pytest.mark.parametrize("streams", [CoinsFromDraft, ResidualFromCoins, ResidualFromDraft])
-@pytest.mark.parametrize("rule", ["tokenwise", "hsd"])
+@pytest.mark.parametrize(
+    ("rule", "streams"),
+    [
+        ("hsd", CoinsFromDraft),
+        ("tokenwise", ResidualFromCoins),
+        ("hsd", ResidualFromDraft),
+        pytest.param("tokenwise", CoinsFromDraft, marks=pytest.mark.slow),
+        pytest.param("hsd", ResidualFromCoins, marks=pytest.mark.slow),
+        pytest.param("tokenwise", ResidualFromDraft, marks=pytest.mark.slow),
+    ],
+)
 def test_statistics_catch_a_number_that_is_used_twice(rule: str, streams: type[Streams]):
     assert stream_p_value(rule, streams) < 1e-6
 
 
-@pytest.mark.parametrize("rule", ["tokenwise", "hsd"])
+@pytest.mark.parametrize("rule", [pytest.param("tokenwise", marks=pytest.mark.slow), "hsd"])
 def test_statistics_find_nothing_wrong_with_three_streams(rule: str):
     assert stream_p_value(rule, Streams) > 1e-3
 
