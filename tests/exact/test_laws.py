@@ -201,17 +201,23 @@ def test_thresholds_follow_from_their_grounds(rule: str, problem: Problem):
     grounds = law.grounds(given_tensors[2])
     assert [ground.form for ground in grounds] == [*[FORMS[rule][0]] * (problem.gamma - 1), FORMS[rule][1]]
     for threshold, ground in zip(law.threshold.tolist(), grounds, strict=True):
-        if ground.form != "share" or ground.mass + 1 - ground.before > 1e-6:  # else a ratio of rounding errors
-            assert threshold == pytest.approx(ground.threshold, abs=1e-9)
-            assert again(ground) == pytest.approx(ground.threshold, abs=1e-12)
+        divided_by = whole(ground) or 1.0
+        if divided_by > 1e-6:  # else a ratio of rounding errors
+            assert threshold == pytest.approx(ground.threshold, abs=1e-14 / divided_by)
+            assert again(ground) == pytest.approx(ground.threshold, abs=1e-14 / divided_by)
+
+
+def whole(ground: Grounds) -> float | None:
+    """What the mass is a share of; None for a threshold that is no share."""
+    mass, rest = ground.mass, ground.mass + 1 - ground.before
+    return {"share": rest, "naive": max(mass, rest)}.get(ground.form)
 
 
 def again(ground: Grounds) -> float:
     """The threshold once more, as the record explains it."""
-    before, mass, rho = ground.before, ground.mass, ground.p / ground.q if ground.q else 0.0
-    whole = {"share": mass + 1 - before, "naive": max(mass, mass + 1 - before)}.get(ground.form)
-    if whole is not None:
-        return mass / whole if whole else 1.0
+    before, rho, divided_by = ground.before, ground.p / ground.q if ground.q else 0.0, whole(ground)
+    if divided_by is not None:
+        return ground.mass / divided_by if divided_by else 1.0
     return {"token": min(1.0, rho), "chosen": ground.p}.get(ground.form) or (min(1.0, before * rho) if rho else 0.0)
 
 
