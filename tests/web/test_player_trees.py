@@ -48,7 +48,6 @@ def mirrored(stage: Stage, trace: dict) -> dict:
     return stage.page.evaluate("trace => hsdPlayer.model.mirror(trace)", trace)
 
 
-@pytest.mark.core
 @pytest.mark.parametrize("options", [*CHAINS, *({"drafts": 4} | options for options in TREES)], ids=named)
 def test_mirror_is_the_run_from_the_other_side(stage: Stage, options: dict) -> None:
     trace = word_trace(**options)
@@ -276,7 +275,6 @@ def true_paths(monkeypatch: pytest.MonkeyPatch, **options: object) -> tuple[dict
     return trie(**options), drafted
 
 
-@pytest.mark.core
 @pytest.mark.parametrize("tree", ["paths", "comb", "distinct", "top"])
 @pytest.mark.parametrize("temperature", [0.4, 1.0])
 def test_rows_name_the_drafts_that_end_in_them(
