@@ -299,7 +299,6 @@ def test_a_live_run_streams_into_both_rows(visitors):
 # ---- free
 
 
-@pytest.mark.core
 def test_free_lets_the_other_rule_write_its_own_text_from_the_same_seed(visitors):
     trace = preset("story")
     options = trace["setup"]["options"]

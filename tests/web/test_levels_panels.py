@@ -161,7 +161,6 @@ def plain(text: str) -> str:
     return text.replace("·10", "e").translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−", "-0123456789-"))
 
 
-@pytest.mark.core
 def test_the_layers_that_are_lit_are_the_work_of_the_event(visitors):
     visitor = visitors()
     trace = trace_of(open_panel(visitor, "hispec", show="hispec-trained", at="0"))

@@ -233,7 +233,6 @@ def test_a_stack_early_exits_and_fsd_can_be_chosen_raced_and_linked(visitors):
     assert [lane["name"] for lane in again["header"]["lanes"]] == ["Plain decoding", *names]
 
 
-@pytest.mark.core
 def test_the_link_of_a_race_runs_it_again(visitors):
     visitor = visitors()
     query = {"prompt": "A mole & a <b>hat</b>", "seed": "12345678901234567890", "length": "12", "temperature": "0.8"}

@@ -163,7 +163,6 @@ def test_models_are_added_and_removed_and_the_plan_follows(here):
     assert "nothing to stack" in page.inner_text(".sy-result .sy-lead")
 
 
-@pytest.mark.core
 def test_everything_can_be_done_from_the_keyboard(here):
     page = here.page
     page.locator(".sy-way[tabindex='0']").focus()

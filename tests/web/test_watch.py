@@ -236,7 +236,6 @@ def test_the_link_of_a_preset_opens_the_same_view(visitors):
     other.until("document.querySelector('#hsd-preset input').value.toLowerCase().includes('sum')")
 
 
-@pytest.mark.core
 def test_the_link_of_a_live_run_makes_it_again(visitors):
     visitor = visitors().open()
     visitor.set("prompt", "Once upon a time, there was a mole & a <b>hat</b>")
