@@ -222,7 +222,7 @@ def _run(arguments: argparse.Namespace) -> int:
         smaller=arguments.smaller,
     )
     if pair.target.parameters < 200_000_000:
-        torch.set_num_threads(1)  # small matrices: more threads bring a tenth at most, and wait for a busy core
+        torch.set_num_threads(1)  # small matrices: more threads bring little, and wait for a busy core
     if arguments.quantile is not None:
         options = _calibrated(pair, options, arguments)
     trace, failure = _decode_with_progress(pair, prompt, options)

@@ -2,8 +2,8 @@
 
 A model lies in a folder of `home()` that appears in one move when all of it is there; what is being made lies in a
 folder beside it that every call begins by deleting. Weights are kept as float32: the logits are then those of the GGUF
-file's reader to the last bit, and loading them takes 0.2 to 0.5 s (SmolLM2-135M, two busy cores). float16 would halve
-the 538 MB, but its logits differ by up to 0.03 and loading takes 1.5 to 3 s, as the numbers must be converted.
+file's reader to the last bit, and the file is mapped into memory as it is. float16 would take half the room, but change
+the logits, and every load would convert all numbers.
 
 Nothing large is imported here.
 """

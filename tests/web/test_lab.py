@@ -190,7 +190,10 @@ def test_the_tolerance_moves_the_table_the_law_and_the_draft(here: LabPage) -> N
     assert "writes every sequence exactly as often as the target" in here.text(".hl-law-say")
     tolerance(here).fill("-0.05")
     assert here.cell("fuzzy", "lossless") == "✓ yes, at T ≤ 0"
-    assert "A tolerance below 0 lets nothing pass" in here.text(".hl-near")
+    assert "A tolerance below 0 lets nothing pass: this is vanilla, token by token." in here.text(".hl-near")
+    here.choose("Where D > T", "Divergence only")
+    assert "this is plain decoding, as every draft ends at its first token." in here.text(".hl-near")
+    assert here.cell("fuzzy", "kept") == "0.0000"
     here.rule("hsd")
     assert here.page.locator("[data-value=divergence]:visible").count() == 0
 
@@ -198,16 +201,16 @@ def test_the_tolerance_moves_the_table_the_law_and_the_draft(here: LabPage) -> N
 def test_divergence_and_mode_can_be_chosen(here: LabPage) -> None:
     here.rule("fuzzy")
     tolerance(here).fill("0.2")
-    here.choose("Where D > T", "divergence only")
+    here.choose("Where D > T", "Divergence only")
     assert here.cell("fuzzy", "kept") == "0.0000"
     assert "the whole of p" in here.text(".hl-end[data-rule=fuzzy] .hp-hint")
     assert "FSD keeps 0 of 2: token 1 fails, for its divergence D is above T." in here.verdicts()
     assert here.page.locator(".hl-lane.is-other .hl-lane-what").all_inner_texts() == ["✕ D > T, stop", "– not reached"]
-    here.choose("Divergence D", "Jensen–Shannon")
+    here.choose("Divergence D", "JS")
     assert here.hook["state"]["fuzzy"] == {"divergence": "js", "tolerance": 0.2, "mode": "divergence-only"}
     assert here.cell("fuzzy", "kept") == "2.0000"
     assert "never says (p = 0) can pass" in here.text(".hl-near")
-    here.choose("Divergence D", "total variation")
+    here.choose("Divergence D", "TV")
     assert here.cell("fuzzy", "kept") == "0.0000"
     here.preset("near")  # a preset leaves the settings as they are
     assert here.cell("fuzzy", "kept") == "4.0000"
@@ -472,7 +475,7 @@ def test_a_link_brings_everything_back(labs, here: LabPage) -> None:
 def test_a_link_keeps_the_settings_of_the_fuzzy_rule(labs, here: LabPage) -> None:
     here.rule("fuzzy")
     here.choose("Divergence D", "KL(p‖q)")
-    here.choose("Where D > T", "divergence only")
+    here.choose("Where D > T", "Divergence only")
     tolerance(here).fill("-0.03")
     other = opened(labs, here)
     assert other.hook["state"] == here.hook["state"]

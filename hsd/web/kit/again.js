@@ -11,8 +11,8 @@ function parting(recorded, run) {
   const place = tokens(run).findIndex((token, i) => token !== before[i]);
   if (place < 0) return "";
   return (
-    `The recorded run has the same first ${plural(place, "token")} and goes on in another way: processors round ` +
-    "differently, and here a coin or a draw lay within that rounding of its threshold. Both texts are right."
+    `The recorded run has the same first ${plural(place, "token")} and goes on in another way: another processor or ` +
+    "library rounds differently, and a number that lay that near to its threshold fell on the other side."
   );
 }
 

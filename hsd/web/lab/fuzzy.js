@@ -20,12 +20,12 @@ function jensenShannon(p, q) {
 }
 
 const DIVERGENCES = {
-  "kl": { title: "KL(q‖p)", of: (p, q) => relativeEntropy(q, p) },
-  "reverse-kl": { title: "KL(p‖q)", of: (p, q) => relativeEntropy(p, q) },
-  "js": { title: "Jensen–Shannon", of: jensenShannon },
-  "tv": { title: "total variation", of: (p, q) => Math.min(sum(p.map((a, i) => Math.abs(a - q[i]))) / 2, 1) },
+  "kl": (p, q) => relativeEntropy(q, p),
+  "reverse-kl": (p, q) => relativeEntropy(p, q),
+  "js": jensenShannon,
+  "tv": (p, q) => Math.min(sum(p.map((a, i) => Math.abs(a - q[i]))) / 2, 1),
 };
-const MODES = { "exact-first": "exact test first", "divergence-only": "divergence only" };
+const MODES = ["exact-first", "divergence-only"];
 const RANGE = [-0.05, 1]; // of the tolerance; below 0 nothing passes
 const FUZZY = { divergence: "kl", tolerance: 0.3, mode: "exact-first" };
 
@@ -34,7 +34,7 @@ const FUZZY = { divergence: "kl", tolerance: 0.3, mode: "exact-first" };
  * Elsewhere the exact test decides ("exact-first"), or the draft ends and all of p follows ("divergence-only").
  */
 function law(p, q, tokens, { divergence, tolerance, mode } = FUZZY) {
-  const values = tokens.map((_, t) => DIVERGENCES[divergence].of(p[t], q[t]));
+  const values = tokens.map((_, t) => DIVERGENCES[divergence](p[t], q[t]));
   const near = values.map((value) => value <= tolerance);
   const first = mode === "exact-first";
   const exact = tokens.map((x, t) => Math.min(1, p[t][x] / Math.max(q[t][x], TINY)));

@@ -50,7 +50,7 @@ function readFuzzy(text) {
   const value = NUMBER.test(tolerance.replace(/^-/, "")) ? Number(tolerance) : NaN;
   need(Object.hasOwn(DIVERGENCES, divergence), `its divergence is none of ${Object.keys(DIVERGENCES).join(", ")}`);
   need(value >= RANGE[0] && value <= RANGE[1], `its tolerance must be a number from ${RANGE.join(" to ")}`);
-  need(Object.hasOwn(MODES, mode) && !more.length, `its mode is none of ${Object.keys(MODES).join(", ")}`);
+  need(MODES.includes(mode) && !more.length, `its mode is none of ${MODES.join(", ")}`);
   return { divergence, tolerance: value, mode };
 }
 

@@ -1,10 +1,12 @@
 // The card with the fuzzy rule's settings: which divergence, how much of it may pass, and what decides beyond that.
 import { h } from "../kit/dom.js";
+import { facts } from "../kit/facts.js";
 import { card, say, segments, setSlider, slider, unique } from "../kit/parts.js";
-import { DIVERGENCES, MODES, RANGE } from "./fuzzy.js";
+import { RANGE } from "./fuzzy.js";
 import { excludedWords, modeWords, nearWords } from "./words.js";
 
-const titled = (table) => Object.entries(table).map(([name, one]) => [name, one.title || one]);
+const FORMULAS = facts.divergences.map(({ name, formula }) => [name, formula]);
+const MODES = facts.modes.map(({ name, title }) => [name, title]);
 
 /** actions: fuzzy(change). */
 function tuning(actions) {
@@ -35,8 +37,8 @@ function tuning(actions) {
 
   function update({ valid, model }) {
     element.hidden = valid.rule !== "fuzzy";
-    divergence.set(valid.fuzzy.divergence, titled(DIVERGENCES));
-    mode.set(valid.fuzzy.mode, titled(MODES));
+    divergence.set(valid.fuzzy.divergence, FORMULAS);
+    mode.set(valid.fuzzy.mode, MODES);
     say(number, String(valid.fuzzy.tolerance));
     setSlider(tolerance, valid.fuzzy.tolerance, number.textContent);
     for (const one of lines) say(one.element, one.words(model, valid.kind));

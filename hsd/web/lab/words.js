@@ -1,5 +1,5 @@
 // The lab's sentences. Every one is made from the numbers it speaks of; nothing here touches the page.
-import { rule as known } from "../kit/facts.js";
+import { divergence as divergenceOf, rule as known } from "../kit/facts.js";
 import { count, exact, pair, plural } from "../kit/format.js";
 import { ROUNDING } from "./enumerate.js";
 import { DIVERGENCES } from "./fuzzy.js";
@@ -7,6 +7,7 @@ import { kept, order, RULES } from "./rules.js";
 
 const four = (x) => x.toFixed(4);
 const short = (name) => known(name).short;
+const formulaOf = (name) => divergenceOf(name).formula;
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** A total variation: 0 where only rounding is left. */
@@ -87,7 +88,7 @@ function naive({ "naive-hsd": found, hsd }, ideal) {
 
 /** What FSD gives up, with the bound where there is one: tolerance · E[kept], by the chain rule. */
 function near(found, { fuzzy: { divergence, tolerance } }) {
-  const keeps = `With ${DIVERGENCES[divergence].title} up to ${tolerance} it keeps ${four(found.kept)}`;
+  const keeps = `With ${formulaOf(divergence)} up to ${tolerance} it keeps ${four(found.kept)}`;
   if (found.exact) {
     const why = found.strict
       ? "at a tolerance of 0 or less nothing passes that could change what is written"
@@ -107,9 +108,9 @@ function near(found, { fuzzy: { divergence, tolerance } }) {
 // ---- about the settings of the fuzzy rule
 
 /** Where the rows of this model are near enough. */
-function nearWords({ gamma, p, q, fuzzy: { divergence, tolerance } }, kind) {
-  const { title, of } = DIVERGENCES[divergence];
-  const values = q.map((row, t) => of(p[t], row));
+function nearWords({ gamma, p, q, fuzzy: { divergence, tolerance, mode } }, kind) {
+  const name = formulaOf(divergence);
+  const values = q.map((row, t) => DIVERGENCES[divergence](p[t], row));
   const text = (x) => (x === Infinity ? "∞" : exact(x, 4));
   const inside = values.flatMap((x, t) => (x <= tolerance ? [t + 1] : []));
   const several = `position${inside.length === 1 ? "" : "s"} ${inside.join(", ")}`;
@@ -118,9 +119,11 @@ function nearWords({ gamma, p, q, fuzzy: { divergence, tolerance } }, kind) {
   const rows = kind === "step" ? " of the lumped rows" : "";
   const found =
     kind === "same"
-      ? `Here ${title} is ${text(values[0])}`
-      : `${title}${rows} by position: ${values.map(text).join(", ")}`;
-  if (tolerance < 0) return `${found}. A tolerance below 0 lets nothing pass: this is exact, token by token.`;
+      ? `Here ${name} is ${text(values[0])}`
+      : `${name}${rows} by position: ${values.map(text).join(", ")}`;
+  const exactly =
+    mode === "exact-first" ? "vanilla, token by token" : "plain decoding, as every draft ends at its first token";
+  if (tolerance < 0) return `${found}. A tolerance below 0 lets nothing pass: this is ${exactly}.`;
   return `${found}, ${lets}.`;
 }
 
@@ -134,7 +137,7 @@ function modeWords({ fuzzy: { mode } }) {
 function excludedWords({ fuzzy: { divergence } }) {
   return divergence === "kl"
     ? "A token that the target never says cannot pass: where q may draft one, KL(q‖p) is infinite."
-    : `A token that the target never says (p = 0) can pass: ${DIVERGENCES[divergence].title} does not rule it out.`;
+    : `A token that the target never says (p = 0) can pass: ${formulaOf(divergence)} does not rule it out.`;
 }
 
 // ---- about the output law
