@@ -157,6 +157,7 @@ def _add_app(commands: Any) -> None:
     app.add_argument("--host", default="127.0.0.1", help="address to listen on")
     app.add_argument("--port", type=_whole, default=None, help="port (default: the first free one from 7860)")
     app.add_argument("--open", action="store_true", help="open a browser window")
+    app.add_argument("--no-download", action="store_true", help="do not fetch models that are not here")
     app.set_defaults(command=_app)
 
 
@@ -364,7 +365,7 @@ def _audit(arguments: argparse.Namespace) -> int:
 def _app(arguments: argparse.Namespace) -> int:
     from hsd.ui import launch
 
-    launch(trace_file=arguments.trace, host=arguments.host, port=arguments.port, open_browser=arguments.open)
+    launch(arguments.trace, arguments.host, arguments.port, arguments.open, download=not arguments.no_download)
     return 0
 
 

@@ -30,9 +30,11 @@ class Strict(BaseModel):
 
 
 class PairSpec(Strict):
-    """A pair to offer: embedded when it has only a name, else a target and a draft on the Hub.
+    """A pair to offer: a target and a draft on the Hub; one that has only a name is embedded, or comes from the
+    package index.
 
-    gpu_memory_gb: offered only where a GPU has that much; 0 runs anywhere.
+    title: what it is called, and after a " · " what it is. gpu_memory_gb: offered only where a GPU has that much; 0
+    runs anywhere.
     """
 
     name: Slug
@@ -43,13 +45,17 @@ class PairSpec(Strict):
     gpu_memory_gb: Annotated[float, Field(ge=0, strict=False)] = 0
 
     @property
-    def embedded(self) -> bool:
-        return self.target is None
+    def from_hub(self) -> bool:
+        return self.target is not None
+
+    @property
+    def short_title(self) -> str:
+        return self.title.partition(" · ")[0]
 
     @model_validator(mode="after")
     def _complete(self) -> PairSpec:
         if (self.target is None) != (self.draft is None):
-            raise ValueError("give both target and draft, or neither for an embedded pair")
+            raise ValueError("give both target and draft, or neither for a pair that is known by its name")
         return self
 
 
@@ -129,8 +135,8 @@ def front_matter(space: Space | None = None) -> str:
 
 def _card(space: Space) -> dict[str, Any]:
     """The manifest in the Hub's own names."""
-    models = [model for pair in space.pairs if not pair.embedded for model in (pair.target, pair.draft)]
-    preload = [m for pair in space.pairs if pair.preload and not pair.embedded for m in (pair.target, pair.draft)]
+    models = [model for pair in space.pairs if pair.from_hub for model in (pair.target, pair.draft)]
+    preload = [m for pair in space.pairs if pair.preload and pair.from_hub for m in (pair.target, pair.draft)]
     card: dict[str, Any] = {
         "title": space.title,
         "emoji": space.emoji,

@@ -45,6 +45,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: next(item.iter_markers("xdist_group")).args != ("app",))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def nothing_fetched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What this machine has fetched changes no test, and no app that a test starts fetches anything."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HSD_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("HSD_DOWNLOAD", "0")
+        yield
+
+
 @pytest.fixture(scope="session")
 def byte_folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """Folders of a small random target and draft that read any text byte by byte, 128 tokens at most."""
@@ -60,7 +69,7 @@ def byte_pair(byte_folders: tuple[str, str]) -> Pair:
 
 
 @pytest.fixture(scope="session")
-def app() -> Iterator[Server]:
+def app(nothing_fetched: None) -> Iterator[Server]:
     """The one app of all tests that need it running."""
     from running_app import Server, free_port
 

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from hsd import HsdError, space
+from hsd.models.registry import FETCHED
 from hsd.paths import SPACEFILE
 
 TEXT = SPACEFILE.read_text(encoding="utf-8")
@@ -22,7 +23,8 @@ def written(tmp_path: Path, text: str) -> Path:
 def test_the_manifest_is_valid():
     manifest = space.load()
     assert manifest.app_file == "app.py"
-    assert manifest.pairs[0].embedded
+    assert manifest.pairs[0].name in FETCHED
+    assert not any(pair.from_hub for pair in manifest.pairs[:2])
     assert manifest.limits.gamma <= 32
 
 

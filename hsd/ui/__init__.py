@@ -4,12 +4,18 @@ from __future__ import annotations
 
 
 def launch(
-    trace_file: str | None = None, host: str | None = None, port: int | None = None, open_browser: bool = False
+    trace_file: str | None = None,
+    host: str | None = None,
+    port: int | None = None,
+    open_browser: bool = False,
+    download: bool = True,
 ) -> None:
     """Start the app and serve it until interrupted; prints the address once it is ready.
 
     trace_file: a saved trace to show first. host, port: by default 127.0.0.1 and the first free port from 7860,
-    or what Gradio's environment variables say. Raises HsdError when the trace cannot be read or the port is taken.
+    or what Gradio's environment variables say. download: fetch models that the manifest names and that are not here,
+    in the background; HSD_DOWNLOAD=0 turns that off as well. Raises HsdError when the trace cannot be read or the port
+    is taken.
     """
     from hsd import space
     from hsd.ui import machine
@@ -18,4 +24,4 @@ def launch(
     machine.prepare_environment(manifest)  # before gradio is imported: it reads the environment then
     from hsd.ui.app import serve
 
-    serve(manifest, trace_file, host, port, open_browser)
+    serve(manifest, trace_file, host, port, open_browser, download)

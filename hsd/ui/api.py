@@ -16,7 +16,7 @@ from hsd.errors import HsdError
 from hsd.rules import find_rule
 from hsd.space import Space
 from hsd.trace import Trace
-from hsd.ui import form
+from hsd.ui import arrivals, form
 from hsd.ui.jobs import Jobs
 from hsd.ui.presets import Preset
 from hsd.ui.request import read
@@ -32,7 +32,7 @@ def add_endpoints(space: Space, presets: Mapping[str, Preset], jobs: Jobs) -> No
     """Add `/run`, `/compare`, `/verify_step`, `/presets` and `/audit` to the app that is being built."""
 
     def finish(pair: str, **asked: Any) -> Trace:
-        return trace(jobs.finish(Run(read(space, {**asked, "pair": pair or space.pairs[0].name}))))
+        return trace(jobs.finish(Run(read(space, {**asked, "pair": pair or arrivals.first(space).name}))))
 
     def list_presets() -> list[dict]:  # type: ignore[type-arg]
         """The recorded runs of this app: name, title, why, prompt and options of each."""

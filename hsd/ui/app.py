@@ -11,7 +11,7 @@ import gradio as gr
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
-from hsd.ui import api, controls, lab, machine, pairs, static
+from hsd.ui import api, arrivals, controls, lab, pairs, static
 from hsd.ui.compare import Compare
 from hsd.ui.jobs import Jobs
 from hsd.ui.measure import Measure
@@ -25,11 +25,20 @@ TABS = ("watch", "compare", "race", "systems", "lab", "measure")
 MONO_FONTS = ["ui-monospace", "SF Mono", "Cascadia Mono", "Menlo", "Consolas", "DejaVu Sans Mono", "monospace"]
 
 
-def serve(space: Space, trace_file: str | None, host: str | None, port: int | None, open_browser: bool) -> None:
-    """Build the app and serve it until interrupted."""
+def serve(
+    space: Space,
+    trace_file: str | None,
+    host: str | None,
+    port: int | None,
+    open_browser: bool,
+    download: bool,
+) -> None:
+    """Build the app and serve it until interrupted. What it needs from the package index comes meanwhile."""
     opened = _read_trace(trace_file) if trace_file else None
     demo = build(space, opened)
     threading.Thread(target=_preload, args=[space], daemon=True).start()
+    if download:
+        arrivals.begin(space, lambda name: pairs.describe(space, name))
     try:
         _, address, _ = demo.launch(
             server_name=host,
@@ -111,7 +120,7 @@ def theme() -> gr.themes.Base:
 
 def _preload(space: Space) -> None:
     """Load what the manifest wants loaded; a pair that cannot be loaded says so in its chip."""
-    for pair in machine.offered(space):
+    for pair in arrivals.available(space):
         if pair.preload:
             pairs.describe(space, pair.name)
 

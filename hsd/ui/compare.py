@@ -9,7 +9,7 @@ import gradio as gr
 
 from hsd.errors import HsdError
 from hsd.space import Space
-from hsd.ui import form, static
+from hsd.ui import arrivals, form, static
 from hsd.ui.jobs import Jobs
 from hsd.ui.pairs import choose
 from hsd.ui.request import Request, read
@@ -54,7 +54,7 @@ def second_run(space: Space, asked: Values) -> Request:
     values = {name: value for name, value in asked.items() if name in names}
     own = [str(values.get(name) or "") for name in ("target", "draft")]
     try:
-        choose(space, str(values.get("pair") or space.pairs[0].name), *own)
+        choose(space, str(values.get("pair") or arrivals.first(space).name), *own)
     except HsdError as error:
         raise HsdError(f"Free needs a second run, which cannot be made here ({error}); Paired needs none") from None
     return read(space, values)

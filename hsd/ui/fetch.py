@@ -13,7 +13,7 @@ from typing import Any
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.trace import Trace
-from hsd.ui import pairs
+from hsd.ui import arrivals, machine, pairs
 from hsd.ui.presets import Preset, recorded, telling_step
 
 log = logging.getLogger("hsd.ui")
@@ -54,9 +54,19 @@ class Fetch:
             return answer(lambda: shown(Trace.from_json(text if isinstance(text, str) else "")))
 
         def pair_facts(name: Any) -> Answer:
-            return answer(lambda: pairs.describe(self.space, str(name or self.space.pairs[0].name)))
+            return answer(lambda: pairs.describe(self.space, str(name or arrivals.first(self.space).name)))
 
-        return [read_preset, read_opened, check_trace, pair_facts]
+        def read_arrivals(_: Any) -> Answer:
+            return answer(self.arrivals)
+
+        return [read_preset, read_opened, check_trace, pair_facts, read_arrivals]
+
+    def arrivals(self) -> Answer:
+        """What comes from the package index: a line for each that is on its way or did not come, and who is here."""
+        found = [(pair, arrivals.news(pair)) for pair in machine.offered(self.space)]
+        lines = [f"{pair.short_title}: {news.words}" for pair, news in found if news.coming or news.problem]
+        here = [{"name": pair.name, "title": pair.short_title} for pair, news in found if news is arrivals.HERE]
+        return {"lines": lines, "here": here, "coming": any(news.coming for _, news in found)}
 
     def preset(self, name: Any) -> Answer:
         """The trace of a preset, the step to open it at, and what to say about it."""

@@ -19,7 +19,7 @@ from hsd.bench.prompts import offered
 from hsd.decoding.options import LEVELLED, MAX_LEVELS, Options
 from hsd.errors import HsdError
 from hsd.space import Limits, Space
-from hsd.ui import machine
+from hsd.ui import arrivals
 
 Values = dict[str, Any]
 SEPARATED = ("wholes", "numbers", "levels", "names")
@@ -174,7 +174,13 @@ def _rules(space: Space) -> list[Any]:
     return list(facts.rule_menu())
 
 
+def pair_menu(space: Space) -> list[Any]:
+    """The pairs that can be run at this moment."""
+    return [(pair.title, pair.name) for pair in arrivals.available(space)]
+
+
 RUN = (
+    Field("pair", "Pair", "Target and draft model.", "name", place="top", menu=pair_menu),
     Field("prompt", "Prompt", "The text that the models continue.", place="top", said=True),
     _option("rule", "Rule", "Who decides what is kept of a draft.", kind="name", menu=_rules, place="main", said=True),
     _option("gamma", "Draft length γ", "Tokens drafted per step.", kind="whole", low=1, high="gamma", step=1,
@@ -194,8 +200,6 @@ RUN = (
     _option("top_p", "Top-p", "Up to this much mass.", kind="number", step=0.05, shown=(0.05, 1), place="more",
             said=True),
     _option("top_k", "Top-k", "0: all tokens.", kind="whole", step=1, shown=(0, 200), place="more", said=True),
-    Field("pair", "Pair", "Target and draft model.", "name", place="more",
-          menu=lambda space: [(pair.title, pair.name) for pair in machine.offered(space)]),
     Field("target", "Own target", "Folder or Hub id, instead of the pair.", place="more"),
     Field("draft", "Own draft", "Needs the target's tokenizer.", place="more"),
     _option("divergence", "Divergence", "How far apart the two rows are.", kind="name", place="fuzzy",
@@ -249,8 +253,8 @@ def defaults(table: Iterable[Field]) -> Values:
 
 
 def with_defaults(table: Iterable[Field], space: Space, values: Mapping[str, Any]) -> Values:
-    """`values` completed; the pair is the manifest's first."""
-    return {**defaults(table), "pair": space.pairs[0].name, "target": "", "draft": "", **values}
+    """`values` completed; the pair is the manifest's first that can be run."""
+    return {**defaults(table), "pair": arrivals.first(space).name, "target": "", "draft": "", **values}
 
 
 def read(table: Iterable[Field], space: Space, values: Mapping[str, Any]) -> Values:

@@ -169,7 +169,7 @@ class Jobs:
 
     def _do(self, job: Job) -> Generator[int, None, str]:
         """Take in the pieces until the work ends or is ended; returns the state in which it ends."""
-        lent = machine.zero_gpu() and not job.work.pair.embedded
+        lent = machine.zero_gpu() and job.work.pair.from_hub
         if lent:
             pairs.load(job.work.pair)  # here, where it stays: the process with the GPU ends with the job
         pieces = job.work.pieces(lent)

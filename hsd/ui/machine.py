@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from hsd.models.registry import EMBEDDED
 from hsd.space import PairSpec, Space
 
 try:
@@ -25,7 +26,7 @@ def prepare_environment(space: Space) -> None:
     """
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    if all(pair.embedded for pair in offered(space)):
+    if not any(pair.from_hub for pair in offered(space)):
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 
@@ -53,9 +54,9 @@ def offered(space: Space) -> list[PairSpec]:
 def label(pair: PairSpec | None = None) -> str:
     """What the device chip says for a run of `pair`."""
     if zero_gpu():
-        return "CPU (ZeroGPU Space)" if pair and pair.embedded else "ZeroGPU"
+        return "CPU (ZeroGPU Space)" if pair and not pair.from_hub else "ZeroGPU"
     if torch.cuda.is_available():
-        return f"CUDA · {'float32' if pair and pair.embedded else 'bf16'}"
+        return f"CUDA · {'float32' if pair and pair.name in EMBEDDED else 'bf16'}"
     if torch.backends.mps.is_available():
         return "Apple GPU"
     return "CPU"

@@ -11,7 +11,7 @@ from hsd.errors import HsdError
 from hsd.models import Pair, load_pair
 from hsd.models.registry import PAIRS
 from hsd.space import PairSpec, Space
-from hsd.ui import machine
+from hsd.ui import arrivals, machine
 
 DEFAULT_THREADS = torch.get_num_threads()
 OWN = "own"
@@ -21,7 +21,7 @@ OWN = "own"
 class PairChoice:
     """Which pair to run; plain data, so that it can travel to another process.
 
-    name: of a pair in the manifest, or `OWN`. target, draft: None for an embedded pair.
+    name: of a pair in the manifest, or `OWN`. target, draft: None for a pair that does not come from the Hub.
     """
 
     name: str
@@ -29,8 +29,8 @@ class PairChoice:
     draft: str | None = None
 
     @property
-    def embedded(self) -> bool:
-        return self.target is None
+    def from_hub(self) -> bool:
+        return self.target is not None
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -44,26 +44,34 @@ def choose(space: Space, name: str, target: str = "", draft: str = "") -> PairCh
         if not (target.strip() and draft.strip()):
             raise HsdError("an own pair needs both a target and a draft: give two folders or two Hub ids")
         return PairChoice(OWN, target.strip(), draft.strip())
-    names = [pair.name for pair in machine.offered(space)]
-    if name not in names:
+    spec = next((pair for pair in machine.offered(space) if pair.name == name), None)
+    if spec is None:
+        names = [pair.name for pair in arrivals.available(space)]
         known = any(pair.name == name for pair in space.pairs)
         why = f"the pair {name!r} needs a larger GPU than this machine has" if known else f"unknown pair {name!r}"
         raise HsdError(f"{why}: choose {', '.join(names)}")
-    spec = find(space, name)
+    _check_here(space, spec)
     return PairChoice(spec.name, spec.target, spec.draft)
 
 
-def find(space: Space, name: str) -> PairSpec:
-    """The pair of that name in the manifest."""
-    return next(pair for pair in space.pairs if pair.name == name)
+def _check_here(space: Space, spec: PairSpec) -> None:
+    """Raise HsdError for a pair that is on its way, or did not come. One that nobody fetches fails when loaded."""
+    news = arrivals.news(spec)
+    if news.coming:
+        raise HsdError(
+            f"{spec.short_title} is not here yet ({news.words}): try again when it is, or choose the pair "
+            f"{arrivals.first(space).name}"
+        )
+    if news.problem:
+        raise HsdError(news.problem)
 
 
 def load(choice: PairChoice) -> Pair:
     """The pair itself; from memory when it was loaded before. Raises HsdError when it cannot be loaded.
 
-    On a ZeroGPU Space the embedded pair stays on the CPU, where it costs no visitor's GPU time.
+    On a ZeroGPU Space a pair that is not from the Hub stays on the CPU, where it costs no visitor's GPU time.
     """
-    if not choice.embedded:
+    if choice.from_hub:
         return _load_models(choice)
     pair = load_pair(choice.name, device="cpu" if machine.zero_gpu() else None)
     if pair.target.device.type == "cpu":
@@ -87,14 +95,15 @@ def _load_models(choice: PairChoice) -> Pair:
 def describe(space: Space, name: str) -> dict[str, Any]:
     """What the chips say about a pair of the manifest: sizes in parameters, the vocabulary check, the device.
 
-    Embedded and preloaded pairs are loaded for that; of others only the names are known before their first run.
+    Pairs are loaded for that, but those from the Hub only if they are to be preloaded: of others the names are known.
     """
-    spec = find(space, choose(space, name).name)
+    chosen = choose(space, name)
+    spec = next(pair for pair in space.pairs if pair.name == chosen.name)
     chip: dict[str, Any] = {"name": spec.name, "title": spec.title, "device": machine.label(spec)}
-    if not (spec.embedded or spec.preload):
+    if spec.from_hub and not spec.preload:
         return chip | {"note": f"{spec.target} with {spec.draft}; loaded on the first run"}
     try:
-        pair = load(PairChoice(spec.name, spec.target, spec.draft))
+        pair = load(chosen)
     except HsdError as error:
         return chip | {"problem": str(error)}
     return chip | sizes(pair)

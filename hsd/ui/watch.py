@@ -81,11 +81,17 @@ class Watch:
         name = query.get("preset", "")
         if "prompt" not in query:
             values = self._preset_values(name) if name in self.presets else {}
-            return *_updates(values), *(gr.skip(),) * 4, name if values else gr.skip()
+            return *_updates({"pair": self.pair_menu(), **values}), *(gr.skip(),) * 4, name if values else gr.skip()
         submitted = self._submit(query)
         values = query if submitted[0] == gr.skip() else form.with_defaults(form.RUN, self.space, query)
         shown = {f.name: f.from_link(values[f.name], self.space) for f in form.RUN if f.name in values}
+        if "pair" in shown:
+            shown["pair"] = self.pair_menu() | {"value": shown["pair"]}
         return *_updates(shown), *submitted
+
+    def pair_menu(self) -> Any:
+        """The pair control with the pairs that can be run now."""
+        return gr.update(choices=form.pair_menu(self.space))
 
     def functions(self) -> list[Function]:
         """The functions that the page's script can call, by their names, with one argument each."""
@@ -122,7 +128,10 @@ class Watch:
         ticket.change(self.follow, ticket, [stage, *buttons], show_progress="hidden", api_visibility="private", **model)
         sidebar.cancel.click(self.jobs.cancel, ticket, None, **quick)
         sidebar.preset.input(self.open_preset, sidebar.preset, [stage, *sidebar.components()], **quick)
-        controls["pair"].input(lambda name: self.jobs.message(pair=name), controls["pair"], stage, **quick)
+        stage.submit(self.pair_menu, None, controls["pair"], **quick)  # another pair has come
+        controls["pair"].input(
+            lambda name: self.jobs.message(pair=name), controls["pair"], stage, preprocess=False, **quick
+        )
         drafting = [controls[name] for name in ("rule", "gamma", "drafts", "tree", "shadow")]
         controls["system"].change(_enable_drafting, controls["system"], drafting, **quick)
         matching = [controls[name] for name in ("rule", "shadow", "drafts", "tree")]

@@ -70,7 +70,7 @@ class Batch:
     def command(self) -> str:
         """The command line that measures the same elsewhere."""
         pair = self.pair
-        models = {"pair": pair.name} if pair.embedded else {"target": pair.target, "draft": pair.draft}
+        models = {"target": pair.target, "draft": pair.draft} if pair.from_hub else {"pair": pair.name}
         levels = {"systems": ("speculative", *self.systems), "thresholds": self.thresholds, "exits": self.exits}
         given: dict[str, Any] = {
             **models,

@@ -1,5 +1,5 @@
 // Watch: the player, and around it chips, messages, links, files, and live runs that come in piece by piece.
-// head(element) and start(element, props, server, watch) are called once, when Gradio has made the head and the stage.
+// head(element) and start(element, props, server, watch, trigger) are called once, when Gradio has made the head and the stage.
 //
 // The stage's value is a small message from the server: {serial, alert} shows a line and changes nothing else;
 // {serial, preset} opens a recorded run; {serial, key, count, state} tells of a live run; {serial, pair} names the
@@ -9,13 +9,14 @@ import { addressBar } from "../kit/link.js";
 import { ask, Live } from "../kit/live.js";
 import * as page from "../kit/page.js";
 import { create } from "../player/player.js";
+import { watchArrivals } from "./arrivals.js";
 import { pairWords, sourceWords, tracePair } from "./chips.js";
 
 const PHONE = "(max-width: 860px)";
 const PATIENCE = 800; // milliseconds until "Starting …" is said
 
 class Watch {
-  constructor(head, element, props, server) {
+  constructor(head, element, props, server, trigger) {
     this.props = props;
     this.server = server;
     this.serial = 0;
@@ -31,6 +32,7 @@ class Watch {
     this.part("title").textContent = props.title;
     page.alertBy((words) => this.line("alert", words, this.part("alert-words")));
     this.listen();
+    watchArrivals(server, { say: (words, coming) => this.arrivalChip(words, coming), came: trigger });
   }
 
   // ---- what the visitor does around the player
@@ -111,6 +113,7 @@ class Watch {
       this.openPreset(value.preset, {});
     } else if (value.pair && fresh) {
       this.pairChip(value.pair);
+      this.chip("arrival", ""); // where something is still on its way, the next look says so again
     }
   }
 
@@ -240,6 +243,12 @@ class Watch {
     this.part("source").classList.toggle("is-live", kind === "run");
   }
 
+  /** Announced once nothing more comes, and not at every percent. */
+  arrivalChip(words, coming) {
+    this.part("arrival").setAttribute("aria-live", coming ? "off" : "polite");
+    this.chip("arrival", words);
+  }
+
   async pairChip(name) {
     const known = await ask(this.server, "pair_facts", name || "");
     if (known.error || !known.title) return;
@@ -291,9 +300,9 @@ function head(element) {
   if (begin) begin();
 }
 
-function start(element, props, server, watch) {
+function start(element, props, server, watch, trigger) {
   begin = () => {
-    screen = new Watch(top, element.querySelector(".hf-watch"), props, server);
+    screen = new Watch(top, element.querySelector(".hf-watch"), props, server, trigger);
     watch("value", () => screen.message(props.value));
     page.mark();
     screen.start();

