@@ -129,9 +129,10 @@ def _add_fuzzy(run: Any) -> None:
 
 def _pair_help() -> str:
     """What --pair takes."""
-    from hsd.models.registry import FETCHED, PAIRS
+    from hsd.models.registry import EMBEDDED, FETCHED, PAIRS, USUAL
 
-    return f"tiny (default, embedded), {', '.join(FETCHED)} (see hsd fetch), or from the Hub: {', '.join(PAIRS)}"
+    names = f"{', '.join(FETCHED)} (see hsd fetch), {', '.join(EMBEDDED)} (embedded)"
+    return f"{names}, or from the Hub: {', '.join(PAIRS)} (default: {USUAL})"
 
 
 def _add_fetch(commands: Any) -> None:
@@ -203,6 +204,7 @@ def _run(arguments: argparse.Namespace) -> int:
     import torch
 
     import hsd
+    from hsd.models.registry import usual
 
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
     names = [field.name for field in fields(hsd.Options) if field.name != "trace"]
@@ -212,8 +214,9 @@ def _run(arguments: argparse.Namespace) -> int:
     alone = options.system in ("plain", "hispec") or options.proposer == "ngram"
     target = _check_output(arguments.trace)
     _progress("loading the models\n")
+    named = arguments.pair or arguments.target or arguments.draft or options.levelled  # the toy pair has levels
     pair = hsd.load_pair(
-        arguments.pair,
+        arguments.pair if named else usual(),
         target=arguments.target,
         draft=arguments.draft or (arguments.target if alone else None),
         device=arguments.device,

@@ -14,7 +14,10 @@ import pytest
 from small_models import letters_tokenizer, save_model
 
 import hsd
+from hsd import HsdError
+from hsd.bench import command as bench
 from hsd.cli import main
+from hsd.models import fetch
 
 ROOT = Path(__file__).parents[1]
 FIELDS = {
@@ -115,6 +118,24 @@ def printed(words: list[str]) -> dict[str, Any]:
     with contextlib.redirect_stdout(out):
         assert main(words) == 0
     return json.loads(out.getvalue())
+
+
+def test_a_pair_that_has_been_fetched_is_the_usual_one(console: Console, monkeypatch: pytest.MonkeyPatch):
+    """But where the levels of a system are asked for, which only the embedded pair has."""
+
+    def load_pair(name: str | None, **how: Any) -> hsd.Pair:
+        raise HsdError(f"asked for {name}")
+
+    monkeypatch.setattr(hsd, "load_pair", load_pair)
+    monkeypatch.setattr(bench, "load_pair", load_pair)
+    for here, named in ((None, "tiny"), (Path("there"), "smollm2")):
+        monkeypatch.setattr(fetch, "find", lambda name, here=here: here)
+        for command in (["run", "Once"], ["bench"]):
+            assert console.refused(*command) == f"hsd: asked for {named}\n"
+    assert "asked for qwen3-4b" in console.refused("run", "Once", "--pair", "qwen3-4b")
+    assert "asked for None" in console.refused("run", "Once", "--target", "a", "--draft", "b")
+    assert "asked for None" in console.refused("run", "Once", "--system", "stack")
+    assert "asked for None" in console.refused("bench", "--systems", "speculative,stack")
 
 
 def test_a_lossy_rule_says_so_and_can_be_calibrated(console: Console):

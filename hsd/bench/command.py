@@ -16,9 +16,11 @@ from hsd.bench.cases import Asked
 from hsd.bench.measure import Case, Record, measure
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
+from hsd.decoding.options import LEVELLED
 from hsd.errors import HsdError
 from hsd.facts import DIVERGENCES, listed, rule_names
 from hsd.models import Pair, load_pair
+from hsd.models.registry import USUAL, usual
 from hsd.rules import Fuzzy
 
 PEERS = ("transformers",)
@@ -26,7 +28,7 @@ PEERS = ("transformers",)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument("--pair", default=None, help="name of a pair (default: tiny, which is embedded)")
+    parser.add_argument("--pair", default=None, help=f"name of a pair (default: {USUAL})")
     parser.add_argument("--target", help="target model: a folder or a Hub id")
     parser.add_argument("--draft", help="draft model: a folder or a Hub id")
     parser.add_argument("--device", help="cuda, mps or cpu (default: the first that is there)")
@@ -154,8 +156,9 @@ class _Workers:
 
 
 def _load(arguments: argparse.Namespace) -> Pair:
+    named = arguments.pair or arguments.target or arguments.draft or {*LEVELLED} & {*arguments.systems}
     pair = load_pair(
-        arguments.pair,
+        arguments.pair if named else usual(),
         target=arguments.target,
         draft=arguments.draft or (arguments.target if arguments.systems == ["hispec"] else None),
         device=arguments.device,

@@ -87,6 +87,15 @@ def names() -> list[str]:
     return [*EMBEDDED, *FETCHED, *PAIRS]
 
 
+def usual() -> str:
+    """The pair of the app and of the command line where none is named: a fetched one if it is here, else the toy."""
+    return next(filter(fetch.find, FETCHED), next(iter(EMBEDDED)))
+
+
+USUAL = f"{' or '.join(FETCHED)} where it has been fetched, else {next(iter(EMBEDDED))}"
+"""The same in words, for help texts."""
+
+
 def unknown(name: str) -> HsdError:
     """The error for a name that is not there; it tells the nearest ones."""
     near = get_close_matches(name.lower(), names(), n=4, cutoff=0.5) or ["tiny", *_beginning_alike(name)]

@@ -75,9 +75,8 @@ def build(space: Space, opened: Trace | None = None) -> gr.Blocks:
         static.head_component()
         with gr.Row(elem_id="hsd-layout", equal_height=False):
             with gr.Column(elem_id="hsd-side", min_width=0):
-                sidebar = controls.build(
-                    space, presets, controls.preset_values(first, recorded(first).setup.options.seed)
-                )
+                start = controls.preset_values(first, recorded(first).setup) | {"pair": arrivals.first(space).name}
+                sidebar = controls.build(space, presets, start)
             with gr.Column(elem_id="hsd-main", min_width=0), gr.Tabs(elem_id="hsd-tabs") as tabs:
                 with _tab("Watch"):
                     stage = watch.stage()

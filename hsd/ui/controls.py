@@ -12,6 +12,7 @@ from hsd import facts
 from hsd.draft import LAYOUTS
 from hsd.rules import RULES
 from hsd.space import Space
+from hsd.trace import Setup
 from hsd.ui import form, machine
 from hsd.ui.presets import Preset
 from hsd.ui.request import OPTIONS, field_name
@@ -107,7 +108,8 @@ def fit(changed: str, rule: str, shadow: str, drafts: float, tree: str) -> tuple
     return rule, (shadow if usable else ""), count, tree
 
 
-def preset_values(preset: Preset, seed: int) -> dict[str, Any]:
-    """The controls' values that repeat a preset's recorded run."""
+def preset_values(preset: Preset, setup: Setup) -> dict[str, Any]:
+    """The controls' values that repeat a preset's recorded run. setup: of its trace."""
     options = {field_name(name): value for name, value in preset.options.items()}
-    return {**form.defaults(OPTIONS), "prompt": preset.prompt, "seed": seed, **options}
+    made_by = {"pair": setup.pair, "seed": setup.options.seed}
+    return {**form.defaults(OPTIONS), "prompt": preset.prompt, **made_by, **options}

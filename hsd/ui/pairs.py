@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from hsd.errors import HsdError
-from hsd.models import Pair, load_pair
+from hsd.models import Pair, fetch, load_pair
 from hsd.models.registry import PAIRS
 from hsd.space import PairSpec, Space
 from hsd.ui import arrivals, machine
@@ -107,6 +107,12 @@ def describe(space: Space, name: str) -> dict[str, Any]:
     except HsdError as error:
         return chip | {"problem": str(error)}
     return chip | sizes(pair)
+
+
+def credits(space: Space) -> list[str]:
+    """Whose models are fetched from the package index, and under which licence: a line for each pair."""
+    found = [(pair.short_title, fetch.MODELS[pair.name]) for pair in space.pairs if pair.name in fetch.MODELS]
+    return [f"{title}: {model.note}; licence {model.licence}, {model.credit}" for title, model in found]
 
 
 def sizes(pair: Pair) -> dict[str, Any]:

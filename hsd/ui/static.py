@@ -8,7 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable
 from functools import cache
+from html import escape
 from posixpath import dirname, join, normpath
 from typing import Any
 
@@ -110,6 +112,10 @@ def head_component() -> gr.HTML:
     )
 
 
-def stage() -> str:
-    """The HTML of the stage, with the panel that explains it. It is a template without any expression."""
-    return read("watch/stage.html").replace("ABOUT", read("watch/about.html"))
+def stage(credits: Iterable[str]) -> str:
+    """The HTML of the stage, with the panel that explains it. It is a template without any expression.
+
+    credits: lines about models that are not the project's own.
+    """
+    lines = "".join(f"<p>{escape(line)}.</p>" for line in credits)
+    return read("watch/stage.html").replace("ABOUT", read("watch/about.html").replace("CREDITS", lines))

@@ -12,10 +12,11 @@ import gradio as gr
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
-from hsd.ui import form, static
+from hsd.ui import arrivals, form, static
 from hsd.ui.controls import NAMES, Sidebar, fit, preset_values
 from hsd.ui.fetch import Fetch, answer
 from hsd.ui.jobs import Function, Job, Jobs
+from hsd.ui.pairs import credits
 from hsd.ui.presets import Preset, recorded
 from hsd.ui.request import read
 from hsd.ui.runs import Run
@@ -64,13 +65,13 @@ class Watch:
         reply = answer(self._preset_values, name)
         if "error" in reply:
             return self.jobs.message(alert=reply["error"]), *_updates({})
-        return self.jobs.message(preset=name), *_updates(reply)
+        return self.jobs.message(preset=name, pair=reply["pair"]), *_updates(reply)
 
     def _preset_values(self, name: str) -> Values:
         if name not in self.presets:
             raise HsdError(f"unknown preset {name!r}: choose {', '.join(self.presets)}")
         preset = self.presets[name]
-        return preset_values(preset, recorded(preset).setup.options.seed)
+        return preset_values(preset, recorded(preset).setup)
 
     def open_link(self, request: gr.Request) -> tuple[Any, ...]:
         """What the address asks for: a preset's settings, or a run, which is put into the line at once.
@@ -80,14 +81,17 @@ class Watch:
         query = {key: value for key, value in dict(request.query_params).items() if key in LINK_NAMES}
         name = query.get("preset", "")
         if "prompt" not in query:
-            values = self._preset_values(name) if name in self.presets else {}
-            return *_updates({"pair": self.pair_menu(), **values}), *(gr.skip(),) * 4, name if values else gr.skip()
+            known = name in self.presets
+            values = self._preset_values(name) if known else {"pair": arrivals.first(self.space).name}
+            return *_updates(self._with_menu(values)), *(gr.skip(),) * 4, name if known else gr.skip()
         submitted = self._submit(query)
         values = query if submitted[0] == gr.skip() else form.with_defaults(form.RUN, self.space, query)
         shown = {f.name: f.from_link(values[f.name], self.space) for f in form.RUN if f.name in values}
-        if "pair" in shown:
-            shown["pair"] = self.pair_menu() | {"value": shown["pair"]}
-        return *_updates(shown), *submitted
+        return *_updates(self._with_menu(shown)), *submitted
+
+    def _with_menu(self, values: Values) -> Values:
+        """The values with the pairs that can be run now."""
+        return {**values, "pair": self.pair_menu() | ({"value": values["pair"]} if "pair" in values else {})}
 
     def pair_menu(self) -> Any:
         """The pair control with the pairs that can be run now."""
@@ -102,7 +106,7 @@ class Watch:
         """The component in which the page draws."""
         return gr.HTML(
             value={"serial": 0},
-            html_template=static.stage(),
+            html_template=static.stage(credits(self.space)),
             js_on_load=static.start("watch"),
             server_functions=self.functions(),
             apply_default_css=False,

@@ -2,8 +2,8 @@
 // head(element) and start(element, props, server, watch, trigger) are called once, when Gradio has made the head and the stage.
 //
 // The stage's value is a small message from the server: {serial, alert} shows a line and changes nothing else;
-// {serial, preset} opens a recorded run; {serial, key, count, state} tells of a live run; {serial, pair} names the
-// pair that is chosen now. Text reaches the page through textContent only.
+// {serial, preset} opens a recorded run; {serial, key, count, state} tells of a live run; {serial, pair}, also together
+// with preset, names the pair that is chosen now. Text reaches the page through textContent only.
 import { parting } from "../kit/again.js";
 import { addressBar } from "../kit/link.js";
 import { ask, Live } from "../kit/live.js";
@@ -111,7 +111,8 @@ class Watch {
     } else if (value.preset && fresh) {
       page.alert("");
       this.openPreset(value.preset, {});
-    } else if (value.pair && fresh) {
+    }
+    if (value.pair && fresh) {
       this.pairChip(value.pair);
       this.chip("arrival", ""); // where something is still on its way, the next look says so again
     }
