@@ -207,10 +207,11 @@ def _run(arguments: argparse.Namespace) -> int:
     from hsd.models.registry import usual
 
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
-    names = [field.name for field in fields(hsd.Options) if field.name != "trace"]
+    names = [field.name for field in fields(hsd.Options) if field.name not in ("trace", "prompt_as")]
     _check_belonging(arguments)
     given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
-    options = hsd.Options(**given, trace=arguments.trace is not None)
+    prompt_as = "text" if arguments.raw else ""
+    options = hsd.Options(**given, prompt_as=prompt_as, trace=arguments.trace is not None)
     alone = options.system in ("plain", "hispec") or options.proposer == "ngram"
     target = _check_output(arguments.trace)
     _progress("loading the models\n")
@@ -222,7 +223,6 @@ def _run(arguments: argparse.Namespace) -> int:
         device=arguments.device,
         dtype=arguments.dtype,
         quantize=arguments.quantize,
-        chat=False if arguments.raw else None,
         smaller=arguments.smaller,
     )
     if pair.target.parameters < 200_000_000:

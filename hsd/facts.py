@@ -50,6 +50,7 @@ SYSTEM_NAMES = {  # system → (in menus, short, what it is)
     "stack": ("Model stack", "stack", "every model drafts for the next larger one"),
     "hispec": ("HiSpec (early exits)", "HiSpec", "early exits of the target draft and check"),
 }
+PROMPT_NAMES = {"chat": "Answer it (chat)", "text": "Continue it (text)"}
 PROPOSER_NAMES = {"model": "Draft model", "ngram": "N-grams of the text", "none": "None"}
 TEST_NAMES = {
     "token": "a single token",

@@ -40,6 +40,7 @@ from hsd.trace import (
 )
 from hsd.version import __version__
 
+NAMED = ("system", "rule", "shadow", "seed", "max_new_tokens", "engine", "prompt_as")  # options that are in no group
 Finish = Literal["length", "end", "context", "cancelled"]
 
 
@@ -78,6 +79,10 @@ class Decoding(Iterator[Step]):
         numbers: Numbers | None = None,
         prompt_ids: list[int] | None = None,
     ) -> None:
+        if options.prompt_as:
+            from hsd.models.text import with_prompts_as  # here, as it imports transformers
+
+            pair = with_prompts_as(pair, options.prompt_as)
         self.pair, self.options = pair, options
         self._prompt_text, self._prompt = prompt, list(prompt_ids) if prompt_ids else pair.encode(prompt)
         self._numbers = numbers or Streams(options.seed)
@@ -258,7 +263,7 @@ def _asked(options: Options, levels: Levels) -> Asked:
     proposer = "none" if options.system == "plain" else options.proposer
     gamma = 0 if proposer == "none" or options.levelled else options.gamma
     return Asked(
-        **{name: getattr(options, name) for name in ("system", "rule", "shadow", "seed", "max_new_tokens", "engine")},
+        **{name: getattr(options, name) for name in NAMED},
         draft=Drafting(proposer=proposer, gamma=gamma, drafts=options.drafts, tree=options.tree),
         sampling=Sampled(**vars(options.sampling)),
         levels=Stacked(**levels.described()),

@@ -22,6 +22,7 @@ SYSTEMS = ("speculative", "plain", "stack", "hispec")
 LEVELLED = ("stack", "hispec")
 ENGINES = ("eager", "captured")
 PROPOSERS = ("model", "ngram")
+PROMPTS = ("", "chat", "text")
 LISTS = ("stack", "exits", "thresholds", "level_rules")
 
 
@@ -40,6 +41,7 @@ class Options:
     tree rule. tree: "paths" (independent drafts), "comb" (one draft with drafts - 1 spare continuations at each of its
     nodes), "distinct" and "top" let the first tokens differ, drawn without replacement or chosen as the likeliest.
     Sampling. temperature, top_k, top_p: see `hsd.sampling.Sampling`.
+    Prompt. prompt_as: "chat" puts it into the chat template, "text" leaves it as it is; "" does as the pair was loaded.
     Levels. stack: the models of a stack, as places in `Pair.models`, smallest first and the target last; () takes all.
     exits: after how many layers HiSpec drafts, and checks first; one alone drafts for the whole model; () takes those
     that the target was trained for.
@@ -72,11 +74,14 @@ class Options:
     fuzzy_mode: str = Fuzzy.mode
     divergence_on: str = Fuzzy.on
     proposer: str = "model"
+    prompt_as: str = ""
 
     def __post_init__(self) -> None:
-        for name, known in (("system", SYSTEMS), ("proposer", PROPOSERS), ("tree", LAYOUTS), ("engine", ENGINES)):
+        for name, known in (("system", SYSTEMS), ("proposer", PROPOSERS), ("tree", LAYOUTS), ("engine", ENGINES),
+                            ("prompt_as", PROMPTS)):  # fmt: skip
             if getattr(self, name) not in known:
-                raise HsdError(f"unknown {name} {getattr(self, name)!r}: choose one of {', '.join(known)}")
+                named = ", ".join(filter(None, known))
+                raise HsdError(f"unknown {name} {getattr(self, name)!r}: choose one of {named}")
         for name, low, high in LIMITS:
             _check_whole(name, getattr(self, name), low, high)
         if not isinstance(self.seed, int):

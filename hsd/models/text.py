@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from transformers import AutoTokenizer
 
 from hsd.errors import HsdError
+from hsd.models.base import Pair
 from hsd.models.hub import Source, cannot_load, first_line
 
 
@@ -35,7 +37,7 @@ class TokenizerCodec:
             return str(self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
         except Exception as error:  # a template is a program of its makers: it may fail in any way
             line = first_line(error)
-            raise HsdError(f"the chat template fails ({line}): load the pair with chat=False") from None
+            raise HsdError(f"the chat template fails ({line}): have the prompt continued as text") from None
 
     def decode(self, ids: list[int]) -> str:
         return str(self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
@@ -54,6 +56,24 @@ class TokenizerCodec:
         return " " + text if name.startswith("▁") and not text.startswith(" ") else text
 
 
+def with_prompts_as(pair: Pair, prompt_as: str) -> Pair:
+    """The same models, with prompts in the chat template ("chat"), as they are ("text"), or as before ("").
+
+    Raises HsdError when there is no template.
+    """
+    codec = pair.codec
+    if not prompt_as or (prompt_as == "text" and not getattr(codec, "chat", False)):
+        return pair
+    tokenizer = getattr(codec, "tokenizer", None)
+    chat = wants_chat(tokenizer, prompt_as == "chat", tuned=False)
+    return replace(pair, codec=TokenizerCodec(tokenizer, end_ids_of(tokenizer, _named_ends(pair), chat), chat))
+
+
+def _named_ends(pair: Pair) -> frozenset[int]:
+    """Tokens that the generation settings of the target name as ends."""
+    return getattr(pair.target, "end_ids", frozenset())
+
+
 def load_tokenizer(source: Source) -> Any:
     """The tokenizer of a model. Raises HsdError, one line, when that is impossible."""
     try:
@@ -69,7 +89,7 @@ def wants_chat(tokenizer: Any, chat: bool | None, tuned: bool) -> bool:
     """
     has_template = bool(getattr(tokenizer, "chat_template", None))
     if chat and not has_template:
-        raise HsdError("this tokenizer has no chat template: leave chat out, or set it to False")
+        raise HsdError("this tokenizer has no chat template: leave chat out, and have the prompt continued as text")
     return (tuned and has_template) if chat is None else chat
 
 

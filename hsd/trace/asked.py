@@ -61,7 +61,10 @@ class Fuzziness(Record):
 
 
 class Asked(Record):
-    """The options of a run, in groups."""
+    """The options of a run, in groups.
+
+    prompt_as: "chat" for a prompt in the chat template, "text" for one as it is, "" for what the pair was loaded for.
+    """
 
     system: Name
     rule: Name
@@ -69,6 +72,7 @@ class Asked(Record):
     seed: int
     max_new_tokens: Count
     engine: Name = "eager"
+    prompt_as: Name = ""
     draft: Drafting
     sampling: Sampled
     levels: Stacked = Stacked()

@@ -72,7 +72,8 @@ def _run(finish: Finish) -> Callable[..., Any]:
         system: "speculative", "plain", "stack" (models that draft for each other) or "hispec" (early exits of the
         target). Lists are texts such as "3, 5"; "" is the default. stack: places of the models, smallest first, the
         target last. exits: after how many layers HiSpec drafts and checks. thresholds: tokens that each level below
-        the target hands up at least. level_rules: how the levels between the ends verify. divergence ("kl",
+        the target hands up at least. prompt_as: "chat" for a question to answer, "text" for a text to continue.
+        level_rules: how the levels between the ends verify. divergence ("kl",
         "reverse-kl", "js", "tv"), tolerance, fuzzy_mode ("exact-first", "divergence-only") and divergence_on
         ("warped", "raw") are the settings of rule "fuzzy".
         """
@@ -102,6 +103,7 @@ def _compare(finish: Finish) -> Callable[..., Any]:
         drafts: int = 1,
         tree: str = "paths",
         pair: str = "",
+        prompt_as: str = "",
     ) -> dict:  # type: ignore[type-arg]
         """Two rules on the same drafts and coins. Returns {"kept", "differences", "runs"}.
 
@@ -110,7 +112,7 @@ def _compare(finish: Finish) -> Callable[..., Any]:
         steps (from 0) of a paired run in which the rules keep different numbers of tokens.
         """
         common = {"prompt": prompt, "gamma": gamma, "drafts": drafts, "tree": tree, "seed": seed}
-        common |= {"length": length, "temperature": temperature}
+        common |= {"length": length, "temperature": temperature, "prompt_as": prompt_as}
         with _Errors():
             if mode not in MODES:
                 raise HsdError(f"unknown mode {mode!r}: choose {' or '.join(MODES)}")

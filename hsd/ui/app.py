@@ -15,7 +15,7 @@ from hsd.ui import api, arrivals, controls, lab, pairs, static
 from hsd.ui.compare import Compare
 from hsd.ui.jobs import Jobs
 from hsd.ui.measure import Measure
-from hsd.ui.presets import definitions, recorded
+from hsd.ui.presets import definitions
 from hsd.ui.race import Race
 from hsd.ui.systems import Systems
 from hsd.ui.watch import Watch
@@ -68,15 +68,13 @@ def build(space: Space, opened: Trace | None = None) -> gr.Blocks:
     if missing:
         raise HsdError(f"the Spacefile names a preset that examples/presets.yaml has not: {missing[0]!r}")
     presets = {name: known[name] for name in space.presets}
-    first = next(iter(presets.values()))
     jobs = Jobs(space.limits)
     watch = Watch(space, presets, jobs, opened)
     with gr.Blocks(title=space.title, fill_width=True, analytics_enabled=False) as demo:
         static.head_component()
         with gr.Row(elem_id="hsd-layout", equal_height=False):
             with gr.Column(elem_id="hsd-side", min_width=0):
-                start = controls.preset_values(first, recorded(first).setup) | {"pair": arrivals.first(space).name}
-                sidebar = controls.build(space, presets, start)
+                sidebar = controls.build(space, presets, controls.start_values(space, presets))
             with gr.Column(elem_id="hsd-main", min_width=0), gr.Tabs(elem_id="hsd-tabs") as tabs:
                 with _tab("Watch"):
                     stage = watch.stage()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,9 +13,11 @@ from hsd.draft import LAYOUTS
 from hsd.rules import RULES
 from hsd.space import Space
 from hsd.trace import Setup
-from hsd.ui import form, machine
-from hsd.ui.presets import Preset
+from hsd.ui import arrivals, form, machine
+from hsd.ui.pairs import chats
+from hsd.ui.presets import Preset, recorded
 from hsd.ui.request import OPTIONS, field_name
+from hsd.ui.starters import Starter, starters
 
 START = {"independent": "hsd", "distinct": "traversal", "chosen": "one-hot"}  # a rule for each kind of tree
 PLACES = ("top", "main", "fuzzy", "more")
@@ -25,10 +27,11 @@ NAMES = tuple(field.name for place in PLACES for field in form.RUN if field.plac
 
 @dataclass(frozen=True)
 class Sidebar:
-    """The sidebar's parts that handlers are attached to. controls: by the names of `form.RUN`."""
+    """The sidebar's parts that handlers are attached to. controls: by the names of `form.RUN`; starters: its chips."""
 
     controls: dict[str, Any]
     preset: gr.Dropdown
+    starters: gr.Dataset
     run: gr.Button
     cancel: gr.Button
 
@@ -41,7 +44,13 @@ def build(space: Space, presets: Mapping[str, Preset], start: Mapping[str, Any])
     """Create the components in the current Gradio context. start: the first values, by the names of `form.RUN`."""
     value = form.with_defaults(form.RUN, space, start)
     own: dict[str, Any] = {"visible": machine.own_pairs_allowed(space)}
-    more = {"prompt": {"lines": 3, "max_lines": 8}, "target": own, "draft": own}
+    switch = {"visible": _switch_shown(space, value["pair"])}
+    more: dict[str, dict[str, Any]] = {
+        "prompt": {"lines": 3, "max_lines": 8},
+        "prompt_as": switch,
+        "target": own,
+        "draft": own,
+    }
 
     def made(place: str) -> dict[str, Any]:
         return {
@@ -59,6 +68,14 @@ def build(space: Space, presets: Mapping[str, Preset], start: Mapping[str, Any])
         elem_id="hsd-preset",
     )
     controls = made("top")
+    chips = gr.Dataset(
+        components=[gr.Textbox(visible=False, label="prompt")],
+        label="Prompts to start from",
+        type="index",
+        samples_per_page=12,
+        elem_id="hsd-starters",
+        **_shown_starters(starters(value["pair"], presets.values())),
+    )
     with gr.Row(elem_id="hsd-buttons"):
         run = gr.Button("Run", variant="primary", elem_id="hsd-run", min_width=80)
         cancel = gr.Button("Cancel", interactive=False, elem_id="hsd-cancel", min_width=80)
@@ -78,12 +95,45 @@ def build(space: Space, presets: Mapping[str, Preset], start: Mapping[str, Any])
             show_progress="hidden",
             api_visibility="private",
         )
-    return Sidebar(controls, preset, run, cancel)
+    return Sidebar(controls, preset, chips, run, cancel)
 
 
 def _fuzzy_shown(*rules: str) -> bool | Literal["hidden"]:
     """The settings of the fuzzy rule are there for runs that judge by it, or compare with it, and else out of sight."""
     return True if "fuzzy" in rules else "hidden"
+
+
+def _switch_shown(space: Space, pair: str) -> bool | Literal["hidden"]:
+    """Answer or continue: only for a pair that can do both."""
+    return True if chats(space, pair) else "hidden"
+
+
+def _shown_starters(found: Sequence[Starter]) -> dict[str, Any]:
+    """Properties of the chips."""
+    shown = {"samples": [[one.prompt] for one in found], "sample_labels": [one.label for one in found]}
+    return {**shown, "visible": bool(found)}
+
+
+def for_pair(
+    space: Space, presets: Mapping[str, Preset], values: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What else changes when `values` names another pair: updates of controls, and of the chips."""
+    pair = values["pair"]
+    switch = {"value": values.get("prompt_as") or ("chat" if chats(space, pair) else None)}
+    return {
+        "pair": gr.update(choices=form.pair_menu(space), value=pair),
+        "prompt_as": gr.update(visible=_switch_shown(space, pair), **switch),
+    }, gr.update(**_shown_starters(starters(pair, presets.values())))
+
+
+def start_values(space: Space, presets: Mapping[str, Preset]) -> dict[str, Any]:
+    """What the controls begin with: the pair to start with, and what it is good at, or the preset that is shown."""
+    pair, first = arrivals.first(space).name, next(iter(presets.values()))
+    found = starters(pair, presets.values())
+    setup = recorded(first).setup
+    if setup.pair == pair or not found:
+        return preset_values(first, setup) | {"pair": pair}
+    return {**form.defaults(form.RUN), "pair": pair, "prompt": found[0].prompt, "prompt_as": found[0].prompt_as}
 
 
 def fit(changed: str, rule: str, shadow: str, drafts: float, tree: str) -> tuple[str, str, int, str]:

@@ -153,7 +153,7 @@ class Field:
             if self.kind == "names":
                 return gr.CheckboxGroup(choices, value=value, **own)
             if self.shape == "radio":
-                return gr.Radio(choices, value=value, **own)
+                return gr.Radio(choices, value=value or None, **own)
             return gr.Dropdown(choices, value=value, filterable=False, **own)
         if self.step is not None and self.shape != "box":
             low, high = self.shown or (self.low or 0, self._high(space.limits) or 0)
@@ -181,7 +181,9 @@ def pair_menu(space: Space) -> list[Any]:
 
 RUN = (
     Field("pair", "Pair", "Target and draft model.", "name", place="top", menu=pair_menu),
-    Field("prompt", "Prompt", "The text that the models continue.", place="top", said=True),
+    Field("prompt", "Prompt", "What the models answer or continue.", place="top", said=True),
+    _option("prompt_as", "With the prompt", "Answer a question, or go on writing.", kind="name", shape="radio",
+            place="top", menu=lambda _: facts.menu(facts.PROMPT_NAMES)),
     _option("rule", "Rule", "Who decides what is kept of a draft.", kind="name", menu=_rules, place="main", said=True),
     _option("gamma", "Draft length γ", "Tokens drafted per step.", kind="whole", low=1, high="gamma", step=1,
             place="main", what="draft length γ", said=True),

@@ -9,7 +9,7 @@ import torch
 
 from hsd.errors import HsdError
 from hsd.models import Pair, fetch, load_pair
-from hsd.models.registry import PAIRS
+from hsd.models.registry import PAIRS, tuned_for_chat
 from hsd.space import PairSpec, Space
 from hsd.ui import arrivals, machine
 
@@ -64,6 +64,13 @@ def _check_here(space: Space, spec: PairSpec) -> None:
         )
     if news.problem:
         raise HsdError(news.problem)
+
+
+def chats(space: Space, name: str) -> bool:
+    """Whether a pair of the manifest takes questions: it was tuned on chats."""
+    spec = next((pair for pair in space.pairs if pair.name == name), None)
+    fetched = fetch.MODELS.get(name)
+    return spec is not None and tuned_for_chat(spec.target or (fetched.title if fetched else name))
 
 
 def load(choice: PairChoice) -> Pair:

@@ -12,14 +12,15 @@ import gradio as gr
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
-from hsd.ui import arrivals, form, static
-from hsd.ui.controls import NAMES, Sidebar, fit, preset_values
+from hsd.ui import form, static
+from hsd.ui.controls import NAMES, Sidebar, fit, for_pair, preset_values, start_values
 from hsd.ui.fetch import Fetch, answer
 from hsd.ui.jobs import Function, Job, Jobs
 from hsd.ui.pairs import credits
 from hsd.ui.presets import Preset, recorded
 from hsd.ui.request import read
 from hsd.ui.runs import Run
+from hsd.ui.starters import starters
 
 Values = dict[str, Any]
 LINK_NAMES = {"preset", *(field.name for field in form.RUN)}
@@ -61,11 +62,11 @@ class Watch:
         yield gr.skip(), gr.Button(interactive=True), gr.Button(interactive=False)
 
     def open_preset(self, name: str) -> tuple[Any, ...]:
-        """Show a preset and set the controls to what made it: the stage, then all controls."""
+        """Show a preset and set the controls to what made it: the stage, then what `_updates` gives."""
         reply = answer(self._preset_values, name)
         if "error" in reply:
-            return self.jobs.message(alert=reply["error"]), *_updates({})
-        return self.jobs.message(preset=name, pair=reply["pair"]), *_updates(reply)
+            return self.jobs.message(alert=reply["error"]), *self._updates({})
+        return self.jobs.message(preset=name, pair=reply["pair"]), *self._updates(reply)
 
     def _preset_values(self, name: str) -> Values:
         if name not in self.presets:
@@ -76,22 +77,33 @@ class Watch:
     def open_link(self, request: gr.Request) -> tuple[Any, ...]:
         """What the address asks for: a preset's settings, or a run, which is put into the line at once.
 
-        Returns all controls, and then what `submit` returns. The page's script opens presets by itself.
+        Returns what `_updates` gives, and then what `submit` returns. The page's script opens presets by itself.
         """
         query = {key: value for key, value in dict(request.query_params).items() if key in LINK_NAMES}
         name = query.get("preset", "")
         if "prompt" not in query:
             known = name in self.presets
-            values = self._preset_values(name) if known else {"pair": arrivals.first(self.space).name}
-            return *_updates(self._with_menu(values)), *(gr.skip(),) * 4, name if known else gr.skip()
+            values = self._preset_values(name) if known else start_values(self.space, self.presets)
+            return *self._updates(values), *(gr.skip(),) * 4, name if known else gr.skip()
         submitted = self._submit(query)
         values = query if submitted[0] == gr.skip() else form.with_defaults(form.RUN, self.space, query)
         shown = {f.name: f.from_link(values[f.name], self.space) for f in form.RUN if f.name in values}
-        return *_updates(self._with_menu(shown)), *submitted
+        return *self._updates(shown), *submitted
 
-    def _with_menu(self, values: Values) -> Values:
-        """The values with the pairs that can be run now."""
-        return {**values, "pair": self.pair_menu() | ({"value": values["pair"]} if "pair" in values else {})}
+    def open_pair(self, name: str) -> tuple[Any, ...]:
+        """Another pair is chosen: a message to the stage, then what `_updates` gives."""
+        return self.jobs.message(pair=name), *self._updates({"pair": name})
+
+    def open_starter(self, number: int, pair: str) -> tuple[str, str | None]:
+        """The prompt of a chip, and what is to be done with it."""
+        chosen = starters(pair, self.presets.values())[number]
+        return chosen.prompt, chosen.prompt_as or None
+
+    def _updates(self, values: Values) -> list[Any]:
+        """One update per control, and one for the chips; those that `values` does not name stay as they are."""
+        fitting, chips = for_pair(self.space, self.presets, values) if values.get("pair") else ({}, gr.skip())
+        shown = {**values, **fitting}
+        return [*(shown.get(name, gr.skip()) for name in NAMES), chips]
 
     def pair_menu(self) -> Any:
         """The pair control with the pairs that can be run now."""
@@ -122,30 +134,28 @@ class Watch:
         quick: Values = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
         model: Values = {"concurrency_id": "model", "concurrency_limit": 1}
         controls, buttons = sidebar.controls, [sidebar.run, sidebar.cancel]
+        changed = [*sidebar.components(), sidebar.starters]  # what `_updates` is for
         ticket = gr.Textbox(visible="hidden", elem_id="hsd-ticket", label="ticket")
         submitted = [ticket, stage, *buttons, sidebar.preset]
         # raw values, because Gradio would reject a number out of range by itself, in a box that soon disappears
         asked: Values = {"inputs": [ticket, *sidebar.components()], "outputs": submitted, "preprocess": False}
         sidebar.run.click(self.submit, **asked, **quick)
         controls["prompt"].submit(self.submit, **asked, **quick)
-        demo.load(self.open_link, None, [*sidebar.components(), *submitted], **quick)
+        demo.load(self.open_link, None, [*changed, *submitted], **quick)
         ticket.change(self.follow, ticket, [stage, *buttons], show_progress="hidden", api_visibility="private", **model)
         sidebar.cancel.click(self.jobs.cancel, ticket, None, **quick)
-        sidebar.preset.input(self.open_preset, sidebar.preset, [stage, *sidebar.components()], **quick)
+        sidebar.preset.input(self.open_preset, sidebar.preset, [stage, *changed], **quick)
         stage.submit(self.pair_menu, None, controls["pair"], **quick)  # another pair has come
-        controls["pair"].input(
-            lambda name: self.jobs.message(pair=name), controls["pair"], stage, preprocess=False, **quick
+        controls["pair"].input(self.open_pair, controls["pair"], [stage, *changed], preprocess=False, **quick)
+        prompt = [controls["prompt"], controls["prompt_as"]]
+        sidebar.starters.click(
+            self.open_starter, [sidebar.starters, controls["pair"]], prompt, preprocess=False, **quick
         )
         drafting = [controls[name] for name in ("rule", "gamma", "drafts", "tree", "shadow")]
         controls["system"].change(_enable_drafting, controls["system"], drafting, **quick)
         matching = [controls[name] for name in ("rule", "shadow", "drafts", "tree")]
         for name in ("rule", "drafts", "tree"):
             controls[name].input(partial(fit, name), matching, matching, preprocess=False, **quick)
-
-
-def _updates(values: Values) -> list[Any]:
-    """One update per control; those that `values` does not name stay as they are."""
-    return [values.get(name, gr.skip()) for name in NAMES]
 
 
 def _enable_drafting(system: str) -> list[Any]:

@@ -69,6 +69,33 @@ def test_the_template_can_be_switched_off(models: dict[str, str]):
     assert shown(load_pair(**models, chat=True)) == TURN
 
 
+def test_a_run_says_whether_its_prompt_is_a_question_or_a_text(pair: Pair, models: dict[str, str]):
+    """On the same models, and with the ends that belong to it; the trace says it too, and is played again alike."""
+    for prompt_as, chat in (("text", False), ("chat", True)):
+        loaded = load_pair(**models, chat=chat)
+        for other in (pair, load_pair(**models, chat=not chat)):
+            decoding = hsd.decode(other, "Hi there", prompt_as=prompt_as, max_new_tokens=8, seed=2)
+            assert decoding.pair.target is other.target, "nothing is loaded for it"
+            assert decoding.pair.codec.end_ids == loaded.codec.end_ids
+            found = hsd.run(other, "Hi there", prompt_as=prompt_as, max_new_tokens=8, seed=2)
+            assert found.tokens == hsd.run(loaded, "Hi there", max_new_tokens=8, seed=2).tokens
+            assert found.prompt.ids == loaded.encode("Hi there")
+            assert found.setup.options.prompt_as == prompt_as
+            assert hsd.rerun(other, found).tokens == found.tokens
+    assert hsd.run(pair, "Hi there", max_new_tokens=8).setup.options.prompt_as == ""
+    with pytest.raises(HsdError, match="unknown prompt_as 'poem': choose one of chat, text"):
+        hsd.run(pair, "Hi", prompt_as="poem")
+
+
+def test_a_pair_without_a_template_continues_texts_and_answers_nothing(byte_pair: Pair):
+    for plain in (byte_pair, hsd.table_pair(vocab=6, seed=1)):
+        prompt = "Hi" if plain is byte_pair else "abc"
+        same = hsd.run(plain, prompt, prompt_as="text", max_new_tokens=8)
+        assert same.tokens == hsd.run(plain, prompt, max_new_tokens=8).tokens
+        with pytest.raises(HsdError, match="has no chat template: leave chat out"):
+            hsd.run(plain, prompt, prompt_as="chat")
+
+
 def test_a_model_that_was_not_tuned_on_chats_gets_the_bare_prompt(tmp_path: Path):
     target, draft = save_pair(tmp_path, chat_tokenizer())
     assert shown(load_pair(target=target, draft=draft, device="cpu")) == f"{BEGIN}Hi there"
@@ -121,7 +148,7 @@ def test_an_empty_prompt_is_refused_with_a_template_too(pair: Pair):
 
 def test_a_template_that_fails_is_one_line(tmp_path: Path):
     broken = load_pair(**saved(tmp_path, template="{{ raise_exception('system first\nand more') }}"))
-    with pytest.raises(HsdError, match=r"the chat template fails \(system first\): load the pair with chat=False"):
+    with pytest.raises(HsdError, match=r"the chat template fails \(system first\): have the prompt continued as text"):
         broken.encode("Hi")
 
 

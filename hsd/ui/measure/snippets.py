@@ -50,6 +50,7 @@ def _asked(request: Request) -> dict[str, dict[str, Any]]:
     """Endpoint → its arguments. The endpoints load pairs by name only, so an own pair is left out."""
     o = request.options
     pair = {} if request.pair.name == OWN else {"pair": request.pair.name}
+    pair |= {"prompt_as": o.prompt_as} if o.prompt_as else {}
     drafts = {"drafts": o.drafts, "tree": o.tree} if o.drafts > 1 else {}
     common = {"prompt": request.prompt, "rule": o.rule, "gamma": o.gamma, "length": o.max_new_tokens}
     common |= {"temperature": o.temperature, "seed": o.seed, **drafts, **pair}

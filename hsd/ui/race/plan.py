@@ -17,7 +17,7 @@ from hsd.ui.request import Request, read
 
 MOST_LANES = 5
 ROUNDS = (1, 3, 5)
-SHARED = ("pair", "target", "draft", "prompt", "temperature", "top_p", "top_k", "seed", "length")
+SHARED = ("pair", "target", "draft", "prompt", "prompt_as", "temperature", "top_p", "top_k", "seed", "length")
 LANE = {
     "speculative": ("rule", "gamma", "drafts", "tree"),
     "stack": ("rule", "thresholds"),
@@ -101,6 +101,7 @@ def _case_options(o: Options) -> dict[str, Any]:
     names = ["system", "max_new_tokens", "temperature", "top_p", "top_k"]
     names += {"plain": [], "speculative": ["rule", "gamma", "drafts"]}.get(o.system, ["rule", *_levels_said(o)])
     names += ["tree"] if o.system == "speculative" and o.drafts > 1 else []
+    names += ["prompt_as"] if o.prompt_as else []
     names += FUZZY if o.system != "plain" and o.rule == "fuzzy" else ()
     found = {name: getattr(o, name) for name in names}
     return {**{k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}, "trace": False}

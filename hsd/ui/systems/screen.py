@@ -30,7 +30,7 @@ class Systems:
 
     def functions(self) -> list[Callable[[Any], Values]]:
         """The functions that the page's script can call, by their names, with one argument each."""
-        own = self.jobs.functions(lambda asked: Run(read(self.space, asked)))
+        own = self.jobs.functions(lambda asked: Run(read(self.space, {"pair": hispec.EMBEDDED.name, **asked})))
         return [*own, *(function for part in PARTS for function in part.functions())]
 
     def props(self) -> Values:

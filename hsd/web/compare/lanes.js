@@ -170,12 +170,12 @@ const usual = ({ drafts, tree }) =>
 /** The values of the second run, named as in a link: the same as the first one's in everything but the rule. */
 function secondValues({ setup, prompt }, rule, link) {
   const { pair, options } = setup;
-  const { system, draft, sampling, max_new_tokens: length } = options;
+  const { system, draft, sampling, max_new_tokens: length, prompt_as } = options;
   const models = link.target ? { target: link.target, draft: link.draft } : { pair };
   const { gamma, drafts, tree } = draft;
   const drafting = { system, rule, shadow: ruleOf(options), gamma, drafts, tree };
   const seed = link.seed || String(options.seed);
-  return { ...models, prompt: prompt.text, ...drafting, ...sampling, seed, length };
+  return { ...models, prompt: prompt.text, prompt_as, ...drafting, ...sampling, seed, length };
 }
 
 export { Lanes };

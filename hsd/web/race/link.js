@@ -3,7 +3,7 @@
 // What comes in is hostile: if one part is not understood, the usual lanes are taken; the server checks again.
 import { asked } from "../kit/link.js";
 
-const SHARED = ["pair", "target", "draft", "prompt", "temperature", "top_p", "top_k", "seed", "length"];
+const SHARED = ["pair", "target", "draft", "prompt", "prompt_as", "temperature", "top_p", "top_k", "seed", "length"];
 const DRAFTING = { gamma: 5, drafts: 1, tree: "paths" };
 const USUAL = ["tokenwise", "hsd"].map((rule) => ({ rule, ...DRAFTING }));
 const OWN = { stack: ["thresholds"], hispec: ["exits", "thresholds"] }; // beside the rule, in this order

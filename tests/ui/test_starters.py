@@ -1,0 +1,90 @@
+"""Chips beside the prompt, the switch between answering and continuing, and the pair that they belong to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hsd import HsdError, facts, space
+from hsd.models import fetch
+from hsd.ui.controls import NAMES
+from hsd.ui.jobs import Jobs
+from hsd.ui.presets import definitions
+from hsd.ui.request import read
+from hsd.ui.starters import LABEL, listed, starters
+from hsd.ui.watch import Watch
+
+SPACE = space.load()
+PRESETS = {name: definitions()[name] for name in SPACE.presets}
+
+
+@pytest.fixture
+def fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "find", lambda name: Path("there"))
+
+
+def page() -> Watch:
+    return Watch(SPACE, PRESETS, Jobs(SPACE.limits))
+
+
+def shown(updates: Any) -> dict[str, Any]:
+    """What the page is told about each control, and about the chips."""
+    return dict(zip([*NAMES, "chips"], updates, strict=True))
+
+
+def test_every_prompt_that_is_offered_can_be_run(fetched):
+    for pair in ("smollm2", "tiny"):
+        found = starters(pair, PRESETS.values())
+        assert 5 <= len(found) <= 10
+        for one in found:
+            asked = read(SPACE, {"pair": pair, "prompt": one.prompt, "prompt_as": one.prompt_as})
+            assert asked.options.prompt_as == one.prompt_as
+            assert len({starter.label for starter in found}) == len(found), "chips can be told apart"
+    assert {one.prompt_as for one in listed()["smollm2"]} == {name for _, name in facts.menu(facts.PROMPT_NAMES)}
+    assert all(len(one.label) <= LABEL + 4 for one in starters("tiny", PRESETS.values()))
+
+
+def test_another_pair_brings_its_prompts_and_the_switch_where_it_takes_questions(fetched):
+    _, *updates = page().open_pair("smollm2")
+    real = shown(updates)
+    assert (real["prompt_as"]["visible"], real["prompt_as"]["value"]) == (True, "chat")
+    assert real["chips"]["samples"] == [[one.prompt] for one in listed()["smollm2"]]
+    _, *updates = page().open_pair("tiny")
+    toy = shown(updates)
+    assert (toy["prompt_as"]["visible"], toy["prompt_as"]["value"]) == ("hidden", None)
+    assert len(toy["chips"]["samples"]) > 4
+    assert "value" not in toy["prompt"], "what was typed stays"
+
+
+def test_a_chip_fills_the_prompt_and_the_switch(fetched):
+    number = [one.prompt_as for one in listed()["smollm2"]].index("text")
+    assert page().open_starter(number, "smollm2") == (listed()["smollm2"][number].prompt, "text")
+    assert page().open_starter(0, "tiny") == (PRESETS[SPACE.presets[0]].prompt, None)
+
+
+def test_a_preset_brings_the_pair_that_made_it(fetched):
+    _, *updates = page().open_preset(SPACE.presets[1])
+    found = shown(updates)
+    assert found["pair"]["value"] == "tiny"
+    assert found["prompt_as"]["visible"] == "hidden"
+    assert found["prompt"] == PRESETS[SPACE.presets[1]].prompt
+
+
+def test_a_link_says_whether_its_prompt_is_answered(fetched):
+    asked = read(SPACE, {"pair": "smollm2", "prompt": "The capital is", "prompt_as": "text"})
+    assert asked.query()["prompt_as"] == "text"
+    assert read(SPACE, asked.query()) == asked
+    assert asked.option_dict()["prompt_as"] == "text"
+    assert "prompt_as" not in read(SPACE, {"prompt": "The capital is"}).query()
+
+
+@pytest.mark.parametrize("text", ["a: [sing: b]", "a: [b]", "[", "a: 3"])
+def test_a_file_that_is_wrong_is_one_line(tmp_path, text):
+    file = tmp_path / "starters.yaml"
+    file.write_text(text)
+    with pytest.raises(HsdError) as caught:
+        listed(file)
+    assert "\n" not in str(caught.value)
+    assert "starters.yaml" in str(caught.value)
