@@ -55,8 +55,10 @@ def choose(space: Space, name: str, target: str = "", draft: str = "") -> PairCh
 
 
 def _check_here(space: Space, spec: PairSpec) -> None:
-    """Raise HsdError for a pair that is on its way, or did not come. One that nobody fetches fails when loaded."""
+    """Raise HsdError for a pair that has not come from the package index."""
     news = arrivals.news(spec)
+    if news is arrivals.ABSENT:
+        load_pair(spec.name)  # raises, and says what to do
     if news.coming:
         raise HsdError(
             f"{spec.short_title} is not here yet ({news.words}): try again when it is, or choose the pair "

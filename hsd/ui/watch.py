@@ -12,7 +12,7 @@ import gradio as gr
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
-from hsd.ui import form, static
+from hsd.ui import arrivals, form, static
 from hsd.ui.controls import NAMES, Sidebar, fit, for_pair, preset_values, start_values
 from hsd.ui.fetch import Fetch, answer
 from hsd.ui.jobs import Function, Job, Jobs
@@ -88,6 +88,7 @@ class Watch:
         submitted = self._submit(query)
         values = query if submitted[0] == gr.skip() else form.with_defaults(form.RUN, self.space, query)
         shown = {f.name: f.from_link(values[f.name], self.space) for f in form.RUN if f.name in values}
+        shown["pair"] = shown.get("pair") or arrivals.first(self.space).name
         return *self._updates(shown), *submitted
 
     def open_pair(self, name: str) -> tuple[Any, ...]:
@@ -101,7 +102,7 @@ class Watch:
 
     def _updates(self, values: Values) -> list[Any]:
         """One update per control, and one for the chips; those that `values` does not name stay as they are."""
-        fitting, chips = for_pair(self.space, self.presets, values) if values.get("pair") else ({}, gr.skip())
+        fitting, chips = for_pair(self.space, self.presets, values) if "pair" in values else ({}, gr.skip())
         shown = {**values, **fitting}
         return [*(shown.get(name, gr.skip()) for name in NAMES), chips]
 

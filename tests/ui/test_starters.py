@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -78,6 +79,14 @@ def test_a_link_says_whether_its_prompt_is_answered(fetched):
     assert read(SPACE, asked.query()) == asked
     assert asked.option_dict()["prompt_as"] == "text"
     assert "prompt_as" not in read(SPACE, {"prompt": "The capital is"}).query()
+
+
+def test_a_link_to_a_pair_that_is_not_here_says_so_and_leaves_one_that_is():
+    link = SimpleNamespace(query_params={"pair": "smollm2", "prompt": "The capital is", "prompt_as": "text"})
+    opened = page().open_link(link)
+    found, (_, message, *_) = shown(opened[: len(NAMES) + 1]), opened[len(NAMES) + 1 :]
+    assert message["alert"] == "smollm2 is not on this machine: run python -m hsd fetch smollm2"
+    assert (found["pair"]["value"], found["prompt"]) == ("tiny", "The capital is")
 
 
 @pytest.mark.parametrize("text", ["a: [sing: b]", "a: [b]", "[", "a: 3"])

@@ -1,8 +1,9 @@
-"""The chip of a model that is on its way, and what it says in the end."""
+"""The chip of a model that is on its way and what it says in the end; chips of prompts."""
 
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import time
 from typing import Any
@@ -49,6 +50,17 @@ def test_the_chip_follows_a_model_on_its_way_and_then_nobody_asks_again(visitors
     assert min(later - before for before, later in itertools.pairwise(page.asked)) > 1
     page.visitor.choose("pair", "toy pair")
     page.visitor.page.locator(".hf-arrival").wait_for(state="hidden")
+
+
+def test_a_chip_of_a_prompt_fills_the_prompt(visitor):
+    before = visitor.page.input_value("#hsd-prompt textarea")
+    chips = visitor.page.locator("#hsd-starters button")
+    assert chips.count() >= 5
+    chips.nth(1).click()
+    visitor.until(f"document.querySelector('#hsd-prompt textarea').value !== {json.dumps(before)}")
+    words = chips.nth(1).inner_text().strip("… \n")
+    assert words in " ".join(visitor.page.input_value("#hsd-prompt textarea").split())
+    assert visitor.page.locator("#hsd-prompt-as").is_hidden(), "the toy pair was never taught to answer"
 
 
 def test_why_a_model_did_not_come_stays_to_be_read(visitors):

@@ -252,7 +252,8 @@ class Watch {
 
   async pairChip(name) {
     const known = await ask(this.server, "pair_facts", name || "");
-    if (known.error || !known.title) return;
+    if (known.error && name) return this.pairChip(""); // what can be run instead
+    if (!known.title) return;
     this.chip("device", known.device, "what a live run uses");
     if (known.problem) this.chip("pair", `✕ ${known.title}: ${known.problem}`);
     else if (known.target) this.chip("pair", ...pairWords(known, `. ${known.note}`));
