@@ -109,6 +109,13 @@ def systems() -> tuple:
     return asked, list(race(*arguments(asked)))
 
 
+def test_all_lanes_read_the_prompt_alike_and_the_link_says_how():
+    asked = plan(prompt_as="text")
+    assert [case.options["prompt_as"] for case in asked.cases] == ["text"] * 3
+    assert asked.link()["prompt_as"] == "text"
+    assert all("prompt_as" not in case.options for case in plan().cases)
+
+
 def test_lanes_of_other_systems_are_named_by_what_they_do():
     cases = plan(SYSTEMS).cases
     assert [case.name for case in cases] == [
