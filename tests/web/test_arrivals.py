@@ -8,6 +8,8 @@ import re
 import time
 from typing import Any
 
+import pytest
+
 TITLE = "SmolLM2 135M"
 TINY, COME = {"name": "tiny", "title": "toy pair"}, {"name": "smollm2", "title": TITLE}
 
@@ -37,6 +39,7 @@ class Arriving:
         self.visitor.page.locator(".hf-arrival", has_text=words).wait_for()
 
 
+@pytest.mark.core
 def test_the_chip_follows_a_model_on_its_way_and_then_nobody_asks_again(visitors):
     page = Arriving(visitors, "downloading … 43 %", True)
     page.says(f"{TITLE}: downloading … 43 %")
