@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import string
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import (
     AutoModelForCausalLM,
@@ -147,4 +149,36 @@ def save_deep(folder: Path, kind: str, tokenizer: PreTrainedTokenizerFast, layer
     text.num_hidden_layers = layers
     AutoModelForCausalLM.from_config(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+def save_head(folder: Path, target: str, vocab: list[int], taps: tuple[int, ...] = (0, 1), seed: int = 5) -> str:
+    """Folder of a random head for a target of `SHAPE`, in the published layout; it drafts the tokens in `vocab`."""
+    config = json.loads((Path(target) / "config.json").read_text())
+    hidden, inner, heads, groups = 32, 48, 4, 2
+    width, noise = config.get("head_dim") or hidden // heads, torch.Generator().manual_seed(seed)
+    shapes = {
+        "fc.weight": (hidden, len(taps) * hidden),
+        "midlayer.self_attn.q_proj.weight": (heads * width, 2 * hidden),
+        "midlayer.self_attn.k_proj.weight": (groups * width, 2 * hidden),
+        "midlayer.self_attn.v_proj.weight": (groups * width, 2 * hidden),
+        "midlayer.self_attn.o_proj.weight": (hidden, heads * width),
+        "midlayer.mlp.gate_proj.weight": (inner, hidden),
+        "midlayer.mlp.up_proj.weight": (inner, hidden),
+        "midlayer.mlp.down_proj.weight": (hidden, inner),
+        "lm_head.weight": (len(vocab), hidden),
+    }
+    weights = {name: 0.4 * torch.randn(shape, generator=noise) for name, shape in shapes.items()}
+    norms = ("midlayer.hidden_norm", "midlayer.input_layernorm", "midlayer.post_attention_layernorm", "norm")
+    weights |= {f"{name}.weight": 1 + 0.2 * torch.randn(hidden, generator=noise) for name in norms}
+    weights["d2t"] = torch.tensor(vocab) - torch.arange(len(vocab))
+    weights["t2d"] = torch.isin(torch.arange(config["vocab_size"]), torch.tensor(vocab))
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(weights, folder / "model.safetensors")
+    described = {
+        "architectures": ["LlamaForCausalLMEagle3"], "hidden_size": hidden, "num_attention_heads": heads,
+        "num_key_value_heads": groups, "head_dim": width, "vocab_size": config["vocab_size"], "rms_norm_eps": 1e-6,
+        "draft_vocab_size": len(vocab), "target_layers": taps, "rope_theta": 10000.0,
+    }  # fmt: skip
+    (folder / "config.json").write_text(json.dumps(described))
     return str(folder)

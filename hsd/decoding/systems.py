@@ -15,6 +15,7 @@ from hsd.decoding.stack import StackLevel
 from hsd.draft import Copying, ModelProposer, Proposer, TreeProposer
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, Session
+from hsd.models.head import HeadSession
 from hsd.models.reading import Reader
 from hsd.rng import Streams
 from hsd.rules import RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
@@ -65,7 +66,14 @@ def levels_of(pair: Pair, options: Options) -> Levels:
 
 
 def _starts(models: Sequence[LanguageModel]) -> Callable[[], Sequence[Session]]:
-    return lambda: [model.start() for model in models]
+    def start() -> Sequence[Session]:
+        sessions = [model.start() for model in models]
+        for session in sessions:
+            if isinstance(session, HeadSession):
+                session.follow(sessions[-1])
+        return sessions
+
+    return start
 
 
 def _stacked(pair: Pair, options: Options) -> Levels:

@@ -10,8 +10,10 @@ from torch import Tensor
 from transformers import DynamicCache
 
 from hsd.errors import HsdError
-from hsd.models.base import View
+from hsd.models.base import Session, View
 from hsd.models.exits import EarlyExits
+from hsd.models.lean import LeanLlama, LeanSession
+from hsd.models.packed import pack
 
 FULL, SLIDING = "full_attention", "sliding_attention"
 
@@ -20,9 +22,9 @@ class CausalModel:
     """A causal language model, its sizes and its device.
 
     revision: the commit if the files tell it, else what was asked for. quantize: what its weights were quantised to, if
-    they were. device: where logits are delivered, also if the model is spread over several. An Apple GPU has no
-    float64, which the rules need, so its logits are delivered on the CPU. Raises HsdError for a model that cannot be
-    rolled back.
+    they were; "16bit" packs them here (see `hsd.models.packed`). device: where logits are delivered, also if the model
+    is spread over several. An Apple GPU has no float64, which the rules need, so its logits are delivered on the CPU.
+    Raises HsdError for a model that cannot be rolled back.
     """
 
     def __init__(self, model: Any, name: str, revision: str | None = None, quantize: str | None = None) -> None:
@@ -34,13 +36,22 @@ class CausalModel:
         self.device = torch.device("cpu") if self.input_device.type == "mps" else self.input_device
         self.dtype = str(model.dtype).removeprefix("torch.") + (f", {quantize} weights" if quantize else "")
         self.parameters: int = model.num_parameters()
+        if quantize == "16bit":
+            pack(model)
+        self._lean = LeanLlama(model) if LeanLlama.fits(model) else None
         text_config = model.config.get_text_config()
         self.vocab_size: int = text_config.vocab_size
         self.context: int = getattr(text_config, "max_position_embeddings", None) or 1 << 20
         self.end_ids = _as_set(getattr(model.generation_config, "eos_token_id", None))
 
-    def start(self) -> CausalSession:
-        return CausalSession(self)
+    @property
+    def embedding(self) -> Tensor:
+        """(vocab, hidden): the rows that stand for the tokens."""
+        rows: Tensor = self.model.get_input_embeddings().weight
+        return rows.detach()
+
+    def start(self) -> Session:
+        return LeanSession(self._lean) if self._lean else CausalSession(self)
 
     def early_exits(self, exits: Sequence[int]) -> EarlyExits:
         """The model and its exits after so many layers, see `hsd.models.exits`."""
@@ -58,7 +69,19 @@ class CausalSession:
         self._model = model
         self._cache: DynamicCache | None = DynamicCache()
         self._positions: list[int] = []  # where each token in the cache stands in its own text
+        self._taps: tuple[int, ...] = ()
+        self._states: list[Tensor] = []  # what `keep_states` asked for, as it came
         self.length = 0
+
+    @property
+    def states(self) -> Tensor:
+        """(length, taps, hidden): the hidden states after the layers of `keep_states`."""
+        self._states = [torch.cat(self._states)] if self._states else [torch.empty(0)]
+        return self._states[0]
+
+    def keep_states(self, taps: Sequence[int]) -> None:
+        """Keep the hidden states after so many layers each, of all that is read from now on."""
+        self._taps = tuple(taps)
 
     @torch.inference_mode()
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
@@ -70,7 +93,10 @@ class CausalSession:
             use_cache=True,
             logits_to_keep=keep,
             **(self._masked(view) if view else {}),
+            **({"output_hidden_states": True} if self._taps else {}),
         )
+        if self._taps:
+            self._states.append(torch.stack([output.hidden_states[tap][0] for tap in self._taps], 1))
         self.length += tokens.shape[0]
         return output.logits[0].to(self._model.device)
 
@@ -80,6 +106,8 @@ class CausalSession:
             self._cache.crop(length - self.length)  # a negative count removes that many tokens from the end
             self.length = length
             del self._positions[length:]
+            if self._taps:
+                self._states = [self.states[:length]]
 
     def select(self, columns: list[int]) -> None:
         if columns == list(range(self.length)):
@@ -92,10 +120,12 @@ class CausalSession:
                 here = index.to(layer.keys.device)
                 layer.keys, layer.values = layer.keys[:, :, here], layer.values[:, :, here]
         self._positions = [self._positions[column] for column in columns]
+        if self._taps:
+            self._states = [self.states[index.to(self.states.device)]]
         self.length = len(columns)
 
     def close(self) -> None:
-        self._cache, self.length, self._positions = None, 0, []
+        self._cache, self.length, self._positions, self._states = None, 0, [], []
 
     def _masked(self, view: View) -> dict[str, Any]:
         """The view as the model's arguments: one mask, or one for each kind of attention that the model has."""

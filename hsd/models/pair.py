@@ -14,8 +14,9 @@ import torch
 
 from hsd.errors import HsdError
 from hsd.models import fetch
-from hsd.models.base import Pair
+from hsd.models.base import LanguageModel, Pair
 from hsd.models.memory import Need, refusal, sizes_of
+from hsd.models.packed import packs
 from hsd.models.registry import EMBEDDED, FETCHED, PAIRS, tuned_for_chat, unknown
 from hsd.models.room import rooms
 from hsd.models.sizes import QUANTISED, SIZES, Sizes
@@ -80,10 +81,11 @@ def load_pair(
     or "float16"; by default float32 on a CPU and for the embedded pair, else bfloat16. revision, draft_revision: a
     branch, tag or commit on the Hub; a fetched model has its own, the first digits of its file's sha256. device_map:
     "auto" spreads the target over all GPUs, which also happens when it does not fit on one of several. quantize: "4bit"
-    or "8bit" for the target's weights, with bitsandbytes. chat: put prompts into the tokenizer's chat template; by
-    default if there is one and the target was tuned on chats. smaller: folders or Hub ids of models for a stack under
-    the draft model, smallest first; "tiny" has one. A model may be named as its own draft, which loads it once: for
-    decoding with the target alone and for its early exits.
+    or "8bit" for the target's weights, with bitsandbytes; "16bit" packs float32 weights for a CPU
+    (`hsd.models.packed`), which a fetched model gets where dtype is not given. chat: put prompts into the tokenizer's
+    chat template; by default if there is one and the target was tuned on chats. smaller: folders or Hub ids of models
+    for a stack under the draft model, smallest first; "tiny" has one. A model may be named as its own draft, which
+    loads it once: for decoding with the target alone and for its early exits.
 
     Pairs are shared: asking again for the same one returns the same object. Raises HsdError, one line, when a model
     cannot be had, the memory is too small, or the two do not fit.
@@ -103,6 +105,8 @@ def load_pair(
         target, draft, smaller, note = _named(name, smaller)
     if name in FETCHED:
         revision, draft_revision = fetch.MODELS[name].revision, None
+        if where == "cpu" and dtype is None and quantize is None and packs():
+            quantize = "16bit"
     if not target or not draft:
         raise HsdError("a pair needs both a target and a draft: give two folders or two Hub ids")
     _check_stack([*smaller, draft, target])
@@ -157,14 +161,16 @@ def _load(recipe: Recipe) -> Pair:
 
 def _load_new(recipe: Recipe) -> Pair:
     """What costs little comes first: a pair that cannot work is refused before its weights are read."""
+    from hsd.models.head import is_head, load_head
     from hsd.models.hub import find
     from hsd.models.loading import Loading, check_quantize, load_config, load_model
     from hsd.models.text import TokenizerCodec, end_ids_of, load_tokenizer, wants_chat
 
-    check_quantize(recipe.quantize)
+    check_quantize(recipe.quantize, recipe.device, recipe.dtype)
     names = [recipe.target, *(source for source, _ in recipe.drafting)]
     _make_room(recipe, _need(recipe, *map(SIZES.get, names)))  # before anything is fetched
     big, *drafting = (find(*source) for source in ((recipe.target, recipe.revision), *recipe.drafting))
+    head = drafting.pop() if drafting and is_head(drafting[-1]) else None
     sizes = [sizes_of(source, load_config(source)) for source in (big, *drafting)]
     tokenizer = load_tokenizer(big)
     for source in drafting:
@@ -172,11 +178,13 @@ def _load_new(recipe: Recipe) -> Pair:
     chat = wants_chat(tokenizer, recipe.chat, tuned_for_chat(recipe.target))
     device_map = _make_room(recipe, _need(recipe, *sizes))
     here = f"cuda:{torch.cuda.current_device()}" if recipe.device == "cuda" else recipe.device
-    named = zip(drafting, _labels(recipe), strict=True)
-    drafts = [load_model(source, Loading(here, recipe.dtype), name) for source, name in named]
+    named = zip(drafting, _labels(recipe), strict=head is None)
+    drafts: list[LanguageModel] = [load_model(source, Loading(here, recipe.dtype), name) for source, name in named]
     how = Loading(here, recipe.dtype, device_map, recipe.quantize)
     label = _label(recipe, "target", recipe.target)
     target = load_model(big, how, label)  # after the others, so that it takes the room that is left
+    if head is not None:
+        drafts.append(load_head(head, target, _labels(recipe)[-1]))
     codec = TokenizerCodec(tokenizer, end_ids_of(tokenizer, target.end_ids, chat), chat)
     *smaller, draft = drafts or [target]
     return Pair(recipe.name, target, draft, codec, recipe.note, tuple(smaller))

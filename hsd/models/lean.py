@@ -1,0 +1,200 @@
+"""A packed Llama on a CPU, with next to nothing between its products.
+
+What a general library does around each product costs a small model as much as the products themselves. Here a layer is
+its arithmetic alone, on a cache that is written in place. The model itself is the one that `transformers` loaded, and
+the tests hold the two to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from hsd.models.base import View
+from hsd.models.packed import PackedLinear, Product
+
+TOGETHER = 256  # tokens of a prompt that are read at once: their scores against a long text take memory
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Norms before attention and before the feed-forward part, and the seven products."""
+
+    before: Tensor
+    after: Tensor
+    q: Product
+    k: Product
+    v: Product
+    out: Product
+    gate: Product
+    up: Product
+    down: Product
+
+
+class LeanLlama:
+    """The arithmetic of a Llama whose linear maps are packed. Ask `fits` first."""
+
+    def __init__(self, model: Any) -> None:
+        config = model.config
+        self.heads, self.groups = config.num_attention_heads, config.num_key_value_heads
+        self.hidden, self.eps = config.hidden_size, config.rms_norm_eps
+        self.width: int = getattr(config, "head_dim", None) or self.hidden // self.heads
+        self.embedding: Tensor = model.model.embed_tokens.weight.detach()
+        self.norm: Tensor = model.model.norm.weight.detach()
+        self.head: Product = model.lm_head.product
+        self.layers = [_layer(layer) for layer in model.model.layers]
+        self.rates = rope_rates(config.rope_parameters["rope_theta"], self.width)
+
+    @staticmethod
+    def fits(model: Any) -> bool:
+        """Whether a model is a packed Llama with nothing unusual about it."""
+        config = model.config
+        return (
+            type(model).__name__ == "LlamaForCausalLM"
+            and isinstance(model.lm_head, PackedLinear)
+            and config.hidden_act == "silu"
+            and (config.rope_parameters or {}).get("rope_type") == "default"
+            and getattr(config, "pretraining_tp", 1) == 1
+            and not (config.attention_bias or config.mlp_bias)
+        )
+
+
+class LeanSession:
+    """One text read by a `LeanLlama`; `length` tokens are in its cache. See `hsd.models.base.Session`.
+
+    states: (length, taps, hidden), the hidden states after the layers of `keep_states`.
+    """
+
+    def __init__(self, llama: LeanLlama) -> None:
+        self._llama = llama
+        self.length = 0
+        self._taps: tuple[int, ...] = ()
+        self._keys, self._values, self._states = self._rooms(0)
+
+    @property
+    def states(self) -> Tensor:
+        return self._states[: self.length]
+
+    def keep_states(self, taps: Sequence[int]) -> None:
+        """Keep the hidden states after so many layers each, of all that is read from now on."""
+        self._taps = tuple(taps)
+        self._keys, self._values, self._states = self._rooms(0)
+
+    @torch.inference_mode()
+    def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
+        """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab)."""
+        last = [
+            self._read(tokens[begin : begin + TOGETHER], _part(view, begin, self.length))
+            for begin in range(0, len(tokens), TOGETHER)
+        ]
+        rows = torch.cat(last)[len(tokens) - keep :]
+        return self._llama.head(F.rms_norm(rows, (self._llama.hidden,), self._llama.norm, self._llama.eps))
+
+    def _read(self, tokens: Tensor, view: View | None) -> Tensor:
+        """The last layer's states of some tokens, (n, hidden)."""
+        llama, n, begin, end = self._llama, len(tokens), self.length, self.length + len(tokens)
+        self._make_room(end)
+        positions = view.positions if view else torch.arange(begin, end)
+        cos, sin = turns(positions, llama.rates)
+        hidden = bias_of(n, end, view)
+        repeat = llama.heads // llama.groups
+        bias = torch.zeros(1) if hidden is None else hidden.repeat(repeat, 1)
+        scale, shape = llama.width**-0.5, (llama.hidden,)
+        x = llama.embedding[tokens]
+        for index, layer in enumerate(llama.layers):
+            if index in self._taps:
+                self._states[begin:end, self._taps.index(index)] = x
+            rows = F.rms_norm(x, shape, layer.before, llama.eps)
+            q = rotated(layer.q(rows).view(n, llama.heads, llama.width), cos, sin)
+            keys, values = self._keys[index], self._values[index]
+            keys[:, begin:end] = rotated(layer.k(rows).view(n, llama.groups, llama.width), cos, sin).transpose(0, 1)
+            values[:, begin:end] = layer.v(rows).view(n, llama.groups, llama.width).transpose(0, 1)
+            q = q.view(n, llama.groups, repeat, llama.width).permute(1, 2, 0, 3).reshape(llama.groups, -1, llama.width)
+            scores = torch.baddbmm(bias, q, keys[:, :end].transpose(1, 2), alpha=scale)
+            mixed = torch.bmm(scores.softmax(-1), values[:, :end])
+            mixed = mixed.view(llama.groups, repeat, n, llama.width).permute(2, 0, 1, 3).reshape(n, -1)
+            x = x + layer.out(mixed)
+            rows = F.rms_norm(x, shape, layer.after, llama.eps)
+            x = x + layer.down(F.silu(layer.gate(rows)) * layer.up(rows))
+        self.length = end
+        return x
+
+    def crop(self, length: int) -> None:
+        self.length = min(self.length, length)
+
+    @torch.inference_mode()
+    def select(self, columns: list[int]) -> None:
+        n = len(columns)
+        moved = next((i for i, column in enumerate(columns) if i != column), n)
+        index = torch.tensor(columns[moved:], dtype=torch.int64)
+        for kept in (self._keys, self._values):
+            kept[:, :, moved:n] = kept[:, :, index]
+        self._states[moved:n] = self._states[index]
+        self.length = n
+
+    def close(self) -> None:
+        self.length = 0
+        self._keys, self._values, self._states = self._rooms(0)
+
+    def _rooms(self, capacity: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Keys and values (layers, groups, capacity, width), and states (capacity, taps, hidden)."""
+        llama = self._llama
+        cache = torch.empty(2, len(llama.layers), llama.groups, capacity, llama.width)
+        return cache[0], cache[1], torch.empty(capacity, len(self._taps), llama.hidden)
+
+    def _make_room(self, needed: int) -> None:
+        if needed <= self._keys.shape[2]:
+            return
+        keys, values, states = self._rooms(max(2 * self.length, needed, TOGETHER))
+        n = self.length
+        keys[:, :, :n], values[:, :, :n] = self._keys[:, :, :n], self._values[:, :, :n]
+        states[:n] = self._states[:n]
+        self._keys, self._values, self._states = keys, values, states
+
+
+def rope_rates(theta: float, width: int) -> Tensor:
+    """(width / 2,): how fast each pair of numbers turns from one position to the next."""
+    rates: Tensor = 1.0 / theta ** (torch.arange(0, width, 2) / width)
+    return rates
+
+
+def turns(positions: Tensor, rates: Tensor) -> tuple[Tensor, Tensor]:
+    """Cosines and signed sines for `rotated`, both (n, 1, width)."""
+    angles = torch.outer(positions.to(rates.dtype), rates)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat([cos, cos], -1).unsqueeze(1), torch.cat([-sin, sin], -1).unsqueeze(1)
+
+
+def rotated(rows: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotary positions for rows (n, heads, width)."""
+    return rows * cos + rows.roll(rows.shape[-1] // 2, -1) * sin
+
+
+def bias_of(n: int, end: int, view: View | None) -> Tensor | None:
+    """(n, end): 0 for what each of the last n of `end` tokens sees, -inf elsewhere; None where it is all."""
+    if view is None:
+        if n == 1:
+            return None
+        visible = torch.ones(n, end, dtype=torch.bool).tril(end - n)
+    else:
+        visible = view.visible[:, :end]
+    return torch.zeros(n, end).masked_fill_(~visible, -torch.inf)
+
+
+def _part(view: View | None, begin: int, length: int) -> View | None:
+    """What some tokens of a view see."""
+    if view is None:
+        return None
+    return View(view.visible[begin : begin + TOGETHER], view.positions[begin : begin + TOGETHER])
+
+
+def _layer(layer: Any) -> Layer:
+    attention, mlp = layer.self_attn, layer.mlp
+    maps = (attention.q_proj, attention.k_proj, attention.v_proj, attention.o_proj)
+    products = [part.product for part in (*maps, mlp.gate_proj, mlp.up_proj, mlp.down_proj)]
+    return Layer(layer.input_layernorm.weight.detach(), layer.post_attention_layernorm.weight.detach(), *products)

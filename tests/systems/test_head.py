@@ -1,0 +1,286 @@
+"""A head that drafts from the target's hidden states, and packed weights: against the library, by hand, and in use."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from joint_law import chi_square_p
+from safetensors.torch import load_file, save_file
+from small_models import bytes_tokenizer, save_architecture, save_head
+from torch import Tensor
+from transformers import AutoModelForCausalLM
+from tree_cases import TREE_CASES
+
+import hsd
+from hsd import RULES, HsdError, Pair, load_pair
+from hsd.models import fetch
+from hsd.models.base import View
+from hsd.models.causal import CausalModel, CausalSession
+from hsd.models.head import HeadSession
+from hsd.models.lean import TOGETHER, LeanSession
+from hsd.models.packed import packed, packs
+
+ROWS = 270
+DRAFTED = [*range(32, 127), 256]  # printable characters and the end: 96 of the vocabulary
+PROMPT = "Abc, de"
+needs_packing = pytest.mark.skipif(not packs(), reason="this torch or processor has no FBGEMM")
+WEIGHTS = [None, pytest.param("16bit", marks=needs_packing)]
+Folders = tuple[str, str]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    """Of a target and a head for it."""
+    here = tmp_path_factory.mktemp("head")
+    target, _ = save_architecture(here, "smollm2", bytes_tokenizer(), (ROWS, ROWS))
+    return target, save_head(here / "head", target, DRAFTED)
+
+
+@pytest.fixture(scope="module", params=WEIGHTS, ids=str)
+def pair(folders: Folders, request: pytest.FixtureRequest) -> Pair:
+    target, head = folders
+    return load_pair(target=target, draft=head, device="cpu", dtype="float32", quantize=request.param)
+
+
+# Packed weights
+
+
+@needs_packing
+def test_a_packed_row_does_not_depend_on_the_rows_beside_it():
+    """What was drafted beside a token must not change its distribution: the target would be no single model."""
+    product, rows = packed(torch.randn(40, 64)), torch.randn(9, 64)
+    alone = torch.cat([product(row[None]) for row in rows])
+    for count in range(2, 10):
+        torch.testing.assert_close(product(rows[:count]), alone[:count], rtol=1e-5, atol=1e-5)
+
+
+@needs_packing
+def test_packing_is_rounding_of_the_weights_and_nothing_else():
+    weight, bias, rows = torch.randn(40, 64), torch.randn(40), torch.randn(3, 64)
+    rounded = F.linear(rows, weight.half().float(), bias)
+    torch.testing.assert_close(packed(weight, bias)(rows), rounded, rtol=1e-5, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def both(folders: Folders) -> tuple[CausalModel, LeanSession, CausalSession]:
+    """A packed model, read leanly and by the library."""
+    if not packs():
+        pytest.skip("this torch or processor has no FBGEMM")
+    model = CausalModel(AutoModelForCausalLM.from_pretrained(folders[0]), "target", quantize="16bit")
+    lean = model.start()
+    assert isinstance(lean, LeanSession)
+    return model, lean, CausalSession(model)
+
+
+def test_the_lean_pass_equals_the_library(both: tuple[CausalModel, LeanSession, CausalSession]):
+    """A prompt, a block, rolled back, one token; with the hidden states on the way."""
+    model, _, _ = both
+    lean, library = model.start(), CausalSession(model)
+    ids = torch.randint(0, ROWS, (60,), generator=torch.Generator().manual_seed(1))
+    assert isinstance(lean, LeanSession)
+    for session in (lean, library):
+        session.keep_states((0, 1))
+    for begin, end, keep, back in ((0, 40, 40, 40), (40, 46, 6, 42), (42, 43, 1, 43), (43, 60, 3, 60)):
+        mine, theirs = (s.forward(ids[begin:end], keep) for s in (lean, library))
+        torch.testing.assert_close(mine, theirs, rtol=1e-3, atol=1e-3)
+        for session in (lean, library):
+            session.crop(back)
+        torch.testing.assert_close(lean.states, library.states, rtol=1e-3, atol=1e-3)
+    assert lean.length == library.length == 60
+
+
+def test_the_lean_pass_reads_trees_as_the_library_does(both: tuple[CausalModel, LeanSession, CausalSession]):
+    model, _, _ = both
+    lean, library = model.start(), CausalSession(model)
+    visible = torch.ones(4, 9, dtype=torch.bool)  # after five tokens: two branches of two
+    visible[:, 5:] = torch.tensor([[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1]]).bool()
+    view = View(visible, torch.tensor([5, 5, 6, 6]))
+    rows = []
+    for session in (lean, library):
+        session.forward(torch.arange(5), 1)
+        first = session.forward(torch.tensor([7, 8, 9, 10]), 4, view)
+        session.select([0, 1, 2, 3, 4, 6, 8])  # the second branch
+        rows.append((first, session.forward(torch.tensor([11]), 1)))
+    for mine, theirs in zip(*rows, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-3, atol=1e-3)
+
+
+def test_a_long_prompt_is_read_in_parts(both: tuple[CausalModel, LeanSession, CausalSession]):
+    model, _, _ = both
+    ids = torch.arange(2 * TOGETHER + 5) % ROWS
+    whole, parts = model.start(), model.start()
+    last = whole.forward(ids, TOGETHER + 10)
+    for begin in range(0, len(ids), 100):
+        end = parts.forward(ids[begin : begin + 100], 1)
+    assert last.shape == (TOGETHER + 10, ROWS)
+    torch.testing.assert_close(last[-1:], end, rtol=1e-3, atol=1e-3)
+
+
+# The head
+
+
+def test_the_head_is_its_published_arithmetic(pair: Pair, folders: Folders):
+    """Written out here for one text: two tokens on what the target knows, then two on the head's own output."""
+    weights = {name: w.float() for name, w in load_file(Path(folders[1]) / "model.safetensors").items()}
+    target, head = pair.target.start(), pair.draft.start()
+    assert isinstance(head, HeadSession)
+    head.follow(target)
+    ids = torch.tensor([65, 66, 67, 68, 69])
+    target.forward(ids[:2], 1)
+    told = torch.cat([head.forward(ids[:3], 1), head.forward(ids[3:4], 1), head.forward(ids[4:], 1)])
+
+    states = target.states  # type: ignore[attr-defined]
+    knew = torch.cat([torch.zeros(1, 2, 32), states]).flatten(1) @ weights["fc.weight"].T
+    rows: list[Tensor] = []
+    hidden = list(knew)
+    keys, values = [], []
+    for place, token in enumerate(ids):
+        x = hidden[place] if place < 3 else rows[-1]
+        embedded = pair.target.embedding[token]  # type: ignore[attr-defined]
+        pre = torch.cat(
+            [
+                _rms(embedded, weights["midlayer.input_layernorm.weight"]),
+                _rms(x, weights["midlayer.hidden_norm.weight"]),
+            ]
+        )
+        q, k, v = (weights[f"midlayer.self_attn.{name}_proj.weight"] @ pre for name in "qkv")
+        keys.append(_turned(k.view(2, 8), place))
+        values.append(v.view(2, 8))
+        mixed = []
+        for number, query in enumerate(_turned(q.view(4, 8), place)):
+            group = number // 2
+            scores = torch.stack([query @ key[group] for key in keys]) / 8**0.5
+            mixed.append(scores.softmax(0) @ torch.stack([value[group] for value in values]))
+        x = x + weights["midlayer.self_attn.o_proj.weight"] @ torch.cat(mixed)
+        y = _rms(x, weights["midlayer.post_attention_layernorm.weight"])
+        gate, up = (weights[f"midlayer.mlp.{name}_proj.weight"] @ y for name in ("gate", "up"))
+        rows.append(x + weights["midlayer.mlp.down_proj.weight"] @ (F.silu(gate) * up))
+    expected = torch.stack([weights["lm_head.weight"] @ _rms(row, weights["norm.weight"]) for row in rows[2:]])
+    torch.testing.assert_close(told[:, DRAFTED], expected, rtol=2e-2, atol=2e-2)
+    others = [token for token in range(ROWS) if token not in DRAFTED]
+    assert (told[:, others] == -torch.inf).all()
+
+
+def _rms(x: Tensor, weight: Tensor) -> Tensor:
+    return x / (x.pow(2).mean() + 1e-6).sqrt() * weight
+
+
+def _turned(heads: Tensor, place: int) -> Tensor:
+    angles = place / 10000.0 ** (torch.arange(0, 8, 2) / 8)
+    left, right = heads[:, :4], heads[:, 4:]
+    return torch.cat([left * angles.cos() - right * angles.sin(), right * angles.cos() + left * angles.sin()], 1)
+
+
+def test_what_was_guessed_is_read_again_once_the_target_knows(pair: Pair):
+    """After a rejection the head stands where it would stand had it never guessed."""
+    fresh, used = (pair.draft.start() for _ in range(2))
+    targets = [pair.target.start() for _ in range(2)]
+    ids = torch.tensor([65, 66, 67, 68, 69, 70])
+    for head, target in zip((fresh, used), targets, strict=True):
+        assert isinstance(head, HeadSession)
+        head.follow(target)
+        target.forward(ids[:2], 1)
+    used.forward(ids[:3], 1)
+    for guessed in (90, 91, 92):
+        used.forward(torch.tensor([guessed]), 1)
+    used.crop(4)
+    assert used.length == 3
+    for target in targets:
+        target.forward(ids[2:5], 1)
+    torch.testing.assert_close(used.forward(ids[3:], 1), fresh.forward(ids, 1), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if rule.lossless])
+def test_greedy_text_equals_plain(pair: Pair, rule: str):
+    plain = hsd.run(pair, PROMPT, system="plain", temperature=0.0, max_new_tokens=40)
+    drafted = hsd.run(pair, PROMPT, rule=rule, gamma=3, temperature=0.0, max_new_tokens=40)
+    assert drafted.result.text == plain.result.text
+
+
+@pytest.mark.parametrize(("rule", "tree"), [case for case in TREE_CASES if case[1] in ("paths", "comb", "top")])
+def test_trees_of_a_head_write_the_plain_text(pair: Pair, rule: str, tree: str):
+    plain = hsd.run(pair, PROMPT, system="plain", temperature=0.0, max_new_tokens=24)
+    drafted = hsd.run(pair, PROMPT, rule=rule, tree=tree, drafts=3, gamma=3, temperature=0.0, max_new_tokens=24)
+    assert drafted.result.text == plain.result.text
+
+
+def test_a_run_can_be_played_again(pair: Pair):
+    trace = hsd.run(pair, PROMPT, rule="hsd", gamma=4, temperature=1.0, max_new_tokens=30, seed=3)
+    again = hsd.rerun(pair, trace)
+    assert [s.tokens for s in again.steps] == [s.tokens for s in trace.steps]
+    drafted = {node.token for step in trace.steps for node in step.nodes}
+    assert drafted <= set(DRAFTED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", ["tokenwise", "hsd"])
+def test_two_tokens_follow_the_target(pair: Pair, rule: str):
+    """Joint law of the first two tokens, reduced vocabulary included, by chi-square over 800 seeds."""
+    asked = {"temperature": 0.6, "top_k": 4, "max_new_tokens": 2, "trace": False}
+    counts = [
+        Counter(
+            tuple(t for step in hsd.run(pair, PROMPT, seed=seed, **asked, **how).steps for t in step.tokens)
+            for seed in range(800)
+        )
+        for how in ({"rule": rule, "gamma": 2}, {"system": "plain"})
+    ]
+    law = {key: count / 800 for key, count in counts[1].items()}
+    known = Counter({key: count for key, count in counts[0].items() if key in law})
+    assert sum(known.values()) > 760
+    assert chi_square_p(known, law) > 1e-6
+
+
+# What cannot work, in one line
+
+
+def test_a_head_of_another_target_is_refused(folders: Folders, tmp_path: Path):
+    config = json.loads((Path(folders[1]) / "config.json").read_text())
+    weights = load_file(Path(folders[1]) / "model.safetensors")
+    wrong = {
+        "hidden size 64": {"hidden_size": 64},
+        "vocabulary 300": {"vocab_size": 300},
+        "it reads what layer 9": {"target_layers": [1, 2, 9]},
+    }
+    for message, change in wrong.items():
+        folder = tmp_path / message.replace(" ", "-")
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps(config | change))
+        save_file(weights, folder / "model.safetensors")
+        with pytest.raises(HsdError, match=message):
+            load_pair(target=folders[0], draft=str(folder), device="cpu")
+
+
+def test_a_head_that_cannot_be_read_is_one_line(folders: Folders, tmp_path: Path):
+    for name, content in {
+        "missing": None,
+        "truncated": (Path(folders[1]) / "model.safetensors").read_bytes()[:500],
+    }.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "config.json").write_text((Path(folders[1]) / "config.json").read_text())
+        if content:
+            (folder / "model.safetensors").write_bytes(content)
+        with pytest.raises(HsdError, match="cannot be read") as raised:
+            load_pair(target=folders[0], draft=str(folder), device="cpu")
+        assert "\n" not in str(raised.value)
+
+
+# The real pair, where this machine has it
+
+
+@pytest.mark.skipif(fetch.find("smollm2") is None, reason="python -m hsd fetch smollm2 has not been run here")
+def test_the_real_pair_answers_paris():
+    pair = load_pair("smollm2", device="cpu")
+    asked = {"temperature": 0.0, "max_new_tokens": 24, "trace": False}
+    plain, drafted = (
+        hsd.run(pair, "What is the capital of France?", **asked, **how)
+        for how in ({"system": "plain"}, {"rule": "hsd", "gamma": 3})
+    )
+    assert "Paris" in drafted.result.text
+    assert drafted.result.text == plain.result.text
+    assert len(drafted.steps) < 0.8 * len(plain.steps)
