@@ -201,10 +201,9 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    import torch
-
     import hsd
     from hsd.models.registry import usual
+    from hsd.models.threads import settle_threads
 
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
     names = [field.name for field in fields(hsd.Options) if field.name not in ("trace", "prompt_as")]
@@ -225,8 +224,7 @@ def _run(arguments: argparse.Namespace) -> int:
         quantize=arguments.quantize,
         smaller=arguments.smaller,
     )
-    if pair.target.parameters < 200_000_000:
-        torch.set_num_threads(1)  # small matrices: more threads bring little, and wait for a busy core
+    _progress(f"{settle_threads(pair)}\n")
     if arguments.quantile is not None:
         options = _calibrated(pair, options, arguments)
     trace, failure = _decode_with_progress(pair, prompt, options)

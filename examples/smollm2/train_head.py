@@ -225,6 +225,35 @@ def load(head: Head, folder: Path) -> Tensor:
     return content["d2t"] + torch.arange(len(content["d2t"]))
 
 
+class Muon(torch.optim.Optimizer):
+    """Momentum whose matrices are made orthogonal before each step (Jordan, 2024), as large as Adam's steps."""
+
+    def __init__(self, matrices: list[Tensor], momentum: float = 0.95) -> None:
+        super().__init__(matrices, {"lr": 0.0})
+        self._momentum = momentum
+
+    @torch.no_grad()
+    def step(self) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            for weight in group["params"]:
+                kept = self.state[weight].setdefault("momentum", torch.zeros_like(weight))
+                kept.lerp_(weight.grad, 1 - self._momentum)
+                ahead = weight.grad.lerp(kept, self._momentum)
+                weight.mul_(1 - 0.01 * group["lr"])
+                weight.add_(orthogonal(ahead), alpha=-0.2 * max(weight.shape) ** 0.5 * group["lr"])
+
+
+def orthogonal(x: Tensor) -> Tensor:
+    """Nearly the closest matrix whose singular values are 1, by five steps of Newton and Schulz."""
+    tall = x.shape[0] > x.shape[1]
+    x = x.T if tall else x
+    x = x / (x.norm() + 1e-7)
+    for _ in range(5):
+        square = x @ x.T
+        x = 3.4445 * x + (-4.7750 * square + 2.0315 * square @ square) @ x
+    return x.T if tall else x
+
+
 def loss_of(head: Head, batch: Batch, embedding: Tensor, rows: Tensor, steps: int) -> Tensor:
     """Cross-entropy to the target's distribution over the draft vocabulary; later steps count less."""
     outputs = head.unroll(embedding[batch.tokens], batch.before, steps)
@@ -281,7 +310,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder of the head")
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--vocab", type=int, default=8192, help="size of the draft vocabulary (default 8192)")
-    parser.add_argument("--steps", type=int, default=3, help="drafted tokens in a row that are trained (default 3)")
+    parser.add_argument(
+        "--steps", type=int, default=3, help="at most so many drafted tokens in a row are trained (default 3)"
+    )
     parser.add_argument("--rate", type=float, default=8e-4, help="highest learning rate, then run down to a twentieth")
     parser.add_argument("--batch", type=int, default=8, help="texts at once (default 8)")
     parser.add_argument("--threads", type=int, default=1)
@@ -305,12 +336,10 @@ def main() -> None:
         vocab = vocabulary(sorted(args.shards.glob("*.safetensors")), given, args.vocab, len(embedding))
     del model
     rows = embedding[vocab].contiguous()
-    matrices = [p for p in head.parameters() if p.ndim == 2]
-    others = [p for p in head.parameters() if p.ndim < 2]
-    optimizer = torch.optim.AdamW(
-        [{"params": matrices, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}], lr=0.0, betas=(0.9, 0.98)
-    )
-    held = [b for f in sorted(args.shards.glob("*.safetensors"))[:HELD_OUT] for b in batches(load_file(f), 8)][::2]
+    matrices = [p for p in head.parameters() if p.ndim == 2 and p is not head.taps_norm]
+    others = [p for p in head.parameters() if p.ndim < 2 or p is head.taps_norm]
+    optimizers = [Muon(matrices), torch.optim.AdamW(others, lr=0.0, betas=(0.9, 0.98), weight_decay=0.0)]
+    held = [b for f in sorted(args.shards.glob("*.safetensors"))[:HELD_OUT] for b in batches(load_file(f), 8)][::3]
     average = {name: p.detach().clone() for name, p in head.named_parameters()}
     log = json.loads((args.out / "log.json").read_text()) if (args.out / "log.json").exists() else []
     begin, told, times, step = time.time(), 0.0, {}, 0
@@ -325,19 +354,20 @@ def main() -> None:
         for batch in parts:
             share = (time.time() - begin) / 60 / args.minutes
             rate = args.rate * min(1.0, (step + 1) / 40) * max(0.05, 0.5 + 0.5 * math.cos(math.pi * min(share, 1.0)))
-            for group in optimizer.param_groups:
+            for group in (group for optimizer in optimizers for group in optimizer.param_groups):
                 group["lr"] = rate
-            loss = loss_of(head, batch, embedding, rows, args.steps)
-            optimizer.zero_grad()
+            loss = loss_of(head, batch, embedding, rows, random.randint(1, args.steps))
+            head.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(head.parameters(), 1.0)
-            optimizer.step()
+            for optimizer in optimizers:
+                optimizer.step()
             step += 1
             seen += int(batch.judged.sum())
             keep = min(0.98, step / (step + 10))
             for name, p in head.named_parameters():
                 average[name].lerp_(p.detach(), 1 - keep)
-            if time.time() - told > 240 or share >= 1.0:
+            if time.time() - told > 300 or share >= 1.0:
                 told = time.time()
                 own = {name: p.detach().clone() for name, p in head.named_parameters()}
                 head.load_state_dict(average)

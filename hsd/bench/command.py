@@ -21,6 +21,7 @@ from hsd.errors import HsdError
 from hsd.facts import DIVERGENCES, listed, rule_names
 from hsd.models import Pair, load_pair
 from hsd.models.registry import USUAL, usual
+from hsd.models.threads import settle_threads
 from hsd.rules import Fuzzy
 
 PEERS = ("transformers",)
@@ -165,8 +166,7 @@ def _load(arguments: argparse.Namespace) -> Pair:
         dtype=arguments.dtype,
         smaller=arguments.smaller or (),
     )
-    if pair.target.parameters < 50_000_000 and pair.target.device.type == "cpu":
-        torch.set_num_threads(1)  # small matrices: a second thread costs more than it brings
+    settle_threads(pair)
     return pair
 
 

@@ -7,12 +7,11 @@ import json
 import sys
 from typing import Any
 
-import torch
-
 from hsd.bench.measure import machine
 from hsd.bench.plan_measure import Measured, load_stack, measure_stack
 from hsd.bench.prompts import prompt_set
 from hsd.errors import HsdError
+from hsd.models.threads import settle_threads
 from hsd.planner import LONGEST, Models, Plan, Stack, as_json, plan, read_acceptance, read_numbers
 
 GIVEN, MEASURED = ("costs", "acceptance", "per_token"), ("pair", "target", "draft")
@@ -70,8 +69,7 @@ def _measure(arguments: argparse.Namespace) -> tuple[Models, list[str], dict[str
     pair, models = load_stack(
         arguments.pair, arguments.target, arguments.draft, device=arguments.device, dtype=arguments.dtype
     )
-    if pair.target.parameters < 50_000_000 and pair.target.device.type == "cpu":
-        torch.set_num_threads(1)  # small matrices: a second thread costs more than it brings
+    settle_threads(pair)
     names, stack = [name for name, _ in models], [model for _, model in models]
     found = measure_stack(pair, stack, prompts.prompts, arguments.new_tokens, arguments.temperature)
     return found.models, names, {"measured": _facts(found, names, prompts.name, machine(pair))}

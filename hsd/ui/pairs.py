@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import torch
-
 from hsd.errors import HsdError
 from hsd.models import Pair, fetch, load_pair
 from hsd.models.registry import PAIRS, tuned_for_chat
+from hsd.models.threads import settle_threads
 from hsd.space import PairSpec, Space
 from hsd.ui import arrivals, machine
 
-DEFAULT_THREADS = torch.get_num_threads()
 OWN = "own"
 
 
@@ -81,15 +79,14 @@ def load(choice: PairChoice) -> Pair:
     On a ZeroGPU Space a pair that is not from the Hub stays on the CPU, where it costs no visitor's GPU time.
     """
     if choice.from_hub:
-        return _load_models(choice)
-    pair = load_pair(choice.name, device="cpu" if machine.zero_gpu() else None)
-    if pair.target.device.type == "cpu":
-        torch.set_num_threads(1)  # small matrices: a second thread costs more than it brings
+        pair = _load_models(choice)
+    else:
+        pair = load_pair(choice.name, device="cpu" if machine.zero_gpu() else None)
+    settle_threads(pair)
     return pair
 
 
 def _load_models(choice: PairChoice) -> Pair:
-    torch.set_num_threads(DEFAULT_THREADS)
     named = PAIRS.get(choice.name)
     try:
         if named and (named.target, named.draft) == (choice.target, choice.draft):
