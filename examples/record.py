@@ -1,6 +1,6 @@
 """Record the presets: decode what presets.yaml and presets_systems.yaml describe, save the traces that the page shows.
 
-    python examples/record.py                  all presets, on the embedded pair
+    python examples/record.py                  all presets, each on its pair
     python examples/record.py story sum        some of them
     python examples/record.py --search 1       seed 0 for all, no search: takes seconds
 
@@ -15,11 +15,10 @@ import argparse
 import sys
 from pathlib import Path
 
-import torch
-
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this runs without installing the package
 
 import hsd
+from hsd.models.threads import settle_threads
 from hsd.paths import EXAMPLES
 from hsd.ui.presets import Preset, definitions, interest, telling_step
 
@@ -32,15 +31,15 @@ def record(preset: Preset, pair: hsd.Pair, seeds: int) -> hsd.Trace:
 
 def main() -> int:
     arguments = _arguments()
-    torch.set_num_threads(1)
     presets = definitions() | definitions(EXAMPLES / "presets_systems.yaml")
-    pair = hsd.load_pair(arguments.pair)
     unknown = [name for name in arguments.names if name not in presets]
     if unknown:
         print(f"no preset {unknown[0]!r}: choose from {', '.join(presets)}", file=sys.stderr)
         return 2
     for name in arguments.names or presets:
         preset = presets[name]
+        pair = hsd.load_pair(preset.pair)
+        settle_threads(pair)
         trace = record(preset, pair, min(preset.seeds, arguments.search or preset.seeds))
         preset.file.parent.mkdir(exist_ok=True)
         preset.file.write_text(trace.to_json() + "\n", encoding="utf-8")
@@ -51,7 +50,6 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="presets to record (default: all)")
-    parser.add_argument("--pair", default="tiny", help="name of the pair to record with")
     parser.add_argument("--search", type=int, metavar="N", help="try at most N seeds instead of what presets.yaml says")
     return parser.parse_args()
 

@@ -76,12 +76,12 @@ def _add_run_options(run: Any) -> None:
     run.add_argument("--draft", help="draft model: a folder or a Hub id; plain, hispec and ngram need none")
     run.add_argument("--device", help="cuda, mps or cpu (default: the first that is there)")
     run.add_argument("--dtype", help="float32, bfloat16 or float16")
-    run.add_argument("--quantize", help="4bit or 8bit: the target's weights, by bitsandbytes")
+    run.add_argument("--quantize", help="the target's weights: 4bit or 8bit by bitsandbytes, 16bit on a CPU")
     run.add_argument("--raw", action="store_true", help="leave out the chat template of a chat model")
     run.add_argument("--system", default="speculative", help="speculative, plain (the target alone), stack or hispec")
     run.add_argument("--rule", default="hsd", help=f"{listed(rule_names())}; some are for trees")
     run.add_argument("--proposer", default="model", help="who drafts: model, or ngram (copies from the text itself)")
-    run.add_argument("--gamma", type=_whole, default=5, help="drafted tokens per step, 1 to 32")
+    run.add_argument("--gamma", type=_whole, help="drafted tokens per step, 1 to 32 (default: the pair's best, else 5)")
     run.add_argument("--drafts", type=_whole, default=1, help="drafts per step; from 2 on they form a tree")
     run.add_argument("--tree", default="paths", help=f"{listed(LAYOUTS)}: how several drafts are arranged")
     run.add_argument("--shadow", default="", help="the rule that the trace compares with (default: the vanilla one)")
@@ -202,21 +202,23 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     import hsd
-    from hsd.models.registry import usual
+    from hsd.models.registry import draft_length, usual
     from hsd.models.threads import settle_threads
 
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
     names = [field.name for field in fields(hsd.Options) if field.name not in ("trace", "prompt_as")]
     _check_belonging(arguments)
+    named = arguments.pair or arguments.target or arguments.draft  # the toy pair has levels
+    name = arguments.pair if named or arguments.system in ("stack", "hispec") else usual()
     given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    given.setdefault("gamma", draft_length(name))
     prompt_as = "text" if arguments.raw else ""
     options = hsd.Options(**given, prompt_as=prompt_as, trace=arguments.trace is not None)
     alone = options.system in ("plain", "hispec") or options.proposer == "ngram"
     target = _check_output(arguments.trace)
     _progress("loading the models\n")
-    named = arguments.pair or arguments.target or arguments.draft or options.levelled  # the toy pair has levels
     pair = hsd.load_pair(
-        arguments.pair if named else usual(),
+        name,
         target=arguments.target,
         draft=arguments.draft or (arguments.target if alone else None),
         device=arguments.device,

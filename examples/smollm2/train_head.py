@@ -5,9 +5,10 @@ It reads the shards of write_text.py, also while that is still writing them, for
 many tokens it has drafted in a row. Started again on its own output it goes on from there.
 
 The head (Li et al., EAGLE-3, arXiv 2503.01840): the hidden states after three layers, each normed, are joined by `fc`;
-with the embedding of the next token they enter one transformer layer, whose output goes through a norm and the rows of
-the target's own embedding that belong to the draft vocabulary. From the second drafted token on, the layer's own output
-stands for the hidden states that only the target knows; training does the same (`--steps` tokens in a row).
+with the embedding of the next token they enter one transformer layer, whose output goes through a norm and a last
+matrix, which begins as the rows of the target's own embedding that belong to the draft vocabulary. From the second
+drafted token on, the layer's own output stands for the hidden states that only the target knows; training does the
+same (`--steps` tokens in a row).
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ HELD_OUT = 1  # shards that are not trained on
 class Head(nn.Module):
     """The head with the names of its published form; training runs it on whole texts, the package token by token."""
 
-    def __init__(self, hidden: int, inner: int, heads: int, groups: int, taps: int, theta: float, eps: float) -> None:
+    def __init__(
+        self, hidden: int, inner: int, heads: int, groups: int, taps: int, theta: float, eps: float, vocab: int
+    ) -> None:
         super().__init__()
         self.heads, self.groups, self.width, self.eps = heads, groups, hidden // heads, eps
         self.theta = theta
@@ -54,10 +57,11 @@ class Head(nn.Module):
             linear(hidden, inner),
             linear(inner, hidden),
         )
+        self.lm_head = nn.Parameter(torch.zeros(vocab, hidden))
         self.hidden_norm, self.input_layernorm = nn.Parameter(torch.ones(hidden)), nn.Parameter(torch.ones(hidden))
         self.post_attention_layernorm, self.norm = nn.Parameter(torch.ones(hidden)), nn.Parameter(torch.ones(hidden))
 
-    def begin_with(self, target: nn.Module) -> None:
+    def begin_with(self, target: nn.Module, vocab: Tensor) -> None:
         """The last layer of the target is where the head begins: it reads the deepest tap as that layer does."""
         last, hidden = target.model.layers[-1], self.o_proj.weight.shape[0]
         with torch.no_grad():
@@ -75,6 +79,7 @@ class Head(nn.Module):
             self.hidden_norm.copy_(last.input_layernorm.weight)
             self.post_attention_layernorm.copy_(last.post_attention_layernorm.weight)
             self.norm.copy_(target.model.norm.weight)
+            self.lm_head.copy_(target.model.embed_tokens.weight[vocab])
 
     def rms(self, x: Tensor, weight: Tensor) -> Tensor:
         return F.rms_norm(x, (x.shape[-1],), weight, self.eps)
@@ -199,6 +204,7 @@ PUBLISHED = {  # names of the numbers here, and in the published form of such he
     "taps_norm": "taps_norm.weight",
     "fc.weight": "fc.weight",
     "norm": "norm.weight",
+    "lm_head": "lm_head.weight",
     **{f"{name}.weight": f"midlayer.self_attn.{name}.weight" for name in ATTENTION},
     **{f"{name}.weight": f"midlayer.mlp.{name}.weight" for name in FEED},
     **{name: f"midlayer.{name}.weight" for name in ("hidden_norm", "input_layernorm", "post_attention_layernorm")},
@@ -218,11 +224,17 @@ def save(head: Head, vocab: Tensor, config: Any, folder: Path) -> None:
     (folder / "config.json").write_text(json.dumps(described, indent=2) + "\n")
 
 
-def load(head: Head, folder: Path) -> Tensor:
-    """Take up the numbers of a head that was saved; its vocabulary."""
+def load(head: Head, folder: Path) -> None:
+    """Take up the numbers of a head that was saved; what it lacks stays as it was."""
     content = load_file(folder / "model.safetensors")
-    head.load_state_dict({name: content[published].float() for name, published in PUBLISHED.items()})
-    return content["d2t"] + torch.arange(len(content["d2t"]))
+    known = {name: content[published].float() for name, published in PUBLISHED.items() if published in content}
+    head.load_state_dict(known, strict=False)
+
+
+def vocabulary_of(folder: Path) -> Tensor:
+    """The target's ids of the tokens that a saved head can draft."""
+    offsets = load_file(folder / "model.safetensors")["d2t"]
+    return offsets + torch.arange(len(offsets))
 
 
 class Muon(torch.optim.Optimizer):
@@ -265,15 +277,15 @@ def loss_of(head: Head, batch: Batch, embedding: Tensor, rows: Tensor, steps: in
             judged &= torch.rand(judged.shape) < 0.5
         with torch.no_grad():
             p = (batch.last[judged] @ rows.T).softmax(-1)
-        logits = head.rms(output[judged], head.norm) @ rows.T
+        logits = head.rms(output[judged], head.norm) @ head.lm_head.T
         loss = loss + 0.8**step * F.cross_entropy(logits, p)
     return loss
 
 
 @torch.no_grad()
-def measure(head: Head, held: list[Batch], embedding: Tensor, vocab: Tensor, steps: int) -> dict[str, object]:
+def measure(head: Head, held: list[Batch], embedding: Tensor, vocab: Tensor, steps: int) -> dict[str, Any]:
     """Σ min(p, q) at temperatures 0.7 and 1, and how often both have the same likeliest token, by step and domain."""
-    rows, found = embedding[vocab], {}
+    found: dict[str, Any] = {}
     sums = torch.zeros(len(DOMAINS), steps, 3)
     counts = torch.zeros(len(DOMAINS), steps)
     for batch in held:
@@ -282,7 +294,7 @@ def measure(head: Head, held: list[Batch], embedding: Tensor, vocab: Tensor, ste
             judged = batch.judged.clone()
             judged[:, :step] = False
             full = batch.last[judged] @ embedding.T
-            logits = head.rms(output[judged], head.norm) @ rows.T
+            logits = head.rms(output[judged], head.norm) @ head.lm_head.T
             same = (vocab[logits.argmax(-1)] == full.argmax(-1)).float()
             meets = []
             for heat in (0.7, 1.0):
@@ -322,26 +334,27 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     model = AutoModelForCausalLM.from_pretrained(args.target, dtype=torch.float32)
     config, embedding = model.config, model.model.embed_tokens.weight.detach()
-    head = Head(
-        config.hidden_size, config.intermediate_size, config.num_attention_heads, config.num_key_value_heads, 3,
-        config.rope_parameters["rope_theta"], config.rms_norm_eps,
-    )  # fmt: skip
-    seen = 0
     if (args.out / "model.safetensors").exists():
-        vocab = load(head, args.out)
-        seen = json.loads((args.out / "log.json").read_text())[-1]["tokens"]
+        vocab = vocabulary_of(args.out)
     else:
-        head.begin_with(model)
         given = AutoTokenizer.from_pretrained(args.target)(texts_in(args.data))["input_ids"]
         vocab = vocabulary(sorted(args.shards.glob("*.safetensors")), given, args.vocab, len(embedding))
+    theta, heads, groups = config.rope_parameters["rope_theta"], config.num_attention_heads, config.num_key_value_heads
+    sizes = (config.hidden_size, config.intermediate_size, heads, groups, len(TAPS), theta, config.rms_norm_eps)
+    head, seen, log = Head(*sizes, len(vocab)), 0, []
+    head.begin_with(model, vocab)
+    if (args.out / "model.safetensors").exists():
+        load(head, args.out)
+        log = json.loads((args.out / "log.json").read_text())
+        seen = log[-1]["tokens"]
     del model
     rows = embedding[vocab].contiguous()
-    matrices = [p for p in head.parameters() if p.ndim == 2 and p is not head.taps_norm]
-    others = [p for p in head.parameters() if p.ndim < 2 or p is head.taps_norm]
-    optimizers = [Muon(matrices), torch.optim.AdamW(others, lr=0.0, betas=(0.9, 0.98), weight_decay=0.0)]
+    matrices = [p for p in head.parameters() if p.ndim == 2 and p is not head.taps_norm and p is not head.lm_head]
+    norms = [p for p in head.parameters() if p.ndim == 1 or p is head.taps_norm]
+    slow = torch.optim.AdamW([{"params": [head.lm_head], "share": 0.3}], lr=0.0, betas=(0.9, 0.98), weight_decay=0.0)
+    optimizers = [Muon(matrices), torch.optim.AdamW(norms, lr=0.0, betas=(0.9, 0.98), weight_decay=0.0), slow]
     held = [b for f in sorted(args.shards.glob("*.safetensors"))[:HELD_OUT] for b in batches(load_file(f), 8)][::3]
     average = {name: p.detach().clone() for name, p in head.named_parameters()}
-    log = json.loads((args.out / "log.json").read_text()) if (args.out / "log.json").exists() else []
     begin, told, times, step = time.time(), 0.0, {}, 0
     share = 0.0
     while share < 1.0:
@@ -355,7 +368,7 @@ def main() -> None:
             share = (time.time() - begin) / 60 / args.minutes
             rate = args.rate * min(1.0, (step + 1) / 40) * max(0.05, 0.5 + 0.5 * math.cos(math.pi * min(share, 1.0)))
             for group in (group for optimizer in optimizers for group in optimizer.param_groups):
-                group["lr"] = rate
+                group["lr"] = rate * group.get("share", 1.0)
             loss = loss_of(head, batch, embedding, rows, random.randint(1, args.steps))
             head.zero_grad()
             loss.backward()

@@ -20,7 +20,7 @@ from hsd.decoding.options import LEVELLED
 from hsd.errors import HsdError
 from hsd.facts import DIVERGENCES, listed, rule_names
 from hsd.models import Pair, load_pair
-from hsd.models.registry import USUAL, usual
+from hsd.models.registry import USUAL, draft_length, usual
 from hsd.models.threads import settle_threads
 from hsd.rules import Fuzzy
 
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rules", type=_names, default=["tokenwise", "hsd"], help=f"with commas: {listed(rule_names())}"
     )
-    parser.add_argument("--gamma", type=_wholes, default=[5], help="draft lengths, with commas")
+    parser.add_argument("--gamma", type=_wholes, help="draft lengths, with commas (default: the pair's best, else 5)")
     parser.add_argument("--temperature", type=_numbers, default=[1.0], help="temperatures, with commas")
     parser.add_argument("--drafts", type=_wholes, default=[1], help="drafts per step, with commas")
     parser.add_argument("--tree", default="paths", help="how several drafts are arranged")
@@ -65,6 +65,8 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.report:
         _print(read(arguments.report), arguments.json)
         return 0
+    arguments.pair = _named(arguments)
+    arguments.gamma = arguments.gamma or [draft_length(arguments.pair)]
     cases = asked(arguments).cases()
     prompts = prompt_set(arguments.prompts, arguments.data, arguments.limit)
     workers = _Workers()
@@ -156,10 +158,16 @@ class _Workers:
         return made
 
 
+def _named(arguments: argparse.Namespace) -> str | None:
+    """The pair's name, where there are no models of one's own."""
+    if arguments.target or arguments.draft:
+        return arguments.pair  # type: ignore[no-any-return]
+    return arguments.pair or ("tiny" if {*LEVELLED} & {*arguments.systems} else usual())
+
+
 def _load(arguments: argparse.Namespace) -> Pair:
-    named = arguments.pair or arguments.target or arguments.draft or {*LEVELLED} & {*arguments.systems}
     pair = load_pair(
-        arguments.pair if named else usual(),
+        arguments.pair,
         target=arguments.target,
         draft=arguments.draft or (arguments.target if arguments.systems == ["hispec"] else None),
         device=arguments.device,

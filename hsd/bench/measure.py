@@ -114,9 +114,8 @@ class TimedSession:
         self._times.add(len(tokens), time.perf_counter() - begin)
         return logits
 
-    @property
-    def work(self) -> Any:
-        return getattr(self._session, "work", None)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
 
     def crop(self, length: int) -> None:
         self._session.crop(length)

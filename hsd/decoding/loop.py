@@ -20,6 +20,7 @@ from hsd.decoding.rounds import Outcome
 from hsd.decoding.systems import Levels, levels_of, longest_block, make_recorder, make_rounds
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair
+from hsd.models.registry import draft_length
 from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
 from hsd.trace import (
     Asked,
@@ -217,10 +218,10 @@ class Decoding(Iterator[Step]):
 def decode(pair: Pair, prompt: str, **options: object) -> Decoding:
     """Decode `prompt` step by step: an iterator of `Step`, with the keyword options of `Options`.
 
-    Bad options raise HsdError here, before anything is computed. Stop early with `.close()`; `.trace()` gives
-    what was decoded so far.
+    gamma is `draft_length` of the pair where it is not given. Bad options raise HsdError here, before anything is
+    computed. Stop early with `.close()`; `.trace()` gives what was decoded so far.
     """
-    return Decoding(pair, prompt, make_options(**options))
+    return Decoding(pair, prompt, make_options(**{"gamma": draft_length(pair.name), **options}))
 
 
 def run(pair: Pair, prompt: str, **options: object) -> Trace:

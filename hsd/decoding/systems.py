@@ -15,7 +15,6 @@ from hsd.decoding.stack import StackLevel
 from hsd.draft import Copying, ModelProposer, Proposer, TreeProposer
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, Session
-from hsd.models.head import HeadSession
 from hsd.models.reading import Reader
 from hsd.rng import Streams
 from hsd.rules import RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
@@ -69,8 +68,8 @@ def _starts(models: Sequence[LanguageModel]) -> Callable[[], Sequence[Session]]:
     def start() -> Sequence[Session]:
         sessions = [model.start() for model in models]
         for session in sessions:
-            if isinstance(session, HeadSession):
-                session.follow(sessions[-1])
+            if follow := getattr(session, "follow", None):  # it drafts from what the target knows
+                follow(sessions[-1])
         return sessions
 
     return start

@@ -96,6 +96,11 @@ USUAL = f"{' or '.join(FETCHED)} where it has been fetched, else {next(iter(EMBE
 """The same in words, for help texts."""
 
 
+def draft_length(pair: str | None) -> int:
+    """γ where none is given: what was fastest where the pair of that name was measured, else 5."""
+    return {"smollm2": 2}.get(pair or "", 5)
+
+
 def unknown(name: str) -> HsdError:
     """The error for a name that is not there; it tells the nearest ones."""
     near = get_close_matches(name.lower(), names(), n=4, cutoff=0.5) or ["tiny", *_beginning_alike(name)]

@@ -10,6 +10,7 @@ import gradio as gr
 
 from hsd import facts
 from hsd.draft import LAYOUTS
+from hsd.models.registry import draft_length
 from hsd.rules import RULES
 from hsd.space import Space
 from hsd.trace import Setup
@@ -122,6 +123,7 @@ def for_pair(
     switch = {"value": values.get("prompt_as") or ("chat" if chats(space, pair) else None)}
     return {
         "pair": gr.update(choices=form.pair_menu(space), value=pair),
+        "gamma": values.get("gamma") or draft_length(pair),
         "prompt_as": gr.update(visible=_switch_shown(space, pair), **switch),
     }, gr.update(**_shown_starters(starters(pair, presets.values())))
 
@@ -133,7 +135,8 @@ def start_values(space: Space, presets: Mapping[str, Preset]) -> dict[str, Any]:
     setup = recorded(first).setup
     if setup.pair == pair or not found:
         return preset_values(first, setup) | {"pair": pair}
-    return {**form.defaults(form.RUN), "pair": pair, "prompt": found[0].prompt, "prompt_as": found[0].prompt_as}
+    begin = {**form.defaults(form.RUN), "pair": pair, "gamma": draft_length(pair)}
+    return {**begin, "prompt": found[0].prompt, "prompt_as": found[0].prompt_as}
 
 
 def fit(changed: str, rule: str, shadow: str, drafts: float, tree: str) -> tuple[str, str, int, str]:

@@ -13,14 +13,14 @@ from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
 from hsd.trace import Decision, Step, Trace
 
-FIELDS = {"title", "why", "prompt", "options", "seeds"}
+FIELDS = {"title", "why", "prompt", "options", "seeds", "pair"}
 CLEAR = 0.05  # a coin this far from its threshold is seen to be on one side
 ENOUGH = 3.0  # drafted tokens: a larger gain makes a step no clearer
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A run worth looking at. options: keywords of `hsd.run`; seeds: how many are tried, 1 takes seed 0."""
+    """A run worth looking at. options: of `hsd.run`; seeds: how many are tried, 1 takes seed 0; pair: by name."""
 
     name: str
     title: str
@@ -28,6 +28,7 @@ class Preset:
     prompt: str
     options: dict[str, Any] = field(default_factory=dict)
     seeds: int = 1
+    pair: str = "tiny"
 
     @property
     def file(self) -> Path:
