@@ -152,11 +152,14 @@ def save_deep(folder: Path, kind: str, tokenizer: PreTrainedTokenizerFast, layer
     return str(folder)
 
 
-def save_head(folder: Path, target: str, vocab: list[int], taps: tuple[int, ...] = (0, 1), seed: int = 5) -> str:
-    """Folder of a random head for a target of `SHAPE`, in the published layout; it drafts the tokens in `vocab`."""
+def save_head(folder: Path, target: str, vocab: list[int], taps: tuple[int, ...] = (0, 1), more: bool = False) -> str:
+    """Folder of a random head for a target of `SHAPE`, in the published layout; it drafts the tokens in `vocab`.
+
+    more: with the two additions to that layout.
+    """
     config = json.loads((Path(target) / "config.json").read_text())
     hidden, inner, heads, groups = 32, 48, 4, 2
-    width, noise = config.get("head_dim") or hidden // heads, torch.Generator().manual_seed(seed)
+    width, noise = config.get("head_dim") or hidden // heads, torch.Generator().manual_seed(5)
     shapes = {
         "fc.weight": (hidden, len(taps) * hidden),
         "midlayer.self_attn.q_proj.weight": (heads * width, 2 * hidden),
@@ -168,6 +171,8 @@ def save_head(folder: Path, target: str, vocab: list[int], taps: tuple[int, ...]
         "midlayer.mlp.down_proj.weight": (hidden, inner),
         "lm_head.weight": (len(vocab), hidden),
     }
+    if more:
+        shapes |= {"midlayer.token_proj.weight": (hidden, hidden), "taps_norm.weight": (len(taps), hidden)}
     weights = {name: 0.4 * torch.randn(shape, generator=noise) for name, shape in shapes.items()}
     norms = ("midlayer.hidden_norm", "midlayer.input_layernorm", "midlayer.post_attention_layernorm", "norm")
     weights |= {f"{name}.weight": 1 + 0.2 * torch.randn(hidden, generator=noise) for name in norms}

@@ -135,7 +135,7 @@ def test_a_pair_that_has_been_fetched_is_the_usual_one(console: Console, monkeyp
     assert "asked for qwen3-4b" in console.refused("run", "Once", "--pair", "qwen3-4b")
     assert "asked for None" in console.refused("run", "Once", "--target", "a", "--draft", "b")
     assert "asked for None" in console.refused("run", "Once", "--system", "stack")
-    assert "asked for None" in console.refused("bench", "--systems", "speculative,stack")
+    assert "asked for tiny" in console.refused("bench", "--systems", "speculative,stack")
 
 
 def test_a_lossy_rule_says_so_and_can_be_calibrated(console: Console):

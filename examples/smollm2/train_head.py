@@ -8,7 +8,8 @@ The head (Li et al., EAGLE-3, arXiv 2503.01840): the hidden states after three l
 with the embedding of the next token they enter one transformer layer, whose output goes through a norm and a last
 matrix, which begins as the rows of the target's own embedding that belong to the draft vocabulary. From the second
 drafted token on, the layer's own output stands for the hidden states that only the target knows; training does the
-same (`--steps` tokens in a row).
+same (`--steps` tokens in a row). The embedding enters the layer's sum as well, by `token_proj`, which the published
+form lacks: the target's keys and values are few and narrow, and too little of the token came through them alone.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Head(nn.Module):
         self.theta = theta
         linear = lambda i, o: nn.Linear(i, o, bias=False)  # noqa: E731
         self.taps_norm = nn.Parameter(torch.ones(taps, hidden))
-        self.fc = linear(taps * hidden, hidden)
+        self.fc, self.token_proj = linear(taps * hidden, hidden), linear(hidden, hidden)
         kv = groups * self.width
         self.q_proj, self.k_proj, self.v_proj = (
             linear(2 * hidden, hidden),
@@ -74,6 +75,7 @@ class Head(nn.Module):
             # numbers of `fc` are of the size that the learning rate is for.
             self.o_proj.weight.copy_(last.self_attn.o_proj.weight * (SCALE / DEEPEST))
             self.down_proj.weight.copy_(last.mlp.down_proj.weight * (SCALE / DEEPEST))
+            self.token_proj.weight.zero_()
             self.fc.weight.zero_()
             self.fc.weight[:, -hidden:] = SCALE * torch.eye(hidden)
             self.hidden_norm.copy_(last.input_layernorm.weight)
@@ -89,9 +91,9 @@ class Head(nn.Module):
         normed = F.rms_norm(states, (states.shape[-1],), None, self.eps) * self.taps_norm
         return self.fc(normed.flatten(-2))
 
-    def keys(self, embedded: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def keys(self, token: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values, turned by their places: (b, heads or groups, n, width)."""
-        x = torch.cat([self.rms(embedded, self.input_layernorm), self.rms(hidden, self.hidden_norm)], -1)
+        x = torch.cat([token, self.rms(hidden, self.hidden_norm)], -1)
         b, n, _ = x.shape
         rates = 1.0 / self.theta ** (torch.arange(0, self.width, 2) / self.width)
         angles = torch.outer(torch.arange(float(n)), rates)
@@ -112,10 +114,13 @@ class Head(nn.Module):
         before the first.
         """
         hidden, outputs = self.joined(states), []
+        token = self.rms(embedded, self.input_layernorm)
+        straight = self.token_proj(token)
         n, repeat = embedded.shape[1], self.heads // self.groups
         past: list[tuple[Tensor, Tensor]] = []
         for step in range(steps):
-            q, k, v = self.keys(embedded, hidden)
+            hidden = hidden + straight
+            q, k, v = self.keys(token, hidden)
             k, v = k.repeat_interleave(repeat, 1), v.repeat_interleave(repeat, 1)
             past.append((k, v))
             whole = torch.ones(n, n, dtype=torch.bool).tril(-step)
@@ -203,6 +208,7 @@ ATTENTION, FEED = ("q_proj", "k_proj", "v_proj", "o_proj"), ("gate_proj", "up_pr
 PUBLISHED = {  # names of the numbers here, and in the published form of such heads
     "taps_norm": "taps_norm.weight",
     "fc.weight": "fc.weight",
+    "token_proj.weight": "midlayer.token_proj.weight",
     "norm": "norm.weight",
     "lm_head": "lm_head.weight",
     **{f"{name}.weight": f"midlayer.self_attn.{name}.weight" for name in ATTENTION},

@@ -4,6 +4,9 @@ What the target knew after each token, at three depths, is joined by `fc`; with 
 it enters one transformer layer, whose output tells the next token. From the second drafted token on the target knows
 nothing yet, and the layer's own output takes that place. What was read that way is forgotten once the target has read
 it, and read again with what the target knows.
+
+Two additions to the published form, taken where a file has them: the hidden states are normed (`taps_norm`), and the
+embedding also enters the layer's sum (`token_proj`).
 """
 
 from __future__ import annotations
@@ -89,6 +92,8 @@ class HeadModel:
         self.qkv = product(*(attention.format(part) for part in "qkv"))
         self.out, self.down = product(attention.format("o")), product(mlp.format("down"))
         self.gate_up = product(mlp.format("gate"), mlp.format("up"))
+        straight = LAYER + "token_proj.weight"
+        self.token = product(straight) if straight in weights else None
         self.taps_norm = norm("taps_norm.weight") if "taps_norm.weight" in weights else None
         self.of_hidden, self.of_token = norm(LAYER + "hidden_norm.weight"), norm(LAYER + "input_layernorm.weight")
         self.after, self.last = norm(LAYER + "post_attention_layernorm.weight"), norm("norm.weight")
@@ -173,6 +178,8 @@ class HeadSession:
         positions = view.positions if view else torch.arange(begin, end)
         cos, sin = turns(positions.to(model.rates.device), model.rates)
         embedded = model.normed(model.embedding[tokens.to(model.embedding.device)], model.of_token)
+        if model.token is not None:
+            hidden = hidden + model.token(embedded)
         rows = model.qkv(torch.cat([embedded, model.normed(hidden, model.of_hidden)], -1)).view(n, -1, shape.width)
         turned = rotated(rows[:, : shape.heads + shape.groups], cos.to(rows.dtype), sin.to(rows.dtype))
         self._keys[:, begin:end] = turned[:, shape.heads :].transpose(0, 1)

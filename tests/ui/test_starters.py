@@ -19,6 +19,7 @@ from hsd.ui.watch import Watch
 
 SPACE = space.load()
 PRESETS = {name: definitions()[name] for name in SPACE.presets}
+TOY = next(name for name, preset in PRESETS.items() if preset.pair == "tiny")
 
 
 @pytest.fixture
@@ -62,15 +63,16 @@ def test_another_pair_brings_its_prompts_and_the_switch_where_it_takes_questions
 def test_a_chip_fills_the_prompt_and_the_switch(fetched):
     number = [one.prompt_as for one in listed()["smollm2"]].index("text")
     assert page().open_starter(number, "smollm2") == (listed()["smollm2"][number].prompt, "text")
-    assert page().open_starter(0, "tiny") == (PRESETS[SPACE.presets[0]].prompt, None)
+    assert page().open_starter(0, "tiny") == (PRESETS[TOY].prompt, None)
 
 
 def test_a_preset_brings_the_pair_that_made_it(fetched):
-    _, *updates = page().open_preset(SPACE.presets[1])
-    found = shown(updates)
-    assert found["pair"]["value"] == "tiny"
-    assert found["prompt_as"]["visible"] == "hidden"
-    assert found["prompt"] == PRESETS[SPACE.presets[1]].prompt
+    for name, visible, how in ((TOY, "hidden", None), (SPACE.presets[0], True, "chat")):
+        _, *updates = page().open_preset(name)
+        found = shown(updates)
+        assert found["pair"]["value"] == PRESETS[name].pair
+        assert found["prompt"] == PRESETS[name].prompt
+        assert (found["prompt_as"]["visible"], found["prompt_as"]["value"]) == (visible, how)
 
 
 def test_a_link_says_whether_its_prompt_is_answered(fetched):
