@@ -1,6 +1,7 @@
 """Record the race that the Race screen shows before the first click, with the code that the page itself runs.
 
-    python examples/record_race.py                    on the embedded pair; takes seconds
+    python examples/record_race.py                    on the real model, once it has been fetched
+    python examples/record_race.py --pair tiny        on the embedded pair
     python examples/record_race.py --pair qwen2.5-7b  on another pair of the Spacefile
 
 Writes examples/results/race.json (or --out) and prints the page's own sentences. Do this on a quiet machine.
@@ -20,25 +21,27 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 from hsd import space
 from hsd.errors import HsdError
+from hsd.models.registry import draft_length
 from hsd.ui.race import recorded
 from hsd.ui.race.plan import read_plan
 
-PROMPT = "Once upon a time, there was a little girl named Lily. She liked to"
-LANES = [{"rule": "tokenwise", "gamma": 5}, {"rule": "hsd", "gamma": 5}]
+PROMPT = "Write a Python function that reverses a string."
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pair", default="tiny", help="name of a pair in the Spacefile")
+    parser.add_argument("--pair", default="smollm2", help="name of a pair in the Spacefile")
     parser.add_argument("--prompt", default=PROMPT)
     parser.add_argument("--length", type=int, default=128, help="new tokens, at most")
     parser.add_argument("--temperature", type=float, default=0.7)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=5, help="timed runs per lane: 1, 3 or 5")
     parser.add_argument("--out", type=Path, default=recorded.FILE)
+    parser.add_argument("--prompt-as", default="", help="chat or text (default: as the pair was made for)")
     options = parser.parse_args()
-    names = ("pair", "prompt", "length", "temperature", "seed")
-    asked = {"lanes": LANES, "rounds": options.rounds}
+    names = ("pair", "prompt", "prompt_as", "length", "temperature", "seed")
+    lanes = [{"rule": rule, "gamma": draft_length(options.pair)} for rule in ("tokenwise", "hsd")]
+    asked = {"lanes": lanes, "rounds": options.rounds}
     try:
         found = recorded.record(read_plan(space.load(), asked, {name: getattr(options, name) for name in names}))
     except HsdError as error:
