@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
+from hashlib import sha256
 from typing import Any, Protocol, cast
 
 import torch
 import torch.nn.functional as F
 from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors.torch import load
 from torch import Tensor
 
 from hsd.errors import HsdError
@@ -65,9 +65,11 @@ class Shape:
 class HeadModel:
     """A head and the target that it belongs to. vocab: the target's ids of the tokens that it can draft, in order."""
 
-    def __init__(self, folder: str, shape: Shape, weights: dict[str, Tensor], target: Embedded, name: str) -> None:
+    def __init__(
+        self, shape: Shape, weights: dict[str, Tensor], target: Embedded, name: str, revision: str | None = None
+    ) -> None:
         self.name, self.shape, self.target = name, shape, target
-        self.revision: str | None = None
+        self.revision: str | None = revision
         self.device, self.context, self.vocab_size = target.device, target.context, target.vocab_size
         self.embedding = target.embedding
         kind, place = self.embedding.dtype, self.embedding.device
@@ -244,7 +246,8 @@ def load_head(source: Source, target: Any, name: str) -> HeadModel:
     assert source.folder is not None
     config = json.loads((source.folder / "config.json").read_text())
     try:
-        weights = load_file(Path(source.folder) / "model.safetensors")
+        content = (source.folder / "model.safetensors").read_bytes()
+        weights = load(content)
         heads, hidden = int(config["num_attention_heads"]), int(config["hidden_size"])
         shape = Shape(
             heads=heads,
@@ -256,7 +259,7 @@ def load_head(source: Source, target: Any, name: str) -> HeadModel:
             eps=float(config["rms_norm_eps"]),
         )
         _check(shape, target, config)
-        return HeadModel(source.name, shape, weights, target, name)
+        return HeadModel(shape, weights, target, name, source.revision or sha256(content).hexdigest()[:12])
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError, IndexError) as error:
         raise HsdError(f"the head in {source.name!r} cannot be read ({type(error).__name__}: {error})") from None
 

@@ -137,7 +137,7 @@ def _fetched(name: str, smaller: Sequence[str]) -> tuple[str, str, Sequence[str]
     if target is None:
         raise HsdError(f"{name} is not on this machine: run python -m hsd fetch {name}")
     if draft.is_dir():
-        return str(target), str(draft), smaller, FETCHED[name]
+        return str(target), str(draft), smaller, f"{FETCHED[name]}; its draft knows the most used tokens only"
     return str(target), str(target), smaller, f"{FETCHED[name]}; no draft model: proposer ngram or system plain"
 
 

@@ -145,4 +145,9 @@ function shorten(piece, cells) {
   return out;
 }
 
-export { number, exact, short, percent, pair, nearOne, count, plural, real, subscript, runs, visible, shorten };
+/** How many parameters a model has: 3.9 M, 135 M, 7.62 B. */
+function size(n) {
+  return n >= 1e9 ? `${(n / 1e9).toPrecision(3)} B` : `${(n / 1e6).toPrecision(n < 1e7 ? 2 : 3)} M`;
+}
+
+export { number, exact, short, percent, pair, nearOne, count, plural, real, subscript, runs, visible, shorten, size };

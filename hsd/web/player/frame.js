@@ -1,6 +1,6 @@
 // The frame of a player: the cards that stay, and the elements in them that every step fills anew.
 import { h } from "../kit/dom.js";
-import { number } from "../kit/format.js";
+import { size } from "../kit/format.js";
 import { button } from "../kit/parts.js";
 import { draftedBy, draftsWords, ruleInfo, ruleOf } from "./model.js";
 
@@ -92,7 +92,7 @@ function tools(actions) {
 function setupLine({ setup, result }, live) {
   const { options, models, pair, device } = setup;
   const { system, seed, draft, sampling } = options;
-  const size = (model) => (model.parameters ? ` ${number(model.parameters / 1e6, 2)} M` : "");
+  const large = (model) => (model.parameters ? ` ${size(model.parameters)}` : "");
   const [first, target] = [models[0], models[models.length - 1]];
   const drafted = first !== target;
   const parts = [
@@ -103,7 +103,7 @@ function setupLine({ setup, result }, live) {
     sampling.top_p < 1 ? `top-p ${sampling.top_p}` : null,
     sampling.top_k ? `top-k ${sampling.top_k}` : null,
     `seed ${seed}`,
-    `${pair}: target${size(target)}${drafted ? `, draft${size(first)}` : ""}`,
+    `${pair}: target${large(target)}${drafted ? `, draft${large(first)}` : ""}`,
     device,
   ];
   const cancelled = result && result.finish === "cancelled" ? "cancelled: this is what there was" : null;

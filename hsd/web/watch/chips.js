@@ -1,4 +1,5 @@
 // The chips of the page's head in words: where a trace comes from, and what the models are.
+import { size } from "../kit/format.js";
 
 /** Where a trace comes from. kind: of its source; live: it goes on. */
 function sourceWords(trace, kind, live) {
@@ -16,9 +17,8 @@ function day(created) {
 
 /** The chip of a pair and its tooltip. target, draft: how many parameters; draft is null where there is none. */
 function pairWords({ name, target, draft, vocabulary }, note) {
-  const million = (n) => `${(n / 1e6).toPrecision(n < 1e7 ? 2 : 3)} M`;
   const all = (n) => n.toLocaleString("en");
-  const models = draft ? `${million(target)} + ${million(draft)}` : million(target);
+  const models = draft ? `${size(target)} + ${size(draft)}` : size(target);
   const same = draft ? ", and both models give each the same meaning" : "";
   return [
     `${name}: ${models}${draft ? " · ✓ same vocabulary" : ""}`,

@@ -2,7 +2,7 @@
 // that one which is kept rises straight up. Between two lanes: what is asked for (down) and handed up.
 import * as dom from "../../kit/dom.js";
 import { h } from "../../kit/dom.js";
-import { number, visible } from "../../kit/format.js";
+import { size, visible } from "../../kit/format.js";
 import { capital, div, group, sign, span } from "../parts.js";
 import { handsUp, kind, levelCount, pieces, readStep, stateAt } from "./model.js";
 import { names } from "./words.js";
@@ -49,7 +49,7 @@ function lane({ trace, state, from, moment }, level, selected, onToken) {
   const { name, parameters } = models[level];
   const head = [
     h("b", { class: "lv-who" }, capital(called[level])),
-    span("lv-name", `${name}, ${size(parameters)}`),
+    span("lv-name", `${name}, ${large(parameters)}`),
     top ? null : meter(state.lanes[level], thresholds[level]),
   ];
   const slots = [
@@ -60,7 +60,7 @@ function lane({ trace, state, from, moment }, level, selected, onToken) {
   return h("div", { "class": css, "data-level": level }, div("lv-head", head), div("lv-slots", slots));
 }
 
-const size = (n) => (n >= 1e9 ? `${number(n / 1e9)} B` : `${number(n / 1e6)} M`) + " parameters";
+const large = (n) => `${size(n)} parameters`;
 
 /** How much of what it was asked for has been settled: a segment per token, the notch after the number asked for. */
 function meter({ asked, settled }, threshold) {
