@@ -66,7 +66,6 @@ def main(arguments: argparse.Namespace) -> int:
         _print(read(arguments.report), arguments.json)
         return 0
     arguments.pair = _named(arguments)
-    arguments.gamma = arguments.gamma or [draft_length(arguments.pair)]
     cases = asked(arguments).cases()
     prompts = prompt_set(arguments.prompts, arguments.data, arguments.limit)
     workers = _Workers()
@@ -92,7 +91,7 @@ def asked(arguments: argparse.Namespace) -> Asked:
             raise HsdError(f"{name} {getattr(arguments, name)}: choose at least {least}")
     return Asked(
         rules=arguments.rules,
-        gammas=arguments.gamma,
+        gammas=arguments.gamma or [draft_length(arguments.pair)],
         temperatures=arguments.temperature,
         drafts=arguments.drafts,
         tree=arguments.tree,

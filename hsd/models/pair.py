@@ -93,7 +93,7 @@ def load_pair(
     if device_map is not None and device_map not in DEVICE_MAPS:
         raise HsdError(f"unknown device_map {device_map!r}: choose {', '.join(DEVICE_MAPS)}")
     if quantize is not None and quantize not in QUANTISED:
-        raise HsdError(f"unknown quantize {quantize!r}: choose {' or '.join(QUANTISED)}")
+        raise HsdError(f"unknown quantize {quantize!r}: choose {', '.join(QUANTISED)}")
     where, note = _device(device), ""
     if isinstance(smaller, str):
         raise HsdError(f"smaller {smaller!r}: give a list of folders or Hub ids, smallest first")
