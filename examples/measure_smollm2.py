@@ -10,6 +10,7 @@ First the time of a pass of the target over several tokens. Writes examples/resu
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 import time
 from typing import Any
@@ -84,7 +85,7 @@ def speed(
     names = ("tokens_per_second", "speedup", "efficiency", "limit", "target_call_ms", "draft_call_ms")
     found = []
     for row in rows(in_turn(pair, cases, prompts, given.repetitions)):
-        numbers = {name: _rounded(row[name]) for name in names if name in row}
+        numbers = {name: _rounded(row[name]) for name in names if math.isfinite(row.get(name, math.nan))}
         found.append({"case": row["case"], "tokens_per_call": _rounded(row["block_efficiency"]), **numbers})
     return found
 

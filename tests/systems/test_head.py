@@ -200,14 +200,24 @@ def test_what_was_guessed_is_read_again_once_the_target_knows(pair: Pair):
     torch.testing.assert_close(used.forward(ids[3:], 1), fresh.forward(ids, 1), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if rule.lossless])
+# Rules read rows and no model: two of them quickly, all in the slow tests.
+LOSSLESS = [name for name, rule in RULES.items() if rule.lossless]
+QUICK = ("hsd", "naive-hsd"), (("recursive-hsd", "comb"), ("one-hot", "top"))
+
+
+@pytest.mark.parametrize(
+    "rule", [rule if rule in QUICK[0] else pytest.param(rule, marks=pytest.mark.slow) for rule in LOSSLESS]
+)
 def test_greedy_text_equals_plain(pair: Pair, rule: str):
     plain = hsd.run(pair, PROMPT, system="plain", temperature=0.0, max_new_tokens=40)
     drafted = hsd.run(pair, PROMPT, rule=rule, gamma=3, temperature=0.0, max_new_tokens=40)
     assert drafted.result.text == plain.result.text
 
 
-@pytest.mark.parametrize(("rule", "tree"), [case for case in TREE_CASES if case[1] in ("paths", "comb", "top")])
+@pytest.mark.parametrize(
+    ("rule", "tree"),
+    [case if case in QUICK[1] else pytest.param(*case, marks=pytest.mark.slow) for case in TREE_CASES],
+)
 def test_trees_of_a_head_write_the_plain_text(pair: Pair, rule: str, tree: str):
     plain = hsd.run(pair, PROMPT, system="plain", temperature=0.0, max_new_tokens=24)
     drafted = hsd.run(pair, PROMPT, rule=rule, tree=tree, drafts=3, gamma=3, temperature=0.0, max_new_tokens=24)
