@@ -225,7 +225,11 @@ function placeRests(plan, { left }) {
   return Math.max(0, ...bottoms);
 }
 
-const testsUnder = ({ view }, item) => (view.isTrie && item.kind === "draft" ? LINE * lines(view, item.id).length : 0);
+/** The room that the verdicts under a drafted token take: in a chain those of two rules. */
+function testsUnder({ view }, item) {
+  if (item.kind !== "draft") return 0;
+  return view.isTrie ? LINE * lines(view, item.id).length : 2 * BADGE;
+}
 
 /** Slots are as tall as a candidate, except those that hold a drawn token. */
 function slotTop(plan, item, top) {
