@@ -80,6 +80,27 @@ def test_formulas_reproduce_the_recorded_thresholds(stage: Stage, rule: str) -> 
     assert all(computed == pytest.approx(recorded, abs=1e-3) for computed, recorded in pairs)
 
 
+@pytest.mark.core
+@pytest.mark.parametrize("rule", ["hsd", "hsd-released"])
+def test_no_rule_is_credited_for_what_a_coin_did(stage: Stage, rule: str) -> None:
+    """Where the two rules part, the sentence follows from what each keeps over all coins."""
+    trace = word_trace(rule=rule, max_new_tokens=160, gamma=7)
+    stage.load(trace)
+    seen = set()
+    for i, step in enumerate(trace["steps"]):
+        if step["kept"] == step["shadow"]["kept"]:
+            continue
+        stage.go(i)
+        gain = step["expected_kept"][rule] - step["expected_kept"]["tokenwise"]
+        luck = abs(gain) < 0.005 or (gain > 0) != (step["kept"] > step["shadow"]["kept"])
+        told = stage.text(".hp-story")
+        assert "Over all coins" in told
+        assert ("luck" in told) == luck
+        assert ("judges them together" in told) == (gain >= 0.005 and not luck)
+        seen.add(luck)
+    assert True in seen
+
+
 FUZZY = {"rule": "fuzzy", "temperature": 0.7, "max_new_tokens": 80, "gamma": 7, "table_seed": 3}
 
 

@@ -155,10 +155,23 @@ function why(view) {
   if (!view.differs || view.sameRule || !view.detail) return "";
   if (view.rule === "fuzzy" && view.shadow.rule === "tokenwise") return fuzzyWhy(view);
   if (view.isTrie || view.own.info.forward || view.shadow.rule !== "tokenwise") return EITHER_WAY;
-  const name = view.own.info.short;
-  if (view.step.kept > view.step.shadow.kept)
-    return `Vanilla judges every token alone and stops at the first failure; ${name} judges them together, so the rest of the draft can make up for one weak token.`;
-  return `${EITHER_WAY} ${view.rule === "hsd-released" ? "" : `Over many drafts ${name} keeps more.`}`.trimEnd();
+  return expected(view) || EITHER_WAY;
+}
+
+const SAME = 0.005; // tokens; a smaller difference is not seen in two digits
+
+/** What the two rules keep of this draft over all coins: what they kept this time may be luck. */
+function expected({ step, rule, own, shadow }) {
+  const [mine, theirs] = [step.expected_kept[rule], step.expected_kept[shadow.rule]];
+  if (mine === undefined || theirs === undefined) return "";
+  const [name, gain] = [own.info.short, mine - theirs];
+  if (Math.abs(gain) < SAME)
+    return `Over all coins both keep ${number(mine)} tokens of this draft: that they part here is luck.`;
+  const [a, b] = pair(mine, theirs);
+  const law = `Over all coins ${name} keeps ${a} tokens of this draft and vanilla ${b}`;
+  if (Math.sign(gain) !== Math.sign(step.kept - step.shadow.kept)) return `${law}: this time luck decided otherwise.`;
+  if (gain > 0) return `${law}: vanilla stops at the first token that fails, ${name} judges them together.`;
+  return rule === "hsd-released" ? `${law}.` : `${law}. Over many drafts ${name} keeps more.`;
 }
 
 function fuzzyWhy(view) {
