@@ -10,9 +10,12 @@ First the time of a pass of the target over several tokens. Writes examples/resu
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import statistics
 import time
+from collections import defaultdict
+from itertools import product
 from typing import Any
 
 import torch
@@ -31,8 +34,9 @@ def main() -> None:
     parser = options(__doc__, "smollm2.json", repetitions=2, new_tokens=96)
     parser.add_argument("--gammas", default="1,2,3", help="draft lengths, with commas (default 1,2,3)")
     parser.add_argument("--temperatures", default="0,0.7", help="with commas (default 0,0.7)")
+    parser.add_argument("--only-passes", action="store_true", help="time the passes, and keep the speeds of the file")
     given = parser.parse_args()
-    pair = hsd.load_pair("smollm2")
+    pair, library = hsd.load_pair("smollm2"), hsd.load_pair("smollm2", dtype="float32")
     threads = settle_threads(pair)
     gammas = [int(gamma) for gamma in given.gammas.split(",")]
     result: dict[str, Any] = {
@@ -40,9 +44,14 @@ def main() -> None:
         "machine": {**machine(pair), "chosen": str(threads)},
         "new_tokens": given.new_tokens,
         "repetitions": given.repetitions,
-        "widths": passes(pair),
+        "widths": passes(pair, library),
         "speed": [],
     }
+    if given.only_passes:
+        result = json.loads(given.out.read_text()) | {"widths": result["widths"]}
+        save(result, given.out)
+        print(markdown(result))
+        return
     for domain, name in DOMAINS.items():
         prompts = prompt_set(name, given.data, given.prompts)
         for temperature in (float(t) for t in given.temperatures.split(",")):
@@ -52,20 +61,24 @@ def main() -> None:
     print(markdown(result))
 
 
-def passes(pair: hsd.Pair) -> dict[str, float]:
-    """Milliseconds of a pass over so many tokens after 100 others, and of one step of the head: medians, in turn."""
-    target, head = pair.target.start(), pair.draft.start()
+def passes(pair: hsd.Pair, library: hsd.Pair) -> dict[str, float]:
+    """Milliseconds of a pass over so many tokens after 100 others, and of one step of the head: medians, in turn.
+
+    library: the same model in float32, whose pass is that of `transformers`.
+    """
+    target, head, plain = pair.target.start(), pair.draft.start(), library.target.start()
     head.follow(target)  # type: ignore[attr-defined]
     ids = torch.arange(1_000, 1_120)
     target.forward(ids[:100], 1)
+    plain.forward(ids[:100], 1)
     head.forward(ids[:101], 1)
-    times: dict[str, list[float]] = {str(width): [] for width in WIDTHS} | {"head": []}
+    times: dict[str, list[float]] = defaultdict(list)
     for _ in range(15):
-        for width in WIDTHS:
+        for width, (name, session) in product(WIDTHS, (("", target), ("library ", plain))):
             begin = time.perf_counter()
-            target.forward(ids[100 : 100 + width], width)
-            times[str(width)].append(time.perf_counter() - begin)
-            target.crop(100)
+            session.forward(ids[100 : 100 + width], width)
+            times[f"{name}{width}"].append(time.perf_counter() - begin)
+            session.crop(100)
         begin = time.perf_counter()
         head.forward(ids[101:102], 1)
         times["head"].append(time.perf_counter() - begin)
@@ -97,14 +110,18 @@ def _rounded(value: Any) -> Any:
 def markdown(result: dict[str, Any]) -> str:
     """The result as tables."""
     widths = result["widths"]
-    one = widths["1"]
-    passing = [[name, f"{ms:.1f} ms", f"×{ms / one:.2f}"] for name, ms in widths.items()]
+    passing = [[name, f"{ms:.1f} ms", f"×{ms / widths[_one(name)]:.2f}"] for name, ms in widths.items()]
     kept = [
         [row["domain"], f"{row['T']:g}", row["case"], interval(row["tokens_per_call"]), _number(row.get("speedup"))]
         for row in result["speed"]
     ]
     first = table(["pass over", "time", "of one token"], passing)
     return f"{first}\n\n{table(['domain', 'T', 'way', 'tokens per target call', 'times plain'], kept)}"
+
+
+def _one(name: str) -> str:
+    """The pass over one token that a pass of that name is compared with."""
+    return "library 1" if name.startswith("library") else "1"
 
 
 def _number(value: Any) -> str:

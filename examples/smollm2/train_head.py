@@ -27,10 +27,9 @@ import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from write_text import DOMAINS, TAPS, rope_rates, rotate
 
-DOMAINS = ("sums", "stories", "code", "chat")
 DEEPEST, SCALE = 27.0, 4.0  # root mean square of the deepest tap's states, and of what stands for them in the head
-TAPS = (4, 16, 28)  # as write_text.py keeps them
 HELD_OUT = 1  # shards that are not trained on
 
 
@@ -95,8 +94,7 @@ class Head(nn.Module):
         """Queries, keys and values, turned by their places: (b, heads or groups, n, width)."""
         x = torch.cat([token, self.rms(hidden, self.hidden_norm)], -1)
         b, n, _ = x.shape
-        rates = 1.0 / self.theta ** (torch.arange(0, self.width, 2) / self.width)
-        angles = torch.outer(torch.arange(float(n)), rates)
+        angles = torch.outer(torch.arange(float(n)), rope_rates(self.theta, self.width))
         cos, sin = angles.cos().repeat(1, 2), angles.sin().repeat(1, 2)
         q, k, v = (p(x).view(b, n, -1, self.width).transpose(1, 2) for p in (self.q_proj, self.k_proj, self.v_proj))
         return rotate(q, cos, sin), rotate(k, cos, sin), v
@@ -147,11 +145,6 @@ def shifted(x: Tensor, back: int, dim: int = 2) -> Tensor:
     return torch.cat([torch.zeros_like(x.narrow(dim, 0, back)), kept], dim)
 
 
-def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    left, right = x.chunk(2, -1)
-    return x * cos + torch.cat([-right, left], -1) * sin
-
-
 class Batch:
     """Texts of one shard side by side, padded at the end.
 
@@ -194,6 +187,18 @@ def vocabulary(shards: list[Path], given: list[list[int]], size: int, known: int
         counts += 10 * torch.bincount(load_file(file)["tokens"].long(), minlength=known)
     counts[:3] += 1_000_000  # the ends of texts and turns
     return counts.argsort(descending=True)[:size].sort().values
+
+
+def narrow(head: Head, vocab: Tensor, args: argparse.Namespace) -> Tensor:
+    """Keep the tokens that the target wrote most often; ends of texts and turns always."""
+    counts = sum(
+        torch.bincount(load_file(file)["tokens"].long(), minlength=int(vocab.max()) + 1)[: int(vocab.max()) + 1]
+        for file in args.shards.glob("*.safetensors")
+    )
+    order = (counts[vocab] + (vocab < 3) * 1_000_000).argsort(descending=True, stable=True)
+    kept = order[: args.vocab].sort().values
+    head.lm_head = nn.Parameter(head.lm_head.detach()[kept])
+    return vocab[kept]
 
 
 def texts_in(data: Path) -> list[str]:
@@ -326,8 +331,8 @@ def main() -> None:
     parser.add_argument("--shards", type=Path, required=True, help="what write_text.py writes")
     parser.add_argument("--data", type=Path, required=True, help="the same public files as for write_text.py")
     parser.add_argument("--out", type=Path, required=True, help="folder of the head")
-    parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--vocab", type=int, default=8192, help="size of the draft vocabulary (default 8192)")
+    parser.add_argument("--minutes", type=float, default=60, help="0 measures a saved head, cut to --vocab")
+    parser.add_argument("--vocab", type=int, default=6144, help="size of the draft vocabulary (default 6144)")
     parser.add_argument(
         "--steps", type=int, default=3, help="at most so many drafted tokens in a row are trained (default 3)"
     )
@@ -353,6 +358,8 @@ def main() -> None:
         load(head, args.out)
         log = json.loads((args.out / "log.json").read_text())
         seen = log[-1]["tokens"]
+        if len(vocab) > args.vocab:
+            vocab = narrow(head, vocab, args)
     del model
     rows = embedding[vocab].contiguous()
     matrices = [p for p in head.parameters() if p.ndim == 2 and p is not head.taps_norm and p is not head.lm_head]
@@ -360,6 +367,12 @@ def main() -> None:
     slow = torch.optim.AdamW([{"params": [head.lm_head], "share": 0.3}], lr=0.0, betas=(0.9, 0.98), weight_decay=0.0)
     optimizers = [Muon(matrices), torch.optim.AdamW(norms, lr=0.0, betas=(0.9, 0.98), weight_decay=0.0), slow]
     held = [b for f in sorted(args.shards.glob("*.safetensors"))[:HELD_OUT] for b in batches(load_file(f), 8)][::3]
+    if args.minutes <= 0:
+        line = {"tokens": seen, "vocabulary": len(vocab), **measure(head, held, embedding, vocab, args.steps)}
+        save(head, vocab, config, args.out)
+        (args.out / "log.json").write_text(json.dumps([*log, line], indent=1))
+        print(json.dumps(line))
+        return
     average = {name: p.detach().clone() for name, p in head.named_parameters()}
     begin, told, times, step = time.time(), 0.0, {}, 0
     share = 0.0

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -28,6 +29,11 @@ import torch.nn.functional as F
 from safetensors.torch import save_file
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
+
+from hsd.models.lean import rope_rates
+from hsd.models.packed import packed
 
 TAPS = (4, 16, 28)
 DOMAINS = ("sums", "stories", "code", "chat")
@@ -126,9 +132,8 @@ class Target:
         self.eps = config.rms_norm_eps
         self.ends = model.generation_config.eos_token_id
         self.layers = [self._packed(layer) for layer in self.body.layers]
-        self.head = pack(model.lm_head.weight)
-        rates = 1.0 / config.rope_parameters["rope_theta"] ** (torch.arange(0, self.width, 2) / self.width)
-        angles = torch.outer(torch.arange(2048.0), rates)
+        self.head = packed(model.lm_head.weight)
+        angles = torch.outer(torch.arange(2048.0), rope_rates(config.rope_parameters["rope_theta"], self.width))
         self.cos, self.sin = angles.cos().repeat(1, 2), angles.sin().repeat(1, 2)
 
     def _packed(self, layer: Any) -> tuple[Any, ...]:
@@ -136,7 +141,7 @@ class Target:
         qkv = torch.cat([attention.q_proj.weight, attention.k_proj.weight, attention.v_proj.weight])
         up = torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight])
         norms = layer.input_layernorm.weight, layer.post_attention_layernorm.weight
-        return (*norms, pack(qkv), pack(attention.o_proj.weight), pack(up), pack(mlp.down_proj.weight))
+        return (*norms, packed(qkv), packed(attention.o_proj.weight), packed(up), packed(mlp.down_proj.weight))
 
     def norm(self, x: Tensor, weight: Tensor) -> Tensor:
         return F.rms_norm(x, (x.shape[-1],), weight, self.eps)
@@ -154,7 +159,7 @@ class Target:
         for index, (before, after, qkv, out, up, down) in enumerate(self.layers):
             if index in TAPS:
                 kept.append(x)
-            rows = product(self.norm(x, before), qkv).view(b, n, -1, self.width)
+            rows = qkv(self.norm(x, before)).view(b, n, -1, self.width)
             q, k, v = rows.split([self.heads, self.groups, self.groups], 2)
             q, k = rotate(q, cos, sin), rotate(k, cos, sin)
             cache[index, 0, :, :, columns], cache[index, 1, :, :, columns] = k.transpose(1, 2), v.transpose(1, 2)
@@ -164,18 +169,10 @@ class Target:
             scores = (q @ keys.transpose(-1, -2)).view(b, self.groups, n, repeat, -1) * self.width**-0.5 + bias
             mixed = scores.softmax(-1).view(b, self.groups, n * repeat, -1) @ values
             mixed = mixed.view(b, self.groups, n, repeat, -1).transpose(1, 2).reshape(b, n, -1)
-            x = x + product(mixed, out)
-            gate, value = product(self.norm(x, after), up).chunk(2, -1)
-            x = x + product(F.silu(gate) * value, down)
+            x = x + out(mixed)
+            gate, value = up(self.norm(x, after)).chunk(2, -1)
+            x = x + down(F.silu(gate) * value)
         return torch.stack([*kept, self.norm(x, self.body.norm.weight)], 2)
-
-
-def pack(weight: Tensor) -> Any:
-    return torch.ops.quantized.linear_prepack_fp16(weight.detach(), None)
-
-
-def product(x: Tensor, packed: Any) -> Tensor:
-    return torch.ops.quantized.linear_dynamic_fp16(x.contiguous(), packed)
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
@@ -199,7 +196,7 @@ def write(target: Target, texts: list[Text], most: int, noise: torch.Generator) 
         visible = (past <= places[:, None])[None] & (past >= pads[:, None, None])
         visible |= (past == places[:, None])[None]
         states = target.read(tokens, at, cache, columns, visible)
-        logits = product(states[:, -1, -1], target.head)
+        logits = target.head(states[:, -1, -1].contiguous())
         drawn = sample(logits, heat, noise).tolist()
         for row, index in enumerate(alive):
             text = texts[index]
