@@ -29,14 +29,14 @@ class CausalModel:
 
     def __init__(self, model: Any, name: str, revision: str | None = None, quantize: str | None = None) -> None:
         self.model = model.eval()
-        self.name = name
+        self.name, self.packed = name, quantize == "16bit"
         self.revision: str | None = getattr(model.config, "_commit_hash", None) or revision
         self.windows = attention_windows(model)
         self.input_device: torch.device = model.get_input_embeddings().weight.device
         self.device = torch.device("cpu") if self.input_device.type == "mps" else self.input_device
         self.dtype = str(model.dtype).removeprefix("torch.") + (f", {quantize} weights" if quantize else "")
         self.parameters: int = model.num_parameters()
-        if quantize == "16bit":
+        if self.packed:
             pack(model)
         self._lean = LeanLlama(model) if LeanLlama.fits(model) else None
         text_config = model.config.get_text_config()

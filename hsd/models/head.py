@@ -41,8 +41,10 @@ class Knowing(Session, Protocol):
 
 
 class Embedded(LanguageModel, Protocol):
-    """A target that a head can be put on."""
+    """A target that a head can be put on. packed: its weights are (see `hsd.models.packed`), and so will the head's be."""
 
+    @property
+    def packed(self) -> bool: ...
     @property
     def embedding(self) -> Tensor:
         """(vocab, hidden): the rows that stand for the tokens."""
@@ -73,14 +75,13 @@ class HeadModel:
         self.device, self.context, self.vocab_size = target.device, target.context, target.vocab_size
         self.embedding = target.embedding
         kind, place = self.embedding.dtype, self.embedding.device
-        lean = target.dtype == "float32, 16bit weights"
         self.dtype = target.dtype
         draft_ids = torch.arange(len(weights["d2t"]), device=place)
         self.vocab = draft_ids + weights["d2t"].to(place)
 
         def product(*names: str) -> Product:
             rows = torch.cat([weights[name] for name in names]).to(place, kind)
-            return packed(rows) if lean else lambda x: F.linear(x, rows)
+            return packed(rows) if target.packed else lambda x: F.linear(x, rows)
 
         def norm(name: str) -> Tensor:
             return weights[name].to(place, kind)

@@ -101,9 +101,8 @@ class LeanSession:
         self._make_room(end)
         positions = view.positions if view else torch.arange(begin, end)
         cos, sin = turns(positions, llama.rates)
-        hidden = bias_of(n, end, view)
-        repeat = llama.heads // llama.groups
-        bias = torch.zeros(1) if hidden is None else hidden.repeat(repeat, 1)
+        repeat, mask = llama.heads // llama.groups, bias_of(n, end, view)
+        bias = torch.zeros(1) if mask is None else mask.repeat(repeat, 1)
         scale, shape = llama.width**-0.5, (llama.hidden,)
         x = llama.embedding[tokens]
         for index, layer in enumerate(llama.layers):

@@ -178,7 +178,7 @@ def _load_new(recipe: Recipe) -> Pair:
     chat = wants_chat(tokenizer, recipe.chat, tuned_for_chat(recipe.target))
     device_map = _make_room(recipe, _need(recipe, *sizes))
     here = f"cuda:{torch.cuda.current_device()}" if recipe.device == "cuda" else recipe.device
-    named = zip(drafting, _labels(recipe), strict=head is None)
+    named = zip(drafting, _labels(recipe), strict=False)  # one label more where the last is a head
     drafts: list[LanguageModel] = [load_model(source, Loading(here, recipe.dtype), name) for source, name in named]
     how = Loading(here, recipe.dtype, device_map, recipe.quantize)
     label = _label(recipe, "target", recipe.target)
