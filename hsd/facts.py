@@ -18,6 +18,7 @@ from hsd.decoding.options import (
     MAX_LEVELS,
     MAX_NEW_TOKENS,
     MAX_TREE_NODES,
+    PROPOSERS,
     SYSTEMS,
     Options,
 )
@@ -243,6 +244,11 @@ def tree_words(name: str) -> str:
 def menu(names: dict[str, str]) -> list[tuple[str, str]]:
     """Label and name of each, as Gradio's menus take them."""
     return [(words, name) for name, words in names.items()]
+
+
+def proposer_menu() -> list[tuple[str, str]]:
+    """Label and name of each that may draft."""
+    return [(PROPOSER_NAMES[name], name) for name in PROPOSERS]
 
 
 def tree_menu() -> list[tuple[str, str]]:

@@ -88,7 +88,7 @@ class Head(nn.Module):
     def joined(self, states: Tensor) -> Tensor:
         """(b, n, taps, hidden) to (b, n, hidden)."""
         normed = F.rms_norm(states, (states.shape[-1],), None, self.eps) * self.taps_norm
-        return self.fc(normed.flatten(-2))
+        return self.fc(normed.flatten(-2)).float()
 
     def keys(self, token: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values, turned by their places: (b, heads or groups, n, width)."""
@@ -113,7 +113,7 @@ class Head(nn.Module):
         """
         hidden, outputs = self.joined(states), []
         token = self.rms(embedded, self.input_layernorm)
-        straight = self.token_proj(token)
+        straight = self.token_proj(token).float()
         n, repeat = embedded.shape[1], self.heads // self.groups
         past: list[tuple[Tensor, Tensor]] = []
         for step in range(steps):
@@ -127,7 +127,7 @@ class Head(nn.Module):
             for back, (key, value) in enumerate(reversed(past[1:])):  # this step's own first, then one place back, …
                 scores.append((q * shifted(key, back)).sum(-1, keepdim=True))
                 values.append(shifted(value, back))
-            weights = (torch.cat(scores, -1) * self.width**-0.5).softmax(-1)
+            weights = (torch.cat(scores, -1).float() * self.width**-0.5).softmax(-1)
             mixed = weights[..., :n] @ values[0]
             for place, value in enumerate(values[1:]):
                 mixed = mixed + weights[..., n + place, None] * value
@@ -278,7 +278,10 @@ def orthogonal(x: Tensor) -> Tensor:
 
 
 def loss_of(head: Head, batch: Batch, embedding: Tensor, rows: Tensor, steps: int) -> Tensor:
-    """Cross-entropy to the target's distribution over the draft vocabulary; later steps count less."""
+    """How far the head is from the target's distribution over the draft vocabulary; later steps count less.
+
+    The cross-entropy and the total variation, which is what gets rejected: the first leads there, the second is meant.
+    """
     outputs = head.unroll(embedding[batch.tokens], batch.before, steps)
     loss = torch.zeros(())
     for step, output in enumerate(outputs):
@@ -287,9 +290,10 @@ def loss_of(head: Head, batch: Batch, embedding: Tensor, rows: Tensor, steps: in
         if step:  # half the places are enough for what comes later in a row
             judged &= torch.rand(judged.shape) < 0.5
         with torch.no_grad():
-            p = (batch.last[judged] @ rows.T).softmax(-1)
-        logits = head.rms(output[judged], head.norm) @ head.lm_head.T
-        loss = loss + 0.8**step * F.cross_entropy(logits, p)
+            p = (batch.last[judged] @ rows.T).float().softmax(-1)
+        scores = (head.rms(output[judged], head.norm) @ head.lm_head.T).float().log_softmax(-1)
+        meets = torch.minimum(p, scores.exp()).sum(-1)
+        loss = loss + 0.8**step * (1 - meets - (p * scores).sum(-1)).mean()
     return loss
 
 
@@ -339,6 +343,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=8e-4, help="highest learning rate, then run down to a twentieth")
     parser.add_argument("--batch", type=int, default=8, help="texts at once (default 8)")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--bfloat16", action="store_true", help="compute in it: for processors with avx512_bf16")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
@@ -388,12 +393,14 @@ def main() -> None:
             rate = args.rate * min(1.0, (step + 1) / 40) * max(0.05, 0.5 + 0.5 * math.cos(math.pi * min(share, 1.0)))
             for group in (group for optimizer in optimizers for group in optimizer.param_groups):
                 group["lr"] = rate * group.get("share", 1.0)
-            loss = loss_of(head, batch, embedding, rows, random.randint(1, args.steps))
+            with torch.autocast("cpu", torch.bfloat16, enabled=args.bfloat16):
+                loss = loss_of(head, batch, embedding, rows, random.randint(1, args.steps))
             head.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(head.parameters(), 1.0)
-            for optimizer in optimizers:
-                optimizer.step()
+            with torch.autocast("cpu", torch.bfloat16, enabled=args.bfloat16):
+                for optimizer in optimizers:
+                    optimizer.step()
             step += 1
             seen += int(batch.judged.sum())
             keep = min(0.98, step / (step + 10))

@@ -41,7 +41,7 @@ class Knowing(Session, Protocol):
 
 
 class Embedded(LanguageModel, Protocol):
-    """A target that a head can be put on. packed: its weights are (see `hsd.models.packed`), and so will the head's be."""
+    """A target that a head can be put on. packed: as `hsd.models.packed` does its weights, and then the head's too."""
 
     @property
     def packed(self) -> bool: ...

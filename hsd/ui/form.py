@@ -18,6 +18,7 @@ from hsd import facts
 from hsd.bench.prompts import offered
 from hsd.decoding.options import LEVELLED, MAX_LEVELS, Options
 from hsd.errors import HsdError
+from hsd.models.registry import draft_length
 from hsd.space import Limits, Space
 from hsd.ui import arrivals
 
@@ -199,6 +200,8 @@ RUN = (
             place="more"),
     _option("system", "System", "Plain: target alone, no draft.", kind="name", shape="radio", place="more",
             menu=lambda _: [("Speculative", "speculative"), ("Plain", "plain")]),
+    _option("proposer", "Drafts come from", "The text: what followed its last words.", kind="name", shape="radio",
+            place="more", menu=lambda _: facts.proposer_menu()),
     _option("top_p", "Top-p", "Up to this much mass.", kind="number", step=0.05, shown=(0.05, 1), place="more",
             said=True),
     _option("top_k", "Top-k", "0: all tokens.", kind="whole", step=1, shown=(0, 200), place="more", said=True),
@@ -255,8 +258,9 @@ def defaults(table: Iterable[Field]) -> Values:
 
 
 def with_defaults(table: Iterable[Field], space: Space, values: Mapping[str, Any]) -> Values:
-    """`values` completed; the pair is the manifest's first that can be run."""
-    return {**defaults(table), "pair": arrivals.first(space).name, "target": "", "draft": "", **values}
+    """`values` completed; the pair is the manifest's first that can be run, and γ the pair's own."""
+    given = {**defaults(table), "pair": arrivals.first(space).name, "target": "", "draft": "", **values}
+    return {**given, "gamma": values.get("gamma", draft_length(str(given["pair"])))}
 
 
 def read(table: Iterable[Field], space: Space, values: Mapping[str, Any]) -> Values:
