@@ -256,7 +256,13 @@ def _numbers_of(step: Step) -> RoundNumbers:
 
 def model_info(model: LanguageModel) -> ModelInfo:
     """What a trace says about a model."""
-    return ModelInfo(name=model.name, revision=model.revision, parameters=model.parameters, dtype=model.dtype)
+    return ModelInfo(
+        name=model.name,
+        revision=model.revision,
+        parameters=model.parameters,
+        dtype=model.dtype,
+        drafted=getattr(model, "drafted", None),  # a head's
+    )
 
 
 def _asked(options: Options, levels: Levels) -> Asked:

@@ -102,6 +102,11 @@ class HeadModel:
         self.after, self.last = norm(LAYER + "post_attention_layernorm.weight"), norm("norm.weight")
         self.rates = rope_rates(shape.theta, shape.width).to(place)
 
+    @property
+    def drafted(self) -> int | None:
+        """How many tokens it can draft; None for all."""
+        return len(self.vocab) if len(self.vocab) < self.vocab_size else None
+
     def start(self) -> HeadSession:
         return HeadSession(self)
 

@@ -16,6 +16,7 @@ from hsd.trace.values import (
     MAX_BYTES,
     MAX_LEVELS,
     MAX_STEPS,
+    Count,
     Name,
     Piece,
     Record,
@@ -28,12 +29,16 @@ TRACE_VERSION: Literal[2] = 2
 
 
 class ModelInfo(Record):
-    """A model that took part: `parameters` counts numbers, shared ones once."""
+    """A model that took part: `parameters` counts numbers, shared ones once.
+
+    drafted: how many tokens of the vocabulary it can propose, None for all of them; the others have q = 0.
+    """
 
     name: Name
     revision: Name | None = None
     parameters: Annotated[int, Field(ge=0)]
     dtype: Name
+    drafted: Count | None = None
 
 
 class Setup(Record):

@@ -122,10 +122,14 @@ def credits(space: Space) -> list[str]:
 
 
 def sizes(pair: Pair) -> dict[str, Any]:
-    """Parameters of both models and the size of the vocabulary they share (loading has checked that they do)."""
+    """Parameters of both models and the size of the vocabulary they share (loading has checked that they do).
+
+    drafted: how many of its tokens the draft can propose, None for all.
+    """
     return {
         "target": pair.target.parameters,
         "draft": pair.draft.parameters,
         "vocabulary": pair.vocab_size,
+        "drafted": getattr(pair.draft, "drafted", None),
         "note": pair.note,
     }

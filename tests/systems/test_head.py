@@ -26,6 +26,7 @@ from hsd.models.head import HeadSession
 from hsd.models.lean import TOGETHER, LeanSession
 from hsd.models.packed import packed, packs
 from hsd.paths import ASSETS
+from hsd.ui.pairs import sizes
 
 ROWS = 270
 DRAFTED = [*range(32, 127), 256]  # printable characters and the end: 96 of the vocabulary
@@ -230,6 +231,8 @@ def test_a_run_can_be_played_again(pair: Pair):
     assert [s.tokens for s in again.steps] == [s.tokens for s in trace.steps]
     drafted = {node.token for step in trace.steps for node in step.nodes}
     assert drafted <= set(DRAFTED)
+    assert [model.drafted for model in trace.setup.models] == [len(DRAFTED), None]
+    assert sizes(pair)["drafted"] == len(DRAFTED)
 
 
 @pytest.mark.slow

@@ -27,6 +27,8 @@ def test_a_run_that_leaves_the_recorded_one_is_told_where(parting):
     before = sum(len(step["committed"]) for step in recorded["steps"][:2])
     other["steps"][2]["committed"][1]["token"] += 1
     assert f"the same first {before + 1} tokens and" in parting(recorded, other)
+    other["setup"]["models"][0]["drafted"] = 6_144  # not recorded by earlier versions
+    assert "the same first" in parting(recorded, other)
     longer["setup"]["options"]["seed"] += 1
     longer["steps"][0]["committed"][0]["token"] += 1
     assert parting(recorded, longer) == ""  # asked for something else

@@ -1,7 +1,8 @@
 // A recorded run that is asked for again: where the new one leaves it.
 import { plural } from "./format.js";
 
-const asked = ({ setup, prompt }) => JSON.stringify([setup.options, setup.pair, setup.models, prompt.ids]);
+const model = ({ name, revision, parameters, dtype }) => [name, revision, parameters, dtype]; // as in files of any age
+const asked = ({ setup, prompt }) => JSON.stringify([setup.options, setup.pair, setup.models.map(model), prompt.ids]);
 const tokens = ({ steps }) => steps.flatMap(({ committed }) => committed.map(({ token }) => token));
 
 /** One sentence where `run` was asked for the same as `recorded` and wrote another text; "" otherwise. */
