@@ -104,6 +104,7 @@ def _compare(finish: Finish) -> Callable[..., Any]:
         tree: str = "paths",
         pair: str = "",
         prompt_as: str = "",
+        proposer: str = "model",
     ) -> dict:  # type: ignore[type-arg]
         """Two rules on the same drafts and coins. Returns {"kept", "differences", "runs"}.
 
@@ -112,7 +113,7 @@ def _compare(finish: Finish) -> Callable[..., Any]:
         steps (from 0) of a paired run in which the rules keep different numbers of tokens.
         """
         common = {"prompt": prompt, "gamma": gamma, "drafts": drafts, "tree": tree, "seed": seed}
-        common |= {"length": length, "temperature": temperature, "prompt_as": prompt_as}
+        common |= {"length": length, "temperature": temperature, "prompt_as": prompt_as, "proposer": proposer}
         with _Errors():
             if mode not in MODES:
                 raise HsdError(f"unknown mode {mode!r}: choose {' or '.join(MODES)}")

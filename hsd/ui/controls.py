@@ -139,14 +139,22 @@ def start_values(space: Space, presets: Mapping[str, Preset]) -> dict[str, Any]:
     return {**begin, "prompt": found[0].prompt, "prompt_as": found[0].prompt_as}
 
 
-def fit(changed: str, rule: str, shadow: str, drafts: float, tree: str) -> tuple[str, str, int, str]:
-    """Rule, shadow, drafts and tree that fit each other after one of them, `changed`, was set by the visitor.
+MATCHING = ("rule", "shadow", "drafts", "tree", "proposer")
+"""The controls that have to fit each other, in the order of `fit`."""
+
+
+def fit(
+    changed: str, rule: str, shadow: str, drafts: float, tree: str, proposer: str
+) -> tuple[str, str, int, str, str]:
+    """The values of `MATCHING` that fit each other after one of them, `changed`, was set by the visitor.
 
     What was set stays as it is; the others change only where they must.
     """
     count = int(drafts or 1)
     if count == 1 and (changed == "tree" or (changed == "rule" and rule not in RULES)):
         count = 4
+    if proposer == "ngram" and changed == "proposer":
+        count = 1  # there is one continuation to copy
     if count > 1 and tree not in facts.trees_of(rule):
         layouts = facts.trees_of(rule)
         if changed != "rule":
@@ -158,7 +166,16 @@ def fit(changed: str, rule: str, shadow: str, drafts: float, tree: str) -> tuple
     if count == 1 and rule not in RULES:
         rule = START["independent"]
     usable = shadow in RULES if count == 1 else tree in facts.trees_of(shadow)
-    return rule, (shadow if usable else ""), count, tree
+    return rule, (shadow if usable else ""), count, tree, proposer if count == 1 else "model"
+
+
+def enabled(system: str, proposer: str) -> dict[str, bool]:
+    """Which controls mean something: those about drafts where there is one, those about several where there can be."""
+    drafts = system != "plain"
+    return {
+        **dict.fromkeys(("rule", "gamma", "shadow", "proposer"), drafts),
+        **dict.fromkeys(("drafts", "tree"), drafts and proposer == "model"),
+    }
 
 
 def preset_values(preset: Preset, setup: Setup) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
 from hsd.ui import arrivals, form, static
-from hsd.ui.controls import NAMES, Sidebar, fit, for_pair, preset_values, start_values
+from hsd.ui.controls import MATCHING, NAMES, Sidebar, enabled, fit, for_pair, preset_values, start_values
 from hsd.ui.fetch import Fetch, answer
 from hsd.ui.jobs import Function, Job, Jobs
 from hsd.ui.pairs import credits
@@ -152,13 +152,19 @@ class Watch:
         sidebar.starters.click(
             self.open_starter, [sidebar.starters, controls["pair"]], prompt, preprocess=False, **quick
         )
-        drafting = [controls[name] for name in ("rule", "gamma", "drafts", "tree", "shadow")]
-        controls["system"].change(_enable_drafting, controls["system"], drafting, **quick)
-        matching = [controls[name] for name in ("rule", "shadow", "drafts", "tree")]
-        for name in ("rule", "drafts", "tree"):
-            controls[name].input(partial(fit, name), matching, matching, preprocess=False, **quick)
+        deciding = [controls[name] for name in ("system", "proposer")]
+        for control in deciding:
+            control.change(_enable, deciding, [controls[name] for name in enabled("", "")], **quick)
+        matching = [controls[name] for name in MATCHING]
+        for name in ("rule", "drafts", "tree", "proposer"):
+            controls[name].input(partial(_fit, name), matching, matching, preprocess=False, **quick)
 
 
-def _enable_drafting(system: str) -> list[Any]:
-    """What is about drafts means something only where there is one."""
-    return [gr.update(interactive=system != "plain")] * 5
+def _fit(changed: str, *values: Any) -> list[Any]:
+    """Updates of those controls that have to give way; the others may have been set again meanwhile."""
+    fitting = fit(changed, *values)
+    return [gr.skip() if new == old else new for new, old in zip(fitting, values, strict=True)]
+
+
+def _enable(system: str, proposer: str) -> list[Any]:
+    return [gr.update(interactive=on) for on in enabled(system, proposer).values()]

@@ -12,7 +12,7 @@ import hsd
 from hsd import HsdError, space
 from hsd.paths import ASSETS
 from hsd.ui import form, jobs, machine, pairs, presets, runs
-from hsd.ui.controls import fit
+from hsd.ui.controls import MATCHING, enabled, fit
 from hsd.ui.jobs import Jobs
 from hsd.ui.line import ABANDONED, Line
 from hsd.ui.request import read
@@ -47,9 +47,47 @@ def request(**values: object):
     ],
 )
 def test_controls_that_do_not_fit_each_other_give_way_to_the_one_that_was_set(changed, before, after):
+    assert fit(changed, *before, "model") == (*after, "model")
+    request(**dict(zip(MATCHING, fit(changed, *before, "model"), strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("changed", "before", "after"),
+    [
+        # the text has one continuation to copy, and a rule for trees has no place there
+        ("proposer", ("hsd", "blockwise", 1, "paths", "ngram"), ("hsd", "blockwise", 1, "paths", "ngram")),
+        ("proposer", ("hsd", "top-down", 4, "paths", "ngram"), ("hsd", "", 1, "paths", "ngram")),
+        ("proposer", ("traversal", "", 4, "distinct", "ngram"), ("hsd", "", 1, "distinct", "ngram")),
+        ("proposer", ("traversal", "", 4, "distinct", "model"), ("traversal", "", 4, "distinct", "model")),
+        # what needs several drafts brings the draft model back
+        ("rule", ("traversal", "", 1, "paths", "ngram"), ("traversal", "", 4, "paths", "model")),
+        ("rule", ("naive-hsd", "", 1, "paths", "ngram"), ("naive-hsd", "", 1, "paths", "ngram")),
+        ("drafts", ("hsd", "", 3, "paths", "ngram"), ("hsd", "", 3, "paths", "model")),
+        ("tree", ("hsd", "", 1, "top", "ngram"), ("one-hot", "", 4, "top", "model")),
+    ],
+)
+def test_n_grams_make_one_draft_and_what_needs_several_takes_the_draft_model(changed, before, after):
     assert fit(changed, *before) == after
-    rule, shadow, drafts, tree = fit(changed, *before)
-    request(rule=rule, shadow=shadow, drafts=drafts, tree=tree)
+    request(**dict(zip(MATCHING, after, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("system", "proposer", "off"),
+    [
+        ("speculative", "model", set()),
+        ("speculative", "ngram", {"drafts", "tree"}),
+        ("plain", "ngram", {"rule", "gamma", "shadow", "proposer", "drafts", "tree"}),
+    ],
+)
+def test_controls_that_mean_nothing_are_off(system, proposer, off):
+    assert {name for name, on in enabled(system, proposer).items() if not on} == off
+
+
+def test_a_link_says_where_drafts_come_from_only_if_it_is_not_a_model():
+    assert "proposer" not in request().query()
+    asked = request(proposer="ngram")
+    assert asked.query()["proposer"] == "ngram"
+    assert read(SPACE, asked.query()) == asked
 
 
 def test_a_link_names_what_makes_a_tree_and_leaves_out_what_does_not():
@@ -85,6 +123,8 @@ def test_a_link_names_what_makes_a_tree_and_leaves_out_what_does_not():
         ({"seed": "1e400"}, "seed 1e400: give a whole number"),
         ({"rule": "nonsense"}, "unknown rule 'nonsense'"),
         ({"system": "nonsense"}, "unknown system 'nonsense'"),
+        ({"proposer": "nonsense"}, "unknown proposer 'nonsense'"),
+        ({"proposer": "ngram", "drafts": 2}, "proposer ngram has one continuation to copy: choose drafts 1"),
         ({"pair": "nonsense"}, "unknown pair 'nonsense': choose tiny"),
         ({"target": "somewhere"}, "both a target and a draft"),
         ({"thresholds": "3, many"}, "threshold many: choose a whole number from 1 to 32"),

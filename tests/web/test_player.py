@@ -186,7 +186,9 @@ def test_headline_names_both_counts_and_the_coin(stage: Stage, trace: dict) -> N
             ".hp-warning",
             "this is exact: with the exact test first it is vanilla, token by token",
         ),
-        ({"system": "plain"}, ".hp-lead", "Nothing was drafted"),
+        ({"system": "plain"}, ".hp-lead", "Nothing was drafted — the target wrote one token by itself"),
+        ({"system": "plain"}, ".hp-setup", "words: target"),
+        ({"proposer": "ngram", "gamma": 3}, ".hp-setup", " · γ 3, copied from the text · "),
         ({"trace": False}, ".hp-treecard", "recorded without detail"),
     ],
 )
@@ -194,6 +196,18 @@ def test_special_runs_say_what_they_are(stage: Stage, options: dict, selector: s
     stage.load(word_trace(max_new_tokens=12, **options))
     assert words in stage.text(selector)
     assert stage.page.locator(".hp-group").count() == stage.state()["steps"]
+
+
+def test_a_copied_draft_claims_no_draft_model_and_says_where_there_was_none(stage: Stage) -> None:
+    trace = word_trace(proposer="ngram", max_new_tokens=80)
+    stage.load(trace, step_where(trace, lambda step: step["drafted"] == 0))
+    assert stage.text(".hp-lead").startswith(
+        "Nothing was drafted — the last token is new, so nothing followed it before"
+    )
+    assert ", draft" not in stage.text(".hp-setup")
+    stage.go(step_where(trace, lambda step: 0 < step["kept"] < step["drafted"]))
+    assert stage.page.locator(".hp-node.is-draft.is-kept").count() == stage.state()["kept"]
+    assert "draft model" not in stage.text("#one")
 
 
 def test_further_target_calls_are_shown(stage: Stage) -> None:

@@ -77,6 +77,33 @@ def test_every_preset_opens_at_once_and_sets_the_controls(visitor):
 
 
 @pytest.mark.core
+def test_n_grams_draft_without_a_draft_model_and_the_page_says_so(visitor):
+    visitor.set("drafts", "3")
+    visitor.set("length", "24")
+    visitor.set("prompt", "Once upon a time, a fox saw a fox and a fox saw")
+    visitor.page.get_by_role("button", name="More options").click()
+    visitor.page.get_by_label("N-grams of the text").check()
+    visitor.until("document.querySelector('#hsd-drafts input[type=number]').disabled")
+    visitor.until("document.querySelector('#hsd-drafts input[type=number]').value === '1'")
+    visitor.until("document.querySelector('#hsd-tree input').disabled")
+    visitor.run()
+    visitor.page.get_by_text("● live", exact=True).wait_for()
+    assert visitor.page.inner_text(".hf-pair").endswith(" · drafts from the text")
+    assert "No draft model." in visitor.page.get_attribute(".hf-pair", "title")
+    assert "copied from the text" in visitor.page.inner_text(".hp-setup")
+    visitor.until("location.search.includes('proposer=ngram')")
+    again = visitor.app.url + "?" + urlsplit(visitor.page.url).query
+    visitor.page.goto(again)
+    visitor.until("document.querySelector('#hsd-drafts input[type=number]')?.disabled")
+    visitor.page.get_by_text("● live", exact=True).wait_for()
+    assert "copied from the text" in visitor.page.inner_text(".hp-setup")
+    visitor.choose("rule", "Traversal")  # a rule for trees takes the draft model
+    visitor.until("!document.querySelector('#hsd-drafts input[type=number]').disabled")
+    visitor.page.get_by_role("button", name="More options").click()
+    assert visitor.page.get_by_label("Draft model").is_checked()
+
+
+@pytest.mark.core
 def test_a_live_run_streams_step_by_step_and_then_plays(visitor):
     visitor.set("prompt", "Once upon a time, there was a fox")
     visitor.run()

@@ -55,6 +55,7 @@ def _asked(request: Request) -> dict[str, dict[str, Any]]:
     common = {"prompt": request.prompt, "rule": o.rule, "gamma": o.gamma, "length": o.max_new_tokens}
     common |= {"temperature": o.temperature, "seed": o.seed, **drafts, **pair}
     cut = {"top_p": o.top_p, "top_k": o.top_k}
+    common |= {"proposer": o.proposer} if o.proposer != Options.proposer else {}
     plain = {"system": o.system} if o.system != "speculative" else {}
     rule = o.rule if o.drafts == 1 else "hsd"
     near = _fuzzy(o) if o.rule == "fuzzy" else {}

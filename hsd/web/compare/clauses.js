@@ -6,7 +6,7 @@ import { pathTo, ratio } from "../player/model.js";
 import { compare } from "../player/story.js";
 
 const SHOWN = 3; // failed tests, or drafts, that are listed
-const TIMES = "times as likely for the target as for the draft model";
+const TIMES = "times as likely for the target as for the draft";
 
 const failing = (decision) => !decision.accepted;
 const passing = (decision) => decision.accepted;

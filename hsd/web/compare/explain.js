@@ -104,7 +104,7 @@ function sameCoin(view, [high, passed, low, failed]) {
 function cap(view, { node, test }) {
   const best = peak(view, node);
   if (test !== "draft" || best.ratio <= 1 || capped(view, node) >= Math.min(1, ratio(view, node))) return "";
-  const times = `${number(best.ratio, 2)} times as likely for the target as for the draft model`;
+  const times = `${number(best.ratio, 2)} times as likely for the target as for the draft`;
   const rest = "and what is above 1 may not make up for later tokens";
   return ` (the cap: after ${plural(best.position, "token")} the draft was already ${times}, ${rest})`;
 }

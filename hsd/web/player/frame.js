@@ -94,7 +94,7 @@ function setupLine({ setup, result }, live) {
   const { system, seed, draft, sampling } = options;
   const large = (model) => (model.parameters ? ` ${size(model.parameters)}` : "");
   const [first, target] = [models[0], models[models.length - 1]];
-  const drafted = first !== target;
+  const [drafted, modelled] = [draft.proposer !== "none", first !== target];
   const parts = [
     system === "plain" ? "plain decoding" : ruleInfo(ruleOf(options)).title,
     drafted ? draftedBy(setup) : null,
@@ -103,7 +103,7 @@ function setupLine({ setup, result }, live) {
     sampling.top_p < 1 ? `top-p ${sampling.top_p}` : null,
     sampling.top_k ? `top-k ${sampling.top_k}` : null,
     `seed ${seed}`,
-    `${pair}: target${large(target)}${drafted ? `, draft${large(first)}` : ""}`,
+    `${pair}: target${large(target)}${modelled ? `, draft${large(first)}` : ""}`,
     device,
   ];
   const cancelled = result && result.finish === "cancelled" ? "cancelled: this is what there was" : null;

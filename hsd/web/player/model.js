@@ -145,8 +145,12 @@ function ledger(branch) {
   };
 }
 
+/** Whether the text itself is the draft's source (n-grams), and no model. */
+const copies = ({ draft }) => draft.proposer === "ngram";
+
 /** Who drafts for the target, and how many tokens: a draft length, or the levels and their thresholds. */
 function draftedBy({ models, options: { system, draft, levels } }) {
+  if (copies({ draft })) return `γ ${draft.gamma}, copied from the text`;
   if (!levels.thresholds.length) return `γ ${draft.gamma}`;
   const who = system === "hispec" ? `HiSpec, exits ${levels.exits.join(", ")}` : `stack of ${models.length} models`;
   return `${who}, T ${levels.thresholds.join(", ")}`;
@@ -183,6 +187,7 @@ const differs = (step) => Boolean(step.shadow) && step.shadow.kept !== step.kept
 
 export {
   capped,
+  copies,
   decisive,
   differs,
   DIVERGENCES,

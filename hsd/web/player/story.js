@@ -1,11 +1,13 @@
 // What happened in a step, in sentences for a student. Pure: sentence parts, see dom.prose.
 import { number, pair, plural, real } from "../kit/format.js";
 import { leaves } from "./drafts.js";
-import { fuzzy } from "./model.js";
+import { copies, fuzzy } from "./model.js";
 import { reason, way } from "./told.js";
 
 const word = (decision) => ({ draft: "the whole draft", token: `token ${decision.node}` })[decision.test];
 
+const ALONE = " — the target wrote one token by itself.";
+const NEW = " — the last token is new, so nothing followed it before that could be copied; the target wrote one token.";
 const FREE = " comes free, drawn from the target.";
 const EITHER_WAY = "One step can go either way: the two rules put the same coins to different questions.";
 
@@ -16,7 +18,7 @@ function story(view) {
 
 function lead(view) {
   const { step } = view;
-  if (step.drafted === 0) return [{ strong: "Nothing was drafted" }, " — the target wrote one token by itself."];
+  if (step.drafted === 0) return [{ strong: "Nothing was drafted" }, copies(view.options) ? NEW : ALONE];
   const kept = keptWords(view);
   if (!step.shadow)
     return [...kept, step.nodes.length ? "." : " — this run was recorded without the details of its steps."];
