@@ -101,6 +101,11 @@ def draft_length(pair: str | None) -> int:
     return {"smollm2": 2}.get(pair or "", 5)
 
 
+def draft_lengths(pair: str | None) -> tuple[int, ...]:
+    """The γ to measure where none are given: those around `draft_length`."""
+    return {"smollm2": (1, 2, 3, 5)}.get(pair or "", (3, 5, 10))
+
+
 def unknown(name: str) -> HsdError:
     """The error for a name that is not there; it tells the nearest ones."""
     near = get_close_matches(name.lower(), names(), n=4, cutoff=0.5) or ["tiny", *_beginning_alike(name)]

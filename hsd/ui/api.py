@@ -31,7 +31,8 @@ Finish = Callable[..., Trace]
 def add_endpoints(space: Space, presets: Mapping[str, Preset], jobs: Jobs) -> None:
     """Add `/run`, `/compare`, `/verify_step`, `/presets` and `/audit` to the app that is being built."""
 
-    def finish(pair: str, **asked: Any) -> Trace:
+    def finish(pair: str, gamma: int, **asked: Any) -> Trace:
+        asked |= {"gamma": gamma} if gamma else {}  # 0: the pair's own
         return trace(jobs.finish(Run(read(space, {**asked, "pair": pair or arrivals.first(space).name}))))
 
     def list_presets() -> list[dict]:  # type: ignore[type-arg]
@@ -64,11 +65,13 @@ def _run(finish: Finish) -> Callable[..., Any]:
     types: dict[str, type] = {name: TYPES.get(table[name].kind, str) for name in order}
 
     def usual(name: str) -> Any:
-        return getattr(Options, name, table[name].default) or types[name]()
+        return 0 if name == "gamma" else getattr(Options, name, table[name].default) or types[name]()
 
     def run(*values: Any) -> dict:  # type: ignore[type-arg]
         """Decode `prompt`. Returns {"text", "summary", "trace"}: the new text, its statistics, every decision.
 
+        gamma: how many tokens are drafted per step; 0 is what suits the pair: 2 for smollm2, else 5. proposer: "model",
+        or "ngram", which copies drafts from the text. pair: a name; "" is the app's first.
         system: "speculative", "plain", "stack" (models that draft for each other) or "hispec" (early exits of the
         target). Lists are texts such as "3, 5"; "" is the default. stack: places of the models, smallest first, the
         target last. exits: after how many layers HiSpec drafts and checks. thresholds: tokens that each level below
@@ -96,7 +99,7 @@ def _compare(finish: Finish) -> Callable[..., Any]:
         rule: str = "hsd",
         other: str = "tokenwise",
         mode: str = "paired",
-        gamma: int = 5,
+        gamma: int = 0,
         length: int = 64,
         temperature: float = 1.0,
         seed: int = 0,
@@ -110,7 +113,8 @@ def _compare(finish: Finish) -> Callable[..., Any]:
 
         mode "paired": one run by `rule`; `other` judges the same drafts, in each step's shadow. "free": two runs, each
         rule goes on with its own text from the same seed. kept: drafted tokens kept by each rule; differences: the
-        steps (from 0) of a paired run in which the rules keep different numbers of tokens.
+        steps (from 0) of a paired run in which the rules keep different numbers of tokens. gamma, proposer, pair: as
+        for /run.
         """
         common = {"prompt": prompt, "gamma": gamma, "drafts": drafts, "tree": tree, "seed": seed}
         common |= {"length": length, "temperature": temperature, "prompt_as": prompt_as, "proposer": proposer}

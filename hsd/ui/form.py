@@ -18,7 +18,7 @@ from hsd import facts
 from hsd.bench.prompts import offered
 from hsd.decoding.options import LEVELLED, MAX_LEVELS, Options
 from hsd.errors import HsdError
-from hsd.models.registry import draft_length
+from hsd.models.registry import draft_length, draft_lengths
 from hsd.space import Limits, Space
 from hsd.ui import arrivals
 
@@ -229,7 +229,7 @@ BATCH = (
     Field("rules", "Rules", "Each is measured in turn on the same prompts and seeds, beside plain decoding.", "names",
           ("tokenwise", "hsd"), menu=_rules, place="rules"),
     Field("gammas", "Draft lengths γ", "One, or several with commas.", "wholes", (3, 5, 10), 1, "gamma", place="what",
-          what="draft length γ"),
+          what="draft length γ", said=True),
     Field("temperatures", "Temperatures", "One, or several with commas.", "numbers", (1.0,), 0, 2, place="what",
           what="temperature"),
     Field("several", "Drafts", "Per step; one, or several with commas.", "wholes", (1,), 1, "drafts", place="several",
@@ -260,7 +260,13 @@ def defaults(table: Iterable[Field]) -> Values:
 def with_defaults(table: Iterable[Field], space: Space, values: Mapping[str, Any]) -> Values:
     """`values` completed; the pair is the manifest's first that can be run, and γ the pair's own."""
     given = {**defaults(table), "pair": arrivals.first(space).name, "target": "", "draft": "", **values}
-    return {**given, "gamma": values.get("gamma", draft_length(str(given["pair"])))}
+    own = given["target"] or given["draft"]
+    return {**given, **lengths(None if own else str(given["pair"])), **values}
+
+
+def lengths(pair: str | None) -> Values:
+    """The fields whose default depends on the pair, with that default. pair: None for models of the visitor's own."""
+    return {"gamma": draft_length(pair), "gammas": draft_lengths(pair)}
 
 
 def read(table: Iterable[Field], space: Space, values: Mapping[str, Any]) -> Values:

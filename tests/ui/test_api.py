@@ -37,6 +37,15 @@ def test_run_returns_text_summary_and_a_valid_trace(client):
     assert again["text"] == answer["text"]
 
 
+def test_gamma_left_out_is_the_pairs_own_and_drafts_may_be_copied(client):
+    prompt = "Once upon a time, a fox saw a fox and a fox saw"
+    asked = {"length": 12, "proposer": "ngram"}
+    run = client.predict(prompt, **asked, api_name="/run")["trace"]["setup"]
+    compared = client.predict(prompt, **asked, api_name="/compare")["runs"][0]["trace"]["setup"]
+    assert run["options"] == {**compared["options"], "shadow": run["options"]["shadow"]}
+    assert run["options"]["draft"] == {"proposer": "ngram", "gamma": 5, "drafts": 1, "tree": "paths"}
+
+
 def test_a_paired_comparison_judges_every_draft_by_both_rules(client):
     answer = client.predict("Once upon a time", rule="hsd", other="tokenwise", length=24, seed=3, api_name="/compare")
     steps = answer["runs"][0]["trace"]["steps"]

@@ -10,6 +10,7 @@ import math
 import pickle
 import shlex
 
+import gradio as gr
 import pytest
 
 from hsd import space
@@ -19,12 +20,14 @@ from hsd.bench.prompts import offered
 from hsd.bench.report import Benchmark, parse
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
+from hsd.ui import form
 from hsd.ui.jobs import Job, Jobs
 from hsd.ui.measure.batch import MAX_CASES, Batch, read
 from hsd.ui.measure.job import Measuring, benchmark, measured, progress
 from hsd.ui.measure.opened import opened
 from hsd.ui.measure.published import PUBLISHED, all_systems, measured_here, systems_here
 from hsd.ui.measure.results import CHARTS, Results
+from hsd.ui.measure.screen import usual_lengths
 from hsd.ui.measure.view import as_csv, as_lines, cells
 from hsd.ui.request import read as read_request
 
@@ -70,6 +73,22 @@ def test_the_command_line_measures_the_same_cases_of_other_systems():
 def test_settings_that_stay_as_they_are_make_no_link_longer():
     assert not {"systems", "thresholds", "exits", "tolerance"} & set(batch().query())
     assert "--systems" not in batch(thresholds="3,5").command()
+
+
+def test_draft_lengths_are_those_of_the_pair_where_none_are_given(monkeypatch):
+    monkeypatch.setattr(form, "lengths", lambda pair: {"gammas": {"tiny": (2, 4), None: (7,)}[pair]})
+    assert batch().gammas == (2, 4)
+    assert batch(target="a", draft="b").gammas == (7,)
+    assert batch(gammas="9").gammas == (9,)
+    assert batch().query()["gammas"] == "2_4", "another version may have other defaults"
+
+
+def test_draft_lengths_follow_the_pair_until_they_are_set():
+    skipped = gr.skip()
+    assert usual_lengths("smollm2", "tiny", "3, 5, 10") == ("1, 2, 3, 5", "smollm2")
+    assert usual_lengths("tiny", "smollm2", "1, 2, 3, 5") == ("3, 5, 10", "tiny")
+    assert usual_lengths("smollm2", "tiny", "3, 5") == (skipped, "smollm2")
+    assert usual_lengths("smollm2", "smollm2", "3, 5, 10") == (skipped, "smollm2")  # a link has set both
 
 
 def test_a_link_carries_the_settings():
@@ -452,6 +471,17 @@ def test_programs_carry_the_sidebar_settings():
         assert words in run["python"]
     body = shlex.split(run["curl"].split("-d ", 1)[1].split(" | cut")[0])[0]
     assert json.loads(body)["prompt"] == asked.prompt
+
+
+def test_programs_say_where_drafts_come_from_if_it_is_not_a_model():
+    from hsd.ui.measure.snippets import snippets
+
+    for proposer, said in (("model", False), ("ngram", True)):
+        asked = read_request(space.load(), {"prompt": "Once", "proposer": proposer})
+        for name in ("/run", "/compare"):
+            program = next(s for s in snippets(asked) if s["name"] == name)["python"]
+            assert ("proposer='ngram'" in program) == said
+            assert "gamma=5" in program, "what the sidebar shows, whatever the pair's own is"
 
 
 def test_programs_carry_the_settings_of_fsd_where_they_are_taken():

@@ -201,6 +201,13 @@ def test_a_control_shows_the_default_where_a_link_has_no_number():
     assert fields["rule"].from_link("nobody", SPACE) == "hsd"
 
 
+def test_gamma_is_the_pairs_own_where_it_is_left_out(monkeypatch):
+    monkeypatch.setattr(form, "draft_length", lambda pair: {"tiny": 2}.get(pair, 5))
+    assert request().options.gamma == 2
+    assert request(gamma="4").options.gamma == 4
+    assert request(target="a/target", draft="a/draft").options.gamma == 5
+
+
 def test_own_models_are_refused_on_a_space(monkeypatch):
     monkeypatch.setenv("SPACE_ID", "someone/somewhere")
     with pytest.raises(HsdError, match="own models cannot be loaded here"):

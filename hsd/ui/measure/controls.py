@@ -13,15 +13,16 @@ NAMES = tuple(field.name for field in form.BATCH)
 NARROW = {"set": 150, "arranged": 150}  # pixels
 
 
-def build(space: Space) -> list[gr.components.Component]:
-    """Create the components in the current Gradio context; returned in the order of `NAMES`."""
+def build(space: Space, pair: str) -> list[gr.components.Component]:
+    """Create the components in the current Gradio context; returned in the order of `NAMES`. pair: that is chosen."""
     made: dict[str, gr.components.Component] = {}
+    values = form.with_defaults(form.BATCH, space, {"pair": pair})
 
     def make(place: str) -> None:
         for field in form.BATCH:
             if field.place == place:
                 wide: dict[str, Any] = {} if field.kind == "names" else {"min_width": NARROW.get(field.name, 130)}
-                value = list(field.default) if field.kind == "names" else field.default
+                value = list(values[field.name]) if field.kind == "names" else values[field.name]
                 made[field.name] = field.component(space, value, "hsd-measure", **wide)
 
     with gr.Row(elem_id="hsd-measure-what"):

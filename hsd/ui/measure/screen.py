@@ -13,6 +13,7 @@ import gradio as gr
 
 from hsd.bench.report import read as read_report
 from hsd.errors import HsdError
+from hsd.models.registry import draft_lengths
 from hsd.paths import EXAMPLES
 from hsd.space import Space
 from hsd.ui import form, static
@@ -117,12 +118,16 @@ class Measure:
         return [self.jobs.message(view=shown.view), *shown.updates()]
 
     def open_link(self, request: gr.Request) -> list[Any]:
-        """The settings and the pair that a link to this screen asks for; a wrong one is told by the plan."""
+        """The settings and the pair that a link to this screen asks for; a wrong one is told by the plan.
+
+        Last the pair that its draft lengths are for: they stay as the link has them.
+        """
         query = dict(request.query_params)
         if query.get("tab") != "measure":
             query = {}
         fields = [*form.BATCH, *(field for field in form.RUN if field.name in form.MODELS)]
-        return [f.from_link(query[f.name], self.space) if f.name in query else gr.skip() for f in fields]
+        found = [f.from_link(query[f.name], self.space) if f.name in query else gr.skip() for f in fields]
+        return [*found, query["pair"] if {"pair", "gammas"} <= set(query) else gr.skip()]
 
     # ---- what the page's script asks
 
@@ -141,14 +146,14 @@ class Measure:
 
     def build(self, sidebar: Sidebar, demo: gr.Blocks) -> None:
         """All components in the current Gradio context, and their handlers."""
-        settings = build(self.space)
+        settings = build(self.space, sidebar.controls["pair"].value)
         with gr.Row(elem_id="hsd-measure-buttons"):
             start = gr.Button("Measure", variant="primary", elem_id="hsd-measure-start", min_width=90)
             cancel = gr.Button("Cancel", interactive=False, elem_id="hsd-measure-cancel", min_width=90)
             upload = gr.UploadButton("Open a file", file_types=[".jsonl"], elem_id="hsd-measure-open", min_width=90)
             recorded = gr.Button("Show recorded", elem_id="hsd-measure-recorded", min_width=90)
         pair = [sidebar.controls[name] for name in form.MODELS]
-        plan = self._html("plan", self.plan(*form.defaults(form.BATCH).values(), *(box.value for box in pair)))
+        plan = self._html("plan", self.plan(*(box.value for box in [*settings, *pair])))
         reply = answer(lambda: {"shown": self._recorded()})
         first: Shown | None = reply.get("shown")
         known: Values = {"view": first.view} if first else {"none": reply["error"]}
@@ -158,11 +163,14 @@ class Measure:
             gr.Markdown(all_systems(), elem_id="hsd-measure-all")
         foot = self._html("foot", self.programs(*(box.value for box in sidebar.components())))
         ticket = gr.Textbox(visible="hidden", elem_id="hsd-measure-ticket", label="ticket")
+        fitted = gr.Textbox(sidebar.controls["pair"].value, visible="hidden", label="the pair that γ is for")
 
         shown, boxes = [results, *plots], [*settings, *pair]
         _keep_in_step(plan, self.plan, boxes)
         _keep_in_step(foot, self.programs, sidebar.components())
-        demo.load(self.open_link, None, boxes, **QUICK)
+        demo.load(self.open_link, None, [*boxes, fitted], **QUICK)
+        gammas, named = settings[NAMES.index("gammas")], sidebar.controls["pair"]
+        named.change(usual_lengths, [named, fitted, gammas], [gammas, fitted], preprocess=False, **QUICK)
         upload.upload(self.open_file, upload, [plan, *shown], concurrency_limit=1, **{**QUICK, "queue": True})
         recorded.click(self.recorded, None, [plan, *shown], **QUICK)
 
@@ -187,6 +195,15 @@ class Measure:
             elem_id=f"hsd-measure-{name}",
             **more,
         )
+
+
+def usual_lengths(pair: str, before: str, gammas: str) -> tuple[Any, str]:
+    """The draft lengths after another pair was chosen: its usual ones where those of the pair `before` stood.
+
+    Returns them, and the pair that they are for.
+    """
+    usual, old = (", ".join(map(str, draft_lengths(name))) for name in (pair, before))
+    return (usual if gammas == old else gr.skip()), pair
 
 
 def _keep_in_step(part: gr.HTML, function: Callable[..., Values], boxes: list[Any]) -> None:
