@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import statistics
 import time
 from collections import defaultdict
@@ -98,7 +97,7 @@ def speed(
     names = ("tokens_per_second", "speedup", "efficiency", "limit", "target_call_ms", "draft_call_ms")
     found = []
     for row in rows(in_turn(pair, cases, prompts, given.repetitions)):
-        numbers = {name: _rounded(row[name]) for name in names if math.isfinite(row.get(name, math.nan))}
+        numbers = {name: _rounded(row[name]) for name in names if name in row}
         found.append({"case": row["case"], "tokens_per_call": _rounded(row["block_efficiency"]), **numbers})
     return found
 

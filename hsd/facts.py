@@ -251,6 +251,11 @@ def proposer_menu() -> list[tuple[str, str]]:
     return [(PROPOSER_NAMES[name], name) for name in PROPOSERS]
 
 
+def drafting_menu() -> list[tuple[str, str]]:
+    """Label and name of what drafts in place of one draft model."""
+    return [(PROPOSER_NAMES["ngram"], "ngram"), *((system_title(name), name) for name in LEVELLED)]
+
+
 def tree_menu() -> list[tuple[str, str]]:
     """Label and name of every layout."""
     return [(tree_title(name), name) for name in LAYOUTS]

@@ -10,8 +10,9 @@ from typing import Any
 from hsd.bench.measure import Case
 from hsd.decoding.options import LEVELLED, Options
 from hsd.errors import HsdError
-from hsd.rules import Fuzzy
+from hsd.rules import RULES, Fuzzy
 
+SYSTEMS = ("speculative", "ngram", *LEVELLED)  # those that draft; "ngram" copies from the text
 Named = Iterator[tuple[str, dict[str, Any]]]
 
 
@@ -19,7 +20,8 @@ Named = Iterator[tuple[str, dict[str, Any]]]
 class Asked:
     """Lists of which every combination is measured, each at the target of every system.
 
-    thresholds, exits: of systems with levels, () for the usual ones; tolerances, divergence: of the fuzzy rule.
+    systems: of `SYSTEMS`. thresholds, exits: of systems with levels, () for the usual ones; tolerances, divergence: of
+    the fuzzy rule.
     peers(gammas, options): the cases of another library, measured too.
     """
 
@@ -40,16 +42,17 @@ class Asked:
         """Plain decoding, then every combination, at each temperature. Raises HsdError for one that cannot be."""
         if self.max_new_tokens < 1:
             raise HsdError(f"max-new-tokens {self.max_new_tokens}: choose at least 1")
-        wrong = [system for system in self.systems if system not in ("speculative", *LEVELLED)]
+        wrong = [system for system in self.systems if system not in SYSTEMS]
         if wrong or not self.systems:
-            raise HsdError(f"unknown system {', '.join(wrong) or 'none'}: choose speculative, {' or '.join(LEVELLED)}")
+            raise HsdError(f"unknown system {', '.join(wrong) or 'none'}: choose from {', '.join(SYSTEMS)}")
+        ways = {"speculative": self._speculative, "ngram": self._copied}
         cases = []
         for temperature in self.temperatures:
             at = f", T={temperature:g}" if len(self.temperatures) > 1 else ""
             common = {"max_new_tokens": self.max_new_tokens, "trace": False, "temperature": temperature}
             cases.append(Case(f"plain{at}", {**common, "system": "plain"}))
             for system in self.systems:
-                made = self._speculative() if system == "speculative" else self._levelled(system)
+                made = ways[system]() if system in ways else self._levelled(system)
                 cases += [Case(name + at, {**common, **options}) for name, options in made]
             peers = self.peers(self.gammas, common) if self.peers else []
             cases += [Case(case.name + at, case.options, case.runner) for case in peers]
@@ -64,6 +67,16 @@ class Asked:
             tail = f", γ={gamma}" + (f", {self.tree} K={drafts}" if several else "")
             for name, settings in self._tuned(rule):
                 yield name + tail, {"rule": rule, "gamma": gamma, **several, **settings}
+
+    def _copied(self) -> Named:
+        """Name and options of drafts copied from the text, for every draft length.
+
+        Each is certain, q = 1, and of such drafts all lossless rules keep equally many: the first one stands for all.
+        """
+        lossless = (name for name in self.rules if name in RULES and RULES[name].lossless)
+        rule = next(lossless, "tokenwise")
+        for gamma in self.gammas:
+            yield f"n-grams, {rule}, γ={gamma}", {"proposer": "ngram", "rule": rule, "gamma": gamma}
 
     def _levelled(self, system: str) -> Named:
         """Name and options of a stack, or of early exits, with every rule at the target."""

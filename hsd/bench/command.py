@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from hsd.bench.cases import Asked
+from hsd.bench.cases import SYSTEMS, Asked
 from hsd.bench.measure import Case, Record, measure
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
@@ -35,9 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", help="cuda, mps or cpu (default: the first that is there)")
     parser.add_argument("--dtype", help="float32, bfloat16 or float16")
     parser.add_argument("--smaller", action="append", help="a further model for a stack, below the draft; may repeat")
-    parser.add_argument(
-        "--systems", type=_names, default=["speculative"], help="speculative, stack, hispec, with commas"
-    )
+    parser.add_argument("--systems", type=_names, default=["speculative"], help=f"with commas: {listed(SYSTEMS)}")
     parser.add_argument(
         "--rules", type=_names, default=["tokenwise", "hsd"], help=f"with commas: {listed(rule_names())}"
     )
@@ -49,7 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exits", type=_wholes, help="hispec: layers before the draft's and the check's exit")
     parser.add_argument("--tolerance", type=_numbers, default=[Fuzzy.tolerance], help="rule fuzzy: with commas")
     parser.add_argument("--divergence", default=Fuzzy.divergence, help=f"rule fuzzy: {listed(DIVERGENCES)}")
-    parser.add_argument("--prompts", default="shipped", help="shipped, stories, sums, functions, gsm8k, … or a file")
+    parser.add_argument(
+        "--prompts", default="shipped", help="shipped, stories, sums, functions, chat, gsm8k, … or a file"
+    )
     parser.add_argument("--data", type=Path, help="folder with public prompt sets (default: $HSD_DATA)")
     parser.add_argument("--limit", type=int, default=12, help="at most so many prompts; 0 takes all")
     parser.add_argument("--max-new-tokens", type=int, default=64, help="new tokens per prompt")

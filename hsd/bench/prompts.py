@@ -49,6 +49,9 @@ PUBLIC = {
 }
 
 
+MIXED = {"shipped": "prompts.json", "chat": "prompts_chat.json"}  # sets of all kinds in turn, and their files
+
+
 @dataclass(frozen=True)
 class PromptSet:
     """Texts to decode, and where they come from, in words for a report."""
@@ -61,7 +64,8 @@ class PromptSet:
 def prompt_set(name: str, data: Path | None = None, limit: int = 0) -> PromptSet:
     """The set of that name.
 
-    A shipped one (stories, sums, functions, or shipped for all), a public one (gsm8k, humaneval, spec_bench, or
+    A shipped one (stories, sums, functions, or shipped for all; chat: questions for a model that answers, four kinds
+    in turn), a public one (gsm8k, humaneval, spec_bench, or
     spec_bench:CATEGORY), or a file with one prompt per line, plain or as JSON with a field "prompt".
 
     limit: at most so many, 0 for all. A public set that is neither in `data` nor on the Hub is replaced by the shipped
@@ -78,15 +82,14 @@ def _find(name: str, data: Path | None) -> PromptSet:
     base, _, category = name.partition(":")
     if name in shipped():
         return PromptSet(name, "written for this project", shipped()[name])
-    if name == "shipped":
-        return PromptSet(
-            name, "written for this project", [p for texts in zip(*shipped().values(), strict=True) for p in texts]
-        )
+    if name in MIXED:
+        texts = zip(*_written(MIXED[name]).values(), strict=True)
+        return PromptSet(name, "written for this project", [prompt for kinds in texts for prompt in kinds])
     if base in PUBLIC:
         return _public(base, category, data)
     if Path(name).expanduser().is_file():
         return PromptSet(Path(name).name, "a file", _own(Path(name).expanduser()))
-    known = ", ".join([*shipped(), "shipped", *PUBLIC])
+    known = ", ".join([*shipped(), *MIXED, *PUBLIC])
     raise HsdError(f"unknown prompt set {name!r}: choose {known}, or give a file with one prompt per line")
 
 
@@ -146,13 +149,17 @@ def _own(path: Path) -> list[str]:
 
 def shipped() -> dict[str, list[str]]:
     """Domain → prompts written for this project."""
-    prompts: dict[str, list[str]] = json.loads((EXAMPLES / "prompts.json").read_text(encoding="utf-8"))
+    return _written(MIXED["shipped"])
+
+
+def _written(file: str) -> dict[str, list[str]]:
+    prompts: dict[str, list[str]] = json.loads((EXAMPLES / file).read_text(encoding="utf-8"))
     return prompts
 
 
 def offered() -> list[str]:
     """The sets that can be measured here: public ones only where a folder with them is named."""
-    return ["shipped", *shipped(), *(PUBLIC if os.environ.get("HSD_DATA") else ())]
+    return ["shipped", *shipped(), "chat", *(PUBLIC if os.environ.get("HSD_DATA") else ())]
 
 
 def read_folder(folder: Path, count: int) -> dict[str, list[str]]:

@@ -115,7 +115,8 @@ class Measurement:
     def limit(self, plain: Measurement) -> float:
         """S* = A T(1) / (γ d + T(γ+1)): the speed-up if nothing but the models' forward passes took time.
 
-        With several drafts or levels the denominator is the mean over steps of the median times of the calls made.
+        With several drafts, levels or copied drafts the denominator is the mean over steps of the median times of the
+        calls made; a copy costs none, d = 0.
         """
         gamma = self.case.options.get("gamma", 0)
         if self.one_draft:
@@ -130,7 +131,8 @@ class Measurement:
     def one_draft(self) -> bool:
         """Whether every step has one draft of a fixed length, by one model."""
         options = self.case.options
-        return options.get("drafts", 1) == 1 and options.get("system", "speculative") == "speculative"
+        single = options.get("drafts", 1) == 1 and options.get("system", "speculative") == "speculative"
+        return single and not copies(options)
 
     def typical_seconds(self, model: str) -> float:
         """Seconds per step of one model's calls, if each took the median of its width."""
@@ -227,6 +229,11 @@ def is_plain(m: Measurement) -> bool:
     return m.case.options.get("system") == "plain"
 
 
+def copies(options: dict[str, Any]) -> bool:
+    """Whether a case's drafts are copied from the text, by no model."""
+    return options.get("proposer") == "ngram"
+
+
 def temperature_of(m: Measurement) -> float:
     return float(m.case.options.get("temperature", 1.0))
 
@@ -261,7 +268,7 @@ def _limits(m: Measurement, plain: Measurement) -> Row:
     limit = m.limit(plain)
     row: Row = {
         "acceptance_rate": m.acceptance_rate(),
-        "draft_call_ms": 1e3 * m.call_seconds("draft", 1),
+        "draft_call_ms": 0.0 if copies(m.case.options) else 1e3 * m.call_seconds("draft", 1),
         "limit": limit,
         "efficiency": m.speedup(plain) / limit,
     }

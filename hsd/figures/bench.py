@@ -140,7 +140,7 @@ def _levelled(row: Row) -> bool:
 def _lines(rows: Sequence[Row], by: str) -> list[tuple[str, list[Row]]]:
     """Rows that differ in `by` alone, in its order, with a name that says what they have in common."""
     found: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
-    options = ("rule", "divergence", "tolerance", "tree", "drafts", "gamma", "temperature")
+    options = ("rule", "proposer", "divergence", "tolerance", "tree", "drafts", "gamma", "temperature")
     rest = [name for name in options if name != by]
     for row in rows:
         found[tuple(row["options"].get(name) for name in rest)].append(row)

@@ -27,7 +27,7 @@ class Style(Look):
 
 
 PLAIN = Style("#9aa3af", title="plain")
-STACKED = {"stack": ("square-open", "/"), "hispec": ("circle-open", "\\")}  # marker and hatch
+STACKED = {"stack": ("square-open", "/"), "hispec": ("circle-open", "\\"), "ngram": ("x-open", "-")}  # marker and hatch
 PARTS = {
     "draft": Style("#cc79a7", hatch="|", title="draft model"),
     "target": Style("#0072b2", title="target model"),
@@ -40,16 +40,16 @@ PARTS = {
 def look(options: dict[str, Any]) -> Style:
     """The look of a case, from its options; a rule for several drafts looks as the rule it is made of.
 
-    A stack, or early exits, have the colour of the rule at the target, with a marker and a hatch of their own.
+    A stack, early exits and n-grams have the colour of the rule at the target, with a marker and a hatch of their own.
     """
-    system = str(options.get("system"))
+    system = "ngram" if options.get("proposer") == "ngram" else str(options.get("system"))
     if system == "plain":
         return PLAIN
     name = str(options.get("rule", ""))
     own, title = rule_look(name), short(name)
     if system not in STACKED:
         return Style(own.colour, own.symbol, own.hatch, title)
-    return Style(own.colour, *STACKED[system], f"{system_short(system)}, {title}")
+    return Style(own.colour, *STACKED[system], f"{'n-grams' if system == 'ngram' else system_short(system)}, {title}")
 
 
 def safe(text: object) -> str:

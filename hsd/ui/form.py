@@ -16,7 +16,7 @@ import gradio as gr
 
 from hsd import facts
 from hsd.bench.prompts import offered
-from hsd.decoding.options import LEVELLED, MAX_LEVELS, Options
+from hsd.decoding.options import MAX_LEVELS, Options
 from hsd.errors import HsdError
 from hsd.models.registry import draft_length, draft_lengths
 from hsd.space import Limits, Space
@@ -224,7 +224,7 @@ RUN = (
 
 MODELS = ("pair", "target", "draft")
 BATCH = (
-    Field("set", "Prompts from", "“shipped” mixes stories, sums, functions.", "name", "shipped", place="what",
+    Field("set", "Prompts from", "“shipped” mixes the next three; “chat” asks.", "name", "shipped", place="what",
           menu=lambda _: offered()),
     Field("rules", "Rules", "Each is measured in turn on the same prompts and seeds, beside plain decoding.", "names",
           ("tokenwise", "hsd"), menu=_rules, place="rules"),
@@ -237,8 +237,9 @@ BATCH = (
     Field("arranged", "Tree", "How several drafts are arranged.", "name", "paths", place="several",
           menu=lambda _: facts.tree_menu()),
     Field("systems", "Also measure",
-          "Each with every rule above. A stack takes all models of the pair; HiSpec the target's early exits.", "names",
-          (), menu=lambda _: [(facts.system_title(name), name) for name in LEVELLED], place="systems"),
+          "N-grams are copied from the text, for every γ. The others with every rule above: a stack of all the pair's "
+          "models; HiSpec, the target's early exits.", "names", (), menu=lambda _: facts.drafting_menu(),
+          place="systems"),
     Field("thresholds", "Thresholds T", "Each level hands up so many. Empty: first γ; HiSpec 2, 4.", "levels", (), 1,
           "gamma", place="levels", what="threshold"),
     Field("exits", "Exits of HiSpec", "After how many layers. Empty: the trained ones.", "levels", (), 1, 1_000,

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import hsd
-from hsd import HsdError
+from hsd import RULES, HsdError
 from hsd.bench import Case, Record, measure, measurements, prompt_set, rows
+from hsd.bench.cases import Asked
 from hsd.bench.report import FORMAT, markdown, parse, read
 from hsd.bench.summary import bootstrap, expected_tokens, fitted_acceptance, ratio
 from hsd.cli import main
@@ -69,6 +71,40 @@ def test_the_numbers_of_a_case_follow_from_its_records():
     assert shares["target"] == pytest.approx(0.1 / 0.18)
     assert shares["verify"] == pytest.approx(0.02 / 0.18)
     assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_the_limit_of_copied_drafts_counts_no_draft_call():
+    """Ten steps: six read 4 tokens in 5 ms, four found nothing to copy and read 1 in 4 ms; 25 tokens in 60 ms."""
+    copying = Case("n-grams", {"rule": "hsd", "gamma": 3, "proposer": "ngram"})
+    widths = {"1": [4, 0.016, 0.004], "4": [6, 0.03, 0.005]}
+    calls = {"target": {"first": 0.0, "widths": widths}, "draft": {"first": 0.0, "widths": {}}}
+    made = [record("plain", 0, 1, 20, 20, 0.1), record("n-grams", 0, 1, 25, 10, 0.06) | {"calls": calls}]
+    _, row = rows(measurements([PLAIN, copying], made))
+    limit = 2.5 * 0.004 / (0.6 * 0.005 + 0.4 * 0.004)
+    assert row["limit"] == pytest.approx(limit)
+    assert row["efficiency"] == pytest.approx(25 / 0.06 / 200 / limit)
+    assert row["target_call_ms"] == pytest.approx(4.6)
+    assert row["draft_call_ms"] == 0
+    assert "best_gamma" not in row
+
+
+def test_copied_drafts_are_measured_by_one_rule_at_every_length():
+    asked = Asked(("naive-hsd", "hsd"), gammas=(2, 3), systems=("speculative", "ngram"))
+    copied = [case for case in asked.cases() if case.options.get("proposer") == "ngram"]
+    assert [case.name for case in copied] == ["n-grams, naive-hsd, γ=2", "n-grams, naive-hsd, γ=3"]
+    lossy = Asked(("hsd-released",), systems=("ngram",)).cases()
+    assert [case.name for case in lossy] == ["plain", "n-grams, tokenwise, γ=5"]
+    with pytest.raises(HsdError, match="unknown system magic: choose from speculative, ngram, stack, hispec"):
+        Asked(("hsd",), systems=("magic",)).cases()
+
+
+def test_of_a_certain_draft_all_lossless_rules_keep_equally_many():
+    p = torch.rand(4, 6, generator=torch.Generator().manual_seed(3), dtype=torch.float64).softmax(-1)
+    tokens = torch.tensor([2, 0, 5])
+    q = torch.nn.functional.one_hot(tokens, 6).double()
+    kept = {name: float(rule.law(p, q, tokens).expected_kept) for name, rule in RULES.items() if rule.lossless}
+    assert kept == pytest.approx(dict.fromkeys(kept, kept["tokenwise"]))
+    assert len(kept) >= 4
 
 
 def test_the_best_draft_length_is_the_one_with_the_highest_limit():
@@ -215,6 +251,7 @@ def test_shipped_prompts_are_sets_of_their_own():
     assert len(prompt_set("stories").prompts) == 12
     assert len(prompt_set("shipped").prompts) == 36
     assert prompt_set("sums", limit=3).prompts == prompt_set("sums").prompts[:3]
+    assert len(set(prompt_set("chat").prompts)) == 8
 
 
 def test_public_sets_are_read_as_they_are_published(tmp_path: Path):

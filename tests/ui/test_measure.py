@@ -13,7 +13,7 @@ import shlex
 import gradio as gr
 import pytest
 
-from hsd import space
+from hsd import figures, space
 from hsd.bench.command import add_arguments
 from hsd.bench.command import asked as asked_for
 from hsd.bench.prompts import offered
@@ -25,7 +25,7 @@ from hsd.ui.jobs import Job, Jobs
 from hsd.ui.measure.batch import MAX_CASES, Batch, read
 from hsd.ui.measure.job import Measuring, benchmark, measured, progress
 from hsd.ui.measure.opened import opened
-from hsd.ui.measure.published import PUBLISHED, all_systems, measured_here, systems_here
+from hsd.ui.measure.published import PUBLISHED, all_systems, best_single, measured_here, systems_here
 from hsd.ui.measure.results import CHARTS, Results
 from hsd.ui.measure.screen import usual_lengths
 from hsd.ui.measure.view import as_csv, as_lines, cells
@@ -114,7 +114,7 @@ def test_a_link_carries_the_settings():
         ({"prompts": None}, "prompts is empty: choose a whole number from 1 to 36"),
         ({"repetitions": "1e9"}, "repetitions 1e9: choose a whole number from 1 to 10"),
         ({"gammas": ",".join(map(str, range(1, 33)))}, f"ways to decode are more than {MAX_CASES}"),
-        ({"systems": "stack,magic"}, "unknown system 'magic': choose stack, hispec"),
+        ({"systems": "stack,magic"}, "unknown system 'magic': choose ngram, stack, hispec"),
         ({"systems": "stack", "thresholds": "3, x"}, "threshold x: choose a whole number from 1 to 32"),
         ({"systems": "stack", "thresholds": "3,33"}, "threshold 33: choose a whole number from 1 to 32"),
         ({"thresholds": "3," * 9}, "9 thresholds: give at most 8, one for each level"),
@@ -141,7 +141,7 @@ def test_a_wrong_setting_is_one_line(values, words):
 
 def test_public_sets_are_offered_only_where_a_folder_is_named(monkeypatch):
     monkeypatch.delenv("HSD_DATA", raising=False)
-    assert offered() == ["shipped", "stories", "sums", "functions"]
+    assert offered() == ["shipped", "stories", "sums", "functions", "chat"]
     monkeypatch.setenv("HSD_DATA", "/somewhere")
     assert "gsm8k" in offered()
 
@@ -276,6 +276,32 @@ def test_other_systems_have_their_lines_charts_and_files(further, tmp_path):
     assert [line["case"] for line in saved] == names
     assert {line["system"] for line in saved if line["case"].startswith("hispec")} == {"hispec"}
     assert {line["tolerance"] for line in saved if line["rule"] == "fuzzy"} == {"0.3"}
+
+
+def test_n_grams_are_measured_and_shown_beside_the_draft_model(tmp_path):
+    asked = batch(rules="tokenwise,hsd", gammas="2,4", systems="ngram", prompts="1", repetitions="1", tokens="12")
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    assert asked_for(parser.parse_args(shlex.split(asked.command())[4:])).cases() == asked.cases()
+    assert batch(**asked.query()) == asked
+    with pytest.raises(HsdError, match="27 ways to decode"):
+        batch(rules="tokenwise,hsd", gammas=",".join(map(str, range(1, 9))), systems="ngram,stack")
+    made = jobs()
+    job = made.submit(Measuring(asked, 120))
+    list(made.follow(job))
+    (tmp_path / "mine.jsonl").write_text(as_lines(benchmark(job)))
+    rows = opened(tmp_path / "mine.jsonl").rows()
+    copied = [row for row in rows if row["case"].startswith("n-grams")]
+    assert [row["case"] for row in copied] == ["n-grams, tokenwise, γ=2", "n-grams, tokenwise, γ=4"]
+    assert all(math.isfinite(row["efficiency"]) for row in copied)
+    assert {line["proposer"] for line in csv.DictReader(io.StringIO(as_csv(copied)))} == {"ngram"}
+    lines = figures.block_efficiency(rows).data
+    assert sorted(line.name for line in lines) == ["HSD", "n-grams, vanilla", "vanilla"]
+    assert all(list(line.x) == [2, 4] for line in lines)
+    models = {row["case"]: row["block_efficiency"][0] for row in rows}
+    here = measured_here(rows)
+    assert [line["tokenwise"][:4] for line in here] == [f"{models[f'tokenwise, γ={g}']:.2f}" for g in (2, 4)]
+    assert best_single([*copied, rows[1]], 1.0) is rows[1]
 
 
 def test_what_the_pair_has_no_models_for_is_told_before_anything_is_measured():
@@ -421,9 +447,9 @@ def test_hostile_names_in_a_file_are_no_error(tmp_path):
 def test_the_recorded_benchmark_can_be_saved_however_many_others_were_shown(recorded, monkeypatch):
     monkeypatch.setattr("hsd.ui.measure.results.KEPT", 2)
     results = Results()
-    for key in ("recorded", "0", "1", "2"):
+    for key in ("recorded tiny", "0", "1", "2"):
         results.show(recorded, "recorded", key)
-    assert results.download({"key": "recorded", "kind": "jsonl"})["text"] == as_lines(recorded)
+    assert results.download({"key": "recorded tiny", "kind": "jsonl"})["text"] == as_lines(recorded)
     for asked in ({"key": "0", "kind": "csv"}, {}, None, "recorded", {"key": []}):
         with pytest.raises(HsdError, match="no longer kept"):
             results.download(asked)

@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hsd.bench import Case, prompt_set
-from hsd.bench.cases import Asked
+from hsd.bench.cases import SYSTEMS, Asked
 from hsd.bench.prompts import PUBLIC, offered
-from hsd.decoding.options import LEVELLED
 from hsd.draft import LAYOUTS
 from hsd.errors import HsdError
 from hsd.space import Space
@@ -113,9 +112,11 @@ def read(space: Space, values: Mapping[str, Any]) -> Batch:
         raise HsdError("no rule is chosen: choose one or more")
     _check("prompt set", [found["set"]], offered())  # `prompt_set` would also open a file of that name
     _check("tree", [found["arranged"]], LAYOUTS)
-    _check("system", found["systems"], LEVELLED)
+    _check("system", found["systems"], SYSTEMS[1:])
     batch = Batch(pair=read_pair(space, form.with_defaults(form.BATCH, space, values)), **found)
-    ways = 1 + len(batch.rules) * (len(batch.gammas) * len(batch.several) + len(batch.systems))
+    copied = "ngram" in batch.systems
+    ways = 1 + len(batch.rules) * (len(batch.gammas) * len(batch.several) + len(batch.systems) - copied)
+    ways += copied * len(batch.gammas)
     if ways * len(batch.temperatures) > MAX_CASES:
         raise HsdError(
             f"{ways * len(batch.temperatures):,} ways to decode are more than {MAX_CASES}: choose fewer rules, draft "

@@ -41,6 +41,7 @@ class Options(Part):
     gamma: Small | None = None
     drafts: Small = 1
     tree: Text = "paths"
+    proposer: Text = "model"
     divergence: Text = "kl"
     tolerance: Annotated[float, Field(ge=-HUGE, le=HUGE)] = 0.0
     thresholds: Annotated[list[Small], Field(max_length=MAX_LEVELS)] = []

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hsd.bench.summary import copies
 from hsd.paths import ASSETS
 from hsd.rules import RULES as CHAIN_RULES
 
@@ -124,7 +125,8 @@ def _ratio(row: Row, other: Row) -> float:
 
 
 def _system(row: Row) -> str:
-    return str(row["options"].get("system", "speculative"))
+    """The system of a case; "ngram" for drafts that are copied from the text."""
+    return "ngram" if copies(row["options"]) else str(row["options"].get("system", "speculative"))
 
 
 def _is_exact(row: Row) -> bool:

@@ -35,7 +35,7 @@ SCALARS = (
 )
 INTERVALS = ("block_efficiency", "acceptance_rate")
 PARTS = ("draft", "target", "verify", "sampling", "rest")
-OWN_OPTIONS = ("system", "thresholds", "exits", "divergence", "tolerance")  # of single systems and rules
+OWN_OPTIONS = ("system", "proposer", "thresholds", "exits", "divergence", "tolerance")  # of single systems and rules
 
 
 def view(benchmark: Benchmark, rows: Sequence[Row], kind: str, key: str) -> dict[str, Any]:
