@@ -18,7 +18,7 @@ from hsd.paths import EXAMPLES
 from hsd.ui.measure.published import PUBLISHED, systems_here
 from hsd.ui.measure.view import cells
 
-RECORDED = EXAMPLES / "results" / "bench.jsonl"
+RECORDED, TOY = (EXAMPLES / "results" / name for name in ("bench-smollm2.jsonl", "bench.jsonl"))
 SMALL = {"rules": "hsd", "gammas": "4", "prompts": "2", "repetitions": "1", "tokens": "16"}
 LONG = {"rules": "tokenwise,hsd", "gammas": "5,10", "prompts": "12", "repetitions": "5", "tokens": "48"}
 SOME = {"rules": "hsd", "gammas": "5", "prompts": "4", "repetitions": "10", "tokens": "200"}
@@ -90,6 +90,17 @@ def test_the_recorded_benchmark_is_shown_on_opening_the_tab(visitor, recorded):
     assert claims == [claim["here"] for claim in systems_here(recorded.rows())]
 
 
+def test_the_toy_pairs_benchmark_is_one_click_away(visitors, recorded):
+    visitor = measure(visitors())
+    visitor.page.get_by_role("button", name="Recorded: toy pair").click()
+    visitor.page.locator(".hm-facts", has_text="pair tiny").wait_for()
+    assert table(visitor) == expected(parse(TOY.read_text().splitlines(), "toy"))
+    assert json.loads(download(visitor, "jsonl").splitlines()[0])["pair"] == "tiny"
+    visitor.page.get_by_role("button", name="Recorded: SmolLM2").click()
+    visitor.page.locator(".hm-facts", has_text="pair smollm2").wait_for()
+    assert table(visitor) == expected(recorded)
+
+
 def test_a_small_batch_ends_and_its_table_is_that_of_its_file(visitors):
     visitor = measure(visitors(), SMALL)
     assert "8 runs of up to 16 tokens" in visitor.page.inner_text(".hm-words")
@@ -103,7 +114,7 @@ def test_a_small_batch_ends_and_its_table_is_that_of_its_file(visitors):
     assert table(visitor) == expected(found)
     assert [line["case"] for line in csv.DictReader(io.StringIO(download(visitor, "csv")))] == ["plain", "hsd, γ=4"]
     assert "Measured just now" in visitor.page.inner_text("#hsd-measure-results .hm-head")
-    visitor.page.click("#hsd-measure-recorded")
+    visitor.page.click("#hsd-measure-recorded-smollm2")
     visitor.until("window.__hsdMeasure.view.kind === 'recorded'")
 
 

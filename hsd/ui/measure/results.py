@@ -18,7 +18,7 @@ from hsd.ui.measure.view import as_csv, as_lines, view
 
 Values = dict[str, Any]
 KEPT = 32
-RECORDED = "recorded"  # the key, and the kind, of the benchmark that travels with the project and always stays
+RECORDED = "recorded"  # the kind of the benchmarks that travel with the project; their keys begin so, and stay
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Results:
             self._kept[key] = _Kept(rows, None if kind == "file" else benchmark)
             self._kept.move_to_end(key)
             while len(self._kept) > KEPT:
-                del self._kept[next(old for old in self._kept if old != RECORDED)]
+                del self._kept[next(old for old in self._kept if not old.startswith(RECORDED))]
         charted = [(chart, chart.rows(rows)) for chart in CHARTS]
         charts = [{"value": chart.figure(own) if own else None, "visible": bool(own)} for chart, own in charted]
         return Shown(view(benchmark, rows, kind, key), charts)

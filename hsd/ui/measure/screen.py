@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,9 @@ from hsd.ui.request import Request
 from hsd.ui.request import read as read_request
 
 Values = dict[str, Any]
-RECORDED_FILE = EXAMPLES / "results" / "bench.jsonl"
+FILES = {"smollm2": "bench-smollm2.jsonl", "tiny": "bench.jsonl"}
+"""The benchmarks that travel with the project, by their pair; the screen opens on the first."""
+
 PAUSE = 3.0  # seconds between two drawings while a batch goes on, at least: drawing takes from the visitor's time
 QUICK: Values = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
 
@@ -45,12 +48,12 @@ class Measure:
 
     # ---- what is shown
 
-    def _recorded(self) -> Shown:
-        return self.results.show(read_report(RECORDED_FILE), RECORDED, RECORDED)
+    def _recorded(self, pair: str) -> Shown:
+        return self.results.show(read_report(EXAMPLES / "results" / FILES[pair]), RECORDED, f"{RECORDED} {pair}")
 
-    def recorded(self) -> list[Any]:
-        """The plan's message, the results and all charts of the benchmark that travels with the project."""
-        return self._show(self._recorded)
+    def recorded(self, pair: str) -> list[Any]:
+        """The plan's message, the results and all charts of a benchmark that travels with the project."""
+        return self._show(partial(self._recorded, pair))
 
     def open_file(self, path: str) -> list[Any]:
         """The same for a visitor's file; only the plan changes when it cannot be shown."""
@@ -151,10 +154,10 @@ class Measure:
             start = gr.Button("Measure", variant="primary", elem_id="hsd-measure-start", min_width=90)
             cancel = gr.Button("Cancel", interactive=False, elem_id="hsd-measure-cancel", min_width=90)
             upload = gr.UploadButton("Open a file", file_types=[".jsonl"], elem_id="hsd-measure-open", min_width=90)
-            recorded = gr.Button("Show recorded", elem_id="hsd-measure-recorded", min_width=90)
+            recorded = {pair: self._button(pair) for pair in FILES}
         pair = [sidebar.controls[name] for name in form.MODELS]
         plan = self._html("plan", self.plan(*(box.value for box in [*settings, *pair])))
-        reply = answer(lambda: {"shown": self._recorded()})
+        reply = answer(lambda: {"shown": self._recorded(next(iter(FILES)))})
         first: Shown | None = reply.get("shown")
         known: Values = {"view": first.view} if first else {"none": reply["error"]}
         results = self._html("results", self.jobs.message(**known))
@@ -172,7 +175,8 @@ class Measure:
         gammas, named = settings[NAMES.index("gammas")], sidebar.controls["pair"]
         named.change(usual_lengths, [named, fitted, gammas], [gammas, fitted], preprocess=False, **QUICK)
         upload.upload(self.open_file, upload, [plan, *shown], concurrency_limit=1, **{**QUICK, "queue": True})
-        recorded.click(self.recorded, None, [plan, *shown], **QUICK)
+        for name, button in recorded.items():
+            button.click(partial(self.recorded, name), None, [plan, *shown], **QUICK)
 
         buttons = [start, cancel]
         start.click(self.submit, [ticket, *boxes], [ticket, plan, *buttons], preprocess=False, **QUICK)
@@ -180,6 +184,11 @@ class Measure:
         model: Values = {"concurrency_id": "model", "concurrency_limit": 1}
         ticket.change(None, ticket, js="(key) => window.hsdPage.call('measure', 'follow', key)", **QUICK)
         ticket.change(self.follow, ticket, [*buttons, *shown], **{**QUICK, "queue": True}, **model)
+
+    def _button(self, pair: str) -> gr.Button:
+        """Shows the benchmark of that pair."""
+        title = next((spec.short_title for spec in self.space.pairs if spec.name == pair), pair)
+        return gr.Button(f"Recorded: {title}", elem_id=f"hsd-measure-recorded-{pair}", min_width=90)
 
     def _html(self, name: str, value: Values) -> gr.HTML:
         """One of the three parts that the page's script draws."""
