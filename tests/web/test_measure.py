@@ -197,6 +197,17 @@ def test_further_systems_are_chosen_on_the_page_and_in_a_link(visitors):
     assert again.page.inner_text(".hm-words") == visitor.page.inner_text(".hm-words")
 
 
+def test_bars_keep_their_hatches_when_the_address_changes(visitors):
+    visitor = measure(visitors(), SMALL)
+    visitor.until("document.querySelectorAll('#hsd-measure-charts .js-plotly-plot').length === 5")
+    visitor.page.fill("#hsd-measure-gammas textarea, #hsd-measure-gammas input", "3")
+    visitor.until("location.search.includes('gammas=3')")
+    visitor.page.locator("#hsd-measure-charts .legendtoggle").last.click()  # Plotly draws again
+    hatches = "[...document.querySelectorAll('#hsd-measure-charts .point path')].map((bar) => bar.style.fill)"
+    visitor.until(f"{hatches}.every((fill) => !fill.includes('http'))")
+    assert any(fill.startswith('url("#') for fill in visitor.page.evaluate(hatches))
+
+
 def test_the_address_repeats_the_settings(visitors):
     visitor = measure(visitors(), SMALL)
     visitor.until("location.search.includes('gammas=4')")

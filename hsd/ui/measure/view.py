@@ -85,7 +85,7 @@ def facts(benchmark: Benchmark, rows: Sequence[Row]) -> list[str]:
         f"pair {_words(head.get('pair'))}",
         f"{counted}, {_words(head.get('max_new_tokens'), 8)} new tokens",
         f"{_words(machine.get('device'))}, {_words(machine.get('processor'))}, {threads}",
-        f"{_words(machine.get('dtype'), 20)}",
+        f"{_words(machine.get('dtype'), 40)}",
         f"load {_words(machine.get('load'), 8)} when it began",
         f"torch {_words(machine.get('torch'), 30)}, transformers {_words(machine.get('transformers'), 30)}, "
         f"hsd {_words(head.get('version'), 20)}",

@@ -10,6 +10,7 @@ import { addressBar } from "../kit/link.js";
 import { ask, Live } from "../kit/live.js";
 import * as page from "../kit/page.js";
 import { button } from "../kit/parts.js";
+import { keepHatches } from "./hatches.js";
 import * as parts from "./parts.js";
 
 const BURST = 120; // milliseconds without a change
@@ -200,6 +201,7 @@ function plan(element, props, server, watch, trigger) {
 
 function results(element, props, server, watch) {
   screen.elements.results = element.querySelector(".hm-results");
+  keepHatches(element.closest("#hsd-tab-measure"));
   listen("results", props, server, watch, (value) => {
     Object.assign(screen, { view: value.view || null, none: value.none });
     drawResults();
