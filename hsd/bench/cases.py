@@ -76,7 +76,7 @@ class Asked:
         lossless = (name for name in self.rules if name in RULES and RULES[name].lossless)
         rule = next(lossless, "tokenwise")
         for gamma in self.gammas:
-            yield f"n-grams, {rule}, γ={gamma}", {"proposer": "ngram", "rule": rule, "gamma": gamma}
+            yield f"n-grams, γ={gamma}", {"proposer": "ngram", "rule": rule, "gamma": gamma}
 
     def _levelled(self, system: str) -> Named:
         """Name and options of a stack, or of early exits, with every rule at the target."""

@@ -27,7 +27,7 @@ class Style(Look):
 
 
 PLAIN = Style("#9aa3af", title="plain")
-STACKED = {"stack": ("square-open", "/"), "hispec": ("circle-open", "\\"), "ngram": ("x-open", "-")}  # marker and hatch
+STACKED = {"stack": ("square-open", "/"), "hispec": ("circle-open", "\\"), "ngram": ("x-open", ".")}  # marker and hatch
 PARTS = {
     "draft": Style("#cc79a7", hatch="|", title="draft model"),
     "target": Style("#0072b2", title="target model"),
@@ -49,7 +49,7 @@ def look(options: dict[str, Any]) -> Style:
     own, title = rule_look(name), short(name)
     if system not in STACKED:
         return Style(own.colour, own.symbol, own.hatch, title)
-    return Style(own.colour, *STACKED[system], f"{'n-grams' if system == 'ngram' else system_short(system)}, {title}")
+    return Style(own.colour, *STACKED[system], "n-grams" if system == "ngram" else f"{system_short(system)}, {title}")
 
 
 def safe(text: object) -> str:
