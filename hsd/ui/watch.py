@@ -83,7 +83,9 @@ class Watch:
         name = query.get("preset", "")
         if "prompt" not in query:
             known = name in self.presets
-            values = self._preset_values(name) if known else start_values(self.space, self.presets)
+            start = self._preset_values(name) if known else start_values(self.space, self.presets)
+            asked = set(query) & set(form.MODELS)  # by a link to Measure, which sets them: never to be undone here
+            values = {name: value for name, value in start.items() if name not in asked}
             return *self._updates(values), *(gr.skip(),) * 4, name if known else gr.skip()
         submitted = self._submit(query)
         values = query if submitted[0] == gr.skip() else form.with_defaults(form.RUN, self.space, query)

@@ -6,17 +6,19 @@ import json
 import sys
 from types import SimpleNamespace
 
+import gradio as gr
 import pytest
 
 import hsd
 from hsd import HsdError, space
 from hsd.paths import ASSETS
 from hsd.ui import form, jobs, machine, pairs, presets, runs
-from hsd.ui.controls import MATCHING, enabled, fit
+from hsd.ui.controls import MATCHING, NAMES, enabled, fit
 from hsd.ui.jobs import Jobs
 from hsd.ui.line import ABANDONED, Line
 from hsd.ui.request import read
 from hsd.ui.runs import Run, trace
+from hsd.ui.watch import Watch
 
 SPACE = space.load()
 needs_pair = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
@@ -206,6 +208,18 @@ def test_gamma_is_the_pairs_own_where_it_is_left_out(monkeypatch):
     assert request().options.gamma == 2
     assert request(gamma="4").options.gamma == 4
     assert request(target="a/target", draft="a/draft").options.gamma == 5
+
+
+def test_models_that_a_link_to_measure_names_are_left_to_it():
+    watch = Watch(SPACE, presets.definitions(), Jobs(SPACE.limits))
+
+    def left(**query: str) -> set[str]:
+        updates = watch.open_link(SimpleNamespace(query_params={"tab": "measure", **query}))
+        return {name for name, update in zip(NAMES, updates, strict=False) if update == gr.skip()}
+
+    named = {"pair": "tiny", "target": "a", "draft": "b"}
+    assert not set(named) & left()
+    assert left(**named) == set(named)
 
 
 def test_own_models_are_refused_on_a_space(monkeypatch):
