@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import FrameType
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ from torch import Tensor
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import Options
 from hsd.errors import HsdError
-from hsd.models.base import IdCodec, Pair
+from hsd.models.base import IdCodec, LanguageModel, Pair
 
 WARPERS = {"TemperatureLogitsWarper", "TopKLogitsWarper", "TopPLogitsWarper"}
 CRITERIA = {"MaxLengthCriteria", "EosTokenCriteria"}
@@ -32,21 +33,24 @@ def custom_generate(
     drafts: int = 1,
     tree: str = "paths",
     seed: int = 0,
+    proposer: str = "model",
     **further: Any,
 ) -> Any:
     """Decode with a draft model and a verification rule inside `transformers`' own `generate`.
 
-    Pass it as `custom_generate`; the draft as `assistant_model` (or `draft_model`), and rule, gamma, drafts, tree and
-    seed as for `hsd.run`. Temperature, top-p, top-k, the length budget and the ends of a text come from the generation
-    configuration: note that its top-k is 50 unless it is set. The new tokens are those of `hsd.run` for the same
-    options and seed. input_ids (1, n) → (1, n + new); tokens whose attention_mask (1, n) is 0, padding, are not read.
+    Pass it as `custom_generate`; the draft as `assistant_model` (or `draft_model`), and rule, gamma, drafts, tree,
+    proposer and seed as for `hsd.run`. `draft_model` may also be the folder of a head for this model;
+    proposer "ngram" needs no draft. Temperature, top-p, top-k, the length budget and the ends of a text come from the
+    generation configuration: note that its top-k is 50 unless it is set. The new tokens are those of `hsd.run` for the
+    same options and seed. input_ids (1, n) → (1, n + new); tokens whose attention_mask (1, n) is 0, padding, are not
+    read.
 
     Raises HsdError for what it cannot do: several texts at once, beams, and processors that change scores further.
     """
     caller = sys._getframe(1)
     draft = assistant_model or draft_model or _kept_back(caller, "assistant_model")
     streamer = streamer or _kept_back(caller, "streamer")
-    if draft is None:
+    if draft is None and proposer == "model":
         raise HsdError("no draft model: pass assistant_model=…, a smaller model with the same vocabulary")
     _check(input_ids, logits_processor, stopping_criteria, generation_config)
     options = Options(
@@ -55,15 +59,14 @@ def custom_generate(
         drafts=drafts,
         tree=tree,
         seed=seed,
+        proposer=proposer,
         max_new_tokens=generation_config.max_length - input_ids.shape[1],
         trace=False,
         **_sampling(generation_config),
     )
     pair = _pair(model, draft, generation_config)
-    decoding, ids = (
-        Decoding(pair, "", options, prompt_ids=_read(input_ids, further.get("attention_mask"))),
-        input_ids[0].tolist(),
-    )
+    ids = input_ids[0].tolist()
+    decoding = Decoding(pair, "", options, prompt_ids=_read(input_ids, further.get("attention_mask")))
     try:
         for step in decoding:
             ids += step.tokens
@@ -110,12 +113,27 @@ def _sampling(config: Any) -> dict[str, Any]:
 
 
 def _pair(model: Any, draft: Any, config: Any) -> Pair:
+    """draft: a model, the folder of a head, or None, where the model's own text drafts."""
     from hsd.models.causal import CausalModel
 
-    target, small = CausalModel(model, type(model).__name__), CausalModel(draft, type(draft).__name__)
+    target = CausalModel(model, type(model).__name__)
+    small = _drafting(draft, target) or target
     ends = config.eos_token_id
     end_ids = frozenset() if ends is None else frozenset(ends if isinstance(ends, list) else [ends])
     return Pair("generate", target, small, IdCodec(min(target.vocab_size, small.vocab_size), end_ids))
+
+
+def _drafting(draft: Any, target: LanguageModel) -> LanguageModel | None:
+    from hsd.models.causal import CausalModel
+    from hsd.models.head import is_head, load_head
+    from hsd.models.hub import find
+
+    if not isinstance(draft, (str, Path)):
+        return draft and CausalModel(draft, type(draft).__name__)
+    folder = find(str(draft))
+    if not is_head(folder):
+        raise HsdError(f"{str(draft)!r} is no head: load a draft model with from_pretrained, and pass that")
+    return load_head(folder, target, folder.name)
 
 
 def _output(sequences: Tensor, config: Any) -> Any:

@@ -62,8 +62,8 @@ _LOADED: OrderedDict[Recipe, Pair] = OrderedDict()  # the pairs asked for last
 def load_pair(
     name: str | None = None,
     *,
-    target: str | None = None,
-    draft: str | None = None,
+    target: str | os.PathLike[str] | None = None,
+    draft: str | os.PathLike[str] | None = None,
     device: str | None = None,
     dtype: str | None = None,
     revision: str | None = None,
@@ -109,9 +109,10 @@ def load_pair(
             quantize = "16bit"
     if not target or not draft:
         raise HsdError("a pair needs both a target and a draft: give two folders or two Hub ids")
-    _check_stack([*smaller, draft, target])
     numbers = _dtype(dtype, "cpu" if name in EMBEDDED else where)
+    target, draft = os.fspath(target), os.fspath(draft)
     both = name or f"{_base(target)} + {_base(draft)}"
+    _check_stack([*smaller, draft, target])
     draft_revision = draft_revision or (revision if draft == target else None)
     recipe = Recipe(both, target, draft, where, numbers, revision, draft_revision, device_map, quantize, chat, note)
     return _load(replace(recipe, smaller=tuple(smaller)))

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 import torch
-from small_models import letters_tokenizer, save_pair
+from small_models import bytes_tokenizer, letters_tokenizer, save_architecture, save_head, save_pair
 
 import hsd
 from hsd import HsdError, Pair, load_pair
+from hsd.paths import ASSETS
 
 PROMPT = "Abc de"
 
@@ -23,7 +24,13 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Pair:
 
 def generate(pair: Pair, **options: Any) -> Any:
     ids = torch.tensor([pair.encode(PROMPT)])
-    made = {"max_new_tokens": 20, "do_sample": True, "top_k": 0, "assistant_model": pair.draft.model, **options}
+    made = {
+        "max_new_tokens": 20,
+        "do_sample": True,
+        "top_k": 0,
+        "assistant_model": getattr(pair.draft, "model", None),
+        **options,
+    }
     return pair.target.model.generate(ids, custom_generate=hsd.custom_generate, **made)
 
 
@@ -49,6 +56,24 @@ def test_without_sampling_it_is_greedy(pair: Pair):
 def test_the_draft_can_also_be_named_directly(pair: Pair):
     with_name = generate(pair, assistant_model=None, draft_model=pair.draft.model, seed=5)
     assert with_name.tolist() == generate(pair, seed=5).tolist()
+
+
+def test_the_draft_can_be_a_head_of_the_model(tmp_path: Path):
+    tokenizer = bytes_tokenizer()
+    target, _ = save_architecture(tmp_path, "smollm2", tokenizer, (len(tokenizer),) * 2)
+    head = save_head(tmp_path / "head", target, [*range(32, 127), 256])
+    pair = load_pair(target=target, draft=head, device="cpu")
+    for draft in (head, Path(head)):
+        made = generate(pair, assistant_model=None, draft_model=draft, seed=5, gamma=3)
+        assert (
+            made[0].tolist() == pair.encode(PROMPT) + hsd.run(pair, PROMPT, max_new_tokens=20, seed=5, gamma=3).tokens
+        )
+
+
+def test_the_text_can_draft_by_itself(pair: Pair):
+    options = {"proposer": "ngram", "seed": 5}
+    trace = hsd.run(pair, PROMPT, max_new_tokens=20, **options)
+    assert generate(pair, assistant_model=None, **options)[0].tolist() == pair.encode(PROMPT) + trace.tokens
 
 
 def test_a_streamer_gets_every_new_token(pair: Pair):
@@ -80,6 +105,8 @@ def test_a_dictionary_is_returned_where_one_is_asked_for(pair: Pair):
         ({"repetition_penalty": 1.3}, "the processor RepetitionPenaltyLogitsProcessor is not supported"),
         ({"rule": "best"}, "unknown rule 'best'"),
         ({"gamma": 0}, "gamma 0: choose a whole number"),
+        ({"assistant_model": None, "draft_model": str(ASSETS / "tiny" / "draft")}, "is no head: load a draft model"),
+        ({"assistant_model": None, "draft_model": "nowhere/at all"}, "nowhere/at all"),
     ],
 )
 def test_what_cannot_be_done_is_one_clear_line(pair: Pair, options: dict[str, Any], words: str):
@@ -97,7 +124,7 @@ def test_the_example_runs_and_gives_the_same_tokens(tmp_path: Path):
     import subprocess
     import sys
 
-    from hsd.paths import ASSETS, ROOT
+    from hsd.paths import ROOT
 
     if not (ASSETS / "tiny" / "target").is_dir():
         pytest.skip("the embedded pair is not there")
