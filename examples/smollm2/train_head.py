@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import random
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,10 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from transformers import AutoModelForCausalLM, AutoTokenizer
-from write_text import DOMAINS, TAPS, rope_rates, rotate
+from training import Batch, Meeting, Training, arguments, begin, distance, draft_vocabulary, endless, held_out, shifted
+from write_text import TAPS, rope_rates, rotate
 
 DEEPEST, SCALE = 27.0, 4.0  # root mean square of the deepest tap's states, and of what stands for them in the head
-HELD_OUT = 1  # shards that are not trained on
 
 
 class Head(nn.Module):
@@ -105,6 +104,10 @@ class Head(nn.Module):
         y = self.rms(x, self.post_attention_layernorm)
         return x + self.down_proj(F.silu(self.gate_proj(y)) * self.up_proj(y))
 
+    def logits(self, rows: Tensor) -> Tensor:
+        """(n, hidden), what came out of the layer, to (n, draft vocabulary)."""
+        return self.rms(rows, self.norm) @ self.lm_head.T
+
     def unroll(self, embedded: Tensor, states: Tensor, steps: int) -> list[Tensor]:
         """Outputs (b, n, hidden) after each token, when it is the first, second, … that the target has not read.
 
@@ -137,58 +140,6 @@ class Head(nn.Module):
         return outputs
 
 
-def shifted(x: Tensor, back: int, dim: int = 2) -> Tensor:
-    """Every place gets what stood `back` places before it; the first get zeros."""
-    if not back:
-        return x
-    kept = x.narrow(dim, 0, x.shape[dim] - back)
-    return torch.cat([torch.zeros_like(x.narrow(dim, 0, back)), kept], dim)
-
-
-class Batch:
-    """Texts of one shard side by side, padded at the end.
-
-    before: the target's states one token before each. last: its last state at each, which tells what follows. judged:
-    places whose next token the target wrote.
-    """
-
-    def __init__(self, shard: dict[str, Tensor], texts: list[int]) -> None:
-        begins, prompts = shard["begins"].tolist(), shard["prompts"].tolist()
-        sizes = [begins[i + 1] - begins[i] for i in texts]
-        longest = max(sizes)
-        self.tokens = torch.zeros(len(texts), longest, dtype=torch.int64)
-        self.states = torch.zeros(len(texts), longest, *shard["states"].shape[1:])
-        self.judged = torch.zeros(len(texts), longest, dtype=torch.bool)
-        self.domains = shard["domains"][texts]
-        for row, (i, size) in enumerate(zip(texts, sizes, strict=True)):
-            part = slice(begins[i], begins[i] + size)
-            self.tokens[row, :size] = shard["tokens"][part].long()
-            self.states[row, :size] = shard["states"][part].float()
-            self.judged[row, prompts[i] - 1 : size - 1] = True
-        self.before = shifted(self.states[:, :, :-1], 1, dim=1)
-        self.last = self.states[:, :, -1]
-
-
-def batches(shard: dict[str, Tensor], size: int) -> list[Batch]:
-    begins = shard["begins"]
-    order = (begins[1:] - begins[:-1]).argsort().tolist()
-    return [Batch(shard, order[i : i + size]) for i in range(0, len(order), size)]
-
-
-def vocabulary(shards: list[Path], given: list[list[int]], size: int, known: int) -> Tensor:
-    """The tokens out of `known` that are used most, in order of their ids; the target's own use counts ten times.
-
-    What neither text has is ranked by its id: the tokenizer took in first what its makers' text had most of.
-    """
-    counts = (3e5 / torch.arange(1, known + 1)).long()
-    for ids in given:
-        counts += torch.bincount(torch.tensor(ids, dtype=torch.int64), minlength=known)
-    for file in shards:
-        counts += 10 * torch.bincount(load_file(file)["tokens"].long(), minlength=known)
-    counts[:3] += 1_000_000  # the ends of texts and turns
-    return counts.argsort(descending=True)[:size].sort().values
-
-
 def narrow(head: Head, vocab: Tensor, args: argparse.Namespace) -> Tensor:
     """Keep the tokens that the target wrote most often; ends of texts and turns always."""
     counts = sum(
@@ -199,14 +150,6 @@ def narrow(head: Head, vocab: Tensor, args: argparse.Namespace) -> Tensor:
     kept = order[: args.vocab].sort().values
     head.lm_head = nn.Parameter(head.lm_head.detach()[kept])
     return vocab[kept]
-
-
-def texts_in(data: Path) -> list[str]:
-    """The public texts, answers included."""
-    sums = [json.loads(line) for line in (data / "gsm8k/train.jsonl").read_text().splitlines()]
-    code = [json.loads(line) for line in (data / "thealgorithms_python/functions.jsonl").read_text().splitlines()]
-    stories = (data / "tinystories_cased/tiny_stories.txt").read_text(errors="replace").split("\n")
-    return [r["question"] + r["answer"] for r in sums] + [r["source"] for r in code] + stories
 
 
 ATTENTION, FEED = ("q_proj", "k_proj", "v_proj", "o_proj"), ("gate_proj", "up_proj", "down_proj")
@@ -248,40 +191,8 @@ def vocabulary_of(folder: Path) -> Tensor:
     return offsets + torch.arange(len(offsets))
 
 
-class Muon(torch.optim.Optimizer):
-    """Momentum whose matrices are made orthogonal before each step (Jordan, 2024), as large as Adam's steps."""
-
-    def __init__(self, matrices: list[Tensor], momentum: float = 0.95) -> None:
-        super().__init__(matrices, {"lr": 0.0})
-        self._momentum = momentum
-
-    @torch.no_grad()
-    def step(self) -> None:  # type: ignore[override]
-        for group in self.param_groups:
-            for weight in group["params"]:
-                kept = self.state[weight].setdefault("momentum", torch.zeros_like(weight))
-                kept.lerp_(weight.grad, 1 - self._momentum)
-                ahead = weight.grad.lerp(kept, self._momentum)
-                weight.mul_(1 - 0.01 * group["lr"])
-                weight.add_(orthogonal(ahead), alpha=-0.2 * max(weight.shape) ** 0.5 * group["lr"])
-
-
-def orthogonal(x: Tensor) -> Tensor:
-    """Nearly the closest matrix whose singular values are 1, by five steps of Newton and Schulz."""
-    tall = x.shape[0] > x.shape[1]
-    x = x.T if tall else x
-    x = x / (x.norm() + 1e-7)
-    for _ in range(5):
-        square = x @ x.T
-        x = 3.4445 * x + (-4.7750 * square + 2.0315 * square @ square) @ x
-    return x.T if tall else x
-
-
 def loss_of(head: Head, batch: Batch, embedding: Tensor, rows: Tensor, steps: int) -> Tensor:
-    """How far the head is from the target's distribution over the draft vocabulary; later steps count less.
-
-    The cross-entropy and the total variation, which is what gets rejected: the first leads there, the second is meant.
-    """
+    """The distance from the target's distribution over the draft vocabulary; later steps count less."""
     outputs = head.unroll(embedding[batch.tokens], batch.before, steps)
     loss = torch.zeros(())
     for step, output in enumerate(outputs):
@@ -290,139 +201,75 @@ def loss_of(head: Head, batch: Batch, embedding: Tensor, rows: Tensor, steps: in
         if step:  # half the places are enough for what comes later in a row
             judged &= torch.rand(judged.shape) < 0.5
         with torch.no_grad():
-            p = (batch.last[judged] @ rows.T).float().softmax(-1)
-        scores = (head.rms(output[judged], head.norm) @ head.lm_head.T).float().log_softmax(-1)
-        meets = torch.minimum(p, scores.exp()).sum(-1)
-        loss = loss + 0.8**step * (1 - meets - (p * scores).sum(-1)).mean()
+            theirs = batch.last[judged] @ rows.T
+        loss = loss + 0.8**step * distance(head.logits(output[judged]), theirs)
     return loss
 
 
 @torch.no_grad()
 def measure(head: Head, held: list[Batch], embedding: Tensor, vocab: Tensor, steps: int) -> dict[str, Any]:
-    """Σ min(p, q) at temperatures 0.7 and 1, and how often both have the same likeliest token, by step and domain."""
-    found: dict[str, Any] = {}
-    sums = torch.zeros(len(DOMAINS), steps, 3)
-    counts = torch.zeros(len(DOMAINS), steps)
+    """See `Meeting.report`."""
+    meeting = Meeting(steps)
     for batch in held:
-        outputs = head.unroll(embedding[batch.tokens], batch.before, steps)
-        for step, output in enumerate(outputs):
+        for step, output in enumerate(head.unroll(embedding[batch.tokens], batch.before, steps)):
             judged = batch.judged.clone()
             judged[:, :step] = False
-            full = batch.last[judged] @ embedding.T
-            logits = head.rms(output[judged], head.norm) @ head.lm_head.T
-            same = (vocab[logits.argmax(-1)] == full.argmax(-1)).float()
-            meets = []
-            for heat in (0.7, 1.0):
-                p, q = (full / heat).softmax(-1)[:, vocab], (logits / heat).softmax(-1)
-                meets.append(torch.minimum(p, q).sum(-1))
-            domain = batch.domains[:, None].expand(judged.shape)[judged]
-            for d in range(len(DOMAINS)):
-                here = domain == d
-                sums[d, step] += torch.stack([m[here].sum() for m in (*meets, same)])
-                counts[d, step] += here.sum()
-    for place, name in enumerate(("T=0.7", "T=1", "T=0")):
-        by = sums[:, :, place]
-        found[name] = {d: [round(x, 3) for x in (by[i] / counts[i]).tolist()] for i, d in enumerate(DOMAINS)}
-        found[name]["all"] = [round(x, 3) for x in (by.sum(0) / counts.sum(0)).tolist()]
-    return found
+            domains = batch.domains[:, None].expand(judged.shape)[judged]
+            meeting.add(step, domains, head.logits(output[judged]), batch.last[judged] @ embedding.T, vocab)
+    return meeting.report()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--target", required=True, help="folder of the target, as `python -m hsd fetch smollm2` prints it"
-    )
-    parser.add_argument("--shards", type=Path, required=True, help="what write_text.py writes")
-    parser.add_argument("--data", type=Path, required=True, help="the same public files as for write_text.py")
+    parser = arguments(__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder of the head")
     parser.add_argument("--minutes", type=float, default=60, help="0 measures a saved head, cut to --vocab")
-    parser.add_argument("--vocab", type=int, default=6144, help="size of the draft vocabulary (default 6144)")
-    parser.add_argument(
-        "--steps", type=int, default=3, help="at most so many drafted tokens in a row are trained (default 3)"
-    )
-    parser.add_argument("--rate", type=float, default=8e-4, help="highest learning rate, then run down to a twentieth")
-    parser.add_argument("--batch", type=int, default=8, help="texts at once (default 8)")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--bfloat16", action="store_true", help="compute in it: for processors with avx512_bf16")
+    parser.add_argument("--steps", type=int, default=3, help="at most so many drafted tokens in a row (default 3)")
     args = parser.parse_args()
-    torch.set_num_threads(args.threads)
-    torch.manual_seed(0)
     args.out.mkdir(parents=True, exist_ok=True)
-    model = AutoModelForCausalLM.from_pretrained(args.target, dtype=torch.float32)
-    config, embedding = model.config, model.model.embed_tokens.weight.detach()
-    if (args.out / "model.safetensors").exists():
-        vocab = vocabulary_of(args.out)
-    else:
-        given = AutoTokenizer.from_pretrained(args.target)(texts_in(args.data))["input_ids"]
-        vocab = vocabulary(sorted(args.shards.glob("*.safetensors")), given, args.vocab, len(embedding))
-    theta, heads, groups = config.rope_parameters["rope_theta"], config.num_attention_heads, config.num_key_value_heads
-    sizes = (config.hidden_size, config.intermediate_size, heads, groups, len(TAPS), theta, config.rms_norm_eps)
-    head, seen, log = Head(*sizes, len(vocab)), 0, []
-    head.begin_with(model, vocab)
-    if (args.out / "model.safetensors").exists():
-        load(head, args.out)
-        log = json.loads((args.out / "log.json").read_text())
-        seen = log[-1]["tokens"]
-        if len(vocab) > args.vocab:
-            vocab = narrow(head, vocab, args)
+    model = begin(args)
+    head, vocab, log = begin_head(model, args)
+    embedding, config = model.model.embed_tokens.weight.detach(), model.config
     del model
-    rows = embedding[vocab].contiguous()
-    matrices = [p for p in head.parameters() if p.ndim == 2 and p is not head.taps_norm and p is not head.lm_head]
-    norms = [p for p in head.parameters() if p.ndim == 1 or p is head.taps_norm]
-    slow = torch.optim.AdamW([{"params": [head.lm_head], "share": 0.3}], lr=0.0, betas=(0.9, 0.98), weight_decay=0.0)
-    optimizers = [Muon(matrices), torch.optim.AdamW(norms, lr=0.0, betas=(0.9, 0.98), weight_decay=0.0), slow]
-    held = [b for f in sorted(args.shards.glob("*.safetensors"))[:HELD_OUT] for b in batches(load_file(f), 8)][::3]
-    if args.minutes <= 0:
-        line = {"tokens": seen, "vocabulary": len(vocab), **measure(head, held, embedding, vocab, args.steps)}
+    rows, held = embedding[vocab].contiguous(), held_out(args.shards)
+    training, seen = Training(head, head.lm_head, args.rate, args.bfloat16), log[-1]["tokens"] if log else 0
+
+    def keep(**line: Any) -> None:
+        log.append({"tokens": seen, **line, **measure(head, held, embedding, vocab, args.steps)})
         save(head, vocab, config, args.out)
-        (args.out / "log.json").write_text(json.dumps([*log, line], indent=1))
-        print(json.dumps(line))
+        (args.out / "log.json").write_text(json.dumps(log, indent=1))
+        print(json.dumps(log[-1]), flush=True)
+
+    if args.minutes <= 0:
+        keep(vocabulary=len(vocab))
         return
-    average = {name: p.detach().clone() for name, p in head.named_parameters()}
-    begin, told, times, step = time.time(), 0.0, {}, 0
-    share = 0.0
-    while share < 1.0:
-        files = sorted(args.shards.glob("*.safetensors"))[HELD_OUT:]
-        fewest = min(times.get(f, 0) for f in files)
-        file = random.choice([f for f in files if times.get(f, 0) == fewest])
-        times[file] = fewest + 1
-        parts = batches(load_file(file), args.batch)
-        random.shuffle(parts)
-        for batch in parts:
-            share = (time.time() - begin) / 60 / args.minutes
-            rate = args.rate * min(1.0, (step + 1) / 40) * max(0.05, 0.5 + 0.5 * math.cos(math.pi * min(share, 1.0)))
-            for group in (group for optimizer in optimizers for group in optimizer.param_groups):
-                group["lr"] = rate * group.get("share", 1.0)
-            with torch.autocast("cpu", torch.bfloat16, enabled=args.bfloat16):
-                loss = loss_of(head, batch, embedding, rows, random.randint(1, args.steps))
-            head.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(head.parameters(), 1.0)
-            with torch.autocast("cpu", torch.bfloat16, enabled=args.bfloat16):
-                for optimizer in optimizers:
-                    optimizer.step()
-            step += 1
-            seen += int(batch.judged.sum())
-            keep = min(0.98, step / (step + 10))
-            for name, p in head.named_parameters():
-                average[name].lerp_(p.detach(), 1 - keep)
-            if time.time() - told > 300 or share >= 1.0:
-                told = time.time()
-                own = {name: p.detach().clone() for name, p in head.named_parameters()}
-                head.load_state_dict(average)
-                line = {"tokens": seen, "minutes": round((told - begin) / 60, 1), "epochs": fewest}
-                line |= {
-                    "loss": round(float(loss), 3),
-                    "rate": rate,
-                    **measure(head, held, embedding, vocab, args.steps),
-                }
-                log.append(line)
-                save(head, vocab, config, args.out)
-                (args.out / "log.json").write_text(json.dumps(log, indent=1))
-                head.load_state_dict(own)
-                print(json.dumps(line), flush=True)
-            if share >= 1.0:
-                break
+    started, told = time.time(), 0.0
+    for epoch, batch in endless(args.shards, args.batch):
+        minutes = (time.time() - started) / 60
+        share, steps = minutes / args.minutes, random.randint(1, args.steps)
+        loss, rate = training.step(partial(loss_of, head, batch, embedding, rows, steps), share)
+        seen += int(batch.judged.sum())
+        if time.time() - told > 300 or share >= 1.0:
+            told = time.time()
+            with training.averaged():
+                keep(minutes=round(minutes, 1), epochs=epoch, loss=round(loss, 3), rate=rate)
+        if share >= 1.0:
+            return
+
+
+def begin_head(model: Any, args: argparse.Namespace) -> tuple[Head, Tensor, list[dict[str, Any]]]:
+    """The head in `--out`, or a new one; its vocabulary; and the log of its training so far."""
+    config, saved = model.config, (args.out / "model.safetensors").exists()
+    vocab = vocabulary_of(args.out) if saved else draft_vocabulary(args, config.vocab_size)
+    heads, groups = config.num_attention_heads, config.num_key_value_heads
+    sizes = (config.hidden_size, config.intermediate_size, heads, groups, len(TAPS))
+    head = Head(*sizes, config.rope_parameters["rope_theta"], config.rms_norm_eps, len(vocab))
+    head.begin_with(model, vocab)
+    if not saved:
+        return head, vocab, []
+    load(head, args.out)
+    if len(vocab) > args.vocab:
+        vocab = narrow(head, vocab, args)
+    return head, vocab, json.loads((args.out / "log.json").read_text())
 
 
 if __name__ == "__main__":
