@@ -5,8 +5,8 @@
     python examples/record.py --search 1       seed 0 for all, no search: takes seconds
 
 For a preset with `seeds: N`, seeds 0 to N-1 are tried and the run with the most telling step is kept: the one
-where the rule kept most beyond vanilla on the same draft and coins (`hsd.ui.presets.interest` says it in full).
-Such a run is chosen to explain something. It is no measurement.
+where the rule keeps most beyond vanilla of the same draft, on average over all coins and this time as well
+(`hsd.ui.presets.interest` says it in full). Such a run is chosen to explain something. It is no measurement.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this 
 import hsd
 from hsd.models.threads import settle_threads
 from hsd.paths import EXAMPLES
-from hsd.ui.presets import Preset, definitions, interest, telling_step
+from hsd.ui.presets import Preset, definitions, gain, interest, telling_step
 
 
 def record(preset: Preset, pair: hsd.Pair, seeds: int) -> hsd.Trace:
     """The most telling run of `preset` among `seeds` seeds; the first of equals."""
     runs = (hsd.run(pair, preset.prompt, **{"seed": seed, **preset.options}) for seed in range(seeds))
-    return max(runs, key=lambda trace: interest(trace.steps[telling_step(trace)], trace.setup.options.rule))
+    return max(runs, key=lambda trace: interest(trace.steps[telling_step(trace)]))
 
 
 def main() -> int:
@@ -57,7 +57,7 @@ def _arguments() -> argparse.Namespace:
 def _line(preset: Preset, trace: hsd.Trace) -> str:
     index = telling_step(trace)
     step, stats = trace.steps[index], trace.stats()
-    beside = f", vanilla {step.shadow.kept}" if step.shadow else ""
+    beside = f", vanilla {step.shadow.kept}, over all coins {gain(step):+.2f}" if step.shadow else ""
     return (
         f"{preset.name:16} seed {trace.setup.options.seed:2}  step {index + 1}/{len(trace.steps)}: kept {step.kept}"
         f" of {step.drafted}{beside}; {stats['block_efficiency']:.2f} tokens per target call; "

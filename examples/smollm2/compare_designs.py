@@ -7,8 +7,8 @@ Three drafts see the same texts of write_text.py in the same order, about `--tok
   narrow   a model of its own, four layers of width 384, whose embedding is the target's, made narrower
 
 All share the target's embedding and have the same draft vocabulary, and each multiplies nine to eleven million numbers
-for a drafted token, 0.07 to 0.08 of the target's. After every third of the training it tells, and writes to `--out`, the
-Σ min(p, q) on text held out, by kind of text. A model of its own drafts its second token as well as its first; a head
+for a drafted token, 0.07 to 0.08 of the target's. After every third of the training it tells Σ min(p, q) on text held
+out, by kind of text, and writes it to `--out`. A model of its own drafts its second token as well as its first; a head
 does not.
 """
 

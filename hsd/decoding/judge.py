@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Protocol
@@ -33,8 +33,8 @@ class Ruling(Protocol):
 
     path: the kept nodes, from depth 1 on. next: (V,), the distribution of the token after them. tests: in order.
     changes: what rejections made of branches: after how many tests, what, of which node. left: factor w and sum of the
-    residual max(w p - q, 0) that `next` is; None where it is the target's own row. expected_kept: how many tokens of
-    this draft the rule keeps on average over all coins, None where that is too much to work out.
+    residual max(w p - q, 0) that `next` is; None where it is the target's own row. kept_law: with which probability the
+    rule keeps 0, 1, … tokens of this draft, over all coins, None where that is too much to work out.
     """
 
     @property
@@ -48,7 +48,7 @@ class Ruling(Protocol):
     @property
     def left(self) -> tuple[float, float | None] | None: ...
     @property
-    def expected_kept(self) -> float | None: ...
+    def kept_law(self) -> list[float] | None: ...
 
 
 def judge(rule: Rule | TreeRule, draft: Draft, rows: Rows) -> Ruling:
@@ -96,8 +96,9 @@ class ByLaw:
         return (float(law.a[t]) / b, float(law.leftover(t)[1]) / b) if b else (math.inf, None)
 
     @property
-    def expected_kept(self) -> float:
-        return float(self.law.expected_kept)
+    def kept_law(self) -> list[float]:
+        found: list[float] = self.law.stop.tolist()
+        return found
 
 
 @dataclass(frozen=True)
@@ -151,12 +152,14 @@ class ByTests:
         return (last.weight, last.mass) if last else None
 
     @property
-    def expected_kept(self) -> float | None:
+    def kept_law(self) -> list[float] | None:
         tree = self._view.tree
         if len(set(self._view.origin)) - 1 > ENUMERABLE:
             return None
-        found: Iterator[float] = (w * len(tree.path(e.node)) for w, e in endings(partial(self._rule.process, tree)))
-        return sum(found)
+        found = [0.0] * (1 + max(len(path.nodes) for path in tree.paths))
+        for weight, ending in endings(partial(self._rule.process, tree)):
+            found[len(tree.path(ending.node))] += weight
+        return found
 
 
 def _line(parents: Sequence[int], node: int) -> list[int]:

@@ -54,7 +54,7 @@ class Recorder:
         shadow = step.verdict(
             self._shadow.name, judged[self._shadow.name], self._after(step, judged[self._shadow.name])
         )
-        kept = {name: ruling.expected_kept for name, ruling in judged.items()}
+        known = {name: law for name, ruling in judged.items() if (law := ruling.kept_law) is not None}
         divergence = played.ruling.law.divergence if isinstance(played.ruling, ByLaw) else None
         return {
             "nodes": step.nodes(),
@@ -64,7 +64,8 @@ class Recorder:
             "shadow": shadow,
             "divergences": [] if divergence is None else divergence.tolist(),
             "events": list(self._events(played.draft)) if self._levelled else [],
-            "expected_kept": {name: value for name, value in kept.items() if value is not None},
+            "kept_law": {name: known[name] for name in (self._rule.name, self._shadow.name) if name in known},
+            "expected_kept": {name: sum(t * chance for t, chance in enumerate(law)) for name, law in known.items()},
         }
 
     def _after(self, step: _Step, ruling: Ruling) -> int | None:

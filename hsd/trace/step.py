@@ -8,7 +8,18 @@ from pydantic import Field, model_validator
 
 from hsd.errors import HsdError
 from hsd.trace.levels import Event, Work
-from hsd.trace.values import MAX_EVENTS, MAX_LEVELS, MAX_NODES, Count, Finite, Name, Positive, Record, Seconds
+from hsd.trace.values import (
+    MAX_EVENTS,
+    MAX_LEVELS,
+    MAX_NODES,
+    Count,
+    Finite,
+    Name,
+    Positive,
+    Probability,
+    Record,
+    Seconds,
+)
 from hsd.trace.verdict import Branch, Committed, Node, Path, Verdict
 
 
@@ -32,6 +43,9 @@ class Step(Record):
     tree, its drafts in order, every branch that could be extended, what the run's rule decided, and what the rule to
     compare with decides. `drafted` counts all drafted tokens; no more than `depth` of them can be kept.
     `target_calls` is above 1 where a rule resampled the rest of the block.
+    `expected_kept` is how many tokens of this very draft rules keep on average over all coins, and `kept_law`, of the
+    run's rule and the one to compare with, the probability of keeping 0, 1, … of them; both only where that can be
+    worked out.
     `work` is what the target's own pass computed; `below` what each level under it did in this step, smallest first,
     and `events` how. `divergences` has one number per drafted token, for a rule that judges by them.
     """
@@ -56,6 +70,7 @@ class Step(Record):
     divergences: Annotated[list[Positive], Field(max_length=MAX_NODES)] = []
     events: Annotated[list[Event], Field(max_length=MAX_EVENTS)] = []
     expected_kept: dict[Name, Finite] = {}
+    kept_law: dict[Name, Annotated[list[Probability], Field(min_length=1, max_length=MAX_NODES)]] = {}
 
     @property
     def tokens(self) -> list[int]:

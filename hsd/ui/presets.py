@@ -11,11 +11,12 @@ import yaml
 
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
+from hsd.rules import VANILLA
 from hsd.trace import Decision, Step, Trace
 
 FIELDS = {"title", "why", "prompt", "options", "seeds", "pair"}
-CLEAR = 0.05  # a coin this far from its threshold is seen to be on one side
-ENOUGH = 3.0  # drafted tokens: a larger gain makes a step no clearer
+CLEAR = 0.05  # a coin this far from its threshold is seen to be on one side, and a gain of so many tokens is one
+ENOUGH = 1.0  # tokens: a larger gain over all coins makes a step no clearer
 
 
 @dataclass(frozen=True)
@@ -64,26 +65,29 @@ def _read(file: Path) -> Trace:
 
 
 def telling_step(trace: Trace) -> int:
-    """The step to open a run at: where the rule gained most over vanilla, and shows best why. 0 without steps."""
-    return max(range(len(trace.steps)), key=lambda i: interest(trace.steps[i], trace.setup.options.rule), default=0)
+    """The step to open a run at: where the rule gains most over the other, and shows best why. 0 without steps."""
+    return max(range(len(trace.steps)), key=lambda i: interest(trace.steps[i]), default=0)
 
 
-def interest(step: Step, rule: str) -> tuple[float, ...]:
+def interest(step: Step) -> tuple[float, ...]:
     """How telling a step is, compared from left to right.
 
-    What the rule gains (see `_gain`), up to `ENOUGH`; how well a tree shows what several drafts are for (see
-    `_handing_over`); stepping back is seen, because a longer draft failed first; how many of the two deciding coins lie
-    clearly on their side of the threshold; the whole gain; how many tokens are kept; how many were drafted.
+    Whether it is law and not luck that shows: the rule gains over all coins (see `gain`), and this time as well.
+    Whether luck at least does not turn it round. How much the rule gains, up to `ENOUGH`, in tenths of a token; how
+    well a tree shows what several drafts are for (see `_handing_over`); stepping back is seen, because a longer draft
+    failed first; how many of the two deciding coins lie clearly on their side of the threshold; the whole gain; how
+    many tokens are kept; how many were drafted.
     """
     if step.shadow is None or step.verdict is None or not step.verdict.decisions:
-        return (0.0, 0.0, 0.0, 0.0, 0.0, float(step.kept), float(step.drafted))
+        return (0.0,) * 7 + (float(step.kept), float(step.drafted))
     decisions = step.verdict.decisions
     stepped_back = step.kept > 0 and decisions[-1].accepted and not decisions[0].accepted
     deciding = [*decisions[-1:], *step.shadow.decisions[-1:]]
     clear = sum(abs(d.coin - d.threshold) > CLEAR for d in deciding)
-    gain = _gain(step, rule)
+    gained, now = gain(step), _side(step) * (step.kept - step.shadow.kept)
     seen = (_handing_over(decisions), float(stepped_back), float(clear))
-    return (min(gain, ENOUGH), *seen, gain, float(step.kept), float(step.drafted))
+    law, fair = float(gained > CLEAR and now > 0), float(now >= 0)
+    return (law, fair, round(min(gained, ENOUGH), 1), *seen, gained, float(step.kept), float(step.drafted))
 
 
 def _handing_over(decisions: list[Decision]) -> float:
@@ -95,14 +99,17 @@ def _handing_over(decisions: list[Decision]) -> float:
     return 1.0 + sum(CLEAR < d.threshold < 1 - CLEAR for d in decisions) / len(decisions)
 
 
-def _gain(step: Step, rule: str) -> float:
-    """Drafted tokens kept beyond what the rule to compare with keeps on the same drafts and coins.
+def gain(step: Step) -> float:
+    """How many tokens of its draft the rule keeps more than the one to compare with, on average over all coins.
 
-    In a vanilla run the other way round: what it lost. In a run that is not exact: where the whole draft was kept, how
-    much more the rule keeps of it on average than HSD may.
+    Of a vanilla run what it loses. 0 where the step does not tell.
     """
-    gain = float(step.kept - (step.shadow.kept if step.shadow else 0))
-    if rule == "hsd-released":
-        hsd, own = (step.expected_kept.get(name, 0.0) for name in ("hsd", rule))
-        return own - hsd if step.kept == step.drafted else 0.0
-    return -gain if rule == "tokenwise" else gain
+    if step.verdict is None or step.shadow is None:
+        return 0.0
+    own, other = (step.expected_kept.get(verdict.rule) for verdict in (step.verdict, step.shadow))
+    return 0.0 if own is None or other is None else _side(step) * (own - other)
+
+
+def _side(step: Step) -> int:
+    """Which way a difference is told: -1 in a run that is vanilla itself."""
+    return -1 if step.verdict and step.verdict.rule in ("tokenwise", *VANILLA.values()) else 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import time
 from collections.abc import Callable
 from pathlib import Path as FilePath
@@ -324,6 +325,34 @@ def test_expected_kept_is_that_of_each_rules_law(rule: str):
             law = RULES[name].law(p, q[: step.drafted], torch.tensor(tokens, dtype=torch.int64))
             assert value == pytest.approx(float(law.expected_kept), abs=1e-4)
         assert step.expected_kept["hsd"] == pytest.approx(step.expected_kept["blockwise"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"rule": "tokenwise", "shadow": "hsd"}, {"rule": "hsd", "drafts": 3}, {"rule": "traversal", "drafts": 2}],
+)
+def test_how_many_tokens_are_kept_is_told_with_its_chances(options: dict[str, Any]):
+    """They sum to one, have the recorded mean, and what was kept this time is possible."""
+    for step in run(**{"rule": "hsd", **options}).steps:
+        for judged in (step.verdict, step.shadow):
+            chances = step.kept_law[judged.rule]
+            assert len(chances) == step.depth + 1
+            assert sum(chances) == pytest.approx(1, abs=1e-9)
+            mean = sum(t * chance for t, chance in enumerate(chances))
+            assert mean == pytest.approx(step.expected_kept[judged.rule], abs=1e-9)
+            assert chances[judged.kept] > 0
+
+
+def test_chances_of_keeping_are_those_of_many_coins():
+    """A step all of whose tests were made, judged again with two thousand sets of coins, from the whole draft down."""
+    steps = (step for seed in range(20) for step in run("hsd", seed=seed).steps)
+    step = next(step for step in steps if len(step.verdict.decisions) == step.drafted > 2)
+    thresholds = {decision.node: decision.threshold for decision in step.verdict.decisions}
+    noise, counts = random.Random(0), [0] * (step.drafted + 1)
+    for _ in range(2000):
+        counts[next((n for n in range(step.drafted, 0, -1) if noise.random() < thresholds[n]), 0)] += 1
+    for count, chance in zip(counts, step.kept_law["hsd"], strict=True):
+        assert count / 2000 == pytest.approx(chance, abs=0.05)
 
 
 @pytest.mark.parametrize("rule", RULES)

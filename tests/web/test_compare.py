@@ -140,6 +140,8 @@ def test_the_totals_are_those_of_the_trace(visitors):
     tokens = [sum(len(s["committed"]) for s in steps), sum(s["kept"] + bool(s["next"]) for s in shadows)]
     more = sum(s["kept"] > s["shadow"]["kept"] for s in steps), sum(s["kept"] < s["shadow"]["kept"] for s in steps)
     assert table_["drafted tokens kept"] == [str(sum(s["kept"] for s in steps)), str(sum(s["kept"] for s in shadows))]
+    law = [sum(s["expected_kept"][rule] for s in steps if s["drafted"]) for rule in ("hsd", "tokenwise")]
+    assert [float(x) for x in table_["over all coins, of the same drafts"]] == pytest.approx(law, rel=5e-3)
     assert table_[f"of {len(steps)} steps: keeps more in"] == [str(n) for n in more]
     assert table_["as many in"] == [str(len(steps) - sum(more))] * 2
     assert table_["tokens gained"] == [str(n) for n in tokens]
@@ -148,25 +150,36 @@ def test_the_totals_are_those_of_the_trace(visitors):
     )
 
 
+def telling(trace: dict) -> int:
+    """The first step of which A keeps more of five drafted tokens than B."""
+    steps = enumerate(trace["steps"])
+    return next(i for i, step in steps if step["drafted"] == 5 and step["kept"] > step["shadow"]["kept"])
+
+
 def test_swapping_changes_the_rows_their_numbers_and_the_badges(visitors):
-    visitor = compare(visitors(), {"preset": "story", "step": 5})
-    visitor.until("window.__hsdCompare.step === 5")
+    trace = preset("story")
+    at_step = telling(trace)
+    step = trace["steps"][at_step]
+    more = step["kept"] - step["shadow"]["kept"]
+    visitor = compare(visitors(), {"preset": "story", "step": at_step})
+    visitor.until(f"window.__hsdCompare.step === {at_step}")
     before = table(visitor)["drafted tokens kept"], visitor.page.locator(".cp-row .cp-title").all_inner_texts()
-    assert "A +4" in visitor.page.locator(".cp-badge").all_inner_texts()
+    assert f"A +{more}" in visitor.page.locator(".cp-badge").all_inner_texts()
     sentence = state(visitor)["sentence"]
     visitor.page.get_by_role("button", name="Swap").click()
     visitor.until("window.__hsdCompare.swapped")
     after = table(visitor)["drafted tokens kept"], visitor.page.locator(".cp-row .cp-title").all_inner_texts()
     assert after == (before[0][::-1], before[1][::-1])
-    badge = visitor.page.locator('.cp-cell[data-step="5"] .cp-badge')
-    assert badge.inner_text() == "B +4"
-    assert visitor.page.locator('[data-row="A"] .cp-outcome').inner_text().startswith("keeps 0 of 5")
+    badge = visitor.page.locator(f'.cp-cell[data-step="{at_step}"] .cp-badge')
+    assert badge.inner_text() == f"B +{more}"
+    outcome = visitor.page.locator('[data-row="A"] .cp-outcome').inner_text()
+    assert outcome.startswith(f"keeps {step['shadow']['kept']} of 5")
     assert state(visitor)["sentence"] == sentence
-    assert state(visitor)["step"] == 5
+    assert state(visitor)["step"] == at_step
 
 
 def test_the_same_token_stands_at_the_same_place_and_is_selected_in_both_rows(visitors):
-    visitor = compare(visitors(), {"preset": "story", "step": 5})
+    visitor = compare(visitors(), {"preset": "story", "step": telling(preset("story"))})
     left = """letter => [...document.querySelectorAll(`[data-row="${letter}"] .hp-node.is-draft`)]
         .map(node => Math.round(node.getBoundingClientRect().left))"""
     assert len(visitor.page.evaluate(left, "A")) == 5
@@ -187,14 +200,17 @@ def test_a_branch_that_is_pinned_in_one_row_stays_selected_in_both(visitors):
 
 
 def test_the_step_can_be_opened_in_watch(visitors):
-    visitor = compare(visitors(), {"preset": "story", "step": 5})
+    trace = preset("story")
+    at_step, *further = [i for i, step in enumerate(trace["steps"]) if different(step)]
+    visitor = compare(visitors(), {"preset": "story", "step": at_step})
     visitor.page.locator(".hsd-compare").focus()
     visitor.page.keyboard.press("n")
-    at(visitor, 13)
-    visitor.page.locator('[data-row="B"] .hp-node[data-node="2"]').click()
+    at(visitor, further[0])
+    visitor.page.locator('[data-row="B"] .hp-node[data-node="1"]').click()
     visitor.page.get_by_role("button", name="Open this step in Watch").click()
-    visitor.page.locator("#hsd-stage .hp-place", has_text="step 14/22").wait_for(state="visible")
-    assert visitor.page.evaluate("hsdPage.call('watch', 'place').node") == 2
+    place = f"step {further[0] + 1}/{len(trace['steps'])}"
+    visitor.page.locator("#hsd-stage .hp-place", has_text=place).wait_for(state="visible")
+    assert visitor.page.evaluate("hsdPage.call('watch', 'place').node") == 1
 
 
 def test_two_rules_of_the_same_law_never_differ_and_the_page_says_why(visitors):
@@ -384,17 +400,18 @@ def test_a_trace_whose_pair_is_not_offered_here_is_paired_and_says_why_it_cannot
 
 
 def test_the_link_of_a_paired_view_opens_it_again(visitors):
-    visitor = compare(visitors(), {"preset": "sum", "step": 1})
+    found = next(i for i, step in enumerate(preset("sum")["steps"]) if i and different(step))
+    visitor = compare(visitors(), {"preset": "sum", "step": found - 1})
     visitor.page.locator(".hsd-compare").focus()
     visitor.page.keyboard.press("n")
-    at(visitor, 2)
+    at(visitor, found)
     visitor.page.locator('[data-row="A"] .hp-node[data-node="1"]').click()
     visitor.page.get_by_role("button", name="Swap").click()
-    visitor.until("location.search.includes('step=2&node=1') && location.search.includes('swap=1')")
+    visitor.until(f"location.search.includes('step={found}&node=1') && location.search.includes('swap=1')")
     asked = parse_qs(urlsplit(visitor.page.url).query)
     assert (asked["tab"], asked["mode"], asked["preset"]) == (["compare"], ["paired"], ["sum"])
     other = visitors().open("?" + urlsplit(visitor.page.url).query)
-    other.until(f"{READY} && window.__hsdCompare.step === 2 && window.__hsdCompare.nodes.join() === '1,1'")
+    other.until(f"{READY} && window.__hsdCompare.step === {found} && window.__hsdCompare.nodes.join() === '1,1'")
     assert state(other) == state(visitor)
 
 

@@ -8,6 +8,7 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import pytest
 from player_page import Stage, differing, step_where, tree_trace, word_trace
@@ -99,6 +100,27 @@ def test_no_rule_is_credited_for_what_a_coin_did(stage: Stage, rule: str) -> Non
         assert ("judges them together" in told) == (gain >= 0.005 and not luck)
         seen.add(luck)
     assert True in seen
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("options", [{}, {"rule": "tokenwise", "shadow": "hsd"}, {"drafts": 3}])
+def test_chances_of_keeping_stand_beside_what_was_kept(stage: Stage, options: dict[str, Any]) -> None:
+    """One row for each rule: a column for every number of tokens, as high as its chance, this time's marked."""
+    trace = word_trace(**options)
+    stage.load(trace)
+    for i, step in enumerate(trace["steps"]):
+        stage.go(i)
+        rows = stage.page.locator(".hp-odds-row").all()
+        assert len(rows) == (2 if step["drafted"] else 0)
+        for row, judged in zip(rows, (step["verdict"], step["shadow"]), strict=False):
+            chances = step["kept_law"][judged["rule"]]
+            assert row.get_attribute("data-rule") == judged["rule"]
+            heights = row.locator("i").evaluate_all("list => list.map((e) => parseFloat(e.style.height))")
+            assert heights == pytest.approx([26 * chance for chance in chances], abs=0.1)
+            now = row.locator(".hp-odds-column").evaluate_all("l => l.findIndex((e) => e.matches('.is-now'))")
+            assert now == judged["kept"]
+            mean = sum(t * chance for t, chance in enumerate(chances))
+            assert float(row.locator("b").inner_text()) == pytest.approx(mean, abs=6e-3)
 
 
 FUZZY = {"rule": "fuzzy", "temperature": 0.7, "max_new_tokens": 80, "gamma": 7, "table_seed": 3}

@@ -158,7 +158,7 @@ class Lanes {
   roleOf(row, role) {
     const { length } = row.steps;
     if (this.step < length || !length) return role;
-    const ended = row === this.rowOf("run") ? !this.live : this.second.ended;
+    const ended = row === this.rowOf("run") ? !this.live : !this.second || this.second.ended; // none: it gave way
     return ended ? `this text ended at step ${length}` : `still at step ${length}`;
   }
 }

@@ -13,17 +13,25 @@ function gained(steps) {
   return { kept, tokens: count(tokens), calls: count(calls), perCall: number(calls ? tokens / calls : 0) };
 }
 
+/** How many tokens of these drafts a row's rule keeps on average over all coins; null where a step does not tell. */
+function expected(steps) {
+  const means = steps.map((step) => (step.drafted ? step.expected_kept[step.verdict.rule] : 0));
+  return steps.length && !means.includes(undefined) ? means.reduce((a, b) => a + b, 0) : null;
+}
+
 const UNKNOWN = { kept: "–", tokens: "–", calls: "–", perCall: "–" };
 
 /** [what, of A, of B] of one run and its mirror. a, b: their traces, or null before the first step. */
 function pairedLines(a, b) {
   const [one, two] = [a, b].map((trace) => (trace ? trace.steps.filter((step) => step.shadow) : []));
   const [A, B] = [gained(one), gained(two)];
+  const law = [one, two].map(expected);
   const more = one.filter((step) => step.kept > step.shadow.kept).length;
   const less = one.filter((step) => step.kept < step.shadow.kept).length;
   const same = count(one.length - more - less);
   return [
     ["drafted tokens kept", A.kept, B.kept],
+    ...(law.includes(null) ? [] : [["over all coins, of the same drafts", ...law.map((kept) => number(kept))]]),
     [`of ${plural(one.length, "step")}: keeps more in`, count(more), count(less)],
     ["as many in", same, same],
     ["tokens gained", A.tokens, B.tokens],

@@ -55,6 +55,17 @@ function percent(x) {
   return `${Number((100 * x).toPrecision(x >= 0.995 && x < 1 ? 3 : 2))} %`;
 }
 
+/** Shares that add up to 1, rounded so that what is shown does too: [".11", ".59", ".3"]. Small ones get up to five places. */
+function adding(shares) {
+  const places = [2, 3, 4].find((n) => shares.every((x) => x <= 0 || x >= 0.5 * 10 ** -n)) || 5;
+  const units = shares.map((x) => x * 10 ** places);
+  const found = units.map(Math.floor);
+  const order = units.map((_, i) => i).sort((a, b) => (units[b] % 1) - (units[a] % 1));
+  const left = Math.round(units.reduce((a, b) => a + b, 0)) - found.reduce((a, b) => a + b, 0);
+  for (const i of order.slice(0, left)) found[i] += 1;
+  return found.map((n) => String(Number((n / 10 ** places).toFixed(places))).replace(/^0\./, "."));
+}
+
 /** Both numbers with as many digits as it takes to see which one is larger. */
 function pair(a, b, tinyDigits = 2) {
   for (const digits of [2, 3, 4, 6, 9]) {
@@ -150,4 +161,20 @@ function size(n) {
   return n >= 1e9 ? `${(n / 1e9).toPrecision(3)} B` : `${(n / 1e6).toPrecision(n < 1e7 ? 2 : 3)} M`;
 }
 
-export { number, exact, short, percent, pair, nearOne, count, plural, real, subscript, runs, visible, shorten, size };
+export {
+  number,
+  exact,
+  short,
+  percent,
+  pair,
+  adding,
+  nearOne,
+  count,
+  plural,
+  real,
+  subscript,
+  runs,
+  visible,
+  shorten,
+  size,
+};

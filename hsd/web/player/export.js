@@ -109,7 +109,7 @@ function draftWords(setup) {
 
 function stepReport(trace, i) {
   const view = readStep(trace, i);
-  const { lead, detail } = story.story(view);
+  const { lead, detail, why } = story.story(view);
   const pieces = view.step.committed.map((c) => `${SIGNS[c.origin]}${visible(c.piece)}`).join(" ");
   const tests = (judged) => {
     const changes = all(view, judged);
@@ -122,6 +122,7 @@ function stepReport(trace, i) {
   return [
     `  ${i + 1}. ${pieces}`,
     `     ${dom.plain(lead)} ${dom.plain(detail)}`.trimEnd(),
+    ...(why ? [`     ${why}`] : []),
     ...(view.own.decisions.length ? [`    ${view.own.info.title}:`] : []),
     ...tests(view.own),
     ...other,

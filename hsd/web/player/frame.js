@@ -12,6 +12,7 @@ function storyCard() {
     detail: h("p", { class: "hp-detail" }),
     why: h("p", { class: "hp-hint hp-why" }),
     warning: h("p", { class: "hp-warning" }),
+    odds: h("div", { class: "hp-slot" }),
     setup: h("p", { class: "hp-hint hp-setup" }),
   };
   const spoken = h(
@@ -24,7 +25,13 @@ function storyCard() {
   );
   return {
     ...parts,
-    element: h("section", { "class": "hp-card hp-story", "aria-label": "What happened" }, spoken, parts.setup),
+    element: h(
+      "section",
+      { "class": "hp-card hp-story", "aria-label": "What happened" },
+      spoken,
+      parts.odds,
+      parts.setup,
+    ),
   };
 }
 

@@ -1,7 +1,7 @@
 // The ledger of one branch: draft and target mass side by side, adding up to 1; its candidates one by one; and the
 // distribution that the next token was drawn from.
 import { h, prose, SIGNS, token } from "../kit/dom.js";
-import { count, number, percent, plural, real, short } from "../kit/format.js";
+import { count, number, percent, plural, real, adding } from "../kit/format.js";
 import { card } from "../kit/parts.js";
 import * as changes from "./changes.js";
 import * as model from "./model.js";
@@ -59,7 +59,8 @@ function stack(name, of, parts) {
       style: `width:${(100 * share).toFixed(3)}%`,
       title: `${NAMES[kind]} ${number(share)}`,
     });
-  const total = parts.map(([kind, share]) => `${NAMES[kind]} ${number(share)}`).join(" + ");
+  const shown = adding(parts.map(([, share]) => share));
+  const total = parts.map(([kind], i) => `${NAMES[kind]} ${shown[i]}`).join(" + ");
   return h(
     "div",
     { class: "hp-stack" },
@@ -72,13 +73,13 @@ function stack(name, of, parts) {
     h(
       "span",
       { class: "hp-sum" },
-      parts.map(([kind, share], i) => [
+      parts.map(([kind], i) => [
         i ? " + " : "",
         h(
           "span",
           { class: "hp-sumpart" },
           h("span", { class: `hp-swatch is-${kind === "overlap" ? of : kind}` }),
-          ` ${NAMES[kind]} ${short(share)}`,
+          ` ${NAMES[kind]} ${shown[i]}`,
         ),
       ]),
       " = 1",

@@ -7,6 +7,7 @@ import * as frame from "./frame.js";
 import { setupLine, storyCard, toast, treeCard } from "./frame.js";
 import { dialog, KEYS } from "./help.js";
 import * as ledger from "./ledger.js";
+import { odds } from "./odds.js";
 import * as story from "./story.js";
 import * as table from "./table.js";
 import * as text from "./text.js";
@@ -100,6 +101,7 @@ class Stage {
     this.story.detail.replaceChildren(...prose(detail));
     this.story.why.textContent = why;
     this.story.warning.textContent = warning;
+    this.story.odds.replaceChildren(odds(view));
     this.card.note.textContent = view.detail || view.step.drafted === 0 ? "" : NO_DETAIL;
     const select = this.actions.selectNode;
     this.fill("decisions", view.detail && (() => cards.decisions(view, { animate, select })));
@@ -147,7 +149,7 @@ class Stage {
   drawEmpty(words) {
     this.shown = null;
     this.story.headline.textContent = words;
-    for (const part of ["detail", "why", "warning"]) this.story[part].textContent = "";
+    for (const part of ["detail", "why", "warning", "odds"]) this.story[part].textContent = "";
     this.card.note.textContent = "";
     this.showTree(false);
     this.empty("decisions", "ledger", "table");

@@ -71,7 +71,7 @@ function summary(steps, index) {
       "span",
       {},
       h("b", {}, count(tokens)),
-      ` tokens from `,
+      tokens === 1 ? " token from " : " tokens from ",
       h("b", {}, count(calls)),
       ` target ${calls === 1 ? "call" : "calls"} so far: `,
       h("b", {}, number(tokens / calls)),

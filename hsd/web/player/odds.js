@@ -1,0 +1,48 @@
+// How many tokens of a draft each rule keeps, over all coins: its chances, their mean, and what it kept this time.
+import { h } from "../kit/dom.js";
+import { number, percent, plural } from "../kit/format.js";
+
+const NUMBERED = 16; // columns; of more, only some have their number under them
+
+/** Both rules' chances in a step, one row each; "" where the trace does not tell them. */
+function odds(view) {
+  const known = view.step.kept_law || {}; // traces of older versions have none
+  const judged = [view.own, ...(view.shadow && !view.sameRule ? [view.shadow] : [])].filter(({ rule }) => known[rule]);
+  if (!judged.length || !view.step.drafted) return "";
+  const what = view.isTrie ? "these drafts" : "this draft";
+  const words = `Chances of keeping 0 to ${view.deepest} of ${what}, over all coins; ▾ is this time.`;
+  return h(
+    "div.hp-odds",
+    h("p.hp-hint", words),
+    judged.map((one) => row(one, known[one.rule])),
+  );
+}
+
+function row({ info, rule, kept }, chances) {
+  const mean = chances.reduce((sum, chance, t) => sum + t * chance, 0);
+  const said = chances.map((chance, t) => `${t}: ${percent(chance)}`).join(", ");
+  const spoken = `${info.short} keeps ${number(mean)} on average; ${said}; this time ${kept}`;
+  const columns = chances.map((chance, t) => column(chance, t, t === kept, chances.length));
+  return h(
+    "div.hp-odds-row",
+    { "data-rule": rule },
+    h("span.hp-odds-name", info.short),
+    h("span.hp-odds-bars", { role: "img", "aria-label": spoken }, columns),
+    h("span.hp-odds-mean", "mean ", h("b", number(mean))),
+  );
+}
+
+function column(chance, t, now, many) {
+  const said = many <= NUMBERED || t % 4 === 0;
+  return h(
+    "span.hp-odds-column",
+    {
+      class: now ? "is-now" : null,
+      title: `keeps ${plural(t, "token")}: ${percent(chance)}${now ? ", this time" : ""}`,
+    },
+    h("i", { class: chance > 0 ? "is-possible" : null, style: `height:${(26 * chance).toFixed(1)}px` }),
+    h("small", said ? String(t) : ""),
+  );
+}
+
+export { odds };

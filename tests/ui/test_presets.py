@@ -1,0 +1,45 @@
+"""Recorded runs open where the rules differ by law, and not where a coin fell well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import hsd
+from hsd.paths import EXAMPLES
+from hsd.trace import Step
+from hsd.ui.presets import definitions, gain, recorded, telling_step
+
+PRESETS = definitions() | definitions(EXAMPLES / "presets_systems.yaml")
+SEARCHED = [name for name, preset in PRESETS.items() if preset.seeds > 1]
+HARDLY_ANY_GAIN = {"function"}  # its drafts are nearly always kept whole, by both rules
+
+
+def mean(step: Step, rule: str) -> float:
+    return sum(t * chance for t, chance in enumerate(step.kept_law[rule]))
+
+
+@pytest.mark.parametrize("rule", ["hsd", "blockwise", "tokenwise"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_step_is_told_by_what_the_rules_keep_over_all_coins(rule: str, seed: int):
+    options: dict[str, Any] = {"rule": rule, "shadow": "hsd" if rule == "tokenwise" else "tokenwise"}
+    trace = hsd.run(hsd.table_pair(vocab=12, order=2, seed=4), "abc", gamma=5, max_new_tokens=60, seed=seed, **options)
+    sign = -1 if rule == "tokenwise" else 1
+
+    def law(step: Step) -> bool:
+        assert step.shadow is not None
+        return gain(step) > 0.05 and sign * (step.kept - step.shadow.kept) > 0
+
+    assert law(trace.steps[telling_step(trace)]) == any(map(law, trace.steps))
+
+
+@pytest.mark.parametrize("name", sorted(set(SEARCHED) - HARDLY_ANY_GAIN))
+def test_what_a_preset_opens_on_is_true_over_all_coins(name: str):
+    trace = recorded(PRESETS[name])
+    step = trace.steps[telling_step(trace)]
+    assert step.verdict
+    assert step.shadow
+    assert step.kept > step.shadow.kept
+    if step.kept_law:  # trees with many nodes have none
+        assert mean(step, step.verdict.rule) > mean(step, step.shadow.rule) + 0.05
