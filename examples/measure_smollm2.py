@@ -3,8 +3,11 @@
     python -m hsd fetch smollm2
     python examples/measure_smollm2.py --data FOLDER     # GSM8K, HumanEval, Spec-Bench: see hsd/bench/prompts.py
 
-Plain decoding, token-wise verification, HSD and n-gram drafts take turns on every prompt, at every γ and temperature.
-First the time of a pass of the target over several tokens. Writes examples/results/smollm2.json and prints tables.
+passes  the time of a pass of the target over several tokens
+law     what HSD and the token-wise rule keep of the same drafts, on average over all coins, by draft length
+speed   plain decoding, token-wise verification, HSD and n-gram drafts in turn on every prompt, at every γ and T
+
+Writes examples/results/smollm2.json and prints tables. `--parts` names what is measured; the rest stays as it is there.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import json
 import statistics
 import time
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
@@ -22,9 +26,11 @@ from measuring import in_turn, interval, options, save, table
 
 import hsd
 from hsd.bench import Case, machine, rows
-from hsd.bench.prompts import prompt_set
+from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.models.threads import settle_threads
 
+RULES = ("tokenwise", "hsd")
+LENGTHS, HOT = (2, 5, 10), 0.7  # draft lengths and temperature of the part "law"
 DOMAINS = {"stories": "stories", "sums": "gsm8k", "code": "humaneval", "questions": "spec_bench:qa"}
 WIDTHS = (1, 2, 3, 4, 5, 6, 8, 11)
 
@@ -33,38 +39,34 @@ def main() -> None:
     parser = options(__doc__, "smollm2.json", repetitions=2, new_tokens=96)
     parser.add_argument("--gammas", default="1,2,3", help="draft lengths, with commas (default 1,2,3)")
     parser.add_argument("--temperatures", default="0,0.7", help="with commas (default 0,0.7)")
-    parser.add_argument("--only-passes", action="store_true", help="time the passes, and keep the speeds of the file")
+    parser.add_argument("--parts", default=",".join(PARTS), help="with commas (default: all)")
     given = parser.parse_args()
-    pair, library = hsd.load_pair("smollm2"), hsd.load_pair("smollm2", dtype="float32")
+    pair = hsd.load_pair("smollm2")
     threads = settle_threads(pair)
-    gammas = [int(gamma) for gamma in given.gammas.split(",")]
+    known = json.loads(given.out.read_text()) if given.out.exists() else {}
     result: dict[str, Any] = {
-        "what": "SmolLM2-135M-Instruct with its head: a pass over several tokens, and speed by domain",
+        **known,
+        "what": "SmolLM2-135M-Instruct with its head: a pass over several tokens, what is kept, and speed by domain",
         "machine": {**machine(pair), "chosen": str(threads)},
-        "new_tokens": given.new_tokens,
-        "repetitions": given.repetitions,
-        "widths": passes(pair, library),
-        "speed": [],
     }
-    if given.only_passes:
-        result = json.loads(given.out.read_text()) | {"widths": result["widths"]}
-        save(result, given.out)
-        print(markdown(result))
-        return
-    for domain, name in DOMAINS.items():
-        prompts = prompt_set(name, given.data, given.prompts)
-        for temperature in (float(t) for t in given.temperatures.split(",")):
-            found = speed(pair, prompts.prompts, gammas, temperature, given)
-            result["speed"] += [{"domain": domain, "prompts": prompts.source, "T": temperature, **row} for row in found]
+    for part in given.parts.split(","):
+        for found in PARTS[part](pair, given):
+            result[part] = found
             save(result, given.out)
     print(markdown(result))
 
 
-def passes(pair: hsd.Pair, library: hsd.Pair) -> dict[str, float]:
+def texts(given: argparse.Namespace) -> Iterator[tuple[str, PromptSet]]:
+    """Domain and prompts."""
+    return ((domain, prompt_set(name, given.data, given.prompts)) for domain, name in DOMAINS.items())
+
+
+def passes(pair: hsd.Pair, _: argparse.Namespace) -> Iterator[dict[str, float]]:
     """Milliseconds of a pass over so many tokens after 100 others, and of one step of the head: medians, in turn.
 
-    library: the same model in float32, whose pass is that of `transformers`.
+    Beside it the same model in float32, whose pass is that of `transformers`.
     """
+    library = hsd.load_pair("smollm2", dtype="float32")
     target, head, plain = pair.target.start(), pair.draft.start(), library.target.start()
     head.follow(target)  # type: ignore[attr-defined]
     ids = torch.arange(1_000, 1_120)
@@ -82,24 +84,49 @@ def passes(pair: hsd.Pair, library: hsd.Pair) -> dict[str, float]:
         head.forward(ids[101:102], 1)
         times["head"].append(time.perf_counter() - begin)
         head.crop(101)
-    return {name: round(1e3 * statistics.median(found), 2) for name, found in times.items()}
+    yield {name: round(1e3 * statistics.median(found), 2) for name, found in times.items()}
 
 
-def speed(
-    pair: hsd.Pair, prompts: list[str], gammas: list[int], temperature: float, given: argparse.Namespace
-) -> list[dict[str, Any]]:
-    """Every way in turn on the prompts of one domain."""
-    common = {"temperature": temperature, "max_new_tokens": given.new_tokens, "trace": False}
+def law(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
+    """What two rules keep of a draft over all coins, summed over the drafts of runs by HSD: no coin's luck is in it."""
+    found = []
+    for domain, prompts in texts(given):
+        for gamma in LENGTHS:
+            kept, calls = dict.fromkeys(RULES, 0.0), 0
+            for prompt in prompts.prompts:
+                options = {"temperature": HOT, "gamma": gamma, "max_new_tokens": given.new_tokens}
+                steps = [s for s in hsd.run(pair, prompt, **options).steps if s.drafted == gamma]
+                kept = {rule: kept[rule] + sum(step.expected_kept[rule] for step in steps) for rule in RULES}
+                calls += len(steps)
+            means = {rule: round(total / calls, 3) for rule, total in kept.items()}
+            found.append({"domain": domain, "T": HOT, "gamma": gamma, "drafts": calls, **means})
+            yield found
+
+
+def speed(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
+    """Every way in turn on the prompts of a domain."""
     ways: dict[str, dict[str, Any]] = {"plain": {"system": "plain"}, "ngram": {"proposer": "ngram", "gamma": 3}}
-    for gamma in gammas:
-        ways |= {f"{rule} {gamma}": {"rule": rule, "gamma": gamma} for rule in ("tokenwise", "hsd")}
-    cases = [Case(name, {**common, **way}) for name, way in ways.items()]
+    for gamma in map(int, given.gammas.split(",")):
+        ways |= {f"{rule} {gamma}": {"rule": rule, "gamma": gamma} for rule in RULES}
     names = ("tokens_per_second", "speedup", "efficiency", "limit", "target_call_ms", "draft_call_ms")
     found = []
-    for row in rows(in_turn(pair, cases, prompts, given.repetitions)):
-        numbers = {name: _rounded(row[name]) for name in names if name in row}
-        found.append({"case": row["case"], "tokens_per_call": _rounded(row["block_efficiency"]), **numbers})
-    return found
+    for (domain, prompts), heat in product(texts(given), map(float, given.temperatures.split(","))):
+        common = {"temperature": heat, "max_new_tokens": given.new_tokens, "trace": False}
+        cases = [Case(name, {**common, **way}) for name, way in ways.items()]
+        about = {"domain": domain, "prompts": prompts.source, "count": len(prompts.prompts), "T": heat}
+        about |= {"new_tokens": given.new_tokens, "repetitions": given.repetitions}
+        for row in rows(in_turn(pair, cases, prompts.prompts, given.repetitions)):
+            numbers = {name: _rounded(row[name]) for name in names if name in row}
+            kept = _rounded(row["block_efficiency"])
+            found.append({**about, "case": row["case"], "tokens_per_call": kept, **numbers})
+        yield found
+
+
+PARTS: dict[str, Callable[[hsd.Pair, argparse.Namespace], Iterator[Any]]] = {
+    "passes": passes,
+    "law": law,
+    "speed": speed,
+}
 
 
 def _rounded(value: Any) -> Any:
@@ -108,14 +135,26 @@ def _rounded(value: Any) -> Any:
 
 def markdown(result: dict[str, Any]) -> str:
     """The result as tables."""
-    widths = result["widths"]
+    widths, parts = result.get("passes", {}), []
     passing = [[name, f"{ms:.1f} ms", f"×{ms / widths[_one(name)]:.2f}"] for name, ms in widths.items()]
+    parts.append(table(["pass over", "time", "of one token"], passing))
+    same = [
+        [row["domain"], str(row["gamma"]), *(f"{row[rule]:.3f}" for rule in RULES), f"{_more(row):+.1%}"]
+        for row in result.get("law", [])
+    ]
+    parts.append(table(["domain", "γ", *(f"{rule} keeps" for rule in RULES), "tokens per call"], same))
     kept = [
         [row["domain"], f"{row['T']:g}", row["case"], interval(row["tokens_per_call"]), _number(row.get("speedup"))]
-        for row in result["speed"]
+        for row in result.get("speed", [])
     ]
-    first = table(["pass over", "time", "of one token"], passing)
-    return f"{first}\n\n{table(['domain', 'T', 'way', 'tokens per target call', 'times plain'], kept)}"
+    parts.append(table(["domain", "T", "way", "tokens per target call", "times plain"], kept))
+    return "\n\n".join(parts)
+
+
+def _more(row: dict[str, Any]) -> float:
+    """How many more tokens a target call gives by HSD than token by token."""
+    classic, hierarchical = (1 + row[rule] for rule in RULES)
+    return float(hierarchical / classic - 1)
 
 
 def _one(name: str) -> str:
