@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import gradio as gr
 import pytest
 
 import hsd
 from hsd import space
 from hsd.bench import Case, Measurement
 from hsd.errors import HsdError
+from hsd.models.registry import draft_length
+from hsd.ui import controls
 from hsd.ui.jobs import Jobs
+from hsd.ui.presets import definitions
+from hsd.ui.race import Race as RaceScreen
 from hsd.ui.race import recorded
 from hsd.ui.race.plan import lossless, read_plan, rule_facts
 from hsd.ui.race.report import report
@@ -154,6 +159,38 @@ def test_lanes_of_other_systems_write_what_hsd_run_writes(systems):
             assert event["record"]["target_calls"] == run.stats()["target_calls"]
 
 
+def test_a_lane_can_draft_by_n_grams_of_the_text():
+    asked = plan([{"rule": "tokenwise", "gamma": 5, "proposer": "ngram"}], prompt="A cat sat. A cat sat. A cat sat.")
+    case = asked.cases[1]
+    assert case.name == "N-grams, Vanilla, γ = 5"
+    assert case.options["proposer"] == "ngram"
+    events = [event for piece in race(*arguments(asked)) for event in piece.get("items", ())]
+    run = hsd.run(hsd.load_pair("tiny"), asked.request.prompt, **options(rule="tokenwise", gamma=5, proposer="ngram"))
+    (record,) = [e["record"] for e in events if e["lane"] == 1 and "record" in e and e["repetition"]]
+    assert record["target_calls"] == run.stats()["target_calls"]
+    assert {e["text"] for e in events if e["lane"] == 1 and "text" in e} == {run.text}
+    found = report(asked.cases, [event["record"] for event in events if "record" in event])
+    row = found["rows"][1]
+    # copies are of any length: the limit has the mean over the calls that were made
+    widths = record["calls"]["target"]["widths"].values()
+    step = sum(count * median for count, _, median in widths) / record["steps"]
+    one = found["rows"][0]["target_call_ms"] / 1e3
+    assert row["limit"] == pytest.approx(record["new_tokens"] / record["steps"] * one / step)
+    assert row["draft_call_ms"] is None
+    assert "of one token takes" in row["sentence"]
+
+
+def test_a_new_lane_drafts_as_many_tokens_as_its_pair_likes():
+    asked = plan([{"rule": "hsd"}])
+    assert asked.cases[1].name == "HSD, γ = 5"
+    screen = RaceScreen(space.load(), Jobs(space.load().limits))
+    with gr.Blocks():
+        props = screen.build(controls.build(space.load(), definitions(), {})).props
+    assert props["gammas"] == {pair.name: draft_length(pair.name) for pair in space.load().pairs}
+    assert props["gammas"]["smollm2"] == 2
+    assert props["pair"] in props["gammas"]
+
+
 def test_all_models_of_a_lane_are_timed_and_those_below_the_target_draft(systems):
     asked, pieces = systems
     records = [event["record"] for piece in pieces for event in piece.get("items", ()) if "record" in event]
@@ -270,6 +307,8 @@ def test_a_run_too_short_for_a_limit_says_so_and_stays_json():
         (LANES * 3, 1, {}, "7 lanes: a race has 2 to 5"),
         (LANES, 2, {}, "choose 1, 3 or 5"),
         ([*LANES, {"rule": "traversal", "gamma": 4}], 1, {}, "lane 4: rule traversal is for several drafts"),
+        ([{"rule": "hsd", "drafts": 2, "proposer": "ngram"}], 1, {}, "lane 2: proposer ngram has one continuation"),
+        ([{"rule": "hsd", "proposer": "<b>"}], 1, {}, "lane 2: unknown proposer"),
         ([{"rule": "hsd", "gamma": 99}], 1, {}, "lane 2: draft length γ 99"),
         ([{"rule": "<b>", "gamma": 3}], 1, {}, "lane 2: unknown rule"),
         ([{"system": "plain"}], 1, {}, "lane 2: unknown system 'plain': choose speculative, stack, hispec"),

@@ -10,10 +10,12 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from web_page import Guest, address, show
 
 import hsd
 from hsd.bench import Case
 from hsd.ui.race import recorded
+from hsd.ui.race.plan import divergence_facts, drafters, rule_facts
 from hsd.ui.race.report import report
 
 READY = "window.__hsdRace && window.__hsdRace.ready"
@@ -73,6 +75,60 @@ def test_the_page_shows_the_recorded_race_before_any_click(visitors):
     for track, row in zip(told["tracks"], shown["report"]["rows"], strict=True):
         assert len(track["tokens"]) == row["tokens"]
         assert track["shown"] == track["steps"]
+
+
+def test_a_lane_can_draft_by_n_grams_of_the_text(visitors):
+    visitor = open_race(visitors(), {"lanes": "traversal~4~3~distinct,hsd~4"})
+    visitor.page.get_by_label("drafter of lane 2").select_option("ngram")
+    assert visitor.page.get_by_label("drafts of lane 2").count() == 0
+    assert visitor.page.get_by_label("draft length of lane 2").is_visible()
+    for name, value in SHARED.items():
+        visitor.set(name, str(value))
+    visitor.page.click(".rc-go")
+    visitor.until(DONE)
+    assert list(table(visitor)) == ["Plain decoding", "N-grams, HSD, γ = 4", "HSD, γ = 4"]
+    run = hsd.run(hsd.load_pair("tiny"), SHARED["prompt"], **options(rule="hsd", gamma=4, proposer="ngram"))
+    assert state(visitor)["tracks"][1]["tokens"] == run.tokens
+    visitor.until("location.search.includes('ngram')")
+    asked = {name: values[0] for name, values in parse_qs(urlsplit(visitor.page.url).query).items()}
+    assert asked["lanes"] == "ngram~hsd~4,hsd~4"
+    again = raced_here(visitors(), asked)
+    assert [lane["name"] for lane in again["header"]["lanes"]] == list(table(visitor))
+    visitor.page.get_by_label("drafter of lane 2").select_option("speculative")
+    assert visitor.page.get_by_label("drafts of lane 2").input_value() == "1"
+
+
+LANES_ALONE = """<body><script type="module">
+import { Lanes } from "./race/lanes.js";
+const facts = %s;
+window.lanes = (chosen, gamma) => {
+  const lanes = new Lanes(facts, { lanes: chosen, rounds: 1 }, gamma, { changed: () => {} });
+  document.body.replaceChildren(lanes.element);
+  return lanes;
+};
+</script></body>"""
+
+
+def test_lanes_that_nobody_has_chosen_draft_as_many_tokens_as_the_pair_likes(chromium):
+    facts = {"rules": rule_facts(), "divergences": divergence_facts(), "drafters": drafters(), "trees": [], "most": 5}
+    facts |= {"rounds": [1], "limits": {"gamma": 32, "drafts": 16}, "defaults": {"tolerance": 0.3, "hispec": [2, 4]}}
+    guest = Guest(chromium, address())
+    show(guest.page, LANES_ALONE % json.dumps(facts))
+    guest.page.wait_for_function("window.lanes")
+    said = guest.page.evaluate(
+        """() => {
+          const [usual, chosen] = [lanes(null, 2), lanes([{ rule: "hsd", gamma: 7, drafts: 1, tree: "paths" }], 2)];
+          const gammas = () => [usual, chosen].map((one) => one.lanes.map((lane) => lane.gamma).join());
+          const first = gammas();
+          for (const one of [usual, chosen]) one.follow(5);
+          const then = gammas();
+          usual.append();
+          usual.follow(2);
+          return [...first, ...then, ...gammas()];
+        }"""
+    )
+    guest.close()
+    assert said == ["2,2", "7", "5,5", "7", "5,5,10", "7"]
 
 
 def test_the_table_says_what_python_computes_from_the_same_records(visitors):
@@ -212,7 +268,7 @@ def test_a_stack_early_exits_and_fsd_can_be_chosen_raced_and_linked(visitors):
     visitor = open_race(visitors())
     visitor.page.click(".rc-add")
     for lane, system in ((2, "stack"), (3, "hispec")):
-        visitor.page.get_by_label(f"system of lane {lane}").select_option(system)
+        visitor.page.get_by_label(f"drafter of lane {lane}").select_option(system)
     visitor.page.get_by_label("thresholds of lane 2").fill("3, 4<b>")  # what is no number is taken out
     visitor.page.get_by_label("exits of lane 3").fill("2 4")
     visitor.page.get_by_label("rule of lane 4").select_option("fuzzy")

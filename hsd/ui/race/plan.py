@@ -19,7 +19,7 @@ MOST_LANES = 5
 ROUNDS = (1, 3, 5)
 SHARED = ("pair", "target", "draft", "prompt", "prompt_as", "temperature", "top_p", "top_k", "seed", "length")
 LANE = {
-    "speculative": ("rule", "gamma", "drafts", "tree"),
+    "speculative": ("proposer", "rule", "gamma", "drafts", "tree"),
     "stack": ("rule", "thresholds"),
     "hispec": ("rule", "exits", "thresholds"),
 }
@@ -101,6 +101,7 @@ def _case_options(o: Options) -> dict[str, Any]:
     names = ["system", "max_new_tokens", "temperature", "top_p", "top_k"]
     names += {"plain": [], "speculative": ["rule", "gamma", "drafts"]}.get(o.system, ["rule", *_levels_said(o)])
     names += ["tree"] if o.system == "speculative" and o.drafts > 1 else []
+    names += ["proposer"] if o.proposer == "ngram" else []
     names += ["prompt_as"] if o.prompt_as else []
     names += FUZZY if o.system != "plain" and o.rule == "fuzzy" else ()
     found = {name: getattr(o, name) for name in names}
@@ -114,14 +115,15 @@ def _levels_said(o: Options) -> list[str]:
 
 
 def lane_name(options: Options) -> str:
-    """What the lane is called, such as "HSD, γ = 5" or "Model stack, HSD, T = 3/5"."""
+    """What the lane is called, such as "HSD, γ = 5", "N-grams, HSD, γ = 5" or "Model stack, HSD, T = 3/5"."""
     if options.system == "plain":
         return facts.system_title("plain")
     rule = facts.head(options.rule)
     near = f"{_divergence(options.divergence)} ≤ {options.tolerance:g}" if options.rule == "fuzzy" else ""
     if options.system == "speculative":
         several = f"{options.drafts} drafts, {facts.tree_words(options.tree)}" if options.drafts > 1 else ""
-        return _named(rule, f"γ = {options.gamma}", near, several)
+        copied = "N-grams" if options.proposer == "ngram" else ""
+        return _named(copied, rule, f"γ = {options.gamma}", near, several)
     exits = f"exits {_slashes(options.exits)}" if options.exits else ""
     thresholds = f"T = {_slashes(options.thresholds)}" if options.thresholds else ""
     if options.system == "stack" and not thresholds:
@@ -147,6 +149,12 @@ def lossless(case: Case) -> bool:
     options = Options(**case.options)
     exact = options.rule == "fuzzy" and options.tolerance < 0  # lets nothing pass that the exact test would not
     return options.system == "plain" or exact or options.find(options.rule).lossless
+
+
+def drafters() -> list[dict[str, str]]:
+    """For the page's menus: who may draft in a lane: the systems, and the text itself beside the draft model."""
+    model, *levelled = [{"name": name, "title": facts.system_title(name)} for name in LANE]
+    return [model, {"name": "ngram", "title": facts.PROPOSER_NAMES["ngram"]}, *levelled]
 
 
 def rule_facts() -> list[dict[str, Any]]:

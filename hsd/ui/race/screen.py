@@ -11,13 +11,14 @@ import gradio as gr
 from hsd import facts
 from hsd.decoding.options import Options
 from hsd.decoding.systems import HISPEC_THRESHOLDS
+from hsd.models.registry import draft_length
 from hsd.space import Space
-from hsd.ui import static
+from hsd.ui import arrivals, static
 from hsd.ui.controls import NAMES, Sidebar
 from hsd.ui.fetch import answer
 from hsd.ui.jobs import Function, Jobs
 from hsd.ui.race import recorded
-from hsd.ui.race.plan import LANE, MOST_LANES, ROUNDS, SHARED, Plan, divergence_facts, read_plan, rule_facts
+from hsd.ui.race.plan import MOST_LANES, ROUNDS, SHARED, Plan, divergence_facts, drafters, read_plan, rule_facts
 from hsd.ui.race.timing import Race as RaceWork
 
 Values = dict[str, Any]
@@ -66,10 +67,12 @@ class Race:
             server_functions=self.functions(),
             apply_default_css=False,
             elem_id="hsd-race",
-            systems=[{"name": name, "title": facts.system_title(name)} for name in LANE],
+            drafters=drafters(),
             rules=rule_facts(),
             divergences=divergence_facts(),
-            defaults={"gamma": Options.gamma, "tolerance": Options.tolerance, "hispec": HISPEC_THRESHOLDS},
+            defaults={"tolerance": Options.tolerance, "hispec": HISPEC_THRESHOLDS},
+            gammas={pair.name: draft_length(pair.name) for pair in self.space.pairs},
+            pair=arrivals.first(self.space).name,
             trees=[{"name": name, "title": title} for title, name in facts.tree_menu()],
             most=MOST_LANES,
             rounds=list(ROUNDS),

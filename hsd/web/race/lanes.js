@@ -1,14 +1,15 @@
 // The lanes to come: plain decoding first, then what the visitor chooses; and how often each is timed.
 import { h } from "../kit/dom.js";
 import { button, card, menu } from "../kit/parts.js";
+import { draftedBy, drafter, usual } from "./lane.js";
 
-const levelled = (lane) => Boolean(lane.system) && lane.system !== "speculative";
+const levelled = (lane) => ["stack", "hispec"].includes(lane.system);
 const fuzzy = (lane) => lane.rule === "fuzzy";
 const NO_LIST = /[^\d\s,;_+-]/g; // what is no list of numbers is taken out; the server checks the rest
 
 // name: what stands before it, and what it is called: "draft length of lane 2"
 const FIELDS = {
-  system: ["by", "system"],
+  drafter: ["by", "drafter"],
   rule: ["rule", "rule"],
   gamma: ["γ", "draft length"],
   drafts: ["drafts", "drafts"],
@@ -28,15 +29,19 @@ const TITLES = {
 /** The fields that a lane shows, in order. */
 function fieldsOf(lane) {
   const levels = lane.system === "hispec" ? ["exits", "thresholds"] : ["thresholds"];
-  const drafting = lane.drafts > 1 ? ["gamma", "drafts", "tree"] : ["gamma", "drafts"];
+  const several = lane.drafts > 1 ? ["drafts", "tree"] : ["drafts"];
+  const drafting = ["gamma", ...(drafter(lane) === "ngram" ? [] : several)];
   const nearness = fuzzy(lane) ? ["divergence", "tolerance"] : [];
-  return ["system", "rule", ...(levelled(lane) ? levels : drafting), ...nearness];
+  return ["drafter", "rule", ...(levelled(lane) ? levels : drafting), ...nearness];
 }
 
 class Lanes {
-  /** facts: systems, rules, trees, divergences, most, rounds, limits, defaults. actions: race, cancel, changed. */
-  constructor(facts, { lanes, rounds }, actions) {
-    Object.assign(this, { facts, lanes, rounds, actions });
+  /**
+   * facts: drafters, rules, trees, divergences, most, rounds, limits, defaults. lanes: null for the usual ones, which
+   * have the pair's γ. actions: race, cancel, changed.
+   */
+  constructor(facts, { lanes, rounds }, gamma, actions) {
+    Object.assign(this, { facts, lanes: lanes || usual(gamma), chosen: Boolean(lanes), rounds, gamma, actions });
     this.list = h("ol.rc-lanes", { "aria-label": "lanes" });
     this.add = button("Add a lane", `up to ${facts.most} lanes`, () => this.append(), { class: "rc-add" });
     const times = facts.rounds.map((n) => [n, n === 1 ? "once" : `${n} times`]);
@@ -56,19 +61,31 @@ class Lanes {
     this.cancel.hidden = !on;
   }
 
+  /** The pair has another γ of its own: lanes that nobody has chosen follow. */
+  follow(gamma) {
+    this.gamma = gamma;
+    if (!this.chosen) this.lanes = usual(gamma);
+    this.draw();
+  }
+
+  changed() {
+    this.chosen = true;
+    this.actions.changed();
+  }
+
   append() {
     const last = this.lanes.at(-1);
     this.lanes = [...this.lanes, { ...last, gamma: Math.min(2 * last.gamma, this.facts.limits.gamma) }];
     this.draw();
     this.list.lastElementChild.querySelector("select").focus();
-    this.actions.changed();
+    this.changed();
   }
 
   remove(i) {
     this.lanes = this.lanes.filter((_, j) => j !== i);
     this.draw();
     (this.list.querySelectorAll(".rc-remove")[Math.min(i, this.lanes.length - 1)] || this.add).focus();
-    this.actions.changed();
+    this.changed();
   }
 
   setRounds(n) {
@@ -91,24 +108,24 @@ class Lanes {
   /** What a field holds; those that a lane does not name hold the default. */
   value(lane, field) {
     const { defaults, divergences } = this.facts;
-    const usual = { system: "speculative", tolerance: defaults.tolerance, divergence: divergences[0].name };
-    return lane[field] ?? usual[field] ?? "";
+    const found = { drafter: drafter(lane), tolerance: defaults.tolerance, divergence: divergences[0].name };
+    return lane[field] ?? found[field] ?? "";
   }
 
   /** Change one lane; what was set stays, and the rest follows where it must. */
   set(i, field, value) {
-    const lane = { ...this.lanes[i], [field]: value };
+    const lane = { ...this.lanes[i], ...(field === "drafter" ? draftedBy(value) : { [field]: value }) };
     const rules = this.rulesOf(lane).map((rule) => rule.name);
     if (!rules.includes(lane.rule)) lane.rule = rules.includes("hsd") ? "hsd" : rules[0];
     // a row is drawn anew only when its fields change, so that no click is lost
-    const shape = (one) => [one.system, one.rule, one.drafts > 1, one.tree, this.lossless(one)].join();
+    const shape = (one) => [drafter(one), one.rule, one.drafts > 1, one.tree, this.lossless(one)].join();
     const drawn = shape(this.lanes[i]);
     this.lanes = this.lanes.with(i, lane);
     if (shape(lane) !== drawn) {
       this.draw();
       this.list.children[i + 1].querySelector(`[data-field="${field}"]`).focus();
     }
-    this.actions.changed();
+    this.changed();
   }
 
   draw() {
@@ -148,10 +165,10 @@ class Lanes {
 
   /** What the menus offer. */
   options(lane) {
-    const { systems, trees, divergences } = this.facts;
+    const { drafters, trees, divergences } = this.facts;
     const named = (list) => list.map((one) => [one.name, one.title]);
     const rules = this.rulesOf(lane).map((one) => [one.name, one.title + (one.lossless ? "" : " (not lossless)")]);
-    return { system: named(systems), rule: rules, tree: named(trees), divergence: named(divergences) };
+    return { drafter: named(drafters), rule: rules, tree: named(trees), divergence: named(divergences) };
   }
 
   /** How a box looks, and what becomes of what is typed into it. An empty list stands for its placeholder. */
@@ -159,9 +176,9 @@ class Lanes {
     const { limits, defaults } = this.facts;
     const list = (text) => text.replace(NO_LIST, "").trim();
     const some = { class: "rc-list-box", type: "text", maxlength: 40, autocomplete: "off" };
-    const usual = system === "hispec" ? defaults.hispec.join(", ") : `${defaults.gamma} each`;
+    const empty = system === "hispec" ? defaults.hispec.join(", ") : `${this.gamma} each`;
     if (field === "exits") return { ...some, placeholder: "trained", title: TITLES.exits, settled: list };
-    if (field === "thresholds") return { ...some, placeholder: usual, title: TITLES[system], settled: list };
+    if (field === "thresholds") return { ...some, placeholder: empty, title: TITLES[system], settled: list };
     const number = (text) => (text.trim() && Number.isFinite(Number(text)) ? Number(text) : defaults.tolerance);
     if (field === "tolerance") return { type: "number", step: 0.1, title: TITLES.tolerance, settled: number };
     const whole = (text) => Math.min(Math.max(Math.round(Number(text)) || 1, 1), limits[field]);

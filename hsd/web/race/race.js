@@ -19,14 +19,14 @@ const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 class Screen {
   constructor(root, props, server, submit) {
     Object.assign(this, { props, server, submit, asked: null, live: null, shown: null, tracks: [] });
-    const linked = link.read(props);
+    const linked = link.read(props, this.pairsGamma());
     const cancel = () => this.live && this.live.cancel();
     const actions = { race: () => this.begin(null), cancel, changed: () => this.remember() };
-    this.lanes = new Lanes(props, linked, actions);
+    this.lanes = new Lanes(props, linked, this.pairsGamma(), actions);
     this.bar = addressBar("race", () => this.address());
     this.replay = new Replay((time) => this.drawAt(time));
     this.build(root);
-    page.listen((what) => what === "tab" && this.tabOpened());
+    page.listen((what) => this.hear(what));
     this.open(linked.race);
   }
 
@@ -204,9 +204,16 @@ class Screen {
     return { ...shared, lanes: link.encode(this.lanes.lanes, this.props), rounds: this.lanes.rounds };
   }
 
-  tabOpened() {
-    if (page.tab() !== "race") this.replay.pause();
-    this.remember();
+  hear(what) {
+    if (what === "tab" && page.tab() !== "race") this.replay.pause();
+    if (what === "pair") this.lanes.follow(this.pairsGamma());
+    if (["tab", "pair"].includes(what)) this.remember();
+  }
+
+  /** γ where none is chosen: that of the pair in the sidebar. */
+  pairsGamma() {
+    const { gammas, pair } = this.props;
+    return gammas[frame.pair()] ?? gammas[pair];
   }
 
   remember() {

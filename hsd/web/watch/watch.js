@@ -21,6 +21,7 @@ class Watch {
     this.server = server;
     this.serial = 0;
     this.recorded = null; // the recorded run that was shown last
+    this.pair = null; // the name of the one that is chosen
     this.source = null; // what is shown: {kind: "preset" | "run" | "file", link}
     this.live = null; // the live run that is followed
     this.shown = false; // it is on the stage
@@ -254,6 +255,8 @@ class Watch {
     const known = await ask(this.server, "pair_facts", name || "");
     if (known.error && name) return this.pairChip(""); // what can be run instead
     if (!known.title) return;
+    this.pair = known.name;
+    page.tell("pair");
     this.chip("device", known.device, "what a live run uses");
     if (known.problem) this.chip("pair", `✕ ${known.title}: ${known.problem}`);
     else if (known.target) this.chip("pair", ...pairWords(known, `. ${known.note}`));
@@ -318,10 +321,12 @@ const controller = () => screen && screen.controller;
 
 /** What is shown: {kind: "preset" | "run" | "file", link, key}; null before the first trace. */
 const source = () => screen && screen.source;
+/** The name of the pair that is chosen; null before the server has told. */
+const pair = () => screen && screen.pair;
 const trace = () => (controller() ? controller().trace() : null);
 /** Where one looks: {step, node, …}, as the player tells it. */
 const place = () => (controller() ? controller().state() : null);
 const select = (where) => controller().select(where);
 
 export { alert, opened } from "../kit/page.js";
-export { head, start, source, trace, place, select };
+export { head, start, source, pair, trace, place, select };
