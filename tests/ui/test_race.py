@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from pathlib import Path
 
 import gradio as gr
@@ -17,7 +18,7 @@ from hsd.ui import controls
 from hsd.ui.jobs import Jobs
 from hsd.ui.presets import definitions
 from hsd.ui.race import Race as RaceScreen
-from hsd.ui.race import recorded
+from hsd.ui.race import recorded, words
 from hsd.ui.race.plan import lossless, read_plan, rule_facts
 from hsd.ui.race.report import report
 from hsd.ui.race.timing import Race, arguments, race
@@ -233,11 +234,14 @@ def test_exits_that_were_not_trained_are_told_with_the_lane():
 
 
 def test_the_lead_says_so_when_the_fastest_lane_is_not_lossless():
-    assert "It is not lossless." in made_up({"plain": 1.0, "A": 0.5}, rule="fuzzy")["lead"]
-    assert "lossless" not in made_up({"plain": 1.0, "A": 0.5})["lead"]
+    assert "It is not lossless." in made_up({"plain": 1.0, "A": 0.5}, rule="fuzzy")["lead"]["seconds"]
+    assert "lossless" not in made_up({"plain": 1.0, "A": 0.5})["lead"]["seconds"]
 
 
-def made_up(seconds: dict[str, float], late: float = 0.0, rule: str = "hsd") -> dict:
+KEPT = {"0": 10, "1": 10, "2": 10, "3": 10}  # steps by how many tokens they kept
+
+
+def made_up(seconds: dict[str, float], late: float = 0.0, rule: str = "hsd", histogram: dict = KEPT) -> dict:
     """The report of a race with known costs: 100 tokens; target calls of 10 ms (12 ms for 6 tokens), drafts of 1 ms.
 
     late: seconds that some of plain decoding's calls took beyond the median.
@@ -252,7 +256,8 @@ def made_up(seconds: dict[str, float], late: float = 0.0, rule: str = "hsd") -> 
         records.append(
             {"case": name, "prompt": 0, "repetition": 1, "new_tokens": 100, "target_calls": calls, "steps": calls}
             | {"drafted": 0 if plain else 200, "kept": 0 if plain else 60, "seconds": total, "time": time}
-            | {"positions": [], "kept_histogram": {}, "calls": {"target": target, "draft": draft}}
+            | {"positions": [], "kept_histogram": {"0": 100} if plain else histogram}
+            | {"calls": {"target": target, "draft": draft}}
         )
     cases = [Case(n, {"system": "plain"} if n == "plain" else {"rule": rule, "gamma": 5, "drafts": 1}) for n in seconds]
     return report(cases, records)
@@ -273,7 +278,7 @@ def test_a_lane_that_could_be_faster_but_is_slower_says_where_the_time_goes():
     sentence = found["rows"][1]["sentence"]
     assert "0.81 × plain decoding, slower" in sentence
     assert "14.0 ms a step go by outside the calls" in sentence
-    assert found["lead"].startswith("Drafting does not pay here")
+    assert found["lead"]["seconds"].startswith("Drafting does not pay here")
 
 
 def test_a_lane_above_its_limit_says_whether_the_time_outside_the_calls_explains_it():
@@ -285,9 +290,49 @@ def test_a_lane_above_its_limit_says_whether_the_time_outside_the_calls_explains
 
 
 def test_the_lead_names_the_fastest_and_counts_the_slower_ones():
-    lead = made_up({"plain": 1.0, "A": 0.5, "B": 2.0})["lead"]
+    lead = made_up({"plain": 1.0, "A": 0.5, "B": 2.0})["lead"]["seconds"]
     assert lead.startswith("A is the fastest: 2.00 × plain decoding (200 against 100 tokens a second).")
     assert "1 of the lanes that draft is slower" in lead
+    # a draft call of 1 ms, a check of 12 ms, a target call of 10 ms; 100 tokens in 40 steps
+    assert "Why: a draft call costs 0.10 and a check 1.20 of a target call; a step brings 2.50 tokens" in lead
+    assert "so the calls alone allow 1.47 ×, and more is reached because" in lead
+    slow = made_up({"plain": 1.0, "A": 0.8})["lead"]["seconds"]
+    assert slow.endswith("so the calls alone allow 1.47 ×.")
+
+
+def in_words(tokens: dict[str, float], error: float = 0.0) -> str:
+    """What is said of the calls saved, for lanes with these tokens per call and this standard error."""
+    rows = [{"case": name, "tokens_per_call": n, "call_error": error, "prompts": 1} for name, n in tokens.items()]
+    return words.calls(rows)
+
+
+def test_the_calls_saved_are_counted_and_hold_anywhere():
+    said = in_words({"plain": 1.0, "A": 1.25, "B": 2.0})
+    assert said.startswith("B needs 50 % fewer than plain decoding, 2.00 tokens per call, on this prompt and seed.")
+    assert said.endswith("This holds on any hardware.")
+
+
+def test_lanes_that_differ_by_chance_share_what_they_save():
+    tokens = {"plain": 1.0, "A": 2.0, "B": 1.9, "C": 1.1}
+    said = in_words(tokens, error=0.1)
+    assert said.startswith("A and B need 47 to 50 % fewer than plain decoding, 1.90 to 2.00 tokens per call")
+    assert "how these lanes differ is no more than chance" in said
+    assert "chance" not in in_words(tokens, error=0.01)
+
+
+def test_a_race_in_which_no_lane_saves_calls_says_so():
+    assert in_words({"plain": 1.0, "A": 1.0}).startswith("No lane saves any on this prompt and seed:")
+
+
+def test_rounds_that_repeat_each_other_do_not_make_a_count_surer(raced):
+    asked, events = raced
+    records = [event["record"] for event in events if "record" in event]
+    once = report(asked.cases, [r for r in records if r["repetition"] == 1])
+    thrice = report(asked.cases, records)
+    for one, three in zip(once["rows"], thrice["rows"], strict=True):
+        assert three["call_error"] == pytest.approx(one["call_error"])
+    kept = [n for n, count in once["rows"][2]["kept_histogram"].items() for _ in range(count)]
+    assert once["rows"][2]["call_error"] == pytest.approx(statistics.pstdev(map(int, kept)) / len(kept) ** 0.5)
 
 
 def test_a_run_too_short_for_a_limit_says_so_and_stays_json():
@@ -341,20 +386,35 @@ def test_every_rule_that_the_menu_offers_for_a_tree_can_be_raced():
 
 
 def test_the_recorded_race_says_where_and_how_it_was_made():
+    for shown in recorded.read()["races"]:
+        assert shown["header"]["machine"]["processor"]
+        assert shown["header"]["machine"]["load"] >= 0
+        assert shown["header"]["rounds"] == shown["result"]["rows"][0]["runs"]
+        for lane, row in enumerate(shown["result"]["rows"]):
+            assert shown["header"]["lanes"][lane]["name"] == row["case"]
+            steps = [
+                s for e in shown["items"] if (e["lane"], e["repetition"]) == (lane, row["replay"]) for s in e["steps"]
+            ]
+            assert sum(len(s["tokens"]) for s in steps) == row["tokens"]
+
+
+def test_four_domains_are_recorded_with_the_same_lanes_and_counted_together():
     shown = recorded.read()
-    assert shown["header"]["machine"]["processor"]
-    assert shown["header"]["machine"]["load"] >= 0
-    assert shown["header"]["rounds"] == shown["report"]["rows"][0]["runs"]
-    for row in shown["report"]["rows"]:
-        lane = next(i for i, one in enumerate(shown["header"]["lanes"]) if one["name"] == row["case"])
-        steps = [
-            s for e in shown["events"] if (e["lane"], e["repetition"]) == (lane, row["replay"]) for s in e["steps"]
-        ]
-        assert sum(len(s["tokens"]) for s in steps) == row["tokens"]
+    races = shown["races"]
+    assert [race["domain"] for race in races] == ["Stories", "Sums", "Code", "Questions"]
+    assert len({race["header"]["prompt"] for race in races}) == 4
+    for i, row in enumerate(shown["all"]["rows"]):
+        assert {race["result"]["rows"][i]["case"] for race in races} == {row["case"]}
+        ends = [e["record"] for race in races for e in race["items"] if e["lane"] == i]
+        tokens, calls = (sum(r[name] for r in ends) for name in ("new_tokens", "target_calls"))
+        assert row["tokens_per_call"] == pytest.approx(tokens / calls)
+        assert (row["prompts"], row["runs"]) == (4, races[0]["header"]["rounds"])
+    assert "these 4 prompts" in shown["all"]["lead"]["calls"]
+    assert shown["all"]["basis"].startswith("4 prompts, one seed")
 
 
 def test_a_file_that_is_no_race_is_told_in_one_line(tmp_path: Path):
-    (tmp_path / "race.json").write_text('{"format": "other"}')
+    (tmp_path / "race.json").write_text('{"format": "hsd-race-1"}')
     with pytest.raises(HsdError, match="there is no recorded race"):
         recorded.read(tmp_path / "race.json")
 

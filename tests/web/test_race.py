@@ -45,8 +45,14 @@ def raced_here(visitor, query: dict):
     return state(visitor)
 
 
+def verdict(visitor, card: str) -> dict[str, str]:
+    """The two lines of the verdict in a card, without their names."""
+    lines = visitor.page.locator(f".hsd-race {card} .rc-lead p").all()
+    return {line.get_attribute("data-line"): line.inner_text().partition(": ")[2] for line in lines}
+
+
 def table(visitor) -> dict[str, dict[str, str]]:
-    rows = visitor.page.locator(".rc-table tbody tr").all()
+    rows = visitor.page.locator(".rc-results .rc-table tbody tr").all()
     return {
         row.get_attribute("data-case"): {
             cell.get_attribute("data-column"): cell.text_content() for cell in row.locator("td").all()
@@ -65,16 +71,53 @@ def expected(told: dict) -> dict:
 def test_the_page_shows_the_recorded_race_before_any_click(visitors):
     visitor = open_race(visitors())
     told = state(visitor)
-    shown = recorded.read()
+    shown = recorded.read()["races"][0]
     assert told["recorded"]
     assert told["state"] == "none"
     source = visitor.page.inner_text(".rc-source")
     assert source.startswith("Recorded on ")
     assert "CPU" in source
-    assert visitor.page.inner_text(".rc-lead") == shown["report"]["lead"]
-    for track, row in zip(told["tracks"], shown["report"]["rows"], strict=True):
+    assert verdict(visitor, '[aria-label="The race"]') == shown["result"]["lead"]
+    for track, row in zip(told["tracks"], shown["result"]["rows"], strict=True):
         assert len(track["tokens"]) == row["tokens"]
         assert track["shown"] == track["steps"]
+
+
+@pytest.mark.core
+def test_each_domain_has_a_recorded_race_and_one_table_has_all(visitors):
+    visitor = open_race(visitors())
+    shown = recorded.read()
+    names = [race["domain"] for race in shown["races"]]
+    assert visitor.page.locator(".rc-choice .hp-option").all_inner_texts() == names
+    for race in shown["races"][::-1]:
+        visitor.page.get_by_role("radio", name=race["domain"]).check()
+        told = state(visitor)
+        assert told["domain"] == race["domain"]
+        assert visitor.page.inner_text(".rc-results .hp-title >> nth=0") == f"Result: {race['domain']}"
+        assert race["header"]["prompt"][:40] in visitor.page.inner_text(".rc-prompt")
+        assert verdict(visitor, '[aria-label="The race"]') == race["result"]["lead"]
+        assert [len(track["tokens"]) for track in told["tracks"]] == [row["tokens"] for row in race["result"]["rows"]]
+        for row in race["result"]["rows"]:
+            assert row["sentence"] in visitor.page.inner_text(".rc-why")
+    assert verdict(visitor, '[aria-label="All domains"]') == shown["all"]["lead"]
+    columns = [*((race["domain"], race["result"]) for race in shown["races"]), ("All", shown["all"])]
+    for i, row in enumerate(shown["all"]["rows"][1:], start=1):
+        line = visitor.page.locator(".rc-domains tbody tr").nth(i - 1)
+        assert line.locator("th").inner_text().replace("\u00a0", " ") == row["case"]
+        for j, (title, report_) in enumerate(columns):
+            cell, own = line.locator("td").nth(j), report_["rows"][i]
+            assert cell.get_attribute("data-label") == title
+            speeds = f" ({own['speedups'][0]:.2f}–{own['speedups'][1]:.2f})" if own["runs"] > 1 else ""
+            assert cell.locator(".rc-speedup").text_content() == f"{own['speedup']:.2f} ×{speeds}"
+            assert cell.locator(".rc-tokens").text_content() == f"{own['tokens_per_call']:.2f} per call"
+
+
+def test_a_live_race_takes_the_place_of_all_recorded_ones(visitors):
+    visitor = visitors()
+    told = raced_here(visitor, {**SHARED, "lanes": "hsd~4"})
+    assert not visitor.page.is_visible(".rc-choice")
+    assert not visitor.page.is_visible(".rc-domains")
+    assert verdict(visitor, '[aria-label="The race"]') == expected(told)["lead"]
 
 
 def test_a_lane_can_draft_by_n_grams_of_the_text(visitors):
@@ -96,39 +139,6 @@ def test_a_lane_can_draft_by_n_grams_of_the_text(visitors):
     assert [lane["name"] for lane in again["header"]["lanes"]] == list(table(visitor))
     visitor.page.get_by_label("drafter of lane 2").select_option("speculative")
     assert visitor.page.get_by_label("drafts of lane 2").input_value() == "1"
-
-
-LANES_ALONE = """<body><script type="module">
-import { Lanes } from "./race/lanes.js";
-const facts = %s;
-window.lanes = (chosen, gamma) => {
-  const lanes = new Lanes(facts, { lanes: chosen, rounds: 1 }, gamma, { changed: () => {} });
-  document.body.replaceChildren(lanes.element);
-  return lanes;
-};
-</script></body>"""
-
-
-def test_lanes_that_nobody_has_chosen_draft_as_many_tokens_as_the_pair_likes(chromium):
-    facts = {"rules": rule_facts(), "divergences": divergence_facts(), "drafters": drafters(), "trees": [], "most": 5}
-    facts |= {"rounds": [1], "limits": {"gamma": 32, "drafts": 16}, "defaults": {"tolerance": 0.3, "hispec": [2, 4]}}
-    guest = Guest(chromium, address())
-    show(guest.page, LANES_ALONE % json.dumps(facts))
-    guest.page.wait_for_function("window.lanes")
-    said = guest.page.evaluate(
-        """() => {
-          const [usual, chosen] = [lanes(null, 2), lanes([{ rule: "hsd", gamma: 7, drafts: 1, tree: "paths" }], 2)];
-          const gammas = () => [usual, chosen].map((one) => one.lanes.map((lane) => lane.gamma).join());
-          const first = gammas();
-          for (const one of [usual, chosen]) one.follow(5);
-          const then = gammas();
-          usual.append();
-          usual.follow(2);
-          return [...first, ...then, ...gammas()];
-        }"""
-    )
-    guest.close()
-    assert said == ["2,2", "7", "5,5", "7", "5,5,10", "7"]
 
 
 def test_the_table_says_what_python_computes_from_the_same_records(visitors):
@@ -164,6 +174,39 @@ def test_the_table_says_what_python_computes_from_the_same_records(visitors):
         shares = bar.locator(".rc-share").evaluate_all("all => all.map(e => Number(e.style.flexGrow))")
         assert shares == pytest.approx([max(x, 1e-4) for x in row["shares"].values()], abs=1e-3)
     assert "3 timed runs per lane" in visitor.page.inner_text(".rc-basis")
+
+
+LANES_ALONE = """<body><script type="module">
+import { Lanes } from "./race/lanes.js";
+const facts = %s;
+window.lanes = (chosen, gamma) => {
+  const lanes = new Lanes(facts, { lanes: chosen, rounds: 1 }, gamma, { changed: () => {} });
+  document.body.replaceChildren(lanes.element);
+  return lanes;
+};
+</script></body>"""
+
+
+def test_lanes_that_nobody_has_chosen_draft_as_many_tokens_as_the_pair_likes(chromium):
+    facts = {"rules": rule_facts(), "divergences": divergence_facts(), "drafters": drafters(), "trees": [], "most": 5}
+    facts |= {"rounds": [1], "limits": {"gamma": 32, "drafts": 16}, "defaults": {"tolerance": 0.3, "hispec": [2, 4]}}
+    guest = Guest(chromium, address())
+    show(guest.page, LANES_ALONE % json.dumps(facts))
+    guest.page.wait_for_function("window.lanes")
+    said = guest.page.evaluate(
+        """() => {
+          const [usual, chosen] = [lanes(null, 2), lanes([{ rule: "hsd", gamma: 7, drafts: 1, tree: "paths" }], 2)];
+          const gammas = () => [usual, chosen].map((one) => one.lanes.map((lane) => lane.gamma).join());
+          const first = gammas();
+          for (const one of [usual, chosen]) one.follow(5);
+          const then = gammas();
+          usual.append();
+          usual.follow(2);
+          return [...first, ...then, ...gammas()];
+        }"""
+    )
+    guest.close()
+    assert said == ["2,2", "7", "5,5", "7", "5,5,10", "7"]
 
 
 def test_the_sidebars_prompt_and_sampling_are_raced_and_lanes_write_what_hsd_run_writes(visitors):
@@ -343,8 +386,9 @@ def test_table_and_race_can_be_saved(visitors, tmp_path: Path):
         assert line["limit"] == ("" if row is told["result"]["rows"][0] else str(row["limit"]))
     whole = json.loads(saved["json"])
     (tmp_path / "again.json").write_text(saved["json"], encoding="utf-8")
-    assert recorded.read(tmp_path / "again.json")["report"] == json.loads(json.dumps(expected(told)))
-    assert whole["header"]["prompt"] == SHARED["prompt"]
+    (again,) = recorded.read(tmp_path / "again.json")["races"]
+    assert again["result"] == whole["races"][0]["report"] == json.loads(json.dumps(expected(told)))
+    assert again["header"]["prompt"] == SHARED["prompt"]
 
 
 def test_hostile_tokens_and_prompts_stay_text(visitors):
@@ -359,11 +403,11 @@ def test_hostile_tokens_and_prompts_stay_text(visitors):
 def test_nothing_sticks_out_on_a_phone(visitors, theme):
     visitor = open_race(visitors(width=390), {"lanes": "tokenwise~5,traversal~4~4~distinct", "__theme": theme})
     assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
-    for name in (".rc-go", ".rc-slider", ".rc-table", ".rc-times", ".rc-why"):
+    for name in (".rc-go", ".rc-choice", ".rc-slider", ".rc-domains", ".rc-results .rc-table", ".rc-times", ".rc-why"):
         box = visitor.page.locator(name).bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 390
-    cells = visitor.page.locator(".rc-table tbody tr").first.locator("td")
+    cells = visitor.page.locator(".rc-results .rc-table tbody tr").first.locator("td")
     assert cells.count() == 8
     assert all(cell.is_visible() for cell in cells.all())
 
@@ -373,4 +417,4 @@ def test_with_reduced_motion_a_race_ends_on_its_last_picture(visitors):
     told = raced_here(visitor, {**SHARED, "lanes": "hsd~4"})
     assert not told["playing"]
     assert told["time"] == told["length"]
-    assert visitor.page.locator(".rc-lead").get_attribute("role") == "status"
+    assert visitor.page.locator(".rc-lead").first.get_attribute("role") == "status"

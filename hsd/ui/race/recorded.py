@@ -1,10 +1,14 @@
-"""The recorded race that the page shows before the first click: read, and written by examples/record_race.py."""
+"""The recorded races that the page shows before the first click: read, and written by examples/record_race.py.
+
+A file holds one race or several: the same lanes, each race on a prompt of another domain.
+"""
 
 from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +19,20 @@ from hsd.ui.race.plan import Plan
 from hsd.ui.race.report import report
 from hsd.ui.race.timing import Event, Race
 
-FORMAT = "hsd-race-1"
+FORMAT = "hsd-race-2"
 FILE = EXAMPLES / "results" / "race.json"
 
 
-def record(plan: Plan) -> dict[str, Any]:
-    """Run a race, as the page does, and keep what it takes to show it again."""
+def record(plan: Plan, domain: str = "", heard: Callable[[Event], object] = lambda event: None) -> dict[str, Any]:
+    """Run a race, as the page does, and keep what it takes to show it again. heard: called with every event."""
     header: dict[str, Any] = {}
     events: list[Event] = []
     for piece in Race(plan).pieces(lent=False):
         header |= piece.get("header", {})
-        events += piece.get("items", ())
-    return {"format": FORMAT, "header": header, "events": trimmed(events)}
+        for event in piece.get("items", ()):
+            events.append(event)
+            heard(event)
+    return {"domain": domain, "header": header, "events": trimmed(events)}
 
 
 def trimmed(events: Sequence[Event]) -> list[Event]:
@@ -45,16 +51,38 @@ def trimmed(events: Sequence[Event]) -> list[Event]:
     return timed
 
 
+def write(races: Sequence[dict[str, Any]], file: Path = FILE) -> None:
+    """Save what `record` gave."""
+    text = json.dumps({"format": FORMAT, "races": races}, ensure_ascii=False)
+    file.write_text(text + "\n", encoding="utf-8")
+
+
+@cache
 def read(file: Path = FILE) -> dict[str, Any]:
-    """The recorded race in the shape in which a live one is fetched. Raises HsdError when there is none."""
+    """The recorded races: {"races": each as a live one is fetched, "all": the report of all together}.
+
+    "all" is None for a single race. Raises HsdError when there is none.
+    """
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         data = {}
     if data.get("format") != FORMAT:
         raise HsdError("there is no recorded race: run `python examples/record_race.py`")
-    header, events = data["header"], data["events"]
-    cases = [Case(lane["name"], lane["options"]) for lane in header["lanes"]]
-    found = report(cases, [event["record"] for event in events if "record" in event])
-    told = {"items": events, "events": events, "result": found, "report": found, "message": ""}
-    return {"state": "done", "header": header, "start": 0, **told}
+    races = data["races"]
+    records = [[event["record"] for event in race["events"] if "record" in event] for race in races]
+    told = [
+        {
+            "domain": race["domain"],
+            "header": race["header"],
+            "items": race["events"],
+            "result": report(_cases(race), own),
+        }
+        for race, own in zip(races, records, strict=True)
+    ]
+    together = [{**record, "prompt": number} for number, own in enumerate(records) for record in own]
+    return {"races": told, "all": report(_cases(races[0]), together) if len(races) > 1 else None}
+
+
+def _cases(race: dict[str, Any]) -> list[Case]:
+    return [Case(lane["name"], lane["options"]) for lane in race["header"]["lanes"]]

@@ -13,7 +13,7 @@ from typing import Any
 from hsd.bench import Case, Measurement, Record, measurements, rows
 from hsd.decoding.options import LEVELLED
 from hsd.ui.race.plan import lossless
-from hsd.ui.race.words import basis, lead, verdict
+from hsd.ui.race.words import basis, calls, seconds, verdict
 
 Row = dict[str, Any]
 
@@ -32,11 +32,15 @@ def report(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Any] |
     for row in numbers:
         row["sentence"] = verdict(row, numbers[0])
     plain = {name: numbers[0][name] for name in ("case", "tokens_per_second")}
-    return _plain({"rows": numbers, "lead": lead(numbers), "basis": basis(numbers), "plain": plain})
+    said = {"calls": calls(numbers), "seconds": seconds(numbers)}
+    return _plain({"rows": numbers, "lead": said, "basis": basis(numbers), "plain": plain})
 
 
 def _more(m: Measurement, plain: Measurement) -> Row:
-    """What the page shows beyond the benchmark's own row. replay: the repetition of median length."""
+    """What the page shows beyond the benchmark's own row. replay: the repetition of median length.
+
+    runs: timed runs of each prompt. call_error: the standard error of tokens per call.
+    """
     seconds = [record["seconds"] for record in m.records]
     tokens = sum(record["new_tokens"] for record in m.records)
     per_token = 1e3 * sum(seconds) / tokens
@@ -48,6 +52,8 @@ def _more(m: Measurement, plain: Measurement) -> Row:
         "target_calls": statistics.median_low([record["target_calls"] for record in m.records]),
         "calls_per_step": sum(r["target_calls"] for r in m.records) / sum(r["steps"] for r in m.records),
         "tokens_per_call": m.block_efficiency()[0],
+        "call_error": _call_error(m),
+        "runs": len(ratios),
         "seconds": statistics.median(seconds),
         "speedups": [min(ratios), max(ratios)],
         "ms_per_token": per_token,
@@ -56,6 +62,14 @@ def _more(m: Measurement, plain: Measurement) -> Row:
         "prefill_ms": 1e3 * statistics.median(_first(record) for record in m.records),
         "replay": next(r["repetition"] for r in m.records if r["seconds"] == middle),
     }
+
+
+def _call_error(m: Measurement) -> float:
+    """The standard error of tokens per target call, as if steps were drawn independently. Rounds repeat each other."""
+    steps = sum(record["steps"] for record in m.records)
+    spread = statistics.pstdev(kept for kept, count in m.kept_histogram().items() for _ in range(count))
+    each = steps / sum(record["target_calls"] for record in m.records)
+    return spread * each / math.sqrt(steps / len(m.tokens_per_second()))
 
 
 def _levels(m: Measurement) -> dict[str, float] | None:

@@ -1,4 +1,4 @@
-"""Sentences on a race, from its numbers: who is fastest, and why a lane is faster or slower than plain decoding."""
+"""Sentences on a race, from its numbers: calls saved, who is fastest, and why a lane is faster or slower than plain."""
 
 from __future__ import annotations
 
@@ -8,25 +8,104 @@ from typing import Any
 
 Row = dict[str, Any]
 MARGIN = 1.02  # what a share of the time explains, it explains about to this factor
+LITTLE = 1.005  # tokens per call that are shown as one
+ERRORS = 2.0  # standard errors by which lanes differ by chance
 
 
-def lead(table: Sequence[Row]) -> str:
-    """Who is fastest. The first row is plain decoding."""
+def calls(table: Sequence[Row]) -> str:
+    """The target calls that are saved, which no machine changes. The first row is plain decoding.
+
+    Lanes whose tokens per call differ by chance are named together, so that no rule gets credit for luck.
+    """
+    others = sorted(table[1:], key=lambda row: row["tokens_per_call"], reverse=True)
+    if not others:
+        return "Plain decoding makes one call for every token."
+    best, where = others[0], _where(others[0])
+    if best["tokens_per_call"] < LITTLE:
+        return f"No lane saves any {where}: {best['case']} makes one call for {best['tokens_per_call']:.2f} tokens."
+    lanes = [row for row in others if _alike(row, best)]
+    tokens = _span([row["tokens_per_call"] for row in lanes], 2)
+    fewer = _span([100 - 100 / row["tokens_per_call"] for row in lanes], 0)
+    said = f"{fewer} % fewer than plain decoding, {tokens} tokens per call, {where}"
+    if len(lanes) == 1:
+        return f"{best['case']} needs {said}. This holds on any hardware."
+    luck = "how these lanes differ is no more than chance"
+    return f"{_listed([row['case'] for row in lanes])} need {said}; {luck}. This holds on any hardware."
+
+
+def _alike(row: Row, best: Row) -> bool:
+    """Whether two lanes' tokens per call differ by no more than they would by chance."""
+    errors = math.hypot(row["call_error"], best["call_error"])
+    return bool(best["tokens_per_call"] - row["tokens_per_call"] <= ERRORS * errors)
+
+
+def _span(values: Sequence[float], digits: int) -> str:
+    """The smallest and the largest of values that fall, or one if they look the same."""
+    low, high = f"{values[-1]:.{digits}f}", f"{values[0]:.{digits}f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _where(row: Row) -> str:
+    return "on this prompt and seed" if row["prompts"] == 1 else f"on these {row['prompts']} prompts with one seed"
+
+
+def seconds(table: Sequence[Row]) -> str:
+    """Who is fastest on this machine, and why. The first row is plain decoding."""
     plain, others = table[0], table[1:]
     if not others:
         return f"Only plain decoding was timed: {_rate(plain)} tokens a second."
     best = max(others, key=lambda row: row["speedup"])
+    why = _why(best, plain)
     if best["speedup"] > 1:
         slower = sum(row["speedup"] < 1 for row in others)
-        rest = f" {slower} of the lanes that draft {'is' if slower == 1 else 'are'} slower than it." if slower else ""
-        rates = f"{_rate(best)} against {_rate(plain)} tokens a second"
+        are = "is" if slower == 1 else "are"
+        rest = f" {slower} of the lanes that draft {are} slower than plain decoding." if slower else ""
+        rates = _bracketed(_range(best), f"{_rate(best)} against {_rate(plain)} tokens a second")
         inexact = "" if best["lossless"] else " It is not lossless."
-        said = f"{best['case']} is the fastest: {_times(best)} plain decoding ({rates}).{inexact}{rest}"
-        return said + _unsettled(best, others)
+        said = f"{best['case']} is the fastest: {_times(best)} plain decoding{rates}.{inexact}{rest}"
+        return said + _unsettled(best, others) + why
+    spread = _bracketed(_range(best))
     if len(others) == 1:
-        return f"Drafting does not pay here: {best['case']} runs at {_times(best)} the speed of plain decoding."
+        return f"Drafting does not pay here: {best['case']} has {_times(best)} plain decoding's speed{spread}.{why}"
     fastest = f"plain decoding is the fastest with {_rate(plain)} tokens a second"
-    return f"Drafting does not pay here: {fastest}, and {best['case']} comes nearest with {_times(best)} its speed."
+    near = f"{best['case']} comes nearest with {_times(best)} its speed{spread}"
+    return f"Drafting does not pay here: {fastest}, and {near}.{why}"
+
+
+def _why(row: Row, plain: Row) -> str:
+    """What a lane's drafts and checks cost, in target calls of plain decoding, and what that allows at most."""
+    one = plain["target_call_ms"]
+    if math.isnan(row["limit"]) or math.isnan(one):
+        return ""
+    costs = f"{_drafting(row, one)} and a check {row['target_call_ms'] / one:.2f} of a target call"
+    tokens = row["tokens_per_call"] * row["calls_per_step"]
+    excess = row["speedup"] / row["limit"]
+    above = f", and {_above(excess, _outside(row), _outside(plain))}" if excess > 1 else ""
+    return f" Why: {costs}; a step brings {tokens:.2f} tokens, so the calls alone allow {row['limit']:.2f} ×{above}."
+
+
+def _drafting(row: Row, one: float) -> str:
+    """What drafting costs. one: ms of a target call of plain decoding."""
+    if row["levels_ms"]:
+        return f"a step's calls below the target cost {row['levels_ms']['below'] / one:.2f}"
+    if math.isnan(row["draft_call_ms"]):
+        return "a copy costs no call"
+    return f"a draft call costs {row['draft_call_ms'] / one:.2f}"
+
+
+def _range(row: Row) -> str:
+    """From the slowest round to the fastest; nothing where there is only one."""
+    low, high = row["speedups"]
+    return f"{low:.2f}–{high:.2f} in {row['runs']} rounds" if row["runs"] > 1 else ""
+
+
+def _bracketed(*parts: str) -> str:
+    inside = "; ".join(part for part in parts if part)
+    return f" ({inside})" if inside else ""
 
 
 def _unsettled(best: Row, others: Sequence[Row]) -> str:
@@ -36,8 +115,7 @@ def _unsettled(best: Row, others: Sequence[Row]) -> str:
     close = [row["case"] for row in others if row is not best and row["speedups"][1] >= best["speedups"][0]]
     if _straddles(best):
         return " But some of its runs were slower than plain decoding's, so this is not settled."
-    named = " and ".join(close)
-    return f" Its range overlaps with that of {named}, so which is faster is not settled." if close else ""
+    return f" Its range overlaps with that of {_listed(close)}, so which is faster is not settled." if close else ""
 
 
 def _straddles(row: Row) -> bool:
@@ -48,12 +126,13 @@ def _straddles(row: Row) -> bool:
 def basis(table: Sequence[Row]) -> str:
     """What the numbers rest on, and what that is worth."""
     runs, tokens = table[0]["runs"], max(row["tokens"] for row in table)
+    prompts = "One prompt" if table[0]["prompts"] == 1 else f"{table[0]['prompts']} prompts"
     many = "one timed run per lane" if runs == 1 else f"{runs} timed runs per lane, in turn"
     worth = "with a single run, differences of 10 % may be noise: more runs say more"
     if runs > 1:
         worth = "medians, and in brackets the range of the speed-up"
     warm = "after a warm-up that does not count"
-    return f"One prompt, one seed, up to {tokens} new tokens; {many}, {warm}; {worth}."
+    return f"{prompts}, one seed, up to {tokens} new tokens; {many}, {warm}; {worth}."
 
 
 def verdict(row: Row, plain: Row) -> str:

@@ -1,12 +1,13 @@
 // The Race screen put together. start(element, props, server, watch, submit) is called once, when Gradio has made it.
-// It shows a recorded race until the visitor starts one. For tests, window.__hsdRace mirrors what is shown.
+// It shows the recorded races, one domain at a time, until the visitor starts one. For tests, window.__hsdRace mirrors what is shown.
 import { h } from "../kit/dom.js";
 import * as files from "../kit/files.js";
 import { addressBar } from "../kit/link.js";
 import { ask, Live } from "../kit/live.js";
 import * as page from "../kit/page.js";
-import { button, said } from "../kit/parts.js";
+import { button, said, segments } from "../kit/parts.js";
 import * as frame from "../watch/watch.js";
+import * as domains from "./domains.js";
 import { ending, INTRODUCTION, legend, progress, source } from "./about.js";
 import { Lanes } from "./lanes.js";
 import * as link from "./link.js";
@@ -18,7 +19,7 @@ const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
 class Screen {
   constructor(root, props, server, submit) {
-    Object.assign(this, { props, server, submit, asked: null, live: null, shown: null, tracks: [] });
+    Object.assign(this, { props, server, submit, asked: null, live: null, shown: null, tracks: [], races: [] });
     const linked = link.read(props, this.pairsGamma());
     const cancel = () => this.live && this.live.cancel();
     const actions = { race: () => this.begin(null), cancel, changed: () => this.remember() };
@@ -48,11 +49,15 @@ class Screen {
         this.said.element,
       ),
     );
+    this.choice = segments("Domain", (domain) => this.choose(domain));
+    this.choice.element.classList.add("rc-choice");
+    this.domains = domains.create();
     const head = h("div.hp-head", h("h3.hp-title", "The race"), this.source);
-    const parts = [head, this.replay.element, this.list, legend()];
+    const parts = [head, this.choice.element, this.results.lead, this.replay.element, this.list, legend()];
     const race = h("section.hp-card", { "aria-label": "The race" }, parts);
     root.classList.add("hsd-kit");
-    root.replaceChildren(h("p.hp-hint", INTRODUCTION), this.lanes.element, this.notice, race, this.results.element);
+    const shown = [this.notice, race, this.domains.element, this.results.element];
+    root.replaceChildren(h("p.hp-hint", INTRODUCTION), this.lanes.element, ...shown);
   }
 
   // ---- a race to show
@@ -60,15 +65,30 @@ class Screen {
   async open(linked) {
     const reply = await ask(this.server, "read_recorded", null);
     if (reply.error) this.say(reply.error);
-    else if (!this.live) this.show(reply, true);
+    else if (!this.live) this.offer(reply);
     this.ready = true;
     if (linked) this.begin(linked);
     this.tell();
   }
 
+  /** The recorded races: one for each domain, and what they say together. */
+  offer({ races, all }) {
+    this.races = races;
+    this.domains.show(races, all);
+    this.choose(races[0].domain);
+  }
+
+  choose(domain) {
+    this.show(
+      this.races.find((race) => race.domain === domain),
+      true,
+    );
+    this.tell();
+  }
+
   /** A whole race, recorded or ended: each lane's run of median length. */
-  show({ header, items, result }, recorded = false) {
-    this.shown = { header, items, result, recorded };
+  show({ domain, header, items, result }, recorded = false) {
+    this.shown = { domain, header, items, result, recorded };
     this.makeTracks();
     const rows = (result && result.rows) || [];
     this.tracks.forEach((track, lane) => {
@@ -78,7 +98,7 @@ class Screen {
     });
     const longest = Math.max(...this.tracks.map((track) => track.ids.length)); // one scale for all bars
     for (const track of this.tracks) track.scale(longest);
-    this.results.show(result, header.lanes, "Nothing was timed.");
+    this.results.show(result, header.lanes, "Nothing was timed.", domain);
     this.replay.load(Math.max(...this.tracks.map((track) => track.total)));
     this.replay.element.hidden = !this.replay.length;
   }
@@ -95,8 +115,22 @@ class Screen {
     const { title, nodes } = source(this.shown);
     this.tracks = lanes.map((lane, i) => new Track(i, lane, notes[i]));
     this.list.replaceChildren(...this.tracks.map((track) => track.element));
+    this.offerOthers();
     this.source.title = title;
     this.source.replaceChildren(...nodes);
+  }
+
+  /** Beside a recorded race those of other domains; a live one is on one prompt. */
+  offerOthers() {
+    const { recorded, domain } = this.shown;
+    const several = recorded && this.races.length > 1;
+    this.choice.element.hidden = !several;
+    if (!recorded) this.domains.show([], null);
+    if (several)
+      this.choice.set(
+        domain,
+        this.races.map((race) => [race.domain, race.domain]),
+      );
   }
 
   drawAt(time) {

@@ -1,4 +1,5 @@
-// The results: who is fastest, the table, where the time went, a sentence on every lane. All numbers are the server's.
+// The results: calls saved and who is fastest, the table, where the time went, a sentence on every lane. All numbers
+// are the server's.
 import { h } from "../kit/dom.js";
 import { number } from "../kit/format.js";
 import { card } from "../kit/parts.js";
@@ -38,10 +39,14 @@ const COUNTS = ["tokens", "target_calls", "tokens_per_call", "seconds", "tokens_
 const TIMES = ["ms_per_token", "target_call_ms", "draft_call_ms", "prefill_ms", "outside_ms_per_step"];
 const FIELDS = [...COUNTS, "limit", "efficiency", "runs", ...TIMES]; // of a saved table
 
+const LINES = [
+  ["calls", "Target calls saved"],
+  ["seconds", "Seconds here"],
+];
 const LIMIT =
   "Limit: S* = A · T(1) / (γ · d + T(γ+1)), with what this race measured: A tokens per target call, d the " +
-  "median time of a draft call, T(w) that of a target call that reads w tokens. With several drafts, and " +
-  "with stacked models or exits, the denominator is the mean over steps of the median times of the calls made. " +
+  "median time of a draft call, T(w) that of a target call that reads w tokens. With several drafts, with copies " +
+  "of the text, and with stacked models or exits, the denominator is the mean over steps of the median times of the calls made. " +
   "Efficiency: speed-up over limit.";
 const RACED =
   "Every lane runs once to warm up, which counts for nothing; then all lanes take turns, with the same seed " +
@@ -51,9 +56,19 @@ const RACED =
 
 const hint = (words) => h("p.hp-hint", words);
 
-/** files: the buttons that save the numbers. */
+/** The verdict in two lines, {element, show(lead, waiting)}: what was counted, and what was timed. */
+function verdict() {
+  const element = h("div.rc-lead", { role: "status" });
+  const line = ([name, title], lead) => h("p", { "data-line": name }, h("strong", `${title}: `), lead[name]);
+  const show = (lead, waiting) => {
+    element.replaceChildren(...(lead ? LINES.map((one) => line(one, lead)) : [h("p", waiting)]));
+  };
+  return { element, show };
+}
+
+/** files: the buttons that save the numbers. lead: the verdict. */
 function create(files) {
-  const lead = h("p.rc-lead", { role: "status" });
+  const lead = verdict();
   const note = h("p.hp-hint.rc-basis");
   const heads = COLUMNS.map(([, words, meaning]) => h("th", { scope: "col", title: meaning }, words));
   const body = h("tbody");
@@ -65,14 +80,17 @@ function create(files) {
   const timed = card("", "Where the time went", scale, bars, h("p.hp-hint.hp-keyline.rc-legend", parts));
   const more = h("details.rc-more", h("summary", "What these numbers are"), hint(LIMIT), hint(RACED));
   const reasons = card("", "Faster or slower, and why", "", why, more);
-  const result = card("", "Result", "", lead, h("div.rc-scroll", table), note, files);
+  const result = card("", "Result", "", h("div.rc-scroll", table), note, files);
+  const title = result.querySelector(".hp-title");
   const element = h("div.rc-results", result, timed, reasons);
 
-  /** lanes: all of them; waiting: what to say while there are no numbers. */
-  function show(report, lanes, waiting) {
-    lead.textContent = report ? report.lead : waiting;
+  /** lanes: all of them; waiting: what to say while there are no numbers; domain: of a recorded race. */
+  function show(report, lanes, waiting, domain) {
+    title.textContent = domain ? `Result: ${domain}` : "Result";
+    lead.show(report && report.lead, waiting);
+    result.hidden = !report;
     note.textContent = report ? report.basis : "";
-    for (const part of [timed, reasons, table, files]) part.hidden = !report;
+    for (const part of [timed, reasons]) part.hidden = !report;
     if (!report) return;
     const { rows } = report;
     const untimed = lanes.filter(({ name }) => !rows.some((row) => row.case === name));
@@ -82,7 +100,7 @@ function create(files) {
     why.replaceChildren(...rows.map((row) => h("li", h("strong", row.case), ": ", row.sentence)));
   }
 
-  return { element, show };
+  return { element, lead: lead.element, show };
 }
 
 function line(row, i) {
@@ -130,8 +148,8 @@ function table({ rows }) {
   return [["lane", ...FIELDS, ...parts.map((part) => `share_${part}`)], ...rows.map(line)];
 }
 
-/** The whole race in the format of the recorded one, with the numbers beside it. */
-const file = ({ header, items, result }) =>
-  JSON.stringify({ format: "hsd-race-1", header, events: items, report: result });
+/** The whole race in the format of the recorded ones, with the numbers beside it. */
+const file = ({ domain = "", header, items, result }) =>
+  JSON.stringify({ format: "hsd-race-2", races: [{ domain, header, events: items, report: result }] });
 
-export { create, table, file };
+export { create, verdict, fixed, range, table, file };
