@@ -92,7 +92,7 @@ def _drafting(row: Row, one: float) -> str:
     """What drafting costs. one: ms of a target call of plain decoding."""
     if row["levels_ms"]:
         return f"a step's calls below the target cost {row['levels_ms']['below'] / one:.2f}"
-    if math.isnan(row["draft_call_ms"]):
+    if not row["draft_call_ms"] > 0:
         return "a copy costs no call"
     return f"a draft call costs {row['draft_call_ms'] / one:.2f}"
 
@@ -165,7 +165,7 @@ def _costs(row: Row, plain: Row) -> str:
     needed = tokens * one
     step = needed / row["limit"]
     ratio = f"a draft call takes {_ms(draft)} ms, {draft / one:.2f} of a target call's {_ms(one)} ms"
-    if math.isnan(draft):
+    if not draft > 0:
         ratio = f"a target call of one token takes {_ms(one)} ms"
     both = f"the calls of a step take {_ms(step)} ms for {tokens:.2f} tokens, plain decoding's {_ms(needed)} ms"
     return f"{ratio}, and {both}"
