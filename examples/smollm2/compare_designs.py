@@ -29,6 +29,7 @@ from transformers import LlamaConfig, LlamaModel
 from write_text import TAPS
 
 THIRDS = 3
+NO_TOKENS = {"vocab_size": 1, "pad_token_id": None, "bos_token_id": None, "eos_token_id": None}  # of their own
 
 
 class Own(nn.Module):
@@ -48,7 +49,7 @@ class Own(nn.Module):
 
 
 def of_layers(target: Any, vocab: Tensor) -> Own:
-    config = LlamaConfig(**{**target.config.to_dict(), "num_hidden_layers": 2, "vocab_size": 1, "pad_token_id": None})
+    config = LlamaConfig(**{**target.config.to_dict(), **NO_TOKENS, "num_hidden_layers": 2})
     own = Own(config, None, target.model.embed_tokens.weight.detach()[vocab].clone())
     for mine, theirs in zip(own.body.layers, (target.model.layers[0], target.model.layers[-1]), strict=True):
         mine.load_state_dict(theirs.state_dict())
@@ -61,7 +62,7 @@ def narrow(target: Any, vocab: Tensor) -> Own:
     embedding = target.model.embed_tokens.weight.detach()
     into = torch.linalg.eigh(embedding.T @ embedding).eigenvectors[:, -384:].T.contiguous()
     sizes = {"hidden_size": 384, "intermediate_size": 1024, "num_attention_heads": 6, "num_key_value_heads": 6}
-    config = LlamaConfig(**sizes, num_hidden_layers=4, vocab_size=1, max_position_embeddings=2048)
+    config = LlamaConfig(**sizes, **NO_TOKENS, num_hidden_layers=4, max_position_embeddings=2048)
     return Own(config, into, embedding[vocab] @ into.T)
 
 

@@ -17,7 +17,7 @@ function storyCard() {
   };
   const spoken = h(
     "div",
-    { "aria-live": "polite", "aria-atomic": "true" },
+    { "class": "hp-told", "aria-live": "polite", "aria-atomic": "true" },
     parts.headline,
     parts.detail,
     parts.why,

@@ -3,32 +3,32 @@ import { h } from "../kit/dom.js";
 import { number, percent, plural } from "../kit/format.js";
 
 const NUMBERED = 16; // columns; of more, only some have their number under them
+const HIGH = 24; // pixels of a chance of 1
 
-/** Both rules' chances in a step, one row each; "" where the trace does not tell them. */
+/** Both rules' chances in a step, side by side; "" where the trace does not tell them. */
 function odds(view) {
   const known = view.step.kept_law || {}; // traces of older versions have none
   const judged = [view.own, ...(view.shadow && !view.sameRule ? [view.shadow] : [])].filter(({ rule }) => known[rule]);
   if (!judged.length || !view.step.drafted) return "";
   const what = view.isTrie ? "these drafts" : "this draft";
-  const words = `Chances of keeping 0 to ${view.deepest} of ${what}, over all coins; ▾ is this time.`;
+  const words = `Chances of keeping 0 to ${view.deepest} of ${what}, over all coins · ▾ this time`;
   return h(
     "div.hp-odds",
     h("p.hp-hint", words),
-    judged.map((one) => row(one, known[one.rule])),
+    judged.map((one) => chart(one, known[one.rule])),
   );
 }
 
-function row({ info, rule, kept }, chances) {
+function chart({ info, rule, kept }, chances) {
   const mean = chances.reduce((sum, chance, t) => sum + t * chance, 0);
   const said = chances.map((chance, t) => `${t}: ${percent(chance)}`).join(", ");
   const spoken = `${info.short} keeps ${number(mean)} on average; ${said}; this time ${kept}`;
   const columns = chances.map((chance, t) => column(chance, t, t === kept, chances.length));
   return h(
-    "div.hp-odds-row",
+    "div.hp-odds-chart",
     { "data-rule": rule },
-    h("span.hp-odds-name", info.short),
+    h("p", `${info.short}: mean `, h("b", number(mean))),
     h("span.hp-odds-bars", { role: "img", "aria-label": spoken }, columns),
-    h("span.hp-odds-mean", "mean ", h("b", number(mean))),
   );
 }
 
@@ -40,7 +40,7 @@ function column(chance, t, now, many) {
       class: now ? "is-now" : null,
       title: `keeps ${plural(t, "token")}: ${percent(chance)}${now ? ", this time" : ""}`,
     },
-    h("i", { class: chance > 0 ? "is-possible" : null, style: `height:${(26 * chance).toFixed(1)}px` }),
+    h("i", { class: chance > 0 ? "is-possible" : null, style: `height:${(HIGH * chance).toFixed(1)}px` }),
     h("small", said ? String(t) : ""),
   );
 }

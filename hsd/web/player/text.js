@@ -7,6 +7,7 @@ import { written } from "./model.js";
 
 const PROMPT_SHOWN = 160;
 const PROMPT_MORE = 2000;
+const SPACE = visible(" ");
 const NAMES = { draft: "from the draft, kept", correction: "correction", bonus: "bonus" };
 
 function legend() {
@@ -45,7 +46,7 @@ function breakable(piece, element) {
   return [/^\s/.test(piece) ? h("wbr") : "", element, /\n$/.test(piece) ? h("br") : ""];
 }
 
-/** A piece with its spaces and line ends marked; one in the middle of the piece also ends the line. */
+/** A piece with its line ends and other unseen signs marked; a line end in the middle of the piece also ends the line. */
 function wrapped(piece) {
   const box = h("bdi", { class: "hp-token", dir: "auto" });
   const full = visible(piece);
@@ -57,7 +58,8 @@ function wrapped(piece) {
   const runs = format.runs(piece);
   const special = /^<\|.*\|>$/.test(piece); // such as the token that begins a text
   for (const run of runs) {
-    box.append(run.mark || special ? h("span", { class: "hp-mark" }, run.text) : run.text);
+    const marked = special || (run.mark && run.text !== SPACE);
+    box.append(marked ? h("span", { class: "hp-mark" }, run.text) : run.text.replaceAll(SPACE, " "));
     if (run.line && run !== runs[runs.length - 1]) box.append(h("br"));
   }
   return box;
