@@ -78,7 +78,7 @@ def table(visitor) -> dict[str, list[str]]:
 
 
 @pytest.mark.core
-@pytest.mark.parametrize("name", ["story", "sum", "function"])
+@pytest.mark.parametrize("name", ["story", "sum", "long-draft"])
 def test_steps_where_hsd_keeps_more_each_have_their_sentence_with_the_numbers_of_the_trace(visitors, name):
     trace = preset(name)
     visitor = compare(visitors(), {"preset": name})
