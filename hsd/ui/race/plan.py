@@ -16,7 +16,7 @@ from hsd.space import Space
 from hsd.ui.request import Request, read
 
 MOST_LANES = 5
-ROUNDS = (1, 3, 5)
+ROUNDS, USUAL_ROUNDS = (1, 3, 5), 3
 SHARED = ("pair", "target", "draft", "prompt", "prompt_as", "temperature", "top_p", "top_k", "seed", "length")
 LANE = {
     "speculative": ("proposer", "rule", "gamma", "drafts", "tree"),

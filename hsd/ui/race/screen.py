@@ -18,7 +18,17 @@ from hsd.ui.controls import NAMES, Sidebar
 from hsd.ui.fetch import answer
 from hsd.ui.jobs import Function, Jobs
 from hsd.ui.race import recorded
-from hsd.ui.race.plan import MOST_LANES, ROUNDS, SHARED, Plan, divergence_facts, drafters, read_plan, rule_facts
+from hsd.ui.race.plan import (
+    MOST_LANES,
+    ROUNDS,
+    SHARED,
+    USUAL_ROUNDS,
+    Plan,
+    divergence_facts,
+    drafters,
+    read_plan,
+    rule_facts,
+)
 from hsd.ui.race.timing import Race as RaceWork
 
 Values = dict[str, Any]
@@ -70,7 +80,7 @@ class Race:
             drafters=drafters(),
             rules=rule_facts(),
             divergences=divergence_facts(),
-            defaults={"tolerance": Options.tolerance, "hispec": HISPEC_THRESHOLDS},
+            defaults={"tolerance": Options.tolerance, "hispec": HISPEC_THRESHOLDS, "rounds": USUAL_ROUNDS},
             gammas={pair.name: draft_length(pair.name) for pair in self.space.pairs},
             pair=arrivals.first(self.space).name,
             trees=[{"name": name, "title": title} for title, name in facts.tree_menu()],

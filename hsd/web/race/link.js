@@ -58,7 +58,7 @@ function read(props, usual) {
   const shared = SHARED.filter((name) => query.has(name)).map((name) => [name, query.get(name)]);
   return {
     lanes: decode(query.get("lanes") || "", props, usual),
-    rounds: props.rounds.includes(rounds) ? rounds : props.rounds[0],
+    rounds: props.rounds.includes(rounds) ? rounds : props.defaults.rounds,
     race: query.has("prompt") ? Object.fromEntries(shared) : null,
   };
 }
