@@ -45,7 +45,7 @@ def main() -> None:
     threads = settle_threads(pair)
     known = json.loads(given.out.read_text()) if given.out.exists() else {}
     result: dict[str, Any] = {
-        **known,
+        **{part: known[part] for part in PARTS if part in known},
         "what": "SmolLM2-135M-Instruct with its head: a pass over several tokens, what is kept, and speed by domain",
         "machine": {**machine(pair), "chosen": str(threads)},
     }

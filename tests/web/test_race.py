@@ -222,7 +222,9 @@ def test_the_sidebars_prompt_and_sampling_are_raced_and_lanes_write_what_hsd_run
     for i, more in enumerate(own):
         run = hsd.run(pair, SHARED["prompt"], **options(**more))
         assert told["tracks"][i]["tokens"] == run.tokens
-        assert [e["text"] for e in told["items"] if e["lane"] == i and "text" in e] == [run.text] * (1 + told["header"]["rounds"])
+        assert [e["text"] for e in told["items"] if e["lane"] == i and "text" in e] == [run.text] * (
+            1 + told["header"]["rounds"]
+        )
         written = visitor.page.locator(".rc-flow").nth(i).text_content()
         assert written.split() == "".join(c.piece for s in run.steps for c in s.committed).split()
     assert visitor.page.inner_text(".rc-source").startswith("Run here just now")

@@ -198,7 +198,7 @@ def _against_limit(row: Row, plain: Row) -> str:
 
 def _above(excess: float, own: float, theirs: float) -> str:
     """Why a lane can be above its limit. own, theirs: shares of the time outside the calls, here and in plain."""
-    if excess <= MARGIN * (1 - own) / (1 - theirs):
+    if _percent(own) != _percent(theirs) and excess <= MARGIN * (1 - own) / (1 - theirs):
         shares = f"{_percent(theirs)} against {_percent(own)}"
         return f"more is reached because plain decoding spends more of its time outside its calls ({shares})"
     return "more was measured because calls do not all take their median time, which is noise"
