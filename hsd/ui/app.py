@@ -74,7 +74,7 @@ def build(space: Space, opened: Trace | None = None) -> gr.Blocks:
         static.head_component()
         with gr.Row(elem_id="hsd-layout", equal_height=False):
             with gr.Column(elem_id="hsd-side", min_width=0):
-                sidebar = controls.build(space, presets, controls.start_values(space, presets))
+                sidebar = controls.build(space, presets, watch.start)
             with gr.Column(elem_id="hsd-main", min_width=0), gr.Tabs(elem_id="hsd-tabs") as tabs:
                 with _tab("Watch"):
                     stage = watch.stage()

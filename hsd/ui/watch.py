@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import gradio as gr
@@ -38,6 +38,11 @@ class Watch:
     presets: Mapping[str, Preset]
     jobs: Jobs
     opened: Trace | None = None
+
+    @cached_property
+    def start(self) -> Values:
+        """What the controls are built with, before any visitor comes."""
+        return start_values(self.space, self.presets)
 
     def submit(self, ticket: str, *values: Any) -> tuple[Any, ...]:
         """Check the controls and put a run into the line.
@@ -85,7 +90,8 @@ class Watch:
             known = name in self.presets
             start = self._preset_values(name) if known else start_values(self.space, self.presets)
             asked = set(query) & set(form.MODELS)  # by a link to Measure, which sets them: never to be undone here
-            values = {name: value for name, value in start.items() if name not in asked}
+            news = {name for name in start if start[name] != self.start.get(name)}  # the rest may be typed over already
+            values = {name: start[name] for name in news - asked}
             return *self._updates(values), *(gr.skip(),) * 4, name if known else gr.skip()
         submitted = self._submit(query)
         values = query if submitted[0] == gr.skip() else form.with_defaults(form.RUN, self.space, query)

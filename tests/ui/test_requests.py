@@ -210,16 +210,27 @@ def test_gamma_is_the_pairs_own_where_it_is_left_out(monkeypatch):
     assert request(target="a/target", draft="a/draft").options.gamma == 5
 
 
-def test_models_that_a_link_to_measure_names_are_left_to_it():
+def left_alone(watch: Watch, **query: str) -> set[str]:
+    """The controls that opening a link does not touch."""
+    updates = watch.open_link(SimpleNamespace(query_params=query))
+    return {name for name, update in zip(NAMES, updates, strict=False) if update == gr.skip()}
+
+
+def test_opening_the_page_touches_only_what_differs_from_what_it_was_built_with(monkeypatch):
+    """A visitor may have typed by then."""
     watch = Watch(SPACE, presets.definitions(), Jobs(SPACE.limits))
+    assert left_alone(watch) == set(NAMES)
+    assert {"prompt", "seed"} & left_alone(watch, preset="sum") == set()
+    monkeypatch.setitem(vars(watch), "start", {**watch.start, "prompt": "as it was an hour ago"})
+    assert left_alone(watch) == set(NAMES) - {"prompt"}
 
-    def left(**query: str) -> set[str]:
-        updates = watch.open_link(SimpleNamespace(query_params={"tab": "measure", **query}))
-        return {name for name, update in zip(NAMES, updates, strict=False) if update == gr.skip()}
 
+def test_models_that_a_link_to_measure_names_are_left_to_it(monkeypatch):
+    watch = Watch(SPACE, presets.definitions(), Jobs(SPACE.limits))
+    monkeypatch.setitem(vars(watch), "start", {})
     named = {"pair": "tiny", "target": "a", "draft": "b"}
-    assert not set(named) & left()
-    assert left(**named) == set(named)
+    assert not set(named) & left_alone(watch, tab="measure")
+    assert left_alone(watch, tab="measure", **named) == set(named)
 
 
 def test_own_models_are_refused_on_a_space(monkeypatch):
