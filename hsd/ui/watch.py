@@ -91,6 +91,7 @@ class Watch:
             start = self._preset_values(name) if known else start_values(self.space, self.presets)
             asked = set(query) & set(form.MODELS)  # by a link to Measure, which sets them: never to be undone here
             news = {name for name in start if start[name] != self.start.get(name)}  # the rest may be typed over already
+            news = set(start) if "pair" in news else news  # which decides what others mean
             values = {name: start[name] for name in news - asked}
             return *self._updates(values), *(gr.skip(),) * 4, name if known else gr.skip()
         submitted = self._submit(query)

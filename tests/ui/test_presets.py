@@ -41,5 +41,6 @@ def test_what_a_preset_opens_on_is_true_over_all_coins(name: str):
     assert step.verdict
     assert step.shadow
     assert step.kept > step.shadow.kept
-    if step.kept_law:  # trees with many nodes have none
+    assert step.kept_law or step.drafted > trace.setup.options.draft.gamma  # too large a tree to work it out
+    if step.kept_law:
         assert mean(step, step.verdict.rule) > mean(step, step.shadow.rule) + 0.05

@@ -316,7 +316,7 @@ def test_lanes_that_differ_by_chance_share_what_they_save():
     tokens = {"plain": 1.0, "A": 2.0, "B": 1.9, "C": 1.1}
     said = in_words(tokens, error=0.1)
     assert said.startswith("A and B need 47 to 50 % fewer than plain decoding, 1.90 to 2.00 tokens per call")
-    assert "how these lanes differ is no more than chance" in said
+    assert "how these lanes differ may be chance" in said
     assert "chance" not in in_words(tokens, error=0.01)
 
 

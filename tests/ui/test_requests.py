@@ -223,6 +223,8 @@ def test_opening_the_page_touches_only_what_differs_from_what_it_was_built_with(
     assert {"prompt", "seed"} & left_alone(watch, preset="sum") == set()
     monkeypatch.setitem(vars(watch), "start", {**watch.start, "prompt": "as it was an hour ago"})
     assert left_alone(watch) == set(NAMES) - {"prompt"}
+    monkeypatch.setitem(vars(watch), "start", {**watch.start, "pair": "another"})
+    assert left_alone(watch) == set(), "another pair brings all of its values"
 
 
 def test_models_that_a_link_to_measure_names_are_left_to_it(monkeypatch):

@@ -29,7 +29,7 @@ def calls(table: Sequence[Row]) -> str:
     said = f"{fewer} % fewer than plain decoding, {tokens} tokens per call, {where}"
     if len(lanes) == 1:
         return f"{best['case']} needs {said}. This holds on any hardware."
-    luck = "how these lanes differ is no more than chance"
+    luck = "how these lanes differ may be chance"
     return f"{_listed([row['case'] for row in lanes])} need {said}; {luck}. This holds on any hardware."
 
 
