@@ -6,7 +6,7 @@
 
 Plain decoding, vanilla, HSD and n-grams of the text race on one prompt of each domain. γ of each lane is the one that
 was fastest over all domains in a short measurement before. Writes examples/results/race.json (or --out) and prints the
-page's own sentences. Takes seven minutes on two cores that have nothing else to do; only then are times worth keeping.
+page's own sentences. Takes a few minutes; times are worth keeping only where nothing else runs.
 """
 
 from __future__ import annotations

@@ -39,11 +39,10 @@ def custom_generate(
     """Decode with a draft model and a verification rule inside `transformers`' own `generate`.
 
     Pass it as `custom_generate`; the draft as `assistant_model` (or `draft_model`), and rule, gamma, drafts, tree,
-    proposer and seed as for `hsd.run`. `draft_model` may also be the folder of a head for this model;
-    proposer "ngram" needs no draft. Temperature, top-p, top-k, the length budget and the ends of a text come from the
-    generation configuration: note that its top-k is 50 unless it is set. The new tokens are those of `hsd.run` for the
-    same options and seed. input_ids (1, n) → (1, n + new); tokens whose attention_mask (1, n) is 0, padding, are not
-    read.
+    proposer and seed as for `hsd.run`. `draft_model` may also be the folder of a head for this model; proposer "ngram"
+    needs no draft. Temperature, top-p, top-k, the length budget and the ends of a text come from the generation
+    configuration: note that its top-k is 50 unless it is set. The new tokens are those of `hsd.run` for the same
+    options and seed. input_ids (1, n) → (1, n + new); tokens whose attention_mask (1, n) is 0, padding, are not read.
 
     Raises HsdError for what it cannot do: several texts at once, beams, and processors that change scores further.
     """

@@ -65,8 +65,8 @@ def prompt_set(name: str, data: Path | None = None, limit: int = 0) -> PromptSet
     """The set of that name.
 
     A shipped one (stories, sums, functions, or shipped for all; chat: questions for a model that answers, four kinds
-    in turn), a public one (gsm8k, humaneval, spec_bench, or
-    spec_bench:CATEGORY), or a file with one prompt per line, plain or as JSON with a field "prompt".
+    in turn), a public one (gsm8k, humaneval, spec_bench, or spec_bench:CATEGORY), or a file with one prompt per line,
+    plain or as JSON with a field "prompt".
 
     limit: at most so many, 0 for all. A public set that is neither in `data` nor on the Hub is replaced by the shipped
     prompts of its style, and `source` says so. Raises HsdError, naming file and line, when something cannot be read.
