@@ -55,7 +55,10 @@ function percent(x) {
   return `${Number((100 * x).toPrecision(x >= 0.995 && x < 1 ? 3 : 2))} %`;
 }
 
-/** Shares that add up to 1, rounded so that what is shown does too: [".11", ".59", ".3"]. Small ones get up to five places. */
+/**
+ * Shares that add up to 1, rounded so that what is shown does too: [".11", ".59", ".3"]. Small ones get up to five
+ * places.
+ */
 function adding(shares) {
   const places = [2, 3, 4].find((n) => shares.every((x) => x <= 0 || x >= 0.5 * 10 ** -n)) || 5;
   const units = shares.map((x) => x * 10 ** places);

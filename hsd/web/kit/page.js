@@ -25,8 +25,9 @@ function showTab(name) {
 }
 
 /**
- * listener(what): "tab": another tab is open; "pair": another pair is chosen; and of Watch, "trace": another trace is shown, or it grew; "place":
- * another step or node is looked at; "run": a run was asked for, and will soon need the model.
+ * listener(what): "tab": another tab is open; "pair": another pair is chosen; and of Watch, "trace": another trace is
+ * shown, or it grew; "place": another step or node is looked at; "run": a run was asked for, and will soon need the
+ * model.
  */
 const listen = (listener) => listeners.push(listener);
 

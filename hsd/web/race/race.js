@@ -1,5 +1,6 @@
 // The Race screen put together. start(element, props, server, watch, submit) is called once, when Gradio has made it.
-// It shows the recorded races, one domain at a time, until the visitor starts one. For tests, window.__hsdRace mirrors what is shown.
+// It shows the recorded races, one domain at a time, until the visitor starts one. For tests, window.__hsdRace mirrors
+// what is shown.
 import { h } from "../kit/dom.js";
 import * as files from "../kit/files.js";
 import { addressBar } from "../kit/link.js";

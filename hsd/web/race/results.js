@@ -46,7 +46,8 @@ const LINES = [
 const LIMIT =
   "Limit: S* = A · T(1) / (γ · d + T(γ+1)), with what this race measured: A tokens per target call, d the " +
   "median time of a draft call, T(w) that of a target call that reads w tokens. With several drafts, with copies " +
-  "of the text, and with stacked models or exits, the denominator is the mean over steps of the median times of the calls made. " +
+  "of the text, and with stacked models or exits, the denominator is the mean over steps of the median times of the " +
+  "calls made. " +
   "Efficiency: speed-up over limit.";
 const RACED =
   "Every lane runs once to warm up, which counts for nothing; then all lanes take turns, with the same seed " +
