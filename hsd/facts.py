@@ -9,7 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
+
+import yaml
 
 from hsd.decoding.options import (
     ENGINES,
@@ -24,6 +27,7 @@ from hsd.decoding.options import (
 )
 from hsd.draft import LAYOUTS
 from hsd.errors import HsdError
+from hsd.paths import GLOSSARY
 from hsd.rules import DIVERGENCES, RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
 from hsd.rules.fuzzy import MODES, ROWS
 
@@ -184,7 +188,7 @@ def facts() -> Facts:
     at its start), citation, lossless, forward (tests the first token first), kind "chain" or "tree", asked (the name in
     a request), recursive (the tree rule it stands for with several drafts), single (judges one draft), trees (layouts
     it fits), levels (fits the target of a stack), below (fits levels below the target), resamples, tunable, look.
-    limits: of every run; a Space may set lower ones.
+    limits: of every run; a Space may set lower ones. glossary: see `glossary`.
     """
     names = [*rule_names(), *(name for name in TREE_RULES if chain_name(name) != name)]
     return {
@@ -215,6 +219,7 @@ def facts() -> Facts:
         "engines": list(ENGINES),
         "tests": TEST_NAMES,
         "glyphs": GLYPHS,
+        "glossary": glossary(),
         "colours": {name: {"light": light, "dark": dark} for name, (light, dark) in COLOURS.items()},
         "limits": {
             "gamma": MAX_GAMMA,
@@ -229,6 +234,12 @@ def facts() -> Facts:
 def facts_json() -> str:
     """`facts` as the page fetches it."""
     return json.dumps(facts(), ensure_ascii=False, separators=(",", ":"))
+
+
+@cache
+def glossary() -> dict[str, dict[str, str]]:
+    """Every word and sign that is explained to a reader: key → label, words and, where it has one, sign."""
+    return yaml.safe_load(GLOSSARY.read_text(encoding="utf-8"))
 
 
 def tree_title(name: str) -> str:

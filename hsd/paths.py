@@ -11,4 +11,5 @@ ROOT = _BUNDLED if _BUNDLED.is_dir() else _PACKAGE.parent
 ASSETS = ROOT / "assets"
 EXAMPLES = ROOT / "examples"
 WEB = _PACKAGE / "web"
+GLOSSARY = _PACKAGE / "glossary.yaml"
 SPACEFILE = ROOT / "Spacefile"

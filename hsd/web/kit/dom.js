@@ -49,9 +49,13 @@ function token(piece, { cells = 24, origin = null } = {}) {
   return h("bdi", { class: "hp-token", dir: "auto", title: full }, sign, body);
 }
 
-/** Sentence parts (strings, {piece, origin}, {strong}) as nodes. */
+/** Words that a hover, the focus or a tap explains; key: in the glossary, whose module (glossary.js) shows the entry. */
+const explained = (key, words) => h("button.hp-term", { "type": "button", "data-term": key }, words);
+
+/** Sentence parts (strings, {piece, origin}, {strong}, {term: key in the glossary, words}) as nodes. */
 function prose(parts) {
   return parts.map((part) => {
+    if (part && part.term !== undefined) return explained(part.term, part.words ?? part.term);
     if (part && part.piece !== undefined) return token(part.piece, part);
     if (part && part.strong !== undefined) return h("strong", {}, part.strong);
     return part;
@@ -60,7 +64,11 @@ function prose(parts) {
 
 /** The same parts as one plain string. */
 const plain = (parts) =>
-  parts.map((part) => (part && part.piece !== undefined ? `“${visible(part.piece)}”` : (part.strong ?? part))).join("");
+  parts
+    .map((part) =>
+      part && part.piece !== undefined ? `“${visible(part.piece)}”` : (part.strong ?? part.words ?? part.term ?? part),
+    )
+    .join("");
 
 // Drawn, not written: not every font has these signs. One path each, in a box of 16 by 16.
 const ICONS = {
@@ -88,4 +96,4 @@ function afterLayout(work) {
   waiting.push(work);
 }
 
-export { SIGNS, h, s, label, token, prose, plain, icon, afterLayout };
+export { SIGNS, h, s, label, token, explained, prose, plain, icon, afterLayout };

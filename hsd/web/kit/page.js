@@ -1,4 +1,5 @@
 // The page around the screens: which tab is open, the line that tells what went wrong, and who wants to hear of what.
+import "./glossary.js"; // which explains words, on every screen
 
 const listeners = [];
 let open = new URLSearchParams(window.location.search).get("tab") || "watch";

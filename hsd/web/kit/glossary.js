@@ -1,0 +1,101 @@
+// Words that are explained where they stand: hover, focus or tap shows the entry of hsd/glossary.yaml, Esc closes it.
+// One box for the whole page, above everything and outside its layout. Whatever has a `data-term` is heard.
+import { explained, h } from "./dom.js";
+import { facts } from "./facts.js";
+
+const GAP = 6; // pixels between a word and its entry
+const EDGE = 8; // … and between the entry and the window
+const LEAVE = 200; // milliseconds in which a pointer may reach the entry
+
+let tip = null;
+let word = null; // what is explained now
+let pinned = false; // a click keeps the entry until the next
+let timer = null;
+
+/** A word that can be explained. words: as it stands in its sentence, the entry's sign or label if left out. */
+function term(key, words) {
+  const { sign, label } = facts.glossary[key];
+  return explained(key, words ?? sign ?? label);
+}
+
+const termAt = (event) => (event.target instanceof Element ? event.target.closest("[data-term]") : null);
+
+function box() {
+  if (tip) return tip;
+  const stay = { onpointerenter: () => clearTimeout(timer), onpointerleave: leave };
+  tip = h("div.hsd-kit.hp-tip", { id: "hp-tip", role: "tooltip", popover: "manual", ...stay });
+  document.body.append(tip);
+  return tip;
+}
+
+function show(element) {
+  clearTimeout(timer);
+  const entry = facts.glossary[element.dataset.term];
+  if (!entry || word === element) return;
+  hide();
+  word = element;
+  const { sign, label, words } = entry;
+  box().replaceChildren(h("strong", sign && sign !== label ? `${sign}, ${label}` : label), ": ", words);
+  element.setAttribute("aria-describedby", tip.id);
+  tip.showPopover();
+  place();
+}
+
+function hide() {
+  clearTimeout(timer);
+  if (!word) return;
+  word.removeAttribute("aria-describedby");
+  word = null;
+  pinned = false;
+  tip.hidePopover();
+}
+
+/** Under the word, or above it where there is more room. */
+function place() {
+  if (!word) return;
+  if (!word.isConnected) return hide();
+  const at = word.getBoundingClientRect();
+  const { width, height } = tip.getBoundingClientRect();
+  const { clientWidth, clientHeight } = document.documentElement;
+  const below = at.bottom + GAP + height <= clientHeight - EDGE || at.top < clientHeight - at.bottom;
+  const left = Math.max(EDGE, Math.min(at.left, clientWidth - width - EDGE));
+  tip.style.left = `${left}px`;
+  tip.style.top = `${below ? at.bottom + GAP : at.top - GAP - height}px`;
+}
+
+function leave() {
+  clearTimeout(timer);
+  timer = setTimeout(() => pinned || word?.matches(":focus-visible") || hide(), LEAVE);
+}
+
+function clicked(event) {
+  const element = termAt(event);
+  if (!element) {
+    if (word && !tip.contains(event.target)) hide();
+    return;
+  }
+  event.preventDefault(); // not what a click does to a label around it
+  event.stopPropagation();
+  if (word === element && pinned) return hide();
+  show(element);
+  pinned = true;
+}
+
+function pressed(event) {
+  if (event.key !== "Escape" || !word) return;
+  event.stopPropagation();
+  hide();
+}
+
+const heard = {
+  pointerover: (event) => event.pointerType !== "touch" && termAt(event) && show(termAt(event)),
+  pointerout: (event) => word && termAt(event) === word && leave(),
+  focusin: (event) => event.target.matches("[data-term]:focus-visible") && show(event.target),
+  focusout: (event) => event.target === word && hide(),
+  click: clicked,
+  keydown: pressed,
+  scroll: place,
+};
+for (const [name, listener] of Object.entries(heard)) document.addEventListener(name, listener, true);
+
+export { term };
