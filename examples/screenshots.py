@@ -24,6 +24,7 @@ WATCH = "window.__hsd && window.__hsd.ready && document.querySelector('#hsd-stag
 VIEWS = {  # name: what the address asks for, and when it is drawn
     "watch": ("", WATCH),
     "trie": ("preset=four-drafts", WATCH),
+    "learn": ("lesson=9", "window.__hsdLearn"),
     "compare": ("tab=compare", "document.querySelectorAll('#hsd-compare .hp-node').length > 10"),
     "race": ("tab=race", "document.querySelector('#hsd-race table')"),
     "systems": ("tab=systems", "document.querySelector('#sy-panel-stack .lv-board')"),

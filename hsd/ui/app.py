@@ -11,7 +11,7 @@ import gradio as gr
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
-from hsd.ui import api, arrivals, controls, lab, pairs, static
+from hsd.ui import api, arrivals, controls, lab, learn, pairs, static
 from hsd.ui.compare import Compare
 from hsd.ui.jobs import Jobs
 from hsd.ui.measure import Measure
@@ -21,7 +21,7 @@ from hsd.ui.systems import Systems
 from hsd.ui.watch import Watch
 
 SYSTEM_FONTS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Noto Sans", "sans-serif"]
-TABS = ("watch", "compare", "race", "systems", "lab", "measure")
+TABS = ("watch", "learn", "compare", "race", "systems", "lab", "measure")
 MONO_FONTS = ["ui-monospace", "SF Mono", "Cascadia Mono", "Menlo", "Consolas", "DejaVu Sans Mono", "monospace"]
 
 
@@ -78,6 +78,8 @@ def build(space: Space, opened: Trace | None = None) -> gr.Blocks:
             with gr.Column(elem_id="hsd-main", min_width=0), gr.Tabs(elem_id="hsd-tabs") as tabs:
                 with _tab("Watch"):
                     stage = watch.stage()
+                with _tab("Learn"):
+                    learn.build()
                 with _tab("Compare"):
                     Compare(space, jobs).build()
                 with _tab("Race"):
@@ -103,8 +105,9 @@ def _tab(title: str) -> gr.Tab:
 
 
 def _asked_tab(request: gr.Request) -> Any:
-    """The tab that a link asks for."""
-    name = dict(request.query_params).get("tab", "")
+    """The tab that a link asks for; a link to a lesson need not name it."""
+    query = dict(request.query_params)
+    name = query.get("tab", "learn" if "lesson" in query else "")
     return gr.Tabs(selected=name) if name in TABS else gr.skip()
 
 

@@ -23,7 +23,7 @@ from starlette.staticfiles import StaticFiles
 from hsd.facts import facts_json
 from hsd.paths import WEB
 
-SCREENS = ("watch", "compare", "race", "systems", "lab", "measure")
+SCREENS = ("watch", "learn", "compare", "race", "systems", "lab", "measure")
 """Each has a folder, and in it a module of its own name, which imports the others, and a style sheet."""
 
 SHARED_STYLES = ("kit/kit.css", "player/player.css")

@@ -28,7 +28,12 @@ window.hsdPage = (() => {
   }
 
   link({ rel: "preload", as: "fetch", crossOrigin: "anonymous", href: `${base}facts.json` }).catch(() => {});
-  const tab = new URLSearchParams(window.location.search).get("tab");
+  const query = new URLSearchParams(window.location.search);
+  if (query.has("lesson") && !query.has("tab")) {
+    query.set("tab", "learn");
+    window.history.replaceState(window.history.state, "", `?${query}`);
+  }
+  const tab = query.get("tab");
   let asked = tab !== "watch" && tab in screens; // by a link, and not opened yet
   const opened = new Set(asked ? ["watch", tab] : ["watch"]);
   for (const name of opened) load(name).catch(() => failed(name));

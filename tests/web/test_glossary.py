@@ -24,7 +24,7 @@ import { term } from "./kit/glossary.js";
 facts.glossary.bad = { label: "<img src=x onerror=alert(1)>", words: "${1+1} <b>bold</b>" };
 const parts = ["A ", { term: "coin", words: "coin" }, " is drawn."];
 window.said = plain(parts);
-const words = [h("p", {}, prose(parts)), h("p", {}, term("gamma"), " and ", term("bad", "this"))];
+const words = [h("p", {}, prose(parts)), h("p", {}, term("gamma", "γ"), " and ", term("bad", "this"))];
 document.getElementById("one").replaceChildren(...words);
 </script></body></html>"""
 

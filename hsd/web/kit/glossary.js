@@ -12,10 +12,10 @@ let word = null; // what is explained now
 let pinned = false; // a click keeps the entry until the next
 let timer = null;
 
-/** A word that can be explained. words: as it stands in its sentence, the entry's sign or label if left out. */
+/** A word that can be explained. words: as it stands in its sentence; if left out, the letter itself or the label. */
 function term(key, words) {
   const { sign, label } = facts.glossary[key];
-  return explained(key, words ?? sign ?? label);
+  return explained(key, words ?? (key === sign ? key : label));
 }
 
 const termAt = (event) => (event.target instanceof Element ? event.target.closest("[data-term]") : null);
