@@ -33,7 +33,7 @@ def test_a_link_to_a_lesson_opens_it_and_a_guess_brings_the_answer(visitors) -> 
     visitor = opened(visitors, "?lesson=5", 5)
     page = visitor.page
     assert page.get_attribute("#hsd-tabs button[data-tab-id=learn]", "aria-selected") == "true"
-    assert page.inner_text(".ln-page h3") == "5. Why it is exact"
+    assert page.inner_text(".ln-page h2") == "5. Why it is exact"
     assert page.locator(".ln-answer").count() == 0
     page.get_by_role("button", name="less often than p").click()
     visitor.until(at(5, answered=True))

@@ -5,7 +5,7 @@ import { listen } from "../kit/keys.js";
 import { address, addressBar, asked } from "../kit/link.js";
 import { ask } from "../kit/live.js";
 import * as page from "../kit/page.js";
-import { button, card, said } from "../kit/parts.js";
+import { button, card, roving, said } from "../kit/parts.js";
 import { choices, guess } from "./guess.js";
 import { scene } from "./scene.js";
 import * as store from "./store.js";
@@ -47,6 +47,7 @@ class Learn {
     const copy = button("Copy link", "a link to this lesson", async () => copied.say(await this.bar.copyLink()));
     const present = button("Present", "large type, arrow keys, no controls; Esc ends it", () => this.present());
     this.list = h("ol.ln-list-of-lessons");
+    this.stop = roving(this.list, () => [...this.list.querySelectorAll("button")]);
     this.score = h("span.hp-hint");
     this.again = button("Start over", "forget all guesses", () => this.forget());
     this.place = h("section.hp-card.ln-page", { "aria-label": "lesson" });
@@ -54,7 +55,7 @@ class Learn {
     const tools = h("div.ln-tools", this.score, this.again, copied.element, copy, present);
     const top = h("header.ln-top", h("nav", { "aria-label": "lessons" }, this.list), tools);
     const lines = ({ title, lines }) => [
-      h("h4.hp-subtitle", title),
+      h("p.hp-subtitle", title),
       h(
         "ul.ln-notes",
         lines.map((line) => h("li", line)),
@@ -98,7 +99,7 @@ class Learn {
     this.at = Math.min(Math.max(at, 0), this.lessons.length - 1);
     this.turned = false;
     this.draw();
-    this.place.querySelector("h3").focus({ preventScroll: true });
+    this.place.querySelector("h2").focus({ preventScroll: true });
   }
 
   turn(by) {
@@ -120,7 +121,7 @@ class Learn {
 
   ended() {
     this.draw();
-    this.place.querySelector("h3").focus({ preventScroll: true });
+    this.place.querySelector("h2").focus({ preventScroll: true });
   }
 
   // ---- guesses
@@ -143,6 +144,7 @@ class Learn {
   draw() {
     const given = this.guesses[this.lesson.key] ?? null;
     this.list.replaceChildren(...this.lessons.map((lesson, i) => this.item(lesson, i)));
+    this.stop(this.list.querySelector("[aria-current]"));
     const made = this.lessons.filter(({ key }) => this.guesses[key]);
     const right = made.filter(({ key }) => this.guesses[key].right).length;
     this.score.textContent = made.length ? `${right} of ${made.length} guesses right` : "";
@@ -186,7 +188,7 @@ class Learn {
       given && last && h("p.ln-score", this.score.textContent, ". They are kept in this browser only."),
     );
     return [
-      h("h3.hp-title", { tabindex: -1 }, `${this.at + 1}. ${lesson.title}`),
+      h("h2.hp-title", { tabindex: -1 }, `${this.at + 1}. ${lesson.title}`),
       h("div.ln-columns", words, scene(this.content, lesson, given !== null)),
       h("div.ln-turn", back, next),
     ];
@@ -211,8 +213,7 @@ class Learn {
   }
 }
 
-const belief = ({ title, text, see }) =>
-  h("article", h("h4.hp-subtitle", `“${title}”`), h("p", prose(text)), link(see));
+const belief = ({ title, text, see }) => h("article", h("p.hp-subtitle", `“${title}”`), h("p", prose(text)), link(see));
 
 const question = ({ title, text, see }) => h("details", h("summary", title), h("p", prose(text), " ", link(see)));
 
