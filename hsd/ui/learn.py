@@ -162,11 +162,14 @@ def _mean(chances: list[float]) -> float:
 
 
 def _of_run() -> dict[str, Any]:
-    """The step in which HSD is furthest behind, and one of which next to nothing is kept."""
-    steps = [one for one in trace().steps if one.drafted == step().drafted and one.index]
+    """What both rules keep of full drafts; where HSD is furthest behind, and where next to nothing is kept."""
+    steps = [one for one in trace().steps if one.drafted == step().drafted]
+    run = {rule: sum(one.expected_kept[rule] for one in steps) / len(steps) for rule in LAB_RULES}
     behind = min(trace().steps, key=gain)
     empty = min(steps, key=lambda one: (max(one.expected_kept[rule] for rule in LAB_RULES), one.index))
     return {
+        "run_hsd": run["hsd"],
+        "run_classic": run["tokenwise"],
         "behind_step": behind.index + 1,
         "behind_hsd": behind.expected_kept["hsd"],
         "behind_classic": behind.expected_kept["tokenwise"],
@@ -241,7 +244,8 @@ def _lesson(lesson: Mapping[str, Any], known: Numbers) -> dict[str, Any]:
 
 def _see(entry: Mapping[str, Any], known: Numbers) -> dict[str, str] | None:
     if "lab" in entry:
-        return {"words": "In the Lab", "query": _lab_query(entry["lab"])}
+        p, q = (", ".join(map(str, entry["lab"][side])) for side in "pq")
+        return {"words": f"The Lab with p = {p} and q = {q}", "query": _lab_query(entry["lab"])}
     if "see" not in entry:
         return None
     return {name: "".join(str(_plain(part)) for part in parts(text, known)) for name, text in entry["see"].items()}

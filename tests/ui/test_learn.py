@@ -113,6 +113,8 @@ def known(raw: dict) -> set[float]:
     behind = min(raw["steps"], key=lambda s: s["expected_kept"]["hsd"] - s["expected_kept"]["tokenwise"])
     found += [one["expected_kept"][rule] for one in (step, behind) for rule in ("hsd", "tokenwise")]
     found.append(step["kept_law"]["tokenwise"][0])
+    whole = [one["expected_kept"] for one in raw["steps"] if len(one["nodes"]) == len(step["nodes"])]
+    found += [sum(kept[rule] for kept in whole) / len(whole) for rule in ("hsd", "tokenwise")]
     result = json.loads((EXAMPLES / "results" / "smollm2.json").read_text(encoding="utf-8"))
     passes = result["passes"]
     found += [passes["1"], passes["6"], passes["6"] / passes["1"], passes["head"] / passes["1"]]
@@ -164,6 +166,7 @@ def test_what_the_lessons_say_in_words_is_true_of_the_step(raw: dict) -> None:
     assert it["naive2"] > it["p2"]
     assert it["hsd_mean"] > it["classic_mean"]
     assert it["behind_hsd"] < it["behind_classic"]
+    assert it["run_classic"] < it["run_hsd"] < 1.2 * it["run_classic"]
     assert it["empty_mean"] < 0.01
     assert it["cost5"] > it["brings5"]
     assert it["cost2"] < it["brings2"]
