@@ -10,7 +10,7 @@ import gradio as gr
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.ui import arrivals, form, static
-from hsd.ui.jobs import Jobs
+from hsd.ui.jobs import MODEL, Jobs
 from hsd.ui.pairs import choose
 from hsd.ui.request import Request, read
 from hsd.ui.runs import Run
@@ -27,23 +27,14 @@ class Compare:
 
     def build(self) -> gr.HTML:
         """The component in which the screen draws, in the current Gradio context, and its one event."""
-        stage = gr.HTML(
-            value={"serial": 0},
-            html_template=static.read("compare/compare.html"),
-            js_on_load=static.start("compare"),
-            server_functions=self.jobs.functions(lambda asked: Run(second_run(self.space, asked))),
-            apply_default_css=False,
-            elem_id="hsd-compare",
-        )
+        functions = self.jobs.functions(lambda asked: Run(second_run(self.space, asked)))
+        stage = static.screen("compare", functions, value={"serial": 0})
         stage.submit(
             self.jobs.messages,
             stage,
             stage,
             js=static.call("compare", "ticket"),
-            show_progress="hidden",
-            api_visibility="private",
-            concurrency_id="model",
-            concurrency_limit=1,
+            **MODEL,
         )
         return stage
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 from hsd.errors import HsdError
@@ -31,6 +32,16 @@ def answer(function: Callable[..., Answer], *arguments: Any) -> Answer:
     except Exception as error:
         log.exception("a request of the page failed")
         return {"error": f"that failed on the server ({type(error).__name__}): try again, or reload the page"}
+
+
+def answered(function: Callable[[Any], Answer]) -> Callable[[Any], Answer]:
+    """A function that the page's script calls by its name, with one argument, and that answers as `answer` says."""
+
+    @wraps(function)
+    def asked(argument: Any) -> Answer:
+        return answer(function, argument)
+
+    return asked
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,11 @@ FINISHED = ("done", "cancelled", "failed")
 LOAD_SECONDS = 40  # asked of ZeroGPU on top of the work itself: moving a pair to the GPU
 TOKEN_SECONDS = 0.15  # asked of ZeroGPU for each new token
 
+QUIET: Values = {"show_progress": "hidden", "api_visibility": "private"}
+QUICK: Values = {**QUIET, "queue": False}
+MODEL: Values = {**QUIET, "concurrency_id": "model", "concurrency_limit": 1}
+"""How events of the page are heard: any; those that take no time; those that wait for the model, in one line."""
+
 
 class Work(Protocol):
     """What a job does, checked before it waits."""

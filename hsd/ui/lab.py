@@ -17,7 +17,7 @@ from hsd.audit import TableModels, output_law, target_law, total_variation
 from hsd.errors import HsdError
 from hsd.rules import RULES
 from hsd.ui import static
-from hsd.ui.fetch import NOT_UNDERSTOOD, Answer, answer
+from hsd.ui.fetch import NOT_UNDERSTOOD, Answer, answered
 
 MAX_OUTCOMES = 4096  # as in enumerate.js
 Row = Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=2, max_length=MAX_OUTCOMES)]
@@ -56,13 +56,4 @@ def exact_numbers(asked: Any) -> Answer:
 def build() -> gr.HTML:
     """The component in which the lab draws, in the current Gradio context. It has no value."""
 
-    def read_exact(asked: Any) -> Answer:
-        return answer(exact_numbers, asked)
-
-    return gr.HTML(
-        html_template=static.read("lab/lab.html"),
-        js_on_load=static.start("lab"),
-        server_functions=[read_exact],
-        apply_default_css=False,
-        elem_id="hsd-lab",
-    )
+    return static.screen("lab", [answered(exact_numbers)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from html import escape
 from posixpath import dirname, join, normpath
@@ -100,6 +100,23 @@ def start(screen: str, part: str = "start", with_server: bool = True) -> str:
 def call(screen: str, name: str) -> str:
     """The `js` of an event: what the screen's function `name` gives; nothing when its tab was never opened."""
     return f"() => window.hsdPage.call('{screen}', '{name}')"
+
+
+def root(name: str) -> str:
+    """What a screen's script draws in."""
+    return f'<div class="hsd-{name} hsd-kit"><p class="hp-hint">Drawing …</p></div>'
+
+
+def screen(name: str, functions: Iterable[Callable[[Any], Any]] = (), **more: Any) -> gr.HTML:
+    """The component of a screen. functions: those its script can call, by their names; more: `value`, and props."""
+    return gr.HTML(
+        html_template=root(name),
+        js_on_load=start(name),
+        server_functions=list(functions),
+        apply_default_css=False,
+        elem_id=f"hsd-{name}",
+        **more,
+    )
 
 
 def head_component() -> gr.HTML:

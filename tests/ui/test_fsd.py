@@ -19,8 +19,7 @@ TINY = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the
 
 
 def test_the_panel_gets_the_recorded_measurement_or_one_line(tmp_path: Path):
-    ask = {function.__name__: function for function in fsd.functions()}["fuzzy_results"]
-    assert ask("") == json.loads(fsd.FILE.read_text(encoding="utf-8"))
+    assert fsd.fuzzy_results("") == json.loads(fsd.FILE.read_text(encoding="utf-8"))
     for content in (None, "3", "{}", "nonsense"):
         file = tmp_path / f"{content}.json"
         if content is not None:

@@ -6,6 +6,7 @@ import pytest
 
 import hsd
 from hsd import space
+from hsd.errors import HsdError
 from hsd.models.exits import head_cost
 from hsd.ui.request import read
 from hsd.ui.systems import hispec, recorded
@@ -35,17 +36,18 @@ def test_runs_that_break_something_say_what():
 
 def test_a_run_can_be_asked_for_again_by_what_the_page_is_told():
     """With the same options; the tokens may differ in the end, because rounding differs between processors."""
-    told, run = recorded.functions()[0]("stack-three"), recorded.trace_of("stack-three")
+    told, run = recorded.recorded_run("stack-three"), recorded.trace_of("stack-three")
     options = read(space.load(), told["asked"]).option_dict()
     again = hsd.run(hsd.load_pair("tiny"), told["asked"]["prompt"], **options | {"max_new_tokens": 4})
     whole = {"max_new_tokens": options["max_new_tokens"]}
     assert again.prompt == run.prompt
     assert again.setup.options.flat() | whole == run.setup.options.flat()
-    assert "there is no recorded run 'nothing'" in recorded.functions()[0]("nothing")["error"]
+    with pytest.raises(HsdError, match="there is no recorded run 'nothing'"):
+        recorded.recorded_run("nothing")
 
 
 def test_the_facts_about_the_layers_are_the_models():
-    told = hispec.functions()[0](None)
+    told = hispec.layer_facts("")
     target = hsd.load_pair("tiny").target
     assert told == {"layers": 8, "trained": [2, 4], "head": head_cost(target)}
 

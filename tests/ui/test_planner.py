@@ -170,8 +170,9 @@ def test_bad_inputs_get_one_line(asked: object, words: str):
     ],
 )
 def test_bad_thresholds_get_one_line(way: dict, words: str):
-    ask = {function.__name__: function for function in planner.functions()}["try_thresholds"]
-    assert words in ask({**question(PRESETS["skip"]), **way})["error"]
+    with pytest.raises(HsdError) as refused:
+        planner.try_thresholds({**question(PRESETS["skip"]), **way})
+    assert words in str(refused.value)
 
 
 def test_the_measured_preset_is_the_recorded_measurement():

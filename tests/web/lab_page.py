@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hsd.ui.static import read
+from hsd.ui.static import root
 
 PAGE = """<!doctype html><html lang="en" class="{theme}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>lab</title>
@@ -22,4 +22,4 @@ window.lab = start(document.getElementById("one"), {{}}, {server});
 
 def page(dark: bool = False, server: str = "{}") -> str:
     """The page; the lab in it starts by itself. server: JavaScript, an object with the functions of the server."""
-    return PAGE.format(theme="dark" if dark else "", html=read("lab/lab.html"), server=server)
+    return PAGE.format(theme="dark" if dark else "", html=root("lab"), server=server)

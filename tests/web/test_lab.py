@@ -109,7 +109,7 @@ def test_a_rule_that_the_page_cannot_compute_has_the_numbers_of_the_server(here:
     told = exact_numbers({"rule": "newcomer", "p": [p] * 3, "q": [q] * 2})
     facts = {"body": facts_json(), "content_type": "application/json"}
     here.page.route("**/facts.json", lambda route: route.fulfill(**facts))
-    show(here.page, page_html(server=f"{{ read_exact: async () => ({json.dumps(told)}) }}"))
+    show(here.page, page_html(server=f"{{ exact_numbers: async () => ({json.dumps(told)}) }}"))
     row = here.page.locator(".hl-rules tr[data-rule=newcomer]")
     row.locator(".hl-figure", has_text="1.3333").wait_for()
     assert "Newcomer, a test" in row.inner_text()

@@ -300,7 +300,7 @@ def frame(chromium):
     guest = Guest(chromium, address(), serious=())
 
     def open_page(query: str) -> None:
-        show(guest.page, FRAME.format(props=json.dumps(planner.props())), query)
+        show(guest.page, FRAME.format(props=json.dumps({"planner": planner.props()})), query)
         guest.page.wait_for_function("window.begun")
 
     guest.page.open = open_page

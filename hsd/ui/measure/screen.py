@@ -20,8 +20,8 @@ from hsd.space import Space
 from hsd.ui import form, static
 from hsd.ui.controls import NAMES as SIDEBAR
 from hsd.ui.controls import Sidebar
-from hsd.ui.fetch import answer
-from hsd.ui.jobs import Function, Job, Jobs
+from hsd.ui.fetch import answer, answered
+from hsd.ui.jobs import MODEL, QUICK, QUIET, Function, Job, Jobs
 from hsd.ui.measure.batch import Batch, read
 from hsd.ui.measure.controls import NAMES, build
 from hsd.ui.measure.job import Measuring, benchmark
@@ -37,7 +37,6 @@ FILES = {"smollm2": "bench-smollm2.jsonl", "tiny": "bench.jsonl"}
 """The benchmarks that travel with the project, by their pair; the screen opens on the first."""
 
 PAUSE = 3.0  # seconds between two drawings while a batch goes on, at least: drawing takes from the visitor's time
-QUICK: Values = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
 
 
 class Measure:
@@ -139,11 +138,7 @@ class Measure:
 
     def functions(self) -> list[Function]:
         """The functions that the page's script can call, by these names, with one argument each."""
-
-        def download(asked: Any) -> Values:
-            return answer(self.results.download, asked)
-
-        return [download, *self.jobs.functions(lambda asked: self.work(read(self.space, asked)))]
+        return [answered(self.results.download), *self.jobs.functions(lambda asked: self.work(read(self.space, asked)))]
 
     # ---- building
 
@@ -174,16 +169,15 @@ class Measure:
         demo.load(self.open_link, None, [*boxes, fitted], **QUICK)
         gammas, named = settings[NAMES.index("gammas")], sidebar.controls["pair"]
         named.change(usual_lengths, [named, fitted, gammas], [gammas, fitted], preprocess=False, **QUICK)
-        upload.upload(self.open_file, upload, [plan, *shown], concurrency_limit=1, **{**QUICK, "queue": True})
+        upload.upload(self.open_file, upload, [plan, *shown], concurrency_limit=1, **QUIET)
         for name, button in recorded.items():
             button.click(partial(self.recorded, name), None, [plan, *shown], **QUICK)
 
         buttons = [start, cancel]
         start.click(self.submit, [ticket, *boxes], [ticket, plan, *buttons], preprocess=False, **QUICK)
         cancel.click(self.jobs.cancel, ticket, None, **QUICK)
-        model: Values = {"concurrency_id": "model", "concurrency_limit": 1}
         ticket.change(None, ticket, js="(key) => window.hsdPage.call('measure', 'follow', key)", **QUICK)
-        ticket.change(self.follow, ticket, [*buttons, *shown], **{**QUICK, "queue": True}, **model)
+        ticket.change(self.follow, ticket, [*buttons, *shown], **MODEL)
 
     def _button(self, pair: str) -> gr.Button:
         """Shows the benchmark of that pair."""

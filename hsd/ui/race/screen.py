@@ -15,8 +15,8 @@ from hsd.models.registry import draft_length
 from hsd.space import Space
 from hsd.ui import arrivals, static
 from hsd.ui.controls import NAMES, Sidebar
-from hsd.ui.fetch import answer
-from hsd.ui.jobs import Function, Jobs
+from hsd.ui.fetch import answer, answered
+from hsd.ui.jobs import MODEL, QUICK, Function, Jobs
 from hsd.ui.race import recorded
 from hsd.ui.race.plan import (
     MOST_LANES,
@@ -44,8 +44,9 @@ class Race:
     def functions(self) -> list[Function]:
         """The functions that the page's script can call, by these names, with one argument each."""
 
+        @answered
         def read_recorded(_: Any) -> Values:
-            return answer(recorded.read)
+            return recorded.read()
 
         return [read_recorded, *self.jobs.functions(lambda asked: RaceWork(self.plan(asked)))]
 
@@ -70,13 +71,10 @@ class Race:
 
     def build(self, sidebar: Sidebar) -> gr.HTML:
         """The component in which the screen draws, in the current Gradio context, and its handlers."""
-        stage = gr.HTML(
+        stage = static.screen(
+            "race",
+            self.functions(),
             value={"serial": 0},
-            html_template=static.read("race/race.html"),
-            js_on_load=static.start("race"),
-            server_functions=self.functions(),
-            apply_default_css=False,
-            elem_id="hsd-race",
             drafters=drafters(),
             rules=rule_facts(),
             divergences=divergence_facts(),
@@ -96,17 +94,7 @@ class Race:
             [ticket, stage],
             js="(ticket, stage, ...rest) => [ticket, window.hsdPage.call('race', 'plan'), ...rest]",
             preprocess=False,
-            queue=False,
-            show_progress="hidden",
-            api_visibility="private",
+            **QUICK,
         )
-        ticket.change(
-            self.jobs.messages,
-            ticket,
-            stage,
-            show_progress="hidden",
-            api_visibility="private",
-            concurrency_id="model",
-            concurrency_limit=1,
-        )
+        ticket.change(self.jobs.messages, ticket, stage, **MODEL)
         return stage

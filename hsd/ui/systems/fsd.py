@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
-from hsd.ui.fetch import answer
 
 Values = dict[str, Any]
 FILE = EXAMPLES / "results" / "fuzzy.json"
 
 
-def functions() -> list[Callable[[Any], Values]]:
-    """What the page's script can call, by these names, with one argument each."""
-
-    def fuzzy_results(_: Any) -> Values:
-        return answer(results)
-
-    return [fuzzy_results]
-
-
-def props() -> Values:
-    """What the page's script gets at the start: nothing, the measurement is fetched when the panel is opened."""
-    return {}
+def fuzzy_results(_: Any) -> Values:
+    """`results`, which the page's script fetches when the panel is opened."""
+    return results()
 
 
 @lru_cache(maxsize=2)

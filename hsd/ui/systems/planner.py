@@ -5,12 +5,10 @@ Nothing is computed in the page. Inputs come from its fields as texts, and every
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from hsd.errors import HsdError
 from hsd.planner import LONGEST, Models, Stack, latency, read_numbers, shortest_path
-from hsd.ui.fetch import answer
 from hsd.ui.systems.planner_presets import presets
 from hsd.ui.systems.planner_ways import alternatives, described, graph
 from hsd.ui.systems.planner_words import bound_sentence, trial_sentence, verdict
@@ -20,21 +18,19 @@ MOST, LONGEST_TEXT, HIGHEST_COST = 5, 40, 1e6
 NOT_UNDERSTOOD = "the page asked for a plan in a way that is not understood: reload it"
 
 
-def functions() -> list[Callable[[Any], Values]]:
-    """What the page's script can call, by these names, with one argument each."""
+def plan_stack(asked: Any) -> Values:
+    """The plan for models that the page asks about; see `read_models`. Raises HsdError."""
+    return planned(read_models(asked))
 
-    def plan_stack(asked: Any) -> Values:
-        return answer(lambda: planned(read_models(asked)))
 
-    def try_thresholds(asked: Any) -> Values:
-        return answer(lambda: tried(read_models(asked), *_read_way(asked)))
-
-    return [plan_stack, try_thresholds]
+def try_thresholds(asked: Any) -> Values:
+    """One way of these models; asked: stack and thresholds besides. Raises HsdError."""
+    return tried(read_models(asked), *_read_way(asked))
 
 
 def props() -> Values:
     """What the page's script gets at the start."""
-    return {"planner": {"presets": presets(), "most": MOST, "longest": LONGEST}}
+    return {"presets": presets(), "most": MOST, "longest": LONGEST}
 
 
 def read_models(asked: Any) -> Models:

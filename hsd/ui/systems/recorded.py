@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -10,26 +9,11 @@ from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
 from hsd.trace import Trace
 from hsd.ui import form
-from hsd.ui.fetch import answer
 from hsd.ui.presets import Preset, definitions, recorded
 from hsd.ui.request import OPTIONS, field_name
 
 Values = dict[str, Any]
 FILE = EXAMPLES / "presets_systems.yaml"
-
-
-def functions() -> list[Callable[[Any], Values]]:
-    """What the page's script can call, by these names, with one argument each."""
-
-    def recorded_run(name: Any) -> Values:
-        return answer(lambda: described(find(name)))
-
-    return [recorded_run]
-
-
-def props() -> Values:
-    """What the page's script gets at the start: name, title, why and what was asked for, of each run of each panel."""
-    return {"recorded": [listed(preset) for preset in presets().values()]}
 
 
 @lru_cache(maxsize=1)
@@ -58,8 +42,9 @@ def asked(preset: Preset) -> Values:
     return {**options, **{name: value for name, value in given.items() if name in options}, "prompt": preset.prompt}
 
 
-def described(preset: Preset) -> Values:
-    """A preset with its trace, and the seed that was kept."""
+def recorded_run(name: Any) -> Values:
+    """The preset of that name with its trace, and the seed that was kept. Raises HsdError when there is none."""
+    preset = find(name)
     trace = recorded(preset)
     seed = {**asked(preset), "seed": trace.setup.options.seed}
     return {**listed(preset), "asked": seed, "trace": trace.model_dump(mode="json")}

@@ -66,7 +66,6 @@ class Screen extends Lanes {
       "div.cp-body",
       parts.map((part) => part.element),
     );
-    root.classList.add("hsd-kit");
     root.tabIndex = 0;
     root.setAttribute("role", "region");
     root.setAttribute("aria-label", "two rules on the same drafts");

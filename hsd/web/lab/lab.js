@@ -160,7 +160,7 @@ class Lab {
   async askOthers(exact) {
     const { p, q } = this.model;
     for (const name of OTHERS) {
-      const { error, kept, distance } = await ask(this.server, "read_exact", { rule: name, p, q });
+      const { error, kept, distance } = await ask(this.server, "exact_numbers", { rule: name, p, q });
       if (this.exact !== exact) return;
       if (error) say(this.alert, error);
       else

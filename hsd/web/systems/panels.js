@@ -5,12 +5,12 @@
 // view (also the first time) and leaves it (another panel, another tab); link() gives the parameters that reproduce the
 // section in a link, as {name: text}. Names must not be ones that others use: tab, panel, plan (the planner), step, node,
 // and those of a run (pair, prompt, gamma, …) unless they mean a run: a link with a prompt also starts that run on Watch.
-// What a panel asks the server stands in a module of hsd/ui/systems (see PARTS in screen.py).
+// What a panel asks the server stands in a module of hsd/ui/systems (see ASKED in screen.py).
 //
 // tools:
-//   props               what the props() of all PARTS give
+//   props               the recorded runs and the planner's inputs
 //   query               URLSearchParams of the page's own link if it asked for this panel, else empty
-//   ask(name, argument) the answer of a function of PARTS; {error: one line} when it fails
+//   ask(name, argument) the answer of a function of ASKED; {error: one line} when it fails
 //   run(asked, told)    a live run (kit/live.js) with the options of a request (hsd.ui.request). told: changed(live, fresh)
 //                       is called when there is news, left() before a new run, on whichever panel, ends it
 //   changed()           what link() says has changed
