@@ -33,7 +33,7 @@ from typing import Any, Protocol
 from hsd.errors import HsdError
 from hsd.space import Limits
 from hsd.ui import machine, pairs
-from hsd.ui.fetch import NOT_UNDERSTOOD, answer
+from hsd.ui.fetch import NOT_UNDERSTOOD, answered
 from hsd.ui.line import Line
 
 log = logging.getLogger("hsd.ui")
@@ -225,43 +225,19 @@ class Jobs:
     def functions(self, begin: Callable[[Values], Work]) -> list[Function]:
         """The functions that a screen's script can call. begin: checks what it asks for. Raises HsdError."""
 
+        @answered
         def begin_job(asked: Any) -> Values:
-            return answer(self._begin, begin, asked)
+            if not isinstance(asked, dict):
+                raise HsdError(NOT_UNDERSTOOD)
+            return {"key": self.submit(begin(asked)).key}
 
+        @answered
         def read_job(asked: Any) -> Values:
-            return answer(self.read, asked)
+            return self.read(asked)
 
+        @answered
         def cancel_job(key: Any) -> Values:
-            return answer(self._cancel, key)
+            self.cancel(key)
+            return {}
 
-        def read_run(asked: Any) -> Values:
-            reply = read_job(asked)
-            return reply if "error" in reply else {**reply, "steps": reply["items"]}
-
-        def read_race(asked: Any) -> Values:
-            reply = read_job(asked)
-            return reply if "error" in reply else {**reply, "events": reply["items"], "report": reply["result"]}
-
-        def progress(key: Any) -> Values:
-            reply = read_job({"key": key, "start": 0})
-            return reply if "error" in reply else {**reply, **reply["progress"], "items": []}
-
-        also = [(begin_job, "begin_run"), (cancel_job, "cancel_run"), (cancel_job, "cancel")]
-        return [begin_job, read_job, cancel_job, read_run, read_race, progress, *(_named(f, n) for f, n in also)]
-
-    def _begin(self, begin: Callable[[Values], Work], asked: Any) -> Values:
-        if not isinstance(asked, dict):
-            raise HsdError(NOT_UNDERSTOOD)
-        return {"key": self.submit(begin(asked)).key}
-
-    def _cancel(self, key: Any) -> Values:
-        self.cancel(key)
-        return {}
-
-
-def _named(function: Function, name: str) -> Function:
-    def renamed(asked: Any) -> Values:
-        return function(asked)
-
-    renamed.__name__ = name
-    return renamed
+        return [begin_job, read_job, cancel_job]
