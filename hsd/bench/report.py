@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from hsd.bench.measure import Case, Record, machine
 from hsd.bench.prompts import PromptSet
-from hsd.bench.summary import Row, is_plain, measurements, rows, temperature_of
+from hsd.bench.summary import PARTS, Row, is_plain, measurements, rows, temperature_of
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.version import __version__
@@ -111,24 +111,53 @@ def parse(lines: Iterable[str], name: str) -> Benchmark:
     return Benchmark(found[0], found[1:])
 
 
-COLUMNS = ("case", "tokens/s", "speed-up", "tokens per target call", "limit S*", "efficiency", "best γ")
+COLUMNS = (
+    "case",
+    "tokens/s",
+    "speed-up",
+    "tokens per target call",
+    "accepted, %",
+    "limit S*",
+    "efficiency",
+    "best γ",
+)
+
+
+def cells(row: Row) -> list[str]:
+    """One line of the table; empty where a number means nothing, as the limit of plain decoding."""
+    best = f"{row['best_gamma']} ({row['best_limit']:.2f}×)" if is_known(row.get("best_limit")) else ""
+    return [
+        row["case"],
+        f"{row['tokens_per_second']:.0f}",
+        f"{row['speedup']:.2f}×",
+        interval(row["block_efficiency"]),
+        interval([100 * value for value in row["acceptance_rate"]], 1) if "acceptance_rate" in row else "",
+        f"{row['limit']:.2f}×" if is_known(row.get("limit")) else "",
+        f"{row['efficiency']:.2f}" if is_known(row.get("efficiency")) else "",
+        best,
+    ]
+
+
+def interval(values: Sequence[float], digits: int = 2) -> str:
+    """A value and both ends of its interval."""
+    value, low, high = values
+    return f"{value:.{digits}f} ({low:.{digits}f}–{high:.{digits}f})"
+
+
+def is_known(value: Any) -> bool:
+    """Whether there is such a number."""
+    return isinstance(value, (int, float)) and math.isfinite(value)
 
 
 def markdown(benchmark: Benchmark) -> str:
     """The table, what it was measured on, and where the time went."""
     table = benchmark.rows()
     lines = [f"{_setting(benchmark, table)}", "", _line(COLUMNS), _line(["---"] * len(COLUMNS))]
-    lines += [_line(_cells(row)) for row in table]
-    lines += ["", _line(["time, %", *SHARES]), _line(["---"] * (1 + len(SHARES)))]
-    lines += [
-        _line([row["case"], *(f"{100 * row['shares'][part]:.1f}" for part in SHARES)])
-        for row in table
-        if "shares" in row
-    ]
+    lines += [_line(cells(row)) for row in table]
+    lines += ["", _line(["time, %", *PARTS]), _line(["---"] * (1 + len(PARTS)))]
+    shares = ((row["case"], row["shares"]) for row in table if "shares" in row)
+    lines += [_line([case, *(f"{100 * share[part]:.1f}" for part in PARTS)]) for case, share in shares]
     return "\n".join(lines)
-
-
-SHARES = ("draft", "target", "verify", "sampling", "rest")
 
 
 def _setting(benchmark: Benchmark, table: list[Row]) -> str:
@@ -141,21 +170,6 @@ def _setting(benchmark: Benchmark, table: list[Row]) -> str:
         f"{m['threads']} of {m['cores']} threads, load {m['load']}, {m['dtype']}, {versions}; hsd {head['version']}, "
         f"{head['date']}"
     )
-
-
-def _cells(row: Row) -> list[str]:
-    value, low, high = row["block_efficiency"]
-    limit, share = row.get("limit"), row.get("efficiency")
-    best = f"{row['best_gamma']} ({row['best_limit']:.2f}×)" if "best_gamma" in row else ""
-    return [
-        row["case"],
-        f"{row['tokens_per_second']:.0f}",
-        f"{row['speedup']:.2f}",
-        f"{value:.2f} ({low:.2f}–{high:.2f})",
-        "" if limit is None or math.isnan(limit) else f"{limit:.2f}",
-        "" if share is None or math.isnan(share) else f"{share:.2f}",
-        best,
-    ]
 
 
 def _line(cells: Iterable[str]) -> str:

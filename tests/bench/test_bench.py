@@ -220,7 +220,7 @@ def test_a_file_gives_every_number_again():
     benchmark = parse(lines(made), "x.jsonl")
     assert benchmark.rows() == rows(measurements([PLAIN, HSD], made))
     table = markdown(benchmark)
-    assert "| hsd | 278 | 1.39 | 2.50 (" in table
+    assert "| hsd | 278 | 1.39× | 2.50 (" in table
     assert "x (y): 2, 20 new tokens, 2 repetitions" in table
 
 

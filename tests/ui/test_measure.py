@@ -17,7 +17,7 @@ from hsd import figures, space
 from hsd.bench.command import add_arguments
 from hsd.bench.command import asked as asked_for
 from hsd.bench.prompts import offered
-from hsd.bench.report import Benchmark, parse
+from hsd.bench.report import Benchmark, cells, parse
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
 from hsd.ui import form
@@ -28,7 +28,7 @@ from hsd.ui.measure.opened import opened
 from hsd.ui.measure.published import PUBLISHED, all_systems, best_single, measured_here, systems_here
 from hsd.ui.measure.results import CHARTS, Results
 from hsd.ui.measure.screen import usual_lengths
-from hsd.ui.measure.view import as_csv, as_lines, cells
+from hsd.ui.measure.view import as_csv, as_lines
 from hsd.ui.request import read as read_request
 
 RECORDED = EXAMPLES / "results" / "bench.jsonl"

@@ -13,10 +13,9 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from hsd.bench.report import Benchmark, parse
+from hsd.bench.report import Benchmark, cells, parse
 from hsd.paths import EXAMPLES
 from hsd.ui.measure.published import PUBLISHED, systems_here
-from hsd.ui.measure.view import cells
 
 RECORDED, TOY = (EXAMPLES / "results" / name for name in ("bench-smollm2.jsonl", "bench.jsonl"))
 SMALL = {"rules": "hsd", "gammas": "4", "prompts": "2", "repetitions": "1", "tokens": "16"}

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hsd.bench.summary import copies
+from hsd.bench.report import interval
+from hsd.bench.summary import Row, copies
 from hsd.paths import ASSETS
 from hsd.rules import RULES as CHAIN_RULES
 
 PAGE = ASSETS / "docs" / "systems.md"
-Row = dict[str, Any]
 SOURCE = "arXiv 2601.05724"
 PUBLISHED: list[dict[str, str]] = [
     {"setting": "Qwen2.5 0.5B → 72B, GSM8K", "tokenwise": "6.44", "blockwise": "", "hsd": "6.65"},
@@ -53,8 +53,7 @@ def measured_here(rows: Sequence[Row]) -> list[dict[str, str]]:
         options = row["options"]
         if options.get("rule") in RULES and "acceptance_rate" in row and _system(row) == "speculative":
             setting = (options["gamma"], options["temperature"], options.get("drafts", 1), options.get("tree", "paths"))
-            value, low, high = row["block_efficiency"]
-            found.setdefault(setting, {})[options["rule"]] = f"{value:.2f} ({low:.2f}–{high:.2f})"
+            found.setdefault(setting, {})[options["rule"]] = interval(row["block_efficiency"])
     return [
         {"setting": _words(*setting), **{rule: values.get(rule, "") for rule in RULES}}
         for setting, values in found.items()

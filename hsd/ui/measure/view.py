@@ -5,24 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from hsd.bench.report import Benchmark
+from hsd.bench.report import COLUMNS, Benchmark, cells, is_known
+from hsd.bench.summary import PARTS, Row
 from hsd.ui.measure.published import measured_here, systems_here
 
-Row = dict[str, Any]
-COLUMNS = (
-    "case",
-    "tokens/s",
-    "speed-up",
-    "tokens per target call",
-    "accepted, %",
-    "limit S*",
-    "efficiency",
-    "best γ",
-)
 SCALARS = (
     "tokens_per_second",
     "speedup",
@@ -34,7 +23,6 @@ SCALARS = (
     "outside_ms_per_step",
 )
 INTERVALS = ("block_efficiency", "acceptance_rate")
-PARTS = ("draft", "target", "verify", "sampling", "rest")
 OWN_OPTIONS = ("system", "proposer", "thresholds", "exits", "divergence", "tolerance")  # of single systems and rules
 
 
@@ -50,27 +38,6 @@ def view(benchmark: Benchmark, rows: Sequence[Row], kind: str, key: str) -> dict
         "here": measured_here(rows),
         "systems": systems_here(rows),
     }
-
-
-def cells(row: Row) -> list[str]:
-    """One line of the table; empty where a number means nothing, as the limit of plain decoding."""
-    best = f"{row['best_gamma']} ({row['best_limit']:.2f}×)" if _known(row.get("best_limit")) else ""
-    return [
-        row["case"],
-        f"{row['tokens_per_second']:.0f}",
-        f"{row['speedup']:.2f}×",
-        interval(row["block_efficiency"]),
-        interval([100 * value for value in row["acceptance_rate"]], 1) if "acceptance_rate" in row else "",
-        f"{row['limit']:.2f}×" if _known(row.get("limit")) else "",
-        f"{row['efficiency']:.2f}" if _known(row.get("efficiency")) else "",
-        best,
-    ]
-
-
-def interval(values: Sequence[float], digits: int = 2) -> str:
-    """A value and both ends of its interval."""
-    value, low, high = values
-    return f"{value:.{digits}f} ({low:.{digits}f}–{high:.{digits}f})"
 
 
 def facts(benchmark: Benchmark, rows: Sequence[Row]) -> list[str]:
@@ -113,12 +80,8 @@ def as_lines(benchmark: Benchmark) -> str:
     return "".join(json.dumps(line) + "\n" for line in [benchmark.header, *benchmark.records])
 
 
-def _known(value: Any) -> bool:
-    return isinstance(value, (int, float)) and math.isfinite(value)
-
-
 def _number(value: Any) -> Any:
-    return value if value == "" or _known(value) else ""
+    return value if value == "" or is_known(value) else ""
 
 
 def _one(value: Any) -> Any:
