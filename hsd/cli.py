@@ -11,9 +11,9 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any, NoReturn
 
+from hsd.arguments import add_json, add_models, names, output, progress, whole, wholes
 from hsd.errors import HsdError
 from hsd.version import __version__
 
@@ -47,54 +47,47 @@ def build_parser(command: Sequence[str] = ("run", "bench", "plan")) -> Parser:
     parser = Parser(prog="hsd", description="Speculative decoding that people can see.")
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
-    _add_run(commands, "run" in command)
+    for name, words, run, add_options in SLOW:
+        slow = commands.add_parser(name, help=words)
+        slow.set_defaults(command=run)
+        if name in command:
+            add_options(slow)
     _add_fetch(commands)
     _add_audit(commands)
     _add_app(commands)
     _add_space(commands)
-    _add_bench(commands, "bench" in command)
-    _add_plan(commands, "plan" in command)
     _add_train(commands)
     schema = commands.add_parser("schema", help="print the JSON Schema of a trace")
     schema.set_defaults(command=_schema)
     return parser
 
 
-def _add_run(commands: Any, options: bool) -> None:
-    run = commands.add_parser("run", help="decode a prompt")
-    run.set_defaults(command=_run)
-    if options:
-        _add_run_options(run)
-
-
 def _add_run_options(run: Any) -> None:
     from hsd.facts import LAYOUTS, listed, rule_names
 
     run.add_argument("prompt", help="the text to continue; - reads it from standard input")
-    run.add_argument("--pair", default=None, metavar="NAME", help=_pair_help())
-    run.add_argument("--target", help="target model: a folder or a Hub id")
-    run.add_argument("--draft", help="draft model: a folder or a Hub id; plain, hispec and ngram need none")
-    run.add_argument("--device", help="cuda, mps or cpu (default: the first that is there)")
-    run.add_argument("--dtype", help="float32, bfloat16 or float16")
+    add_models(run, _pair_help())
     run.add_argument("--quantize", help="the target's weights: 4bit or 8bit by bitsandbytes, 16bit on a CPU")
     run.add_argument("--raw", action="store_true", help="leave out the chat template of a chat model")
-    run.add_argument("--system", default="speculative", help="speculative, plain (the target alone), stack or hispec")
+    run.add_argument("--system", default="speculative", help="speculative, stack, or with no draft: plain, hispec")
     run.add_argument("--rule", default="hsd", help=f"{listed(rule_names())}; some are for trees")
-    run.add_argument("--proposer", default="model", help="who drafts: model, or ngram (copies from the text itself)")
-    run.add_argument("--gamma", type=_whole, help="drafted tokens per step, 1 to 32 (default: the pair's best, else 5)")
-    run.add_argument("--drafts", type=_whole, default=1, help="drafts per step; from 2 on they form a tree")
+    run.add_argument(
+        "--proposer", default="model", help="who drafts: model, or with no draft: ngram (copies from the text)"
+    )
+    run.add_argument("--gamma", type=whole, help="drafted tokens per step, 1 to 32 (default: the pair's best, else 5)")
+    run.add_argument("--drafts", type=whole, default=1, help="drafts per step; from 2 on they form a tree")
     run.add_argument("--tree", default="paths", help=f"{listed(LAYOUTS)}: how several drafts are arranged")
     run.add_argument("--shadow", default="", help="the rule that the trace compares with (default: the vanilla one)")
     run.add_argument("--engine", default="eager", help="eager, or captured: CUDA graphs on a GPU, without a trace")
-    run.add_argument("--max-new-tokens", type=_whole, default=64, help="budget of new tokens")
+    run.add_argument("--max-new-tokens", type=whole, default=64, help="budget of new tokens")
     run.add_argument("--temperature", type=float, default=1.0, help="0 is greedy")
     run.add_argument("--top-p", type=float, default=1.0, help="keep the likeliest tokens up to this mass")
-    run.add_argument("--top-k", type=_whole, default=0, help="keep this many likeliest tokens; 0 keeps all")
-    run.add_argument("--seed", type=_whole, default=0, help="any whole number; equal seeds give equal runs")
+    run.add_argument("--top-k", type=whole, default=0, help="keep this many likeliest tokens; 0 keeps all")
+    run.add_argument("--seed", type=whole, default=0, help="any whole number; equal seeds give equal runs")
     run.add_argument("--trace", metavar="FILE", help="record every decision and save the trace as JSON")
     _add_levels(run)
     _add_fuzzy(run)
-    _add_json(run)
+    add_json(run)
 
 
 def _add_levels(run: Any) -> None:
@@ -103,13 +96,13 @@ def _add_levels(run: Any) -> None:
     levels.add_argument(
         "--smaller", action="append", default=[], help="a model under the draft, smallest first; repeat"
     )
-    levels.add_argument("--stack", type=_wholes, default=(), help="which models, by place from 0: 0,1,2 (default: all)")
-    levels.add_argument("--thresholds", type=_wholes, default=(), help="tokens that each level hands up at least: 3,5")
+    levels.add_argument("--stack", type=wholes, default=(), help="which models, by place from 0: 0,1,2 (default: all)")
+    levels.add_argument("--thresholds", type=wholes, default=(), help="tokens that each level hands up at least: 3,5")
     levels.add_argument(
-        "--level-rules", type=_words, default=(), help="rules of the levels between (default: --rule if lossless)"
+        "--level-rules", type=names, default=(), help="rules of the levels between (default: --rule if lossless)"
     )
     levels.add_argument(
-        "--exits", type=_wholes, default=(), help="hispec: layers before the draft's and the check's exit"
+        "--exits", type=wholes, default=(), help="hispec: layers before the draft's and the check's exit"
     )
 
 
@@ -144,11 +137,11 @@ def _add_fetch(commands: Any) -> None:
 
 def _add_audit(commands: Any) -> None:
     audit = commands.add_parser("audit", help="exact law of every rule on a random small pair of models")
-    audit.add_argument("--vocab", type=_whole, default=3, help="size of the vocabulary")
-    audit.add_argument("--gamma", type=_whole, default=3, help="drafted tokens per step")
-    audit.add_argument("--seed", type=_whole, default=0, help="which random pair")
-    audit.add_argument("--drafts", type=_whole, default=1, help="with 2 or more: also the rules for trees")
-    _add_json(audit)
+    audit.add_argument("--vocab", type=whole, default=3, help="size of the vocabulary")
+    audit.add_argument("--gamma", type=whole, default=3, help="drafted tokens per step")
+    audit.add_argument("--seed", type=whole, default=0, help="which random pair")
+    audit.add_argument("--drafts", type=whole, default=1, help="with 2 or more: also the rules for trees")
+    add_json(audit)
     audit.set_defaults(command=_audit)
 
 
@@ -156,7 +149,7 @@ def _add_app(commands: Any) -> None:
     app = commands.add_parser("app", help="open the app in a browser")
     app.add_argument("--trace", metavar="FILE", help="show this recorded trace first")
     app.add_argument("--host", default="127.0.0.1", help="address to listen on")
-    app.add_argument("--port", type=_whole, default=None, help="port (default: the first free one from 7860)")
+    app.add_argument("--port", type=whole, default=None, help="port (default: the first free one from 7860)")
     app.add_argument("--open", action="store_true", help="open a browser window")
     app.add_argument("--no-download", action="store_true", help="do not fetch models that are not here")
     app.set_defaults(command=_app)
@@ -172,32 +165,10 @@ def _add_space(commands: Any) -> None:
     publish.set_defaults(command=_space_publish)
 
 
-def _add_bench(commands: Any, options: bool) -> None:
-    bench = commands.add_parser("bench", help="measure rules and systems beside plain decoding, and beside the limit")
-    bench.set_defaults(command=_bench)
-    if options:
-        from hsd.bench.command import add_arguments
-
-        add_arguments(bench)
-
-
-def _add_plan(commands: Any, options: bool) -> None:
-    plan = commands.add_parser("plan", help="the best stack of models for given or measured costs and acceptances")
-    plan.set_defaults(command=_plan)
-    if options:
-        from hsd.bench.plan_command import add_arguments
-
-        add_arguments(plan)
-
-
 def _add_train(commands: Any) -> None:
     train = commands.add_parser("train", help="say which script trains models like the embedded ones")
     train.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     train.set_defaults(command=_train)
-
-
-def _add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -215,8 +186,8 @@ def _run(arguments: argparse.Namespace) -> int:
     prompt_as = "text" if arguments.raw else ""
     options = hsd.Options(**given, prompt_as=prompt_as, trace=arguments.trace is not None)
     alone = options.system in ("plain", "hispec") or options.proposer == "ngram"
-    target = _check_output(arguments.trace)
-    _progress("loading the models\n")
+    target = output(arguments.trace) if arguments.trace else None
+    progress("loading the models\n")
     pair = hsd.load_pair(
         name,
         target=arguments.target,
@@ -226,7 +197,7 @@ def _run(arguments: argparse.Namespace) -> int:
         quantize=arguments.quantize,
         smaller=arguments.smaller,
     )
-    _progress(f"{settle_threads(pair)}\n")
+    progress(f"{settle_threads(pair)}\n")
     if arguments.quantile is not None:
         options = _calibrated(pair, options, arguments)
     trace, failure = _decode_with_progress(pair, prompt, options)
@@ -262,7 +233,7 @@ def _calibrated(pair: Any, options: Any, arguments: argparse.Namespace) -> Any:
     from hsd.bench.fuzzy import calibrate
     from hsd.decoding.options import LISTS
 
-    _progress("calibrating\n")
+    progress("calibrating\n")
     names = ("proposer", "gamma", "temperature", "top_p", "top_k", "system", *LISTS)
     how = {name: getattr(options, name) for name in names}
     prompts = prompt_set("shipped", limit=CALIBRATION_PROMPTS).prompts
@@ -281,41 +252,17 @@ def _decode_with_progress(pair: Any, prompt: str, options: Any) -> tuple[Any, Hs
     try:
         for step in decoding:
             count += len(step.committed)
-            _progress(f"\r{count} / {options.max_new_tokens} tokens")
+            progress(f"\r{count} / {options.max_new_tokens} tokens")
     except KeyboardInterrupt:
-        _progress(", stopped early")
+        progress(", stopped early")
     except HsdError as error:
         failure = error
     finally:
         decoding.close()
-        _progress("\n")
+        progress("\n")
     for note in decoding.notes:
         print(f"hsd: note: {note}", file=sys.stderr)
     return decoding.trace(), failure
-
-
-def _progress(text: str) -> None:
-    """Show progress to a person; a pipe gets messages only."""
-    if sys.stderr.isatty():
-        print(text, end="", file=sys.stderr, flush=True)
-
-
-def _whole(text: str) -> int:
-    """A whole number from the command line."""
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-
-
-def _wholes(text: str) -> tuple[int, ...]:
-    """Whole numbers with commas."""
-    return tuple(_whole(part) for part in text.split(","))
-
-
-def _words(text: str) -> tuple[str, ...]:
-    """Words with commas."""
-    return tuple(part.strip() for part in text.split(","))
 
 
 def _summary(trace: Any) -> dict[str, Any]:
@@ -389,10 +336,22 @@ def _space_publish(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _add_bench_options(bench: Parser) -> None:
+    from hsd.bench.command import add_arguments
+
+    add_arguments(bench)
+
+
 def _bench(arguments: argparse.Namespace) -> int:
     from hsd.bench.command import main as bench
 
     return bench(arguments)
+
+
+def _add_plan_options(plan: Parser) -> None:
+    from hsd.bench.plan_command import add_arguments
+
+    add_arguments(plan)
 
 
 def _plan(arguments: argparse.Namespace) -> int:
@@ -412,11 +371,9 @@ def _schema(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _check_output(path: str | None) -> Path | None:
-    """The file to write to; asked for before the work is done, so that nothing is lost at the end."""
-    if path is None:
-        return None
-    target = Path(path).expanduser()
-    if target.is_dir() or not target.absolute().parent.is_dir():
-        raise HsdError(f"cannot write {path!r}: give a file name in an existing folder")
-    return target
+SLOW: tuple[tuple[str, str, Command, Callable[[Parser], None]], ...] = (
+    ("run", "decode a prompt", _run, _add_run_options),
+    ("bench", "measure rules and systems beside plain decoding, and beside the limit", _bench, _add_bench_options),
+    ("plan", "the best stack of models for given or measured costs and acceptances", _plan, _add_plan_options),
+)
+"""The commands whose options need torch: name, help, what runs it, what adds its options."""

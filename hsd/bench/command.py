@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from hsd.arguments import add_json, add_models, names, numbers, output, progress, wholes
 from hsd.bench.cases import SYSTEMS, Asked
 from hsd.bench.measure import Case, Record, measure
 from hsd.bench.prompts import PromptSet, prompt_set
@@ -29,23 +30,19 @@ PEERS = ("transformers",)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument("--pair", default=None, help=f"name of a pair (default: {USUAL})")
-    parser.add_argument("--target", help="target model: a folder or a Hub id")
-    parser.add_argument("--draft", help="draft model: a folder or a Hub id")
-    parser.add_argument("--device", help="cuda, mps or cpu (default: the first that is there)")
-    parser.add_argument("--dtype", help="float32, bfloat16 or float16")
+    add_models(parser, f"name of a pair (default: {USUAL})")
     parser.add_argument("--smaller", action="append", help="a further model for a stack, below the draft; may repeat")
-    parser.add_argument("--systems", type=_names, default=["speculative"], help=f"with commas: {listed(SYSTEMS)}")
+    parser.add_argument("--systems", type=names, default=["speculative"], help=f"with commas: {listed(SYSTEMS)}")
     parser.add_argument(
-        "--rules", type=_names, default=["tokenwise", "hsd"], help=f"with commas: {listed(rule_names())}"
+        "--rules", type=names, default=["tokenwise", "hsd"], help=f"with commas: {listed(rule_names())}"
     )
-    parser.add_argument("--gamma", type=_wholes, help="draft lengths, with commas (default: the pair's best, else 5)")
-    parser.add_argument("--temperature", type=_numbers, default=[1.0], help="temperatures, with commas")
-    parser.add_argument("--drafts", type=_wholes, default=[1], help="drafts per step, with commas")
+    parser.add_argument("--gamma", type=wholes, help="draft lengths, with commas (default: the pair's best, else 5)")
+    parser.add_argument("--temperature", type=numbers, default=[1.0], help="temperatures, with commas")
+    parser.add_argument("--drafts", type=wholes, default=[1], help="drafts per step, with commas")
     parser.add_argument("--tree", default="paths", help="how several drafts are arranged")
-    parser.add_argument("--thresholds", type=_wholes, help="stack: tokens that each level hands up, with commas")
-    parser.add_argument("--exits", type=_wholes, help="hispec: layers before the draft's and the check's exit")
-    parser.add_argument("--tolerance", type=_numbers, default=[Fuzzy.tolerance], help="rule fuzzy: with commas")
+    parser.add_argument("--thresholds", type=wholes, help="stack: tokens that each level hands up, with commas")
+    parser.add_argument("--exits", type=wholes, help="hispec: layers before the draft's and the check's exit")
+    parser.add_argument("--tolerance", type=numbers, default=[Fuzzy.tolerance], help="rule fuzzy: with commas")
     parser.add_argument("--divergence", default=Fuzzy.divergence, help=f"rule fuzzy: {listed(DIVERGENCES)}")
     parser.add_argument(
         "--prompts", default="shipped", help="shipped, stories, sums, functions, chat, gsm8k, … or a file"
@@ -57,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--peer", choices=PEERS, help="measure this library's own generation loop too")
     parser.add_argument("--out", type=Path, help="file for the results (default: a new one in the folder runs)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="print the tables of an earlier file and stop")
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    add_json(parser)
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -72,8 +69,8 @@ def main(arguments: argparse.Namespace) -> int:
     out = arguments.out or Path("runs") / f"bench-{datetime.now():%Y%m%d-%H%M%S}.jsonl"
     if not arguments.out:
         out.parent.mkdir(exist_ok=True)
-    if workers.first and (out.is_dir() or not out.absolute().parent.is_dir()):
-        raise HsdError(f"cannot write {str(out)!r}: give a file name in an existing folder")
+    if workers.first:
+        output(out)
     pair = _load(arguments)
     fitting = _fitting(pair, prompts, arguments.max_new_tokens)
     head = header(cases, facts(pair, prompts, arguments.max_new_tokens, arguments.repetitions, workers.count))
@@ -150,10 +147,10 @@ class _Workers:
                 for record in records:
                     writer.line(record)
                     made.append(record)
-                    _progress(f"\r{len(made)} runs")
+                    progress(f"\r{len(made)} runs")
             except KeyboardInterrupt:
                 print(f"\nstopped early; {len(made)} runs are kept in {out}", file=sys.stderr)
-        _progress("\n")
+        progress("\n")
         return made
 
 
@@ -168,7 +165,7 @@ def _load(arguments: argparse.Namespace) -> Pair:
     pair = load_pair(
         arguments.pair,
         target=arguments.target,
-        draft=arguments.draft or (arguments.target if arguments.systems == ["hispec"] else None),
+        draft=arguments.draft or (arguments.target if arguments.systems == ("hispec",) else None),
         device=arguments.device,
         dtype=arguments.dtype,
         smaller=arguments.smaller or (),
@@ -194,27 +191,3 @@ def _fitting(pair: Pair, prompts: PromptSet, new_tokens: int) -> list[tuple[int,
 
 def _print(benchmark: Benchmark, as_json: bool) -> None:
     print(json.dumps({**benchmark.header, "rows": benchmark.rows()}) if as_json else markdown(benchmark))
-
-
-def _progress(text: str) -> None:
-    if sys.stderr.isatty():
-        print(text, end="", file=sys.stderr, flush=True)
-
-
-def _names(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _wholes(text: str) -> list[int]:
-    return [_number(part, int, "whole number") for part in text.split(",")]
-
-
-def _numbers(text: str) -> list[float]:
-    return [_number(part, float, "number") for part in text.split(",")]
-
-
-def _number(text: str, kind: type, words: str) -> Any:
-    try:
-        return kind(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a {words}: give one, or several with commas") from None

@@ -7,6 +7,7 @@ import json
 import sys
 from typing import Any
 
+from hsd.arguments import add_json, add_models, whole
 from hsd.bench.measure import machine
 from hsd.bench.plan_measure import Measured, load_stack, measure_stack
 from hsd.bench.prompts import prompt_set
@@ -22,19 +23,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--costs", help="time of one call of each model, any unit, smallest model first: 1,4,12,60")
     parser.add_argument("--acceptance", help='row i: a_ij for the models j > i: "0.80,0.72,0.62;0.85,0.75;0.90"')
     parser.add_argument("--per-token", help="time that each further token adds to a call of each model (default: 0)")
-    parser.add_argument("--longest", type=_whole, default=LONGEST, help="largest threshold to consider")
-    parser.add_argument("--pair", help="measure the models of this pair instead: tiny, or a name from the Hub")
-    parser.add_argument("--target", help="measure: target model, a folder or a Hub id")
-    parser.add_argument("--draft", help="measure: draft model, a folder or a Hub id")
-    parser.add_argument("--device", help="measure: cuda, mps or cpu (default: the first that is there)")
-    parser.add_argument("--dtype", help="measure: float32, bfloat16 or float16")
+    parser.add_argument("--longest", type=whole, default=LONGEST, help="largest threshold to consider")
+    add_models(parser, "measure the models of this pair instead: tiny, or a name from the Hub", "measure: ")
     parser.add_argument("--prompts", default="shipped", help="measure: shipped, stories, sums, functions, … or a file")
-    parser.add_argument("--limit", type=_whole, default=12, help="measure: at most so many prompts")
+    parser.add_argument("--limit", type=whole, default=12, help="measure: at most so many prompts")
     parser.add_argument(
-        "--new-tokens", type=_whole, default=48, help="measure: tokens that the target writes per prompt"
+        "--new-tokens", type=whole, default=48, help="measure: tokens that the target writes per prompt"
     )
     parser.add_argument("--temperature", type=float, default=1.0, help="measure: temperature of all models")
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    add_json(parser)
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -123,10 +120,3 @@ def _measurement(facts: dict[str, Any] | None) -> list[str]:
         lines.append(call + (f"; kept by {', '.join(kept)}" if kept else ""))
     place = f"{where['processor']}, {where['device']}, {where['threads']} threads, {where['dtype']}"
     return [*lines, f"  {place}, load {where['load']}, torch {where['torch']}; only forward passes are timed"]
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None

@@ -1,0 +1,68 @@
+"""What the commands have in common: how their arguments are read, which models to load, progress, files to write."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from hsd.errors import HsdError
+
+
+def whole(text: str) -> int:
+    """A whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def number(text: str) -> float:
+    """A number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def wholes(text: str) -> tuple[int, ...]:
+    """Whole numbers with commas."""
+    return tuple(whole(part) for part in text.split(","))
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """Numbers with commas."""
+    return tuple(number(part) for part in text.split(","))
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names with commas."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def add_models(parser: argparse.ArgumentParser, pair: str, about: str = "") -> None:
+    """The options that name models. pair: help of the first; about: what the others' helps begin with."""
+    parser.add_argument("--pair", metavar="NAME", help=pair)
+    parser.add_argument("--target", help=f"{about}target model: a folder or a Hub id")
+    parser.add_argument("--draft", help=f"{about}draft model: a folder or a Hub id")
+    parser.add_argument("--device", help=f"{about}cuda, mps or cpu (default: the first that is there)")
+    parser.add_argument("--dtype", help=f"{about}float32, bfloat16 or float16")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """The option that a program asks with."""
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+
+
+def progress(text: str) -> None:
+    """Show progress to a person; a pipe gets messages only."""
+    if sys.stderr.isatty():
+        print(text, end="", file=sys.stderr, flush=True)
+
+
+def output(path: str | Path) -> Path:
+    """The file to write to; asked for before the work is done, so that nothing is lost at the end."""
+    file = Path(path).expanduser()
+    if file.is_dir() or not file.absolute().parent.is_dir():
+        raise HsdError(f"cannot write {str(path)!r}: give a file name in an existing folder")
+    return file
