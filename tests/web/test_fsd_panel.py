@@ -81,7 +81,7 @@ def needles_and_drift_agree(here, trace: hsd.Trace) -> None:
         assert shown == ("0" if not spent else shown)
         if spent > 1e-3:
             assert float(shown) == pytest.approx(spent, rel=TINIEST)
-    marked = here.page.locator(".fs-token.is-overruled").count()
+    marked = here.page.locator("#sy-panel-fsd .hp-out.is-overruled").count()
     assert marked == sum(overruled(step) for step in trace.steps)
     assert ("so this is exact" if tolerance == 0 else "not lossless") in here.page.inner_text(".fs-lossy")
 
@@ -135,19 +135,19 @@ def test_a_live_run_is_the_run_of_these_settings(here):
     options = {"rule": "fuzzy", "fuzzy_mode": "divergence-only", "tolerance": float(state["tolerance"]), "seed": 5}
     wanted = hsd.run(hsd.load_pair("tiny"), state["prompt"], **options, temperature=1.0, max_new_tokens=64)
     assert told(here)["steps"] == len(wanted.steps)
-    pieces = here.page.locator(".fs-token").all_text_contents()
+    pieces = here.page.locator("#sy-panel-fsd .hp-out").all_text_contents()
     assert "".join(pieces).replace("⏎", "\n").startswith(wanted.text.rstrip())
-    assert here.page.locator(".fs-token.is-overruled").count() == sum(overruled(step) for step in wanted.steps)
+    assert here.page.locator("#sy-panel-fsd .hp-out.is-overruled").count() == sum(overruled(step) for step in wanted.steps)
     assert "divergence only" in here.page.inner_text(".fs-lossy")
 
 
 def test_bad_settings_get_one_line_and_the_run_on_screen_stays(here):
-    before = here.page.inner_text(".fs-text")
+    before = here.page.inner_text("#sy-panel-fsd .hp-flow")
     here.page.fill("[data-field='tolerance']", "much")
     here.page.click(".sy-fsd .sy-run")
     here.until("window.__hsdSystems.fsd.live === 'failed'")
     assert here.page.inner_text(".sy-fsd .hp-problem") == "Tolerance much: give a number, such as 0.3"
-    assert here.page.inner_text(".fs-text") == before
+    assert here.page.inner_text("#sy-panel-fsd .hp-flow") == before
 
 
 def test_a_link_brings_back_the_run_the_step_and_the_settings(here, visitors):

@@ -60,7 +60,7 @@ class Panel {
       },
       tolerance: (value) => change({ tolerance: String(value), on: "warped" }),
     });
-    this.root.append(this.controls.element, this.drawn.element, this.curve.element);
+    this.root.append(this.controls.element, ...this.drawn.elements, this.curve.element);
   }
 
   // ---- runs

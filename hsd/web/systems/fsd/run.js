@@ -1,8 +1,9 @@
 // A run of the fuzzy rule: its text with the tokens that passed by divergence alone, and one needle per drafted token.
 import { h, s, SIGNS, token } from "../../kit/dom.js";
 import * as facts from "../../kit/facts.js";
-import { number, plural, runs, short } from "../../kit/format.js";
+import { number, plural, short } from "../../kit/format.js";
 import { button, card, say, setSlider } from "../../kit/parts.js";
+import * as texts from "../../player/text.js";
 import { div, legend, p, slider, span } from "../parts.js";
 import { positions, totals } from "./model.js";
 import * as words from "./words.js";
@@ -19,51 +20,42 @@ const ICONS = { unreached: "–", kept: "✓", overruled: OVERRULED, rejected: "
 /** goTo(index): another step is to be shown. */
 function run(goTo) {
   const [lossy, spent] = [p("fs-lossy"), div("fs-spent")];
-  const text = h("div", { class: "fs-text", dir: "auto" });
+  const text = texts.create(goTo);
   const bar = transport(goTo);
   const needles = h("ol", { class: "fs-needles" });
   const key = Object.entries(KINDS).map(([kind, name]) => [signOf(kind), name]);
-  const element = card("sy-fsd-run", "The run", null, lossy, text, legend(key), bar.element, needles, spent);
+  const element = card("sy-fsd-run", "The run", null, lossy, legend(key), bar.element, needles, spent);
   let drawn = null;
 
   /** trace: may be null. */
   function update(trace, index) {
-    element.hidden = !trace;
+    element.hidden = text.element.hidden = !trace;
     if (!trace) return;
-    if (trace !== drawn) drawText(text, trace, goTo);
+    if (trace !== drawn) {
+      text.load(trace);
+      markOverruled(text.element, trace);
+    }
     drawn = trace;
-    for (const group of text.querySelectorAll(".fs-group"))
-      group.classList.toggle("is-active", Number(group.dataset.step) === index);
+    text.select(index);
     bar.update(trace.steps.length, index);
     say(lossy, words.lossy(trace.setup));
     if (trace.steps.length) drawStep(needles, spent, trace, index);
     else needles.replaceChildren();
   }
 
-  return { element, update };
+  return { elements: [text.element, element], update };
 }
 
 const signOf = (kind) => h("span", { "class": `fs-sign is-${kind}`, "aria-hidden": "true" }, SIGNS[kind] || OVERRULED);
 
-function drawText(box, trace, goTo) {
-  const prompt = span("fs-prompted", trace.prompt.pieces.slice(-60).flatMap(plainPiece));
-  const groups = trace.steps.map((step, i) => {
-    const rows = step.nodes.length ? positions(trace, i).rows : [];
-    const tokens = step.committed.map(({ origin, piece }, t) => {
-      const kind = origin === "draft" && rows[t]?.rejects ? "overruled" : origin;
-      return h("span", { class: `fs-token is-${kind}`, title: KINDS[kind] }, plainPiece(piece));
-    });
-    return h("span", { "class": "fs-group", "data-step": i, "onclick": () => goTo(i) }, tokens);
-  });
-  box.replaceChildren(prompt, ...groups);
+function markOverruled(text, trace) {
+  for (const [i, group] of [...text.querySelectorAll(".hp-group")].entries()) {
+    if (!trace.steps[i].nodes.length) continue;
+    const { rows } = positions(trace, i);
+    for (const [t, token] of [...group.querySelectorAll(".hp-out.is-draft")].entries())
+      if (rows[t].rejects) Object.assign(token, { className: "hp-out is-overruled", title: KINDS.overruled });
+  }
 }
-
-/** A piece in running text: spaces as spaces, line ends shown and made, everything else that is invisible marked. */
-const plainPiece = (piece) =>
-  runs(piece).flatMap((run) => {
-    if (run.line) return [run.text, h("br")];
-    return [run.mark && run.text === "␣" ? " " : run.text];
-  });
 
 function transport(goTo) {
   const place = h("output", { class: "sy-figure" });
