@@ -137,7 +137,9 @@ def test_a_live_run_is_the_run_of_these_settings(here):
     assert told(here)["steps"] == len(wanted.steps)
     pieces = here.page.locator("#sy-panel-fsd .hp-out").all_text_contents()
     assert "".join(pieces).replace("⏎", "\n").startswith(wanted.text.rstrip())
-    assert here.page.locator("#sy-panel-fsd .hp-out.is-overruled").count() == sum(overruled(step) for step in wanted.steps)
+    assert here.page.locator("#sy-panel-fsd .hp-out.is-overruled").count() == sum(
+        overruled(step) for step in wanted.steps
+    )
     assert "divergence only" in here.page.inner_text(".fs-lossy")
 
 

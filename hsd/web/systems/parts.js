@@ -80,7 +80,7 @@ function choice(name, values, choose, shown = name) {
   const set = (value) => {
     for (const one of buttons) one.setAttribute("aria-pressed", String(one.dataset.value === value));
   };
-  return { element: h("div", attributes, shown && span("sy-labelled", shown), buttons), buttons, set };
+  return { element: h("div", attributes, shown && span("hp-note sy-labelled", shown), buttons), buttons, set };
 }
 
 /** {name: title} of a list, such as presets; or {name: what else they are called by}. */
@@ -92,7 +92,7 @@ const slider = (label, [min, max, step], onvalue) =>
 
 /** A text of several lines that is typed: {element, set(text)}. */
 function area(label, rows, onvalue) {
-  const attributes = { "class": "sy-text", rows, "maxlength": 4000, "aria-label": label };
+  const attributes = { "class": "hp-field sy-text", rows, "maxlength": 4000, "aria-label": label };
   const element = h("textarea", { ...attributes, oninput: () => onvalue(element.value) });
   return { element, set: (text) => setField(element, text) };
 }

@@ -20,7 +20,7 @@ function controls({ presets, shares }, actions) {
     input.dataset.field = name;
     return input;
   });
-  const labelled = (name, input) => h("label", { class: "sy-labelled" }, name, input);
+  const labelled = (name, input) => h("label", { class: "hp-note sy-labelled" }, name, input);
   const bar = runBar(actions, labelled("temperature", temperature), labelled("seed", seed));
   const range = slider("Accept this share of what would be rejected", [0, shares.length - 1, 1], (value) =>
     actions.share(Number(value)),
@@ -28,7 +28,7 @@ function controls({ presets, shares }, actions) {
   range.id = "fs-share";
   const accepted = h("output", { class: "sy-figure", for: range.id });
   const share = [
-    h("label", { class: "sy-labelled", for: range.id }, "Accept of what would be rejected"),
+    h("label", { class: "hp-note sy-labelled", for: range.id }, "Accept of what would be rejected"),
     range,
     accepted,
     labelled("T", tolerance),

@@ -19,7 +19,7 @@ const ICONS = { unreached: "–", kept: "✓", overruled: OVERRULED, rejected: "
 
 /** goTo(index): another step is to be shown. */
 function run(goTo) {
-  const [lossy, spent] = [p("fs-lossy"), div("fs-spent")];
+  const [lossy, spent] = [p("hp-notice fs-lossy"), div("fs-spent")];
   const text = texts.create(goTo);
   const bar = transport(goTo);
   const needles = h("ol", { class: "fs-needles" });

@@ -77,7 +77,7 @@ class Player {
     Object.assign(this, { trace, moments: moments(trace.steps), at: 0, chosen: null });
     this.text.load(trace);
     this.fill();
-    this.notes.replaceChildren(...trace.setup.notes.map((note) => h("li", {}, note)));
+    this.notes.replaceChildren(...trace.setup.notes.map((note) => h("li.hp-notice", note)));
     this.notes.hidden = !trace.setup.notes.length;
     if (this.moments.length) this.show(at);
   }

@@ -71,8 +71,8 @@ function costs(count, actions, cells) {
       { "class": "sy-cost", "data-model": i },
       h("b", { class: "sy-name" }, name),
       bar,
-      h("label", { class: "sy-labelled" }, "c ", cost),
-      h("label", { class: "sy-labelled" }, "+ ", further, " per further token"),
+      h("label", { class: "hp-note sy-labelled" }, "c ", cost),
+      h("label", { class: "hp-note sy-labelled" }, "+ ", further, " per further token"),
       i < count - 1 ? button("✕", `remove ${name}`, () => actions.remove(i), few) : null,
     );
   });
