@@ -13,18 +13,16 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 /** A total variation: 0 where only rounding is left. */
 const distance = (x) => (x < ROUNDING ? "0 (exact)" : x < 0.00005 ? exact(x, 2) : four(x));
 
+/** What is said of a rule or a test: a sign, a word, how it looks, and more on it. */
+const good = (word, title) => ({ icon: "✓", word, css: "is-good", title });
+const bad = (word, title) => ({ icon: "✕", word, css: "is-bad", title });
+const idle = (word) => ({ icon: "–", word, css: "is-idle" });
+
 function verdict(found) {
-  if (!found.exact) return { icon: "✕", word: "no", css: "is-bad", title: "its output does not follow the target" };
-  if (known(found.name).lossless)
-    return { icon: "✓", word: "yes", css: "is-good", title: "its output follows the target exactly" };
-  if (found.strict)
-    return { icon: "✓", word: "yes, at T ≤ 0", css: "is-good", title: "with no divergence allowed it is exact" };
-  return {
-    icon: "✓",
-    word: "here, not always",
-    css: "is-here",
-    title: "exact on these numbers; others show a difference",
-  };
+  if (!found.exact) return bad("no", "its output does not follow the target");
+  if (known(found.name).lossless) return good("yes", "its output follows the target exactly");
+  if (found.strict) return good("yes, at T ≤ 0", "with no divergence allowed it is exact");
+  return { ...good("here, not always", "exact on these numbers; others show a difference"), css: "is-here" };
 }
 
 // ---- about all rules
@@ -65,15 +63,11 @@ function gain({ tokenwise, hsd }, { gamma }) {
 const percentMore = (x) => (x < 0.0095 ? "less than 1 %" : `${Math.round(100 * x)} %`);
 
 function released(found) {
-  const title = "The released code accepts too much.";
-  if (found.exact) {
-    return {
-      title: "The released code.",
-      text: "On these numbers it is exact, but not in general: it tests the whole draft without the cap.",
-    };
-  }
-  const amount = `It tests the whole draft without the cap and keeps ${four(found.kept)}`;
-  return { title, text: `${amount}, but what it writes differs from the target by ${distance(found.distance)}.` };
+  const whole = "It tests the whole draft without the cap";
+  if (found.exact)
+    return { title: "The released code.", text: `On these numbers it is exact, but not in general. ${whole}.` };
+  const off = `and keeps ${four(found.kept)}, but what it writes differs from the target by ${distance(found.distance)}`;
+  return { title: "The released code accepts too much.", text: `${whole} ${off}.` };
 }
 
 function naive({ "naive-hsd": found, hsd }, ideal) {
@@ -201,19 +195,13 @@ function tests(law, coins) {
   return { kept: count, list };
 }
 
-function testWords(test, forward, gamma) {
-  if (!test.tested)
-    return forward
-      ? { icon: "–", word: "not reached", css: "is-idle" }
-      : { icon: "–", word: "no test needed", css: "is-idle" };
-  if (test.near) return { icon: "✓", word: "passes, D ≤ T", css: "is-good" };
-  if (test.far) return { icon: "✕", word: "D > T, stop", css: "is-bad" };
-  if (forward)
-    return test.passed
-      ? { icon: "✓", word: "passes", css: "is-good" }
-      : { icon: "✕", word: "fails, stop", css: "is-bad" };
-  if (!test.passed) return { icon: "✕", word: test.t > 1 ? "fails, step back" : "fails, keep none", css: "is-bad" };
-  return { icon: "✓", word: test.t === gamma ? "passes, keep all" : `passes, keep ${test.t}`, css: "is-good" };
+function testWords({ t, tested, passed, near, far }, forward, gamma) {
+  if (!tested) return idle(forward ? "not reached" : "no test needed");
+  if (near) return good("passes, D ≤ T");
+  if (far) return bad("D > T, stop");
+  if (forward) return passed ? good("passes") : bad("fails, stop");
+  if (!passed) return bad(t > 1 ? "fails, step back" : "fails, keep none");
+  return good(t === gamma ? "passes, keep all" : `passes, keep ${t}`);
 }
 
 function coinWords(test, coins) {
