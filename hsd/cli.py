@@ -185,7 +185,7 @@ def _run(arguments: argparse.Namespace) -> int:
     given.setdefault("gamma", draft_length(name))
     prompt_as = "text" if arguments.raw else ""
     options = hsd.Options(**given, prompt_as=prompt_as, trace=arguments.trace is not None)
-    alone = options.system in ("plain", "hispec") or options.proposer == "ngram"
+    alone = options.system in ("plain", "hispec") or options.copies
     target = output(arguments.trace) if arguments.trace else None
     progress("loading the models\n")
     pair = hsd.load_pair(

@@ -25,7 +25,7 @@ from hsd.decoding.options import (
     SYSTEMS,
     Options,
 )
-from hsd.draft import LAYOUTS
+from hsd.draft import COPIERS, LAYOUTS
 from hsd.errors import HsdError
 from hsd.paths import GLOSSARY
 from hsd.rules import DIVERGENCES, RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
@@ -56,7 +56,7 @@ SYSTEM_NAMES = {  # system → (in menus, short, what it is)
     "hispec": ("HiSpec (early exits)", "HiSpec", "early exits of the target draft and check"),
 }
 PROMPT_NAMES = {"chat": "Answer it (chat)", "text": "Continue it (text)"}
-PROPOSER_NAMES = {"model": "Draft model", "ngram": "N-grams of the text", "none": "None"}
+PROPOSER_NAMES = {"model": "Draft model", **{name: one.title for name, one in COPIERS.items()}, "none": "None"}
 TEST_NAMES = {
     "token": "a single token",
     "prefix": "the draft up to a token, after a longer one failed",
@@ -215,7 +215,7 @@ def facts() -> Facts:
             | {"levels": name in LEVELLED}
             for name in SYSTEMS
         ],
-        "proposers": [{"name": name, "title": title} for name, title in PROPOSER_NAMES.items()],
+        "proposers": [{"name": n, "title": title, "copies": n in COPIERS} for n, title in PROPOSER_NAMES.items()],
         "engines": list(ENGINES),
         "tests": TEST_NAMES,
         "glyphs": GLYPHS,
@@ -264,7 +264,7 @@ def proposer_menu() -> list[tuple[str, str]]:
 
 def drafting_menu() -> list[tuple[str, str]]:
     """Label and name of what drafts in place of one draft model."""
-    return [(PROPOSER_NAMES["ngram"], "ngram"), *((system_title(name), name) for name in LEVELLED)]
+    return [*((PROPOSER_NAMES[name], name) for name in COPIERS), *((system_title(name), name) for name in LEVELLED)]
 
 
 def tree_menu() -> list[tuple[str, str]]:

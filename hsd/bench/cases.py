@@ -9,10 +9,11 @@ from typing import Any
 
 from hsd.bench.measure import Case
 from hsd.decoding.options import LEVELLED, Options
+from hsd.draft import COPIERS
 from hsd.errors import HsdError
 from hsd.rules import RULES, Fuzzy
 
-SYSTEMS = ("speculative", "ngram", *LEVELLED)  # those that draft; "ngram" copies from the text
+SYSTEMS = ("speculative", *COPIERS, *LEVELLED)  # those that draft
 Named = Iterator[tuple[str, dict[str, Any]]]
 
 
@@ -45,14 +46,14 @@ class Asked:
         wrong = [system for system in self.systems if system not in SYSTEMS]
         if wrong or not self.systems:
             raise HsdError(f"unknown system {', '.join(wrong) or 'none'}: choose from {', '.join(SYSTEMS)}")
-        ways = {"speculative": self._speculative, "ngram": self._copied}
         cases = []
         for temperature in self.temperatures:
             at = f", T={temperature:g}" if len(self.temperatures) > 1 else ""
             common = {"max_new_tokens": self.max_new_tokens, "trace": False, "temperature": temperature}
             cases.append(Case(f"plain{at}", {**common, "system": "plain"}))
             for system in self.systems:
-                made = ways[system]() if system in ways else self._levelled(system)
+                own = self._levelled if system in LEVELLED else self._copied if system in COPIERS else self._speculative
+                made = own(system)
                 cases += [Case(name + at, {**common, **options}) for name, options in made]
             peers = self.peers(self.gammas, common) if self.peers else []
             cases += [Case(case.name + at, case.options, case.runner) for case in peers]
@@ -60,7 +61,7 @@ class Asked:
             Options(**case.options)
         return cases
 
-    def _speculative(self) -> Named:
+    def _speculative(self, _: str) -> Named:
         """Name and options of every rule with every draft length and number of drafts."""
         for gamma, drafts, rule in itertools.product(self.gammas, self.drafts, self.rules):
             several = {"drafts": drafts, "tree": self.tree} if drafts > 1 else {}
@@ -68,7 +69,7 @@ class Asked:
             for name, settings in self._tuned(rule):
                 yield name + tail, {"rule": rule, "gamma": gamma, **several, **settings}
 
-    def _copied(self) -> Named:
+    def _copied(self, proposer: str) -> Named:
         """Name and options of drafts copied from the text, for every draft length.
 
         Each is certain, q = 1, and of such drafts all lossless rules keep equally many: the first one stands for all.
@@ -76,7 +77,7 @@ class Asked:
         lossless = (name for name in self.rules if name in RULES and RULES[name].lossless)
         rule = next(lossless, "tokenwise")
         for gamma in self.gammas:
-            yield f"n-grams, γ={gamma}", {"proposer": "ngram", "rule": rule, "gamma": gamma}
+            yield f"{COPIERS[proposer].short}, γ={gamma}", {"proposer": proposer, "rule": rule, "gamma": gamma}
 
     def _levelled(self, system: str) -> Named:
         """Name and options of a stack, or of early exits, with every rule at the target."""

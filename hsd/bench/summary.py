@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from hsd.bench.measure import Case, Record
+from hsd.draft import COPIERS
 
 Interval = tuple[float, float, float]
 PARTS = ("draft", "target", "verify", "sampling", "rest")
@@ -231,7 +232,7 @@ def is_plain(m: Measurement) -> bool:
 
 def copies(options: dict[str, Any]) -> bool:
     """Whether a case's drafts are copied from the text, by no model."""
-    return options.get("proposer") == "ngram"
+    return options.get("proposer") in COPIERS
 
 
 def temperature_of(m: Measurement) -> float:

@@ -14,7 +14,7 @@ from typing import Literal
 
 import torch
 
-from hsd.decoding.options import Options, make_options
+from hsd.decoding.options import PROPOSERS, Options, make_options
 from hsd.decoding.record import work_of
 from hsd.decoding.rounds import Outcome
 from hsd.decoding.systems import Levels, levels_of, longest_block, make_recorder, make_rounds
@@ -239,7 +239,7 @@ def rerun(pair: Pair, trace: Trace) -> Trace:
     # their own: such records do not hold them all, and one that was made with tracing off holds none.
     recorded = o.draft.drafts == 1 and not o.levels.thresholds and all(step.verdict for step in trace.steps)
     numbers = Recorded([_numbers_of(step) for step in trace.steps]) if recorded else Streams(o.seed)
-    proposer = "ngram" if o.draft.proposer == "ngram" else "model"
+    proposer = o.draft.proposer if o.draft.proposer in PROPOSERS else "model"
     options = Options(**o.flat() | {"gamma": max(o.draft.gamma, 1), "proposer": proposer, "engine": "eager"})
     decoding = Decoding(pair, trace.prompt.text, options, numbers, trace.prompt.ids)
     for _ in zip(trace.steps, decoding, strict=False):  # no further than the record, which may have been stopped early

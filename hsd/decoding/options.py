@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from hsd.draft import LAYOUTS, Layout
+from hsd.draft import COPIERS, LAYOUTS, Layout
 from hsd.errors import HsdError
 from hsd.rules import TREE_RULES, VANILLA, Fuzzy, Rule, TreeRule, check_fit, find_rule, find_tree_rule, fuzzy_rule
 from hsd.sampling import Sampling
@@ -21,7 +21,7 @@ LIMITS = (("gamma", 1, MAX_GAMMA), ("max_new_tokens", 1, MAX_NEW_TOKENS), ("draf
 SYSTEMS = ("speculative", "plain", "stack", "hispec")
 LEVELLED = ("stack", "hispec")
 ENGINES = ("eager", "captured")
-PROPOSERS = ("model", "ngram")
+PROPOSERS = ("model", *COPIERS)
 PROMPTS = ("", "chat", "text")
 LISTS = ("stack", "exits", "thresholds", "level_rules")
 
@@ -149,6 +149,11 @@ class Options:
         return self.system in LEVELLED
 
     @property
+    def copies(self) -> bool:
+        """Whether what is drafted is copied, and no draft model read."""
+        return self.proposer in COPIERS
+
+    @property
     def layout(self) -> Layout:
         return LAYOUTS[self.tree]
 
@@ -173,7 +178,7 @@ def _resamples(o: Options) -> bool:
 
 def _moves(o: Options) -> bool:
     """Whether a step has no fixed shape, or is more than its tokens."""
-    other = o.trace or o.system != "speculative" or o.drafts > 1 or o.proposer == "ngram"
+    other = o.trace or o.system != "speculative" or o.drafts > 1 or o.copies
     return other or _resamples(o) or (o.rule == "fuzzy" and o.divergence_on == "raw")
 
 
@@ -188,11 +193,11 @@ REFUSED: tuple[tuple[Callable[[Options], bool], str], ...] = (
         "system hispec reads one text at a time and no tree: choose drafts 1",
     ),
     (
-        lambda o: o.drafts > 1 and o.proposer == "ngram",
-        "proposer ngram has one continuation to copy: choose drafts 1",
+        lambda o: o.drafts > 1 and o.copies,
+        "proposer {o.proposer} has one continuation to copy: choose drafts 1",
     ),
     (
-        lambda o: o.levelled and o.proposer == "ngram",
+        lambda o: o.levelled and o.copies,
         "in system {o.system} the smallest level drafts itself: choose proposer model, or system speculative",
     ),
     (

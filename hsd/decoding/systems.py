@@ -12,7 +12,7 @@ from hsd.decoding.options import MAX_ROUNDS, Options, check_stack
 from hsd.decoding.record import Recorder
 from hsd.decoding.rounds import Player, Rounds
 from hsd.decoding.stack import StackLevel
-from hsd.draft import Copying, ModelProposer, Proposer, TreeProposer
+from hsd.draft import COPIERS, ModelProposer, Proposer, TreeProposer
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, Session
 from hsd.models.reading import Reader
@@ -60,7 +60,7 @@ def levels_of(pair: Pair, options: Options) -> Levels:
     if options.system == "hispec":
         return _exits(pair, options)
     plain = options.system == "plain"
-    models = (pair.target,) if plain or options.proposer == "ngram" else (pair.draft, pair.target)
+    models = (pair.target,) if plain or options.copies else (pair.draft, pair.target)
     return Levels(models, _starts(models), notes=[] if plain else _about_rule(options))
 
 
@@ -208,7 +208,8 @@ def make_rounds(pair: Pair, options: Options, levels: Levels, prompt: int) -> Pl
 def _smallest(readers: Sequence[Reader], ends: frozenset[int], options: Options) -> Proposer:
     """Who drafts without any draft to go by."""
     if len(readers) == 1:
-        return Copying(readers[0].vocab_size, readers[0].device, ends)
+        copier = COPIERS[options.proposer if options.copies else "ngram"]  # plain decoding asks for no draft
+        return copier.make(readers[0].vocab_size, readers[0].device, ends)
     if options.drafts > 1:
         return TreeProposer(readers[0], ends, options.layout, options.drafts)
     return ModelProposer(readers[0], ends)

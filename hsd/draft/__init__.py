@@ -2,7 +2,18 @@
 
 from hsd.draft.draft import Draft, Path, Proposer, Visit
 from hsd.draft.model import ModelProposer
-from hsd.draft.ngram import Copying
+from hsd.draft.ngram import COPIERS
 from hsd.draft.tree import LAYOUTS, Layout, TreeProposer
 
-__all__ = ["LAYOUTS", "Copying", "Draft", "Layout", "ModelProposer", "Path", "Proposer", "TreeProposer", "Visit"]
+__all__ = [
+    "COPIERS",
+    "LAYOUTS",
+    "Copier",
+    "Draft",
+    "Layout",
+    "ModelProposer",
+    "Path",
+    "Proposer",
+    "TreeProposer",
+    "Visit",
+]

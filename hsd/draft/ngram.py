@@ -5,7 +5,8 @@ A copy is a distribution like any other: all of it on one token. So every rule j
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -53,3 +54,19 @@ def followed(text: Sequence[int], most: int) -> list[int]:
             if list(text[begin : begin + size]) == tail:
                 return list(text[begin + size : begin + size + most])
     return []
+
+
+@dataclass(frozen=True)
+class Copier:
+    """A proposer that needs no draft model and has one path. title: in menus; short: of a case in a table.
+
+    make: from the size of the vocabulary, the device, and the tokens that end a text.
+    """
+
+    title: str
+    short: str
+    make: Callable[[int, torch.device, frozenset[int]], Proposer]
+
+
+COPIERS = {"ngram": Copier("N-grams of the text", "n-grams", Copying)}
+"""All of them, by name."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from hsd.draft import COPIERS
 from hsd.facts import Look, rule_look, short, system_short
 
 GRID = "rgba(128, 136, 150, 0.28)"
@@ -27,7 +28,7 @@ class Style(Look):
 
 
 PLAIN = Style("#9aa3af", title="plain")
-STACKED = {"stack": ("square-open", "/"), "hispec": ("circle-open", "\\"), "ngram": ("x-open", ".")}  # marker and hatch
+STACKED = {"stack": ("square-open", "/"), "hispec": ("circle-open", "\\"), "copied": ("x-open", ".")}  # marker, hatch
 PARTS = {
     "draft": Style("#cc79a7", hatch="|", title="draft model"),
     "target": Style("#0072b2", title="target model"),
@@ -42,14 +43,15 @@ def look(options: dict[str, Any]) -> Style:
 
     A stack, early exits and n-grams have the colour of the rule at the target, with a marker and a hatch of their own.
     """
-    system = "ngram" if options.get("proposer") == "ngram" else str(options.get("system"))
+    copied = COPIERS.get(options.get("proposer", ""))
+    system = "copied" if copied else str(options.get("system"))
     if system == "plain":
         return PLAIN
     name = str(options.get("rule", ""))
     own, title = rule_look(name), short(name)
     if system not in STACKED:
         return Style(own.colour, own.symbol, own.hatch, title)
-    return Style(own.colour, *STACKED[system], "n-grams" if system == "ngram" else f"{system_short(system)}, {title}")
+    return Style(own.colour, *STACKED[system], copied.short if copied else f"{system_short(system)}, {title}")
 
 
 def safe(text: object) -> str:

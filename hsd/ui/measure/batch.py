@@ -10,7 +10,7 @@ from typing import Any
 from hsd.bench import Case, prompt_set
 from hsd.bench.cases import SYSTEMS, Asked
 from hsd.bench.prompts import PUBLIC, offered
-from hsd.draft import LAYOUTS
+from hsd.draft import COPIERS, LAYOUTS
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.ui import form
@@ -114,7 +114,7 @@ def read(space: Space, values: Mapping[str, Any]) -> Batch:
     _check("tree", [found["arranged"]], LAYOUTS)
     _check("system", found["systems"], SYSTEMS[1:])
     batch = Batch(pair=read_pair(space, form.with_defaults(form.BATCH, space, values)), **found)
-    copied = "ngram" in batch.systems
+    copied = len(set(COPIERS) & set(batch.systems))
     ways = 1 + len(batch.rules) * (len(batch.gammas) * len(batch.several) + len(batch.systems) - copied)
     ways += copied * len(batch.gammas)
     if ways * len(batch.temperatures) > MAX_CASES:

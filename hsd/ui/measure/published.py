@@ -124,8 +124,8 @@ def _ratio(row: Row, other: Row) -> float:
 
 
 def _system(row: Row) -> str:
-    """The system of a case; "ngram" for drafts that are copied from the text."""
-    return "ngram" if copies(row["options"]) else str(row["options"].get("system", "speculative"))
+    """The system of a case; "copied" for drafts that are copied from the text."""
+    return "copied" if copies(row["options"]) else str(row["options"].get("system", "speculative"))
 
 
 def _is_exact(row: Row) -> bool:

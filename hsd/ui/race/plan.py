@@ -10,6 +10,7 @@ from typing import Any
 from hsd import facts
 from hsd.bench import Case
 from hsd.decoding.options import Options
+from hsd.draft import COPIERS
 from hsd.errors import HsdError
 from hsd.rules.fuzzy import DIVERGENCES
 from hsd.space import Space
@@ -101,7 +102,7 @@ def _case_options(o: Options) -> dict[str, Any]:
     names = ["system", "max_new_tokens", "temperature", "top_p", "top_k"]
     names += {"plain": [], "speculative": ["rule", "gamma", "drafts"]}.get(o.system, ["rule", *_levels_said(o)])
     names += ["tree"] if o.system == "speculative" and o.drafts > 1 else []
-    names += ["proposer"] if o.proposer == "ngram" else []
+    names += ["proposer"] if o.copies else []
     names += ["prompt_as"] if o.prompt_as else []
     names += FUZZY if o.system != "plain" and o.rule == "fuzzy" else ()
     found = {name: getattr(o, name) for name in names}
@@ -122,7 +123,7 @@ def lane_name(options: Options) -> str:
     near = f"{_divergence(options.divergence)} ≤ {options.tolerance:g}" if options.rule == "fuzzy" else ""
     if options.system == "speculative":
         several = f"{options.drafts} drafts, {facts.tree_words(options.tree)}" if options.drafts > 1 else ""
-        copied = "N-grams" if options.proposer == "ngram" else ""
+        copied = COPIERS[options.proposer].short.capitalize() if options.copies else ""
         return _named(copied, rule, f"γ = {options.gamma}", near, several)
     exits = f"exits {_slashes(options.exits)}" if options.exits else ""
     thresholds = f"T = {_slashes(options.thresholds)}" if options.thresholds else ""
@@ -154,7 +155,7 @@ def lossless(case: Case) -> bool:
 def drafters() -> list[dict[str, str]]:
     """For the page's menus: who may draft in a lane: the systems, and the text itself beside the draft model."""
     model, *levelled = [{"name": name, "title": facts.system_title(name)} for name in LANE]
-    return [model, {"name": "ngram", "title": facts.PROPOSER_NAMES["ngram"]}, *levelled]
+    return [model, *({"name": name, "title": one.title} for name, one in COPIERS.items()), *levelled]
 
 
 def rule_facts() -> list[dict[str, Any]]:
