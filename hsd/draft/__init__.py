@@ -2,13 +2,13 @@
 
 from hsd.draft.draft import Draft, Path, Proposer, Visit
 from hsd.draft.model import ModelProposer
-from hsd.draft.ngram import COPIERS
+from hsd.draft.ngram import COPIERS, Copying
 from hsd.draft.tree import LAYOUTS, Layout, TreeProposer
 
 __all__ = [
     "COPIERS",
     "LAYOUTS",
-    "Copier",
+    "Copying",
     "Draft",
     "Layout",
     "ModelProposer",

@@ -1,4 +1,4 @@
-"""Proposing without a model: what followed the last tokens when they came up before (prompt lookup).
+"""Proposing without a model, by copying, such as what followed the last tokens when they came up before.
 
 A copy is a distribution like any other: all of it on one token. So every rule judges it as it judges a draft model's.
 """
@@ -17,15 +17,21 @@ LONGEST = 3  # tokens that must agree at best; then fewer are tried
 
 
 class Copying(Proposer):
-    """Copies from the text itself; proposes nothing where its last token is new. No forward pass."""
+    """Copies what `copied` says, given the text and how many tokens at most. No forward pass."""
 
-    def __init__(self, vocab_size: int, device: torch.device, end_ids: frozenset[int]) -> None:
-        self._vocab_size, self._device, self._end_ids = vocab_size, device, end_ids
+    def __init__(
+        self,
+        copied: Callable[[Sequence[int], int], list[int]],
+        vocab_size: int,
+        device: torch.device,
+        end_ids: frozenset[int],
+    ) -> None:
+        self._what, self._vocab_size, self._device, self._end_ids = copied, vocab_size, device, end_ids
         self.readers = []
         self._copied, self._begin, self._length = self._rows([]), 0, 0
 
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
-        ids = followed(text, gamma)
+        ids = self._what(text, gamma)
         known = next((i for i, token in enumerate(ids) if token >= self._vocab_size), len(ids))
         q, tokens = self._rows(ids[:known]), torch.tensor(ids[:known], dtype=torch.int64, device=self._device)
         self._copied, self._begin = q, len(text)
@@ -58,15 +64,12 @@ def followed(text: Sequence[int], most: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Copier:
-    """A proposer that needs no draft model and has one path. title: in menus; short: of a case in a table.
-
-    make: from the size of the vocabulary, the device, and the tokens that end a text.
-    """
+    """A proposer that needs no draft model. title: in menus; short: of a case in a table; copied: see `Copying`."""
 
     title: str
     short: str
-    make: Callable[[int, torch.device, frozenset[int]], Proposer]
+    copied: Callable[[Sequence[int], int], list[int]]
 
 
-COPIERS = {"ngram": Copier("N-grams of the text", "n-grams", Copying)}
+COPIERS = {"ngram": Copier("N-grams of the text", "n-grams", followed)}
 """All of them, by name."""

@@ -114,7 +114,7 @@ def test_a_link_carries_the_settings():
         ({"prompts": None}, "prompts is empty: choose a whole number from 1 to 36"),
         ({"repetitions": "1e9"}, "repetitions 1e9: choose a whole number from 1 to 10"),
         ({"gammas": ",".join(map(str, range(1, 33)))}, f"ways to decode are more than {MAX_CASES}"),
-        ({"systems": "stack,magic"}, "unknown system 'magic': choose ngram, stack, hispec"),
+        ({"systems": "stack,magic"}, "unknown system 'magic': choose ngram"),
         ({"systems": "stack", "thresholds": "3, x"}, "threshold x: choose a whole number from 1 to 32"),
         ({"systems": "stack", "thresholds": "3,33"}, "threshold 33: choose a whole number from 1 to 32"),
         ({"thresholds": "3," * 9}, "9 thresholds: give at most 8, one for each level"),
