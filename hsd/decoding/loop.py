@@ -23,6 +23,7 @@ from hsd.models.base import LanguageModel, Pair
 from hsd.models.registry import draft_length
 from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
 from hsd.trace import (
+    GROUPS,
     Asked,
     Committed,
     Drafting,
@@ -41,7 +42,6 @@ from hsd.trace import (
 )
 from hsd.version import __version__
 
-NAMED = ("system", "rule", "shadow", "seed", "max_new_tokens", "engine", "prompt_as")  # options that are in no group
 Finish = Literal["length", "end", "context", "cancelled"]
 
 
@@ -270,7 +270,7 @@ def _asked(options: Options, levels: Levels) -> Asked:
     proposer = "none" if options.system == "plain" else options.proposer
     gamma = 0 if proposer == "none" or options.levelled else options.gamma
     return Asked(
-        **{name: getattr(options, name) for name in NAMED},
+        **{name: getattr(options, name) for name in Asked.model_fields if name not in GROUPS},
         draft=Drafting(proposer=proposer, gamma=gamma, drafts=options.drafts, tree=options.tree),
         sampling=Sampled(**vars(options.sampling)),
         levels=Stacked(**levels.described()),
