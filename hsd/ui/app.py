@@ -21,7 +21,6 @@ from hsd.ui.systems import Systems
 from hsd.ui.watch import Watch
 
 SYSTEM_FONTS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Noto Sans", "sans-serif"]
-TABS = ("watch", "learn", "compare", "race", "systems", "lab", "measure")
 MONO_FONTS = ["ui-monospace", "SF Mono", "Cascadia Mono", "Menlo", "Consolas", "DejaVu Sans Mono", "monospace"]
 
 
@@ -108,7 +107,7 @@ def _asked_tab(request: gr.Request) -> Any:
     """The tab that a link asks for; a link to a lesson need not name it."""
     query = dict(request.query_params)
     name = query.get("tab", "learn" if "lesson" in query else "")
-    return gr.Tabs(selected=name) if name in TABS else gr.skip()
+    return gr.Tabs(selected=name) if name in static.SCREENS else gr.skip()
 
 
 def theme() -> gr.themes.Base:
