@@ -25,7 +25,7 @@ from hsd.paths import EXAMPLES
 from hsd.rules import RULES
 from hsd.trace import Step, Trace
 from hsd.ui import static
-from hsd.ui.fetch import Answer, answer
+from hsd.ui.fetch import Answer, answered
 from hsd.ui.lab import exact_numbers
 from hsd.ui.presets import definitions, gain, recorded
 
@@ -290,13 +290,8 @@ def content() -> Answer:
 def build() -> gr.HTML:
     """The component in which the lessons are shown, in the current Gradio context. It has no value."""
 
+    @answered
     def read_lessons(_: Any) -> Answer:
-        return answer(content)
+        return content()
 
-    return gr.HTML(
-        html_template='<div class="hsd-learn hsd-kit"><p class="hp-hint">Drawing …</p></div>',
-        js_on_load=static.start("learn"),
-        server_functions=[read_lessons],
-        apply_default_css=False,
-        elem_id="hsd-learn",
-    )
+    return static.screen("learn", [read_lessons])

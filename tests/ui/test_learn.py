@@ -14,8 +14,7 @@ from hsd.errors import HsdError
 from hsd.facts import glossary
 from hsd.paths import EXAMPLES, ROOT
 from hsd.space import load
-from hsd.ui import learn
-from hsd.ui.app import TABS
+from hsd.ui import learn, static
 from hsd.ui.presets import definitions, recorded
 
 SAID = ("text", "ask", "answer", "think")
@@ -214,7 +213,7 @@ def test_every_link_leads_somewhere() -> None:
     for query in queries:
         asked = {name: values[0] for name, values in parse_qs(query, strict_parsing=True).items()}
         assert set(asked) <= {"tab", "preset", "step", "lesson", "panel", "lab"}, query
-        assert asked.get("tab", "watch") in TABS
+        assert asked.get("tab", "watch") in static.SCREENS
         assert "lesson" not in asked or 1 <= int(asked["lesson"]) <= 10
         assert "preset" not in asked or asked["preset"] in presets
         assert "panel" not in asked or f'name: "{asked["panel"]}"' in panels
