@@ -443,7 +443,7 @@ def test_plain_decoding_says_that_there_is_nothing_to_compare(visitors):
     visitor.page.locator(".hsd-compare").focus()
     for key in ("n", "End", "Space", "ArrowLeft"):  # which have nothing to move through
         visitor.page.keyboard.press(key)
-    visitor.choose("preset", "Story")
+    visitor.choose("preset", "Story: HSD")
     visitor.page.locator(".cp-why").wait_for()
     assert not visitor.page.is_visible(".hsd-compare .hp-notice")
 
