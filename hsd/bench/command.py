@@ -14,7 +14,7 @@ import torch
 
 from hsd.arguments import add_json, add_models, names, numbers, output, progress, wholes
 from hsd.bench.cases import SYSTEMS, Asked
-from hsd.bench.measure import Case, Record, measure
+from hsd.bench.measure import Case, Record, fitting, measure
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
 from hsd.decoding.options import LEVELLED
@@ -72,9 +72,10 @@ def main(arguments: argparse.Namespace) -> int:
     if workers.first:
         output(out)
     pair = _load(arguments)
-    fitting = _fitting(pair, prompts, arguments.max_new_tokens)
+    texts = fitting(pair, prompts.prompts, arguments.max_new_tokens)
+    _warn(prompts, len(prompts.prompts) - len(texts))
     head = header(cases, facts(pair, prompts, arguments.max_new_tokens, arguments.repetitions, workers.count))
-    benchmark = workers.run(head, measure(pair, cases, workers.part(fitting), arguments.repetitions), out)
+    benchmark = workers.run(head, measure(pair, cases, workers.part(texts), arguments.repetitions), out)
     if benchmark:
         _print(benchmark, arguments.json)
         print(f"results in {out}", file=sys.stderr)
@@ -174,19 +175,12 @@ def _load(arguments: argparse.Namespace) -> Pair:
     return pair
 
 
-def _fitting(pair: Pair, prompts: PromptSet, new_tokens: int) -> list[tuple[int, str]]:
-    """The prompts that leave room for the new tokens, numbered."""
-    context = min(model.context for model in pair.models)
-    found = [(i, p) for i, p in enumerate(prompts.prompts) if len(pair.codec.encode(p)) + new_tokens <= context]
-    if not found:
-        raise HsdError(f"no prompt leaves room for {new_tokens} new tokens in {context:,}: reduce --max-new-tokens")
-    if left_out := len(prompts.prompts) - len(found):
-        print(
-            f"{left_out} of {len(prompts.prompts)} prompts are too long for this pair and are left out", file=sys.stderr
-        )
+def _warn(prompts: PromptSet, left_out: int) -> None:
+    """Tell of prompts that are too long, and of those that stand in for others."""
+    if left_out:
+        print(f"{left_out} of {len(prompts.prompts)} prompts are too long for this pair: left out", file=sys.stderr)
     if prompts.source.startswith("written for this project ("):
         print(f"prompts: {prompts.name}, {prompts.source}", file=sys.stderr)
-    return found
 
 
 def _print(benchmark: Benchmark, as_json: bool) -> None:

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from hsd.decoding.loop import run
+from hsd.errors import HsdError
 from hsd.models import LanguageModel, Pair, Session, View
 from hsd.models.exits import EarlyExits
 from hsd.trace import Trace
@@ -125,6 +126,15 @@ class TimedSession:
 
     def close(self) -> None:
         self._session.close()
+
+
+def fitting(pair: Pair, prompts: Sequence[str], new_tokens: int) -> list[tuple[int, str]]:
+    """The prompts that leave room for the new tokens, numbered. Raises HsdError when none does."""
+    context = min(model.context for model in pair.models)
+    found = [(i, p) for i, p in enumerate(prompts) if len(pair.codec.encode(p)) + new_tokens <= context]
+    if not found:
+        raise HsdError(f"no prompt leaves room for {new_tokens} new tokens in {context:,}: choose fewer new tokens")
+    return found
 
 
 def measure(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hsd.bench import Case, measure, prompt_set
+from hsd.bench.measure import fitting
 from hsd.bench.report import Benchmark, facts, header
 from hsd.bench.summary import complete
 from hsd.decoding.options import Options
@@ -92,16 +93,6 @@ def check_levels(pair: Pair, cases: Sequence[Case]) -> None:
             levels_of(pair, Options(**case.options))
         except HsdError as error:
             raise HsdError(f"{case.name}: {error}") from None
-
-
-def fitting(pair: Pair, prompts: list[str], new_tokens: int) -> list[tuple[int, str]]:
-    """The prompts that leave room for the new tokens, numbered. Raises HsdError when none does."""
-    found = [(i, text) for i, text in enumerate(prompts) if len(pair.codec.encode(text)) + new_tokens <= pair.context]
-    if not found:
-        raise HsdError(
-            f"no prompt leaves room for {new_tokens} new tokens in {pair.context:,}: choose fewer new tokens"
-        )
-    return found
 
 
 def gpu_seconds(batch: Values, seconds: float) -> int:
