@@ -3,9 +3,9 @@
     python examples/page_bench.py                      # this checkout
     python examples/page_bench.py --folder A --folder B   # checkouts in turn, for a comparison in one run
 
-Bytes are those of the project's own part of the page (Gradio's is left out): the inline part of the document's head,
-and what is fetched from paths of the project before anything is clicked. A draw is measured from the key that goes to
-the next step until the page has been laid out again.
+Bytes are counted as they cross the wire, with the heads of the answers, and as they are unpacked, until the page is
+drawn and quiet; each visitor comes with an empty cache. Gradio's own part is counted apart. A draw is measured from the
+key that goes to the next step until the page has been laid out again.
 """
 
 from __future__ import annotations
@@ -25,8 +25,12 @@ from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-GRADIO = ("/assets/", "/static/", "/gradio_api/", "/theme.css", "/svelte/", "/custom_component/", "/config", "/info")
+GRADIO = ("/assets/", "/static/", "/theme.css", "/favicon", "/manifest")
 READY = "window.__hsd && window.__hsd.ready && document.querySelector('.hp-node')"
+NOTES = """window.__shifts = 0;
+new PerformanceObserver((seen) => {
+  for (const one of seen.getEntries()) if (!one.hadRecentInput) window.__shifts += one.value;
+}).observe({ type: "layout-shift", buffered: true });"""
 DRAW = """() => {
   const root = document.querySelector(".hf-player"), times = [];
   const press = (key) => {
@@ -46,22 +50,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", action="append", type=Path, help="a checkout; several are measured in turn")
     parser.add_argument("--rounds", type=int, default=5, help="how often each page is opened")
-    parser.add_argument("--preset", default="story")
+    parser.add_argument("--query", default="", help="what the address asks for, such as ?preset=story")
     arguments = parser.parse_args()
     folders = [folder.resolve() for folder in arguments.folder or [ROOT]]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
-        print(json.dumps(measure(browser, folders, arguments.rounds, arguments.preset), indent=2))
+        print(json.dumps(measure(browser, folders, arguments.rounds, arguments.query), indent=2))
 
 
-def measure(browser: Browser, folders: list[Path], rounds: int, preset: str) -> dict[str, Any]:
+def measure(browser: Browser, folders: list[Path], rounds: int, query: str) -> dict[str, Any]:
     """Open the page of every checkout in turn, `rounds` times: medians by folder."""
     apps = {str(folder): start(folder) for folder in folders}
     seen: dict[str, list[dict[str, Any]]] = {name: [] for name in apps}
     try:
         for _ in range(rounds):
             for name, (_, address) in apps.items():
-                seen[name].append(visit(browser, f"{address}?preset={preset}"))
+                seen[name].append(visit(browser, address + query))
     finally:
         for process, _ in apps.values():
             process.terminate()
@@ -86,36 +90,52 @@ def visit(browser: Browser, address: str) -> dict[str, Any]:
     """One visitor who opens the page and then goes through the steps."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
-    sizes: dict[str, int] = {}
-
-    def note(response: Any) -> None:
-        path = "/" + response.url.split("/", 3)[3].split("?")[0]
-        if not path.startswith(GRADIO) and response.request.resource_type in ("script", "stylesheet", "fetch", "xhr"):
-            sizes[path] = len(response.body())
-
-    page.on("response", note)
+    page.add_init_script(NOTES)
+    requests = listen(context.new_cdp_session(page))
     begin = time.perf_counter()
     page.goto(address)
     page.wait_for_function(READY)
     opened = time.perf_counter() - begin
-    inline = page.evaluate(
-        "Array.from(document.querySelectorAll('script:not([src]), style'))"
-        ".filter((e) => /hsd|hp-|hf-/.test(e.textContent) && !e.textContent.includes('gradio_config'))"
-        ".reduce((sum, e) => sum + new Blob([e.textContent]).size, 0)"
-    )
+    page.wait_for_load_state("networkidle")
+    shifts = page.evaluate("window.__shifts")
+    loaded = [one for one in requests.values() if one["url"].startswith("http")]
     drawn = page.evaluate(DRAW)
     context.close()
-    own = sum(sizes.values())
-    return {"inline": inline, "fetched": own, "requests": len(sizes), "opened": opened, "draw": drawn["times"]}
+    return {"requests": loaded, "address": address, "opened": opened, "shift": shifts, "draw": drawn["times"]}
+
+
+def listen(session: Any) -> dict[str, dict[str, Any]]:
+    """Every request of a page from now on: its address, its bytes on the wire and unpacked."""
+    seen: dict[str, dict[str, Any]] = {}
+
+    def begun(event: dict[str, Any]) -> None:
+        seen[event["requestId"]] = {"url": event["request"]["url"], "wire": 0, "bytes": 0}
+
+    def add(event: dict[str, Any], name: str, size: float) -> None:
+        if event["requestId"] in seen:
+            seen[event["requestId"]][name] += int(size)
+
+    session.on("Network.requestWillBeSent", begun)
+    session.on("Network.dataReceived", lambda event: add(event, "bytes", event["dataLength"]))
+    session.on("Network.loadingFinished", lambda event: add(event, "wire", event["encodedDataLength"]))
+    session.send("Network.enable")
+    return seen
 
 
 def summary(visits: list[dict[str, Any]]) -> dict[str, Any]:
-    draws = [t for one in visits[1:] or visits for t in one["draw"]]
+    warm = visits[1:] or visits
+    loaded, here = visits[-1]["requests"], visits[-1]["address"].split("?")[0]
+    gradio = [one for one in loaded if one["url"].removeprefix(here.rstrip("/")).startswith(GRADIO)]
+    draws = [t for one in warm for t in one["draw"]]
     return {
-        "inline_bytes": visits[-1]["inline"],
-        "fetched_bytes": visits[-1]["fetched"],
-        "requests": visits[-1]["requests"],
-        "seconds_until_drawn": statistics.median(one["opened"] for one in visits[1:] or visits),
+        "requests": len(loaded),
+        "requests_outside": sum(not one["url"].startswith(here) for one in loaded),
+        "wire_bytes": sum(one["wire"] for one in loaded),
+        "wire_bytes_of_gradio": sum(one["wire"] for one in gradio),
+        "bytes": sum(one["bytes"] for one in loaded),
+        "largest": {one["url"].removeprefix(here): one["wire"] for one in sorted(loaded, key=lambda r: -r["wire"])[:5]},
+        "layout_shift": round(max(one["shift"] for one in visits), 4),
+        "seconds_until_drawn": statistics.median(one["opened"] for one in warm),
         "draw_ms_median": statistics.median(draws),
         "draw_ms_worst": max(draws),
         "draws": len(draws),

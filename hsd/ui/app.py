@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+from starlette.middleware import Middleware
 
 from hsd.errors import HsdError
 from hsd.space import Space
@@ -47,7 +48,7 @@ def serve(
             quiet=True,
             theme=theme(),
             head=static.head(),
-            app_kwargs={"routes": [static.route()]},
+            app_kwargs={"routes": [static.route()], "middleware": [Middleware(static.compressed)]},
             ssr_mode=False,
             run_history=False,
             footer_links=["api", "settings"],

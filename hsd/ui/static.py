@@ -11,14 +11,19 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from html import escape
+from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import Any
 
+import brotli  # Gradio brings it
 import gradio as gr
+from starlette.datastructures import Headers
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hsd.facts import facts_json
 from hsd.paths import WEB
@@ -28,6 +33,9 @@ SCREENS = ("watch", "learn", "compare", "race", "systems", "lab", "measure")
 
 SHARED_STYLES = ("kit/kit.css", "player/player.css")
 """The sheets that all screens need; they come with Watch, which is always there."""
+
+UNSEEN = ".hsd-opening :is(#hsd-head, #hsd-layout, footer) { opacity: 0 }"
+"""What comes before the style sheets; see loader.js."""
 
 FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 IMPORT = re.compile(r"^(?:import|export)\b[^;]*?\"(\.[^\"]+)\";", re.MULTILINE)
@@ -60,11 +68,20 @@ def folder() -> str:
     return f"hsd-web/{told.hexdigest()[:16]}/"
 
 
-class _Files(StaticFiles):
-    """Files that never change under their path."""
+@cache
+def _packed(file: str) -> bytes:
+    return brotli.compress(Path(file).read_bytes())
 
-    def file_response(self, full_path: Any, *args: Any, **kwargs: Any) -> Response:
-        response = super().file_response(full_path, *args, **kwargs)
+
+class _Files(StaticFiles):
+    """Files that never change under their path; each is packed once, as tightly as it goes."""
+
+    def file_response(self, full_path: Any, stat_result: Any, scope: Scope, status_code: int = 200) -> Response:
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        if response.status_code == 200 and "br" in Headers(scope=scope).get("Accept-Encoding", ""):
+            kind = {"Content-Type": response.headers["Content-Type"]}
+            packed = {"Content-Encoding": "br", "Vary": "Accept-Encoding"}
+            response = Response(_packed(str(full_path)), headers=kind | packed)
         response.headers.update(FOREVER)
         if str(full_path).endswith(".js"):  # a browser refuses modules of another type, and systems differ in it
             response.headers["Content-Type"] = "text/javascript; charset=utf-8"
@@ -80,6 +97,19 @@ def route() -> Mount:
     return Mount(f"/{folder()}".rstrip("/"), routes=[Route("/facts.json", _facts), Mount("/", _Files(directory=WEB))])
 
 
+def compressed(app: ASGIApp) -> ASGIApp:
+    """Packs what Gradio sends as it is: the page itself, traces and other answers, which are most of the first load.
+
+    Gradio packs files, which it tells by a dot in their path.
+    """
+    packing = GZipMiddleware(app, minimum_size=1000, compresslevel=6)
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        await (app if "." in scope.get("path", "") else packing)(scope, receive, send)
+
+    return answered
+
+
 def head() -> str:
     """What goes into the page's head: the script that loads a screen when its tab is opened."""
     screens = {name: {"modules": modules(f"{name}/{name}.js"), "styles": [f"{name}/{name}.css"]} for name in SCREENS}
@@ -88,7 +118,7 @@ def head() -> str:
         screen["modules"] = [name for name in screen["modules"] if screen is watch or name not in watch["modules"]]
     watch["styles"] = [*SHARED_STYLES, *watch["styles"]]
     script = read("loader.js").replace('"SCREENS"', json.dumps(screens)).replace("FOLDER", folder())
-    return f"<script>{script}</script>"
+    return f"<style>{UNSEEN}</style><script>{script}</script>"
 
 
 def start(screen: str, part: str = "start", with_server: bool = True) -> str:

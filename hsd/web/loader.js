@@ -3,6 +3,9 @@
 // hsdPage.start(screen, part, …) is called when Gradio has made a component, whose tab may be hidden: the function `part`
 // of the screen's module is called with the rest as soon as that tab has been opened and the module is there.
 // hsdPage.call(screen, name, …) calls a function of a screen that is there, and does nothing otherwise.
+//
+// Until the screen that was asked for is drawn, or there is something to say, only Gradio's own sign of loading is seen:
+// nothing moves under a visitor's eyes.
 window.hsdPage = (() => {
   const screens = "SCREENS"; // name: {modules: [the first is the screen's own, the others are those it needs], styles}
   const base = new URL("FOLDER", document.baseURI).href;
@@ -61,6 +64,20 @@ window.hsdPage = (() => {
     for (const begin of (waiting[name] || []).splice(0)) begin();
     (await load("watch")).opened(name);
   }
+
+  const page = document.documentElement;
+  const first = asked ? tab : "watch";
+  const news = ":is(.hf-status, .hf-alert):not([hidden])";
+  const reveal = () => page.classList.remove("hsd-opening");
+  function look() {
+    const panel = there[first] && document.getElementById(`hsd-tab-${first}`);
+    const drawn = panel && panel.offsetParent && panel.querySelector(".hsd-kit") && !panel.querySelector(".hf-wait");
+    if (drawn || document.querySelector(news)) reveal();
+    else if (page.classList.contains("hsd-opening")) requestAnimationFrame(look);
+  }
+  page.classList.add("hsd-opening");
+  requestAnimationFrame(look);
+  setTimeout(reveal, 5000);
 
   const call = (name, what, ...given) => (there[name] ? there[name][what](...given) : null);
 

@@ -157,8 +157,8 @@ class Measure:
         known: Values = {"view": first.view} if first else {"none": reply["error"]}
         results = self._html("results", self.jobs.message(**known))
         plots = _plots(first.charts if first else [{"visible": False}] * len(CHARTS))
-        with gr.Accordion("All systems in three domains, recorded, beside the claims", open=False):
-            gr.Markdown(all_systems(), elem_id="hsd-measure-all")
+        with gr.Accordion("All systems in three domains, recorded, beside the claims", open=False) as systems:
+            gr.render(triggers=[systems.expand], show_progress="hidden")(_all_systems)
         foot = self._html("foot", self.programs(*(box.value for box in sidebar.components())))
         ticket = gr.Textbox(visible="hidden", elem_id="hsd-measure-ticket", label="ticket")
         fitted = gr.Textbox(sidebar.controls["pair"].value, visible="hidden", label="the pair that γ is for")
@@ -198,6 +198,11 @@ class Measure:
             elem_id=f"hsd-measure-{name}",
             **more,
         )
+
+
+def _all_systems() -> None:
+    """Drawn when it is opened: what shows Markdown weighs 36 kB, which the page would fetch when it is first loaded."""
+    gr.Markdown(all_systems(), elem_id="hsd-measure-all")
 
 
 def usual_lengths(pair: str, before: str, gammas: str) -> tuple[Any, str]:

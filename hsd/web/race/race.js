@@ -20,7 +20,7 @@ const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
 class Screen {
   constructor(root, props, server, submit) {
-    Object.assign(this, { props, server, submit, asked: null, live: null, shown: null, tracks: [], races: [] });
+    Object.assign(this, { root, props, server, submit, asked: null, live: null, shown: null, tracks: [], races: [] });
     const linked = link.read(props, this.pairsGamma());
     const cancel = () => this.live && this.live.cancel();
     const actions = { race: () => this.begin(null), cancel, changed: () => this.remember() };
@@ -56,7 +56,7 @@ class Screen {
     const head = h("div.hp-head", h("h3.hp-title", "The race"), this.source);
     const parts = [head, this.choice.element, this.results.lead, this.replay.element, this.list, legend()];
     const race = h("section.hp-card", { "aria-label": "The race" }, parts);
-    root.classList.add("hsd-kit");
+    root.classList.add("hsd-kit", "hf-wait");
     const shown = [this.notice, race, this.domains.element, this.results.element];
     root.replaceChildren(h("p.hp-hint", INTRODUCTION), this.lanes.element, ...shown);
   }
@@ -65,6 +65,7 @@ class Screen {
 
   async open(linked) {
     const reply = await ask(this.server, "read_recorded", null);
+    this.root.classList.remove("hf-wait");
     if (reply.error) this.say(reply.error);
     else if (!this.live) this.offer(reply);
     this.ready = true;

@@ -37,7 +37,8 @@ class Panel {
     this.below = [...this.player.cards, ...spec.extras.map((one) => one.element)];
     for (const one of this.below) one.hidden = true;
     root.append(this.controls.element, ...this.below);
-    this.begin(tools.query);
+    root.classList.add("hf-wait");
+    this.begin(tools.query).finally(() => root.classList.remove("hf-wait"));
   }
 
   async begin(query) {
