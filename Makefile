@@ -17,7 +17,7 @@ demo: $(VENV)/.app
 test: $(VENV)/.dev lint chromium
 	$(BIN)/python -m pytest -m "not slow and (core or not browser)" $(PARALLEL)
 
-browser: $(VENV)/.dev chromium
+browser: $(VENV)/.dev node_modules/.done chromium
 	$(BIN)/python -m pytest -m "browser and not slow" tests/web
 
 quick: lint

@@ -100,6 +100,8 @@ def _tab(title: str) -> gr.Tab:
     """A tab that tells the page's script when it is opened."""
     name = title.lower()
     tab = gr.Tab(title, id=name, elem_id=f"hsd-tab-{name}")
+    with tab:
+        gr.HTML(f"<h2>{title}</h2>", apply_default_css=False, elem_classes="hp-unseen")
     tab.select(None, js=f"() => window.hsdPage.open('{name}')", queue=False, api_visibility="private")
     return tab
 
@@ -115,7 +117,12 @@ def theme() -> gr.themes.Base:
     """Gradio's default with the system's own fonts, so that nothing is fetched from anywhere."""
     base = gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=SYSTEM_FONTS, font_mono=MONO_FONTS)
     readable = "*neutral_500"  # the default grey is too faint for small text on white
-    return base.set(body_text_color_subdued=readable, block_info_text_color=readable)
+    return base.set(
+        body_text_color_subdued=readable,
+        block_info_text_color=readable,
+        button_primary_background_fill="*primary_600",  # white words on a lighter blue are hard to read
+        button_primary_background_fill_hover="*primary_700",
+    )
 
 
 def _preload(space: Space) -> None:

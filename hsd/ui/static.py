@@ -34,7 +34,10 @@ SCREENS = ("watch", "learn", "compare", "race", "systems", "lab", "measure")
 SHARED_STYLES = ("kit/kit.css", "player/player.css")
 """The sheets that all screens need; they come with Watch, which is always there."""
 
-UNSEEN = ".hsd-opening :is(#hsd-head, #hsd-layout, footer) { opacity: 0 }"
+UNSEEN = """
+.hsd-opening gradio-app { opacity: 0; }
+.hsd-opening body::after { content: "Drawing …"; position: fixed; inset: 45%; }
+"""
 """What comes before the style sheets; see loader.js."""
 
 FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}

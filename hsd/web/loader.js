@@ -4,7 +4,7 @@
 // of the screen's module is called with the rest as soon as that tab has been opened and the module is there.
 // hsdPage.call(screen, name, …) calls a function of a screen that is there, and does nothing otherwise.
 //
-// Until the screen that was asked for is drawn, or there is something to say, only Gradio's own sign of loading is seen:
+// Until the screen that was asked for is drawn, or there is something to say, “Drawing …” is all that is seen:
 // nothing moves under a visitor's eyes.
 window.hsdPage = (() => {
   const screens = "SCREENS"; // name: {modules: [the first is the screen's own, the others are those it needs], styles}
@@ -77,7 +77,15 @@ window.hsdPage = (() => {
   }
   page.classList.add("hsd-opening");
   requestAnimationFrame(look);
-  setTimeout(reveal, 5000);
+  setTimeout(reveal, 15000);
+
+  function skip() {
+    const panel = document.querySelector("#hsd-tabs [role=tabpanel]:not([style*='none'])");
+    panel.tabIndex = -1;
+    panel.focus();
+  }
+  const skipping = { className: "hp-unseen hp-skip", textContent: "Skip to the content", onclick: skip };
+  document.body.prepend(Object.assign(document.createElement("button"), skipping));
 
   const call = (name, what, ...given) => (there[name] ? there[name][what](...given) : null);
 

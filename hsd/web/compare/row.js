@@ -21,7 +21,7 @@ class Row {
     this.role = h("span.hp-hint.cp-role");
     this.outcome = h("p.cp-outcome");
     this.tests = h("ol.cp-tests");
-    this.tree = h("div.cp-tree", { "aria-label": `draft tree of row ${letter}` });
+    this.tree = h("div.cp-tree");
     const sign = h(`span.cp-letter.is-${letter.toLowerCase()}`, letter);
     this.element = h(
       "section.hp-card.cp-row",
@@ -32,6 +32,8 @@ class Row {
       this.tree,
     );
     this.player = create(this.tree, { parts: ["tree"], onSelect: (report) => onSelect(this, report) });
+    this.tree.setAttribute("aria-label", `row ${letter}, step by step`);
+    this.tree.querySelector(".hp-treecard").setAttribute("aria-label", `draft tree of row ${letter}`);
   }
 
   get scroller() {
