@@ -300,6 +300,37 @@ def test_the_lead_names_the_fastest_and_counts_the_slower_ones():
     assert slow.endswith("so the calls alone allow 1.47 ×.")
 
 
+@pytest.mark.parametrize(("total", "paid"), [(0.8, True), (1.6, False)])
+def test_a_step_is_told_by_what_it_cost_and_brought_and_what_would_turn_it_round(total, paid):
+    row = made_up({"plain": 1.0, "A": total})["rows"][1]
+    step = row["step"]
+    # 40 steps bring 100 tokens, which plain decoding writes in a second;
+    # 5 drafts of 1 ms and a check of 12 ms are timed
+    assert step["tokens"] == pytest.approx(2.5)
+    assert (step["draft"], step["target"]) == (pytest.approx(0.5), pytest.approx(1.2))
+    cost = step["draft"] + step["target"] + step["rest"]
+    assert cost == pytest.approx(2.5 / row["speedup"]) == pytest.approx(total * 100 / 40)
+    assert f"as long as {cost:.2f} tokens of plain decoding and brought 2.50 (30 % of its drafts kept)" in row["pays"]
+    assert ("it paid" in row["pays"]) is paid is (row["speedup"] > 1)
+    if paid:
+        assert f"drafting that takes {0.5 + 2.5 - cost:.2f} instead of 0.50" in row["pays"]
+    else:
+        assert f"{cost - 2.5:.2f} too few. Break-even: {cost:.2f} tokens a step, or a cheaper check" in row["pays"]
+
+
+def test_plain_decoding_has_no_step_to_pay_for():
+    plain = made_up({"plain": 1.0, "A": 0.8})["rows"][0]
+    assert (plain["step"], plain["pays"]) == (None, "")
+
+
+def test_lanes_whose_times_lie_close_are_the_fastest_together():
+    lead = made_up({"plain": 1.0, "A": 0.5, "B": 0.52, "C": 0.9})["lead"]["seconds"]
+    assert lead.startswith(
+        "A and B are the fastest: 1.92 to 2.00 × plain decoding; which of them is faster may be chance"
+    )
+    assert "A is the fastest" in made_up({"plain": 1.0, "A": 0.5, "B": 0.9})["lead"]["seconds"]
+
+
 def in_words(tokens: dict[str, float], error: float = 0.0) -> str:
     """What is said of the calls saved, for lanes with these tokens per call and this standard error."""
     rows = [{"case": name, "tokens_per_call": n, "call_error": error, "prompts": 1} for name, n in tokens.items()]

@@ -166,6 +166,8 @@ def test_the_table_says_what_python_computes_from_the_same_records(visitors):
         for name in ("limit", "efficiency"):
             assert cells[name] == "–" if not i else float(cells[name]) == pytest.approx(row[name], abs=0.0051)
         assert row["sentence"] in visitor.page.inner_text(".rc-why")
+        assert row["pays"] in visitor.page.inner_text(".rc-steps")
+        assert not row["step"] or in_the_picture(visitor, row) is (row["speedup"] > 1)
         bar = visitor.page.locator(".rc-times li").nth(i)
         assert bar.get_attribute("data-case") == row["case"]
         width = bar.locator(".rc-stack").evaluate("e => e.getBoundingClientRect().width / e.parentElement.clientWidth")
@@ -174,6 +176,14 @@ def test_the_table_says_what_python_computes_from_the_same_records(visitors):
         shares = bar.locator(".rc-share").evaluate_all("all => all.map(e => Number(e.style.flexGrow))")
         assert shares == pytest.approx([max(x, 1e-4) for x in row["shares"].values()], abs=1e-3)
     assert "3 timed runs per lane" in visitor.page.inner_text(".rc-basis")
+
+
+def in_the_picture(visitor, row: dict) -> bool:
+    """Whether the mark of what a step brought stands right of the end of what it cost."""
+    lane = visitor.page.locator(f".rc-steps [data-case='{row['case']}']")
+    mark = lane.locator(".rc-brought").bounding_box()
+    end = lane.locator(".rc-share").last.bounding_box()
+    return mark["x"] + mark["width"] / 2 > end["x"] + end["width"]
 
 
 LANES_ALONE = """<body><script type="module">

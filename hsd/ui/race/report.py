@@ -13,7 +13,7 @@ from typing import Any
 from hsd.bench import Case, Measurement, Record, measurements, rows
 from hsd.decoding.options import LEVELLED
 from hsd.ui.race.plan import lossless
-from hsd.ui.race.words import basis, calls, seconds, verdict
+from hsd.ui.race.words import LITTLE, basis, calls, paying, seconds, verdict
 
 Row = dict[str, Any]
 
@@ -31,6 +31,8 @@ def report(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Any] |
     numbers = [{**row, **_more(m, found[0])} for m, row in zip(found, rows(found), strict=True)]
     for row in numbers:
         row["sentence"] = verdict(row, numbers[0])
+        row["step"] = step = _step(row, numbers[0])
+        row["pays"] = paying(row, step) if step else ""
     plain = {name: numbers[0][name] for name in ("case", "tokens_per_second")}
     said = {"calls": calls(numbers), "seconds": seconds(numbers)}
     return _plain({"rows": numbers, "lead": said, "basis": basis(numbers), "plain": plain})
@@ -62,6 +64,22 @@ def _more(m: Measurement, plain: Measurement) -> Row:
         "prefill_ms": 1e3 * statistics.median(_first(record) for record in m.records),
         "replay": next(r["repetition"] for r in m.records if r["seconds"] == middle),
     }
+
+
+def _step(row: Row, plain: Row) -> Row | None:
+    """What a step of a lane costs, in tokens that plain decoding writes meanwhile, and how many tokens it brings.
+
+    By its drafting, its check, each by the median time of the calls, and all else: together tokens over speed-up. None
+    where no full draft was timed, or where a rule makes further target calls, which the limit does not know.
+    """
+    limit = row.get("limit", math.nan)
+    if row is plain or math.isnan(limit) or (row["calls_per_step"] > LITTLE and not row["levels_ms"]):
+        return None
+    tokens = row["tokens_per_call"] * row["calls_per_step"]
+    one, cost = plain["target_call_ms"] / plain["ms_per_token"], tokens / row["speedup"]
+    calls = min(one * tokens / limit, cost)  # medians of calls can come to more than all took
+    check = min(row["target_call_ms"] / plain["ms_per_token"], calls)
+    return {"tokens": tokens, "draft": calls - check, "target": check, "rest": cost - calls}
 
 
 def _call_error(m: Measurement) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 Row = dict[str, Any]
 MARGIN = 1.02  # what a share of the time explains, it explains about to this factor
 LITTLE = 1.005  # tokens per call that are shown as one
+NOISE = 1.1  # times by which single runs differ by chance
 ERRORS = 2.0  # standard errors by which lanes differ by chance
 
 
@@ -60,6 +61,15 @@ def seconds(table: Sequence[Row]) -> str:
         return f"Only plain decoding was timed: {_rate(plain)} tokens a second."
     best = max(others, key=lambda row: row["speedup"])
     why = _why(best, plain)
+    close = [row for row in others if row is not best and _near(row, best)]
+    if best["speedup"] > 1 and close:
+        together = sorted([best, *close], key=lambda row: row["speedup"], reverse=True)
+        names = _listed([row["case"] for row in together])
+        speeds = _span([row["speedup"] for row in together], 2)
+        changed = [row["case"] for row in together if not row["lossless"]]
+        lossy = f" Not lossless: {_listed(changed)}." if changed else ""
+        chance = "which of them is faster may be chance: their times lie too close"
+        return f"{names} are the fastest: {speeds} × plain decoding; {chance}.{lossy}{_doubt(best)}{why}"
     if best["speedup"] > 1:
         slower = sum(row["speedup"] < 1 for row in others)
         are = "is" if slower == 1 else "are"
@@ -67,7 +77,7 @@ def seconds(table: Sequence[Row]) -> str:
         rates = _bracketed(_range(best), f"{_rate(best)} against {_rate(plain)} tokens a second")
         inexact = "" if best["lossless"] else " It is not lossless."
         said = f"{best['case']} is the fastest: {_times(best)} plain decoding{rates}.{inexact}{rest}"
-        return said + _unsettled(best, others) + why
+        return said + _doubt(best) + why
     spread = _bracketed(_range(best))
     if len(others) == 1:
         return f"Drafting does not pay here: {best['case']} has {_times(best)} plain decoding's speed{spread}.{why}"
@@ -108,19 +118,44 @@ def _bracketed(*parts: str) -> str:
     return f" ({inside})" if inside else ""
 
 
-def _unsettled(best: Row, others: Sequence[Row]) -> str:
-    """What the ranges over several runs leave open."""
+def _near(row: Row, best: Row) -> bool:
+    """Whether two lanes' speeds may differ by chance: their ranges overlap, or there is but one run of each."""
     if best["runs"] == 1:
-        return ""
-    close = [row["case"] for row in others if row is not best and row["speedups"][1] >= best["speedups"][0]]
-    if _straddles(best):
-        return " But some of its runs were slower than plain decoding's, so this is not settled."
-    return f" Its range overlaps with that of {_listed(close)}, so which is faster is not settled." if close else ""
+        return bool(row["speedup"] * NOISE >= best["speedup"])
+    return bool(row["speedups"][1] >= best["speedups"][0])
+
+
+def _doubt(best: Row) -> str:
+    slower = f"But some runs of {best['case']} were slower than plain decoding's, so this is not settled."
+    return f" {slower}" if best["runs"] > 1 and _straddles(best) else ""
 
 
 def _straddles(row: Row) -> bool:
     """Whether a lane was slower than plain decoding in some rounds and faster in others."""
     return bool(row["speedups"][0] < 1 < row["speedups"][1])
+
+
+def paying(row: Row, step: Row) -> str:
+    """Whether a step of this run paid, by how much, and what would turn it round. step: as `report` has it."""
+    tokens, cost = step["tokens"], step["draft"] + step["target"] + step["rest"]
+    kept = _bracketed("" if math.isnan(rate := row["acceptance_rate"][0]) else f"{_percent(rate)} of its drafts kept")
+    start = f"A step took as long as {cost:.2f} tokens of plain decoding and brought {tokens:.2f}{kept}"
+    if f"{tokens:.2f}" == f"{cost:.2f}":
+        return f"{start}: it just breaks even."
+    if tokens > cost:
+        median = " in the median" if _straddles(row) else ""
+        return f"{start}: it paid{median}, and would down to {cost:.2f} tokens a step{_room(step, tokens - cost)}."
+    lacking = cost - tokens
+    if step["draft"] > lacking:
+        cheaper = f"drafting that took {step['draft'] - lacking:.2f} instead of {step['draft']:.2f}"
+    else:
+        cheaper = "a cheaper check, as not even free drafts would do"
+    return f"{start}: {lacking:.2f} too few. Break-even: {cost:.2f} tokens a step, or {cheaper}."
+
+
+def _room(step: Row, left: float) -> str:
+    """How much longer the drafts could take."""
+    return f", or with drafting that takes {step['draft'] + left:.2f} instead of {step['draft']:.2f}"
 
 
 def basis(table: Sequence[Row]) -> str:

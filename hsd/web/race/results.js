@@ -31,8 +31,8 @@ const COLUMNS = [
     "tokens per second over plain decoding's, round by round: median (and range)",
     (x, row, i) => fixed(x) + (i ? range(row) : ""),
   ],
-  ["limit", "limit S*", "the speed-up if nothing but the models' calls took time", fixed],
-  ["efficiency", "efficiency", "speed-up over limit", fixed],
+  ["limit", "by calls alone", "S*, the speed-up if nothing but the models' calls took time, each its median", fixed],
+  ["efficiency", "reached of that", "the speed-up over what the calls alone allow", fixed],
 ];
 
 const COUNTS = ["tokens", "target_calls", "tokens_per_call", "seconds", "tokens_per_second", "speedup"];
@@ -44,11 +44,20 @@ const LINES = [
   ["seconds", "Seconds here"],
 ];
 const LIMIT =
-  "Limit: S* = A · T(1) / (γ · d + T(γ+1)), with what this race measured: A tokens per target call, d the " +
+  "By calls alone: the speed-up if nothing but the models' calls took time, S* = A · T(1) / (γ · d + T(γ+1)), with what this race measured: A tokens per target call, d the " +
   "median time of a draft call, T(w) that of a target call that reads w tokens. With several drafts, with copies " +
   "of the text, and with stacked models or exits, the denominator is the mean over steps of the median times of the " +
   "calls made. " +
-  "Efficiency: speed-up over limit.";
+  "More than that is reached where plain decoding spends more of its time outside its calls, or calls happened to be faster " +
+  "than their median.";
+const STEPS =
+  "A step's cost in tokens that plain decoding writes in that time. Where the bar ends is break-even: with ◆ to the " +
+  "right of it a step paid, to the left of it it did not.";
+const STEP_PARTS = [
+  ["draft", "drafting"],
+  ["target", "one check of the whole draft"],
+  ["rest", "all else"],
+];
 const RACED =
   "Every lane runs once to warm up, which counts for nothing; then all lanes take turns, with the same seed " +
   "each time. Tracing is off. Reading the prompt counts in seconds and in the speed-up, not in tokens per " +
@@ -76,11 +85,22 @@ function create(files) {
   const table = h("table.rc-table", h("thead", h("tr", h("th", { scope: "col" }, "lane"), heads)), body);
   const bars = h("ul.rc-times");
   const why = h("ol.rc-why");
+  const steps = h("ul.rc-steps");
   const parts = PARTS.map(([part, words]) => h("span", h(`span.hp-swatch.of-${part}`), ` ${words}`));
+  const costs = STEP_PARTS.map(([part, words]) => h("span", h(`span.hp-swatch.of-${part}`), ` ${words}`));
+  costs.push(h("span", h("strong", "◆"), " tokens that it brought, on average"));
   const scale = "milliseconds per new token; shorter is faster";
   const timed = card("", "Where the time went", scale, bars, h("p.hp-hint.hp-keyline.rc-legend", parts));
   const more = h("details.rc-more", h("summary", "What these numbers are"), hint(LIMIT), hint(RACED));
-  const reasons = card("", "Faster or slower, and why", "", why, more);
+  const reasons = card(
+    "",
+    "Faster or slower, and why",
+    STEPS,
+    steps,
+    h("p.hp-hint.hp-keyline.rc-legend", costs),
+    why,
+    more,
+  );
   const result = card("", "Result", "", h("div.rc-scroll", table), note, files);
   const title = result.querySelector(".hp-title");
   const element = h("div.rc-results", result, timed, reasons);
@@ -98,6 +118,7 @@ function create(files) {
     const longest = Math.max(...rows.map((row) => row.ms_per_token));
     body.replaceChildren(...rows.map(line), ...untimed.map(empty));
     bars.replaceChildren(...rows.map((row) => bar(row, longest)));
+    steps.replaceChildren(...paid(rows.filter((row) => row.step)));
     why.replaceChildren(...rows.map((row) => h("li", h("strong", row.case), ": ", row.sentence)));
   }
 
@@ -138,6 +159,33 @@ function bar(row, longest) {
     h("div.rc-stack", stack, parts.map(piece)),
     hint(all),
   );
+}
+
+/** What a step cost and brought, a lane per line; all have one scale. */
+function paid(rows) {
+  const cost = ({ draft, target, rest }) => draft + target + rest;
+  const longest = 1.04 * Math.max(...rows.map(({ step }) => Math.max(step.tokens, cost(step))));
+  const percent = (x) => `${(100 * x) / longest}%`;
+  return rows.map(({ "case": name, step, pays, speedup }) => {
+    const part = ([key, words]) =>
+      h(`span.rc-share.of-${key}`, {
+        title: `${words}: ${fixed(step[key])}`,
+        style: `flex: 0 0 ${percent(step[key])}`,
+      });
+    const mark = h(
+      "span.rc-brought",
+      { style: `left: ${percent(step.tokens)}`, title: `brought ${fixed(step.tokens)} tokens` },
+      "◆",
+    );
+    const bar = h("div.rc-stack", { "role": "img", "aria-label": `${name}: ${pays}` }, STEP_PARTS.map(part), mark);
+    return h(
+      "li",
+      { "data-case": name, "class": speedup > 1 ? "is-faster" : "is-slower" },
+      h("span.rc-name", name),
+      bar,
+      hint(pays),
+    );
+  });
 }
 
 // ---- what a visitor can take along
