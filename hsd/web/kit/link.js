@@ -1,18 +1,51 @@
-// Links: the parameters of an address, and the address bar, which says what is shown while a tab is open.
+// Links: the parameters of an address, and the address bar, which says what is shown while a tab is open. A short trace
+// travels packed behind the "#", which no browser sends to a server.
 import { copy } from "./files.js";
 import { tab as openTab } from "./page.js";
 
+const LONGEST = 32_000; // characters of a packed trace: some programs cut addresses that are longer
+const DIGITS = 9; // of its numbers, more than the models' own float32 have
+const MARK = "#trace=";
 const DELAY = 300; // milliseconds; not at every change, for browsers count them
 
-/** The page's address with these parameters and no others, but for the theme. Null and undefined are left out. */
-function address(values) {
+/**
+ * The page's address with these parameters and no others, but for the theme. Null and undefined are left out. packed:
+ * the trace that travels in it.
+ */
+function address(values, packed) {
   const url = new URL(window.location.href);
   const theme = url.searchParams.get("__theme");
   url.search = "";
-  url.hash = "";
+  url.hash = packed ? MARK + packed : "";
   for (const [name, value] of Object.entries({ __theme: theme, ...values }))
     if (value !== null && value !== undefined) url.searchParams.set(name, value);
   return url.href;
+}
+
+/** A trace as a text for an address; null where it would be too long. */
+async function pack(trace) {
+  const round = (_, value) => (typeof value === "number" ? Number(value.toPrecision(DIGITS)) : value);
+  const packed = new Blob([JSON.stringify(trace, round)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  const bytes = new Uint8Array(await new Response(packed).arrayBuffer());
+  const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+  const safe = text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  return safe.length <= LONGEST ? safe : null;
+}
+
+/** The JSON of the trace in the page's own address; null without one, "" where it cannot be read. */
+async function unpacked() {
+  const { hash } = window.location;
+  if (!hash.startsWith(MARK)) return null;
+  const text = hash.slice(MARK.length);
+  if (text.length > LONGEST) return "";
+  try {
+    const packed = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    return await new Response(stream).text();
+  } catch {
+    return "";
+  }
 }
 
 /** The parameters of the page's own link if it asks for this tab, else none. */
@@ -23,12 +56,12 @@ function asked(tab) {
 
 /**
  * Keeps the address bar on a screen while its tab is open. values(): the parameters of what is shown, or null while
- * the address should stay as it is.
+ * the address should stay as it is. packed(): the trace that travels in the link, or nothing.
  */
-function addressBar(tab, values) {
+function addressBar(tab, values, packed = () => null) {
   let timer = null;
   const own = tab === "watch" ? {} : { tab };
-  const href = () => address({ ...own, ...values() });
+  const href = () => address({ ...own, ...values() }, packed());
 
   function write() {
     if (openTab() === tab && values()) window.history.replaceState(window.history.state, "", href());
@@ -49,4 +82,4 @@ function addressBar(tab, values) {
   return { remember, href, copyLink };
 }
 
-export { address, asked, addressBar };
+export { address, asked, addressBar, pack, unpacked };

@@ -192,8 +192,8 @@ class Player {
   }
 
   async copyLink() {
-    if (!this.options.link) return this.stage.toast.say("this page has no links to copy");
-    const url = String(this.options.link());
+    const url = this.options.link ? this.options.link() : null;
+    if (!url) return this.stage.toast.say("there is no link to copy");
     return this.stage.toast.say((await copy(url)) ? "link copied" : url);
   }
 

@@ -5,7 +5,7 @@
 // {serial, preset} opens a recorded run; {serial, key, count, state} tells of a live run; {serial, pair}, also together
 // with preset, names the pair that is chosen now. Text reaches the page through textContent only.
 import { parting } from "../kit/again.js";
-import { addressBar } from "../kit/link.js";
+import { addressBar, pack, unpacked } from "../kit/link.js";
 import { ask, Live } from "../kit/live.js";
 import * as page from "../kit/page.js";
 import { create } from "../player/player.js";
@@ -29,7 +29,11 @@ class Watch {
     this.wanted = null; // {step, node} of a link, until it can be shown
     this.controller = null;
     this.part = (name) => head.querySelector(`.hf-${name}`) || element.querySelector(`.hf-${name}`);
-    this.bar = addressBar("watch", () => this.values());
+    this.bar = addressBar(
+      "watch",
+      () => this.values(),
+      () => this.source && this.source.packed,
+    );
     this.part("title").textContent = props.title;
     page.alertBy((words) => this.line("alert", words, this.part("alert-words")));
     this.listen();
@@ -81,7 +85,7 @@ class Watch {
       return;
     }
     const reply = await this.ask("check_trace", await file.text());
-    if (reply) this.show({ kind: "file", link: null }, reply.trace, reply);
+    if (reply) await this.showFile(reply);
   }
 
   /** Text in a part that is hidden where there is none. */
@@ -126,16 +130,31 @@ class Watch {
     const number = (name) => (/^\d{1,6}$/.test(query.get(name) || "") ? Number(query.get(name)) : undefined);
     const where = { step: number("step"), node: number("node") };
     this.pairChip(query.get("pair"));
+    const carried = await unpacked();
+    if (carried !== null && (await this.openCarried(carried, where))) return;
     if (query.has("prompt")) {
       this.wanted = where;
       this.line("status", "Starting the run that this link asks for …");
     } else if (this.props.opened && !query.has("preset")) {
       const reply = await this.ask("read_opened", null);
-      if (reply) this.show({ kind: "file", link: null }, reply.trace, { ...reply, ...defined(where) });
+      if (reply) await this.showFile(reply, where);
     } else {
       await this.openPreset(query.get("preset") || this.props.first, where);
       if (!this.source) await this.openPreset(this.props.first, {});
     }
+  }
+
+  /** The trace that the link carries; false where it cannot be read, which is told. */
+  async openCarried(text, where) {
+    const reply = await this.ask("check_trace", text);
+    if (reply) await this.showFile(reply, where);
+    return Boolean(reply);
+  }
+
+  /** A trace from outside: its link carries it where it is short. */
+  async showFile(reply, where = {}) {
+    const packed = await pack(reply.trace);
+    this.show({ kind: "file", link: null, packed }, reply.trace, { ...reply, ...defined(where) });
   }
 
   async openPreset(name, where) {
@@ -265,18 +284,19 @@ class Watch {
 
   // ---- links
 
-  /** The address of this view; what a run needs to be made again is all in it. */
+  /** The address of this view, or null: what a run needs to be made again is in it, or a short trace itself. */
   link() {
-    if (this.source && this.source.kind === "file")
-      page.alert("this trace came from a file, which a link cannot carry: pass the file on");
-    return this.bar.href();
+    const { kind, packed } = this.source || {};
+    if (kind !== "file" || packed) return this.bar.href();
+    page.alert("this trace came from a file and is too long for a link to carry: pass the file on");
+    return null;
   }
 
   values() {
     if (!this.controller || this.wanted) return null;
     const { step, node } = this.controller.state();
-    const { link } = this.source;
-    return link ? { ...link, ...(step >= 0 ? { step, node } : {}) } : {};
+    const { link, packed } = this.source;
+    return link || packed ? { ...link, ...(step >= 0 ? { step, node } : {}) } : {};
   }
 
   moved() {
