@@ -67,11 +67,12 @@ window.hsdPage = (() => {
 
   const page = document.documentElement;
   const first = asked ? tab : "watch";
+  const undrawn = ".hf-wait, [class^='hsd-'] > p:only-child"; // the second: a screen's root before its script has run
   const news = ":is(.hf-status, .hf-alert):not([hidden])";
   const reveal = () => page.classList.remove("hsd-opening");
   function look() {
     const panel = there[first] && document.getElementById(`hsd-tab-${first}`);
-    const drawn = panel && panel.offsetParent && panel.querySelector(".hsd-kit") && !panel.querySelector(".hf-wait");
+    const drawn = panel && panel.offsetParent && panel.querySelector(".hsd-kit") && !panel.querySelector(undrawn);
     if (drawn || document.querySelector(news)) reveal();
     else if (page.classList.contains("hsd-opening")) requestAnimationFrame(look);
   }

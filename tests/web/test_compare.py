@@ -156,6 +156,18 @@ def telling(trace: dict) -> int:
     return next(i for i, step in steps if step["drafted"] == 5 and step["kept"] > step["shadow"]["kept"])
 
 
+def test_each_row_says_what_its_rule_keeps_of_the_draft_over_all_coins(visitors):
+    trace = preset("story")
+    at_step = telling(trace)
+    step = trace["steps"][at_step]
+    visitor = compare(visitors(), {"preset": "story", "step": at_step})
+    at(visitor, at_step)
+    said = visitor.page.locator(".cp-outcome .cp-average").all_inner_texts()
+    for text, judged in zip(said, ("verdict", "shadow"), strict=True):
+        assert text.endswith("on average over all coins")
+        assert shows(text.split()[1], step["expected_kept"][step[judged]["rule"]])
+
+
 def test_swapping_changes_the_rows_their_numbers_and_the_badges(visitors):
     trace = preset("story")
     at_step = telling(trace)

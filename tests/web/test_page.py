@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hsd.paths import ROOT
-from hsd.ui.app import TABS
+from hsd.ui.static import SCREENS as TABS
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 KNOWN = {  # of Watch's player, by rule: parts whose findings are known
@@ -15,6 +15,7 @@ KNOWN = {  # of Watch's player, by rule: parts whose findings are known
 }
 SCREENS = {  # what the address asks for, and what is there once it is drawn
     "watch": ("", "#hsd-stage .hp-node"),
+    "learn": ("tab=learn", "#hsd-learn .ln-page"),
     "compare": ("tab=compare", "#hsd-compare .cp-totals td"),
     "race": ("tab=race", "#hsd-race table"),
     "stack": ("tab=systems", "#sy-panel-stack .lv-board"),
@@ -62,7 +63,7 @@ def first_visit(chromium, app, width: int, query: str = "") -> tuple[int, float]
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("query", ["", "?tab=race", "?tab=systems"])
+@pytest.mark.parametrize("query", ["", "?tab=compare", "?tab=race", "?tab=systems"])
 def test_a_first_visit_loads_little_and_nothing_moves_meanwhile(chromium, app, width, query):
     loaded, moved = first_visit(chromium, app, width, query)
     assert moved < 0.1

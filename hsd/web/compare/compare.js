@@ -25,6 +25,7 @@ class Screen extends Lanes {
     const asked = link.asked("compare");
     const step = asked.get("step") || "";
     this.root = root;
+    root.classList.add("hf-wait");
     this.mode = asked.get("mode") === "free" ? "free" : "paired";
     this.swapped = asked.get("swap") === "1";
     this.wanted = this.free && /^\d{1,6}$/.test(step) ? Number(step) : null; // of a link, until there is such a step
@@ -215,6 +216,7 @@ class Screen extends Lanes {
 
   draw() {
     if (!this.trace) return;
+    this.root.classList.remove("hf-wait");
     const { problem, second } = this;
     const ongoing = Boolean(second && !second.ended);
     if (problem) this.columns = [];

@@ -1,7 +1,7 @@
 // One row: who judges, what comes of it, its tests in short, and its draft tree (a player that shows nothing else).
 import { h, prose, token } from "../kit/dom.js";
 import { rule as ruleFacts } from "../kit/facts.js";
-import { pair, plural } from "../kit/format.js";
+import { number, pair, plural } from "../kit/format.js";
 import { through } from "../player/drafts.js";
 import { pathTo, readStep, ruleOf } from "../player/model.js";
 import { create } from "../player/player.js";
@@ -112,10 +112,16 @@ function outcome(view) {
   const kept = { strong: `keeps ${own.kept} of ${isTrie ? `at most ${view.deepest}` : step.drafted}` };
   const pieces = pathTo(view, own.last).map((id) => ({ piece: view.nodes.get(id).piece, cells: 12 }));
   const path = isTrie && own.kept ? [": ", ...pieces, ` (${through(view, own.last)})`] : [];
-  if (!drawn) return prose([kept, ...path, "; the text ends here"]);
+  if (!drawn) return [...prose([kept, ...path, "; the text ends here"]), average(view)];
   const { length } = drawn.extra;
-  const extra = `, and ${plural(length, "token")} more at ${plural(length, "further target call")}`;
-  return prose([kept, ...path, ", then ", next, ` (${drawn.origin})`, length ? extra : ""]);
+  const extra = length ? `, and ${plural(length, "token")} more at ${plural(length, "further target call")}` : "";
+  return [...prose([kept, ...path, ", then ", next, ` (${drawn.origin})${extra}`]), average(view)];
+}
+
+/** What the row's rule keeps of this draft with luck taken out; traces of older versions do not tell. */
+function average({ step, own }) {
+  const mean = step.expected_kept[own.rule];
+  return mean === undefined ? "" : h("span.hp-hint.cp-average", ` · ${number(mean)} on average over all coins`);
 }
 
 /** Where a token or a test of the picture ends, with some air. */
