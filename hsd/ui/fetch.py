@@ -5,6 +5,7 @@ Every answer is plain data. Arguments come from a browser and are checked; an er
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from hsd.ui.presets import Preset, recorded, telling_step
 log = logging.getLogger("hsd.ui")
 
 Answer = dict[str, Any]
+DIGITS = 9  # of a recorded run's numbers, more than the models' float32 have; a quarter less to load
 NOT_UNDERSTOOD = "the page asked for something in a way that is not understood: reload it"
 
 
@@ -84,7 +86,13 @@ class Fetch:
         preset = self.presets.get(str(name))
         if preset is None:
             raise HsdError(f"unknown preset {str(name)[:40]!r}: choose {', '.join(self.presets)}")
-        return {**shown(recorded(preset)), "title": preset.title, "why": preset.why}
+        return {**_short(shown(recorded(preset))), "title": preset.title, "why": preset.why}
+
+
+def _short(found: Answer) -> Answer:
+    """The same with numbers of `DIGITS` digits."""
+    rounded: Answer = json.loads(json.dumps(found), parse_float=lambda text: float(f"{float(text):.{DIGITS}g}"))
+    return rounded
 
 
 def shown(trace: Trace) -> Answer:

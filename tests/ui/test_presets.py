@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 import hsd
+from hsd import space
 from hsd.paths import EXAMPLES
-from hsd.trace import Step
+from hsd.trace import Step, Trace
+from hsd.ui.fetch import Fetch
 from hsd.ui.presets import definitions, gain, recorded, telling_step
 
 PRESETS = definitions() | definitions(EXAMPLES / "presets_systems.yaml")
@@ -44,3 +47,21 @@ def test_what_a_preset_opens_on_is_true_over_all_coins(name: str):
     assert step.kept_law or step.drafted > trace.setup.options.draft.gamma  # too large a tree to work it out
     if step.kept_law:
         assert mean(step, step.verdict.rule) > mean(step, step.shadow.rule) + 0.05
+
+
+def test_the_page_gets_a_recorded_run_with_fewer_digits_and_nothing_else_changed():
+    trace = recorded(PRESETS["sum"])
+    got = Fetch(space.load(), PRESETS, None).preset("sum")["trace"]
+    exact = trace.model_dump(mode="json")
+    assert len(json.dumps(got)) < 0.9 * len(json.dumps(exact))
+    assert same(got, exact)
+    assert Trace.model_validate(got).replay() == trace.replay()
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal, numbers to nine digits."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one == (pytest.approx(other, rel=1e-8) if isinstance(other, float) else other)
