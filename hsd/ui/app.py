@@ -72,9 +72,10 @@ def build(space: Space, opened: Trace | None = None) -> gr.Blocks:
     watch = Watch(space, presets, jobs, opened)
     with gr.Blocks(title=space.title, fill_width=True, analytics_enabled=False) as demo:
         static.head_component()
-        with gr.Row(elem_id="hsd-layout", equal_height=False):
+        strip = controls.strip(space, presets, watch.start)
+        with gr.Row(elem_id="hsd-layout", equal_height=False, elem_classes="is-folded"):
             with gr.Column(elem_id="hsd-side", min_width=0):
-                sidebar = controls.build(space, presets, watch.start)
+                sidebar = controls.build(space, presets, watch.start, strip)
             with gr.Column(elem_id="hsd-main", min_width=0), gr.Tabs(elem_id="hsd-tabs") as tabs:
                 with _tab("Watch"):
                     stage = watch.stage()

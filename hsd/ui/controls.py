@@ -1,4 +1,4 @@
-"""The sidebar: everything a visitor can set for a run, each with one line that says what it does."""
+"""What a visitor can set for a run: the strip with preset, prompt and Run, and the options behind it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,18 @@ NAMES = tuple(field.name for place in PLACES for field in form.RUN if field.plac
 
 
 @dataclass(frozen=True)
+class Strip:
+    """What stands above all screens: a recorded run to open, a prompt, and its two buttons."""
+
+    preset: gr.Dropdown
+    prompt: Any
+    run: gr.Button
+    cancel: gr.Button
+
+
+@dataclass(frozen=True)
 class Sidebar:
-    """The sidebar's parts that handlers are attached to. controls: by the names of `form.RUN`; starters: its chips."""
+    """The parts that handlers are attached to. controls: by the names of `form.RUN`; starters: chips with prompts."""
 
     controls: dict[str, Any]
     preset: gr.Dropdown
@@ -41,34 +51,40 @@ class Sidebar:
         return [self.controls[name] for name in NAMES]
 
 
-def build(space: Space, presets: Mapping[str, Preset], start: Mapping[str, Any]) -> Sidebar:
-    """Create the components in the current Gradio context. start: the first values, by the names of `form.RUN`."""
+def strip(space: Space, presets: Mapping[str, Preset], start: Mapping[str, Any]) -> Strip:
+    """The row above all screens, in the current Gradio context. start: the first values, by the names of `form.RUN`."""
+    value = form.with_defaults(form.RUN, space, start)
+    with gr.Row(elem_id="hsd-strip"):
+        preset = gr.Dropdown(
+            [(p.title, name) for name, p in presets.items()],
+            value=next(iter(presets)),
+            label="Preset",
+            filterable=False,
+            elem_id="hsd-preset",
+            min_width=120,
+        )
+        field = next(field for field in form.RUN if field.name == "prompt")
+        prompt = field.component(space, value["prompt"], "hsd", lines=1, max_lines=3, info=None, min_width=160)
+        run = gr.Button("Run", variant="primary", elem_id="hsd-run", min_width=64)
+        cancel = gr.Button("Cancel", interactive=False, elem_id="hsd-cancel", min_width=64)
+    return Strip(preset, prompt, run, cancel)
+
+
+def build(space: Space, presets: Mapping[str, Preset], start: Mapping[str, Any], above: Strip) -> Sidebar:
+    """The options, in the current Gradio context. start: as for `strip`, which made `above`."""
     value = form.with_defaults(form.RUN, space, start)
     own: dict[str, Any] = {"visible": machine.own_pairs_allowed(space)}
     switch = {"visible": _switch_shown(space, value["pair"])}
-    more: dict[str, dict[str, Any]] = {
-        "prompt": {"lines": 3, "max_lines": 8},
-        "prompt_as": switch,
-        "target": own,
-        "draft": own,
-    }
+    more: dict[str, dict[str, Any]] = {"prompt_as": switch, "target": own, "draft": own}
 
     def made(place: str) -> dict[str, Any]:
         return {
             f.name: f.component(space, value[f.name], "hsd", **more.get(f.name, {}))
             for f in form.RUN
-            if f.place == place
+            if f.place == place and f.name != "prompt"
         }
 
-    preset = gr.Dropdown(
-        [(p.title, name) for name, p in presets.items()],
-        value=next(iter(presets)),
-        label="Preset",
-        info="Opens a recorded run at once.",
-        filterable=False,
-        elem_id="hsd-preset",
-    )
-    controls = made("top")
+    controls = {"prompt": above.prompt, **made("top")}
     chips = gr.Dataset(
         components=[gr.Textbox(visible=False, label="prompt")],
         label="Prompts to start from",
@@ -77,9 +93,6 @@ def build(space: Space, presets: Mapping[str, Preset], start: Mapping[str, Any])
         elem_id="hsd-starters",
         **_shown_starters(starters(value["pair"], presets.values())),
     )
-    with gr.Row(elem_id="hsd-buttons"):
-        run = gr.Button("Run", variant="primary", elem_id="hsd-run", min_width=80)
-        cancel = gr.Button("Cancel", interactive=False, elem_id="hsd-cancel", min_width=80)
     controls |= made("main")
     with gr.Accordion("FSD settings", visible=_fuzzy_shown(value["rule"], value["shadow"]), elem_id="hsd-fuzzy") as box:
         controls |= made("fuzzy")
@@ -96,7 +109,7 @@ def build(space: Space, presets: Mapping[str, Preset], start: Mapping[str, Any])
             show_progress="hidden",
             api_visibility="private",
         )
-    return Sidebar(controls, preset, chips, run, cancel)
+    return Sidebar(controls, above.preset, chips, above.run, above.cancel)
 
 
 def _fuzzy_shown(*rules: str) -> bool | Literal["hidden"]:

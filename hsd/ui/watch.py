@@ -157,6 +157,9 @@ class Watch:
         sidebar.preset.input(self.open_preset, sidebar.preset, [stage, *changed], **quick)
         stage.submit(self.pair_menu, None, controls["pair"], **quick)  # another pair has come
         controls["pair"].input(self.open_pair, controls["pair"], [stage, *changed], preprocess=False, **quick)
+        for name, control in controls.items():
+            said = f"(value) => window.hsdPage.call('watch', 'changed', '{name}', value)"
+            control.input(None, control, js=said, queue=False, api_visibility="private")
         prompt = [controls["prompt"], controls["prompt_as"]]
         sidebar.starters.click(
             self.open_starter, [sidebar.starters, controls["pair"]], prompt, preprocess=False, **quick

@@ -41,11 +41,14 @@ class Visitor(Guest):
         super().__init__(browser, app.url, serious=("error",), **options)
         self.app = app
 
-    def open(self, query: str = "") -> Visitor:
+    def open(self, query: str = "", options: bool = True) -> Visitor:
+        """Go to an address of the app. options: show them, where the window has room; they are folded at first."""
         self.page.goto(self.app.url + query)
         drawn = "document.querySelector('.hp-node')" if "tab=" not in query or "tab=watch" in query else "true"
         self.until(f"window.__hsd && window.__hsd.ready && {drawn}")
         self.until("document.querySelector('#hsd-seed input')")
+        if options and self.page.viewport_size["width"] > 860:
+            self.page.click(".hf-options[aria-expanded=false]")
         return self
 
     def until(self, condition: str) -> None:

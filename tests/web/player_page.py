@@ -29,6 +29,7 @@ WORDS = [f" {word}" for word in STARTS.split()] + [
 PAGE = """<!doctype html><html lang="en" class="{theme}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>player</title>
 <link rel="stylesheet" href="kit/kit.css"><link rel="stylesheet" href="player/player.css">
+<link rel="stylesheet" href="player/board.css">
 <style>body {{ margin: 0; padding: 16px; font-family: system-ui, sans-serif; background: #fff }}
 .dark body {{ background: #0f1218 }}</style></head>
 <body><div id="one"></div><script type="module">
@@ -117,15 +118,19 @@ class Stage(Guest):
         show(self.page, page())
         self.page.wait_for_function("window.hsdPlayer")
 
-    def load(self, trace: dict, step: int = 0, **where: object) -> None:
+    def load(self, trace: dict, step: int = 0, folded: bool = False, **where: object) -> None:
+        """Show a trace; what is folded up at first is opened, unless a test wants it as it is."""
         self.page.evaluate(
-            """([trace, where]) => {
+            """async ([trace, where, folded]) => {
               window.moves = [];
               const options = {onSelect: (state) => window.moves.push(state), link: () => "https://example.org/?step=1"};
               window.player = window.player || window.hsdPlayer.create(document.getElementById("one"), options);
               window.player.load(trace, where);
+              if (folded) return;
+              for (const fold of document.querySelectorAll("#one .hp-fold")) fold.open = true;
+              await new Promise((told) => setTimeout(told));
             }""",
-            [trace, {"step": step} | where],
+            [trace, {"step": step} | where, folded],
         )
 
     def each(self, selector: str, expression: str) -> list:

@@ -110,17 +110,16 @@ def test_chances_of_keeping_stand_beside_what_was_kept(stage: Stage, options: di
     stage.load(trace)
     for i, step in enumerate(trace["steps"]):
         stage.go(i)
-        rows = stage.page.locator(".hp-odds-chart").all()
-        assert len(rows) == (2 if step["drafted"] else 0)
-        for row, judged in zip(rows, (step["verdict"], step["shadow"]), strict=False):
+        assert stage.page.locator(".hp-odds-bars:visible").count() == (2 if step["drafted"] else 0)
+        for judged in (step["verdict"], step["shadow"]) if step["drafted"] else ():
             chances = step["kept_law"][judged["rule"]]
-            assert row.get_attribute("data-rule") == judged["rule"]
+            row = stage.page.locator(f'.hp-odds-bars[data-rule="{judged["rule"]}"]')
             heights = row.locator("i").evaluate_all("list => list.map((e) => parseFloat(e.style.height))")
             assert heights == pytest.approx([24 * chance for chance in chances], abs=0.1)
             now = row.locator(".hp-odds-column").evaluate_all("l => l.findIndex((e) => e.matches('.is-now'))")
             assert now == judged["kept"]
             mean = sum(t * chance for t, chance in enumerate(chances))
-            assert float(row.locator("b").inner_text()) == pytest.approx(mean, abs=6e-3)
+            assert float(row.locator("xpath=..").locator("b").inner_text()) == pytest.approx(mean, abs=6e-3)
 
 
 FUZZY = {"rule": "fuzzy", "temperature": 0.7, "max_new_tokens": 80, "gamma": 7, "table_seed": 3}
@@ -293,10 +292,10 @@ def test_keys_move_through_the_run(stage: Stage, trace: dict) -> None:
     stage.page.click(".hp-story")
     last = len(trace["steps"]) - 1
     different = [i for i in differing(trace) if i > 0]
-    assert stage.press("ArrowRight")["step"] == 1
-    assert stage.press("ArrowLeft", "ArrowLeft")["step"] == 0
+    assert stage.press("Shift+ArrowRight")["step"] == 1
+    assert stage.press("Shift+ArrowLeft", "Shift+ArrowLeft")["step"] == 0
     assert stage.press("End")["step"] == last
-    assert stage.press("ArrowRight")["step"] == last
+    assert stage.press("Shift+ArrowRight")["step"] == last
     assert stage.press("Home")["step"] == 0
     assert stage.press("n")["step"] == different[0]
     assert stage.press("n", "n")["step"] == different[2]
@@ -319,8 +318,8 @@ def test_keys_move_through_the_tree(stage: Stage, trace: dict) -> None:
     assert "is-candidate" in stage.page.get_attribute(active, "class")
     assert stage.state()["node"] == 0, "a token that was not drafted belongs to the branch before it"
     assert stage.press("ArrowUp")["node"] == 1
-    assert stage.press("Shift+ArrowRight")["node"] == 2
-    assert stage.press("Shift+ArrowLeft", "Shift+ArrowLeft")["node"] == 0
+    assert stage.press("]")["node"] == 2
+    assert stage.press("[", "[")["node"] == 0
     assert stage.page.locator(active).count() == 1
     assert stage.page.evaluate("document.activeElement.classList.contains('hp-node')")
 
@@ -329,8 +328,8 @@ def test_pin_keeps_the_branch_while_stepping(stage: Stage, trace: dict) -> None:
     stage.load(trace, 0, node=1)
     stage.page.focus('.hp-node[data-node="1"]')
     assert stage.press("Enter")["pinned"]
-    assert stage.press("ArrowRight")["node"] == 1
-    assert stage.press("ArrowRight")["node"] == 1
+    assert stage.press("Shift+ArrowRight")["node"] == 1
+    assert stage.press("Shift+ArrowRight")["node"] == 1
     state = stage.press("Escape")
     assert not state["pinned"]
     assert state["node"] == trace["steps"][2]["verdict"]["residual"]["node"]
@@ -368,22 +367,25 @@ def test_play_goes_to_the_end_and_stops(chromium, trace: dict) -> None:
     stage = Stage(chromium, locale="en-GB")  # a profile of its own, because the clock stays in it
     stage.page.clock.install()
     stage.load(trace)
+    beats = stage.page.evaluate("window.player.state().beat") + 1
     stage.page.click(".hp-play")
-    stage.page.clock.run_for(2500)
-    assert stage.state()["step"] == 1
-    stage.page.clock.run_for(2500 * len(trace["steps"]))
+    assert stage.page.evaluate("window.player.state().phase") == "draft", "a step that has been seen begins anew"
+    stage.page.clock.run_for(4200 * beats)
+    assert stage.state()["step"] > 0
+    stage.page.clock.run_for(4200 * 24 * len(trace["steps"]))
     assert stage.state()["step"] == len(trace["steps"]) - 1
     assert not stage.page.evaluate("window.player.state().playing")
     stage.close()
 
 
-def test_coins_do_not_move_where_motion_is_reduced(chromium, trace: dict) -> None:
-    for preference, expected in [("reduce", "none"), ("no-preference", "hp-fall")]:
+def test_nothing_moves_where_motion_is_reduced(chromium, trace: dict) -> None:
+    for preference, expected in [("reduce", "none"), ("no-preference", "hp-sweep")]:
         stage = Stage(chromium, reduced_motion=preference)
         stage.load(trace)
-        stage.page.evaluate("window.player.play()")
-        stage.page.evaluate("document.querySelector('.hp-duel').classList.add('is-animated')")
-        assert stage.page.eval_on_selector(".hp-coin", "e => getComputedStyle(e).animationName") == expected
+        beat = stage.page.locator(".hp-sweep").get_attribute("data-at")
+        stage.page.locator(".hp-scrub").fill(beat)
+        assert stage.page.evaluate("window.player.state().phase") == "target"
+        assert stage.page.eval_on_selector(".hp-sweep-bar", "e => getComputedStyle(e).animationName") == expected
         stage.close()
 
 

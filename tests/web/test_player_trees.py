@@ -93,11 +93,13 @@ def test_parts_can_be_left_out(stage: Stage, trace: dict) -> None:
         """([trace, parts]) => {
           window.few = hsdPlayer.create(document.getElementById("one"), {parts});
           few.load(trace, {step: 1});
+          for (const fold of document.querySelectorAll("#one .hp-fold")) fold.open = true;
+          few.refresh();
           return [...document.querySelectorAll("#one > *")].map((e) => e.className);
         }""",
         [trace, ["decisions", "tree"]],
     )
-    assert [name.split()[-1] for name in parts] == ["hp-treecard", "hp-slot", "hp-toast", "hp-dialog"]
+    assert [name.split()[-1] for name in parts] == ["hp-treecard", "hp-fold", "hp-toast", "hp-dialog"]
     assert stage.page.locator("#one .hp-panel").count() == 2
     assert stage.page.locator("#one :is(.hp-flow, .hp-story, .hp-cells, .hp-ledger, .hp-table, .hp-tools)").count() == 0
     stage.page.evaluate("few.select({step: 2, node: 1})")

@@ -19,7 +19,7 @@ function create(actions, { beat, starts }) {
     button(icon("later"), "next difference (n)", actions.next),
   ];
   const hint = "← → step · Space play · n next ≠";
-  const bar = transport({ actions, beat, starts, pace: BEAT, after: differences, hint, css: "cp-cells" });
+  const bar = transport({ actions, beat, starts, pace: () => BEAT, after: differences, hint, css: "cp-cells" });
   const legend = h(
     "p.hp-hint.cp-legend",
     ["In each cell: left bar A, right bar B; ", swatch("draft"), " kept of the draft, ", swatch("correction")],

@@ -7,10 +7,11 @@ const DENSE = 60; // cells from which on they are narrow
 
 /**
  * actions: first, back, forward, last, go(index). beat(): the next place while it plays; gives whether there is more.
- * starts(): playing begins. pace: milliseconds between beats at speed 1. unit: what one moves by; of: what a cell is.
+ * starts(): playing begins. pace(): milliseconds until the next beat at speed 1. unit: what one moves by; of: what a
+ * cell is; buttons: [icon, title, action] in place of the usual ones, beside the one that plays.
  * before, after: what stands left and right in the bar; hint: its keys in words. css: more classes of the cells.
  */
-function transport({ actions, beat, starts, pace, unit = "step", of = unit, before, after, hint, css = "" }) {
+function transport({ actions, beat, starts, pace, unit = "step", of = unit, buttons, before, after, hint, css = "" }) {
   let timer = null;
   let shown = [];
   let now = null;
@@ -29,16 +30,16 @@ function transport({ actions, beat, starts, pace, unit = "step", of = unit, befo
     "aria-valuemin": 1,
     "onclick": (event) => jump(event),
   });
+  const usual = [
+    ["first", `first ${unit} (Home)`, actions.first],
+    ["back", `one ${unit} back (←)`, actions.back],
+    ["forward", `one ${unit} forward (→)`, actions.forward],
+    ["last", `last ${unit} (End)`, actions.last],
+  ];
+  const around = (buttons || usual).map(([sign, title, action]) => button(icon(sign), title, action));
   const bar = h(
     "div.hp-bar",
-    h(
-      "div.hp-buttons",
-      button(icon("first"), `first ${unit} (Home)`, actions.first),
-      button(icon("back"), `one ${unit} back (←)`, actions.back),
-      play,
-      button(icon("forward"), `one ${unit} forward (→)`, actions.forward),
-      button(icon("last"), `last ${unit} (End)`, actions.last),
-    ),
+    h("div.hp-buttons", around.slice(0, 2), play, around.slice(2)),
     before,
     place,
     hint && h("span.hp-hint.hp-keyhint", hint),
@@ -79,7 +80,7 @@ function transport({ actions, beat, starts, pace, unit = "step", of = unit, befo
   // ---- playing
 
   function wait() {
-    timer = setTimeout(() => (beat() ? wait() : pause()), pace / Number(speed.value));
+    timer = setTimeout(() => (beat() ? wait() : pause()), pace() / Number(speed.value));
   }
 
   function start() {

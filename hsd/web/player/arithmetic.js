@@ -49,20 +49,21 @@ function changes(view, node, { form, p, q, before, mass }) {
 const WHOLE = { "blockwise": "capped", "hsd": "capped", "hsd-released": "ratio", "naive-hsd": "ratio" };
 const PART = { "blockwise": "share", "hsd": "share", "hsd-released": "share", "naive-hsd": "naive" };
 
-/** The grounds that a test which was not made would have had; null where the step does not tell. */
+/** The numbers that a test which was not made would have compared; null where the step does not tell. */
 function unmade(view, id, { rule, info }) {
   if (view.isTrie) return null; // they depend on all tests before it
   const node = view.nodes.get(id);
   if (rule === "fuzzy") return fuzzyUnmade(fuzzy(view), node);
-  if (info.forward) return { ...node, form: "token" };
+  if (info.forward) return { ...node, form: rule === "agreement" ? "chosen" : "token" };
   if (!view.children.has(id)) {
     const before = (WHOLE[rule] === "ratio" ? ratio : capped)(view, node.parent);
     return WHOLE[rule] ? { ...node, form: WHOLE[rule], before } : null;
   }
   const branch = view.branches.get(id);
-  if (!branch || PART[rule] !== "naive") return null; // of a share: see quotient
+  if (!branch || !PART[rule]) return null;
+  if (PART[rule] === "share") return { ...node, form: "share", before: branch.capped, mass: branch.deficient };
   const r = real(branch.ratio);
-  return r === branch.capped || r >= 1 ? { form: "naive", before: r, mass: branch.deficient } : null;
+  return r === branch.capped || r >= 1 ? { ...node, form: "naive", before: r, mass: branch.deficient } : null;
 }
 
 function fuzzyUnmade({ mode, D, near }, node) {
@@ -74,7 +75,7 @@ function fuzzyUnmade({ mode, D, near }, node) {
 function thresholdAt(view, id, judged, made) {
   if (made) return made.threshold;
   const grounds = unmade(view, id, judged);
-  return grounds ? thresholdOf(grounds) : quotient(view, id, judged);
+  return quotient(view, id, judged) ?? (grounds && thresholdOf(grounds));
 }
 
 /** Deficient over excess mass of a branch, where that is the threshold of the test that would end the draft there. */
@@ -84,4 +85,4 @@ function quotient(view, id, judged) {
   return asked ? share(branch.deficient, branch.excess) : null;
 }
 
-export { groundsOf, quotient, thresholdAt, thresholdOf };
+export { groundsOf, quotient, thresholdAt, thresholdOf, unmade };

@@ -2,7 +2,7 @@
 // each rejection changed; beside it what the other rule does with the same drafts and coins.
 import { h, prose, token } from "../kit/dom.js";
 import { number, pair, plural } from "../kit/format.js";
-import { card } from "../kit/parts.js";
+import { card, setSlider, slider } from "../kit/parts.js";
 import { groundsOf } from "./arithmetic.js";
 import { all, note } from "./changes.js";
 import { formula } from "./formula.js";
@@ -11,11 +11,11 @@ import { testTitle } from "./story.js";
 
 const MOST = 24; // tests of one rule that are shown at once
 
-/** Draw both columns of tests. `animate`: let the coins fly in, one after another. */
-function decisions(view, { select, animate }) {
+/** Draw both columns of tests. coin(node, value): what if the coin had been another? */
+function decisions(view, actions) {
   const shorter =
     view.shadow && view.own.decisions.length <= view.shadow.decisions.length && !view.sameRule ? "own" : "other";
-  const second = view.sameRule ? sameNote() : view.shadow ? panel(view, view.shadow, false, select) : null;
+  const second = view.sameRule ? sameNote() : view.shadow ? panel(view, view.shadow, false, actions) : null;
   const coin =
     "Each test throws one coin, a random number from 0 to 1. It passes if the coin falls below the threshold.";
   const hint = `${coin}${sharedNote(view)}`;
@@ -23,13 +23,7 @@ function decisions(view, { select, animate }) {
     "hp-decisions",
     "The tests, in the order taken",
     hint,
-    h(
-      "div",
-      { class: `hp-duel is-under-${shorter}${animate ? " is-animated" : ""}` },
-      panel(view, view.own, true, select),
-      second,
-      expected(view),
-    ),
+    h("div", { class: `hp-duel is-under-${shorter}` }, panel(view, view.own, true, actions), second, expected(view)),
   );
 }
 
@@ -61,23 +55,23 @@ function direction({ rule, info }) {
   return info.forward ? "from the first token on, until one fails" : "from the whole draft back, until one passes";
 }
 
-function panel(view, judged, own, select) {
+function panel(view, judged, own, actions) {
   const drafts = view.isTrie ? "drafts" : "draft";
   return h(
     "div",
-    { class: `hp-panel ${own ? "is-own" : "is-shadow"}` },
+    { "class": `hp-panel ${own ? "is-own" : "is-shadow"}`, "data-rule": judged.rule },
     h("h4", { class: "hp-subtitle" }, own ? judged.info.title : `${judged.info.title}: same ${drafts}, same coins`),
     h("p", { class: "hp-hint" }, judged.decisions.length ? direction(judged) : "no tests"),
-    h("ol", { class: "hp-tests" }, entries(view, judged, select)),
+    h("ol", { class: "hp-tests" }, entries(view, judged, actions)),
     h("p", { class: "hp-outcome" }, outcome(view, judged, own)),
   );
 }
 
 /** Tests and the changes between them. In a long list those in the middle are made when they are asked for. */
-function entries(view, judged, select) {
+function entries(view, judged, actions) {
   const changes = all(view, judged);
   const make = (decision, i) => [
-    test(view, judged, decision, i, select),
+    test(view, judged, decision, i, actions),
     ...changes.filter((change) => change.after === i + 1).map((change) => note(view, judged, change)),
   ];
   const { decisions } = judged;
@@ -102,7 +96,7 @@ function entries(view, judged, select) {
   return decisions.flatMap(ends);
 }
 
-function test(view, judged, decision, i, select) {
+function test(view, judged, decision, i, { select, coin }) {
   const position = view.depth.get(decision.node);
   const grounds = groundsOf(view, decision);
   const named = view.isTrie || decision.test === "token";
@@ -126,7 +120,15 @@ function test(view, judged, decision, i, select) {
     coinLine(decision),
     formula(position, grounds, decision.threshold),
     exactVerdict(grounds, decision),
+    view.isTrie || !coin ? null : supposing(decision, coin),
   );
+}
+
+/** A slider for the coin; letting go of it judges the draft again. */
+function supposing({ node, coin }, suppose) {
+  const input = slider("what if the coin had been", { max: 0.99, onchange: () => suppose(node, Number(input.value)) });
+  setSlider(input, coin, number(coin));
+  return h("label.hp-hint.hp-suppose", "what if the coin had been ", input);
 }
 
 /** Of a token that passes because D ≤ T: what the exact test says of it. */

@@ -152,30 +152,63 @@ const PAINT = [
   "display",
 ];
 
-const CAPTION = 30; // height of the line above an exported tree
+const LINE = 20; // height of a line of words above and below an exported tree
+const LETTER = 8.5; // width of a letter in them, at most on average
 
-/** The tree as a file of its own, under a caption: every colour and font is written into the elements. */
-function svgText(svg, caption = "") {
+/**
+ * The tree as a file of its own: every colour and font is written into the elements. around: lines of words
+ * {above: [sentence, text], below: [what made it, address]}; long ones are broken.
+ */
+function svgText(svg, around = {}) {
   const copy = svg.cloneNode(true);
   const [from, to] = [
     [svg, ...svg.querySelectorAll("*")],
     [copy, ...copy.querySelectorAll("*")],
   ];
   from.forEach((element, i) => paint(element, to[i]));
-  const { width, height } = svg.viewBox.baseVal;
-  const top = caption ? -CAPTION : 0;
-  copy.setAttribute("viewBox", `0 ${top} ${width} ${height - top}`);
-  copy.setAttribute("height", height - top);
+  const tree = svg.viewBox.baseVal;
+  const width = Math.max(tree.width, 640);
+  const [above, below] = ["above", "below"].map((side) =>
+    (around[side] || []).flatMap((words) => broken(words, width)),
+  );
+  const top = above.length ? -LINE * above.length - 12 : 0;
+  const height = tree.height - top + (below.length ? LINE * below.length + 12 : 0);
+  copy.setAttribute("viewBox", `0 ${top} ${width} ${height}`);
+  copy.setAttribute("width", width);
+  copy.setAttribute("height", height);
   const { color, fontFamily } = getComputedStyle(svg);
-  copy.prepend(
-    dom.s("rect", { y: top, width, height: height - top, fill: backgroundOf(svg) }),
+  const line = (y, first) => (words, i) =>
     dom.s(
       "text",
-      { "x": 14, "y": -8, "fill": plainColour(color), "font-family": fontFamily, "font-size": 14, "font-weight": 600 },
-      caption,
-    ),
+      {
+        "x": 14,
+        "y": y + LINE * i,
+        "fill": plainColour(color),
+        "font-family": fontFamily,
+        "font-size": 14,
+        "font-weight": i < first ? 600 : 400,
+      },
+      words,
+    );
+  const bold = broken((around.above || [""])[0], width).length;
+  copy.prepend(
+    dom.s("rect", { y: top, width, height, fill: backgroundOf(svg) }),
+    ...above.map(line(top + 24, bold)),
+    ...below.map(line(tree.height + LINE, 0)),
   );
   return new XMLSerializer().serializeToString(copy);
+}
+
+/** Words in lines that fit the width. */
+function broken(words, width) {
+  const most = Math.floor((width - 28) / LETTER);
+  const lines = [];
+  for (const word of words.split(" ").filter(Boolean)) {
+    const last = lines.length - 1;
+    if (last >= 0 && lines[last].length + 1 + word.length <= most) lines[last] += ` ${word}`;
+    else lines.push(...(word.match(new RegExp(`.{1,${most}}`, "gu")) || []));
+  }
+  return lines;
 }
 
 function paint(element, copy) {
@@ -206,8 +239,8 @@ function backgroundOf(element) {
 }
 
 /** The tree as a PNG at twice its size. */
-function png(svg, caption = "") {
-  const source = URL.createObjectURL(new Blob([svgText(svg, caption)], { type: "image/svg+xml" }));
+function png(svg, around) {
+  const source = URL.createObjectURL(new Blob([svgText(svg, around)], { type: "image/svg+xml" }));
   return new Promise((resolve, reject) => {
     const picture = new Image();
     picture.onload = () => {
@@ -225,13 +258,13 @@ function png(svg, caption = "") {
 }
 
 /** The content of a file: json, csv, txt, svg or png; rejects if a picture cannot be drawn. */
-async function make(kind, trace, tree, caption) {
+async function make(kind, trace, tree, around) {
   const content = {
     json: () => JSON.stringify(trace),
     csv: () => csv(trace),
     txt: () => report(trace),
-    svg: () => svgText(tree, caption),
-    png: () => png(tree, caption),
+    svg: () => svgText(tree, around),
+    png: () => png(tree, around),
   };
   return content[kind]();
 }

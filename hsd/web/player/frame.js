@@ -6,14 +6,17 @@ import { draftedBy, draftsWords, ruleInfo, ruleOf } from "./model.js";
 
 const swatch = (kind, words) => h("span", {}, h("span", { class: `hp-swatch is-${kind}` }), " ", words);
 
-function storyCard() {
+function storyCard(asItWas) {
   const parts = {
+    back: button("as it was", "back to what happened in the run (Esc)", asItWas, {
+      class: "hp-button hp-back",
+      hidden: true,
+    }),
     headline: h("p", { class: "hp-lead" }),
     detail: h("p", { class: "hp-detail" }),
     why: h("p", { class: "hp-hint hp-why" }),
     warning: h("p", { class: "hp-warning" }),
     odds: h("div", { class: "hp-slot" }),
-    setup: h("p", { class: "hp-hint hp-setup" }),
   };
   const spoken = h(
     "div",
@@ -29,8 +32,8 @@ function storyCard() {
       "section",
       { "class": "hp-card hp-story", "aria-label": "What happened" },
       spoken,
+      parts.back,
       parts.odds,
-      parts.setup,
     ),
   };
 }
@@ -76,7 +79,19 @@ function treeCard(tree, onMass) {
   };
 }
 
-/** actions: save(kind), link (absent: no such button), fullscreen, help. */
+/** A card that is folded up at first. changed(): it was opened or closed. */
+function fold(title, changed) {
+  const body = h("div.hp-slot");
+  const element = h(
+    "details.hp-fold",
+    { ontoggle: () => (element.open && body.childElementCount ? null : changed()) },
+    h("summary", title),
+    body,
+  );
+  return { element, body };
+}
+
+/** actions: save(kind), link and embed (absent: no such buttons), fullscreen, help. */
 function tools(actions) {
   const file = (label, title, kind) => button(label, title, () => actions.save(kind));
   return h(
@@ -90,6 +105,7 @@ function tools(actions) {
     file("Report", "the run in plain text", "txt"),
     h("span", { class: "hp-grow" }),
     actions.link ? button("Copy link", "copy a link to this view (l)", actions.link) : null,
+    actions.link ? button("Embed", "copy the code that shows this view in another page", actions.embed) : null,
     button("Full screen", "full screen (f)", actions.fullscreen),
     button("?", "keys (?)", actions.help),
   );
@@ -130,4 +146,4 @@ function toast() {
   return { element, say };
 }
 
-export { storyCard, treeCard, tools, setupLine, toast };
+export { fold, storyCard, treeCard, tools, setupLine, toast };

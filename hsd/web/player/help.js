@@ -7,10 +7,14 @@ import { button } from "../kit/parts.js";
 const OWN = [
   ["ArrowUp", "↑", "token above in the column", "up"],
   ["ArrowDown", "↓", "token below in the column", "down"],
-  ["Shift+ArrowLeft", "Shift ←", "towards the root of the tree", "parent"],
-  ["Shift+ArrowRight", "Shift →", "along the drafted path", "child"],
+  ["ArrowLeft", "←", "one move back inside the step", "moveBack"],
+  ["ArrowRight", "→", "one move on inside the step", "moveOn"],
+  ["Shift+ArrowLeft", "Shift ←", "one step back", "back"],
+  ["Shift+ArrowRight", "Shift →", "one step forward", "forward"],
+  ["[", "[", "towards the root of the tree", "parent"],
+  ["]", "]", "along the drafted path", "child"],
   ["Enter", "Enter", "pin the selected branch while stepping", "pin"],
-  ["Escape", "Esc", "unpin; back to the branch that decided", "escape"],
+  ["Escape", "Esc", "as it was: coins and rule; unpin; close what is open", "escape"],
   ["m", "m", "masses relative to the branch, or joint", "mass"],
   ["f", "f", "full screen", "fullscreen"],
   ["l", "l", "copy a link to this view", "link"],
@@ -18,8 +22,6 @@ const OWN = [
 ];
 const WORDS = [
   ["Space", "play or pause"],
-  ["←", "one step back"],
-  ["→", "one step forward"],
   ["Home", "first step"],
   ["End", "last step"],
   ["n", "next step where the rules differ"],

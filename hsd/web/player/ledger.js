@@ -281,12 +281,12 @@ function drawSentence(view, residual) {
 }
 
 function elsewhere(view, residual) {
-  if (!residual)
-    return h(
-      "div",
-      { class: "hp-residual" },
-      h("p", { class: "hp-note" }, "The text ended with the kept tokens: nothing was drawn."),
-    );
+  if (!residual) {
+    const words = view.original
+      ? "With these coins and this rule nothing was drawn in the run: this only shows what could have followed."
+      : "The text ended with the kept tokens: nothing was drawn.";
+    return h("div.hp-residual", h("p.hp-note", words));
+  }
   const where =
     residual.node === 0 ? "at the start of the draft" : `after ${plural(view.depth.get(residual.node), "kept token")}`;
   return h(

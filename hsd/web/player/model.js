@@ -81,6 +81,12 @@ function decisive(judged, id) {
   return tests.find((test) => test.accepted) || tests[tests.length - 1] || null;
 }
 
+/** The coin of a drafted token: the same for every rule. Of a token that no test read, as it was drawn. */
+function coinOf(view, id) {
+  const made = [view.own, view.shadow].map((judged) => judged && decisive(judged, id)).find(Boolean);
+  return made ? made.coin : (view.nodes.get(id).coin ?? null);
+}
+
 /** Node ids from the first drafted token to `id`. */
 function pathTo(view, id) {
   const path = [];
@@ -187,6 +193,7 @@ const differs = (step) => Boolean(step.shadow) && step.shadow.kept !== step.kept
 
 export {
   capped,
+  coinOf,
   copies,
   decisive,
   differs,
@@ -194,6 +201,7 @@ export {
   draftedBy,
   draftsWords,
   fuzzy,
+  judge,
   lastKept,
   ledger,
   pathTo,

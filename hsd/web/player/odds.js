@@ -2,7 +2,7 @@
 import { h } from "../kit/dom.js";
 import { number, percent, plural } from "../kit/format.js";
 
-const NUMBERED = 16; // columns; of more, only some have their number under them
+const NUMBERED = 8; // columns; of more, only some have their number under them
 const HIGH = 24; // pixels of a chance of 1
 
 /** Both rules' chances in a step, side by side; "" where the trace does not tell them. */
@@ -15,25 +15,28 @@ function odds(view) {
   return h(
     "div.hp-odds",
     h("p.hp-hint", words),
-    judged.map((one) => chart(one, known[one.rule])),
+    judged.map((one) =>
+      h(
+        "div.hp-odds-chart",
+        h("p", `${one.info.short}: mean `, h("b", number(mean(known[one.rule])))),
+        bars(one, known[one.rule]),
+      ),
+    ),
   );
 }
 
-function chart({ info, rule, kept }, chances) {
-  const mean = chances.reduce((sum, chance, t) => sum + t * chance, 0);
+const mean = (chances) => chances.reduce((sum, chance, t) => sum + t * chance, 0);
+
+/** One rule's chances of keeping 0, 1, … tokens, a column each. */
+function bars({ info, rule, kept }, chances) {
   const said = chances.map((chance, t) => `${t}: ${percent(chance)}`).join(", ");
-  const spoken = `${info.short} keeps ${number(mean)} on average; ${said}; this time ${kept}`;
+  const spoken = `${info.short} keeps ${number(mean(chances))} on average; ${said}; this time ${kept}`;
   const columns = chances.map((chance, t) => column(chance, t, t === kept, chances.length));
-  return h(
-    "div.hp-odds-chart",
-    { "data-rule": rule },
-    h("p", `${info.short}: mean `, h("b", number(mean))),
-    h("span.hp-odds-bars", { role: "img", "aria-label": spoken }, columns),
-  );
+  return h("span.hp-odds-bars", { "data-rule": rule, "role": "img", "aria-label": spoken }, columns);
 }
 
 function column(chance, t, now, many) {
-  const said = many <= NUMBERED || t % 4 === 0;
+  const said = many <= NUMBERED || t % 5 === 0 || now;
   return h(
     "span.hp-odds-column",
     {
@@ -45,4 +48,4 @@ function column(chance, t, now, many) {
   );
 }
 
-export { odds };
+export { bars, mean, odds };

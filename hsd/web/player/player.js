@@ -2,20 +2,28 @@
 // create(root, options) -> controller; see README.md in this folder.
 import { copy, save } from "../kit/files.js";
 import { make, report } from "./export.js";
-import { differs, readStep, ruleInfo } from "./model.js";
+import { coinOf, differs, readStep, ruleInfo } from "./model.js";
+import * as phases from "./phases.js";
+import { again, judges } from "./rejudge.js";
 import { Stage } from "./stage.js";
+
+const TEXT = 160; // characters of the text so far beside a picture
+const NO_CHANGE = { rule: null, coins: new Map() }; // what a visitor supposes: another rule, other coins
 
 class Player {
   constructor(root, options) {
     this.options = options;
     this.record = null;
-    this.view = null; // the step that is shown, as model.readStep gives it
+    this.read = null; // the step that is shown, as model.readStep gives it
+    this.view = null; // the same as it is judged here: with another rule or other coins, see rejudge.js
+    this.plan = null; // its phases and beats, see phases.js
     this.step = -1;
-    this.state = { node: 0, item: null, pinned: false, mass: "relative" };
+    this.state = { node: 0, item: null, pinned: false, mass: "relative", beat: 0 };
+    this.supposed = NO_CHANGE;
     this.live = false;
     this.stale = false; // the step is not drawn yet
     this.actions = this.makeActions();
-    const moves = { starts: () => this.starts(), beat: () => this.beat() };
+    const moves = { starts: () => this.starts(), beat: () => this.playOn(), pace: () => this.pace() };
     this.stage = new Stage(root, this.actions, moves, { hasLink: Boolean(options.link), parts: options.parts });
   }
 
@@ -27,6 +35,9 @@ class Player {
       last: () => this.go(this.steps.length - 1),
       back: () => this.go(this.step - 1),
       forward: () => this.go(this.step + 1),
+      moveBack: () => this.move(-1),
+      moveOn: () => this.move(1),
+      beat: (beat) => this.goBeat(beat),
       play: () => this.steps.length && this.stage.transport.toggle(),
       next: () => this.goDifference(1),
       previous: () => this.goDifference(-1),
@@ -36,11 +47,15 @@ class Player {
       child: () => this.moveToChild(),
       selectNode: (node) => this.selectNode(node),
       selectItem: (item) => this.selectItem(item),
+      judgeBy: (rule) => this.suppose({ rule }),
+      coin: (node, value) => this.suppose({ coins: new Map([...this.supposed.coins, [node, value]]) }),
+      asItWas: () => this.suppose(NO_CHANGE),
       pin: () => this.pin(),
       escape: () => this.escape(),
       mass: () => this.toggleMass(),
       fullscreen: () => this.fullscreen(),
       link: () => this.copyLink(),
+      embed: () => this.copyEmbedding(),
       save: (kind) => this.save(kind),
       help: () => this.stage.dialog.showModal(),
     };
@@ -69,24 +84,89 @@ class Player {
     return this.stage.transport.playing();
   }
 
+  // ---- inside a step, from beat to beat
+
+  get complete() {
+    return !this.plan || this.state.beat >= this.plan.total - 1;
+  }
+
+  goBeat(beat, { keepPlaying = false } = {}) {
+    if (!keepPlaying) this.pause();
+    if (!this.view) return;
+    this.state = { ...this.state, beat: Math.max(0, Math.min(beat, this.plan.total - 1)) };
+    this.stage.drawBeat(this.view, this.plan, this.state.beat);
+    this.changed();
+  }
+
+  /** One beat on or back; over the end of a step to the start of the next, over its start to the end of the one before. */
+  move(direction) {
+    this.pause();
+    if (!this.view) return;
+    const beat = this.state.beat + direction;
+    if (beat >= 0 && beat < this.plan.total) this.goBeat(beat);
+    else if (direction < 0) this.go(this.step - 1);
+    else if (this.step < this.steps.length - 1) this.show(this.step + 1, 0);
+  }
+
+  /** Playing begins with the step that is shown, after its end with the next. */
   starts() {
-    if (this.step >= this.steps.length - 1 && !this.live) this.show(0);
+    if (!this.complete) return;
+    const last = this.step >= this.steps.length - 1;
+    if (last && this.live) return;
+    this.show(last ? 0 : this.step, 0);
   }
 
   /** At the end of a live run the player waits for more; at the end of any other it stops. */
-  beat() {
-    if (this.step < this.steps.length - 1) this.go(this.step + 1, { keepPlaying: true });
-    return this.step < this.steps.length - 1 || this.live;
+  playOn() {
+    if (!this.complete) this.goBeat(this.state.beat + 1, { keepPlaying: true });
+    else if (this.step < this.steps.length - 1) this.show(this.step + 1, 0);
+    return !this.complete || this.step < this.steps.length - 1 || this.live;
+  }
+
+  pace() {
+    return this.plan ? phases.pause(phases.at(this.plan, this.state.beat)) : 1000;
+  }
+
+  /** Judge the step by another rule or with other coins; what was recorded stays as it is. */
+  suppose(change) {
+    this.pause();
+    if (!this.read || this.read.isTrie || !this.read.detail) return;
+    this.supposed = { ...this.supposed, ...change };
+    if (this.supposed.rule === this.read.rule) this.supposed.rule = null;
+    this.judge();
+    this.state = { ...this.state, beat: this.plan.total - 1 };
+    this.draw(true);
+    this.changed();
+  }
+
+  /** Judge what is shown by this rule, if that can be done here; whether it could. */
+  judgeBy(rule) {
+    const can = Boolean(this.read) && judges(this.read).includes(rule);
+    if (can) this.suppose({ rule });
+    return can;
+  }
+
+  judge() {
+    const { rule, coins } = this.supposed;
+    const moved = [...coins].some(([node, value]) => value !== coinOf(this.read, node));
+    this.view = rule || moved ? again(this.read, this.supposed) : this.read;
+    this.plan = phases.plan(this.view);
   }
 
   pause() {
     this.stage.transport.pause();
   }
 
-  show(step) {
-    const node = this.pinnedNode(step);
+  /** Show a step: at its end, unless a beat is given. */
+  show(step, beat = Infinity) {
+    const depth = this.view && this.state.pinned ? this.view.depth.get(this.state.node) : undefined;
+    this.read = readStep(this.record, step);
+    this.supposed = { ...NO_CHANGE, rule: this.read.isTrie || !this.read.detail ? null : this.supposed.rule };
+    this.judge();
+    const node = [0, ...this.view.spine].find((id) => this.view.depth.get(id) === depth);
     this.step = step;
-    this.state = { ...this.state, node: node ?? this.view.decided, item: null };
+    beat = Math.min(beat, this.plan.total - 1);
+    this.state = { ...this.state, node: node ?? this.view.decided, item: null, beat };
     this.stage.place(this.record, step, this.live);
     this.draw(true);
     this.changed();
@@ -99,7 +179,7 @@ class Player {
       this.stale = true;
       return;
     }
-    if (whole || this.stale) this.stage.drawStep(this.view, this.state, this.playing);
+    if (whole || this.stale) this.stage.drawStep(this.view, this.state, this.plan);
     else this.stage.drawSelection(this.view, this.state);
     this.stale = false;
   }
@@ -108,14 +188,7 @@ class Player {
     if (this.stale && this.view) this.draw(true);
   }
 
-  /** Reads the step, and finds the node at the depth of the pinned one; undefined if nothing is pinned. */
-  pinnedNode(step) {
-    const depth = this.view && this.state.pinned ? this.view.depth.get(this.state.node) : undefined;
-    this.view = readStep(this.record, step);
-    return [0, ...this.view.spine].find((id) => this.view.depth.get(id) === depth);
-  }
-
-  // ---- inside a step
+  // ---- what is selected in a step
 
   selectNode(node, item = null) {
     this.state = { ...this.state, node, item };
@@ -169,7 +242,10 @@ class Player {
   escape() {
     this.stage.root.classList.remove("is-maximised");
     this.state = { ...this.state, pinned: false };
-    if (this.view) this.selectNode(this.view.decided);
+    if (!this.view) return;
+    if (this.view.original) this.suppose(NO_CHANGE);
+    this.stage.closeFolds();
+    this.selectNode(this.view.decided);
   }
 
   toggleMass() {
@@ -200,14 +276,30 @@ class Player {
   async save(kind) {
     if (!this.record) return;
     const { rule, seed } = this.record.setup.options;
-    const caption = `${ruleInfo(rule).short}, step ${this.step + 1}: ${this.stage.story.headline.textContent}`;
     const picture = kind === "svg" || kind === "png";
     const name = `hsd-${rule}-seed${seed}${picture ? `-step${this.step + 1}` : ""}.${kind}`;
     try {
-      save(name, await make(kind, this.record, this.stage.tree.element, caption));
+      save(name, await make(kind, this.record, this.stage.tree.element, picture ? this.around() : null));
     } catch (error) {
       this.stage.toast.say(error.message);
     }
+  }
+
+  /** The words around a picture: what happened, the text so far, what made it, and where it can be seen. */
+  around() {
+    const { rule } = this.record.setup.options;
+    const written = this.steps.slice(0, this.step + 1).flatMap((step) => step.committed.map(({ piece }) => piece));
+    const text = written.join("").replace(/\s+/g, " ").slice(-TEXT).replace(/^\S* /, "");
+    const { address = () => "" } = this.options;
+    const sentence = `${ruleInfo(rule).short}, step ${this.step + 1}: ${this.stage.story.headline.textContent}`;
+    return { above: [sentence, `… ${text}`], below: [this.stage.transport.setup.textContent, address()] };
+  }
+
+  async copyEmbedding() {
+    const url = new URL(String(this.options.link()));
+    url.searchParams.set("embed", "1");
+    const code = `<iframe src="${url}" width="850" height="450" title="speculative decoding, step by step"></iframe>`;
+    this.stage.toast.say((await copy(code)) ? "code copied: paste it into a page" : code);
   }
 
   // ---- the controller
@@ -216,8 +308,7 @@ class Player {
     this.pause();
     this.record = { ...trace, steps: [...trace.steps] };
     this.live = live;
-    this.view = null;
-    this.step = -1;
+    Object.assign(this, { read: null, view: null, plan: null, supposed: NO_CHANGE, step: -1 });
     this.state = { ...this.state, node: 0, item: null, pinned: false };
     this.stage.load(this.record);
     if (!this.record.steps.length) return this.showEmpty();
@@ -252,9 +343,10 @@ class Player {
   }
 
   report() {
-    const { node, pinned, mass } = this.state;
+    const { node, pinned, mass, beat } = this.state;
     const { step, live } = this;
-    return { step, node, pinned, mass, steps: this.steps.length, live, playing: this.playing };
+    const phase = this.plan ? phases.at(this.plan, beat).phase.name : null;
+    return { step, node, pinned, mass, beat, phase, steps: this.steps.length, live, playing: this.playing };
   }
 
   /** Tell the page where we are; the callback hears of every move once. */
@@ -283,6 +375,7 @@ function create(root, options = {}) {
     trace: () => player.record,
     play: () => player.steps.length && player.stage.transport.start(),
     pause: () => player.pause(),
+    judgeBy: (rule) => player.judgeBy(rule),
     report: () => report(player.record),
     refresh: () => player.refresh(),
   };

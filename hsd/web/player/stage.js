@@ -1,13 +1,15 @@
 // What is on screen: holds the parts of one player and fills them. Knows how to draw a state, not how to move.
 import { afterLayout, h, prose } from "../kit/dom.js";
 import { listen } from "../kit/keys.js";
+import * as board from "./board.js";
 import * as cards from "./cards.js";
 import { leftOutWords } from "./drafts.js";
 import * as frame from "./frame.js";
-import { setupLine, storyCard, toast, treeCard } from "./frame.js";
+import { fold, setupLine, storyCard, toast, treeCard } from "./frame.js";
 import { dialog, KEYS } from "./help.js";
 import * as ledger from "./ledger.js";
 import { odds } from "./odds.js";
+import * as phases from "./phases.js";
 import * as story from "./story.js";
 import * as table from "./table.js";
 import * as text from "./text.js";
@@ -17,7 +19,12 @@ import { describe } from "./tree.js";
 
 const NO_DETAIL =
   "This trace was recorded without detail: there is no tree to draw. Run again with tracing on to see it.";
-const PARTS = ["text", "story", "transport", "tree", "decisions", "ledger", "table", "tools"];
+const PARTS = ["text", "story", "board", "transport", "tree", "decisions", "ledger", "table", "tools"];
+const FOLDS = {
+  decisions: "The tests, one by one",
+  ledger: "A branch in full: what could come next",
+  table: "All numbers of this step",
+};
 const NEXT_COLUMN = 140; // pixels that should be in sight to the right of the selected token
 
 class Stage {
@@ -28,11 +35,20 @@ class Stage {
     this.parts = new Set(parts || PARTS);
     this.text = text.create(actions.go);
     this.transport = transport.create(actions, moves);
-    this.tree = tree.create({ select: actions.selectItem, hover: (item) => this.readout(item) });
-    this.story = storyCard();
+    this.tree = tree.create({
+      select: (item) => this.openBeside("ledger", this.card.element, () => actions.selectItem(item)),
+      hover: (item) => this.readout(item),
+    });
+    this.board = board.create({
+      ...actions,
+      select: (node) => this.openBeside("ledger", this.board.element, () => actions.selectNode(node)),
+      test: (judged, node) => this.openTest(judged, node),
+    });
+    this.story = storyCard(actions.asItWas);
     this.card = treeCard(this.tree.element, actions.mass);
-    const slot = () => h("div", { class: "hp-slot" });
-    this.slots = { decisions: slot(), ledger: slot(), table: slot() };
+    this.folds = Object.fromEntries(
+      Object.entries(FOLDS).map(([name, title]) => [name, fold(title, () => this.drawFold(name))]),
+    );
     this.toast = toast();
     this.dialog = dialog();
     this.prepareRoot(frame.tools({ ...actions, link: hasLink ? actions.link : null }));
@@ -48,14 +64,17 @@ class Stage {
     const elements = {
       text: this.text.element,
       story: this.story.element,
+      board: this.board.element,
       transport: this.transport.element,
       tree: this.card.element,
-      ...this.slots,
+      ...Object.fromEntries(Object.entries(this.folds).map(([name, { element }]) => [name, element])),
       tools,
     };
     const shown = PARTS.filter((part) => this.parts.has(part)).map((part) => elements[part]);
     root.replaceChildren(...shown, this.toast.element, this.dialog);
     root.addEventListener("click", (event) => this.keepFocus(event));
+    for (const type of ["pointerover", "focusin"]) root.addEventListener(type, (event) => this.link(event.target));
+    root.addEventListener("pointerleave", () => this.link(null));
     listen(root, this.actions, KEYS);
   }
 
@@ -91,22 +110,38 @@ class Stage {
   place(record, step, live) {
     this.text.select(step);
     this.transport.select(record, step, live);
-    this.story.setup.textContent = setupLine(record, live);
+    this.transport.setup.textContent = setupLine(record, live);
   }
 
-  /** Everything about a step. state: {node, item, pinned, mass}. */
-  drawStep(view, state, animate) {
-    const { lead, detail, why, warning } = story.story(view);
-    this.story.headline.replaceChildren(...prose(lead));
-    this.story.detail.replaceChildren(...prose(detail));
-    this.story.why.textContent = why;
-    this.story.warning.textContent = warning;
-    this.story.odds.replaceChildren(odds(view));
+  /** Everything about a step. state: {node, item, pinned, mass, beat}; plan: of phases.js. */
+  drawStep(view, state, plan) {
     this.card.note.textContent = view.detail || view.step.drafted === 0 ? "" : NO_DETAIL;
-    const select = this.actions.selectNode;
-    this.fill("decisions", view.detail && (() => cards.decisions(view, { animate, select })));
+    const onBoard = view.detail && !view.isTrie && view.step.drafted > 0;
+    this.board.element.hidden = !onBoard;
+    if (onBoard && this.parts.has("board")) {
+      this.board.draw(view, { plan, selected: state.node, changed: Boolean(view.original) });
+    }
+    this.story.odds.replaceChildren(onBoard && this.parts.has("board") ? "" : odds(view));
+    this.transport.phases(plan);
     this.drawSelection(view, state);
+    this.drawFold("decisions");
+    this.drawBeat(view, plan, state.beat);
     afterLayout(() => this.reveal());
+  }
+
+  /** How far the step has come: what is shown of it, and what is said. */
+  drawBeat(view, plan, beat) {
+    const found = phases.at(plan, beat);
+    const last = beat >= plan.total - 1;
+    this.root.dataset.phase = last ? "commit" : found.phase.name;
+    this.board.beat(beat);
+    this.transport.beat(plan, beat);
+    const told = last ? (view.original ? story.supposed(view) : story.story(view)) : phases.telling(view, found);
+    this.story.headline.replaceChildren(...prose(told.lead));
+    this.story.detail.replaceChildren(...prose(told.detail));
+    this.story.why.textContent = told.why || "";
+    this.story.warning.textContent = told.warning || "";
+    this.story.back.hidden = !view.original;
   }
 
   /** What depends on the selected branch: tree, ledger, the marked row of the table. */
@@ -114,18 +149,67 @@ class Stage {
     this.shown = { view, state };
     const drawable = view.detail || view.own.residual !== null;
     this.showTree(drawable);
-    if (!drawable) return this.empty("ledger", "table");
-    this.drawTree();
-    const item = this.tree.items().find((it) => it.key === state.item);
-    const select = this.actions.selectNode;
-    this.fill("ledger", () => ledger.ledger(view, state.node, item ? item.token : null));
-    this.fill("table", view.detail && (() => table.table(view, { node: state.node, select })));
-    return undefined;
+    if (drawable) this.drawTree();
+    this.board.select(state.node);
+    this.drawFold("ledger");
+    this.drawFold("table");
   }
 
-  /** A slot gets what `make` makes; nothing is made for a part that this player leaves out. */
-  fill(part, make) {
-    this.slots[part].replaceChildren(make && this.parts.has(part) ? make() : "");
+  /** What is folded up is made when it is opened, and anew with every step while it is open. */
+  drawFold(name) {
+    const { element, body } = this.folds[name];
+    const { view, state } = this.shown || {};
+    const there = view && (view.detail || (name === "ledger" && view.own.residual !== null));
+    element.hidden = !there || !this.parts.has(name);
+    if (element.hidden || !element.open) return body.replaceChildren();
+    const select = this.actions.selectNode;
+    const item = this.tree.items().find((it) => it.key === state.item);
+    const make = {
+      decisions: () => cards.decisions(view, { select, coin: this.actions.coin }),
+      ledger: () => ledger.ledger(view, state.node, item ? item.token : null),
+      table: () => table.table(view, { node: state.node, select }),
+    };
+    return body.replaceChildren(make[name]());
+  }
+
+  /** Open a fold below the card in which something was clicked. */
+  openBeside(name, card, action) {
+    const { element } = this.folds[name];
+    if (this.parts.has(name) && card.nextElementSibling !== element) card.after(element);
+    element.classList.toggle("is-under-board", card === this.board.element);
+    element.open = this.parts.has(name);
+    action();
+    if (element.open) element.scrollIntoView({ block: "nearest" });
+  }
+
+  openTest(judged, node) {
+    this.openBeside("decisions", this.board.element, () => this.actions.selectNode(node));
+    this.drawFold("decisions");
+    const { body } = this.folds.decisions;
+    const test = body.querySelector(`.hp-panel[data-rule="${judged.rule}"] .hp-test[data-node="${node}"]`);
+    if (!test) return;
+    test.scrollIntoView({ block: "nearest" });
+    const coin = test.querySelector("input");
+    if (coin) coin.focus({ preventScroll: true });
+  }
+
+  closeFolds() {
+    for (const { element } of Object.values(this.folds)) element.open = false;
+  }
+
+  /** One token is marked wherever it stands: in the text, on the board, in the tree, in the table. */
+  link(target) {
+    const found = target && target.closest && target.closest("[data-node]");
+    const node = found ? found.dataset.node : null;
+    if (node === this.linked) return;
+    this.linked = node;
+    for (const old of this.root.querySelectorAll(".is-linked")) old.classList.remove("is-linked");
+    if (node === null || node === "0") return;
+    for (const one of this.root.querySelectorAll(`[data-node="${node}"]`)) one.classList.add("is-linked");
+    const { view } = this.shown;
+    const token = view && view.own.path.has(Number(node)) ? view.depth.get(Number(node)) - 1 : -1;
+    const written = this.text.element.querySelectorAll(".hp-group.is-now .hp-out")[token];
+    if (written) written.classList.add("is-linked");
   }
 
   drawTree() {
@@ -151,16 +235,13 @@ class Stage {
     this.story.headline.textContent = words;
     for (const part of ["detail", "why", "warning", "odds"]) this.story[part].textContent = "";
     this.card.note.textContent = "";
+    this.board.element.hidden = true;
     this.showTree(false);
-    this.empty("decisions", "ledger", "table");
+    for (const name of Object.keys(this.folds)) this.drawFold(name);
   }
 
   showTree(on) {
     for (const part of ["scroller", "readline", "hidden", "massButton"]) this.card[part].hidden = !on;
-  }
-
-  empty(...names) {
-    for (const name of names) this.slots[name].replaceChildren();
   }
 
   active() {

@@ -1,9 +1,11 @@
 // What happened in a step, in sentences for a student. Pure: sentence parts, see dom.prose.
 import { number, pair, plural, real } from "../kit/format.js";
 import { leaves } from "./drafts.js";
-import { copies, fuzzy } from "./model.js";
+import { coinOf, copies, fuzzy } from "./model.js";
 import { reason, way } from "./told.js";
 
+const COIN = { term: "coin", words: "coin" };
+const THRESHOLD = { term: "threshold", words: "threshold" };
 const word = (decision) => ({ draft: "the whole draft", token: `token ${decision.node}` })[decision.test];
 
 const ALONE = " — the target wrote one token by itself.";
@@ -16,19 +18,34 @@ function story(view) {
   return { lead: lead(view), detail: detail(view), why: why(view), warning: warning(view) };
 }
 
+/** What would have happened with other coins, or by another rule: no word on why, for it did not happen. */
+function supposed(view) {
+  const { original, step } = view;
+  const both = [view.own, ...(view.shadow && !view.sameRule ? [view.shadow] : [])];
+  const kept = both.map(({ info, kept: n }) => `${info.short} keeps ${n}`).join(" and ");
+  const moved = step.nodes.filter(({ id }) => coinOf(view, id) !== coinOf(original, id));
+  const coins = moved.map(({ id }) => `token ${id}: ${pair(coinOf(original, id), coinOf(view, id)).join(" → ")}`);
+  const was = `In the run ${original.own.info.short} kept ${original.own.kept}.`;
+  return {
+    lead: [{ strong: "What if" }, `: ${kept} of ${step.drafted}.`],
+    detail: [coins.length ? `The coin of ${coins.join(", of ")}. ` : "The same draft and coins, another rule. ", was],
+  };
+}
+
 function lead(view) {
   const { step } = view;
   if (step.drafted === 0) return [{ strong: "Nothing was drafted" }, copies(view.options) ? NEW : ALONE];
   const kept = keptWords(view);
   if (!step.shadow)
     return [...kept, step.nodes.length ? "." : " — this run was recorded without the details of its steps."];
-  const other = view.shadow.info.short;
-  if (view.sameRule) return [...kept, ` — this run is ${other} itself: `, ...otherReason(view, false), "."];
-  const agrees = ` — ${other} would have kept ${same(view)}: `;
-  if (!view.differs) return [...kept, agrees, ...otherReason(view, false), "."];
+  const { rule, info } = view.shadow;
+  const other = rule === "tokenwise" ? { term: "vanilla", words: info.short } : info.short;
+  if (view.sameRule) return [...kept, " — this run is ", other, " itself: ", ...otherReason(view, false), "."];
+  const agrees = [" — ", other, ` would have kept ${same(view)}: `];
+  if (!view.differs) return [...kept, ...agrees, ...otherReason(view, false), "."];
   const all = !view.isTrie && step.shadow.kept === step.drafted;
   const amount = all ? `all ${step.drafted}` : String(step.shadow.kept);
-  return [...kept, ` — ${other} would have kept ${amount}, because `, ...otherReason(view, true), "."];
+  return [...kept, " — ", other, ` would have kept ${amount}, because `, ...otherReason(view, true), "."];
 }
 
 /** Of a tree only one path can be kept, so the number drafted is not what one could hope for. */
@@ -52,10 +69,11 @@ function otherReason(view, its) {
   const { decisions } = view.shadow;
   if (decisions.length && decisions[0].test !== "token") return successReason(view, decisions);
   const failed = decisions.find((decision) => !decision.accepted);
-  if (!failed) return [`${its ? "each of its coins" : "every coin"} was below its threshold`];
+  if (!failed)
+    return [its ? "each of its " : "every ", { ...COIN, words: its ? "coins" : "coin" }, " was below its ", THRESHOLD];
   const [coin, threshold] = pair(failed.coin, failed.threshold);
   const position = view.depth.get(failed.node);
-  return [`${its ? "its" : "the"} coin for token ${position} (${coin}) was not below ${threshold}`];
+  return [its ? "its " : "the ", COIN, ` for token ${position} (${coin}) was not below ${threshold}`];
 }
 
 function successReason(view, decisions) {
@@ -63,7 +81,7 @@ function successReason(view, decisions) {
   if (!passed) return ["none of its tests passed"];
   const [coin, threshold] = pair(passed.coin, passed.threshold);
   const title = testTitle(view, passed);
-  return [`its coin for the ${title[0].toLowerCase()}${title.slice(1)} (${coin}) was below ${threshold}`];
+  return ["its ", COIN, ` for the ${title[0].toLowerCase()}${title.slice(1)} (${coin}) was below ${threshold}`];
 }
 
 function detail(view) {
@@ -112,8 +130,8 @@ function backward(view) {
   const name = view.own.info.short;
   const opening = `${name[0].toUpperCase()}${name.slice(1)} tests ${first.test === "token" ? word(first) : "the whole draft first"}`;
   const all = view.step.drafted === 1 ? "it stays" : `all ${view.step.drafted} tokens stay`;
-  if (first.accepted) return [`${opening}: the coin ${compare(first)}, so ${all} at once. `];
-  const parts = [`${opening}: the coin ${compare(first)}, so it steps back. `];
+  if (first.accepted) return [`${opening}: the `, COIN, ` ${compare(first)}, so ${all} at once. `];
+  const parts = [`${opening}: the `, COIN, ` ${compare(first)}, so it steps back. `];
   const passed = others.find((decision) => decision.accepted);
   if (!passed) return [...parts, "No shorter part passed either: the draft is dropped. "];
   const length = view.depth.get(passed.node);
@@ -238,4 +256,4 @@ const VERDICTS = {
   candidate: { icon: "", word: "not drafted" },
 };
 
-export { story, testTitle, compare, VERDICTS };
+export { compare, story, supposed, testTitle, VERDICTS };

@@ -4,7 +4,7 @@ import { number } from "../kit/format.js";
 import { card } from "../kit/parts.js";
 import { thresholdAt } from "./arithmetic.js";
 import * as model from "./model.js";
-import { capped, decisive, ratio, rho } from "./model.js";
+import { capped, coinOf, decisive, ratio, rho } from "./model.js";
 import { VERDICTS } from "./story.js";
 
 const MOST = 60; // rows that are made at once
@@ -108,7 +108,7 @@ function oneTest(view, id) {
   return {
     h: thresholdAt(view, id, view.own, made),
     tested: Boolean(made),
-    coin: made ? made.coin : other ? other.coin : (view.nodes.get(id).coin ?? null),
+    coin: coinOf(view, id),
     otherThreshold: view.shadow ? thresholdAt(view, id, view.shadow, other) : null,
     otherTested: Boolean(other),
   };

@@ -16,9 +16,9 @@ function legend() {
   return h(
     "p",
     { class: "hp-hint hp-keyline" },
-    item("draft", "kept from the draft"),
+    item("draft", "kept"),
     item("correction", "correction"),
-    item("bonus", "bonus from the target"),
+    item("bonus", "bonus"),
   );
 }
 

@@ -1,23 +1,43 @@
-// The player's transport: the kit's bar with the differences between the rules, and what was gained so far.
+// The player's transport: the kit's bar with the phases of the step and the differences between the rules, one cell per
+// step, and what was gained so far.
 import { h, icon } from "../kit/dom.js";
 import { count, number, plural } from "../kit/format.js";
-import { button } from "../kit/parts.js";
+import { button, setSlider, slider } from "../kit/parts.js";
 import { cell, gains, transport } from "../kit/transport.js";
 import { differs, ruleInfo } from "./model.js";
+import { at } from "./phases.js";
 
-const BEAT = 2400; // milliseconds per step at speed 1
-const HINT = "← → step · Space play · n next ≠ · ? all keys";
-
-/** actions: first, back, forward, last, previous, next, go(index). moves: beat() and starts(), as the kit's bar has. */
+/** actions: those of player.js. moves: beat(), starts() and pace(), as the kit's bar has. */
 function create(actions, moves) {
   const differ = { class: "hp-button hp-differ" };
   const differences = [
     button(icon("earlier"), "previous step where the rules differ (p)", actions.previous, differ),
     button(icon("later"), "next step where the rules differ (n)", actions.next, differ),
   ];
-  const bar = transport({ actions, ...moves, pace: BEAT, after: differences, hint: HINT });
+  const rail = slider("the phases of this step", {
+    css: "hp-scrub",
+    step: 1,
+    oninput: () => actions.beat(Number(rail.value)),
+  });
+  const names = h("div.hp-phase-names", { "aria-hidden": "true" });
+  const inside = h("div.hp-rail", names, rail);
+  const buttons = [
+    ["first", "one step back (Shift ←)", actions.back],
+    ["back", "one move back (←)", actions.moveBack],
+    ["forward", "one move on (→)", actions.moveOn],
+    ["last", "one step forward (Shift →)", actions.forward],
+  ];
+  const bar = transport({ actions, ...moves, buttons, before: inside, after: differences });
   const totals = h("p", { class: "hp-hint hp-totals" });
-  const element = h("section", { "class": "hp-card hp-transport", "aria-label": "Steps" }, bar.bar, bar.cells, totals);
+  const setup = h("p", { class: "hp-hint hp-setup" });
+  const element = h(
+    "section",
+    { "class": "hp-card hp-transport", "aria-label": "Steps" },
+    bar.bar,
+    bar.cells,
+    totals,
+    setup,
+  );
   let tallest = 1;
   let cells = [];
 
@@ -40,7 +60,29 @@ function create(actions, moves) {
     for (const control of differences) control.disabled = !any;
   }
 
-  return { ...bar, element, load, extend, select };
+  /** The rail of a step: its phases in order, each as wide as it has moves. */
+  function phases(plan) {
+    inside.hidden = plan.total < 2;
+    rail.max = Math.max(plan.total - 1, 1);
+    const name = (phase) =>
+      h(
+        "span.hp-phase",
+        { "data-phase": phase.name, "style": `flex-grow:${phase.beats}`, "onclick": () => actions.beat(phase.from) },
+        phase.title,
+      );
+    names.replaceChildren(...plan.phases.map(name));
+  }
+
+  function beat(plan, now) {
+    const { phase } = at(plan, now);
+    setSlider(rail, now, phase.title);
+    for (const [i, name] of [...names.children].entries()) {
+      name.classList.toggle("is-now", plan.phases[i] === phase);
+      name.classList.toggle("is-done", plan.phases[i].from < phase.from);
+    }
+  }
+
+  return { ...bar, element, setup, load, extend, select, phases, beat };
 }
 
 function stepCell(step, index, tallest, trie) {

@@ -34,7 +34,7 @@ class Watch {
       () => this.values(),
       () => this.source && this.source.packed,
     );
-    this.part("title").textContent = props.title;
+    this.part("sentence").textContent = props.title;
     page.alertBy((words) => this.line("alert", words, this.part("alert-words")));
     this.listen();
     watchArrivals(server, { say: (words, coming) => this.arrivalChip(words, coming), came: trigger });
@@ -54,10 +54,12 @@ class Watch {
       options.textContent = on && phone.matches ? "✕ Close" : "☰ Options";
     };
     this.foldOnPhones = () => phone.matches && unfold(false);
-    unfold(!phone.matches);
-    phone.addEventListener("change", () => unfold(!phone.matches));
-    about.open = !phone.matches;
-    options.addEventListener("click", () => unfold(layout.classList.contains("is-folded")));
+    options.addEventListener("click", () => {
+      unfold(layout.classList.contains("is-folded"));
+      const side = document.getElementById("hsd-side");
+      side.tabIndex = -1;
+      if (!layout.classList.contains("is-folded")) side.focus({ preventScroll: true });
+    });
     open.addEventListener("click", () => file.click());
     file.addEventListener("change", () => this.openFile(file.files[0]));
     close.addEventListener("click", () => page.alert(""));
@@ -101,6 +103,12 @@ class Watch {
     return reply.error ? null : reply;
   }
 
+  /** A control was changed: another rule judges the shown draft at once; all else needs a run, and the button says so. */
+  changed(name, value) {
+    if (name === "rule" && this.controller && this.controller.judgeBy(value)) return;
+    document.getElementById("hsd-strip").dataset.changed = "yes";
+  }
+
   // ---- what the server says
 
   message(value) {
@@ -127,6 +135,7 @@ class Watch {
 
   async start() {
     const query = new URLSearchParams(window.location.search);
+    document.body.classList.toggle("hsd-embedded", query.get("embed") === "1");
     const number = (name) => (/^\d{1,6}$/.test(query.get(name) || "") ? Number(query.get(name)) : undefined);
     const where = { step: number("step"), node: number("node") };
     this.pairChip(query.get("pair"));
@@ -174,15 +183,18 @@ class Watch {
   }
 
   display(source, trace, where) {
+    delete document.getElementById("hsd-strip").dataset.changed;
     if (!this.controller) {
       const player = this.part("player");
       player.replaceChildren();
       const hidden = () => page.tab() !== "watch";
-      this.controller = create(player, { onSelect: () => this.moved(), link: () => this.link(), hidden });
+      const address = () => (this.source.kind === "file" ? document.baseURI : this.bar.href());
+      this.controller = create(player, { onSelect: () => this.moved(), link: () => this.link(), address, hidden });
     }
     this.source = source;
     this.sourceChip(trace, where.live);
     if (source.kind !== "preset") this.chip("pair", ...tracePair(trace.setup));
+    else if (this.pair && this.pair !== trace.setup.pair) this.pairChip(trace.setup.pair);
     this.controller.load(trace, where);
     this.bar.remember();
     page.tell("trace");
@@ -337,6 +349,7 @@ function start(element, props, server, watch, trigger) {
   if (top) begin();
 }
 
+const changed = (name, value) => screen && screen.changed(name, value);
 const controller = () => screen && screen.controller;
 
 /** What is shown: {kind: "preset" | "run" | "file", link, key}; null before the first trace. */
@@ -349,4 +362,4 @@ const place = () => (controller() ? controller().state() : null);
 const select = (where) => controller().select(where);
 
 export { alert, opened } from "../kit/page.js";
-export { head, start, source, pair, trace, place, select };
+export { changed, head, start, source, pair, trace, place, select };

@@ -43,7 +43,7 @@ class Player {
       actions,
       beat: () => this.go(this.at + 1),
       starts: () => this.at === this.moments.length - 1 && this.go(0),
-      pace: PACE,
+      pace: () => PACE,
       unit: "moment",
       of: "target call",
       before: [

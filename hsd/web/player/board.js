@@ -1,0 +1,307 @@
+// The board: one draft from top to bottom, a column per token. Its row of guesses, the target's one pass, p under q, the
+// masses of what may follow each token, and a lane per rule with its tests, what it keeps, and its chances.
+// Every part carries the beat at which it appears (data-at), so that a beat only changes classes.
+import { h, prose, token } from "../kit/dom.js";
+import { number, pair, short } from "../kit/format.js";
+import { term } from "../kit/glossary.js";
+import { menu } from "../kit/parts.js";
+import { thresholdAt } from "./arithmetic.js";
+import { coinOf, decisive, rho, ruleInfo } from "./model.js";
+import { bars, mean } from "./odds.js";
+import { beatOf, named } from "./phases.js";
+import { chances, judges, likely } from "./rejudge.js";
+
+const CELLS = 15; // characters of a token that fit its column
+
+/** actions: select(node), test(judged, node), judgeBy(rule), coin(node, value). */
+function create(actions) {
+  const map = h("div.hp-minimap", { "aria-hidden": "true" });
+  const grid = h("div.hp-board-grid");
+  const scroller = h("div.hp-scroll.hp-board-scroll", grid);
+  const element = h("section.hp-card.hp-board", { "aria-label": "The draft and both verdicts" }, map, scroller);
+  let parts = [];
+  dragging(grid, actions);
+  map.addEventListener("click", (event) => {
+    const column = event.target.closest("[data-node]");
+    const cell = column && grid.querySelector(`.hp-guess[data-node="${column.dataset.node}"]`);
+    if (cell) scroller.scrollLeft += cell.getBoundingClientRect().left - scroller.getBoundingClientRect().left - 24;
+  });
+
+  /** plan: of phases.js; selected: a node; changed: whether this is not what happened (other coins, another rule). */
+  function draw(view, { plan, selected, changed }) {
+    grid.style.setProperty("--hp-columns", view.step.drafted);
+    grid.classList.toggle("is-what-if", changed);
+    const rows = [guesses, pass, ratios, masses].flatMap((row) => row(view, plan, actions));
+    const lanes = plan.lanes.flatMap((lane) => drawLane(view, lane, plan, actions));
+    const held = focusIn(grid);
+    grid.replaceChildren(...rows, ...lanes);
+    if (held && grid.querySelector(held)) grid.querySelector(held).focus({ preventScroll: true });
+    element.dataset.long = view.step.drafted > 8 ? "everywhere" : view.step.drafted > 4 ? "narrow" : "no";
+    map.replaceChildren(...view.step.nodes.map(({ id }) => mark(plan, id)));
+    parts = [...element.querySelectorAll("[data-at]")];
+    select(selected);
+  }
+
+  function beat(now) {
+    for (const part of parts) {
+      const at = Number(part.dataset.at);
+      part.classList.toggle("is-later", at > now);
+      part.classList.toggle("is-current", at === now);
+    }
+    const current = grid.querySelector(".hp-cell-of.is-current");
+    if (current) follow(scroller, current);
+  }
+
+  function select(node) {
+    for (const one of grid.querySelectorAll(".hp-guess"))
+      one.setAttribute("aria-pressed", String(Number(one.dataset.node) === node));
+  }
+
+  return { element, draw, beat, select };
+}
+
+/** How to find again what has the focus; null if it is elsewhere. */
+function focusIn(grid) {
+  const { activeElement: now } = document;
+  if (!grid.contains(now)) return null;
+  if (now.matches(".hp-lane-rule")) return ".hp-lane-rule";
+  const { node, rule } = now.closest("[data-node]")?.dataset || {};
+  return rule ? `[data-rule="${rule}"][data-node="${node}"] .hp-trial` : `.hp-guess[data-node="${node}"]`;
+}
+
+/** Scroll the board, not the page, so that what happens is in sight. */
+function follow(scroller, cell) {
+  if (scroller.scrollWidth <= scroller.clientWidth) return;
+  const [box, inner] = [scroller.getBoundingClientRect(), cell.getBoundingClientRect()];
+  if (inner.left >= box.left && inner.right <= box.right) return;
+  scroller.scrollLeft += inner.left - box.left - box.width / 2;
+}
+
+/** A row: its name, the column before the draft, and a cell per token. */
+const row = (css, name, start, cells) => [
+  h(`div.hp-row-name.${css}`, name),
+  h(`div.hp-cell-of.is-start.${css}`, start),
+  ...cells.map(({ node, at, content, attributes = {} }) =>
+    h(`div.hp-cell-of.${css}`, { "data-node": node, "data-at": at, ...attributes }, content),
+  ),
+];
+
+function guesses(view, plan, { select }) {
+  const guess = (id, name, piece, cells, css = "") =>
+    h(
+      `button.hp-guess${css}`,
+      { "type": "button", "data-node": id, "title": `${name}: what could follow it`, "onclick": () => select(id) },
+      h("span.hp-unseen", `${name} `),
+      token(piece, { cells }),
+    );
+  const cells = view.step.nodes.map(({ id, piece }, i) => ({
+    node: id,
+    at: beatOf(plan, "draft", i),
+    content: guess(id, `token ${i + 1}`, piece, CELLS),
+  }));
+  const before = guess(0, "the last token of the text so far", view.rootPiece, 9, ".is-root");
+  return row("is-guesses", ["the ", term("draft", "draft"), h("small", "guesses")], before, cells);
+}
+
+function pass(view, plan) {
+  const words = `one pass over ${view.step.drafted + 1} positions`;
+  const at = beatOf(plan, "target");
+  return [
+    h("div.hp-row-name.is-pass-row", ["the ", term("target-model", "target"), h("small", "reads")]),
+    h(
+      "div.hp-cell-of.is-pass-row.hp-sweep",
+      { "data-at": at },
+      h("span.hp-sweep-bar"),
+      h("span.hp-sweep-words", words),
+    ),
+  ];
+}
+
+function ratios(view, plan) {
+  const [q, p] = ["draft", "ratio"].map((name) => (i) => beatOf(plan, name, i));
+  const line = (of, value, at) =>
+    h(
+      "span.hp-level",
+      { "data-at": at },
+      h("i.hp-level-name", of),
+      h("span.hp-level-track", h(`span.hp-segment.is-${of}`, { style: `width:${(100 * value).toFixed(1)}%` })),
+      h("b", short(value)),
+    );
+  const cells = view.step.nodes.map((node, i) => {
+    const ratio = rho(node);
+    const said = h(
+      `span.hp-rho${ratio < 1 ? ".is-low" : ""}`,
+      { "data-at": p(0) },
+      term("rho", "p/q"),
+      " ",
+      h("b", short(ratio)),
+    );
+    return { node: node.id, at: q(i), content: [line("q", node.q, q(i)), line("p", node.p, p(0)), said] };
+  });
+  return row(
+    "is-ratios",
+    ["chances", h("small", term("q"), " of the draft, ", term("p"), " of the target")],
+    "",
+    cells,
+  );
+}
+
+function masses(view, plan) {
+  const at = beatOf(plan, "masses");
+  const line = (kind, of, value) =>
+    h(
+      "span.hp-level",
+      { title: `${kind} ${number(value)}` },
+      h(
+        "span.hp-level-track",
+        h(`span.hp-segment.is-${of}.is-${kind}`, { style: `width:${(100 * value).toFixed(1)}%` }),
+      ),
+      h("b", short(value)),
+    );
+  const mass = (id) => {
+    const branch = view.branches.get(id);
+    if (!branch) return h("span.hp-hint", "the draft ends");
+    return [line("excess", "q", branch.excess), line("deficient", "p", branch.deficient)];
+  };
+  const cells = view.step.nodes.map(({ id }) => ({ node: id, at, content: mass(id) }));
+  const name = [
+    "what may follow ",
+    h("span", h("span.hp-swatch.is-excess"), " ", term("excess", "too much")),
+    h("span", h("span.hp-swatch.is-deficient"), " ", term("deficient", "too little")),
+  ];
+  const start = h("span", { "data-at": at }, mass(0));
+  return row("is-masses", name, start, cells);
+}
+
+// ---- the lanes
+
+function drawLane(view, { phase, judged }, plan, actions) {
+  const order = (id) => judged.decisions.findIndex((decision) => decision.node === id);
+  const last = beatOf(plan, phase, Infinity);
+  const cells = view.step.nodes.map(({ id }) => {
+    const i = order(id);
+    const at = i < 0 ? last : beatOf(plan, phase, i);
+    return { node: id, at, content: laneCell(view, judged, id, actions), attributes: { "data-rule": judged.rule } };
+  });
+  return row(`is-lane.is-${phase}`, laneName(view, phase, judged, last, actions), "", cells);
+}
+
+function laneName(view, phase, judged, at, { judgeBy }) {
+  const { forward } = judged.info;
+  const arrow = [forward ? "" : "← ", h("span", forward ? "from the left " : "from the right"), forward ? "→" : ""];
+  const rules = phase === "own" ? judges(view.original || view) : [];
+  const head = rules.length > 1 ? ruleMenu(judged, rules, judgeBy) : h("span.hp-lane-title", title(judged));
+  const law = chances(view, judged.rule);
+  return [
+    h("span.hp-lane-head", head, h("small", arrow)),
+    h("span.hp-lane-keeps", { "data-at": at }, outcome(view, phase, judged)),
+    h(
+      "span.hp-lane-odds",
+      {
+        "data-at": at,
+        "data-rule": judged.rule,
+        "title": "the chances of keeping 0, 1, … tokens of this draft, over all coins; ▾ this time",
+      },
+      bars(judged, law),
+      h("small", term("over-all-coins", "mean"), " ", h("b", number(mean(law)))),
+    ),
+  ];
+}
+
+/** The rule's name, explained where the glossary knows it. */
+const TERMS = { tokenwise: "vanilla", hsd: "hsd", blockwise: "block", agreement: "agreement", fuzzy: "fsd" };
+const title = (judged) => (TERMS[judged.rule] ? term(TERMS[judged.rule], named(judged)) : named(judged));
+
+const ruleMenu = (judged, rules, judgeBy) =>
+  menu(
+    "the rule that judges this draft",
+    rules.map((rule) => [rule, rule === "tokenwise" ? "Classic (vanilla)" : ruleInfo(rule).short]),
+    judged.rule,
+    judgeBy,
+    { class: "hp-speed hp-lane-rule", title: "judge this draft by another rule" },
+  );
+
+/** What a rule keeps, and the token after it: the one that was drawn, or which are likely. */
+function outcome(view, phase, judged) {
+  const next = phase === "own" ? view.drawn : judged.next;
+  const keeps = ["keeps ", { strong: String(judged.kept) }];
+  if (next) return prose([...keeps, ", then ", { piece: next.piece, origin: next.origin, cells: 12 }]);
+  const [first] = likely(view, judged);
+  if (view.original && first) return prose([...keeps, ", then perhaps ", { ...first, cells: 10 }]);
+  if (view.original && judged.kept === view.step.drafted) return prose([...keeps, ", then a free token"]);
+  return prose(keeps);
+}
+
+/** A coin on a line from 0 to 1, of which the part below the threshold passes; and the verdict in words. */
+function laneCell(view, judged, id, { test }) {
+  const made = decisive(judged, id);
+  const verdict = judged.verdict(id);
+  const threshold = made ? made.threshold : thresholdAt(view, id, judged, null);
+  const coin = coinOf(view, id);
+  const state = made ? (made.accepted ? "pass" : "fail") : verdict === "kept" ? "carried" : "none";
+  const said = {
+    pass: "✓",
+    fail: verdict === "over" ? "✕ step back" : "✕",
+    carried: "✓ kept with it",
+    none: "– not looked at",
+  }[state];
+  const compared = made ? pair(made.coin, made.threshold, 1).map((text) => text.replace(/^0\./, ".")) : [];
+  const sentence = made ? `${compared[0]} ${made.accepted ? "<" : "≥"} ${compared[1]} ` : "";
+  const at = (x) => `--hp-at:${(100 * Math.min(x, 1)).toFixed(2)}%`;
+  return h(
+    `button.hp-trial.is-${state}`,
+    { type: "button", title: "open the test", onclick: () => test(judged, id) },
+    h("span.hp-unseen", `${named(judged)}, token ${view.depth.get(id)}: `),
+    h(
+      "span.hp-gauge",
+      { "data-coin": coin === null ? null : id },
+      threshold === null ? null : h("span.hp-gauge-zone", { style: at(threshold) }),
+      coin === null
+        ? null
+        : h("span.hp-gauge-coin", { style: at(coin), title: "drag: what if the coin had been another?" }),
+    ),
+    h("span.hp-trial-words", h("span", sentence), h("b", said)),
+  );
+}
+
+/** A token's two verdicts in the overview of a long draft. */
+const mark = (plan, id) =>
+  h(
+    "span.hp-map-column",
+    { "data-node": id },
+    plan.lanes.map(({ phase, judged }) => {
+      const i = judged.decisions.findIndex((decision) => decision.node === id);
+      return h(`i.is-${judged.verdict(id)}`, { "data-at": beatOf(plan, phase, i < 0 ? Infinity : i) });
+    }),
+  );
+
+// ---- other coins
+
+/** A coin follows the pointer that took it; a click that does not move it opens the test. */
+function dragging(grid, { coin }) {
+  let taken = null;
+  grid.addEventListener("pointerdown", (event) => {
+    const gauge = event.target.closest(".hp-gauge[data-coin]");
+    if (!gauge || event.button) return;
+    const box = gauge.getBoundingClientRect();
+    taken = { node: Number(gauge.dataset.coin), left: box.left, width: box.width, from: event.clientX, moved: false };
+  });
+  window.addEventListener("pointermove", (event) => {
+    if (!taken || (!taken.moved && Math.abs(event.clientX - taken.from) < 4)) return;
+    taken.moved = true;
+    coin(taken.node, Math.min(Math.max((event.clientX - taken.left) / taken.width, 0), 0.999));
+  });
+  window.addEventListener("pointerup", () => {
+    if (taken && taken.moved) swallowClick();
+    taken = null;
+  });
+}
+
+/** The click that ends a drag, where the browser makes one, opens nothing. */
+function swallowClick() {
+  const stop = (event) => event.stopPropagation();
+  window.addEventListener("click", stop, { capture: true });
+  setTimeout(() => window.removeEventListener("click", stop, { capture: true }));
+}
+
+export { create };

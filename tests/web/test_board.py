@@ -1,0 +1,187 @@
+"""The board: a step's phases, both rules' lanes, other coins and other rules, judged again in the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from player_page import Stage, differing, step_where, word_trace
+
+CHAIN_RULES = ["tokenwise", "blockwise", "hsd", "hsd-released", "naive-hsd", "agreement"]
+
+
+def beats(stage: Stage) -> list[dict[str, Any]]:
+    """Where every beat of the step is, and what is to be seen of the board there."""
+    return stage.page.evaluate(
+        """() => {
+          const rail = document.querySelector(".hp-scrub");
+          const seen = (css) => [...document.querySelectorAll(css)].filter((e) => e.checkVisibility({
+            visibilityProperty: true})).length;
+          return [...Array(Number(rail.max) + 1).keys()].map((beat) => {
+            rail.value = beat;
+            rail.dispatchEvent(new Event("input"));
+            return {
+              phase: window.player.state().phase,
+              guesses: seen(".hp-guess:not(.is-root)"),
+              passes: seen(".hp-sweep"),
+              p: seen(".hp-level .hp-segment.is-p:not(.is-deficient)"),
+              masses: seen(".hp-level .hp-segment.is-deficient"),
+              classic: seen(".is-shadow .hp-trial"),
+              own: seen(".is-own .hp-trial"),
+              outcomes: seen(".hp-lane-keeps"),
+              written: seen(".hp-group.is-now"),
+              said: document.querySelector(".hp-lead").textContent,
+            };
+          });
+        }"""
+    )
+
+
+@pytest.mark.core
+def test_a_step_happens_phase_by_phase(stage: Stage, trace: dict) -> None:
+    index = step_where(trace, lambda s: s["shadow"]["kept"] > 0 and len(s["verdict"]["decisions"]) > 1)
+    step = trace["steps"][index]
+    stage.load(trace, index)
+    told = beats(stage)
+    drafted, own, other = step["drafted"], step["verdict"]["decisions"], step["shadow"]["decisions"]
+    names = ["draft"] * drafted + ["target", "ratio", "masses"] + ["shadow"] * len(other) + ["own"] * len(own)
+    assert [beat["phase"] for beat in told] == [*names, "commit"]
+    assert [beat["guesses"] for beat in told[:drafted]] == list(range(1, drafted + 1))
+    assert told[drafted - 1]["passes"] == 0
+    at = {name: names.index(name) for name in names}
+    assert (told[at["target"]]["passes"], told[at["target"]]["p"]) == (1, 0)
+    assert (told[at["ratio"]]["p"], told[at["ratio"]]["masses"]) == (drafted, 0)
+    assert (told[at["masses"]]["masses"], told[at["masses"]]["classic"]) == (len(step["branches"]), 0)
+    assert [told[at["shadow"] + i]["classic"] for i in range(len(other) - 1)] == list(range(1, len(other)))
+    assert (told[at["own"] - 1]["classic"], told[at["own"] - 1]["own"]) == (drafted, 0)
+    assert [told[at["own"] + i]["own"] for i in range(len(own) - 1)] == list(range(1, len(own)))
+    assert [beat["written"] for beat in told] == [0] * (len(told) - 1) + [1]
+    assert told[-1]["outcomes"] == 2
+    for decision, beat in zip([*other, *own], told[at["shadow"] :], strict=False):
+        assert ("✓ passes" in beat["said"]) == decision["accepted"]
+
+
+def test_arrows_move_inside_a_step_and_with_shift_from_step_to_step(stage: Stage, trace: dict) -> None:
+    stage.load(trace)
+    stage.page.click(".hp-story")
+    last = stage.page.evaluate("window.player.state().beat")
+    assert stage.press("ArrowLeft")["beat"] == last - 1
+    assert stage.press("ArrowRight")["phase"] == "commit"
+    state = stage.press("ArrowRight")
+    assert (state["step"], state["beat"], state["phase"]) == (1, 0, "draft")
+    state = stage.press("ArrowLeft")
+    assert (state["step"], state["phase"]) == (0, "commit")
+    assert stage.press("Shift+ArrowRight")["phase"] == "commit"
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("rule", CHAIN_RULES)
+def test_the_page_judges_by_another_rule_as_the_library_does(stage: Stage, trace: dict, rule: str) -> None:
+    """The chances of keeping 0 … γ, worked out in the page, have the recorded mean of every rule."""
+    stage.load(trace)
+    means = stage.page.evaluate(
+        """async (rule) => {
+          const {chances, judges} = await import("./player/rejudge.js");
+          return window.player.trace().steps.map((step, i) => {
+            const view = hsdPlayer.model.readStep(window.player.trace(), i);
+            delete view.step.kept_law;
+            return judges(view).includes(rule) ? chances(view, rule).reduce((sum, x, t) => sum + t * x, 0) : null;
+          });
+        }""",
+        rule,
+    )
+    recorded = [step["expected_kept"][rule] for step in trace["steps"]]
+    known = [(mean, step) for mean, step in zip(means, recorded, strict=True) if mean is not None]
+    assert len(known) >= (len(recorded) // 3 if rule == "naive-hsd" else len(recorded))
+    assert all(mean == pytest.approx(step, abs=1e-5) for mean, step in known)
+
+
+@pytest.mark.core
+def test_another_rule_judges_the_shown_draft_at_once(stage: Stage, trace: dict) -> None:
+    """A run by the other rule on the same seed meets the same first draft: what it kept is what the page says."""
+    for rule in ("tokenwise", "hsd-released", "agreement"):
+        other = word_trace(rule=rule)
+        assert [n["token"] for n in other["steps"][0]["nodes"]] == [n["token"] for n in trace["steps"][0]["nodes"]]
+        stage.load(trace)
+        stage.page.focus(".hp-lane-rule")
+        stage.page.select_option(".hp-lane-rule", rule)
+        kept = other["steps"][0]["kept"]
+        assert f"keeps {kept}" in stage.text(".hp-row-name.is-own .hp-lane-keeps")
+        assert stage.page.locator(".hp-cell-of.is-own .hp-trial:is(.is-pass, .is-carried)").count() == kept
+        assert stage.page.locator(".hp-warn").count() == 0
+        assert stage.page.evaluate("document.activeElement.matches('.hp-lane-rule')"), "the menu keeps the focus"
+        stage.page.click(".hp-back")
+        assert stage.page.locator(".is-what-if").count() == 0
+
+
+@pytest.mark.core
+def test_a_coin_can_be_dragged_and_comes_back(stage: Stage, trace: dict) -> None:
+    """With its coin at 0 the first token of the classic rule passes; everything recorded stays as it was."""
+    index = step_where(trace, lambda s: s["shadow"]["kept"] == 0 and s["shadow"]["decisions"][0]["threshold"] > 0.1)
+    stage.load(trace, index)
+    before = stage.page.evaluate("JSON.stringify(window.player.trace())")
+    gauge = stage.page.locator(".is-shadow .hp-gauge").first
+    coin = gauge.locator(".hp-gauge-coin").bounding_box()
+    line = gauge.bounding_box()
+    stage.page.mouse.move(coin["x"] + coin["width"] / 2, coin["y"] + coin["height"] / 2)
+    stage.page.mouse.down()
+    stage.page.mouse.move(line["x"] + 1, line["y"] + 3, steps=4)
+    stage.page.mouse.up()
+    assert stage.text(".hp-lead").startswith("What if: ")
+    assert stage.page.locator(".is-shadow .hp-trial").first.get_attribute("class").endswith("is-pass")
+    keeps = stage.text(".hp-row-name.is-shadow .hp-lane-keeps")
+    kept = int(keeps.split()[1].rstrip(","))
+    passed = 0
+    for i, node in enumerate(trace["steps"][index]["nodes"]):
+        if (0 if i == 0 else node["coin"]) >= min(1, node["p"] / node["q"]):
+            break
+        passed += 1
+    assert kept == passed > 0
+    assert stage.page.evaluate("JSON.stringify(window.player.trace())") == before
+    stage.page.click(".hp-back")
+    assert stage.page.locator(".is-what-if").count() == 0
+    assert not stage.text(".hp-lead").startswith("What if")
+
+
+def test_a_coin_can_be_changed_by_keyboard(stage: Stage, trace: dict) -> None:
+    index = step_where(trace, lambda s: s["shadow"]["kept"] == 0 and s["shadow"]["decisions"][0]["threshold"] > 0.1)
+    stage.load(trace, index, folded=True)
+    stage.page.locator(".is-shadow .hp-trial").first.focus()
+    stage.press("Enter")
+    stage.page.wait_for_selector(".hp-decisions")
+    assert stage.page.evaluate("document.activeElement.type") == "range"
+    stage.press("Home")
+    assert stage.page.locator(".is-shadow .hp-trial").first.get_attribute("class").endswith("is-pass")
+
+
+def test_what_is_clicked_opens_beside_it(stage: Stage, trace: dict) -> None:
+    stage.load(trace, differing(trace)[0], folded=True)
+    assert stage.page.locator(".hp-ledger, .hp-decisions, .hp-table").count() == 0
+    stage.page.click('.hp-guess[data-node="2"]')
+    stage.page.wait_for_selector(".hp-ledger")
+    assert stage.page.eval_on_selector(".hp-board", "e => e.nextElementSibling.matches(':has(.hp-ledger)')")
+    assert stage.state()["node"] == 2
+    stage.page.click('.hp-node[data-node="1"] .hp-piece')
+    assert stage.page.eval_on_selector(".hp-treecard", "e => e.nextElementSibling.matches(':has(.hp-ledger)')")
+    stage.press("Escape")
+    assert stage.page.locator(".hp-ledger:visible").count() == 0
+
+
+def test_a_token_is_marked_wherever_it_stands(stage: Stage, trace: dict) -> None:
+    stage.load(trace, step_where(trace, lambda s: s["kept"] >= 2))
+    stage.page.hover('.hp-guess[data-node="2"]')
+    for part in ("hp-board", "hp-tree", "hp-table", "hp-text"):
+        assert stage.page.locator(f".{part} .is-linked").count() > 0, part
+
+
+@pytest.mark.parametrize(("width", "gamma", "shown"), [(1280, 5, False), (1280, 12, True), (390, 5, True)])
+def test_a_long_draft_has_an_overview_of_both_rules(chromium: Any, width: int, gamma: int, shown: bool) -> None:
+    stage = Stage(chromium, width=width)
+    trace = word_trace(gamma=gamma)
+    index = differing(trace)[0]
+    step = trace["steps"][index]
+    stage.load(trace, index)
+    assert stage.page.is_visible(".hp-minimap") == shown
+    for lane, judged in ((1, step["shadow"]), (2, step["verdict"])):
+        assert stage.page.locator(f".hp-map-column > :nth-child({lane}).is-kept").count() == judged["kept"]
+    stage.close()
