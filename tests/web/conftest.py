@@ -48,8 +48,13 @@ class Visitor(Guest):
         self.until(f"window.__hsd && window.__hsd.ready && {drawn}")
         self.until("document.querySelector('#hsd-seed input')")
         if options and self.page.viewport_size["width"] > 860:
-            self.page.click(".hf-options[aria-expanded=false]")
+            self.options()
         return self
+
+    def options(self) -> None:
+        """Show the options, which are folded at first."""
+        if self.page.locator("#hsd-layout.is-folded").count():
+            self.page.click(".hf-options")
 
     def until(self, condition: str) -> None:
         self.page.wait_for_function(condition)
@@ -65,12 +70,17 @@ class Visitor(Guest):
     def set(self, name: str, value: str) -> None:
         """Type into a control: a text, a number, or the number beside a slider."""
         field = self.page.locator(f"#hsd-{name} textarea, #hsd-{name} input:not([type=range])").first
+        if not field.is_visible():
+            self.options()
         field.fill(value)
         field.blur()
 
     def choose(self, name: str, option: str) -> None:
         """Pick from a menu."""
-        self.page.locator(f"#hsd-{name} input").click()
+        menu = self.page.locator(f"#hsd-{name} input")
+        if not menu.is_visible():
+            self.options()
+        menu.click()
         self.page.get_by_role("option", name=option).click()
 
     def run(self) -> None:

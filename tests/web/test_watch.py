@@ -121,6 +121,7 @@ def test_n_grams_draft_without_a_draft_model_and_the_page_says_so(visitor):
     visitor.until("location.search.includes('proposer=ngram')")
     again = visitor.app.url + "?" + urlsplit(visitor.page.url).query
     visitor.page.goto(again)
+    visitor.options()
     visitor.until("document.querySelector('#hsd-drafts input[type=number]')?.disabled")
     visitor.page.get_by_text("● live", exact=True).wait_for()
     assert "copied from the text" in visitor.page.inner_text(".hp-setup")
@@ -143,7 +144,8 @@ def test_a_live_run_streams_step_by_step_and_then_plays(visitor):
     visitor.page.locator(".hf-player").focus()
     visitor.page.keyboard.press("Home")
     visitor.page.keyboard.press("Space")
-    visitor.until("window.__hsd.step >= 1")
+    visitor.page.locator(".hp-phase.is-now[data-phase=draft]").wait_for()
+    visitor.page.locator(".hp-phase.is-now[data-phase=target]").wait_for()
     assert visitor.page.is_enabled("#hsd-run")
 
 
@@ -362,15 +364,15 @@ def test_a_visitor_who_leaves_frees_the_model(visitors):
 def test_a_phone_needs_no_sideways_scrolling_and_hides_the_options(visitors, scheme):
     visitor = visitors(width=390, color_scheme=scheme).open()
     assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert not visitor.page.is_visible("#hsd-run")
+    assert not visitor.page.is_visible("#hsd-gamma")
     assert not visitor.page.evaluate("document.querySelector('.hf-about').open")
     visitor.page.get_by_role("button", name="Options").click()
-    visitor.page.locator("#hsd-run").wait_for(state="visible")
+    visitor.page.locator("#hsd-gamma").wait_for(state="visible")
     assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
     visitor.set("length", "8")
     visitor.run()
     visitor.page.get_by_text("● live", exact=True).wait_for()
-    assert not visitor.page.is_visible("#hsd-run")
+    assert not visitor.page.is_visible("#hsd-gamma")
 
 
 def test_the_panel_for_students_opens_from_the_header(visitors):

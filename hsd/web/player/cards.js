@@ -193,6 +193,8 @@ function expected(view) {
   const entries = Object.entries(view.step.expected_kept);
   if (!entries.length) return null;
   const most = Math.max(view.deepest, 1);
+  const judged = [view.own, view.shadow].filter(Boolean).map(({ rule }) => rule);
+  const [both, others] = [true, false].map((of) => entries.filter(([rule]) => judged.includes(rule) === of));
   const bar = ([rule, kept]) =>
     h(
       "div",
@@ -210,7 +212,8 @@ function expected(view) {
     { class: "hp-expected" },
     h("h4", { class: "hp-subtitle" }, "Luck taken out"),
     h("p", { class: "hp-hint" }, expectedWords(view)),
-    entries.map(bar),
+    both.map(bar),
+    others.length ? h("details.hp-more-rules", h("summary", "more rules"), others.map(bar)) : null,
   );
 }
 
