@@ -40,6 +40,7 @@ TREE_NAMES = {  # layout → (in menus, in sentences)
     "comb": ("One draft with spares", "with spares"),
     "distinct": ("First tokens differ", "first tokens differ"),
     "top": ("Likeliest first tokens", "likeliest first"),
+    "grown": ("Likeliest, grown (EAGLE-2)", "grown where it is surest"),
 }
 DIVERGENCE_NAMES = {  # divergence → (formula, in menus, unit, largest value)
     "kl": ("KL(q‖p)", "KL(q‖p), draft from target", "nats", None),

@@ -115,21 +115,26 @@ class Separate:
 
 def separate(draft: Draft, p: Tensor) -> Separate:
     """The view of a draft in which no two drafts share what they drew themselves. p (n+1, V)."""
+    q_of = dict(zip(draft.inner, draft.q, strict=True))
+    if draft.once:
+        nodes = list(range(len(draft.ids) + 1))
+        known = {(0, at): c for path in draft.paths for at, c in zip(path.nodes, path.coins.tolist(), strict=False)}
+        paths = tuple(Path(tuple(path.nodes)) for path in draft.paths)
+        return Separate(DraftTree(tuple(draft.ids), tuple(draft.parents), list(p), q_of, paths), nodes, known)
     parents, origin = list[int](), [0]
-    paths: list[Path] = []
+    drawn: list[Path] = []
     coins: dict[tuple[int, int], float] = {}
     for path in draft.paths:
-        nodes = list(paths[0].nodes[: path.fork]) if paths else []
+        nodes = list(drawn[0].nodes[: path.fork]) if drawn else []
         for shared, coin in zip(path.nodes[path.fork :], path.coins.tolist(), strict=False):
             parents.append(nodes[-1] if nodes else 0)
             origin.append(shared)
             nodes.append(len(parents))
-            coins[len(paths), nodes[-1]] = coins[0, nodes[-1]] = coin
-        paths.append(Path(tuple(nodes), path.fork))
-    q_of = dict(zip(draft.inner, draft.q, strict=True))
+            coins[len(drawn), nodes[-1]] = coins[0, nodes[-1]] = coin
+        drawn.append(Path(tuple(nodes), path.fork))
     q = {node: q_of[shared] for node, shared in enumerate(origin) if shared in q_of}
     tokens = tuple(draft.along(origin[1:]))
-    tree = DraftTree(tokens, tuple(parents), [p[node] for node in origin], q, tuple(paths), not draft.distinct)
+    tree = DraftTree(tokens, tuple(parents), [p[node] for node in origin], q, tuple(drawn), not draft.distinct)
     return Separate(tree, origin, coins)
 
 

@@ -39,7 +39,8 @@ class Options:
     Draft. proposer: "model", or "ngram", which copies what followed the last tokens earlier in the text. gamma: drafted
     tokens per step, 1 to 32. drafts: how many drafts per step; from 2 on they form a tree, and `rule` may also name a
     tree rule. tree: "paths" (independent drafts), "comb" (one draft with drafts - 1 spare continuations at each of its
-    nodes), "distinct" and "top" let the first tokens differ, drawn without replacement or chosen as the likeliest.
+    nodes), "distinct" and "top" let the first tokens differ, drawn without replacement or chosen as the likeliest;
+    "grown" chooses everywhere, where the draft model is surest.
     Sampling. temperature, top_k, top_p: see `hsd.sampling.Sampling`.
     Prompt. prompt_as: "chat" puts it into the chat template, "text" leaves it as it is; "" does as the pair was loaded.
     Levels. stack: the models of a stack, as places in `Pair.models`, smallest first and the target last; () takes all.

@@ -12,7 +12,7 @@ from hsd.decoding.options import MAX_ROUNDS, Options, check_stack
 from hsd.decoding.record import Recorder
 from hsd.decoding.rounds import Player, Rounds
 from hsd.decoding.stack import StackLevel
-from hsd.draft import COPIERS, Copying, ModelProposer, Proposer, TreeProposer
+from hsd.draft import COPIERS, Copying, GrownProposer, ModelProposer, Proposer, TreeProposer
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, Session
 from hsd.models.reading import Reader
@@ -210,6 +210,8 @@ def _smallest(readers: Sequence[Reader], ends: frozenset[int], options: Options)
     if len(readers) == 1:
         copier = COPIERS[options.proposer if options.copies else "ngram"]  # plain decoding asks for no draft
         return Copying(copier.copied, readers[0].vocab_size, readers[0].device, ends)
+    if options.drafts > 1 and options.layout.grown:
+        return GrownProposer(readers[0], ends, options.drafts)
     if options.drafts > 1:
         return TreeProposer(readers[0], ends, options.layout, options.drafts)
     return ModelProposer(readers[0], ends)

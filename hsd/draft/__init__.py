@@ -1,6 +1,7 @@
 """Who proposes tokens. A proposer keeps its own state in step with the text and can be rolled back."""
 
 from hsd.draft.draft import Draft, Path, Proposer, Visit
+from hsd.draft.grown import GrownProposer
 from hsd.draft.model import ModelProposer
 from hsd.draft.ngram import COPIERS, Copying
 from hsd.draft.tree import LAYOUTS, Layout, TreeProposer
@@ -10,6 +11,7 @@ __all__ = [
     "LAYOUTS",
     "Copying",
     "Draft",
+    "GrownProposer",
     "Layout",
     "ModelProposer",
     "Path",

@@ -51,7 +51,8 @@ class Draft:
 
     q (m, V): the distributions after the m nodes `inner`, in that order. draws (n,) float64: the number that drew each
     node first. paths: all drafts in order. distinct: siblings were drawn without replacement. logits: q's rows as they
-    came. asked: how many tokens a path was to have. visits: how the draft was made.
+    came. asked: how many tokens a path was to have. visits: how the draft was made. once: tokens were chosen and not
+    drawn, so one on several paths is a single proposal.
     """
 
     tokens: Tensor
@@ -64,6 +65,7 @@ class Draft:
     distinct: bool = False
     logits: tuple[Tensor, ...] = ()
     visits: tuple[Visit, ...] = ()
+    once: bool = False
 
     @classmethod
     def chain(cls, tokens: Tensor, q: Tensor, draws: Tensor, coins: Tensor, **others: Any) -> Draft:

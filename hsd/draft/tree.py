@@ -19,12 +19,14 @@ class Layout:
     """A way to arrange several drafts in a tree.
 
     forks(drafts, gamma): after how many tokens each draft leaves the first one. siblings: how the tokens of one node
-    come about: "independent" draws, "distinct" ones (without replacement), or "chosen" as the likeliest.
+    come about: "independent" draws, "distinct" ones (without replacement), or "chosen" as the likeliest. grown: the
+    tree has no fixed form (see grown.py).
     """
 
     title: str
     forks: Callable[[int, int], list[int]]
     siblings: str = "independent"
+    grown: bool = False
 
     def needed(self, drafts: int, gamma: int) -> int:
         """How many random numbers the drafts take: one for every position that is drawn."""
@@ -45,6 +47,7 @@ LAYOUTS: dict[str, Layout] = {
     "comb": Layout("one draft with spare continuations at each of its tokens", _comb),
     "distinct": Layout("drafts whose first tokens differ (drawn without replacement)", _from_root, "distinct"),
     "top": Layout("the likeliest first tokens, each continued greedily", _from_root, "chosen"),
+    "grown": Layout("the likeliest tokens, where the draft model is surest", _from_root, "chosen", grown=True),
 }
 
 
@@ -128,6 +131,7 @@ class TreeProposer(Proposer):
             self._layout.siblings == "distinct",
             tuple(tree.logits[node].unsqueeze(0) for node in inner),
             (visit,),
+            self._layout.siblings == "chosen",
         )
 
     def _read(self, text: list[int], tree: _Tree, new: list[int]) -> None:

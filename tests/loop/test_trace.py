@@ -196,7 +196,7 @@ def test_any_rule_can_be_compared_with(shadow: str):
 
 @pytest.mark.parametrize(("shadow", "tree"), TREE_CASES)
 def test_any_tree_rule_can_be_compared_with(shadow: str, tree: str):
-    rule = {"distinct": "top-down", "top": "one-hot"}.get(tree, "hsd")
+    rule = {"distinct": "top-down", "top": "one-hot", "grown": "one-hot"}.get(tree, "hsd")
     compared = run(rule, shadow=shadow, drafts=3, tree=tree, max_new_tokens=8).steps[0]
     own = run(shadow, drafts=3, tree=tree, max_new_tokens=8).steps[0]
     assert compared.shadow == own.verdict

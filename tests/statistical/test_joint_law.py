@@ -91,7 +91,7 @@ def test_several_drafts_follow_the_target(rule: str, tree: str):
 def test_trees_that_run_out_of_tokens_follow_the_target():
     """Four drafts with different first tokens, of a vocabulary of three."""
     pair = toy_pair((0.2, 0.5, 0.3), (0.6, 0.1, 0.3))
-    for rule, tree in (("traversal", "distinct"), ("top-down", "distinct"), ("one-hot", "top")):
+    for rule, tree in (("traversal", "distinct"), ("top-down", "distinct"), ("one-hot", "top"), ("one-hot", "grown")):
         options = {"rule": rule, "tree": tree, "drafts": 4, "gamma": 2, "max_new_tokens": 20}
         assert chi_square_p(first_tokens(pair, 3, range(500), **options), exact_law(pair, 3)) > 1e-4
 
