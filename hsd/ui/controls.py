@@ -9,7 +9,7 @@ from typing import Any, Literal
 import gradio as gr
 
 from hsd import facts
-from hsd.draft import LAYOUTS
+from hsd.draft import COPIERS, LAYOUTS
 from hsd.models.registry import draft_length
 from hsd.rules import RULES
 from hsd.space import Space
@@ -166,7 +166,7 @@ def fit(
     count = int(drafts or 1)
     if count == 1 and (changed == "tree" or (changed == "rule" and rule not in RULES)):
         count = 4
-    if proposer == "ngram" and changed == "proposer":
+    if proposer in COPIERS and changed == "proposer":
         count = 1  # there is one continuation to copy
     if count > 1 and tree not in facts.trees_of(rule):
         layouts = facts.trees_of(rule)

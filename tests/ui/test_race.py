@@ -186,7 +186,8 @@ def test_a_new_lane_drafts_as_many_tokens_as_its_pair_likes():
     assert asked.cases[1].name == "HSD, γ = 5"
     screen = RaceScreen(space.load(), Jobs(space.load().limits))
     with gr.Blocks():
-        props = screen.build(controls.build(space.load(), definitions(), {})).props
+        strip = controls.strip(space.load(), definitions(), {})
+        props = screen.build(controls.build(space.load(), definitions(), {}, strip)).props
     assert props["gammas"] == {pair.name: draft_length(pair.name) for pair in space.load().pairs}
     assert props["gammas"]["smollm2"] == 2
     assert props["pair"] in props["gammas"]

@@ -152,7 +152,8 @@ function ledger(branch) {
 }
 
 /** Whether the text itself is the draft's source (n-grams), and no model. */
-const copies = ({ draft }) => draft.proposer === "ngram";
+const COPIERS = new Set(facts.proposers.filter((one) => one.copies).map(({ name }) => name));
+const copies = ({ draft }) => COPIERS.has(draft.proposer);
 
 /** Who drafts for the target, and how many tokens: a draft length, or the levels and their thresholds. */
 function draftedBy({ models, options: { system, draft, levels } }) {
