@@ -5,7 +5,7 @@
 
 Bytes are counted as they cross the wire, with the heads of the answers, and as they are unpacked, until the page is
 drawn and quiet; each visitor comes with an empty cache. Gradio's own part is counted apart. A draw is measured from the
-key that goes to the next step until the page has been laid out again.
+key that goes to the next step until the page has been laid out again, a move inside a step likewise.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ new PerformanceObserver((seen) => {
   for (const one of seen.getEntries()) if (!one.hadRecentInput) window.__shifts += one.value;
 }).observe({ type: "layout-shift", buffered: true });"""
 DRAW = """() => {
-  const root = document.querySelector(".hf-player"), times = [];
-  const press = (key) => {
+  const root = document.querySelector(".hf-player"), times = [], moves = [];
+  const press = (key, shiftKey = true) => {
     const target = root.querySelector("[tabindex='0']") || root.firstElementChild || root;
     const begin = performance.now();
-    target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+    target.dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, bubbles: true, cancelable: true }));
     document.body.getBoundingClientRect();
     return performance.now() - begin;
   };
   press("Home");
   for (let i = 0; i < Math.min(window.__hsd.steps - 1, 12); i += 1) times.push(press("ArrowRight"));
-  return { times, step: window.__hsd.step };
+  for (let i = 0; i < 12; i += 1) moves.push(press("ArrowLeft", false));
+  return { times, moves, step: window.__hsd.step };
 }"""
 
 
@@ -101,7 +102,14 @@ def visit(browser: Browser, address: str) -> dict[str, Any]:
     loaded = [one for one in requests.values() if one["url"].startswith("http")]
     drawn = page.evaluate(DRAW)
     context.close()
-    return {"requests": loaded, "address": address, "opened": opened, "shift": shifts, "draw": drawn["times"]}
+    return {
+        "requests": loaded,
+        "address": address,
+        "opened": opened,
+        "shift": shifts,
+        "draw": drawn["times"],
+        "move": drawn["moves"],
+    }
 
 
 def listen(session: Any) -> dict[str, dict[str, Any]]:
@@ -126,7 +134,7 @@ def summary(visits: list[dict[str, Any]]) -> dict[str, Any]:
     warm = visits[1:] or visits
     loaded, here = visits[-1]["requests"], visits[-1]["address"].split("?")[0]
     gradio = [one for one in loaded if one["url"].removeprefix(here.rstrip("/")).startswith(GRADIO)]
-    draws = [t for one in warm for t in one["draw"]]
+    draws, moves = ([t for one in warm for t in one[kind]] for kind in ("draw", "move"))
     return {
         "requests": len(loaded),
         "requests_outside": sum(not one["url"].startswith(here) for one in loaded),
@@ -139,6 +147,8 @@ def summary(visits: list[dict[str, Any]]) -> dict[str, Any]:
         "draw_ms_median": statistics.median(draws),
         "draw_ms_worst": max(draws),
         "draws": len(draws),
+        "move_ms_median": statistics.median(moves),
+        "move_ms_worst": max(moves),
     }
 
 

@@ -129,7 +129,6 @@ function pill(view, item, active, { select, hover }) {
       "data-node": item.id ?? null,
       "tabindex": active ? 0 : -1,
       "aria-pressed": String(active),
-      "aria-label": describe(view, item).join(", "),
       "transform": `translate(${item.x} ${item.y})`,
       "onclick": () => select(item),
       "onpointerenter": () => hover(item),
