@@ -635,8 +635,8 @@ MUTATIONS = [
         "distinct drafts verified as independent",
         "The rule is told that siblings were drawn with replacement although they were not.",
         "decoding/judge.py",
-        "tuple(paths), not draft.distinct)",
-        "tuple(paths), True)",
+        "tuple(drawn), not draft.distinct)",
+        "tuple(drawn), True)",
         ("tests/loop/test_trace.py::test_distinct_siblings_are_tested_with_what_the_draft_had_left",),
     ),
     Mutation(

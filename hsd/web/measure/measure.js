@@ -217,7 +217,7 @@ function foot(element, props, server, watch, trigger) {
   screen.questions.foot = new Question(trigger);
   listen("foot", props, server, watch, (value) => {
     screen.snippets = value.snippets || [];
-    screen.note = value.error ? `The sidebar's settings do not fit: ${value.error}.` : value.note;
+    screen.note = value.error ? `The options do not fit: ${value.error}.` : value.note;
     drawPublished();
     drawPrograms();
     screen.questions.foot.answered();

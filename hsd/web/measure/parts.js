@@ -90,7 +90,7 @@ function claim({ name, source, published: words, here }) {
 const OWN =
   "python -m hsd bench --target Qwen/Qwen2.5-1.5B-Instruct --draft Qwen/Qwen2.5-0.5B-Instruct --prompts shipped";
 const PAIR =
-  "A pair of your own: under “More options” in the sidebar give a target and a draft, each a Hub id or a folder saved " +
+  "A pair of your own: under “Options”, “More options”, give a target and a draft, each a Hub id or a folder saved " +
   "by save_pretrained(). Both need the same tokenizer. The fields are there when the app runs on your own machine; to " +
   "load from the Hub, start it with HF_HUB_OFFLINE=0. On the command line:";
 

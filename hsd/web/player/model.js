@@ -81,6 +81,14 @@ function decisive(judged, id) {
   return tests.find((test) => test.accepted) || tests[tests.length - 1] || null;
 }
 
+const RANK = new Map(facts.rules.map(({ name }, i) => [name, i]));
+
+/** The verdicts that a step shows, in an order that is the same whichever is the run's own: the classic one first. */
+function verdicts({ own, shadow, sameRule }) {
+  const shown = shadow && !sameRule ? [own, shadow] : [own];
+  return shown.sort((a, b) => (RANK.get(a.rule) ?? 0) - (RANK.get(b.rule) ?? 0));
+}
+
 /** The coin of a drafted token: the same for every rule. Of a token that no test read, as it was drawn. */
 function coinOf(view, id) {
   const made = [view.own, view.shadow].map((judged) => judged && decisive(judged, id)).find(Boolean);
@@ -211,6 +219,7 @@ export {
   rho,
   ruleInfo,
   ruleOf,
+  verdicts,
   WRITTEN,
   written,
 };

@@ -1,7 +1,7 @@
 // The phases of a step and their beats, the smallest moves: draft, target's pass, p beside q, masses, the tests of each
 // rule, commit. Pure: says at which beat something happens, and what there is to say of it.
 import { number, pair, percent, plural } from "../kit/format.js";
-import { copies } from "./model.js";
+import { copies, verdicts } from "./model.js";
 
 const TIMES = { draft: 900, target: 1800, ratio: 2600, masses: 2800, shadow: 2000, own: 2000, commit: 3200 };
 
@@ -21,13 +21,8 @@ function plan(view) {
   return { phases, total, lanes };
 }
 
-/** Both rules, the classic one first; one where the run's rule is what it is compared with. */
-function lanesOf(view) {
-  const own = { phase: "own", judged: view.own };
-  if (!view.shadow || view.sameRule) return [own];
-  const shadow = { phase: "shadow", judged: view.shadow };
-  return view.own.rule === "tokenwise" ? [own, shadow] : [shadow, own];
-}
+/** Both rules; one where the run's rule is what it is compared with. */
+const lanesOf = (view) => verdicts(view).map((judged) => ({ phase: judged === view.own ? "own" : "shadow", judged }));
 
 function moves(view, lanes) {
   const name = ({ rule, info }) => (rule === "tokenwise" ? "classic" : info.short);

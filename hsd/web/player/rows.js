@@ -1,6 +1,7 @@
 // The rows of a draft tree: shared tokens once, the kept path and what follows it on top, one row per further end.
 // Pure: says in which row a token stands and how tall the rows are; layout.js turns that into pixels.
 import * as drafts from "./drafts.js";
+import { verdicts } from "./model.js";
 
 const LINE = 17; // one test under a token
 const LABEL = 20; // the name of a row's drafts, above it
@@ -36,8 +37,7 @@ function labels(view, rowOf, starts) {
 
 /** The lines under a token: {judged, decision} of both rules, {judged, more}, or {judged, kept} without a test. */
 function lines(view, id) {
-  const judges = view.shadow && !view.sameRule ? [view.own, view.shadow] : [view.own];
-  return judges.flatMap((judged) => {
+  return verdicts(view).flatMap((judged) => {
     const tests = judged.at.get(id) || [];
     const first = tests.length > MOST ? tests.slice(0, MOST - 1) : tests;
     const told = first.map((decision) => ({ judged, decision }));

@@ -3,7 +3,7 @@
 import { label, s } from "../kit/dom.js";
 import { pair, shorten } from "../kit/format.js";
 import * as L from "./layout.js";
-import { decisive } from "./model.js";
+import { decisive, verdicts } from "./model.js";
 import { LINE, lines } from "./rows.js";
 
 /** What stands under a drafted token. */
@@ -13,8 +13,7 @@ function under(view, item, plan) {
     const list = lines(view, item.id).map((line, i) => testLine(view, line, item, top + i * LINE));
     return s("g", { "aria-hidden": "true" }, list);
   }
-  const judges = view.shadow && !view.sameRule ? [view.own, view.shadow] : [view.own];
-  const badges = judges.map((judged, i) => badge(judged, item, top + i * plan.badge, plan.badge - 3));
+  const badges = verdicts(view).map((judged, i) => badge(judged, item, top + i * plan.badge, plan.badge - 3));
   return s("g", { "aria-hidden": "true" }, badges);
 }
 
@@ -76,14 +75,13 @@ function marker(number, own) {
 
 /** Under the root of a tree: what the round and the square numbers are. */
 function key(view) {
-  const judges = view.shadow && !view.sameRule ? [view.own, view.shadow] : [view.own];
   const y = L.HEADER + L.PILL.root + 22;
-  return judges.map((judged, i) =>
+  return verdicts(view).map((judged, i) =>
     s(
       "g",
       { transform: `translate(${L.PAD} ${y + i * 18})` },
       marker("1", judged === view.own),
-      label(20, 11.5, shorten(judged.info.short, 11), `hp-rowlabel${i ? "" : " is-own"}`),
+      label(20, 11.5, shorten(judged.info.short, 11), `hp-rowlabel${judged === view.own ? " is-own" : ""}`),
     ),
   );
 }

@@ -66,7 +66,13 @@ function wrapped(piece) {
 }
 
 function create(onStep) {
-  const flow = h("div", { "class": "hp-flow", "dir": "auto", "tabindex": 0, "role": "group", "aria-label": "the text" });
+  const flow = h("div", {
+    "class": "hp-flow",
+    "dir": "auto",
+    "tabindex": 0,
+    "role": "group",
+    "aria-label": "the text",
+  });
   const element = h(
     "section",
     { "class": "hp-card hp-text", "aria-label": "Text so far" },

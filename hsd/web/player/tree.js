@@ -4,6 +4,7 @@ import { label, s } from "../kit/dom.js";
 import { count, number, percent, short, shorten, visible } from "../kit/format.js";
 import * as L from "./layout.js";
 import { masses, patterns } from "./mass.js";
+import { verdicts } from "./model.js";
 import { compare, VERDICTS } from "./story.js";
 import { key, under } from "./tests.js";
 
@@ -92,8 +93,9 @@ function rowLabels(view, plan) {
   return s(
     "g",
     {},
-    label(L.PAD, y + 17, name(view.own), "hp-rowlabel is-own"),
-    view.shadow && !view.sameRule ? label(L.PAD, y + 17 + plan.badge, name(view.shadow), "hp-rowlabel") : null,
+    verdicts(view).map((judged, i) =>
+      label(L.PAD, y + 17 + i * plan.badge, name(judged), `hp-rowlabel${judged === view.own ? " is-own" : ""}`),
+    ),
   );
 }
 

@@ -1,6 +1,5 @@
 // The chips of the page's head in words: where a trace comes from, and what the models are.
 import { size } from "../kit/format.js";
-import { copies } from "../player/model.js";
 
 /** Where a trace comes from. kind: of its source; live: it goes on. */
 function sourceWords(trace, kind, live) {
@@ -44,7 +43,7 @@ const fewer = (drafted) =>
 function tracePair({ pair, models, vocab_size: vocabulary, options }) {
   const [target, draft] = [models[models.length - 1], models.length > 1 ? models[0] : null];
   const parts = { draft: draft && draft.parameters, drafted: draft && draft.drafted };
-  const copied = copies(options);
+  const copied = !["model", "none"].includes(options.draft.proposer);
   const [chip, words] = pairWords({ name: pair, target: target.parameters, ...parts, vocabulary }, "");
   const names = draft ? `${target.name} with ${draft.name}` : target.name;
   return [`${chip}${copied ? " · drafts from the text" : ""}`, `${names}: ${words}${copied ? `. ${COPIED}` : ""}`];
