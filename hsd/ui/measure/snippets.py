@@ -23,7 +23,7 @@ SHOWN = {
 
 FUZZY = ("divergence", "tolerance", "fuzzy_mode", "divergence_on")
 OWN_PAIR = "The endpoints load pairs by name, so the models of your own are left out of these programs."
-USUAL_FUZZY = "The endpoints /compare and /verify_step judge FSD with its usual settings, not with those of the options."
+USUAL_FUZZY = "The endpoints /compare and /verify_step judge FSD with its usual settings, not with the options."
 
 
 def note(request: Request) -> str:
