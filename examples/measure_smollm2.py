@@ -6,6 +6,7 @@
 passes  the time of a pass of the target over several tokens
 law     what HSD and the token-wise rule keep of the same drafts, on average over all coins, by draft length
 speed   plain decoding, token-wise verification, HSD and n-gram drafts in turn on every prompt, at every γ and T
+trees   plain decoding, HSD on a chain, and trees of chosen tokens: the likeliest first, and grown where it is surest
 
 Writes examples/results/smollm2.json and prints tables. `--parts` names what is measured; the rest stays as it is there.
 """
@@ -33,6 +34,7 @@ RULES = ("tokenwise", "hsd")
 LENGTHS, HOT = (2, 5, 10), 0.7  # draft lengths and temperature of the part "law"
 DOMAINS = {"stories": "stories", "sums": "gsm8k", "code": "humaneval", "questions": "spec_bench:qa"}
 WIDTHS = (1, 2, 3, 4, 5, 6, 8, 11)
+FORMS = (("top", 2, 3), ("grown", 2, 2), ("grown", 2, 3), ("grown", 3, 3))  # layout, drafts, γ: of the part "trees"
 
 
 def main() -> None:
@@ -47,9 +49,10 @@ def main() -> None:
     result: dict[str, Any] = {
         **{part: known[part] for part in PARTS if part in known},
         "what": "SmolLM2-135M-Instruct with its head: a pass over several tokens, what is kept, and speed by domain",
-        "machine": {**machine(pair), "chosen": str(threads)},
+        "machine": {**known.get("machine", {})},
     }
     for part in given.parts.split(","):
+        result["machine"][part] = {**machine(pair), "chosen": str(threads)}
         for found in PARTS[part](pair, given):
             result[part] = found
             save(result, given.out)
@@ -104,10 +107,25 @@ def law(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, An
 
 
 def speed(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
-    """Every way in turn on the prompts of a domain."""
-    ways: dict[str, dict[str, Any]] = {"plain": {"system": "plain"}, "ngram": {"proposer": "ngram", "gamma": 3}}
+    """Chains by a draft model and by n-grams."""
+    ways: dict[str, dict[str, Any]] = {"ngram": {"proposer": "ngram", "gamma": 3}}
     for gamma in map(int, given.gammas.split(",")):
         ways |= {f"{rule} {gamma}": {"rule": rule, "gamma": gamma} for rule in RULES}
+    return timed(pair, given, ways)
+
+
+def trees(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
+    """Trees of chosen tokens beside a chain; each drafts drafts · γ tokens at most."""
+    ways: dict[str, dict[str, Any]] = {"hsd 2": {"rule": "hsd", "gamma": 2}}
+    for layout, drafts, gamma in FORMS:
+        tree = {"rule": "one-hot", "tree": layout, "drafts": drafts, "gamma": gamma}
+        ways[f"{layout} {drafts} × {gamma}"] = tree
+    return timed(pair, given, ways)
+
+
+def timed(pair: hsd.Pair, given: argparse.Namespace, ways: dict[str, dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Plain decoding and every way, in turn on the prompts of a domain."""
+    ways = {"plain": {"system": "plain"}, **ways}
     names = ("tokens_per_second", "speedup", "efficiency", "limit", "target_call_ms", "draft_call_ms")
     found = []
     for (domain, prompts), heat in product(texts(given), map(float, given.temperatures.split(","))):
@@ -126,6 +144,7 @@ PARTS: dict[str, Callable[[hsd.Pair, argparse.Namespace], Iterator[Any]]] = {
     "passes": passes,
     "law": law,
     "speed": speed,
+    "trees": trees,
 }
 
 
@@ -145,7 +164,7 @@ def markdown(result: dict[str, Any]) -> str:
     parts.append(table(["domain", "γ", *(f"{rule} keeps" for rule in RULES), "tokens per call"], same))
     kept = [
         [row["domain"], f"{row['T']:g}", row["case"], interval(row["tokens_per_call"]), _number(row.get("speedup"))]
-        for row in result.get("speed", [])
+        for row in [*result.get("speed", []), *result.get("trees", [])]
     ]
     parts.append(table(["domain", "T", "way", "tokens per target call", "times plain"], kept))
     return "\n\n".join(parts)

@@ -186,7 +186,7 @@ def measured() -> dict[str, Any]:
     passes = {int(width): ms for width, ms in result["passes"].items() if width.isdigit()}
     one, draft = passes[1], result["passes"]["head"]
     found = {f"time{width}": ms for width, ms in passes.items()} | {"times6": passes[6] / one, "ratio": draft / one}
-    found["cores"] = result["machine"]["cores"]
+    found["cores"] = result["machine"]["passes"]["cores"]
     for row in result["law"]:
         if row["domain"] == "questions":
             gamma, kept = row["gamma"], row["hsd"]
