@@ -185,3 +185,20 @@ def test_a_long_draft_has_an_overview_of_both_rules(chromium: Any, width: int, g
     for lane, judged in ((1, step["shadow"]), (2, step["verdict"])):
         assert stage.page.locator(f".hp-map-column > :nth-child({lane}).is-kept").count() == judged["kept"]
     stage.close()
+
+
+def test_a_rule_that_the_step_does_not_tell_enough_for_is_not_offered(stage: Stage, trace: dict) -> None:
+    """Naive HSD's threshold follows from what a trace has only where its ratio was not cut."""
+    stage.load(trace)
+    offered = []
+    for i in range(len(trace["steps"])):
+        stage.go(i)
+        names = stage.each(".hp-lane-rule option", "e.value")
+        assert {"tokenwise", "hsd", "blockwise", "hsd-released", "agreement"} <= set(names)
+        offered.append("naive-hsd" in names)
+        assert stage.page.evaluate("window.player.judgeBy('naive-hsd')") == offered[-1]
+        assert stage.page.locator(".is-what-if").count() == offered[-1]
+        if offered[-1]:
+            stage.page.click(".hp-back")
+        assert stage.page.locator(".is-what-if").count() == 0
+    assert set(offered) == {True, False}

@@ -195,16 +195,17 @@ function laneName(view, phase, judged, at, { judgeBy }) {
   return [
     h("span.hp-lane-head", head, h("small", arrow)),
     h("span.hp-lane-keeps", { "data-at": at }, outcome(view, phase, judged)),
-    h(
-      "span.hp-lane-odds",
-      {
-        "data-at": at,
-        "data-rule": judged.rule,
-        "title": "the chances of keeping 0, 1, … tokens of this draft, over all coins; ▾ this time",
-      },
-      bars(judged, law),
-      h("small", term("over-all-coins", "mean"), " ", h("b", number(mean(law)))),
-    ),
+    law &&
+      h(
+        "span.hp-lane-odds",
+        {
+          "data-at": at,
+          "data-rule": judged.rule,
+          "title": "the chances of keeping 0, 1, … tokens of this draft, over all coins; ▾ this time",
+        },
+        bars(judged, law),
+        h("small", term("over-all-coins", "mean"), " ", h("b", number(mean(law)))),
+      ),
   ];
 }
 

@@ -29,8 +29,8 @@ function moves(view, lanes) {
   const told = lanes.map(({ phase, judged }) => [phase, name(judged), view.isTrie ? 1 : judged.decisions.length]);
   return [
     ["draft", "draft", view.isTrie ? 1 : view.step.drafted],
-    ["target", "target reads", 1],
-    ["ratio", "p beside q", 1],
+    ["target", "target", 1],
+    ["ratio", "p and q", 1],
     ["masses", "masses", 1],
     ...told.filter(([, , beats]) => beats),
     ["commit", "commit", 1],

@@ -130,13 +130,17 @@ class Player {
   /** Judge the step by another rule or with other coins; what was recorded stays as it is. */
   suppose(change) {
     this.pause();
-    if (!this.read || this.read.isTrie || !this.read.detail) return;
-    this.supposed = { ...this.supposed, ...change };
+    if (!this.read) return;
+    const wanted = { ...this.supposed, ...change };
+    const asked = [wanted.rule || this.read.rule, this.read.shadow ? this.read.shadow.rule : null].filter(Boolean);
+    if (!asked.every((rule) => judges(this.read).includes(rule)))
+      return this.stage.toast.say("this step does not tell enough to judge it again");
+    this.supposed = wanted;
     if (this.supposed.rule === this.read.rule) this.supposed.rule = null;
     this.judge();
     this.state = { ...this.state, beat: this.plan.total - 1 };
     this.draw(true);
-    this.changed();
+    return this.changed();
   }
 
   /** Judge what is shown by this rule, if that can be done here; whether it could. */
@@ -161,7 +165,8 @@ class Player {
   show(step, beat = Infinity) {
     const depth = this.view && this.state.pinned ? this.view.depth.get(this.state.node) : undefined;
     this.read = readStep(this.record, step);
-    this.supposed = { ...NO_CHANGE, rule: this.read.isTrie || !this.read.detail ? null : this.supposed.rule };
+    const { rule } = this.supposed;
+    this.supposed = { ...NO_CHANGE, rule: judges(this.read).includes(rule) ? rule : null };
     this.judge();
     const node = [0, ...this.view.spine].find((id) => this.view.depth.get(id) === depth);
     this.step = step;

@@ -55,11 +55,12 @@ function again(view, { rule, coins }) {
   return { ...view, own, shadow, sameRule, rule: own.rule, drawn: same ? view.drawn : null, original: view };
 }
 
-/** The chances that 0 … γ tokens are kept, over all coins. */
+/** The chances that 0 … γ tokens are kept, over all coins; null where the step does not tell. */
 function chances(view, rule) {
   const known = (view.step.kept_law || {})[rule];
   if (known) return known;
   const list = thresholds(view, rule).map(({ threshold }) => threshold);
+  if (list.includes(null)) return null;
   const out = new Array(list.length + 1).fill(0);
   let reached = 1;
   const { forward } = ruleInfo(rule);

@@ -204,7 +204,7 @@ class Stage {
     if (node === this.linked) return;
     this.linked = node;
     for (const old of this.root.querySelectorAll(".is-linked")) old.classList.remove("is-linked");
-    if (node === null || node === "0") return;
+    if (node === null || node === "0" || !this.shown) return;
     for (const one of this.root.querySelectorAll(`[data-node="${node}"]`)) one.classList.add("is-linked");
     const { view } = this.shown;
     const token = view && view.own.path.has(Number(node)) ? view.depth.get(Number(node)) - 1 : -1;
