@@ -101,9 +101,9 @@ function masses(view) {
   const words = [
     "Summed over all possible next tokens. ",
     { term: "excess", words: "Excess" },
-    " has to be rejected; ",
-    { term: "deficient", words: "deficient" },
-    " has to be made up for.",
+    " calls for rejections, ",
+    { term: "deficient", words: "deficient mass" },
+    " for corrections.",
   ];
   if (branch) words.push(` At the start the draft proposes ${percent(branch.excess)} too much.`);
   return said(["Too much ", "and too little"], words, "of the whole vocabulary, not only of the guesses");
