@@ -379,3 +379,21 @@ def test_the_panel_for_students_opens_from_the_header(visitors):
     visitor = visitors(width=390).open()
     visitor.page.get_by_role("button", name="What am I looking at?").click()
     assert visitor.page.get_by_role("heading", name="What is real here").is_visible()
+
+
+def test_another_page_can_show_the_view_in_a_frame(visitors):
+    """What "Embed" copies shows the same step: the board, its sentence, how to move, and nothing else."""
+    visitor = visitors(permissions=["clipboard-read", "clipboard-write"]).open("?preset=story&step=3", options=False)
+    visitor.until("window.__hsd.step === 3")
+    visitor.page.get_by_role("button", name="Embed").click()
+    code = visitor.page.evaluate("navigator.clipboard.readText()")
+    address = code.split('src="')[1].split('"')[0]
+    frame = visitors(width=850, height=450).open(
+        urlsplit(address).query and "?" + urlsplit(address).query, options=False
+    )
+    frame.until("window.__hsd.step === 3")
+    assert frame.page.is_visible(".hp-board")
+    assert frame.page.is_visible(".hp-lead")
+    assert frame.page.is_visible(".hp-play")
+    for part in ("#hsd-strip", ".hf-title", ".hp-treecard", ".hp-tools", "#hsd-tabs [role=tab]", "footer"):
+        assert not frame.page.locator(part).first.is_visible(), part

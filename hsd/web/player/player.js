@@ -301,7 +301,9 @@ class Player {
   }
 
   async copyEmbedding() {
-    const url = new URL(String(this.options.link()));
+    const link = this.options.link();
+    if (!link) return; // and the page has said why
+    const url = new URL(String(link));
     url.searchParams.set("embed", "1");
     const code = `<iframe src="${url}" width="850" height="450" title="speculative decoding, step by step"></iframe>`;
     this.stage.toast.say((await copy(code)) ? "code copied: paste it into a page" : code);
