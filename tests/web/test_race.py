@@ -289,7 +289,7 @@ def test_a_race_cancelled_between_lanes_keeps_the_numbers_of_the_lanes_that_were
     timed = "window.__hsdRace.items.some((event) => event.record && event.repetition === 1)"
     visitor.until(timed)
     visitor.page.click(".rc-cancel")
-    visitor.until("window.__hsdRace.state === 'cancelled'")
+    visitor.until("window.__hsdRace.state === 'cancelled' && window.__hsdRace.result !== null")
     told = state(visitor)
     assert told["result"] == json.loads(json.dumps(expected(told)))
     shown = table(visitor)
