@@ -369,6 +369,7 @@ def test_a_phone_needs_no_sideways_scrolling_and_hides_the_options(visitors, sch
     visitor.page.get_by_role("button", name="Options").click()
     visitor.page.locator("#hsd-gamma").wait_for(state="visible")
     assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert visitor.page.is_visible("#hsd-preset input"), "recorded runs can be opened on a phone as well"
     visitor.set("length", "8")
     visitor.run()
     visitor.page.get_by_text("● live", exact=True).wait_for()
