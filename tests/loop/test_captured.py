@@ -31,7 +31,8 @@ SAMPLINGS = [{}, {"temperature": 0.7, "top_p": 0.8}, {"temperature": 0.0}, {"top
 @pytest.mark.parametrize(("rule", "sampling"), diagonal(CAPTURABLE, SAMPLINGS), ids=str)
 def test_steps_are_those_of_the_eager_engine(pair: Pair, rule: str, sampling: dict[str, float]):
     ended = 0
-    for seed, gamma in ((0, 1), (1, 6), (2, 6)):
+    for seed in range(16):
+        gamma = 6 if seed else 1
         options: dict[str, Any] = {"rule": rule, "gamma": gamma, "seed": seed, "max_new_tokens": 24, **sampling}
         eager = hsd.run(pair, "Abc d", trace=False, **options)
         captured = hsd.run(pair, "Abc d", trace=False, engine="captured", **options)
@@ -40,6 +41,8 @@ def test_steps_are_those_of_the_eager_engine(pair: Pair, rule: str, sampling: di
             (s.drafted, s.kept, s.committed) for s in eager.steps
         ]
         ended += eager.result.finish == "end"
+        if seed > 1 and (ended or not sampling.get("temperature", 1.0)):  # random models end where they like
+            break
     assert ended or not sampling.get("temperature", 1.0)
 
 
