@@ -39,6 +39,7 @@ TREE_NAMES = {  # layout → (in menus, in sentences)
     "paths": ("Independent drafts", "independent"),
     "comb": ("One draft with spares", "with spares"),
     "distinct": ("First tokens differ", "first tokens differ"),
+    "distinct-comb": ("Spares that differ", "with spares that differ"),
     "top": ("Likeliest first tokens", "likeliest first"),
     "grown": ("Likeliest, grown (EAGLE-2)", "grown where it is surest"),
 }

@@ -152,12 +152,12 @@ def paths_shape(drafts: int, depth: int, siblings: str = "independent") -> Shape
     return Shape(tuple(parents), tuple(paths), siblings)
 
 
-def comb_shape(drafts: int, depth: int) -> Shape:
+def comb_shape(drafts: int, depth: int, siblings: str = "independent") -> Shape:
     """One draft, and from each of its nodes but the last K-1 others that go on to full depth by themselves."""
     parents: list[int] = []
     main = _append_path(parents, (), depth)
     spares = [_append_path(parents, main.nodes[:fork], depth) for fork in range(depth) for _ in range(drafts - 1)]
-    return Shape(tuple(parents), (main, *spares))
+    return Shape(tuple(parents), (main, *spares), siblings)
 
 
 def regular_shape(drafts: int, depth: int, siblings: str) -> Shape:
@@ -180,6 +180,7 @@ def shapes(drafts: int, depth: int, vocab: int) -> dict[str, Shape]:
         "paths": paths_shape(drafts, depth),
         "comb": comb_shape(drafts, depth),
         "distinct": paths_shape(drafts, depth, "distinct"),
+        "distinct-comb": comb_shape(drafts, depth, "distinct"),
         "top": paths_shape(drafts, depth, "chosen"),
         "full, independent": regular_shape(drafts, depth, "independent"),
         "full, distinct": regular_shape(drafts, depth, "distinct"),

@@ -46,6 +46,7 @@ LAYOUTS: dict[str, Layout] = {
     "paths": Layout("independent drafts", _from_root),
     "comb": Layout("one draft with spare continuations at each of its tokens", _comb),
     "distinct": Layout("drafts whose first tokens differ (drawn without replacement)", _from_root, "distinct"),
+    "distinct-comb": Layout("the comb with siblings that differ (drawn without replacement)", _comb, "distinct"),
     "top": Layout("the likeliest first tokens, each continued greedily", _from_root, "chosen"),
     "grown": Layout("the likeliest tokens, where the draft model is surest", _from_root, "chosen", grown=True),
 }

@@ -21,7 +21,8 @@ def recursive(rule: Rule) -> Callable[[Tree], Process]:
     """Verify drafts one after another by a chain rule.
 
     When a draft stops early, the next token must follow its residual R. Another draft that runs through what is
-    kept, and was drawn independently from there on, is a fresh problem: target R first, then p, all ratios at 1.
+    kept, and was drawn on its own from there on, is a fresh problem: target R first, then p, all ratios at 1. Where it
+    could not draw what its earlier siblings had, q is what was left for it.
     """
 
     def process(tree: Tree) -> Process:
@@ -34,7 +35,7 @@ def recursive(rule: Rule) -> Callable[[Tree], Process]:
             node, rest = (path.nodes[depth - 1] if depth else 0), path.nodes[depth:]
             tokens = [tree.token(i) for i in rest]
             p = torch.stack([first, *(tree.target(i) for i in rest)])
-            q = torch.stack([tree.draft(i) for i in (node, *rest[:-1])])
+            q = torch.stack([_left_for(tree, node, rest[0]), *(tree.draft(i) for i in rest[:-1])])
             ids = torch.tensor(tokens, device=p.device)
             law, kept = rule.law(p, q, ids), 0
             for t, test in tests_along(law, ids, rest, number, changes):
@@ -50,6 +51,16 @@ def recursive(rule: Rule) -> Callable[[Tree], Process]:
         return Ending(node, first, changes)
 
     return process
+
+
+def _left_for(tree: Tree, node: int, child: int) -> Tensor:
+    """(V,): what `child` was drawn from, after `node` and its earlier children."""
+    q = tree.draft(node)
+    for sibling in () if tree.replacement else tree.children(node):
+        if sibling == child:
+            break
+        q = without(q, tree.token(sibling))
+    return q
 
 
 def _continues(tree: Tree, path: Path, text: tuple[int, ...]) -> bool:

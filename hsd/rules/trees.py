@@ -18,7 +18,7 @@ def _draft_after_draft(rule: Rule) -> TreeRule:
     """Recursive rejection with a chain rule."""
     title, process = f"Draft after draft: {rule.title}", recursive(rule)
     return TreeRule(
-        f"recursive-{rule.name}", title, rule.short, rule.drafts, rule.lossless, process, INDEPENDENT, rule.forward
+        f"recursive-{rule.name}", title, rule.short, rule.drafts, rule.lossless, process, SAMPLED, rule.forward
     )
 
 

@@ -6,7 +6,7 @@ to 1e-12 must find these off by more than 1e-3; what enumeration cannot see is c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import pytest
@@ -16,8 +16,8 @@ from torch import Tensor
 
 import hsd
 from hsd import RULES
-from hsd.audit import context_free_models, output_law, random_models, target_law, total_variation
-from hsd.audit.trees import comb_shape, paths_shape, regular_shape, tree_output_law
+from hsd.audit import context_free_models, output_law, random_models, target_law, total_variation, trees
+from hsd.audit.trees import OpenTree, comb_shape, regular_shape, tree_output_law
 from hsd.models.table import TableModel
 from hsd.rng import Streams
 from hsd.rules import TREE_RULES, Law, Path, PrefixRatios
@@ -303,11 +303,31 @@ def test_the_drafts_softmax_on_a_chosen_tree_is_caught(rule: str, seed: int):
     assert total_variation(right[0], target_law(models)) < 1e-12
 
 
-def test_a_rule_for_independent_drafts_on_first_tokens_that_differ_is_caught():
-    models = random_models(3, 2, 1)
-    found = tree_output_law(TREE_RULES["recursive-tokenwise"], models, paths_shape(2, 2, "distinct"))
-    assert found is not None
-    assert total_variation(found[0], target_law(models)) > 1e-3
+@dataclass(frozen=True)
+class Forgetful(OpenTree):
+    """Siblings that differ, to a rule that takes them for independent draws."""
+
+    @property
+    def replacement(self) -> bool:
+        return True
+
+    def draws(self, node: int) -> Iterator[tuple[float, OpenTree]]:
+        known = OpenTree(self.models, self.shape, self.drawn).draws(node)
+        return ((chance, Forgetful(self.models, self.shape, drawn.drawn)) for chance, drawn in known)
+
+
+@pytest.mark.parametrize("rule", [name for name, rule in TREE_RULES.items() if "distinct" in rule.siblings])
+def test_a_rule_that_forgets_what_earlier_siblings_took_is_caught(rule: str, monkeypatch: pytest.MonkeyPatch):
+    """All but the rules that look at no q: agreement, and the one for chosen trees."""
+    models, shape = random_models(3, 2, 1), comb_shape(2, 2, "distinct")
+    distances = []
+    for tree in (OpenTree, Forgetful):
+        monkeypatch.setattr(trees, "OpenTree", tree)
+        found = tree_output_law(TREE_RULES[rule], models, shape)
+        assert found is not None
+        distances.append(total_variation(found[0], target_law(models)))
+    assert distances[0] < 1e-12
+    assert (distances[1] < 1e-12) == (rule in ("recursive-agreement", "one-hot"))
 
 
 def test_a_fork_that_is_not_told_is_caught():

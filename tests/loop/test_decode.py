@@ -63,7 +63,7 @@ def test_a_rule_that_does_not_fit_the_tree_is_refused(rule: str, tree: str):
     [
         ({"drafts": 0}, "drafts 0: choose a whole number from 1 to 64"),
         ({"drafts": 100}, "drafts 100: choose a whole number from 1 to 64"),
-        ({"drafts": 2, "tree": "bush"}, "unknown tree 'bush': choose one of paths, comb, distinct, top"),
+        ({"drafts": 2, "tree": "bush"}, "unknown tree 'bush': choose one of paths, comb, distinct, distinct-comb, top"),
         ({"drafts": 2, "rule": "naive-hsd"}, "rule naive-hsd does not fit several drafts"),
         ({"drafts": 1, "rule": "traversal"}, "rule traversal is for several drafts: choose drafts of 2 or more"),
         ({"drafts": 1, "shadow": "top-down"}, "rule top-down is for several drafts"),

@@ -66,7 +66,7 @@ function formula(view, judged, change) {
 }
 
 const num = (x) => exact(x, 4, 4);
-const withoutReplacement = (view) => view.options.draft.tree === "distinct";
+const withoutReplacement = (view) => view.options.draft.tree.startsWith("distinct");
 
 function prosePlace(view, node) {
   const [first, ...rest] = place(view, node);
