@@ -77,6 +77,7 @@ def _add_run_options(run: Any) -> None:
     run.add_argument("--gamma", type=whole, help="drafted tokens per step, 1 to 32 (default: the pair's best, else 5)")
     run.add_argument("--drafts", type=whole, default=1, help="drafts per step; from 2 on they form a tree")
     run.add_argument("--tree", default="paths", help=f"{listed(LAYOUTS)}: how several drafts are arranged")
+    run.add_argument("--nodes", type=whole, default=0, help="size of a grown tree (default: drafts · gamma + 1)")
     run.add_argument("--shadow", default="", help="the rule that the trace compares with (default: the vanilla one)")
     run.add_argument("--engine", default="eager", help="eager, or captured: CUDA graphs on a GPU, without a trace")
     run.add_argument("--max-new-tokens", type=whole, default=64, help="budget of new tokens")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
+from hsd.draft.draft import Growth
 from hsd.models.base import Codec
 from hsd.rules import branch_masses
-from hsd.trace import Branch, Candidate, Committed, Node, Origin, Outcome, Residual
+from hsd.trace import Branch, Candidate, Committed, Grown, Node, Origin, Outcome, Residual
 
 TOP = 8
 SCALARS = ("ratio", "capped", "deficient", "excess", "distance", "joint_q", "asymmetry", "pivot")
@@ -38,6 +40,25 @@ class Describer:
         return [
             Node(id=i, parent=parent, token=token, piece=self.piece(token), p=pt, q=qt, order=i - 1, draw=u, coin=coin)
             for i, (parent, token, u, coin, pt, qt) in enumerate(rows, start=1)
+        ]
+
+    def growth(self, tree: Growth) -> list[Grown]:
+        """What was thought of while a tree grew, in the order in which it came."""
+        levels = [0]
+        for parent in tree.parents[1:]:
+            levels.append(levels[parent] + 1)
+        return [
+            Grown(
+                level=levels[node],
+                parent=parent,
+                token=tree.tokens[node],
+                piece=self.piece(tree.tokens[node]),
+                q=math.exp(min(tree.sure[node] - tree.sure[parent], 0.0)),
+                joint=math.exp(min(tree.sure[node], 0.0)),
+                read=node in tree.rows,
+                node=tree.kept.get(node),
+            )
+            for node, parent in enumerate(tree.parents[1:], start=1)
         ]
 
     def branches(

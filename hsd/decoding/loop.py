@@ -97,6 +97,11 @@ class Decoding(Iterator[Step]):
         if len(self._prompt) >= self._levels.context:
             size, context = len(self._prompt), self._levels.context
             raise HsdError(f"the prompt has {size:,} tokens, the context {context:,}: shorten the prompt")
+        if options.nodes > (room := self._levels.context - len(self._prompt)):
+            raise HsdError(
+                f"a tree of {options.nodes:,} nodes does not fit into the {room:,} tokens that the context has left: "
+                "choose fewer nodes, or shorten the prompt"
+            )
         self._rounds = make_rounds(pair, options, self._levels, len(self._prompt))
         self._longest = longest_block(options, self._levels)
         self._recorder = make_recorder(pair, options, self._levels) if options.trace else None
@@ -262,6 +267,8 @@ def model_info(model: LanguageModel) -> ModelInfo:
         parameters=model.parameters,
         dtype=model.dtype,
         drafted=getattr(model, "drafted", None),  # a head's
+        layers=getattr(model, "layers", None),
+        taps=list(getattr(model, "taps", ())),
     )
 
 
@@ -271,7 +278,7 @@ def _asked(options: Options, levels: Levels) -> Asked:
     gamma = 0 if proposer == "none" or options.levelled else options.gamma
     return Asked(
         **{name: getattr(options, name) for name in Asked.model_fields if name not in GROUPS},
-        draft=Drafting(proposer=proposer, gamma=gamma, drafts=options.drafts, tree=options.tree),
+        draft=Drafting(proposer=proposer, gamma=gamma, drafts=options.drafts, tree=options.tree, nodes=options.nodes),
         sampling=Sampled(**vars(options.sampling)),
         levels=Stacked(**levels.described()),
         fuzzy=Fuzziness(**vars(options.fuzzy)),

@@ -17,7 +17,12 @@ MAX_TREE_NODES = 512
 MAX_LEVELS = 8
 MAX_LAYERS = 1_000
 MAX_ROUNDS = 1_024  # of one level, in one step
-LIMITS = (("gamma", 1, MAX_GAMMA), ("max_new_tokens", 1, MAX_NEW_TOKENS), ("drafts", 1, 64))
+LIMITS = (
+    ("gamma", 1, MAX_GAMMA),
+    ("max_new_tokens", 1, MAX_NEW_TOKENS),
+    ("drafts", 1, 64),
+    ("nodes", 0, MAX_TREE_NODES),
+)
 SYSTEMS = ("speculative", "plain", "stack", "hispec")
 LEVELLED = ("stack", "hispec")
 ENGINES = ("eager", "captured")
@@ -40,7 +45,9 @@ class Options:
     tokens per step, 1 to 32. drafts: how many drafts per step; from 2 on they form a tree, and `rule` may also name a
     tree rule. tree: "paths" (independent drafts), "comb" (one draft with drafts - 1 spare continuations at each of its
     nodes), "distinct" and "top" let the first tokens differ, drawn without replacement or chosen as the likeliest;
-    "grown" chooses everywhere, where the draft model is surest.
+    "distinct-comb" is the comb with siblings drawn without replacement; "grown" chooses everywhere, where the draft
+    model is surest. nodes: how large a grown tree is, the text's last token counted: of 1 nothing is drafted; 0 takes
+    drafts · gamma + 1.
     Sampling. temperature, top_k, top_p: see `hsd.sampling.Sampling`.
     Prompt. prompt_as: "chat" puts it into the chat template, "text" leaves it as it is; "" does as the pair was loaded.
     Levels. stack: the models of a stack, as places in `Pair.models`, smallest first and the target last; () takes all.
@@ -63,6 +70,7 @@ class Options:
     system: str = "speculative"
     drafts: int = 1
     tree: str = "paths"
+    nodes: int = 0
     shadow: str = ""
     trace: bool = True
     engine: str = "eager"
@@ -127,9 +135,13 @@ class Options:
 
     def check_tree(self, gamma: int) -> None:
         """Raise HsdError where drafts of γ tokens make too large a tree."""
-        nodes = self.layout.needed(self.drafts, gamma) if self.drafts > 1 else 0
+        nodes = self.tree_size(gamma) if self.drafts > 1 else 0
         if nodes > MAX_TREE_NODES:
             raise HsdError(f"a tree of {nodes:,} nodes is over the limit of {MAX_TREE_NODES}: reduce drafts or gamma")
+
+    def tree_size(self, gamma: int) -> int:
+        """How many tokens the tree of a step has, at most."""
+        return self.nodes - 1 if self.nodes else self.layout.needed(self.drafts, gamma)
 
     def find(self, name: str, several: bool | None = None) -> Rule | TreeRule:
         """The rule of that name, for one draft or for trees. Raises HsdError when there is none, or it does not fit.
@@ -184,6 +196,15 @@ def _moves(o: Options) -> bool:
 
 
 REFUSED: tuple[tuple[Callable[[Options], bool], str], ...] = (
+    (
+        lambda o: o.nodes > 0 and (o.drafts == 1 or not o.layout.grown),
+        "nodes {o.nodes} is the size of a grown tree: choose tree grown and drafts of 2 or more, or nodes 0",
+    ),
+    (
+        lambda o: 1 < o.nodes <= o.drafts,
+        "a tree of {o.nodes} nodes has no room for the {o.drafts} drafted tokens of its first level: choose more nodes "
+        "or fewer drafts",
+    ),
     (
         lambda o: o.drafts > 1 and "fuzzy" in (o.rule, o.shadow),
         "rule fuzzy is for one draft: a divergence is the same for all siblings in a tree and cannot choose among "

@@ -18,7 +18,7 @@ from hsd.decoding.rounds import Round, last
 from hsd.draft import Draft, Visit
 from hsd.models.base import Codec
 from hsd.models.reading import Rows, Spent
-from hsd.rules import RULES, Change, Rule, TreeRule
+from hsd.rules import Change, Rule, TreeRule
 from hsd.sampling import draw
 from hsd.trace import Change as Changed
 from hsd.trace import Decision, Event, Grounds, Path, Tested, Verdict, Work
@@ -35,15 +35,21 @@ def work_of(spent: Spent) -> Work:
 class Recorder:
     """Describes the steps of one run, on the CPU.
 
-    rule: the run's rule; shadow: the one to compare with. levelled: whether there are levels between draft and target,
-    so that what happens at them is recorded too.
+    rule: the run's rule; shadow: the one to compare with; others: those of which it is told what they keep on average.
+    levelled: whether there are levels between draft and target, so that what happens at them is recorded too.
     """
 
-    def __init__(self, codec: Codec, rule: Rule | TreeRule, shadow: Rule | TreeRule, levelled: bool = False) -> None:
+    def __init__(
+        self,
+        codec: Codec,
+        rule: Rule | TreeRule,
+        shadow: Rule | TreeRule,
+        others: Sequence[Rule | TreeRule],
+        levelled: bool = False,
+    ) -> None:
         self._describe, self._end_ids = Describer(codec), codec.end_ids
         self._rule, self._shadow, self._levelled = rule, shadow, levelled
-        chains = [] if isinstance(rule, TreeRule) else [other for other in RULES.values() if not other.tunable]
-        self._others = {other.name: other for other in (shadow, *chains) if other.name != rule.name}
+        self._others = {other.name: other for other in (shadow, *others) if other.name != rule.name}
 
     def details(self, played: Any) -> dict[str, Any]:
         """The fields of a `Step` that are there only when tracing is on. played: a `Round`."""
@@ -63,6 +69,7 @@ class Recorder:
             "verdict": own.model_copy(update={"extra_draws": played.extra_draws}),
             "shadow": shadow,
             "divergences": [] if divergence is None else divergence.tolist(),
+            "growth": self._describe.growth(played.draft.growth) if played.draft.growth else [],
             "events": list(self._events(played.draft)) if self._levelled else [],
             "kept_law": {name: known[name] for name in (self._rule.name, self._shadow.name) if name in known},
             "expected_kept": {name: sum(t * chance for t, chance in enumerate(law)) for name, law in known.items()},

@@ -211,7 +211,7 @@ def _smallest(readers: Sequence[Reader], ends: frozenset[int], options: Options)
         copier = COPIERS[options.proposer if options.copies else "ngram"]  # plain decoding asks for no draft
         return Copying(copier.copied, readers[0].vocab_size, readers[0].device, ends)
     if options.drafts > 1 and options.layout.grown:
-        return GrownProposer(readers[0], ends, options.drafts)
+        return GrownProposer(readers[0], ends, options.drafts, options.nodes - 1 if options.nodes else None)
     if options.drafts > 1:
         return TreeProposer(readers[0], ends, options.layout, options.drafts)
     return ModelProposer(readers[0], ends)
@@ -240,4 +240,8 @@ def longest_block(options: Options, levels: Levels) -> int:
 def make_recorder(pair: Pair, options: Options, levels: Levels) -> Recorder:
     """Who describes the steps."""
     rule, shadow = (top_rule(options, len(levels.models), shadow) for shadow in (False, True))
-    return Recorder(pair.codec, rule, shadow, levelled=options.levelled)
+    fitting = [other for other in TREE_RULES.values() if options.layout.siblings in other.siblings]
+    chains = [other for other in RULES.values() if not other.tunable]
+    return Recorder(
+        pair.codec, rule, shadow, fitting if isinstance(rule, TreeRule) else chains, levelled=options.levelled
+    )

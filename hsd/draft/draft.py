@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -45,6 +45,27 @@ class Path:
     fork: int = 0
 
 
+@dataclass
+class Growth:
+    """A tree that was grown, before it was cut; node 0 is the text's last token.
+
+    Of every node its token, its parent, log q of its path; of those that were drafted after, what was read. kept: the
+    numbers that nodes have in the draft.
+    """
+
+    tokens: list[int] = field(default_factory=lambda: [0])
+    parents: list[int] = field(default_factory=lambda: [0])
+    sure: list[float] = field(default_factory=lambda: [0.0])
+    rows: dict[int, Tensor] = field(default_factory=dict)
+    logits: dict[int, Tensor] = field(default_factory=dict)
+    kept: dict[int, int] = field(default_factory=dict)
+
+    def best(self, many: int) -> list[int]:
+        """The `many` surest nodes, in the order in which they came; with a node always its parent."""
+        ranked = sorted(range(1, len(self.tokens)), key=lambda node: (-self.sure[node], node))
+        return sorted(ranked[:many])
+
+
 @dataclass(frozen=True)
 class Draft:
     """n drafted tokens (n,) int64. Node i has tokens[i - 1] and parents[i - 1]; node 0 is the text's last token.
@@ -52,7 +73,7 @@ class Draft:
     q (m, V): the distributions after the m nodes `inner`, in that order. draws (n,) float64: the number that drew each
     node first. paths: all drafts in order. distinct: siblings were drawn without replacement. logits: q's rows as they
     came. asked: how many tokens a path was to have. visits: how the draft was made. once: tokens were chosen and not
-    drawn, so one on several paths is a single proposal.
+    drawn, so one on several paths is a single proposal. growth: what the tree was cut from, where it was grown.
     """
 
     tokens: Tensor
@@ -66,6 +87,7 @@ class Draft:
     logits: tuple[Tensor, ...] = ()
     visits: tuple[Visit, ...] = ()
     once: bool = False
+    growth: Growth | None = None
 
     @classmethod
     def chain(cls, tokens: Tensor, q: Tensor, draws: Tensor, coins: Tensor, **others: Any) -> Draft:

@@ -5,51 +5,35 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from hsd.draft.draft import Draft, Path, Proposer, Visit
+from hsd.draft.draft import Draft, Growth, Path, Proposer, Visit
 from hsd.models.reading import Reader
-
-
-@dataclass
-class _Growth:
-    """The tree before it is cut: of every node its token, its parent and log q of its path; of some, what was read."""
-
-    tokens: list[int] = field(default_factory=lambda: [0])
-    parents: list[int] = field(default_factory=lambda: [0])
-    sure: list[float] = field(default_factory=lambda: [0.0])
-    rows: dict[int, Tensor] = field(default_factory=dict)
-    logits: dict[int, Tensor] = field(default_factory=dict)
-
-    def best(self, many: int) -> list[int]:
-        """The `many` surest nodes, in the order in which they came; with a node always its parent."""
-        ranked = sorted(range(1, len(self.tokens)), key=lambda node: (-self.sure[node], node))
-        return sorted(ranked[:many])
 
 
 class GrownProposer(Proposer):
     """Each level reads the `breadth` surest nodes in one pass and gives each its `breadth` likeliest next tokens.
 
     How sure a node is: the draft's probability of its whole path, at temperature 1 with nothing cut off. Of all nodes
-    the breadth · γ surest are kept, as many as other layouts draft: they are chosen, not drawn. γ passes, one a level.
+    the `size` surest are kept: they are chosen, not drawn. size: by default breadth · γ, as many as other layouts
+    draft. γ passes, one a level.
     """
 
-    def __init__(self, reader: Reader, end_ids: frozenset[int], breadth: int) -> None:
-        self._reader, self._end_ids, self._breadth = reader, end_ids, breadth
+    def __init__(self, reader: Reader, end_ids: frozenset[int], breadth: int, size: int | None = None) -> None:
+        self._reader, self._end_ids, self._breadth, self._size = reader, end_ids, breadth, size
         self._read: list[int] = [0]  # the number that each node had while the tree grew
         self.readers = [reader]
 
     def needed(self, gamma: int) -> int:
-        return self._breadth * gamma
+        return self._breadth * gamma if self._size is None else self._size
 
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
         begin, before, reader = time.perf_counter(), self._reader.spent(), self._reader
-        if not gamma:
+        if not gamma or not self.needed(gamma):
             return Draft.empty(reader.vocab_size, reader.device)
-        tree, front = _Growth(), [0]
+        tree, front = Growth(), [0]
         for _ in range(gamma):
             first = len(tree.tokens)
             self._extend(text, tree, front)
@@ -60,7 +44,7 @@ class GrownProposer(Proposer):
         visit = Visit(0, len(text), gamma, 0, time.perf_counter() - begin, reader.spent() - before)
         return self._cut(tree, gamma, draws, coins, visit)
 
-    def _extend(self, text: list[int], tree: _Growth, front: Sequence[int]) -> None:
+    def _extend(self, text: list[int], tree: Growth, front: Sequence[int]) -> None:
         """Read these nodes, and give each its likeliest next tokens."""
         entries = [(node, tree.parents[node], tree.tokens[node]) for node in front if node]
         rows = self._reader.grow(text, entries, keep=len(front))
@@ -73,10 +57,10 @@ class GrownProposer(Proposer):
             tree.parents += [node] * len(likely)
             tree.sure += [tree.sure[node] + chance for chance, _ in likely]
 
-    def _cut(self, tree: _Growth, gamma: int, draws: Tensor, coins: Tensor, visit: Visit) -> Draft:
+    def _cut(self, tree: Growth, gamma: int, draws: Tensor, coins: Tensor, visit: Visit) -> Draft:
         """The draft of the surest nodes, numbered anew."""
-        self._read = [0, *tree.best(self._breadth * gamma)]
-        number = {node: i for i, node in enumerate(self._read)}
+        self._read = [0, *tree.best(self.needed(gamma))]
+        number = tree.kept = {node: i for i, node in enumerate(self._read)}
         parents = [number[tree.parents[node]] for node in self._read[1:]]
         inner = sorted(set(parents))
         paths = []
@@ -95,6 +79,7 @@ class GrownProposer(Proposer):
             tuple(paths),
             gamma,
             once=True,
+            growth=tree,
             logits=tuple(tree.logits[node].unsqueeze(0) for node in read),
             visits=(visit,),
         )

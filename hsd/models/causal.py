@@ -41,6 +41,7 @@ class CausalModel:
         self._lean = LeanLlama(model) if LeanLlama.fits(model) else None
         text_config = model.config.get_text_config()
         self.vocab_size: int = text_config.vocab_size
+        self.layers: int = text_config.num_hidden_layers
         self.context: int = getattr(text_config, "max_position_embeddings", None) or 1 << 20
         self.end_ids = _as_set(getattr(model.generation_config, "eos_token_id", None))
 

@@ -103,6 +103,11 @@ class HeadModel:
         self.rates = rope_rates(shape.theta, shape.width).to(place)
 
     @property
+    def taps(self) -> tuple[int, ...]:
+        """After how many of the target's layers it reads the hidden states."""
+        return self.shape.taps
+
+    @property
     def drafted(self) -> int | None:
         """How many tokens it can draft; None for all."""
         return len(self.vocab) if len(self.vocab) < self.vocab_size else None

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from hsd.trace.values import MAX_LEVELS, Count, Name, Probability, Real, Record
+from hsd.trace.values import MAX_LEVELS, MAX_NODES, Count, Name, Probability, Real, Record
 
 GROUPS = {
-    "draft": {"proposer": "proposer", "gamma": "gamma", "drafts": "drafts", "tree": "tree"},
+    "draft": {"proposer": "proposer", "gamma": "gamma", "drafts": "drafts", "tree": "tree", "nodes": "nodes"},
     "sampling": {"temperature": "temperature", "top_k": "top_k", "top_p": "top_p"},
     "levels": {"stack": "stack", "exits": "exits", "thresholds": "thresholds", "rules": "level_rules"},
     "fuzzy": {"divergence": "divergence", "tolerance": "tolerance", "mode": "fuzzy_mode", "on": "divergence_on"},
@@ -20,13 +20,15 @@ GROUPS = {
 class Drafting(Record):
     """Who proposes ("model", "ngram", or "none": plain decoding), how many tokens, and how several drafts lie.
 
-    gamma is 0 where nothing is drafted, or levels with thresholds of their own do it.
+    gamma is 0 where nothing is drafted, or levels with thresholds of their own do it. nodes: the size of a grown tree,
+    0 for drafts · gamma + 1.
     """
 
     proposer: Name = "model"
     gamma: Annotated[int, Field(ge=0, le=32)]
     drafts: Annotated[int, Field(ge=1, le=64)] = 1
     tree: Name = "paths"
+    nodes: Annotated[int, Field(ge=0, le=MAX_NODES)] = 0
 
 
 class Sampled(Record):

@@ -31,7 +31,8 @@ TRACE_VERSION: Literal[2] = 2
 class ModelInfo(Record):
     """A model that took part: `parameters` counts numbers, shared ones once.
 
-    drafted: how many tokens of the vocabulary it can propose, None for all of them; the others have q = 0.
+    drafted: how many tokens of the vocabulary it can propose, None for all of them; the others have q = 0. layers: how
+    many it has, where it tells. taps: after how many of the target's layers a head reads the hidden states.
     """
 
     name: Name
@@ -39,6 +40,8 @@ class ModelInfo(Record):
     parameters: Annotated[int, Field(ge=0)]
     dtype: Name
     drafted: Count | None = None
+    layers: Count | None = None
+    taps: Annotated[list[Count], Field(max_length=16)] = []
 
 
 class Setup(Record):

@@ -10,6 +10,7 @@ from hsd.errors import HsdError
 from hsd.trace.levels import Event, Work
 from hsd.trace.values import (
     MAX_EVENTS,
+    MAX_GROWTH,
     MAX_LEVELS,
     MAX_NODES,
     Count,
@@ -20,7 +21,7 @@ from hsd.trace.values import (
     Record,
     Seconds,
 )
-from hsd.trace.verdict import Branch, Committed, Node, Path, Verdict
+from hsd.trace.verdict import Branch, Committed, Grown, Node, Path, Verdict
 
 
 class Times(Record):
@@ -47,7 +48,8 @@ class Step(Record):
     run's rule and the one to compare with, the probability of keeping 0, 1, … of them; both only where that can be
     worked out.
     `work` is what the target's own pass computed; `below` what each level under it did in this step, smallest first,
-    and `events` how. `divergences` has one number per drafted token, for a rule that judges by them.
+    and `events` how. `divergences` has one number per drafted token, for a rule that judges by them. `growth` is all
+    that a grown tree was cut from.
     """
 
     index: Count
@@ -68,6 +70,7 @@ class Step(Record):
     verdict: Verdict | None = None
     shadow: Verdict | None = None
     divergences: Annotated[list[Positive], Field(max_length=MAX_NODES)] = []
+    growth: Annotated[list[Grown], Field(max_length=MAX_GROWTH)] = []
     events: Annotated[list[Event], Field(max_length=MAX_EVENTS)] = []
     expected_kept: dict[Name, Finite] = {}
     kept_law: dict[Name, Annotated[list[Probability], Field(min_length=1, max_length=MAX_NODES)]] = {}
@@ -89,6 +92,8 @@ class Step(Record):
         named = [b.node for b in self.branches] + [n for v in verdicts for n in v.named]
         if self.nodes and any(node > len(self.nodes) for node in named):
             raise ValueError(f"step {self.index} refers to a node that it does not have")
+        if any(one.parent > place or (one.node or 0) > len(self.nodes) for place, one in enumerate(self.growth)):
+            raise ValueError(f"step {self.index}: what the tree was cut from does not hold together")
         drafts = [decision.draft for verdict in verdicts for decision in verdict.decisions]
         if any(draft >= len(self.paths) for draft in drafts):
             raise ValueError(f"step {self.index} refers to a draft that it does not have")

@@ -43,6 +43,24 @@ class Node(Record):
     coin: Coin
 
 
+class Grown(Record):
+    """A token that was thought of while a tree grew, whether or not it came to be drafted.
+
+    level: how deep it lies, from 1 on. parent: the place of the one that it follows in the list of them all, from 1 on;
+    0 for the root. q, joint: what the draft gave it and its whole path at temperature 1. read: the draft read it, to
+    find what may follow. node: of the draft, None for one that the re-ranking left out.
+    """
+
+    level: Count
+    parent: Count
+    token: TokenId
+    piece: Piece
+    q: Probability
+    joint: Probability
+    read: bool = False
+    node: DraftedId | None = None
+
+
 class Path(Record):
     """One draft: its nodes from depth 1 on, of which the first `fork` belong to the first draft. May share all."""
 

@@ -16,7 +16,7 @@ import gradio as gr
 
 from hsd import facts
 from hsd.bench.prompts import offered
-from hsd.decoding.options import MAX_LEVELS, Options
+from hsd.decoding.options import MAX_LEVELS, MAX_TREE_NODES, Options
 from hsd.errors import HsdError
 from hsd.models.registry import draft_length, draft_lengths
 from hsd.space import Limits, Space
@@ -198,6 +198,8 @@ RUN = (
             menu=lambda space: [(facts.head("tokenwise"), ""), *_rules(space)]),
     _option("tree", "Tree", "How several drafts are arranged.", kind="name", menu=lambda _: facts.tree_menu(),
             place="more"),
+    _option("nodes", "Nodes", "Of a grown tree; 0: drafts · γ + 1.", kind="whole", low=0, high=MAX_TREE_NODES, step=1,
+            shown=(0, 64), place="more"),
     _option("system", "System", "Plain: target alone, no draft.", kind="name", shape="radio", place="more",
             menu=lambda _: [("Speculative", "speculative"), ("Plain", "plain")]),
     _option("proposer", "Drafts come from", "The text: what followed its last words.", kind="name", shape="radio",

@@ -77,3 +77,84 @@ def test_a_token_that_the_draft_cannot_write_is_never_chosen():
     draft = grown.propose([0], 2, torch.rand(8), torch.rand(8))
     assert set(draft.ids) <= {0, 1}
     assert len(draft.ids) == 6
+
+
+def grown_run(**options):
+    return hsd.run(PAIR, "abc", **{"rule": "one-hot", "tree": "grown", "drafts": 3, "gamma": 3, **options})
+
+
+def test_the_size_is_that_of_the_tree_and_the_surest_stay():
+    """A smaller tree is the larger one without its least sure nodes."""
+    found = []
+    for nodes in (5, 8, 0):
+        step = grown_run(nodes=nodes, max_new_tokens=20).steps[0]
+        assert len(step.nodes) == (nodes or 3 * 3 + 1) - 1
+        joint = {one.node: one.joint for one in step.growth if one.node}
+        assert sorted(joint) == list(range(1, len(step.nodes) + 1))
+        assert min(joint.values()) >= max((one.joint for one in step.growth if not one.node), default=0.0)
+        found.append(set(joint.values()))
+    assert found[0] < found[1] < found[2]
+
+
+def test_what_the_tree_was_cut_from_is_told():
+    """Every level's candidates with the draft's own probabilities, and which of them it read."""
+    for step in grown_run(nodes=8, max_new_tokens=12).steps[:-1]:
+        paths = {0: ()}
+        for place, one in enumerate(step.growth, start=1):
+            paths[place] = (*paths[one.parent], one.token)
+            assert one.level == len(paths[place])
+            above = step.growth[one.parent - 1].joint if one.parent else 1.0
+            assert one.joint == pytest.approx(above * one.q, abs=1e-9)
+            if one.parent:
+                assert step.growth[one.parent - 1].read
+            if one.node:
+                node = step.nodes[one.node - 1]
+                assert node.token == one.token
+                assert node.parent == (step.growth[one.parent - 1].node if one.parent else 0)
+        read = [one for one in step.growth if one.read]
+        assert len(read) == 2 * 3  # of the last level none
+        for level in (1, 2):
+            here = sorted((one for one in step.growth if one.level == level), key=lambda one: -one.joint)
+            assert [one.read for one in here[:3]] == [True] * 3
+
+
+def test_one_child_each_is_the_greedy_chain():
+    reader = Reader(PAIR.draft.start(), PAIR.draft.device, UNCHANGED, PAIR.vocab_size)
+    draft = GrownProposer(reader, frozenset(), 1).propose(TEXT, 4, torch.rand(4), torch.rand(4))
+    chain: tuple[int, ...] = ()
+    while len(chain) < 4:
+        chain = (*chain, int(draft_rows(chain).argmax()))
+    assert draft.ids == list(chain)
+    assert list(draft.parents) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7])
+def test_a_tree_of_one_node_is_plain_decoding(temperature: float):
+    sampling = {"temperature": temperature, "max_new_tokens": 16, "seed": 5}
+    lone = grown_run(nodes=1, **sampling)
+    assert lone.tokens == hsd.run(PAIR, "abc", system="plain", **sampling).tokens
+    assert [step.drafted for step in lone.steps] == [0] * 16
+
+
+def test_a_tree_larger_than_what_the_context_has_left_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(PAIR.target, "context", 200)
+    with pytest.raises(hsd.HsdError, match="a tree of 400 nodes does not fit into the 197 tokens that the context has"):
+        grown_run(nodes=400)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"nodes": 3}, "a tree of 3 nodes has no room for the 3 drafted tokens of its first level"),
+        ({"nodes": 9, "tree": "comb", "rule": "hsd"}, "nodes 9 is the size of a grown tree: choose tree grown"),
+        ({"nodes": 600}, "nodes 600: choose a whole number from 0 to 512"),
+        ({"drafts": 0}, "drafts 0: choose a whole number from 1 to 64"),
+        ({"gamma": 0}, "gamma 0: choose a whole number from 1 to 32"),
+    ],
+    ids=str,
+)
+def test_a_tree_that_cannot_be_is_refused_in_one_line(options: dict[str, object], message: str):
+    with pytest.raises(hsd.HsdError) as caught:
+        grown_run(**options)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
