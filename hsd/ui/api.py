@@ -71,7 +71,8 @@ def _run(finish: Finish) -> Callable[..., Any]:
         """Decode `prompt`. Returns {"text", "summary", "trace"}: the new text, its statistics, every decision.
 
         gamma: how many tokens are drafted per step; 0 is what suits the pair: 2 for smollm2, else 5. proposer: "model",
-        or "ngram", which copies drafts from the text. pair: a name; "" is the app's first.
+        or "ngram", which copies drafts from the text. pair: a name; "" is the app's first. nodes: how large a grown
+        tree is, the text's last token counted; 0 is drafts · gamma + 1.
         system: "speculative", "plain", "stack" (models that draft for each other) or "hispec" (early exits of the
         target). Lists are texts such as "3, 5"; "" is the default. stack: places of the models, smallest first, the
         target last. exits: after how many layers HiSpec drafts and checks. thresholds: tokens that each level below

@@ -41,7 +41,7 @@ def request(**values: object):
         ("rule", ("naive-hsd", "traversal", 4, "comb"), ("naive-hsd", "", 1, "comb")),
         # a tree brings drafts, and a rule that fits it
         ("tree", ("hsd", "", 1, "top"), ("one-hot", "", 4, "top")),
-        ("tree", ("hsd", "top-down", 4, "distinct"), ("traversal", "top-down", 4, "distinct")),
+        ("tree", ("naive-hsd", "top-down", 4, "distinct"), ("traversal", "top-down", 4, "distinct")),
         ("tree", ("one-hot", "traversal", 4, "top"), ("one-hot", "", 4, "top")),
         # one draft needs a rule for one
         ("drafts", ("traversal", "top-down", 1, "distinct"), ("hsd", "", 1, "distinct")),

@@ -172,8 +172,8 @@ function secondValues({ setup, prompt }, rule, link) {
   const { pair, options } = setup;
   const { system, draft, sampling, max_new_tokens: length, prompt_as } = options;
   const models = link.target ? { target: link.target, draft: link.draft } : { pair };
-  const { gamma, drafts, tree } = draft;
-  const drafting = { system, rule, shadow: ruleOf(options), gamma, drafts, tree };
+  const { gamma, drafts, tree, nodes } = draft;
+  const drafting = { system, rule, shadow: ruleOf(options), gamma, drafts, tree, nodes };
   const seed = link.seed || String(options.seed);
   return { ...models, prompt: prompt.text, prompt_as, ...drafting, ...sampling, seed, length };
 }
