@@ -44,7 +44,7 @@ def add_models(parser: argparse.ArgumentParser, pair: str, about: str = "") -> N
     """The options that name models. pair: help of the first; about: what the others' helps begin with."""
     parser.add_argument("--pair", metavar="NAME", help=pair)
     parser.add_argument("--target", help=f"{about}target model: a folder or a Hub id")
-    parser.add_argument("--draft", help=f"{about}draft model: a folder or a Hub id")
+    parser.add_argument("--draft", help=f"{about}draft model or EAGLE-3 head: a folder or a Hub id")
     parser.add_argument("--device", help=f"{about}cuda, mps or cpu (default: the first that is there)")
     parser.add_argument("--dtype", help=f"{about}float32, bfloat16 or float16")
 

@@ -126,7 +126,9 @@ def _pair_help() -> str:
     from hsd.models.registry import EMBEDDED, FETCHED, PAIRS, USUAL
 
     names = f"{', '.join(FETCHED)} (see hsd fetch), {', '.join(EMBEDDED)} (embedded)"
-    return f"{names}, or from the Hub: {', '.join(PAIRS)} (default: {USUAL})"
+    drafts, heads = ([pair.name for pair in PAIRS.values() if bool(pair.licence) == head] for head in (False, True))
+    hub = f"from the Hub: {', '.join(drafts)}, with an EAGLE-3 head as draft: {', '.join(heads)}"
+    return f"{names}, or {hub} (default: {USUAL})"
 
 
 def _add_fetch(commands: Any) -> None:

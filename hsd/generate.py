@@ -124,7 +124,7 @@ def _pair(model: Any, draft: Any, config: Any) -> Pair:
 
 def _drafting(draft: Any, target: LanguageModel) -> LanguageModel | None:
     from hsd.models.causal import CausalModel
-    from hsd.models.head import is_head, load_head
+    from hsd.models.head_files import is_head, load_head
     from hsd.models.hub import find
 
     if not isinstance(draft, (str, Path)):

@@ -47,6 +47,7 @@ DRAFTS = f"{TREES}::test_rules_agree_with_the_reference_on_drafts_of_any_form"
 CACHED = f"{DECODE}::test_cached_logits_equal_a_fresh_forward_pass_at_every_call"
 NODES = f"{ROUNDS}::test_every_node_is_read_as_if_its_path_were_the_text"
 JOINT = "tests/statistical/test_joint_law.py::test_first_tokens_follow_the_target"
+PUBLISHED = "tests/systems/test_published_heads.py::test_a_published_head_is_its_arithmetic"
 THREE = "tests/exact/test_wrong_variants.py::test_statistics_find_nothing_wrong_with_three_streams"
 STACK = "tests/exact/test_stack.py::test_with_two_drafted_tokens_at_each_level_the_stack_is_lossless"
 
@@ -629,6 +630,31 @@ MUTATIONS = [
         "positions.append(base - 1 + len(lineage))",
         "positions.append(length + row)",
         (NODES,),
+    ),
+    # heads in files
+    Mutation(
+        "one tap too deep",
+        "A published head is given the target's states after one layer more than it was trained on.",
+        "models/head_files.py",
+        "[2, layers // 2, layers - 3]",
+        "[2, layers // 2, layers - 2]",
+        (PUBLISHED,),
+    ),
+    Mutation(
+        "layers counted as states",
+        "A list of the layers whose output a head reads is taken as a list of states, which are counted from one less.",
+        "models/head_files.py",
+        "[tap + 1 for tap in listed] if",
+        "[tap for tap in listed] if",
+        (PUBLISHED,),
+    ),
+    Mutation(
+        "a column too many",
+        "A published head also sees the first token, for which it was never trained.",
+        "models/head_files.py",
+        'first="target_layers" in config',
+        "first=True",
+        (PUBLISHED,),
     ),
     # rounds with trees
     Mutation(

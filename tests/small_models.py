@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from torch import Tensor
 from transformers import (
     AutoModelForCausalLM,
     Gemma3Config,
@@ -152,16 +153,14 @@ def save_deep(folder: Path, kind: str, tokenizer: PreTrainedTokenizerFast, layer
     return str(folder)
 
 
-def save_head(folder: Path, target: str, vocab: list[int], taps: tuple[int, ...] = (0, 1), more: bool = False) -> str:
-    """Folder of a random head for a target of `SHAPE`, in the published layout; it drafts the tokens in `vocab`.
+def head_weights(rows: int, vocab: list[int] | None, width: int, taps: int) -> dict[str, Tensor]:
+    """Random weights of a head for a target of `SHAPE`, by their published names; it drafts the tokens in `vocab`.
 
-    more: with the two additions to that layout.
+    rows: of the target's vocabulary, all of which are drafted where `vocab` is None, and then no table says which.
     """
-    config = json.loads((Path(target) / "config.json").read_text())
-    hidden, inner, heads, groups = 32, 48, 4, 2
-    width, noise = config.get("head_dim") or hidden // heads, torch.Generator().manual_seed(5)
+    hidden, inner, heads, groups, noise = 32, 48, 4, 2, torch.Generator().manual_seed(5)
     shapes = {
-        "fc.weight": (hidden, len(taps) * hidden),
+        "fc.weight": (hidden, taps * hidden),
         "midlayer.self_attn.q_proj.weight": (heads * width, 2 * hidden),
         "midlayer.self_attn.k_proj.weight": (groups * width, 2 * hidden),
         "midlayer.self_attn.v_proj.weight": (groups * width, 2 * hidden),
@@ -169,21 +168,67 @@ def save_head(folder: Path, target: str, vocab: list[int], taps: tuple[int, ...]
         "midlayer.mlp.gate_proj.weight": (inner, hidden),
         "midlayer.mlp.up_proj.weight": (inner, hidden),
         "midlayer.mlp.down_proj.weight": (hidden, inner),
-        "lm_head.weight": (len(vocab), hidden),
+        "lm_head.weight": (rows if vocab is None else len(vocab), hidden),
     }
-    if more:
-        shapes |= {"midlayer.token_proj.weight": (hidden, hidden), "taps_norm.weight": (len(taps), hidden)}
     weights = {name: 0.4 * torch.randn(shape, generator=noise) for name, shape in shapes.items()}
     norms = ("midlayer.hidden_norm", "midlayer.input_layernorm", "midlayer.post_attention_layernorm", "norm")
     weights |= {f"{name}.weight": 1 + 0.2 * torch.randn(hidden, generator=noise) for name in norms}
-    weights["d2t"] = torch.tensor(vocab) - torch.arange(len(vocab))
-    weights["t2d"] = torch.isin(torch.arange(config["vocab_size"]), torch.tensor(vocab))
+    if vocab is not None:
+        weights["d2t"] = torch.tensor(vocab) - torch.arange(len(vocab))
+        weights["t2d"] = torch.isin(torch.arange(rows), torch.tensor(vocab))
+    return weights
+
+
+def save_head(folder: Path, target: str, vocab: list[int], taps: tuple[int, ...] = (0, 1), more: bool = False) -> str:
+    """Folder of a random head for a target of `SHAPE`, as this project writes it.
+
+    more: with the two tensors that published heads are without.
+    """
+    config = json.loads((Path(target) / "config.json").read_text())
+    weights = head_weights(config["vocab_size"], vocab, 8, len(taps))
+    if more:
+        noise = torch.Generator().manual_seed(6)
+        for name, shape in (("midlayer.token_proj.weight", (32, 32)), ("taps_norm.weight", (len(taps), 32))):
+            weights[name] = 0.4 * torch.randn(shape, generator=noise)
     folder.mkdir(parents=True, exist_ok=True)
     save_file(weights, folder / "model.safetensors")
     described = {
-        "architectures": ["LlamaForCausalLMEagle3"], "hidden_size": hidden, "num_attention_heads": heads,
-        "num_key_value_heads": groups, "head_dim": width, "vocab_size": config["vocab_size"], "rms_norm_eps": 1e-6,
+        "architectures": ["LlamaForCausalLMEagle3"], "hidden_size": 32, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "head_dim": 8, "vocab_size": config["vocab_size"], "rms_norm_eps": 1e-6,
         "draft_vocab_size": len(vocab), "target_layers": taps, "rope_theta": 10000.0,
     }  # fmt: skip
+    (folder / "config.json").write_text(json.dumps(described))
+    return str(folder)
+
+
+def publish_head(
+    folder: Path, rows: int, vocab: list[int] | None = None, kind: str = "model.safetensors", width: int = 12,
+    more: dict[str, Tensor] | None = None, without: tuple[str, ...] = (), **config: object,
+) -> str:  # fmt: skip
+    """Folder of a random head for a target of `SHAPE` with `rows` embeddings, exactly as such heads are published.
+
+    kind: the file's name; in two parts with an index where it ends with ".index.json". more, without: tensors to add or
+    to change, and names to leave out. config: entries to add or to change.
+    """
+    weights = head_weights(rows, vocab, width, 3) | (more or {})
+    weights = {name: weight for name, weight in weights.items() if name not in without}
+    folder.mkdir(parents=True, exist_ok=True)
+    whole, parts = kind.removesuffix(".index.json"), [weights]
+    if kind != whole:
+        names = sorted(weights)
+        parts = [{name: weights[name] for name in names[start::2]} for start in range(2)]
+    stem, _, ending = whole.partition(".")
+    files = [whole] if kind == whole else [f"{stem}-{i + 1:05}-of-00002.{ending}" for i in range(2)]
+    for file, part in zip(files, parts, strict=True):
+        save_file(part, folder / file) if ending == "safetensors" else torch.save(part, folder / file)
+    if kind != whole:
+        places = {name: file for file, part in zip(files, parts, strict=True) for name in part}
+        (folder / kind).write_text(json.dumps({"metadata": {}, "weight_map": places}))
+    described = {
+        "architectures": ["LlamaForCausalLMEagle3"], "model_type": "llama", "hidden_act": "silu", "hidden_size": 32,
+        "intermediate_size": 48, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 1,
+        "head_dim": width, "vocab_size": rows, "draft_vocab_size": rows if vocab is None else len(vocab),
+        "rms_norm_eps": 1e-5, "tie_word_embeddings": False, "max_position_embeddings": 2048, "torch_dtype": "float16",
+    } | config  # fmt: skip
     (folder / "config.json").write_text(json.dumps(described))
     return str(folder)

@@ -5,30 +5,24 @@ it enters one transformer layer, whose output tells the next token. From the sec
 nothing yet, and the layer's own output takes that place. What was read that way is forgotten once the target has read
 it, and read again with what the target knows.
 
-Two additions to the published form, taken where a file has them: the hidden states are normed (`taps_norm`), and the
-embedding also enters the layer's sum (`token_proj`).
+Additions to the published form, taken where a file has them: the hidden states are normed (`taps_norm`), the embedding
+also enters the layer's sum (`token_proj`), and the first token has a column. `hsd.models.head_files` reads the files.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from hashlib import sha256
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import torch
 import torch.nn.functional as F
-from safetensors import SafetensorError
-from safetensors.torch import load
 from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Session, View
-from hsd.models.hub import Source
-from hsd.models.lean import bias_of, rope_rates, rotated, turns
+from hsd.models.lean import bias_of, rotated, turns
 from hsd.models.packed import Product, packed
 
-ARCHITECTURE = "LlamaForCausalLMEagle3"
 LAYER = "midlayer."
 
 
@@ -53,15 +47,21 @@ class Embedded(LanguageModel, Protocol):
 
 @dataclass(frozen=True)
 class Shape:
-    """Heads of attention, their groups, the width of each; hidden size; taps: after how many layers of the target."""
+    """Heads of attention, their groups, the width of each; hidden size; taps: after how many layers of the target.
+
+    rates: how fast each pair of numbers turns from one position to the next. scale: of the scores. first: whether the
+    first token has a column, which knows nothing of what came before; if not, reading begins with the second.
+    """
 
     heads: int
     groups: int
     width: int
     hidden: int
     taps: tuple[int, ...]
-    theta: float
     eps: float
+    rates: Tensor
+    scale: float
+    first: bool
 
 
 class HeadModel:
@@ -73,34 +73,36 @@ class HeadModel:
         self.name, self.shape, self.target = name, shape, target
         self.revision: str | None = revision
         self.device, self.context, self.vocab_size = target.device, target.context, target.vocab_size
-        self.embedding = target.embedding
-        kind, place = self.embedding.dtype, self.embedding.device
+        kind, place = target.embedding.dtype, target.embedding.device
+        own = weights.get("embed_tokens.weight")
+        self.embedding = target.embedding if own is None else own.to(place, kind)
         self.dtype = target.dtype
         draft_ids = torch.arange(len(weights["d2t"]), device=place)
         self.vocab = draft_ids + weights["d2t"].to(place)
 
         def product(*names: str) -> Product:
-            rows = torch.cat([weights[name] for name in names]).to(place, kind)
-            return packed(rows) if target.packed else lambda x: F.linear(x, rows)
+            rows = torch.cat([weights[f"{name}.weight"] for name in names]).to(place, kind)
+            told = [weights[f"{name}.bias"] for name in names if f"{name}.bias" in weights]
+            bias = torch.cat(told).to(place, kind) if told else None
+            return packed(rows, bias) if target.packed else lambda x: F.linear(x, rows, bias)
 
         def norm(name: str) -> Tensor:
             return weights[name].to(place, kind)
 
-        own = "lm_head.weight" in weights
-        rows = weights["lm_head.weight"] if own else self.embedding[self.vocab]
-        weights = {**weights, "lm_head.weight": rows}
+        if "lm_head.weight" not in weights:
+            weights = {**weights, "lm_head.weight": target.embedding[self.vocab]}
         self.parameters = sum(w.numel() for name, w in weights.items() if name not in ("d2t", "t2d"))
-        attention, mlp = LAYER + "self_attn.{}_proj.weight", LAYER + "mlp.{}_proj.weight"
-        self.join, self.head = product("fc.weight"), product("lm_head.weight")
+        attention, mlp = LAYER + "self_attn.{}_proj", LAYER + "mlp.{}_proj"
+        self.join, self.head = product("fc"), product("lm_head")
         self.qkv = product(*(attention.format(part) for part in "qkv"))
         self.out, self.down = product(attention.format("o")), product(mlp.format("down"))
         self.gate_up = product(mlp.format("gate"), mlp.format("up"))
-        straight = LAYER + "token_proj.weight"
-        self.token = product(straight) if straight in weights else None
+        straight = LAYER + "token_proj"
+        self.token = product(straight) if f"{straight}.weight" in weights else None
         self.taps_norm = norm("taps_norm.weight") if "taps_norm.weight" in weights else None
         self.of_hidden, self.of_token = norm(LAYER + "hidden_norm.weight"), norm(LAYER + "input_layernorm.weight")
         self.after, self.last = norm(LAYER + "post_attention_layernorm.weight"), norm("norm.weight")
-        self.rates = rope_rates(shape.theta, shape.width).to(place)
+        self.rates = shape.rates.to(place)
 
     @property
     def taps(self) -> tuple[int, ...]:
@@ -164,6 +166,8 @@ class HeadSession:
         while done < n:  # in one pass: all that rests on nothing from the same pass
             sure = [column < known for column in before[done:]]
             many = next((i for i, is_sure in enumerate(sure) if not is_sure), len(sure))
+            if begin + done == 0 and not self._model.shape.first:
+                many = 1  # alone, as nothing that follows may see it
             if not many:
                 many = next((i for i, column in enumerate(before[done:]) if column >= begin + done), n - done)
                 hidden = self._rows[torch.tensor(before[done : done + many])]
@@ -187,6 +191,7 @@ class HeadSession:
         """One pass over n tokens with what is known or guessed of the token before each, (n, hidden)."""
         model, shape = self._model, self._model.shape
         n, begin, end = len(tokens), self.length, self.length + len(tokens)
+        since = 0 if shape.first or begin == 0 else 1
         self._make_room(end)
         positions = view.positions if view else torch.arange(begin, end)
         cos, sin = turns(positions.to(model.rates.device), model.rates)
@@ -199,11 +204,11 @@ class HeadSession:
         self._values[:, begin:end] = rows[:, shape.heads + shape.groups :].transpose(0, 1)
         repeat = shape.heads // shape.groups
         q = turned[:, : shape.heads].view(n, shape.groups, repeat, -1).permute(1, 2, 0, 3)
-        scores = q.reshape(shape.groups, repeat * n, -1) @ self._keys[:, :end].transpose(1, 2) * shape.width**-0.5
+        scores = q.reshape(shape.groups, repeat * n, -1) @ self._keys[:, since:end].transpose(1, 2) * shape.scale
         bias = bias_of(n, end, view)
         if bias is not None:
-            scores = scores + bias.repeat(repeat, 1).to(scores)
-        mixed = (scores.softmax(-1) @ self._values[:, :end]).view(shape.groups, repeat, n, -1)
+            scores = scores + bias[:, since:].repeat(repeat, 1).to(scores)
+        mixed = (scores.softmax(-1) @ self._values[:, since:end]).view(shape.groups, repeat, n, -1)
         x = hidden + model.out(mixed.permute(2, 0, 1, 3).reshape(n, -1))
         gate, up = model.gate_up(model.normed(x, model.after)).chunk(2, -1)
         self._rows[begin:end] = x + model.down(F.silu(gate) * up)
@@ -239,52 +244,3 @@ def _before(n: int, begin: int, view: View | None) -> list[int]:
         earlier = sees[: begin + row].nonzero()
         found.append(int(earlier[-1]) if len(earlier) else -1)
     return found
-
-
-def is_head(source: Source) -> bool:
-    """Whether a folder holds a head, by its configuration."""
-    if source.folder is None:
-        return False
-    try:
-        config = json.loads((source.folder / "config.json").read_text())
-    except (OSError, ValueError):
-        return False
-    return isinstance(config, dict) and ARCHITECTURE in (config.get("architectures") or [])
-
-
-def load_head(source: Source, target: Any, name: str) -> HeadModel:
-    """The head in a folder, for this target. Raises HsdError, one line, if it cannot be read or is for another one."""
-    assert source.folder is not None
-    config = json.loads((source.folder / "config.json").read_text())
-    try:
-        content = (source.folder / "model.safetensors").read_bytes()
-        weights = load(content)
-        heads, hidden = int(config["num_attention_heads"]), int(config["hidden_size"])
-        shape = Shape(
-            heads=heads,
-            groups=int(config["num_key_value_heads"]),
-            width=int(config.get("head_dim") or hidden // heads),
-            hidden=hidden,
-            taps=tuple(int(tap) for tap in config["target_layers"]),
-            theta=float(config["rope_theta"]),
-            eps=float(config["rms_norm_eps"]),
-        )
-        _check(shape, target, config)
-        return HeadModel(shape, weights, target, name, source.revision or sha256(content).hexdigest()[:12])
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError, IndexError) as error:
-        raise HsdError(f"the head in {source.name!r} cannot be read ({type(error).__name__}: {error})") from None
-
-
-def _check(shape: Shape, target: Any, config: dict[str, Any]) -> None:
-    """Raise HsdError, naming what differs, for a head of another target."""
-    if not hasattr(target, "embedding"):
-        raise HsdError(f"{target.name} is no model that a head can be put on")
-    theirs = target.model.config.get_text_config()
-    pairs = [("hidden size", shape.hidden, theirs.hidden_size), ("vocabulary", config["vocab_size"], theirs.vocab_size)]
-    for what, mine, wanted in pairs:
-        if mine != wanted:
-            raise HsdError(f"the head is for another target: {what} {mine:,}, and {target.name} has {wanted:,}")
-    if max(shape.taps) >= theirs.num_hidden_layers:  # what the last layer gives is normed, and no tap
-        deepest, layers = max(shape.taps), theirs.num_hidden_layers
-        reads = f"what layer {deepest} gives to the next, and {target.name} has {layers} layers"
-        raise HsdError(f"the head is for another target: it reads {reads}")

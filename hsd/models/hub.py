@@ -1,4 +1,4 @@
-"""The Hugging Face Hub: whether it can be reached and has a model, and what its errors mean, in one line each."""
+"""The Hugging Face Hub: whether it can be reached and has a model, one file of it, and what its errors mean."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import HfApi, constants, try_to_load_from_cache
+from huggingface_hub import HfApi, constants, hf_hub_download, try_to_load_from_cache
 from huggingface_hub.errors import (
+    EntryNotFoundError,
     GatedRepoError,
     HfHubHTTPError,
     HFValidationError,
@@ -77,6 +78,24 @@ def check_folder(name: str) -> None:
         raise HsdError(f"no folder {name!r}: give an existing folder or a Hub id like Qwen/Qwen2.5-0.5B-Instruct")
     if looks_local and not (path / "config.json").is_file():
         raise HsdError(f"folder {name!r} has no config.json: give a folder saved by save_pretrained()")
+
+
+def file_of(source: Source, name: str) -> Path | None:
+    """One file of a model, from its folder, the local cache or the Hub; None if it has none of that name.
+
+    Raises HsdError, one line, when the Hub does not give it.
+    """
+    folder = Path(source.name)
+    if folder.is_dir():
+        return folder / name if (folder / name).is_file() else None
+    try:
+        return Path(hf_hub_download(source.name, name, revision=source.revision, local_files_only=source.local_only))
+    except EntryNotFoundError as error:
+        if isinstance(error, LocalEntryNotFoundError) and not source.local_only:  # the Hub did not answer
+            raise cannot_load(f"the file {name}", error, source) from None
+        return None
+    except (HTTPError, OSError, ValueError) as error:
+        raise cannot_load(f"the file {name}", error, source) from None
 
 
 def _cached(name: str, revision: str | None) -> Path | None:

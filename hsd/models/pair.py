@@ -76,7 +76,7 @@ def load_pair(
     """A pair by name, or from two folders or Hub ids.
 
     name: "tiny" is embedded (no network, a CPU is enough); "smollm2" is here once `hsd.models.fetch` has fetched it;
-    `hsd.models.registry.PAIRS` lists those on the Hub.
+    `hsd.models.registry.PAIRS` lists those on the Hub. A draft may be an EAGLE-3 head, see `hsd.models.head_files`.
     device: "cuda", "cuda:1", "mps" or "cpu"; by default the first of these that is there. dtype: "float32", "bfloat16"
     or "float16"; by default float32 on a CPU and for the embedded pair, else bfloat16. revision, draft_revision: a
     branch, tag or commit on the Hub; a fetched model has its own, the first digits of its file's sha256. device_map:
@@ -162,7 +162,7 @@ def _load(recipe: Recipe) -> Pair:
 
 def _load_new(recipe: Recipe) -> Pair:
     """What costs little comes first: a pair that cannot work is refused before its weights are read."""
-    from hsd.models.head import is_head, load_head
+    from hsd.models.head_files import is_head, load_head, size
     from hsd.models.hub import find
     from hsd.models.loading import Loading, check_quantize, load_config, load_model
     from hsd.models.text import TokenizerCodec, end_ids_of, load_tokenizer, wants_chat
@@ -173,11 +173,12 @@ def _load_new(recipe: Recipe) -> Pair:
     big, *drafting = (find(*source) for source in ((recipe.target, recipe.revision), *recipe.drafting))
     head = drafting.pop() if drafting and is_head(drafting[-1]) else None
     sizes = [sizes_of(source, load_config(source)) for source in (big, *drafting)]
+    of_head = size(head) if head else None
     tokenizer = load_tokenizer(big)
     for source in drafting:
         check_vocabularies(tokenizer, load_tokenizer(source))
     chat = wants_chat(tokenizer, recipe.chat, tuned_for_chat(recipe.target))
-    device_map = _make_room(recipe, _need(recipe, *sizes))
+    device_map = _make_room(recipe, _need(recipe, *sizes, *([of_head] if of_head else [])))
     here = f"cuda:{torch.cuda.current_device()}" if recipe.device == "cuda" else recipe.device
     named = zip(drafting, _labels(recipe), strict=False)  # one label more where the last is a head
     drafts: list[LanguageModel] = [load_model(source, Loading(here, recipe.dtype), name) for source, name in named]

@@ -1,5 +1,5 @@
 """Pairs that can be asked for by name: the embedded one, one that is fetched from the package index, and published
-models that share a tokenizer.
+models that share a tokenizer, or a target with a published EAGLE-3 head.
 
 Nothing is loaded here, and no network is asked. What a pair needs is computed from `hsd.models.sizes`.
 """
@@ -21,12 +21,16 @@ FETCHED = {name: model.note for name, model in fetch.MODELS.items()}
 
 @dataclass(frozen=True)
 class NamedPair:
-    """A target and a draft on the Hub, both tuned on chats. good_for: what the pair is good for."""
+    """A target and a draft on the Hub, the target tuned on chats. good_for: what the pair is good for.
+
+    licence: of a head, as far as it could be confirmed; "" for a draft model, which has its target's.
+    """
 
     name: str
     target: str
     draft: str
     good_for: str
+    licence: str = ""
 
     @property
     def gated(self) -> bool:
@@ -42,8 +46,10 @@ class NamedPair:
     def note(self) -> str:
         """What users are told of the pair."""
         ratio = SIZES[self.target].parameters / SIZES[self.draft].parameters
-        tail = "; gated: accept the licence on both models' pages first" if self.gated else ""
-        return f"{self.good_for}; the target is {ratio:.0f} times its draft{tail}"
+        head = f", an EAGLE-3 head by {self.draft.split('/')[0]} ({self.licence})" if self.licence else ""
+        pages = "the target's page" if head else "both models' pages"
+        tail = f"; gated: accept the licence on {pages} first" if self.gated else ""
+        return f"{self.good_for}; the target is {ratio:.0f} times its draft{head}{tail}"
 
 
 _SMOLLM2 = "HuggingFaceTB/SmolLM2-{}-Instruct"
@@ -76,9 +82,23 @@ _ALL = (
     ("gemma-3-27b-270m", _GEMMA3, "27b", _GEMMA3, "270m", "the same target with a smaller draft"),
 )
 
+_UNCONFIRMED = "licence not confirmed, see its page"
+_ANGELSLIM = "AngelSlim/Qwen3-{}_eagle3"
+
+# The same for heads
+_HEADS = (
+    ("llama-3.1-8b-eagle3", _LLAMA1, "8B", "yuhuili/EAGLE3-LLaMA3.1-Instruct-{}", "8B", "chat on one GPU"),
+    ("qwen3-1.7b-eagle3", _QWEN3, "1.7B", _ANGELSLIM, "1.7B", "reasoning before the answer, on any GPU"),
+    ("qwen3-4b-eagle3", _QWEN3, "4B", _ANGELSLIM, "4B", "reasoning before the answer, on a small GPU"),
+    ("qwen3-8b-eagle3", _QWEN3, "8B", _ANGELSLIM, "8B", "reasoning before the answer, on one GPU"),
+    ("qwen3-14b-eagle3", _QWEN3, "14B", _ANGELSLIM, "14B", "reasoning before the answer, on one large GPU"),
+    ("qwen3-32b-eagle3", _QWEN3, "32B", _ANGELSLIM, "32B", "reasoning before the answer, on one 80 GB GPU"),
+)
+
 PAIRS: dict[str, NamedPair] = {
-    name: NamedPair(name, maker.format(size), drafts.format(small), good_for)
-    for name, maker, size, drafts, small, good_for in _ALL
+    name: NamedPair(name, maker.format(size), drafts.format(small), good_for, licence)
+    for rows, licence in ((_ALL, ""), (_HEADS, _UNCONFIRMED))
+    for name, maker, size, drafts, small, good_for in rows
 }
 
 

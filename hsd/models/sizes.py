@@ -68,6 +68,25 @@ def of_config(config: Any, parameters: int) -> Sizes | None:
     return Sizes(parameters, layers, hidden, kv_heads, head_dim, rows, tied, context)
 
 
+def of_head(hidden: int, inner: int, heads: int, kv_heads: int, head_dim: int, drafted: int) -> Sizes:
+    """The sizes of an EAGLE-3 head: one layer behind three taps, and a row for each token that it drafts.
+
+    inner: numbers in the middle of the feed-forward part. The embeddings are the target's.
+    """
+    attention = 2 * hidden * (heads + 2 * kv_heads) * head_dim + heads * head_dim * hidden
+    parameters = 3 * hidden**2 + attention + 3 * hidden * inner + 4 * hidden + drafted * hidden
+    return Sizes(parameters, 1, hidden, kv_heads, head_dim, rows=0, tied=True, context=TOKENS)
+
+
+HEADS = {  # shapes as their makers train them, or as the Hub has them where that is known to differ
+    "yuhuili/EAGLE3-LLaMA3.1-Instruct-8B": of_head(4_096, 14_336, 32, 8, 128, 32_000),
+    "AngelSlim/Qwen3-1.7B_eagle3": of_head(2_048, 6_144, 16, 8, 128, 32_000),
+    "AngelSlim/Qwen3-4B_eagle3": of_head(2_560, 9_728, 32, 8, 80, 32_000),
+    "AngelSlim/Qwen3-8B_eagle3": of_head(4_096, 12_288, 32, 8, 128, 32_000),
+    "AngelSlim/Qwen3-14B_eagle3": of_head(5_120, 17_408, 40, 8, 128, 32_000),
+    "AngelSlim/Qwen3-32B_eagle3": of_head(5_120, 25_600, 64, 8, 80, 32_000),
+}
+
 SIZES = {
     "Qwen/Qwen2.5-0.5B-Instruct": Sizes(494_032_768, 24, 896, 2, 64, 151_936, True, 32_768),
     "Qwen/Qwen2.5-1.5B-Instruct": Sizes(1_543_714_304, 28, 1_536, 2, 128, 151_936, True, 32_768),
@@ -77,6 +96,7 @@ SIZES = {
     "Qwen/Qwen2.5-32B-Instruct": Sizes(32_763_876_352, 64, 5_120, 8, 128, 152_064, False, 32_768),
     "Qwen/Qwen2.5-72B-Instruct": Sizes(72_706_203_648, 80, 8_192, 8, 128, 152_064, False, 32_768),
     "Qwen/Qwen3-0.6B": Sizes(596_049_920, 28, 1_024, 8, 128, 151_936, True, 40_960),
+    "Qwen/Qwen3-1.7B": Sizes(1_720_574_976, 28, 2_048, 8, 128, 151_936, True, 40_960),
     "Qwen/Qwen3-4B": Sizes(4_022_468_096, 36, 2_560, 8, 128, 151_936, True, 40_960),
     "Qwen/Qwen3-8B": Sizes(8_190_735_360, 36, 4_096, 8, 128, 151_936, False, 40_960),
     "Qwen/Qwen3-14B": Sizes(14_768_307_200, 40, 5_120, 8, 128, 151_936, False, 40_960),
@@ -92,4 +112,5 @@ SIZES = {
     "google/gemma-3-4b-it": Sizes(4_300_079_472, 34, 2_560, 4, 256, 262_208, True, 131_072),
     "google/gemma-3-12b-it": Sizes(12_187_325_040, 48, 3_840, 8, 256, 262_208, True, 131_072),
     "google/gemma-3-27b-it": Sizes(27_432_406_640, 62, 5_376, 16, 128, 262_208, True, 131_072),
+    **HEADS,
 }

@@ -261,8 +261,8 @@ def test_a_head_of_another_target_is_refused(folders: Folders, tmp_path: Path):
     weights = load_file(Path(folders[1]) / "model.safetensors")
     wrong = {
         "hidden size 64": {"hidden_size": 64},
-        "vocabulary 300": {"vocab_size": 300},
-        "it reads what layer 9": {"target_layers": [1, 2, 9]},
+        "vocabulary 900": {"vocab_size": 900},
+        "states after 0, 9 layers": {"target_layers": [0, 9]},
     }
     for message, change in wrong.items():
         folder = tmp_path / message.replace(" ", "-")

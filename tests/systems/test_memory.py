@@ -155,7 +155,7 @@ def test_a_named_pair_that_does_not_fit_is_refused_before_the_hub_is_asked(gpus:
 def test_advice_is_something_that_fits(monkeypatch: pytest.MonkeyPatch):
     for free, advice in (
         (40, "dtype bfloat16, or the pair qwen3-8b"),
-        (7, "the pair smollm2-1.7b-360m with dtype bfloat16"),
+        (7, "the pair qwen3-1.7b-eagle3 with dtype bfloat16"),
         (1, "the pair tiny"),
     ):
         monkeypatch.setattr(room, "free_on", lambda device, free=free: free * GB)

@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM, Gemma3Config, Gemma3TextConfig, L
 from hsd import HsdError, load_pair, space
 from hsd.cli import main
 from hsd.models.registry import EMBEDDED, PAIRS, names, tuned_for_chat
-from hsd.models.sizes import SIZES, Sizes
+from hsd.models.sizes import HEADS, SIZES, Sizes
 from hsd.ui import pairs as page
 from hsd.ui.pairs import PairChoice
 
@@ -25,6 +25,7 @@ FEED_FORWARD_AND_HEADS = {
     "Qwen/Qwen2.5-32B-Instruct": (27_648, 40),
     "Qwen/Qwen2.5-72B-Instruct": (29_568, 64),
     "Qwen/Qwen3-0.6B": (3_072, 16),
+    "Qwen/Qwen3-1.7B": (6_144, 16),
     "Qwen/Qwen3-4B": (9_728, 32),
     "Qwen/Qwen3-8B": (12_288, 32),
     "Qwen/Qwen3-14B": (17_408, 40),
@@ -69,7 +70,7 @@ def configuration(model: str, sizes: Sizes):
     )  # the larger ones see images
 
 
-@pytest.mark.parametrize("model", SIZES)
+@pytest.mark.parametrize("model", [model for model in SIZES if model not in HEADS])
 def test_sizes_are_those_of_the_model_that_is_loaded(model: str):
     """A model without weights, made by the class that loads the real one."""
     config = configuration(model, SIZES[model])
@@ -86,6 +87,11 @@ def test_every_named_pair_is_complete():
         assert SIZES[pair.draft].parameters < SIZES[pair.target].parameters
         assert pair.gated == pair.target.startswith(("meta-llama", "google")) == ("gated" in pair.note)
         assert tuned_for_chat(pair.target)
+        assert bool(pair.licence) == (pair.draft in HEADS) == ("EAGLE-3 head" in pair.note)
+        if pair.licence:
+            assert SIZES[pair.draft].hidden == SIZES[pair.target].hidden, "it reads the target's hidden states"
+            assert pair.licence in pair.note
+            continue
         assert pair.draft.split("/")[0] == pair.target.split("/")[0], "one maker, one tokenizer"
         assert abs(SIZES[pair.draft].rows - SIZES[pair.target].rows) <= 128, "rows differ by padding only"
 
@@ -118,6 +124,8 @@ def test_the_command_line_lists_the_names(capsys: pytest.CaptureFixture[str]):
         main(["run", "--help"])
     text = " ".join(capsys.readouterr().out.split())
     assert all(name in text for name in names())
+    heads = text.split("with an EAGLE-3 head as draft: ")[1].split(" (default")[0].split(", ")
+    assert heads == [name for name, pair in PAIRS.items() if pair.licence]
     assert main(["run", "Hello", "--pair", "qwen2.5-8b"]) == 2
     assert "did you mean qwen2.5-7b" in capsys.readouterr().err
 

@@ -1,0 +1,298 @@
+"""Heads in files: the layout in which EAGLE-3 heads are published, and this project's own, which says more.
+
+What published files leave out is settled as those who train and serve such heads do:
+
+- A head is known by its configuration: an architecture with Eagle3 in its name, or a `draft_vocab_size`.
+- Weights are in `model.safetensors` or `pytorch_model.bin`, whole or in parts that an index lists. Names may begin with
+  `model.`, and the layer is called `midlayer` or `layers.0`. How many layers there are is told by the names alone:
+  `num_hidden_layers` is the target's in some files.
+- Taps, where no list is given: the target's states after 2, L // 2 and L - 3 of its L layers, which is what layers 2,
+  L // 2 and L - 3 read. `eagle_aux_hidden_state_layer_ids` that begins with 1 names the layers whose output is read, so
+  one is added to each; one that begins otherwise counts as we do. `target_layers`, our own key, always counts as we do.
+- The first token has no column, as nothing was known before it; with `target_layers` it has one.
+- `d2t` holds for each draft id how far off the target's id is; without it, ids are the same. `t2d` tells nothing more.
+- Embeddings are the target's; where the file's own differ by more than rounding, they are what the head was trained on.
+- `lm_head.weight` is the file's, whatever `tie_word_embeddings` says; without one, the target's if it ties its own.
+- `rope_theta` is 10,000 where it is not told, and not the target's; scaled positions are left to `transformers`.
+- `head_dim` is what the configuration says, else the hidden size by the heads; biases are added where there are any.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from hashlib import sha256
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any
+from zipfile import is_zipfile
+
+import torch
+from huggingface_hub.errors import LocalEntryNotFoundError, StrictDataclassError
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+from transformers import LlamaConfig
+from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
+
+from hsd.errors import HsdError
+from hsd.models.head import LAYER, HeadModel, Shape
+from hsd.models.hub import Source, explain, file_of, first_line
+from hsd.models.sizes import Sizes, of_head
+
+ARCHITECTURES = ("LlamaForCausalLMEagle3", "Eagle3LlamaForCausalLM", "LlamaForCausalLM")
+FORMS = ("norm_before_residual", "norm_before_fc", "fc_norm", "norm_output")  # of other ways to place the norms
+ROPES = ("default", "linear", "llama3", "yarn")  # the same at any length of the text
+UNREADABLE = (
+    OSError, SafetensorError, StrictDataclassError, TypeError, ValueError, RuntimeError, AttributeError, LookupError,
+)  # fmt: skip
+NEEDED = ("hidden_size", "num_attention_heads", "vocab_size")
+WHOLE = (*NEEDED, "num_key_value_heads", "head_dim", "intermediate_size", "draft_vocab_size")
+OF_LLAMA = (
+    *WHOLE[:5], "rms_norm_eps", "rope_theta", "rope_scaling", "rope_parameters", "max_position_embeddings",
+)  # fmt: skip
+NAMES = ("model.safetensors", "pytorch_model.bin")
+UNUSED = ("t2d", "rotary_emb.inv_freq")
+PADDING = 512  # rows by which two sizes of one vocabulary may differ
+ROUNDING = 2**-7  # of a number that was stored in 16 bits
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+class Unfit(Exception):
+    """Why a head cannot be read, in one line."""
+
+
+def is_head(source: Source) -> bool:
+    """Whether a folder or a Hub id holds a head, by its configuration, which is all that is fetched for that."""
+    return _config(source) is not None
+
+
+def size(source: Source) -> Sizes | None:
+    """How large a head is, by its configuration; None if that does not tell."""
+    try:
+        told = _numbers(_config(source) or {})
+    except Unfit:
+        return None
+    hidden, heads = told["hidden_size"], told["num_attention_heads"]
+    groups, width = told.get("num_key_value_heads", heads), told.get("head_dim", hidden // heads)
+    drafted = told.get("draft_vocab_size", told["vocab_size"])
+    return of_head(hidden, told.get("intermediate_size", 0), heads, groups, width, drafted)
+
+
+def load_head(source: Source, target: Any, name: str) -> HeadModel:
+    """The head in a folder or on the Hub, for this target. Raises HsdError, one line, if it cannot be read or used."""
+    try:
+        config = _config(source) or {}
+        shape = _shape(config, target)
+        files = _files(source)
+        weights: dict[str, Tensor] = {}
+        for file in files:
+            weights |= {_named(key): tensor for key, tensor in _tensors(file).items()}
+        _check(weights, shape, config, target)
+        return HeadModel(shape, weights, target, name, _revision(source, files))
+    except Unfit as error:
+        reason = str(error)
+    except UNREADABLE as error:
+        reason = f"{type(error).__name__}: {first_line(error)}"
+    raise HsdError(f"the head in {source.name!r} cannot be read: {reason}")
+
+
+def _config(source: Source) -> dict[str, Any] | None:
+    """The configuration of a head; None if it is something else's, or none."""
+    file = file_of(source, "config.json")
+    try:
+        config = json.loads(file.read_text()) if file else None
+    except (OSError, ValueError):
+        return None
+    if not isinstance(config, dict):
+        return None
+    named = "eagle3" in str(config.get("architectures")).lower()
+    return config if named or "draft_vocab_size" in config else None
+
+
+def _numbers(config: dict[str, Any]) -> dict[str, int]:
+    """The whole numbers of a configuration, without those that it leaves open."""
+    told = {name: config[name] for name in WHOLE if config.get(name) is not None}
+    for name in (*NEEDED, *told):
+        if name not in told:
+            raise Unfit(f"its config.json does not tell {name}")
+        if type(told[name]) is not int or told[name] < 1:
+            raise Unfit(f"its config.json gives {told[name]!r} as {name}")
+    return told
+
+
+def _shape(config: dict[str, Any], target: Any) -> Shape:
+    """The head's shape for this target. Raises Unfit for another kind of head, HsdError for another target's."""
+    kinds = config.get("architectures") or ARCHITECTURES
+    kind = kinds[0] if isinstance(kinds, list | tuple) else kinds
+    if "speculators_model_type" in config or kind not in ARCHITECTURES:
+        what = "format is that of speculators" if "speculators_model_type" in config else f"architecture is {kind}"
+        raise Unfit(f"its {what}, which is not supported: choose one published as {ARCHITECTURES[0]}")
+    form = next((name for name in FORMS if config.get(name)), None)
+    if form or config.get("hidden_act", "silu") != "silu":
+        other = f"{form} in its config.json" if form else f"the activation {config['hidden_act']!r}"
+        raise Unfit(f"{other} makes it another model than the published one, and is not supported")
+    if not hasattr(target, "embedding"):
+        raise HsdError(f"{target.name} is no model that a head can be put on")
+    told, theirs = _numbers(config), target.model.config.get_text_config()
+    hidden, rows, heads = told["hidden_size"], told["vocab_size"], told["num_attention_heads"]
+    if hidden != theirs.hidden_size:
+        raise _other_target(f"hidden size {hidden:,}, and {target.name} has {theirs.hidden_size:,}")
+    if abs(rows - theirs.vocab_size) > PADDING:
+        raise _other_target(f"vocabulary {rows:,}, and {target.name} has {theirs.vocab_size:,}")
+    llama = LlamaConfig(**{name: config[name] for name in OF_LLAMA if config.get(name) is not None})
+    turning = (llama.rope_parameters or {}).get("rope_type", "default")
+    if turning not in ROPES:
+        raise Unfit(f"positions of the kind {turning!r} are not supported: choose {', '.join(ROPES)}")
+    rope, width = LlamaRotaryEmbedding(llama), told.get("head_dim", hidden // heads)
+    return Shape(
+        heads=heads,
+        groups=told.get("num_key_value_heads", heads),
+        width=width,
+        hidden=hidden,
+        taps=_taps(config, theirs.num_hidden_layers, target.name),
+        eps=float(llama.rms_norm_eps),
+        rates=rope.inv_freq,
+        scale=width**-0.5 * rope.attention_scaling**2,
+        first="target_layers" in config,
+    )
+
+
+def _taps(config: dict[str, Any], layers: int, name: str) -> tuple[int, ...]:
+    """After how many layers of the target its states are read."""
+    listed = config.get("eagle_aux_hidden_state_layer_ids")
+    listed = listed or (config.get("eagle_config") or {}).get("eagle_aux_hidden_state_layer_ids")
+    if listed:
+        taps = [tap + 1 for tap in listed] if listed[0] == 1 else list(listed)
+    else:
+        taps = config.get("target_layers") or [2, layers // 2, layers - 3]
+    if taps != sorted({*taps}) or taps[0] < 0 or taps[-1] >= layers:  # what the last layer gives is normed, and no tap
+        what = ", ".join(map(str, taps))
+        raise _other_target(f"it reads the states after {what} layers, and {name} has {layers} layers")
+    return tuple(taps)
+
+
+def _other_target(why: str) -> HsdError:
+    return HsdError(f"the head is for another target: {why}")
+
+
+def _files(source: Source) -> list[Path]:
+    """The files with the weights: one, or the parts that an index lists."""
+    for name in NAMES:
+        if whole := file_of(source, name):
+            return [whole]
+        if index := file_of(source, f"{name}.index.json"):
+            parts = sorted({Path(part).name for part in json.loads(index.read_text())["weight_map"].values()})
+            found = {part: file_of(source, part) for part in parts}
+            missing = [part for part, file in found.items() if file is None]
+            if missing:
+                raise Unfit(f"the file {missing[0]} is missing")
+            return [file for file in found.values() if file]
+    if source.local_only and not Path(source.name).is_dir():
+        raise HsdError(explain(LocalEntryNotFoundError(NAMES[0]), source))
+    raise Unfit(f"it has no weights, neither {' nor '.join(NAMES)}")
+
+
+def _tensors(file: Path) -> dict[str, Tensor]:
+    """The tensors in a file. A pickle is read without running what it holds."""
+    if file.suffix == ".safetensors":
+        return load_file(file)
+    if not is_zipfile(file):
+        raise Unfit(f"{file.name} is cut short, or no file that torch has saved")
+    try:
+        content = torch.load(file, map_location="cpu", weights_only=True, mmap=True)
+    except UnpicklingError:
+        raise Unfit(f"{file.name} holds other things than tensors, which are not run") from None
+    if not isinstance(content, dict):
+        raise Unfit(f"{file.name} holds a {type(content).__name__} in place of named tensors")
+    other = next((key for key, value in content.items() if not isinstance(value, Tensor)), None)
+    if other is not None:
+        raise Unfit(f"{file.name} holds {other!r}, which is no tensor")
+    return content
+
+
+def _named(key: str) -> str:
+    """The name of a tensor as we call it. Raises Unfit where it belongs to a second layer."""
+    key = key.removeprefix("model.")
+    layer = re.match(r"\w*layers\.(\d+)\.", key)
+    if layer and (layer[1] != "0" or not key.startswith("layers.")):
+        raise Unfit(f"it has several layers ({key}), and only heads with one are supported")
+    return key.replace("layers.0.", LAYER, 1)
+
+
+def _check(weights: dict[str, Tensor], shape: Shape, config: dict[str, Any], target: Any) -> None:
+    """Name what is missing, what has another shape and what is unknown; leave what the head is made of."""
+    drafted, rows = config.get("draft_vocab_size") or config["vocab_size"], target.vocab_size
+    for name in [name for name in weights if name.endswith(UNUSED)]:
+        del weights[name]
+    if "d2t" not in weights and drafted == config["vocab_size"]:
+        weights["d2t"] = torch.zeros(drafted, dtype=torch.int64)
+    shapes, optional = _shapes(shape, config, weights, drafted)
+    if "lm_head.weight" in weights or not target.model.config.get_text_config().tie_word_embeddings:
+        shapes["lm_head.weight"] = (drafted, shape.hidden)
+    missing = next((name for name in shapes if name not in weights), None)
+    if missing:
+        raise Unfit(f"the tensor {missing} is missing")
+    for name, tensor in weights.items():
+        wanted = shapes.get(name) or optional.get(name)
+        if wanted is None:
+            raise Unfit(f"the tensor {name} is no part of the published form")
+        if tuple(tensor.shape) != wanted:
+            raise Unfit(f"the tensor {name} has shape {tuple(tensor.shape)}, where {wanted} is needed")
+    ids = weights["d2t"] + torch.arange(drafted)
+    if weights["d2t"].is_floating_point() or ids.min() < 0 or ids.max() >= rows or len(ids.unique()) < drafted:
+        raise Unfit(f"d2t does not lead to {drafted:,} tokens of a vocabulary of {rows:,}")
+    own, theirs = weights.get("embed_tokens.weight"), target.embedding
+    if own is not None and _same(own, theirs):
+        del weights["embed_tokens.weight"]
+    elif own is not None and len(own) < rows:
+        raise Unfit(f"its own embeddings are of {len(own):,} tokens, and {target.name} has {rows:,}")
+
+
+def _same(own: Tensor, theirs: Tensor) -> bool:
+    """Whether two tables are equal but for rounding, a part at a time: they may be large."""
+    parts = zip(own.split(8192), theirs.split(8192), strict=False)
+    return own.shape == theirs.shape and all(torch.allclose(a.to(b), b, rtol=ROUNDING, atol=1e-6) for a, b in parts)
+
+
+def _shapes(shape: Shape, config: dict[str, Any], weights: dict[str, Tensor], drafted: int) -> tuple[Shapes, Shapes]:
+    """Of the tensors that must be there, and of those that may."""
+    hidden, taps, gate = shape.hidden, len(shape.taps), LAYER + "mlp.gate_proj.weight"
+    inner = config.get("intermediate_size") or (len(weights[gate]) if gate in weights else 0)
+    queries, keys = shape.heads * shape.width, shape.groups * shape.width
+    attention, mlp = LAYER + "self_attn.{}_proj", LAYER + "mlp.{}_proj"
+    products = {
+        "fc": (hidden, taps * hidden),
+        attention.format("q"): (queries, 2 * hidden),
+        attention.format("k"): (keys, 2 * hidden),
+        attention.format("v"): (keys, 2 * hidden),
+        attention.format("o"): (hidden, queries),
+        mlp.format("gate"): (inner, hidden),
+        mlp.format("up"): (inner, hidden),
+        mlp.format("down"): (hidden, inner),
+    }
+    norms = ("hidden_norm", "input_layernorm", "post_attention_layernorm")
+    needed: Shapes = {f"{name}.weight": sizes for name, sizes in products.items()}
+    needed |= {f"{LAYER}{name}.weight": (hidden,) for name in norms} | {"norm.weight": (hidden,), "d2t": (drafted,)}
+    biases: Shapes = {f"{name}.bias": sizes[:1] for name, sizes in products.items()}
+    for group in (("q", "k", "v"), ("gate", "up")):  # joined into one product, with all biases or none
+        names = [f"{LAYER}{'mlp' if 'up' in group else 'self_attn'}.{part}_proj.bias" for part in group]
+        if any(name in weights for name in names):
+            needed |= {name: biases[name] for name in names}
+    ours: Shapes = {LAYER + "token_proj.weight": (hidden, hidden), "taps_norm.weight": (taps, hidden)}
+    return needed, biases | ours | {"embed_tokens.weight": (config["vocab_size"], hidden)}
+
+
+def _revision(source: Source, files: list[Path]) -> str:
+    """The commit on the Hub; of a folder what was asked for, or the first digits of its files' sha256."""
+    if not Path(source.name).is_dir():
+        return files[0].parent.name
+    if source.revision:
+        return source.revision
+    digest = sha256()
+    for file in files:
+        with file.open("rb") as stream:
+            while part := stream.read(1 << 20):
+                digest.update(part)
+    return digest.hexdigest()[:12]
