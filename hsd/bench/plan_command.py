@@ -1,4 +1,4 @@
-"""`python -m hsd plan`: the best stack of models, for costs and acceptances that are given or measured."""
+"""`python -m hsd plan`: the best stack of models, for costs and acceptances that are given or measured; or a tree."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Any
 from hsd.arguments import add_json, add_models, whole
 from hsd.bench.measure import machine
 from hsd.bench.plan_measure import Measured, load_stack, measure_stack
-from hsd.bench.prompts import prompt_set
+from hsd.bench.prompts import PromptSet, prompt_set
+from hsd.bench.tree_measure import LARGEST, measure_trees
 from hsd.errors import HsdError
 from hsd.models.threads import settle_threads
 from hsd.planner import LONGEST, Models, Plan, Stack, as_json, plan, read_acceptance, read_numbers
+from hsd.planner.trees import TreeCosts, TreePlan, tree_plans
 
 GIVEN, MEASURED = ("costs", "acceptance", "per_token"), ("pair", "target", "draft")
 
@@ -25,6 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--per-token", help="time that each further token adds to a call of each model (default: 0)")
     parser.add_argument("--longest", type=whole, default=LONGEST, help="largest threshold to consider")
     add_models(parser, "measure the models of this pair instead: tiny, or a name from the Hub", "measure: ")
+    parser.add_argument(
+        "--tree", action="store_true", help="measure: propose a grown tree for target and draft instead"
+    )
     parser.add_argument("--prompts", default="shipped", help="measure: shipped, stories, sums, functions, … or a file")
     parser.add_argument("--limit", type=whole, default=12, help="measure: at most so many prompts")
     parser.add_argument(
@@ -42,6 +47,8 @@ def main(arguments: argparse.Namespace) -> int:
         raise HsdError(f"give either a pair to measure or {' and '.join(given)}, not both")
     if not measured and (arguments.costs is None or arguments.acceptance is None):
         raise HsdError("a plan needs --costs and --acceptance, or --pair tiny to measure them")
+    if arguments.tree:
+        return _plan_tree(arguments, measured)
     facts: dict[str, Any] = {}
     if measured:
         models, names, facts = _measure(arguments)
@@ -57,12 +64,53 @@ def main(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _measure(arguments: argparse.Namespace) -> tuple[Models, list[str], dict[str, Any]]:
-    """The models as measured, their names, and what else there is to say about the measurement."""
+def _plan_tree(arguments: argparse.Namespace, measured: bool) -> int:
+    """Measure, plan a grown tree, and print. Returns the exit status."""
+    if not measured:
+        raise HsdError("--tree is measured on a pair: give --pair, or --target and --draft")
+    prompts = _prompts(arguments)
+    pair, _ = load_stack(
+        arguments.pair, arguments.target, arguments.draft, device=arguments.device, dtype=arguments.dtype
+    )
+    settle_threads(pair)
+    trees, costs, steps = measure_trees(pair, prompts.prompts, arguments.new_tokens, arguments.temperature)
+    found = sorted(tree_plans(trees, costs, LARGEST), key=lambda tree: tree.per_token)
+    where = machine(pair)
+    told = {"prompts": prompts.name, "steps": steps, "temperature": arguments.temperature, "machine": where}
+    if arguments.json:
+        plain = {"target": costs.target, "level": costs.level, "around": costs.around}
+        print(json.dumps({"best": _tree(found[0], costs), "unit": "ms", "costs": plain, **told}))
+        return 0
+    print(f"best grown tree: --drafts {found[0].drafts} --gamma {found[0].gamma} --nodes {found[0].nodes}")
+    for drafts in trees:
+        best = next(tree for tree in found if tree.drafts == drafts)
+        shape = f"{best.drafts} a level, {best.gamma} levels, {best.nodes} nodes"
+        speed = costs.target[1] / best.per_token
+        print(f"  {shape:34} {1 + best.kept:5.2f} tokens a call  {best.step:7.2f} ms a step  {speed:5.2f}× plain")
+    print(f"\ncomputed from {steps} steps with large trees, temperature {arguments.temperature:g}, {prompts.name}; ")
+    widths = ", ".join(f"{width}: {ms:.1f}" for width, ms in costs.target.items())
+    levels = ", ".join(f"{drafts}: {ms:.2f}" for drafts, ms in costs.level.items())
+    print(f"  ms of a pass of the target over so many tokens: {widths}")
+    print(f"  ms of a level of the draft, so many nodes broad: {levels}; around them {costs.around:.2f} ms a step")
+    print(_place(where))
+    return 0
+
+
+def _tree(best: TreePlan, costs: TreeCosts) -> dict[str, Any]:
+    options = {"drafts": best.drafts, "gamma": best.gamma, "nodes": best.nodes}
+    return {**options, "kept": best.kept, "step": best.step, "speedup": costs.target[1] / best.per_token}
+
+
+def _prompts(arguments: argparse.Namespace) -> PromptSet:
     for name in ("limit", "new_tokens"):
         if getattr(arguments, name) < 1:
             raise HsdError(f"{name.replace('_', '-')} {getattr(arguments, name)}: choose at least 1")
-    prompts = prompt_set(arguments.prompts, limit=arguments.limit)
+    return prompt_set(arguments.prompts, limit=arguments.limit)
+
+
+def _measure(arguments: argparse.Namespace) -> tuple[Models, list[str], dict[str, Any]]:
+    """The models as measured, their names, and what else there is to say about the measurement."""
+    prompts = _prompts(arguments)
     pair, models = load_stack(
         arguments.pair, arguments.target, arguments.draft, device=arguments.device, dtype=arguments.dtype
     )
@@ -118,5 +166,10 @@ def _measurement(facts: dict[str, Any] | None) -> list[str]:
         kept = [f"{names[j]} {value:.3f}" for j, value in enumerate(row, i + 1)]
         call = f"  {name}: {cost:.2f} ms a call, {further:.3f} ms more per further token"
         lines.append(call + (f"; kept by {', '.join(kept)}" if kept else ""))
+    return [*lines, f"{_place(where)}; only forward passes are timed"]
+
+
+def _place(where: dict[str, Any]) -> str:
+    """The machine, in a line."""
     place = f"{where['processor']}, {where['device']}, {where['threads']} threads, {where['dtype']}"
-    return [*lines, f"  {place}, load {where['load']}, torch {where['torch']}; only forward passes are timed"]
+    return f"  {place}, load {where['load']}, torch {where['torch']}"

@@ -1,0 +1,75 @@
+"""Measuring what a plan of grown trees needs, on the pair and the text that they are for."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from hsd.bench.measure import CallTimes, TimedSession
+from hsd.decoding.loop import run
+from hsd.errors import HsdError
+from hsd.models import LanguageModel, Pair
+from hsd.planner.trees import Thought, TreeCosts
+from hsd.trace import Step
+
+BROAD, DEEP, LARGE = (2, 3, 4, 6), 5, 49  # of the trees that are tried; of larger ones no better is expected
+LARGEST = 24  # nodes of a tree that is planned, beside which the tried ones are large enough
+WIDTHS, REPETITIONS, CONTEXT = (1, 2, 3, 5, 8, 12, 16, LARGEST), 15, 96
+
+Trees = dict[int, list[list[Thought]]]
+
+
+def measure_trees(
+    pair: Pair, prompts: Sequence[str], new_tokens: int, temperature: float
+) -> tuple[Trees, TreeCosts, int]:
+    """What large trees held in every step, by how broad they were; what passes cost in milliseconds; how many steps.
+
+    Raises HsdError for texts that are too short.
+    """
+    sampling: dict[str, Any] = {"temperature": temperature, "max_new_tokens": new_tokens}
+    trees: Trees = {}
+    levels: dict[int, list[float]] = {drafts: [] for drafts in BROAD}
+    around: list[float] = []
+    for seed, prompt in enumerate(prompts):
+        for drafts in BROAD:
+            tree = {"rule": "one-hot", "tree": "grown", "drafts": drafts, "gamma": DEEP, "nodes": LARGE, "seed": seed}
+            steps = run(pair, prompt, **tree, **sampling).steps
+            trees.setdefault(drafts, []).extend(thoughts(step) for step in steps if _deep(step))
+            timed = run(pair, prompt, **tree | {"nodes": LARGEST}, **sampling, trace=False).steps[1:]
+            levels[drafts] += [1e3 * step.times.draft / step.below[0].calls for step in timed if step.drafted]
+            around += [1e3 * (step.times.verify + step.times.rest) for step in timed]
+    if not all(trees.values()) or not all(levels.values()):
+        raise HsdError(f"the texts are too short for trees of {DEEP} levels: choose more new tokens, or other prompts")
+    median = {drafts: statistics.median(times) for drafts, times in levels.items()}
+    costs = TreeCosts(_passes(pair.target), median, statistics.median(around))
+    return trees, costs, sum(map(len, trees.values()))
+
+
+def _deep(step: Step) -> bool:
+    """Whether the tree could grow as deep as it should, which it cannot just before the end of a text."""
+    return any(one.level == DEEP for one in step.growth)
+
+
+def thoughts(step: Step) -> list[Thought]:
+    """The drafted nodes of a traced step."""
+    joint = {0: 1.0}
+    for node in step.nodes:
+        joint[node.id] = joint[node.parent] * node.p
+    return [Thought(one.level, one.joint, joint[one.node]) for one in step.growth if one.node]
+
+
+def _passes(target: LanguageModel) -> dict[int, float]:
+    """Milliseconds of a pass over so many tokens after a hundred others: medians, in turn."""
+    times, session = CallTimes(first=0.0), target.start()
+    ids = torch.arange(CONTEXT + LARGEST) % target.vocab_size
+    session.forward(ids[:CONTEXT], keep=1)
+    for repetition in range(REPETITIONS + 1):
+        for width in WIDTHS:
+            watched = TimedSession(session, times if repetition else CallTimes(first=0.0))
+            watched.forward(ids[CONTEXT : CONTEXT + width], keep=width)
+            session.crop(CONTEXT)
+    session.close()
+    return {width: 1e3 * statistics.median(found) for width, found in times.by_width.items()}

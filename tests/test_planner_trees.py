@@ -1,0 +1,89 @@
+"""The planner of grown trees: what one large tree tells of smaller ones, held to decoding with those."""
+
+from __future__ import annotations
+
+import json
+import statistics
+
+import pytest
+
+import hsd
+from hsd.bench.tree_measure import DEEP, LARGEST, measure_trees, thoughts
+from hsd.cli import main
+from hsd.planner.trees import Thought, TreeCosts, kept_on_average, tree_plans
+
+PAIR = hsd.table_pair(vocab=6, order=1, seed=4)
+COSTS = TreeCosts({1: 10.0, 3: 12.0, 8: 20.0}, {2: 1.0, 3: 2.0}, around=0.5)
+
+
+def run(**options):
+    tree = {"rule": "one-hot", "tree": "grown", "drafts": 3, "temperature": 0.7, "max_new_tokens": 40}
+    return hsd.run(PAIR, "abc", **tree | options).steps
+
+
+@pytest.mark.parametrize(("depth", "nodes"), [(1, 4), (2, 6), (3, 10), (4, 5)])
+def test_a_large_tree_tells_what_a_smaller_one_out_of_it_keeps(depth: int, nodes: int):
+    """From the same place in the text the smaller one is the larger one cut: what it keeps on average is the same."""
+    for seed in range(3):
+        large, small = (run(seed=seed, gamma=g, nodes=n)[0] for g, n in ((5, 40), (depth, nodes)))
+        assert kept_on_average([thoughts(large)], depth, nodes) == pytest.approx(
+            small.expected_kept["one-hot"], abs=1e-6
+        )
+
+
+def test_the_cost_of_a_pass_lies_on_lines_between_those_measured():
+    assert [COSTS.reading(width) for width in (1, 2, 3, 4, 8, 10)] == pytest.approx([10, 11, 12, 13.6, 20, 23.2])
+
+
+def test_every_tree_is_priced_by_its_passes():
+    """By hand: two steps with a tree of two levels, one token sure and kept, the others not."""
+    steps = [
+        [Thought(1, 0.9, 1.0), Thought(1, 0.1, 0.0), Thought(2, 0.8, 1.0), Thought(2, 0.05, 0.0)],
+        [Thought(1, 0.6, 0.0), Thought(1, 0.4, 1.0), Thought(2, 0.3, 0.0), Thought(2, 0.2, 1.0)],
+    ]
+    found = {(tree.gamma, tree.nodes): tree for tree in tree_plans({2: steps}, COSTS, largest=5)}
+    assert {key: tree.kept for key, tree in found.items()} == {
+        (1, 3): 1.0, (1, 4): 1.0, (1, 5): 1.0, (2, 3): 1.5, (2, 4): 1.5, (2, 5): 2.0,
+    }  # fmt: skip
+    assert found[2, 3].step == pytest.approx(12 + 2 * 1.0 + 0.5)
+    assert found[2, 3].per_token == pytest.approx(14.5 / 2.5)
+
+
+def test_measured_costs_and_trees_are_those_of_the_pair():
+    trees, costs, steps = measure_trees(PAIR, ["abc", "fed"], 24, 0.7)
+    assert steps == sum(map(len, trees.values())) > 20
+    assert min(costs.target.values()) > 0
+    assert set(costs.level) == set(trees)
+    for drafts, found in trees.items():
+        kept = statistics.mean(step.expected_kept["one-hot"] for step in run(drafts=drafts, gamma=2, nodes=7)[:-2])
+        assert kept_on_average(found, 2, 7) == pytest.approx(kept, abs=0.4)
+        assert max(one.level for tree in found for one in tree) == DEEP
+
+
+def test_the_command_proposes_a_tree_that_can_be_run(capsys: pytest.CaptureFixture[str]):
+    words = ["--pair", "tiny", "--device", "cpu", "--limit", "2", "--new-tokens", "16", "--tree"]
+    assert main(["plan", *words, "--json"]) == 0
+    best = json.loads(capsys.readouterr().out)["best"]
+    chosen = [f"--{name}={best[name]}" for name in ("drafts", "gamma", "nodes")]
+    tree = ["--pair", "tiny", "--rule", "one-hot", "--tree", "grown", "--max-new-tokens", "8"]
+    assert main(["run", "Once", *tree, *chosen]) == 0
+    assert best["nodes"] <= LARGEST
+    assert main(["plan", *words]) == 0
+    assert "best grown tree: --drafts" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--tree", "--costs", "1,60", "--acceptance", "0.5"], "--tree is measured on a pair"),
+        (["--tree", "--pair", "tiny", "--new-tokens", "0"], "new-tokens 0: choose at least 1"),
+        (["--tree", "--pair", "tiny", "--new-tokens", "2"], "the texts are too short for trees of 5 levels"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_in_one_line(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["plan", *words, *(["--limit", "1"] if "tiny" in words else [])]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert "Traceback" not in err
