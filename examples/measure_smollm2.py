@@ -6,7 +6,8 @@
 passes  the time of a pass of the target over several tokens
 law     what HSD and the token-wise rule keep of the same drafts, on average over all coins, by draft length
 speed   plain decoding, token-wise verification, HSD and n-gram drafts in turn on every prompt, at every γ and T
-trees   plain decoding, HSD on a chain, and trees of chosen tokens: the likeliest first, and grown where it is surest
+kept    what every rule that fits keeps of the same sampled trees, and what a grown tree of as many tokens keeps
+trees   plain decoding, chains, trees that are grown and chosen, trees that are sampled, and early exits (HiSpec)
 
 Writes examples/results/smollm2.json and prints tables. `--parts` names what is measured; the rest stays as it is there.
 """
@@ -18,7 +19,8 @@ import json
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -28,13 +30,17 @@ from measuring import in_turn, interval, options, save, table
 import hsd
 from hsd.bench import Case, machine, rows
 from hsd.bench.prompts import PromptSet, prompt_set
+from hsd.bench.summary import bootstrap, ratio
 from hsd.models.threads import settle_threads
 
 RULES = ("tokenwise", "hsd")
 LENGTHS, HOT = (2, 5, 10), 0.7  # draft lengths and temperature of the part "law"
 DOMAINS = {"stories": "stories", "sums": "gsm8k", "code": "humaneval", "questions": "spec_bench:qa"}
 WIDTHS = (1, 2, 3, 4, 5, 6, 8, 11)
-FORMS = (("top", 2, 3), ("grown", 2, 2), ("grown", 2, 3), ("grown", 3, 3))  # layout, drafts, γ: of the part "trees"
+CHOSEN = ((2, 2, 5), (3, 3, 7), (3, 3, 10))  # drafts, γ, nodes of grown trees
+SAMPLED = ((2, 2), (2, 3))  # drafts, γ of combs whose siblings differ: 5 and 9 tokens
+TREE_RULES = ("top-down", "recursive-hsd", "traversal")
+EXITS = (4, 8)  # L/8 and L/4, as HiSpec has them; the layers of SmolLM2 are as they were trained, without exits
 
 
 def main() -> None:
@@ -106,6 +112,42 @@ def law(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, An
             yield found
 
 
+def kept(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
+    """Tokens kept of a tree over all coins, by every rule that fits it, and how much more than by top-down rejection.
+
+    The drafts are those of runs by HSD, draft after draft; intervals are over prompts. Beside them Σ p(path) of grown
+    trees of as many tokens, which every lossless rule is bound by there.
+    """
+    found = []
+    for domain, prompts in texts(given):
+        for drafts, gamma in SAMPLED:
+            common = {"drafts": drafts, "gamma": gamma, "temperature": HOT, "max_new_tokens": given.new_tokens}
+            records = []
+            for number, prompt in enumerate(prompts.prompts):
+                sampled = hsd.run(pair, prompt, rule="hsd", tree="distinct-comb", **common).steps
+                size = max(step.drafted for step in sampled)
+                whole = [step for step in sampled if step.drafted == size and step.expected_kept]
+                sums = {rule: sum(step.expected_kept[rule] for step in whole) for rule in whole[0].expected_kept}
+                tree = {"rule": "one-hot", "tree": "grown", "nodes": size + 1}
+                grown = [step for step in hsd.run(pair, prompt, **common | tree).steps if step.drafted == size]
+                chosen = {"grown": sum(step.expected_kept["one-hot"] for step in grown), "trees": len(grown)}
+                records.append({"prompt": number, "drafts": len(whole), **sums, **chosen})
+            line = {"domain": domain, "T": HOT, "drafts": drafts, "gamma": gamma, "tokens": size}
+            line["trees"] = sum(record["drafts"] for record in records)
+            for rule in sums:
+                line[rule] = _rounded(bootstrap(records, partial(ratio, above=rule, below="drafts")))
+                if rule != "top-down":
+                    line[f"{rule} more"] = _rounded(bootstrap(records, partial(_further, rule=rule)))
+            line["grown"] = _rounded(bootstrap(records, partial(ratio, above="grown", below="trees")))
+            found.append(line)
+            yield found
+
+
+def _further(records: Sequence[dict[str, Any]], rule: str) -> float:
+    """How many more tokens of a tree a rule keeps than top-down rejection."""
+    return ratio(records, rule, "drafts") - ratio(records, "top-down", "drafts")
+
+
 def speed(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
     """Chains by a draft model and by n-grams."""
     ways: dict[str, dict[str, Any]] = {"ngram": {"proposer": "ngram", "gamma": 3}}
@@ -115,11 +157,15 @@ def speed(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, 
 
 
 def trees(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
-    """Trees of chosen tokens beside a chain; each drafts drafts · γ tokens at most."""
-    ways: dict[str, dict[str, Any]] = {"hsd 2": {"rule": "hsd", "gamma": 2}}
-    for layout, drafts, gamma in FORMS:
-        tree = {"rule": "one-hot", "tree": layout, "drafts": drafts, "gamma": gamma}
-        ways[f"{layout} {drafts} × {gamma}"] = tree
+    """Trees of chosen and of sampled tokens beside chains, and early exits."""
+    ways: dict[str, dict[str, Any]] = {f"{rule} 2": {"rule": rule, "gamma": 2} for rule in RULES}
+    for drafts, gamma, nodes in CHOSEN:
+        tree = {"rule": "one-hot", "tree": "grown", "drafts": drafts, "gamma": gamma, "nodes": nodes}
+        ways[f"grown {drafts} × {gamma}, {nodes} nodes"] = tree
+    for rule in TREE_RULES:
+        sampled = {"rule": rule, "tree": "distinct-comb", "drafts": 2, "gamma": 2}
+        ways[f"sampled 2 × 2, {rule}"] = sampled
+    ways["hispec"] = {"system": "hispec", "exits": EXITS, "thresholds": (1, 1)}
     return timed(pair, given, ways)
 
 
@@ -143,6 +189,7 @@ def timed(pair: hsd.Pair, given: argparse.Namespace, ways: dict[str, dict[str, A
 PARTS: dict[str, Callable[[hsd.Pair, argparse.Namespace], Iterator[Any]]] = {
     "passes": passes,
     "law": law,
+    "kept": kept,
     "speed": speed,
     "trees": trees,
 }
@@ -162,6 +209,9 @@ def markdown(result: dict[str, Any]) -> str:
         for row in result.get("law", [])
     ]
     parts.append(table(["domain", "γ", *(f"{rule} keeps" for rule in RULES), "tokens per call"], same))
+    told = ("tokens", *TREE_RULES, "recursive-hsd more", "traversal more", "grown")
+    whole = [[row["domain"], *(_cell(row[name]) for name in told)] for row in result.get("kept", [])]
+    parts.append(table(["domain", *told], whole))
     kept = [
         [row["domain"], f"{row['T']:g}", row["case"], interval(row["tokens_per_call"]), _number(row.get("speedup"))]
         for row in [*result.get("speed", []), *result.get("trees", [])]
@@ -179,6 +229,10 @@ def _more(row: dict[str, Any]) -> float:
 def _one(name: str) -> str:
     """The pass over one token that a pass of that name is compared with."""
     return "library 1" if name.startswith("library") else "1"
+
+
+def _cell(value: Any) -> str:
+    return interval(value, ".3f") if isinstance(value, list) else str(value)
 
 
 def _number(value: Any) -> str:

@@ -7,20 +7,29 @@ Three drafts see the same texts of write_text.py in the same order, about `--tok
   narrow   a model of its own, four layers of width 384, whose embedding is the target's, made narrower
 
 All share the target's embedding and have the same draft vocabulary, and each multiplies nine to eleven million numbers
-for a drafted token, 0.07 to 0.08 of the target's. After every third of the training it tells Σ min(p, q) on text held
-out, by kind of text, and writes it to `--out`. A model of its own drafts its second token as well as its first; a head
-does not.
+for a drafted token, 0.07 to 0.08 of the target's. A model of its own drafts its second token as well as its first; a
+head does not. Two more questions are answered the same way:
+
+  untried  the head again, trained to draft one token only: without the training-time test of several in a row
+  exit-4, exit-16   what the target's own hidden state tells after so many of its layers, by a norm, a matrix of low
+           rank added to it, and the target's embedding: an early exit of a model whose layers stay as they are
+
+After every third of the training it tells Σ min(p, q) on text held out, by kind of text, and writes it to `--out`;
+`--designs` names which of them are trained, and what others have is kept there.
 """
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from train_head import Head, measure
 from train_head import loss_of as loss_of_head
@@ -28,7 +37,7 @@ from training import Batch, Meeting, Training, arguments, begin, distance, draft
 from transformers import LlamaConfig, LlamaModel
 from write_text import TAPS
 
-THIRDS = 3
+THIRDS, IN_A_ROW = 3, 3  # tellings; drafted tokens that a head is measured over
 NO_TOKENS = {"vocab_size": 1, "pad_token_id": None, "bos_token_id": None, "eos_token_id": None}  # of their own
 
 
@@ -46,6 +55,25 @@ class Own(nn.Module):
         """(b, n, target's hidden) to those of the places judged (b, n), (places, draft vocabulary)."""
         x = embedded if self.into is None else (embedded @ self.into.T).float()
         return self.body(inputs_embeds=x, use_cache=False).last_hidden_state[judged] @ self.lm_head.T
+
+
+class Exit(nn.Module):
+    """What one of the target's hidden states tells, normed and moved by a matrix of low rank."""
+
+    def __init__(self, tap: int, weight: Tensor, rows: Tensor, rank: int = 64) -> None:
+        """tap: its place among those that were written; weight (hidden,): of the norm; rows (vocab, hidden)."""
+        super().__init__()
+        hidden = len(weight)
+        self.tap, self.weight = tap, nn.Parameter(weight)
+        self.into = nn.Parameter(torch.randn(rank, hidden) * hidden**-0.5)
+        self.out = nn.Parameter(torch.zeros(hidden, rank))
+        self.lm_head = nn.Parameter(rows, requires_grad=False)
+
+    def logits(self, batch: Batch) -> Tensor:
+        """(places judged, draft vocabulary)"""
+        known = batch.states[:, :, self.tap][batch.judged]
+        x = F.rms_norm(known, known.shape[-1:], self.weight)
+        return (x + F.silu(x @ self.into.T) @ self.out.T) @ self.lm_head.T
 
 
 def of_layers(target: Any, vocab: Tensor) -> Own:
@@ -74,19 +102,27 @@ def new_head(target: Any, vocab: Tensor) -> Head:
     return head
 
 
-def loss_of(own: Own, batch: Batch, embedding: Tensor, rows: Tensor) -> Tensor:
+def exit_after(place: int, target: Any, vocab: Tensor) -> Exit:
+    return Exit(place, target.model.norm.weight.detach().clone(), target.model.embed_tokens.weight.detach()[vocab])
+
+
+def told(draft: Own | Exit, batch: Batch, embedding: Tensor) -> Tensor:
+    """(places judged, draft vocabulary): logits of a draft that needs no steps of its own."""
+    return draft.logits(batch) if isinstance(draft, Exit) else draft.logits(embedding[batch.tokens], batch.judged)
+
+
+def loss_of(draft: Own | Exit, batch: Batch, embedding: Tensor, rows: Tensor) -> Tensor:
     with torch.no_grad():
         theirs = batch.last[batch.judged] @ rows.T
-    return distance(own.logits(embedding[batch.tokens], batch.judged), theirs)
+    return distance(told(draft, batch, embedding), theirs)
 
 
 @torch.no_grad()
-def measure_own(own: Own, held: list[Batch], embedding: Tensor, vocab: Tensor) -> dict[str, Any]:
+def measure_own(draft: Own | Exit, held: list[Batch], embedding: Tensor, vocab: Tensor) -> dict[str, Any]:
     meeting = Meeting(1)
     for batch in held:
         domains = batch.domains[:, None].expand(batch.judged.shape)[batch.judged]
-        logits = own.logits(embedding[batch.tokens], batch.judged)
-        meeting.add(0, domains, logits, batch.last[batch.judged] @ embedding.T, vocab)
+        meeting.add(0, domains, told(draft, batch, embedding), batch.last[batch.judged] @ embedding.T, vocab)
     return meeting.report()
 
 
@@ -95,33 +131,60 @@ def cost(draft: nn.Module) -> int:
     return sum(p.numel() for p in draft.parameters() if p.ndim == 2 and min(p.shape) > 8)
 
 
+@dataclass(frozen=True)
+class Design:
+    """made: from the target and the draft vocabulary. steps: drafted tokens in a row that it is trained for."""
+
+    made: Callable[[Any, Tensor], nn.Module]
+    steps: int = 0
+
+    @property
+    def loss(self) -> Callable[..., Tensor]:
+        return partial(loss_of_head, steps=self.steps) if self.steps else loss_of
+
+    def measured(self, draft: Any, held: list[Batch], embedding: Tensor, vocab: Tensor) -> dict[str, Any]:
+        return (
+            measure(draft, held, embedding, vocab, IN_A_ROW)
+            if self.steps
+            else measure_own(draft, held, embedding, vocab)
+        )
+
+
+DESIGNS = {
+    "head": Design(new_head, steps=IN_A_ROW),
+    "untried": Design(new_head, steps=1),
+    "layers": Design(of_layers),
+    "narrow": Design(narrow),
+    **{f"exit-{TAPS[place]}": Design(partial(exit_after, place)) for place in (0, 1)},
+}
+
+
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--out", type=Path, required=True, help="JSON file of what was measured")
     parser.add_argument("--tokens", type=int, default=300_000, help="that each design sees (default 300,000)")
+    parser.add_argument("--designs", default=",".join(DESIGNS), help="with commas (default: all)")
     args = parser.parse_args()
+    names = args.designs.split(",")
     target = begin(args)
     vocab = draft_vocabulary(args, target.config.vocab_size)
-    embedding, held, found = target.model.embed_tokens.weight.detach(), held_out(args.shards), []
+    embedding, held = target.model.embed_tokens.weight.detach(), held_out(args.shards)
+    known = json.loads(args.out.read_text()) if args.out.exists() else []
+    found = [line for line in known if line["design"] not in names]
     rows = embedding[vocab].contiguous()
-    for name, made in (("head", new_head), ("layers", of_layers), ("narrow", narrow)):
-        target = begin(args)  # the same chance for all
-        draft: Any = made(target, vocab)
+    for name in names:
+        target, design = begin(args), DESIGNS[name]  # the same chance for all
+        draft: Any = design.made(target, vocab)
         training, seen, thirds, started = Training(draft, draft.lm_head, args.rate, args.bfloat16), 0, 1, time.time()
         for _, batch in endless(args.shards, args.batch):
-            loss = partial(loss_of_head, steps=2) if name == "head" else loss_of
-            training.step(partial(loss, draft, batch, embedding, rows), seen / args.tokens)
+            training.step(partial(design.loss, draft, batch, embedding, rows), seen / args.tokens)
             seen += int(batch.judged.sum())
             if seen >= args.tokens * thirds / THIRDS:
                 thirds += 1
                 with training.averaged():
-                    own = name != "head"
-                    met = (
-                        measure_own(draft, held, embedding, vocab) if own else measure(draft, held, embedding, vocab, 2)
-                    )
-                found.append(
-                    {"design": name, "cost": cost(draft), "tokens": seen, "seconds": time.time() - started, **met}
-                )
+                    met = design.measured(draft, held, embedding, vocab)
+                line = {"design": name, "cost": cost(draft), "tokens": seen, "seconds": round(time.time() - started)}
+                found.append({**line, **met})
                 print(json.dumps(found[-1]), flush=True)
                 args.out.write_text(json.dumps(found, indent=1) + "\n")
             if thirds > THIRDS:

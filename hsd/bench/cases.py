@@ -9,9 +9,9 @@ from typing import Any
 
 from hsd.bench.measure import Case
 from hsd.decoding.options import LEVELLED, Options
-from hsd.draft import COPIERS
+from hsd.draft import COPIERS, LAYOUTS
 from hsd.errors import HsdError
-from hsd.rules import RULES, Fuzzy
+from hsd.rules import RULES, TREE_RULES, VANILLA, Fuzzy
 
 SYSTEMS = ("speculative", *COPIERS, *LEVELLED)  # those that draft
 Named = Iterator[tuple[str, dict[str, Any]]]
@@ -22,7 +22,7 @@ class Asked:
     """Lists of which every combination is measured, each at the target of every system.
 
     systems: of `SYSTEMS`. thresholds, exits: of systems with levels, () for the usual ones; tolerances, divergence: of
-    the fuzzy rule.
+    the fuzzy rule. trees: further drafts, as `tree_of` reads them, each by all of `rules_on`.
     peers(gammas, options): the cases of another library, measured too.
     """
 
@@ -31,6 +31,7 @@ class Asked:
     temperatures: Sequence[float] = (1.0,)
     drafts: Sequence[int] = (1,)
     tree: str = "paths"
+    trees: Sequence[str] = ()
     systems: Sequence[str] = ("speculative",)
     thresholds: Sequence[int] = ()
     exits: Sequence[int] = ()
@@ -55,6 +56,7 @@ class Asked:
                 own = self._levelled if system in LEVELLED else self._copied if system in COPIERS else self._speculative
                 made = own(system)
                 cases += [Case(name + at, {**common, **options}) for name, options in made]
+            cases += [Case(name + at, {**common, **options}) for name, options in self._on_trees()]
             peers = self.peers(self.gammas, common) if self.peers else []
             cases += [Case(case.name + at, case.options, case.runner) for case in peers]
         for case in cases:
@@ -68,6 +70,15 @@ class Asked:
             tail = f", γ={gamma}" + (f", {self.tree} K={drafts}" if several else "")
             for name, settings in self._tuned(rule):
                 yield name + tail, {"rule": rule, "gamma": gamma, **several, **settings}
+
+    def _on_trees(self) -> Named:
+        """Name and options of every tree, by each rule that fits."""
+        for words in self.trees:
+            tree = tree_of(words)
+            form = f"{tree['tree']} {tree['drafts']}×{tree['gamma']}"
+            form += f", {tree['nodes']} nodes" if "nodes" in tree else ""
+            for rule in rules_on(tree["tree"]):
+                yield f"{rule.removeprefix('recursive-')}, {form}", {"rule": rule, **tree}
 
     def _copied(self, proposer: str) -> Named:
         """Name and options of drafts copied from the text, for every draft length.
@@ -99,3 +110,20 @@ class Asked:
         for tolerance in self.tolerances:
             settings = {"tolerance": tolerance, "divergence": self.divergence}
             yield f"fuzzy {self.divergence}≤{tolerance:g}", settings
+
+
+def tree_of(words: str) -> dict[str, Any]:
+    """The options of a tree given as layout:drafts:γ, or layout:drafts:γ:nodes for a grown one. Raises HsdError."""
+    layout, *numbers = words.split(":")
+    if layout not in LAYOUTS or not 2 <= len(numbers) <= 3 or not all(n.isdecimal() for n in numbers):
+        raise HsdError(
+            f"tree {words[:40]!r}: give layout:drafts:gamma, such as comb:2:3, or grown:3:3:10 with its nodes"
+        )
+    return {"tree": layout, **dict(zip(("drafts", "gamma", "nodes"), map(int, numbers), strict=False))}
+
+
+def rules_on(layout: str) -> list[str]:
+    """The rules that a tree is measured with: the vanilla one, HSD draft after draft, and traversal, if they fit it."""
+    siblings = LAYOUTS[layout].siblings
+    names = dict.fromkeys((VANILLA[siblings], "recursive-hsd", "traversal"))
+    return [name for name in names if siblings in TREE_RULES[name].siblings]

@@ -40,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--temperature", type=numbers, default=[1.0], help="temperatures, with commas")
     parser.add_argument("--drafts", type=wholes, default=[1], help="drafts per step, with commas")
     parser.add_argument("--tree", default="paths", help="how several drafts are arranged")
+    parser.add_argument(
+        "--trees", type=names, default=(), help="further trees by all rules for them: comb:2:3,grown:3:3:10"
+    )
     parser.add_argument("--thresholds", type=wholes, help="stack: tokens that each level hands up, with commas")
     parser.add_argument("--exits", type=wholes, help="hispec: layers before the draft's and the check's exit")
     parser.add_argument("--tolerance", type=numbers, default=[Fuzzy.tolerance], help="rule fuzzy: with commas")
@@ -93,6 +96,7 @@ def asked(arguments: argparse.Namespace) -> Asked:
         temperatures=arguments.temperature,
         drafts=arguments.drafts,
         tree=arguments.tree,
+        trees=arguments.trees,
         systems=arguments.systems,
         thresholds=arguments.thresholds or (),
         exits=arguments.exits or (),

@@ -140,7 +140,7 @@ def _levelled(row: Row) -> bool:
 def _lines(rows: Sequence[Row], by: str) -> list[tuple[str, list[Row]]]:
     """Rows that differ in `by` alone, in its order, with a name that says what they have in common."""
     found: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
-    options = ("rule", "proposer", "divergence", "tolerance", "tree", "drafts", "gamma", "temperature")
+    options = ("rule", "proposer", "divergence", "tolerance", "tree", "drafts", "nodes", "gamma", "temperature")
     rest = [name for name in options if name != by]
     for row in rows:
         found[tuple(row["options"].get(name) for name in rest)].append(row)
@@ -153,6 +153,7 @@ def _name(row: Row, several: set[str]) -> str:
     words = [look(options).title or str(options["rule"])]
     if options.get("drafts", 1) > 1:
         words.append(f"{options.get('tree', 'paths')} K={options['drafts']}")
+        words += [f"{options['nodes']} nodes"] if options.get("nodes") else []
     words += [f"{options.get('divergence', 'kl')}≤{options['tolerance']:g}"] if "tolerance" in options else []
     words += [f"{sign}={options[name]:g}" for name, sign in (("gamma", "γ"), ("temperature", "T")) if name in several]
     return ", ".join(words)

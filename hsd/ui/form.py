@@ -237,6 +237,8 @@ BATCH = (
           what="draft"),
     Field("arranged", "Tree", "How several drafts are arranged.", "name", "paths", place="several",
           menu=lambda _: facts.tree_menu()),
+    Field("trees", "Trees", "Layout:drafts:γ, or :nodes as well; by all rules for them.", "names", (),
+          place="several", what="tree", example="grown:3:3:10"),
     Field("systems", "Also measure",
           "N-grams are copied from the text, for every γ. The others with every rule above: a stack of all the pair's "
           "models; HiSpec, the target's early exits.", "names", (), menu=lambda _: facts.drafting_menu(),

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hsd.bench import Case, prompt_set
-from hsd.bench.cases import SYSTEMS, Asked
+from hsd.bench.cases import SYSTEMS, Asked, rules_on, tree_of
 from hsd.bench.prompts import PUBLIC, offered
 from hsd.draft import COPIERS, LAYOUTS
 from hsd.errors import HsdError
@@ -34,6 +34,7 @@ class Batch:
     temperatures: tuple[float, ...]
     several: tuple[int, ...]
     arranged: str
+    trees: tuple[str, ...]
     systems: tuple[str, ...]
     thresholds: tuple[int, ...]
     exits: tuple[int, ...]
@@ -59,6 +60,7 @@ class Batch:
             temperatures=self.temperatures,
             drafts=self.several,
             tree=self.arranged,
+            trees=self.trees,
             systems=("speculative", *self.systems),
             thresholds=self.thresholds,
             exits=self.exits,
@@ -79,6 +81,7 @@ class Batch:
             "gamma": self.gammas,
             "temperature": self.temperatures,
             **({"drafts": self.several, "tree": self.arranged} if self.several != (1,) else {}),
+            **({"trees": self.trees} if self.trees else {}),
             **({name: value for name, value in levels.items() if value} if self.systems else {}),
             **({"tolerance": self.tolerance} if "fuzzy" in self.rules else {}),
             "repetitions": self.repetitions,
@@ -116,11 +119,11 @@ def read(space: Space, values: Mapping[str, Any]) -> Batch:
     batch = Batch(pair=read_pair(space, form.with_defaults(form.BATCH, space, values)), **found)
     copied = len(set(COPIERS) & set(batch.systems))
     ways = 1 + len(batch.rules) * (len(batch.gammas) * len(batch.several) + len(batch.systems) - copied)
-    ways += copied * len(batch.gammas)
+    ways += copied * len(batch.gammas) + sum(len(rules_on(tree_of(words)["tree"])) for words in batch.trees)
     if ways * len(batch.temperatures) > MAX_CASES:
         raise HsdError(
             f"{ways * len(batch.temperatures):,} ways to decode are more than {MAX_CASES}: choose fewer rules, draft "
-            "lengths, temperatures, drafts or systems"
+            "lengths, temperatures, drafts, trees or systems"
         )
     batch.cases()
     return batch

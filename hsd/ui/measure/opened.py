@@ -41,6 +41,7 @@ class Options(Part):
     gamma: Small | None = None
     drafts: Small = 1
     tree: Text = "paths"
+    nodes: Annotated[int, Field(ge=0, le=10_000)] = 0
     proposer: Text = "model"
     divergence: Text = "kl"
     tolerance: Annotated[float, Field(ge=-HUGE, le=HUGE)] = 0.0

@@ -64,7 +64,7 @@ def as_csv(rows: Sequence[Row]) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     names = [*SCALARS, *(f"{name}{end}" for name in INTERVALS for end in ("", "_low", "_high"))]
-    options = ("rule", "gamma", "temperature", "drafts", "tree", *OWN_OPTIONS)
+    options = ("rule", "gamma", "temperature", "drafts", "tree", "nodes", *OWN_OPTIONS)
     writer.writerow(["case", *options, "prompts", "runs", *names, *(f"share_{part}" for part in PARTS)])
     for row in rows:
         found = [_plain(_one(row["options"].get(name, ""))) for name in options]
