@@ -30,6 +30,7 @@ VIEWS = {  # name: what the address asks for, and when it is drawn
     "systems": ("tab=systems", "document.querySelector('#sy-panel-stack .lv-board')"),
     "hispec": ("tab=systems&panel=hispec", "document.querySelector('#sy-panel-hispec .lv-board')"),
     "fsd": ("tab=systems&panel=fsd", "document.querySelector('#sy-panel-fsd svg')"),
+    "eagle": ("tab=systems&panel=eagle", "document.querySelector('#sy-panel-eagle .eg-mask')"),
     "lab": ("tab=lab", "document.querySelector('#hsd-lab .hl-rules')"),
     "measure": ("tab=measure", "document.querySelector('#hsd-tab-measure .js-plotly-plot')"),
 }

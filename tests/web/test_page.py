@@ -16,6 +16,7 @@ SCREENS = {  # what the address asks for, and what is there once it is drawn
     "stack": ("tab=systems", "#sy-panel-stack .lv-board"),
     "hispec": ("tab=systems&panel=hispec", "#sy-panel-hispec .lv-board"),
     "fsd": ("tab=systems&panel=fsd", "#sy-panel-fsd svg"),
+    "eagle": ("tab=systems&panel=eagle", "#sy-panel-eagle .eg-mask"),
     "lab": ("tab=lab", "#hsd-lab .hl-rules"),
     "measure": ("tab=measure", "#hsd-tab-measure .js-plotly-plot"),
 }

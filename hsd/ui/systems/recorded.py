@@ -36,10 +36,11 @@ def listed(preset: Preset) -> Values:
 
 
 def asked(preset: Preset) -> Values:
-    """The options of a preset as a request has them, its prompt included."""
+    """The options of a preset as a request has them, its prompt and its pair included."""
     given = {field_name(name): value for name, value in preset.options.items()}
     options = form.defaults(OPTIONS) | {"temperature": 1.0}  # what `hsd.run` takes
-    return {**options, **{name: value for name, value in given.items() if name in options}, "prompt": preset.prompt}
+    given = {name: value for name, value in given.items() if name in options}
+    return {**options, **given, "prompt": preset.prompt, "pair": preset.pair}
 
 
 def recorded_run(name: Any) -> Values:

@@ -13,7 +13,7 @@ from hsd.ui.fetch import answered
 from hsd.ui.jobs import MODEL, Function, Jobs
 from hsd.ui.request import read
 from hsd.ui.runs import Run
-from hsd.ui.systems import fsd, hispec, planner, recorded
+from hsd.ui.systems import eagle, fsd, hispec, planner, recorded
 
 Values = dict[str, Any]
 
@@ -40,9 +40,10 @@ class Systems:
         return [*own, *map(answered, ASKED)]
 
     def props(self) -> Values:
-        """What the page's script gets at the start: the recorded runs without their traces, the planner's inputs."""
+        """What the page's script gets at the start: the recorded runs without their traces, the planner's inputs, and
+        what is published on EAGLE-3."""
         runs = [recorded.listed(preset) for preset in recorded.presets().values()]
-        return {"recorded": runs, "planner": planner.props()}
+        return {"recorded": runs, "planner": planner.props(), "eagle": eagle.props()}
 
     def build(self) -> gr.HTML:
         """The component in which the screen draws, in the current Gradio context, and its one event."""

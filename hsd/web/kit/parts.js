@@ -111,13 +111,15 @@ function menu(label, options, value, onchange, attributes = {}) {
 
 // ---- the keyboard
 
-const WAYS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+const UP_DOWN = { ArrowDown: 1, ArrowUp: -1 };
+const ENDS = { Home: 0, End: -1 };
+const ANY_WAY = { ...UP_DOWN, ArrowRight: 1, ArrowLeft: -1, ...ENDS };
 
 /**
- * One tab stop for a group; arrow keys, Home and End move within it. items() in order; moved(item) where a move is
- * also a choice. Returns a function that makes an item the tab stop.
+ * One tab stop for a group; arrow keys, Home and End move within it, or only `keys`. items() in order; moved(item) where
+ * a move is also a choice. Returns a function that makes an item the tab stop.
  */
-function roving(group, items, moved) {
+function roving(group, items, moved, keys = ANY_WAY) {
   const stop = (wanted) => {
     for (const item of items()) item.setAttribute("tabindex", item === wanted ? "0" : "-1");
   };
@@ -128,10 +130,9 @@ function roving(group, items, moved) {
   group.addEventListener("keydown", (event) => {
     const all = items();
     const at = all.findIndex((one) => one.contains(event.target));
-    const ends = { Home: 0, End: all.length - 1 };
-    if (at < 0 || !(event.key in WAYS || event.key in ends)) return;
+    if (at < 0 || !(event.key in keys)) return;
     event.preventDefault();
-    const next = all[event.key in ends ? ends[event.key] : (at + WAYS[event.key] + all.length) % all.length];
+    const next = all.at(event.key in ENDS ? ENDS[event.key] : (at + keys[event.key]) % all.length);
     next.focus();
     if (moved) moved(next);
   });
@@ -149,4 +150,4 @@ function press(element, action) {
   return element;
 }
 
-export { unique, card, button, say, said, segments, slider, setSlider, field, setField, menu, roving, press };
+export { unique, card, button, say, said, segments, slider, setSlider, field, setField, menu, roving, press, UP_DOWN };

@@ -18,6 +18,7 @@
 //   tell(values)        put values into window.__hsdSystems, for tests
 //
 // Every panel's root has the player's class, so that its CSS variables (--hp-ink, --hp-kept, …) and buttons work.
+import * as eagle from "./eagle/panel.js";
 import * as fsd from "./fsd/panel.js";
 import * as hispec from "./hispec/panel.js";
 import * as planner from "./planner/panel.js";
@@ -27,6 +28,7 @@ const panels = [
   { name: "stack", title: "Model stack", sections: [stack.draw, planner.draw] },
   { name: "hispec", title: "HiSpec", sections: [hispec.draw] },
   { name: "fsd", title: "FSD", sections: [fsd.draw] },
+  { name: "eagle", title: "EAGLE-3 trees", sections: [eagle.draw] },
 ];
 
 export { panels };

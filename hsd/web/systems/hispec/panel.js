@@ -1,6 +1,7 @@
 // HiSpec: one model in three depths. A shallow exit drafts, a deeper one checks, the whole model has the last word.
-import { RULES, SHARED, THRESHOLD } from "../levels/controls.js";
+import { RULES, SHARED, THRESHOLD } from "../controls.js";
 import * as levels from "../levels/panel.js";
+import { padded } from "../panel.js";
 import { agreementCard, costCard } from "./cost.js";
 import { legend, under } from "./layers.js";
 
@@ -15,11 +16,7 @@ const fields = (trained) => [
 ];
 
 const PAIR = ["2", "4"];
-const fit = (asked) => ({
-  ...asked,
-  exits: levels.padded(asked.exits, PAIR),
-  thresholds: levels.padded(asked.thresholds, PAIR),
-});
+const fit = (asked) => ({ ...asked, exits: padded(asked.exits, PAIR), thresholds: padded(asked.thresholds, PAIR) });
 
 function draw(root, tools) {
   let facts = {}; // {layers, trained: [depth, …], head: cost of its row in layers}

@@ -1,109 +1,7 @@
-// A panel of runs with levels: recorded ones and live ones, their player, links, and what else the panel shows of them.
-// For tests, window.__hsdSystems[name + "Run"] = {trace, at, moments, chosen, asked, preset, state, problem}.
-import * as recorded from "../runs.js";
-import { Runs } from "../runs.js";
-import * as controls from "./controls.js";
+// A panel of runs with levels: recorded and live ones of one system, as lanes.
+import * as panel from "../panel.js";
 import { moments } from "./model.js";
 import { Player } from "./player.js";
-
-const BAD_LINK = "the run in this link cannot be read: a recorded one is shown instead";
-const LONGEST_LINK = 8000;
-
-class Panel {
-  /**
-   * spec: name: of the panel and of the system of its runs; title, hint, fields: of the controls; stage: {title, hint,
-   * under, more}, of the player; extras: cards below it, each {element, update(trace, moment)}; fit(asked): what is
-   * asked, so that its parts fit each other; ready: a promise to wait for, or nothing; it brings a problem, "" for none.
-   */
-  constructor(root, tools, spec) {
-    Object.assign(this, { tools, spec, asked: spec.fit({}), at: null, end: null });
-    this.runs = new Runs(tools, (asked) => asked.system === spec.name, {
-      shown: (trace, asked) => this.shown(trace, asked),
-      grew: (trace, from) => this.player.extend(trace, from),
-      ended: () => Number.isInteger(this.end) && this.player.go(this.end),
-      news: () => this.show(),
-    });
-    this.controls = controls.create(
-      { ...spec, presets: this.runs.presets },
-      {
-        preset: (name) => this.open(name),
-        edit: (asked) => this.edit(asked),
-        run: () => this.run(this.asked),
-        cancel: () => this.runs.cancel(),
-        copy: () => tools.copyLink(),
-      },
-    );
-    this.player = new Player({ ...spec.stage, changed: () => this.moved() });
-    this.below = [...this.player.cards, ...spec.extras.map((one) => one.element)];
-    for (const one of this.below) one.hidden = true;
-    root.append(this.controls.element, ...this.below);
-    root.classList.add("hf-wait");
-    this.begin(tools.query).finally(() => root.classList.remove("hf-wait"));
-  }
-
-  async begin(query) {
-    const asked = query.get("run") ? readLink(query.get("run")) : null;
-    const at = Number.parseInt(query.get("at"), 10);
-    const known = this.runs.presets.find(({ name }) => name === query.get("show"));
-    const first = (known || this.runs.presets[0])?.name;
-    if (first && !asked) recorded.read(this.tools, first); // while the panel is being made ready
-    this.blocked = (await this.spec.ready) || "";
-    if (this.blocked) this.runs.problem = this.blocked;
-    else if (asked) this.run({ ...asked, system: this.spec.name }, at);
-    else await this.open(first, known ? at : null, query.get("run") ? BAD_LINK : "");
-    this.show();
-  }
-
-  /** Show a recorded run; at: the moment, or nothing for its most telling one. */
-  open(name, at = null, problem = "") {
-    this.at = at;
-    return this.runs.open(name, problem);
-  }
-
-  edit(asked) {
-    this.asked = this.spec.fit(asked);
-    this.show();
-  }
-
-  /** A live run; at: the moment to show at its end. */
-  run(asked, at = null) {
-    if (this.blocked) return;
-    Object.assign(this, { at: null, end: at, asked: this.spec.fit(asked) });
-    this.runs.run(this.asked);
-  }
-
-  shown(trace, asked) {
-    for (const one of this.below) one.hidden = false;
-    if (asked) this.asked = this.spec.fit(asked);
-    if (asked) this.player.load(trace, Number.isInteger(this.at) ? this.at : telling(trace));
-    else this.player.load(trace);
-  }
-
-  moved() {
-    const { trace, moment } = this.player;
-    for (const one of this.spec.extras) one.update(trace, moment);
-    this.told();
-  }
-
-  show() {
-    this.controls.update(this.asked, this.runs);
-    this.told();
-  }
-
-  link() {
-    const { name, link } = this.runs;
-    if (!this.player.trace) return {};
-    return { ...(name ? { show: name } : { run: new URLSearchParams(link).toString() }), at: String(this.player.at) };
-  }
-
-  told() {
-    const { trace, at, chosen, moments: all } = this.player;
-    const { name: preset, problem, state } = this.runs;
-    const told = { trace, at, moments: all.length, chosen, asked: this.asked, preset, problem, state };
-    this.tools.changed();
-    this.tools.tell({ [`${this.spec.name}Run`]: told });
-  }
-}
 
 /** The first moment at which a check keeps a part of a draft; the first of all where there is none. */
 function telling({ steps }) {
@@ -114,31 +12,16 @@ function telling({ steps }) {
   return Math.max(0, moments(steps).findIndex(part));
 }
 
-/** The values of a request in a link; null when there are none. The server checks them. */
-function readLink(text) {
-  if (text.length > LONGEST_LINK) return null;
-  const values = Object.fromEntries(new URLSearchParams(text));
-  return values.prompt ? values : null;
+/** spec: as of panel.js, its name being that of the system; stage: {title, hint, under, more}, of the player. */
+function draw(root, tools, { fit, ...spec }) {
+  const { name: system, stage } = spec;
+  return panel.draw(root, tools, {
+    ...spec,
+    fits: (asked) => asked.system === system,
+    fit: (asked) => fit({ ...asked, system }),
+    player: (changed) => new Player({ ...stage, changed }),
+    telling,
+  });
 }
 
-/** Lists as lists, however they came. */
-function listed(value) {
-  return Array.isArray(value)
-    ? value
-    : String(value ?? "")
-        .split(/[\s,_]+/)
-        .filter(Boolean);
-}
-
-/** As many as there are in `otherwise`, which has what is not given. */
-function padded(value, otherwise) {
-  const given = listed(value).map(String);
-  return otherwise.map((one, i) => given[i] ?? one);
-}
-
-function draw(root, tools, spec) {
-  const panel = new Panel(root, tools, spec);
-  return { link: () => panel.link(), closed: () => panel.player.bar.pause() };
-}
-
-export { draw, listed, padded };
+export { draw };

@@ -1,6 +1,7 @@
 // The model stack: each model drafts for the next larger one.
-import { RULES, SHARED, THRESHOLD } from "../levels/controls.js";
+import { RULES, SHARED, THRESHOLD } from "../controls.js";
 import * as levels from "../levels/panel.js";
+import { listed, padded } from "../panel.js";
 import * as recorded from "../runs.js";
 import * as totals from "./totals.js";
 
@@ -30,14 +31,14 @@ const FIELDS = [
 
 /** A stack needs a threshold for each model below the target, and a rule for each between the ends. */
 function fit(asked) {
-  const given = levels.listed(asked.stack);
+  const given = listed(asked.stack);
   const stack = given.length ? given : ["0", "1", "2"];
   const below = stack.slice(1);
   return {
     ...asked,
     stack: stack.join("_"),
-    thresholds: levels.padded(asked.thresholds, below.fill("5")),
-    level_rules: levels.padded(asked.level_rules, below.slice(1).fill(asked.rule)),
+    thresholds: padded(asked.thresholds, below.fill("5")),
+    level_rules: padded(asked.level_rules, below.slice(1).fill(asked.rule)),
   };
 }
 

@@ -1,13 +1,13 @@
-// What a run with levels is asked for: recorded runs to start from, sliders and menus, and the buttons of a run.
+// What a run is asked for: recorded runs to start from, sliders and menus, and the buttons of a run.
 //
 // A field: {name, at, label, hint, and one of range: [min, max, step] (a slider and a number to type), options: [[value,
 // words], …] (a menu), text: rows (a text), number: true}. name: of a request; at: the place in it where it is a list.
 // label and hint may be functions of what is asked; wanted(asked) says whether the field has a meaning.
-import { h } from "../../kit/dom.js";
-import { facts } from "../../kit/facts.js";
-import { card, field, menu, say, setField, setSlider } from "../../kit/parts.js";
-import * as parts from "../parts.js";
-import { choice, div, p, runBar, slider, span, titles } from "../parts.js";
+import { h } from "../kit/dom.js";
+import { facts } from "../kit/facts.js";
+import { card, field, menu, say, setField, setSlider } from "../kit/parts.js";
+import * as parts from "./parts.js";
+import { choice, div, p, runBar, slider, span, titles } from "./parts.js";
 
 const THRESHOLD = [1, 24, 1];
 /** Rules that fit any level: lossless, and for a chain. */
@@ -30,12 +30,16 @@ function changed(asked, { name, at }, text) {
 
 const of = (given, asked) => (typeof given === "function" ? given(asked) : given);
 
-/** actions: preset(name), edit(asked), run(), cancel(), copy(). */
-function create({ title, hint, presets, fields }, actions) {
+/**
+ * actions: preset(name), edit(asked), run(), cancel(), copy(). above(presets, actions): {element, update(asked, runs)} to
+ * stand under the recorded runs, or nothing. folded: the fields are not shown at first, as on a phone.
+ */
+function create({ title, hint, presets, fields, above = () => null, folded = false }, actions) {
   const recorded = choice("Recorded runs", titles(presets), actions.preset, "");
+  const first = above(presets, actions);
   const [why, problem, bar] = [p("hp-hint lv-why"), parts.problem(), runBar(actions)];
   const rows = fields.map((one) => row(one, (text) => actions.edit(changed(now, one, text))));
-  const more = { class: "lv-more", open: window.innerWidth > 700 };
+  const more = { class: "lv-more", open: !folded && window.innerWidth > 700 };
   const form = h(
     "details",
     more,
@@ -45,13 +49,15 @@ function create({ title, hint, presets, fields }, actions) {
       rows.map((r) => r.element),
     ),
   );
-  const element = card("sy-runs", title, hint, recorded.element, why, form, bar.element, problem.element);
+  const shown = [recorded.element, first && first.element, why, form, bar.element, problem.element];
+  const element = card("sy-runs", title, hint, shown);
   let now = null;
 
   /** asked: the values in the fields; runs: what is shown, see runs.js. */
   function update(asked, runs) {
     now = asked;
     recorded.set(runs.name);
+    if (first) first.update(asked, runs);
     say(why, runs.about);
     bar.update(runs);
     problem.say(runs.problem);
