@@ -1,7 +1,7 @@
-"""The command line: `python -m hsd run | fetch | audit | bench | plan | app | space | schema`.
+"""The command line: `python -m hsd run | fetch | audit | conform | bench | plan | app | space | schema`.
 
 Results go to standard output, progress and messages to standard error. Exit status 0, or 2 with one line for
-bad input.
+bad input; `conform` ends with 1 where a verifier is not lossless.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def build_parser(command: Sequence[str] = ("run", "bench", "plan")) -> Parser:
+def build_parser(command: Sequence[str] = ("run", "bench", "conform", "plan")) -> Parser:
     """The parser of all commands. Options that need torch are left out unless their command is in `command`."""
     parser = Parser(prog="hsd", description="Speculative decoding that people can see.")
     parser.add_argument("--version", action="version", version=__version__)
@@ -363,6 +363,18 @@ def _plan(arguments: argparse.Namespace) -> int:
     return plan(arguments)
 
 
+def _add_conform_options(conform: Parser) -> None:
+    from hsd.conform.command import add_arguments
+
+    add_arguments(conform)
+
+
+def _conform(arguments: argparse.Namespace) -> int:
+    from hsd.conform.command import main as conform
+
+    return conform(arguments)
+
+
 def _train(arguments: argparse.Namespace) -> int:
     raise HsdError("training is an example: in a checkout, run `python examples/tiny/train.py all --data FOLDER`")
 
@@ -377,6 +389,7 @@ def _schema(arguments: argparse.Namespace) -> int:
 SLOW: tuple[tuple[str, str, Command, Callable[[Parser], None]], ...] = (
     ("run", "decode a prompt", _run, _add_run_options),
     ("bench", "measure rules and systems beside plain decoding, and beside the limit", _bench, _add_bench_options),
+    ("conform", "whether your own verifier is lossless, by exact enumeration", _conform, _add_conform_options),
     ("plan", "the best stack of models for given or measured costs and acceptances", _plan, _add_plan_options),
 )
 """The commands whose options need torch: name, help, what runs it, what adds its options."""

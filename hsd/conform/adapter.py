@@ -1,0 +1,190 @@
+"""Somebody else's verifier as a black box: how it is loaded, called and held to what it promised.
+
+An adapter is a Python file with
+
+    def verify(p, q, tokens, uniforms, noise): ...   # returns the committed tokens, a list of int
+
+p: (γ+1, V) and q: (γ, V), rows sum to 1; tokens: (γ,) int64, the draft; uniforms: (γ,) numbers in [0, 1), its coins;
+noise: () one more, which draws the token after the kept ones. What comes back is a prefix of the draft and one more
+token. Equal numbers must give equal tokens. These names in the file say otherwise:
+
+NOISE = "exponential-race": noise is (V,), positive; the token with the largest weight / noise wins (default
+    "inverse-cdf": the number is compared with cumulative sums, of the tokens in any order).
+BATCHED = True: every argument has one dimension more in front, and a list of lists comes back.
+DTYPE = "float32": rows and numbers come in single precision (default "float64"), and the tolerance is that of it.
+SAMPLED = True: verify(p, q, tokens), with randomness of its own; see `hsd.conform.sampled`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hsd.conform.boxes import Outcome, Point
+from hsd.errors import HsdError
+
+NOISES = ("inverse-cdf", "exponential-race")
+WIDTHS = {"float64": 1e-12, "float32": 2.0**-22}  # how closely thresholds are bracketed
+TOLERANCES = {"float64": 1e-9, "float32": 1e-5}  # what a lossless verifier may be off by, in total variation
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """A verifier and what it said about itself; see the module."""
+
+    name: str
+    verify: Callable[..., Any]
+    noise: str = "inverse-cdf"
+    batched: bool = False
+    dtype: str = "float64"
+    sampled: bool = False
+
+    def __post_init__(self) -> None:
+        for field, names in (("noise", NOISES), ("dtype", tuple(WIDTHS))):
+            if getattr(self, field) not in names:
+                raise HsdError(
+                    f"{self.name}: unknown {field.upper()} {getattr(self, field)!r}: use {' or '.join(names)}"
+                )
+
+    @property
+    def width(self) -> float:
+        return WIDTHS[self.dtype]
+
+    @property
+    def tolerance(self) -> float:
+        return TOLERANCES[self.dtype]
+
+
+def load_adapter(file: str | Path) -> Adapter:
+    """The adapter in a file. Raises HsdError where it is missing, cannot be imported or has no `verify`."""
+    path = Path(file).expanduser()
+    if not path.is_file():
+        raise HsdError(f"no file {str(file)!r}: give a Python file with a function verify")
+    spec = importlib.util.spec_from_file_location(f"hsd_adapter_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise HsdError(f"{str(file)!r} is no Python file: its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))  # it may import what lies beside it
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise HsdError(f"{path.name} cannot be imported: {_line(error)}") from error
+    finally:
+        sys.path.pop(0)
+    verify = getattr(module, "verify", None)
+    if not callable(verify):
+        raise HsdError(f"{path.name} has no function verify: write def verify(p, q, tokens, uniforms, noise)")
+    said = {
+        field: getattr(module, field.upper())
+        for field in ("noise", "batched", "dtype", "sampled")
+        if hasattr(module, field.upper())
+    }
+    return Adapter(path.name, verify, **said)
+
+
+class BlackBox:
+    """An adapter on a number of drafts: p (B, γ+1, V), q (B, γ, V), tokens (B, γ). Counts its calls.
+
+    Raises HsdError, with what was sent, where the adapter raises or gives back what cannot be.
+    """
+
+    def __init__(self, adapter: Adapter, p: Tensor, q: Tensor, tokens: Tensor) -> None:
+        self.adapter, self.calls = adapter, 0
+        dtype = getattr(torch, adapter.dtype)
+        self._rows = (p.to(dtype), q.to(dtype), tokens)
+        self._copies = tuple(rows.clone() for rows in self._rows)
+        self._drafts: list[list[int]] = tokens.tolist()
+        self._vocab = p.shape[-1]
+
+    def ask(self, drafts: Sequence[int], points: Sequence[Point]) -> list[Outcome]:
+        """What is committed for each of the drafts, by number, at a point each: γ coins, then the noise."""
+        gamma = self._rows[1].shape[1]
+        numbers = torch.tensor(points, dtype=self._rows[0].dtype).reshape(len(points), -1)
+        noise = numbers[:, gamma:] if self.adapter.noise == "exponential-race" else numbers[:, gamma]
+        sent = () if self.adapter.sampled else (numbers[:, :gamma].clone(), noise.clone())
+        if self.adapter.batched:
+            index = torch.tensor(drafts)
+            given = (*(rows[index] for rows in self._rows), *sent)
+            found = self._call(given, drafts[0], points[0])
+            if self._changed(given, tuple(rows[index] for rows in self._copies)) or self._changed(
+                sent, (numbers[:, :gamma], noise)
+            ):
+                raise self._wrong("changes its arguments: work on copies", drafts[0], points[0])
+            if not isinstance(found, list | tuple) or len(found) != len(drafts):
+                raise self._wrong(
+                    f"returns {_short(found)} for a batch of {len(drafts)}: return a list of lists",
+                    drafts[0],
+                    points[0],
+                )
+        else:
+            found = []
+            for row, draft in enumerate(drafts):
+                given = (*(rows[draft] for rows in self._rows), *(part[row] for part in sent))
+                found.append(self._call(given, draft, points[row]))
+                if self._changed(
+                    given,
+                    (*(rows[draft] for rows in self._copies), *(part[row] for part in (numbers[:, :gamma], noise))),
+                ):
+                    raise self._wrong("changes its arguments: work on copies", draft, points[row])
+        return [self._checked(one, draft, point) for one, draft, point in zip(found, drafts, points, strict=True)]
+
+    def _call(self, given: tuple[Tensor, ...], draft: int, point: Point) -> Any:
+        self.calls += 1
+        try:
+            return self.adapter.verify(*given)
+        except Exception as error:
+            raise self._wrong(f"raises {_line(error)}", draft, point) from error
+
+    def _changed(self, given: tuple[Tensor, ...], copies: tuple[Tensor, ...]) -> bool:
+        return any(not torch.equal(one, copy) for one, copy in zip(given, copies, strict=False))
+
+    def _checked(self, found: Any, draft: int, point: Point) -> Outcome:
+        """The committed tokens, if they can be: a prefix of the draft and one more."""
+        tokens, drafted = found.tolist() if isinstance(found, Tensor) else found, self._drafts[draft]
+        if not isinstance(tokens, list | tuple) or any(isinstance(t, bool) or not isinstance(t, int) for t in tokens):
+            raise self._wrong(f"returns {_short(found)}: return a list of int", draft, point)
+        if not 1 <= len(tokens) <= len(drafted) + 1:
+            raise self._wrong(
+                f"returns {len(tokens)} tokens: return 1 to {len(drafted) + 1}, the kept ones and one more",
+                draft,
+                point,
+            )
+        if list(tokens[:-1]) != drafted[: len(tokens) - 1]:
+            raise self._wrong(
+                f"returns {list(tokens)}, whose tokens before the last are not the draft's first", draft, point
+            )
+        if not 0 <= tokens[-1] < self._vocab:
+            raise self._wrong(
+                f"returns token {tokens[-1]}, and there are {self._vocab}: 0 to {self._vocab - 1}", draft, point
+            )
+        return tuple(tokens)
+
+    def _wrong(self, what: str, draft: int, point: Point) -> HsdError:
+        return HsdError(f"{self.adapter.name}: verify {what}; sent {self.sent(draft, point)}")
+
+    def sent(self, draft: int, point: Point) -> str:
+        """The arguments in words."""
+        gamma = len(self._drafts[draft])
+        p, q = (f"{tuple(rows.shape[1:])}" for rows in self._rows[:2])
+        if self.adapter.sampled:
+            return f"p {p}, q {q}, tokens {self._drafts[draft]}"
+        numbers = [float(f"{x:.6g}") for x in point]
+        noise = numbers[gamma:] if self.adapter.noise == "exponential-race" else numbers[gamma]
+        return f"p {p}, q {q}, tokens {self._drafts[draft]}, uniforms {numbers[:gamma]}, noise {noise}"
+
+
+def _line(error: BaseException) -> str:
+    words = " ".join(str(error).split())
+    return f"{type(error).__name__}: {words}"[:200] if words else type(error).__name__
+
+
+def _short(value: Any) -> str:
+    words = " ".join(repr(value).split())
+    return words if len(words) <= 60 else f"{words[:57]}..."

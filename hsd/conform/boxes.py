@@ -1,0 +1,118 @@
+"""A black box with numbers in [0, 1) for its input, taken apart into boxes of equal outcome.
+
+What is assumed: the outcome changes at thresholds of single numbers; a smaller coin never keeps less (or never more);
+and while the noise moves, each token is met on one interval. Tests against coins in any order, forward, backward or
+with one coin for the whole draft, and draws that invert a cumulative sum in any order are such. Then a box whose lower
+and upper corners agree is constant, and every threshold is bracketed as closely as `width`.
+
+A search is a generator that yields the point it wants to know about and is sent the outcome there, so that searches
+of many drafts can share one call.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from hsd.errors import HsdError
+
+Point = tuple[float, ...]
+Outcome = tuple[int, ...]
+T = TypeVar("T")
+Search = Generator[Point, Outcome, T]
+
+
+@dataclass(frozen=True)
+class Box:
+    """All points with low ≤ point < high, number by number; the outcome is the same everywhere in it."""
+
+    low: Point
+    high: Point
+    outcome: Outcome
+
+    @property
+    def volume(self) -> float:
+        return math.prod(high - low for low, high in zip(self.low, self.high, strict=True))
+
+    @property
+    def centre(self) -> Point:
+        return tuple((low + high) / 2 for low, high in zip(self.low, self.high, strict=True))
+
+    def holds(self, point: Sequence[float], margin: float = 0.0) -> bool:
+        """Whether the point is in the box, and not nearer than `margin` to its faces."""
+        return all(low + margin <= x < high - margin for low, high, x in zip(self.low, self.high, point, strict=False))
+
+
+def threshold(
+    at: Callable[[float], Point], low: float, high: float, width: float, hints: Sequence[float]
+) -> Search[float]:
+    """Where the outcome at `low` ends, on the way to `high`, where it is another one: known to `width` / 2.
+
+    at: from the number that moves to the point. hints: where to look first; wherever the threshold is, it is found.
+    """
+    first = yield at(low)
+    edges = sorted(edge for hint in hints for edge in (hint - width / 2, hint + width / 2) if low < edge < high)
+    while high - low > width * 1.01:  # a bracket around a hint is as wide as `width`, but for rounding
+        middle = edges[len(edges) // 2] if edges else (low + high) / 2
+        if (yield at(middle)) == first:
+            low = middle
+        else:
+            high = middle
+        edges = edges[bisect.bisect_right(edges, low) : bisect.bisect_left(edges, high)]
+    return (low + high) / 2
+
+
+def boxes(
+    axes: int, coins: int, fixed: Point, width: float, hints: Sequence[Sequence[float]], most: int
+) -> Search[list[Box]]:
+    """The boxes of [0, 1)^axes, of which the first `coins` numbers are coins; `fixed` follows in every point.
+
+    hints: per axis, where thresholds may be. Raises HsdError where there are more boxes than `most`.
+    """
+    known: dict[Point, Outcome] = {}
+
+    def ask(point: Point) -> Search[Outcome]:
+        if point not in known:
+            known[point] = yield (*point, *fixed)
+        return known[point]
+
+    def change(start: Point, goal: Point) -> Search[tuple[int, float] | None]:
+        """The first axis, on the way along the edges from start to goal, that changes the outcome, and where."""
+        first = yield from ask(start)
+        if (yield from ask(goal)) == first:
+            return None
+        for axis in range(axes):
+            moved = (*start[:axis], goal[axis], *start[axis + 1 :])
+            if (yield from ask(moved)) != first:
+                at = lambda x, s=start, a=axis: (*s[:a], x, *s[a + 1 :], *fixed)  # noqa: E731
+                return axis, (yield from threshold(at, start[axis], goal[axis], width, hints[axis]))
+            start = moved
+        return None
+
+    found: list[Box] = []
+    todo: list[tuple[Point, Point]] = [((0.0,) * axes, (1.0,) * axes)]
+    while todo:
+        low, high = todo.pop()
+        # Corners lie a little inside: a face is known to half of `width`, and 0 itself has no probability.
+        a, b = (tuple(_inside(at, to, end, width) for at, to in zip(low, high, strict=True)) for end in (0, 1))
+        along_coins = ((*b[:coins], *a[coins:]), (*a[:coins], *b[coins:]))
+        cut = yield from change(a, along_coins[0])
+        cut = cut or (yield from change(along_coins[1], b))
+        cut = cut or (yield from change(a, along_coins[1]))
+        if cut is None:
+            found.append(Box(low, high, (yield from ask(a))))
+            continue
+        if len(found) + len(todo) > most:
+            raise HsdError("its outcome does not change at thresholds of single numbers: use --sampled")
+        axis, where = cut
+        todo += [(low, (*high[:axis], where, *high[axis + 1 :])), ((*low[:axis], where, *low[axis + 1 :]), high)]
+    return found
+
+
+def _inside(low: float, high: float, end: int, width: float) -> float:
+    if high - low <= 2 * width:
+        return (low + high) / 2
+    return high - width if end else low + width

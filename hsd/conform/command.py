@@ -1,0 +1,105 @@
+"""The command `python -m hsd conform`: what it takes, what it prints, and the file for continuous integration."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from hsd.arguments import add_json, output, whole
+from hsd.audit import TableModels
+from hsd.conform.adapter import load_adapter
+from hsd.conform.judge import row, rows_models
+from hsd.conform.report import conform
+from hsd.errors import HsdError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Its options."""
+    parser.add_argument("file", metavar="FILE", help="a Python file with verify(p, q, tokens, uniforms, noise)")
+    parser.add_argument("--vocab", type=whole, default=3, help="size of the vocabulary")
+    parser.add_argument("--gamma", type=whole, default=3, help="drafted tokens per step")
+    parser.add_argument("--seed", type=whole, default=0, help="which random pair, as for hsd audit")
+    parser.add_argument("--pairs", type=whole, default=1, help="how many random pairs, from that seed on")
+    parser.add_argument(
+        "--rows", metavar="JSON", help='rows of your own in place of random pairs: {"p": […], "q": […]}'
+    )
+    sampled = "test by sampling N drafts (20000 if left out), where random numbers cannot be set"
+    parser.add_argument("--sampled", type=whole, nargs="?", const=20_000, default=0, metavar="N", help=sampled)
+    parser.add_argument("--junit", metavar="XML", help="write the verdict as a JUnit file as well")
+    add_json(parser)
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run the command. Status 0: nothing wrong was found; 1: not lossless. Raises HsdError for bad input."""
+    junit = output(arguments.junit) if arguments.junit else None
+    if arguments.sampled < 0:
+        raise HsdError(f"--sampled {arguments.sampled}: choose a number of drafts, such as 20000")
+    models = _read_rows(arguments.rows) if arguments.rows else None
+    adapter = load_adapter(arguments.file)
+    options = (arguments.vocab, arguments.gamma, arguments.seed, arguments.pairs, arguments.sampled)
+    result = conform(adapter, *options, models)
+    if junit:
+        junit.write_text(_junit(result), encoding="utf-8")
+    print(json.dumps(result) if arguments.json else _words(result))
+    return 1 if result["lossless"] is False else 0
+
+
+def _read_rows(file: str) -> TableModels:
+    try:
+        rows = json.loads(Path(file).read_text(encoding="utf-8"))
+        p, q = ([[float(x) for x in one] for one in rows[name]] for name in "pq")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        words = " ".join(str(error).split())[:100]
+        raise HsdError(
+            f'--rows {file}: give a JSON file {{"p": [rows], "q": [rows]}} ({type(error).__name__}: {words})'
+        ) from None
+    return rows_models(p, q)
+
+
+def _words(result: dict[str, Any]) -> str:
+    verdict = {True: "lossless", False: "NOT lossless", None: "nothing wrong found by sampling"}[result["lossless"]]
+    lines = [
+        f"{result['adapter']}: {verdict}",
+        f"  total variation  {result['total_variation']:.2e}" + _allowance(result),
+        f"  E[kept]          {result['expected_kept']:.4f}",
+    ]
+    if result["tolerance"] is not None:
+        lines.append(f"  same law as      {' = '.join(result['equals']) or 'no rule that is known here'}")
+    if shown := result["counterexample"]:
+        lines.append(f"  counterexample   {shown['words']}")
+        lines += [f"                   {name} = {rows_in_words(shown[name])}" for name in "pq"]
+    lines += [f"  note             {note}" for note in (*result["edges"], *result["notes"])]
+    return "\n".join([*lines, f"  {result['calls']:,} calls, {result['seconds']} s"])
+
+
+def rows_in_words(rows: list[list[float]]) -> str:
+    """Rows after t = 0, 1, … drafted tokens; one stands for all where they are the same."""
+    same = all(one == rows[0] for one in rows)
+    return f"{row(rows[0])} everywhere" if same and len(rows) > 1 else ", ".join(row(one) for one in rows)
+
+
+def _allowance(result: dict[str, Any]) -> str:
+    if result["tolerance"] is not None:
+        return f", {result['tolerance']:g} is allowed"
+    return f", chance included; the true one is below {next(iter(result['pairs'].values()))['at_most']:.2f}"
+
+
+def _junit(result: dict[str, Any]) -> str:
+    """A JUnit file: a case for each pair of models, and one for numbers at the ends of their range."""
+    suite = ElementTree.Element("testsuite", name=f"hsd conform {result['adapter']}", time=str(result["seconds"]))
+    failures = 0
+    for name, found in result["pairs"].items():
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=result["adapter"], name=f"follows the target: {name}"
+        )
+        wrong = found.get("wrong", found["total_variation"] > (result["tolerance"] or 1.0))
+        if wrong:
+            failures += 1
+            message = f"total variation {found['total_variation']:.2e}"
+            ElementTree.SubElement(case, "failure", message=message).text = _words(result)
+    suite.set("tests", str(len(result["pairs"])))
+    suite.set("failures", str(failures))
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

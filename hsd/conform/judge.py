@@ -1,0 +1,230 @@
+"""What recovered laws amount to: distance from the target, the known rule they equal, the smallest counterexample."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from hsd.audit import TableModels, output_law, target_law, total_variation
+from hsd.conform.adapter import Adapter
+from hsd.conform.boxes import Outcome
+from hsd.conform.recover import Recovered, recover
+from hsd.errors import HsdError
+from hsd.rules import RULES, Fuzzy, Law, fuzzy_rule
+from hsd.rules.fuzzy import DIVERGENCES, MODES
+from hsd.rules.law import token_tests
+
+SHRINKS = 2  # small pairs of models that are tried for each size
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A verifier on one pair of models: the laws of its drafts, and what they lead to.
+
+    total_variation: of the first γ+1 tokens from the target's own law. kept: the expected number of kept tokens.
+    """
+
+    models: TableModels
+    laws: dict[Outcome, Recovered]
+    calls: int
+    total_variation: float
+    kept: float
+
+    @property
+    def greedy(self) -> bool:
+        """Whether no coin changes anything, for any draft."""
+        return not any(law.coins for law in self.laws.values())
+
+
+def judge(adapter: Adapter, models: TableModels) -> Judged:
+    """The verifier on these models, by enumeration of every draft. Raises HsdError where it cannot be judged so."""
+    laws, calls = recover(adapter, models)
+    output, kept = output_law(models, lambda p, q, tokens: cast(Law, laws[tuple(tokens.tolist())]))
+    return Judged(models, laws, calls, total_variation(output, target_law(models)), kept)
+
+
+# Which rule it is
+
+
+def equal_rules(judged: list[Judged], tolerance: float) -> list[str]:
+    """The known rules whose law is the same, draft by draft, on all these models; in brackets the settings that fit."""
+    found = [name for name, rule in RULES.items() if not rule.tunable and _equal(judged, rule.law, tolerance)]
+    return found or _fuzzy(judged, tolerance) or _ensemble(judged, tolerance)
+
+
+def _equal(judged: list[Judged], law, tolerance: float) -> bool:  # type: ignore[no-untyped-def]
+    for one in judged:
+        for draft, mine in one.laws.items():
+            wanted = law(*_rows(one.models, draft))
+            if float((mine.stop - wanted.stop).abs().max()) > tolerance:
+                return False
+            for t, stop in enumerate(mine.stop.tolist()):
+                if stop and stop * float((mine.next(t) - wanted.next(t)).abs().max()) > tolerance:
+                    return False
+    return True
+
+
+def _rows(models: TableModels, draft: Outcome) -> tuple[Tensor, Tensor, Tensor]:
+    p, q = models.rows(models.target, draft, models.gamma + 1), models.rows(models.draft, draft, models.gamma)
+    return p, q, torch.tensor(draft)
+
+
+def _fuzzy(judged: list[Judged], tolerance: float) -> list[str]:
+    """Fuzzy verification at every tolerance that fits, tried between any two divergences that were met."""
+    found = []
+    for name, divergence in DIVERGENCES.items():
+        met = {round(float(d), 12) for one in judged for x in one.laws for d in divergence(*_drafted(one.models, x))}
+        levels = sorted(level for level in met if level < float("inf"))
+        for mode, (low, high) in itertools.product(MODES, itertools.pairwise([*levels, float("inf")])):
+            if _equal(judged, fuzzy_rule(Fuzzy(name, min((low + high) / 2, low + 1), mode)).law, tolerance):
+                found.append(f"fuzzy ({mode}, {name}, a tolerance from {low:.3g} to {high:.3g})")
+    return found
+
+
+def _drafted(models: TableModels, draft: Outcome) -> tuple[Tensor, Tensor]:
+    p, q, _ = _rows(models, draft)
+    return p[:-1], q
+
+
+def _ensemble(judged: list[Judged], tolerance: float) -> list[str]:
+    """Token-wise tests relaxed to 1 - w + w·p/q, the ensemble of 2604.07622, with the w that the first drafts show."""
+    for one in judged:
+        for draft, mine in one.laws.items():
+            p, q, tokens = _rows(one.models, draft)
+            missing = 1 - float(token_tests(p, q, tokens)[0])
+            if missing > 0.05:
+                w = float(mine.stop[0]) / missing
+                relaxed = lambda p, q, x, w=w: Law(  # noqa: E731
+                    p, q, 1 - w + w * token_tests(p, q, x), forward=True, a=torch.ones(len(x), dtype=p.dtype)
+                )
+                return [f"ensemble (weight {w:.4g})"] if w < 1 and _equal(judged, relaxed, 100 * tolerance) else []
+    return []
+
+
+# Why it is wrong
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """The first prefix at which an output leaves the target's law.
+
+    draft: the drafted tokens that show it. found, allowed: the probability with which they are kept, and the most
+    that keeps the target; or, where that is right, rows of what follows them: (V,), and what had to.
+    """
+
+    models: TableModels
+    draft: Outcome
+    found: list[float]
+    allowed: list[float]
+    total_variation: float
+
+    def words(self) -> str:
+        letters, t = ", ".join(LETTERS[x] for x in self.draft), len(self.draft)
+        if len(self.found) == 1:
+            which = f"its first {t} tokens are kept" if t > 1 else "token 1 is kept"
+            most = f"at most {self.allowed[0]:.4f} keeps the target"
+            return f"draft ({letters}{', …' * (t < self.models.gamma)}): {which} with {self.found[0]:.4f} where {most}"
+        all_kept = f"after the whole draft ({letters})" if t == self.models.gamma else f"after ({letters}) and no more"
+        after = all_kept if t else "after a draft of which nothing is kept"
+        return f"{after}: the next token follows {row(self.found)} where {row(self.allowed)} keeps the target"
+
+    def rows(self) -> dict[str, list[list[float]]]:
+        """p (one row more) and q along the draft."""
+        models, count = self.models, min(len(self.draft) + 1, self.models.gamma + 1)
+        p = models.rows(models.target, self.draft, count)
+        q = models.rows(models.draft, self.draft, min(count, models.gamma))
+        return {"p": p.tolist(), "q": q.tolist()}
+
+
+def row(values: list[float]) -> str:
+    """Probabilities in words, of tokens a, b, c…"""
+    return f"({', '.join(f'{abs(round(x, 4)):g}' for x in values)})"
+
+
+def counterexample(judged: Judged, tolerance: float) -> Counterexample | None:
+    """Where the output leaves the target, at the shortest prefix where it does.
+
+    Let A(X) be the probability that X is drafted and kept, A(X, x) the same one token on, and C(X) = that it is kept
+    and no more is. As long as all shorter prefixes are right, the output is right at (X, x) if and only if
+    A(X, x) + C(X) r(x) = A(X) p(x|X), r being the law of what follows. So A(X, x) ≤ A(X) p(x|X), and r is fixed.
+    """
+    models = judged.models
+    for length in range(models.gamma + 1):
+        found = [one for x in itertools.product(range(models.vocab), repeat=length) for one in _at(judged, x)]
+        wrong = [(gap, one) for gap, one in found if gap > tolerance]
+        if wrong:
+            # What is kept too often comes first: a law of what follows cannot mend it.
+            return max(wrong, key=lambda pair: (len(pair[1].found) == 1, pair[0]))[1]
+    return None
+
+
+def _at(judged: Judged, path: Outcome) -> Iterator[tuple[float, Counterexample]]:
+    """What may be wrong right after `path`, and how much probability that moves."""
+    models, t = judged.models, len(path)
+    begins = {x: law for x, law in judged.laws.items() if x[:t] == path}
+    weight = {x: models.joint(models.draft, x) for x in begins}
+    kept = sum(weight[x] * float(law.stop[t:].sum()) for x, law in begins.items())
+    if kept < 1e-12:
+        return
+    ends = sum(weight[x] * float(law.stop[t]) for x, law in begins.items())
+    follows = sum((weight[x] * law.stop[t] * law.next(t) for x, law in begins.items()), torch.zeros(models.vocab))
+    wanted = kept * models.target[path]
+    if t < models.gamma:
+        for token in range(models.vocab):
+            longer = [x for x in begins if x[t] == token]
+            drafted = sum(weight[x] for x in longer)
+            on = sum(weight[x] * float(begins[x].stop[t + 1 :].sum()) for x in longer)
+            if drafted:
+                shown = [on / drafted], [float(wanted[token]) / drafted]
+                yield on - float(wanted[token]), Counterexample(models, (*path, token), *shown, judged.total_variation)
+            wanted[token] -= on
+    if ends > 1e-12:
+        rows = (follows / ends).tolist(), (wanted / ends).tolist()
+        yield float((follows - wanted).abs().sum() / 2), Counterexample(models, path, *rows, judged.total_variation)
+
+
+def smallest_counterexample(adapter: Adapter, judged: Judged) -> Counterexample | None:
+    """One with as few drafted tokens and as small a vocabulary as possible: rows in tenths, the same after every token
+    or one for each position. None of these need show it; then it is one on the models that were judged."""
+    sizes = itertools.product(range(1, judged.models.gamma + 1), range(2, judged.models.vocab + 1))
+    for gamma, vocab in sorted(sizes, key=lambda size: size[1] ** size[0])[:-1]:
+        for changing, seed in itertools.product((False, True), range(SHRINKS)):
+            small = judge(adapter, _tenths(vocab, gamma, changing, seed))
+            if small.total_variation > max(1e-4, 100 * adapter.tolerance):
+                return counterexample(small, small.total_variation / 100)
+    return counterexample(judged, adapter.tolerance / 10)
+
+
+def rows_models(p: list[list[float]], q: list[list[float]]) -> TableModels:
+    """Models whose rows depend on the position only: γ+1 rows of the target and γ of the draft, V numbers each.
+
+    Raises HsdError where their shapes do not fit, or a row is no law.
+    """
+    if not q or len(p) != len(q) + 1 or len({len(one) for one in (*p, *q)}) != 1:
+        raise HsdError(f"{len(p)} rows p and {len(q)} rows q do not fit: give γ+1 and γ rows of V numbers each")
+    for name, rows in (("p", p), ("q", q)):
+        for t, one in enumerate(rows):
+            if not all(0 <= x <= 1 for x in one) or abs(sum(one) - 1) > 1e-9:
+                raise HsdError(f"row {t} of {name} {one} sums to {sum(one):.6g}: give probabilities that sum to 1")
+    vocab, gamma = len(p[0]), len(q)
+    paths = [x for t in range(gamma + 1) for x in itertools.product(range(vocab), repeat=t)]
+    target, draft = (torch.tensor(rows, dtype=torch.float64) for rows in (p, [*q, q[-1]]))
+    return TableModels({x: target[len(x)] for x in paths}, {x: draft[len(x)] for x in paths}, vocab, gamma)
+
+
+def _tenths(vocab: int, gamma: int, changing: bool, seed: int) -> TableModels:
+    """Rows of multiples of a tenth (a hundredth for many tokens), none of them 0."""
+    parts, generator = 10 if vocab <= 5 else 100, torch.Generator().manual_seed(seed)
+
+    def rows(count: int) -> list[list[float]]:
+        made = [torch.randint(vocab, (parts - vocab,), generator=generator) for _ in range(count if changing else 1)]
+        counted = [((one.bincount(minlength=vocab) + 1).double() / parts).tolist() for one in made]
+        return counted if changing else counted * count
+
+    return rows_models(rows(gamma + 1), rows(gamma))

@@ -1,0 +1,281 @@
+"""A verifier as a black box: from outside its law must come out as it is known from inside."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from test_wrong_variants import WRONG_LAWS, AcceptsTies, GivesUpAtFirstFailure, as_class, draw_from_the_left
+from torch import Tensor
+
+from hsd import HsdError
+from hsd.audit import audit, random_models
+from hsd.conform import Adapter, conform, rows_models
+from hsd.conform.boxes import Box, Outcome, Point, Search, boxes
+from hsd.conform.recover import recover
+from hsd.conform.sampled import ERROR, sample
+from hsd.rules import RULES, Fuzzy, Law, fuzzy_rule
+from hsd.sampling import draw
+
+LawFunction = Callable[[Tensor, Tensor, Tensor], Law]
+Kept = Callable[[Law, Tensor], int]
+SECONDS = 5
+
+
+def plain(law: Law, coins: Tensor) -> int:
+    if isinstance(law, GivesUpAtFirstFailure):
+        return law.gamma if coins[-1] < law.threshold[-1] else 0
+    return int(law.kept(coins))
+
+
+def one_coin(law: Law, coins: Tensor) -> int:
+    """The last coin decides on the whole draft: the longer the prefix, the smaller it must be."""
+    return int((law.stop.cumsum(0) <= 1 - coins[-1]).sum().clamp(max=law.gamma))
+
+
+def other_order(law: Law, coins: Tensor) -> int:
+    """Token t takes the coin that belongs to another, and large ones accept."""
+    return int(law.kept(1 - coins.flip(0)))
+
+
+def adapter(
+    law: LawFunction, kept: Kept = plain, pick: Callable[[Tensor, Tensor], Tensor] = draw, **said: Any
+) -> Adapter:
+    def verify(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[int]:
+        judged = law(p, q, tokens)
+        count = kept(judged, uniforms)
+        return [*tokens[:count].tolist(), int(pick(judged.next(count), noise))]
+
+    return Adapter("here.py", verify, **said)
+
+
+def race(row: Tensor, numbers: Tensor) -> Tensor:
+    return (row / numbers).argmax()
+
+
+# Right and wrong ones
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_known_rule_is_found_as_it_is_known_from_inside(name: str):
+    begin = time.perf_counter()
+    found = conform(adapter(RULES[name].law))
+    assert time.perf_counter() - begin < SECONDS
+    known = audit()["rules"][name]
+    assert found["expected_kept"] == pytest.approx(known["expected_accepted"], abs=1e-11)
+    assert name == found["rule"] or name in found["equals"]
+    assert found["lossless"] is (known["lossless"] and name != "naive-hsd")
+    if name != "naive-hsd":  # its further calls are not seen
+        assert found["total_variation"] == pytest.approx(known["total_variation"], abs=1e-11)
+
+
+def test_block_verification_and_hsd_are_one_law_and_no_other_two_are():
+    equals = [tuple(conform(adapter(rule.law), gamma=2)["equals"]) for rule in RULES.values() if not rule.tunable]
+    assert equals[1] == equals[2] == ("blockwise", "hsd")
+    assert [len(names) for names in equals] == [1, 2, 2, 1, 1, 1]
+
+
+@pytest.mark.parametrize("law", WRONG_LAWS, ids=lambda law: law.__name__)
+def test_every_known_mistake_is_found_with_a_counterexample(law: LawFunction):
+    begin = time.perf_counter()
+    found = conform(adapter(law))
+    assert time.perf_counter() - begin < SECONDS
+    assert found["lossless"] is False
+    assert found["rule"] in ("none", "hsd-released")
+    shown = found["counterexample"]
+    assert "keeps the target" in shown["words"]
+    assert len(shown["p"][0]) <= 3
+    assert len(shown["q"]) <= 3
+
+
+def test_a_counterexample_holds_by_hand():
+    """p = (.3, .7), q = (.5, .5): of the draft (b, a) at most min(1, p(b)/q(b)) p(a)/q(a) = .6 may be kept, not .84."""
+    shown = conform(adapter(RULES["hsd-released"].law))["counterexample"]
+    assert (
+        shown["words"] == "draft (b, a): its first 2 tokens are kept with 0.8400 where at most 0.6000 keeps the target"
+    )
+    assert (shown["p"], shown["q"]) == ([[0.3, 0.7]] * 3, [[0.5, 0.5]] * 2)
+    law = RULES["hsd-released"].law(*(torch.tensor(shown[name]) for name in "pq"), torch.tensor([1, 0]))
+    assert float(law.stop[2]) == pytest.approx(0.84)
+
+
+def test_a_mistake_of_the_bonus_is_shown_with_rows_that_change():
+    law = next(law for law in WRONG_LAWS if law.__name__ == "BonusOneTooEarly")
+    shown = conform(adapter(law))["counterexample"]
+    assert "after the whole draft (" in shown["words"]
+    assert shown["p"][0] != shown["p"][1]
+
+
+def test_numbers_at_the_ends_of_their_range_are_tried():
+    ties = conform(adapter(as_class(AcceptsTies, RULES["hsd"].law)))
+    assert ties["lossless"] is True, "a coin of exactly 0 has no probability"
+    assert ["coin of exactly 0" in words for words in ties["edges"]] == [True]
+    left = conform(adapter(RULES["hsd"].law, pick=draw_from_the_left))
+    assert ["noise of exactly 0" in words for words in left["edges"]] == [True]
+    assert conform(adapter(RULES["hsd"].law))["edges"] == []
+
+
+# Whatever its numbers are used for
+
+
+@pytest.mark.parametrize("name", ["tokenwise", "hsd", "hsd-released", "agreement"])
+@pytest.mark.parametrize("kept", [one_coin, other_order])
+def test_coins_may_be_used_in_any_order_or_one_for_all(name: str, kept: Kept):
+    models = random_models(3, 2, 1)
+    laws, _ = recover(adapter(RULES[name].law, kept), models)
+    for draft, found in laws.items():
+        law = RULES[name].law(
+            models.rows(models.target, draft, 3), models.rows(models.draft, draft, 2), torch.tensor(draft)
+        )
+        if kept is other_order:
+            continue
+        assert found.stop.tolist() == pytest.approx(law.stop.tolist(), abs=1e-11)
+    total = sum(float(found.stop.sum()) for found in laws.values())
+    assert total == pytest.approx(len(laws), abs=1e-11)
+
+
+def test_the_cumulative_sum_may_take_the_tokens_in_any_order():
+    found = conform(adapter(RULES["hsd"].law, pick=lambda row, noise: len(row) - 1 - draw(row.flip(0), noise)))
+    assert (found["lossless"], found["rule"]) == (True, "blockwise")
+
+
+@pytest.mark.parametrize("name", ["tokenwise", "hsd", "hsd-released"])
+def test_an_exponential_race_gives_the_same_law(name: str):
+    found = conform(adapter(RULES[name].law, pick=race, noise="exponential-race"))
+    assert found["lossless"] is RULES[name].lossless
+    assert name in found["equals"]
+
+
+def test_a_coin_that_serves_twice_is_found():
+    """Each part is right, but the first coin draws the correction as well."""
+
+    def verify(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[int]:
+        law = RULES["tokenwise"].law(p, q, tokens)
+        kept = int(law.kept(uniforms))
+        return [*tokens[:kept].tolist(), int(draw(law.next(kept), uniforms[0]))]
+
+    found = conform(Adapter("twice.py", verify))
+    assert found["lossless"] is False
+    assert found["expected_kept"] == pytest.approx(audit()["rules"]["tokenwise"]["expected_accepted"])
+
+
+def test_batches_are_asked_at_once():
+    one = adapter(RULES["hsd"].law)
+    many = replace(one, batched=True, verify=lambda *given: [one.verify(*row) for row in zip(*given, strict=True)])
+    apart, together = (conform(each) for each in (one, many))
+    assert together["total_variation"] == apart["total_variation"]
+    assert together["calls"] < apart["calls"] / 10
+
+
+def test_single_precision_has_a_tolerance_of_its_own():
+    right = conform(adapter(RULES["hsd"].law, dtype="float32"))
+    assert right["lossless"] is True
+    assert right["tolerance"] == 1e-5
+    assert right["equals"] == ["blockwise", "hsd"]
+    assert 1e-12 < right["total_variation"] < 1e-6
+    assert conform(adapter(RULES["hsd-released"].law, dtype="float32"))["lossless"] is False
+
+
+@pytest.mark.parametrize("mode", ["exact-first", "divergence-only"])
+def test_fuzzy_verification_is_recognised_with_its_tolerance(mode: str):
+    found = conform(adapter(fuzzy_rule(Fuzzy("kl", 0.2, mode)).law))
+    assert found["lossless"] is False
+    assert found["rule"] == "fuzzy"
+    (fits,) = (words for words in found["equals"] if f"({mode}, kl," in words)
+    low, high = (float(word.strip(")")) for word in fits.split() if word[0].isdigit())
+    assert low <= 0.2 < high
+
+
+def test_an_ensemble_is_recognised_with_its_weight():
+    def relaxed(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
+        right = RULES["tokenwise"].law(p, q, tokens)
+        return replace(right, threshold=0.1 + 0.9 * right.threshold)
+
+    assert conform(adapter(relaxed))["equals"] == ["ensemble (weight 0.9)"]
+
+
+# Boxes
+
+
+def answered(search: Search[list[Box]], box: Callable[[Point], Outcome]) -> list[Box]:
+    """The result of a search whose questions are put to `box`."""
+    answer = None
+    while True:
+        try:
+            answer = box(search.send(answer))  # type: ignore[arg-type]
+        except StopIteration as end:
+            return end.value
+
+
+def test_boxes_of_a_staircase_have_their_exact_volumes():
+    """Three numbers, thresholds that depend on each other: the volumes are those of a calculation by hand."""
+
+    def staircase(point: tuple[float, ...]) -> tuple[int, ...]:
+        x, y, z = point
+        if z < 0.25:
+            return (3,)
+        return (2,) if y < (0.75 if x < 0.125 else 0.5) else (1,)
+
+    search = boxes(3, 3, (), 1e-12, [(), (), (0.25,)], 50)
+    found = answered(search, staircase)
+    volume = {n: sum(box.volume for box in found if box.outcome == (n,)) for n in (1, 2, 3)}
+    assert volume == pytest.approx(
+        {3: 0.25, 2: 0.75 * (0.125 * 0.75 + 0.875 * 0.5), 1: 0.75 * (0.125 * 0.25 + 0.875 * 0.5)}
+    )
+
+
+def test_what_does_not_change_at_thresholds_is_refused():
+    def verify(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[int]:
+        return [*tokens.tolist(), 0] if float(uniforms.sum()) < 1 else [int(draw(p[0], noise))]
+
+    with pytest.raises(HsdError, match="does not change at thresholds of single numbers: use --sampled; sent last p"):
+        conform(Adapter("sum.py", verify), gamma=2)
+
+
+# Sampling
+
+
+def own_numbers(name: str) -> Adapter:
+    def verify(p: Tensor, q: Tensor, tokens: Tensor) -> list[int]:
+        law = RULES[name].law(p, q, tokens)
+        kept = int(law.kept(torch.rand(len(tokens), dtype=torch.float64)))
+        return [*tokens[:kept].tolist(), int(torch.multinomial(law.next(kept), 1))]
+
+    return Adapter("own.py", verify, sampled=True)
+
+
+def test_sampling_finds_the_released_code_wrong_and_nothing_in_a_lossless_rule():
+    wrong, right = conform(own_numbers("hsd-released")), conform(own_numbers("hsd"), calls=3_000)
+    assert wrong["lossless"] is False
+    assert wrong["calls"] < 20_000, "it stops as soon as it knows"
+    assert right["lossless"] is None, "sampling proves nothing"
+    assert right["pairs"]["random pair, seed 0"]["at_most"] > right["total_variation"]
+
+
+@pytest.mark.long
+def test_sampling_keeps_its_error_rate_although_it_looks_all_the_time():
+    """Of many lossless verifiers hardly one may ever reach 1/α: at α = 1/20 at most one in twenty, in the long run."""
+    evidence = [sample(own_numbers("tokenwise"), random_models(2, 1, seed), 1_000, seed).evidence for seed in range(20)]
+    assert sum(e >= 20 for e in evidence) <= 4
+    assert all(e < 1 / ERROR for e in evidence)
+
+
+# Rows
+
+
+def test_rows_that_are_no_laws_are_refused():
+    with pytest.raises(HsdError, match=r"row 1 of p \[0.5, 0.6\] sums to 1.1"):
+        rows_models([[0.5, 0.5], [0.5, 0.6]], [[0.5, 0.5]])
+    with pytest.raises(HsdError, match="do not fit"):
+        rows_models([[0.5, 0.5]], [[0.5, 0.5]])
+
+
+def test_rows_of_ones_own_are_judged():
+    models = rows_models([[0.5, 0.5], [0.1, 0.9]], [[0.3, 0.7]])
+    found = conform(adapter(RULES["agreement"].law), models=models)
+    assert found["expected_kept"] == pytest.approx(0.3 * 0.5 + 0.7 * 0.5)
+    assert (found["vocab"], found["gamma"], found["lossless"]) == (2, 1, True)

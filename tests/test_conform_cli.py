@@ -1,0 +1,141 @@
+"""The command that judges a verifier: one line for what cannot be judged, a status that a pipeline can go by."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from hsd.cli import main
+
+RIGHT = """
+import torch
+
+def verify(p, q, tokens, uniforms, noise):
+    for t, token in enumerate(tokens.tolist()):
+        if uniforms[t] >= p[t, token] / q[t, token]:
+            rest = (p[t] - q[t]).clamp(min=0)
+            break
+    else:
+        t, rest = len(tokens), p[-1]
+    return [*tokens[:t].tolist(), int(torch.searchsorted(rest.cumsum(0), noise * rest.sum(), right=True))]
+"""
+
+
+@pytest.fixture
+def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    def run(text: str | None, *words: str) -> tuple[int, str, str]:
+        file = tmp_path / "mine.py"
+        if text is not None:
+            file.write_text(text)
+        capsys.readouterr()
+        try:
+            status = main(["conform", str(file), *words])
+        except SystemExit as end:
+            status = int(end.code or 0)
+        output = capsys.readouterr()
+        return status, output.out, output.err
+
+    return run
+
+
+def test_a_right_verifier_ends_with_status_0(command):
+    status, out, err = command(RIGHT, "--json", "--pairs", "2")
+    found = json.loads(out)
+    assert (status, err, found["lossless"], found["rule"]) == (0, "", True, "tokenwise")
+    assert len(found["pairs"]) == 3
+    assert command(RIGHT)[1].startswith("mine.py: lossless\n")
+
+
+def test_a_wrong_verifier_ends_with_status_1_and_says_why(command, tmp_path: Path):
+    wrong = RIGHT.replace("(p[t] - q[t]).clamp(min=0)", "p[t]")
+    status, out, err = command(wrong, "--junit", str(tmp_path / "out.xml"))
+    assert (status, err) == (1, "")
+    assert "NOT lossless" in out
+    assert "p = (0.3, 0.7)" in out
+    suite = ElementTree.parse(tmp_path / "out.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "2")
+    assert "counterexample" in str(suite.findtext("testcase/failure"))
+
+
+def test_a_verifier_with_numbers_of_its_own_is_sampled(command):
+    own = RIGHT.replace(
+        "verify(p, q, tokens, uniforms, noise):",
+        "verify(p, q, tokens):\n    uniforms, noise = torch.rand(len(tokens)), torch.rand(())",
+    )
+    status, out, _ = command(f"SAMPLED = True\n{own}", "--sampled", "1000")
+    assert (status, out.splitlines()[0]) == (0, "mine.py: nothing wrong found by sampling")
+    status, out, _ = command(f"SAMPLED = True\n{own.replace('p[-1]', 'p[-2]')}", "--json")
+    assert (status, json.loads(out)["lossless"]) == (1, False)
+
+
+def test_rows_may_come_from_a_file(command, tmp_path: Path):
+    rows = tmp_path / "rows.json"
+    rows.write_text('{"p": [[0.5, 0.5], [0.5, 0.5]], "q": [[0.2, 0.8]]}')
+    status, out, _ = command(RIGHT, "--rows", str(rows), "--json")
+    assert status == 0
+    assert json.loads(out)["expected_kept"] == pytest.approx(0.7)
+
+
+DEF = "def verify(p, q, tokens, uniforms, noise):\n    "
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (None, "no file"),
+        ("x = 1", "no function verify"),
+        ("1 / 0", "mine.py cannot be imported: ZeroDivisionError"),
+        ("def verify(:", "SyntaxError"),
+        (
+            DEF + "raise KeyError('row')",
+            "raises KeyError: 'row'; sent p (4, 3), q (3, 3), tokens [0, 0, 0], uniforms [0.5,",
+        ),
+        (DEF + "return [*tokens.tolist(), 0, 0]", "returns 5 tokens: return 1 to 4"),
+        (DEF + "return []", "returns 0 tokens"),
+        (DEF + "return None", "returns None: return a list of int"),
+        (DEF + "return [0.5]", "returns [0.5]: return a list of int"),
+        (DEF + "return [3]", "returns token 3, and there are 3: 0 to 2"),
+        (DEF + "return [-1]", "returns token -1"),
+        (DEF + "return [(int(tokens[0]) + 1) % 3, 0]", "whose tokens before the last are not the draft's first"),
+        (DEF + "return [*tokens.tolist(), 0]", "ignores uniforms and noise"),
+        (DEF + "p[0] = 0\n    return [0]", "changes its arguments"),
+        (DEF + "uniforms.sort()[0].zero_()\n    uniforms.zero_()\n    return [0]", "changes its arguments"),
+        ("import torch\n" + DEF + "return [int(torch.randint(3, ()))]", "for the same numbers"),
+        (DEF + "return [int(noise * 30) % 3]", "not monotone"),
+        (DEF + "return [*tokens[: int(uniforms[0] * 40) % 2].tolist(), int(noise * 3)]", "not monotone"),
+        ("NOISE = 'gauss'\n" + DEF + "return [0]", "unknown NOISE 'gauss'"),
+        ("DTYPE = 'int8'\n" + DEF + "return [0]", "unknown DTYPE 'int8'"),
+        ("BATCHED = True\n" + DEF + "return [0]", "for a batch of 27: return a list of lists"),
+    ],
+    ids=lambda value: value[-40:] if value else "missing",
+)
+def test_what_cannot_be_judged_is_one_line(command, text: str | None, names: str):
+    status, out, err = command(text)
+    assert (status, out) == (2, "")
+    assert names in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["--vocab", "0"], "vocab 0"),
+        (["--gamma", "0"], "gamma 0"),
+        (["--pairs", "0"], "pairs 0"),
+        (["--vocab", "9", "--gamma", "9"], "9^10 outcomes are over the limit"),
+        (["--gamma", "1000000000"], "over the limit"),
+        (["--sampled", "-1"], "--sampled -1"),
+        (["--junit", "/no/such/folder/x.xml"], "cannot write"),
+        (["--rows", "/no/such/file"], "--rows /no/such/file"),
+        (["--seed", "x"], "'x'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_bad_option_is_one_line(command, words: list[str], names: str):
+    status, out, err = command(RIGHT, *words)
+    assert (status, out) == (2, "")
+    assert names in err
+    assert err.count("\n") == 1
