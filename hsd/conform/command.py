@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from hsd.arguments import add_json, output, whole
+from hsd.arguments import add_json, numbers, output, whole
 from hsd.audit import TableModels
 from hsd.conform.adapter import load_adapter
 from hsd.conform.judge import row, rows_models
+from hsd.conform.keying import KEYINGS, audit_keyings
 from hsd.conform.report import conform
 from hsd.errors import HsdError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.add_argument("file", metavar="FILE", help="a Python file with verify(p, q, tokens, uniforms, noise)")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", help="a Python file with verify(p, q, tokens, uniforms, noise)"
+    )
     parser.add_argument("--vocab", type=whole, default=3, help="size of the vocabulary")
     parser.add_argument("--gamma", type=whole, default=3, help="drafted tokens per step")
     parser.add_argument("--seed", type=whole, default=0, help="which random pair, as for hsd audit")
@@ -29,11 +32,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sampled = "test by sampling N drafts (20000 if left out), where random numbers cannot be set"
     parser.add_argument("--sampled", type=whole, nargs="?", const=20_000, default=0, metavar="N", help=sampled)
     parser.add_argument("--junit", metavar="XML", help="write the verdict as a JUnit file as well")
+    keyed = parser.add_argument_group("in place of FILE: what the keys of random numbers do to a text")
+    keyed.add_argument(
+        "--keying", action="store_true", help="several steps of a rule, with every way to key its numbers"
+    )
+    keyed.add_argument("--rule", default="hsd", help="which rule (default: hsd)")
+    keyed.add_argument("--p", type=numbers, default=(0.1, 0.5, 0.4), help="the target's row (default: .1,.5,.4)")
+    keyed.add_argument("--q", type=numbers, default=(0.5, 0.4, 0.1), help="the draft's row (default: .5,.4,.1)")
+    keyed.add_argument("--tokens", type=whole, default=6, help="tokens of the text that is judged (default: 6)")
     add_json(parser)
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Run the command. Status 0: nothing wrong was found; 1: not lossless. Raises HsdError for bad input."""
+    if arguments.keying == bool(arguments.file):
+        raise HsdError("conform: give the file of a verifier, or --keying without one")
+    if arguments.keying:
+        keyed = audit_keyings([*arguments.p], [*arguments.q], arguments.gamma, arguments.rule, arguments.tokens)
+        print(json.dumps(keyed) if arguments.json else _keyed_words(keyed))
+        return 0
     junit = output(arguments.junit) if arguments.junit else None
     if arguments.sampled < 0:
         raise HsdError(f"--sampled {arguments.sampled}: choose a number of drafts, such as 20000")
@@ -73,6 +90,20 @@ def _words(result: dict[str, Any]) -> str:
         lines += [f"                   {name} = {rows_in_words(shown[name])}" for name in "pq"]
     lines += [f"  note             {note}" for note in (*result["edges"], *result["notes"])]
     return "\n".join([*lines, f"  {result['calls']:,} calls, {result['seconds']} s"])
+
+
+def _keyed_words(result: dict[str, Any]) -> str:
+    """A table: a line for each keying, with total variations and tokens per step."""
+    rows = f"p {row(result['p'])}, q {row(result['q'])}"
+    lines = [
+        f"{result['rule']}, gamma {result['gamma']}, {rows}: total variation of the first {result['tokens']} tokens",
+        f"{'keying':19} {'1 step':>8} {'2 steps':>8} {'3 steps':>8} {'text':>8}   tokens per step, and in the long run",
+    ]
+    for name, found in result["keyings"].items():
+        distances = " ".join(f"{x:8.1e}" for x in (*found["total_variation"], found["text"]))
+        per_step = " ".join(f"{x:.4f}" for x in found["tokens_per_step"])
+        lines.append(f"{name:19} {distances}   {per_step} {found['long_run']:.4f}   {KEYINGS[name].words}")
+    return "\n".join(lines)
 
 
 def rows_in_words(rows: list[list[float]]) -> str:

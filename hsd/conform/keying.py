@@ -1,0 +1,205 @@
+"""What the keys of random numbers do to a text: several steps of decoding, enumerated exactly.
+
+A step can be exact on its own and the text still not be. A number that is made from (seed, position) comes again when
+a later step reads that position again, and if it had a say in what was kept, it is no longer uniform then.
+
+Models here have the same rows after every text: p and q, V numbers each. A number enters through thresholds only, of a
+test or of a cumulative sum, so what is known about it is an interval, in which it is still uniform. A state is what is
+known about the numbers of positions that are still to come; enumerating every draft, test and draw of a step leads
+from state to state, with no sampling.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hsd.audit import total_variation
+from hsd.errors import HsdError
+from hsd.rules import Law, find_rule
+
+MOST_BRANCHES = 1_500  # drafts times outcomes of a step
+MOST_STATES = 4_000
+LONG_RUN = 200  # steps after which the long run must have settled
+NEAR = 1e-10  # two values for the long run that are as near as this are one
+
+Interval = tuple[float, float]
+Key = tuple[str, int]  # the stream, and how many tokens after the text's end the position is
+State = tuple[tuple[Key, Interval], ...]  # sorted; what is not in it may still be anything in [0, 1)
+Moves = dict[tuple[tuple[int, ...], State], float]  # what a step commits and leads to → how likely
+
+
+@dataclass(frozen=True)
+class Keying:
+    """Where the numbers of a step come from.
+
+    draft, coin, after: the streams of draft noise, of coins and of the number that draws the token after the kept
+    ones; equal names share one number per position. returns: the streams whose number a later step meets again.
+    """
+
+    words: str
+    draft: str = "draft"
+    coin: str = "coin"
+    after: str = "after"
+    returns: frozenset[str] = frozenset()
+
+
+SALTED = frozenset({"draft", "coin", "after"})
+KEYINGS = {
+    "fresh": Keying("every number is read once"),
+    "step": Keying("keyed by (seed, step, place, stream)"),
+    "position": Keying("keyed by (seed, position, stream)", returns=SALTED),
+    "position, coins": Keying("only coins are keyed by (seed, position)", returns=frozenset({"coin"})),
+    "position, drafts": Keying("only draft noise is keyed by (seed, position)", returns=frozenset({"draft"})),
+    "position, unsalted": Keying("keyed by (seed, position), one number for all", "x", "x", "x", frozenset({"x"})),
+    "step, unsalted": Keying("keyed by (seed, step, place), one number for all", "x", "x", "x"),
+}
+
+
+class Steps:
+    """Decoding step by step with one rule, one keying, and rows that never change."""
+
+    def __init__(self, rule: str, keying: Keying, p: list[float], q: list[float], gamma: int) -> None:
+        chosen, self.vocab, self.gamma, self.keying = find_rule(rule), len(p), gamma, keying
+        self.target, draft_row = (torch.tensor(row, dtype=torch.float64) for row in (p, q))
+        rows = self.target.expand(gamma + 1, -1), draft_row.expand(gamma, -1)
+        self._draft_ends = _ends(draft_row)
+
+        @cache
+        def law(draft: tuple[int, ...]) -> tuple[Law, list[float], list[list[float]]]:
+            found = chosen.law(*rows, torch.tensor(draft))
+            return found, found.threshold.tolist(), [_ends(found.next(t)) for t in range(gamma + 1)]
+
+        self._law = law
+        self._moves: dict[State, Moves] = {}
+        self._laws: dict[tuple[State, int, int], Tensor] = {}
+
+    def moves(self, state: State) -> Moves:
+        """All that a step may do in a state, with the probabilities. Raises HsdError for too many states."""
+        if state not in self._moves:
+            if len(self._moves) == MOST_STATES:
+                raise HsdError(f"more than {MOST_STATES:,} states: reduce gamma or the vocabulary")
+            found: Moves = defaultdict(float)
+            for weight, known, committed in self._outcomes(dict(state)):
+                kept = (((s, at - len(committed)), known[s, at]) for s, at in known if s in self.keying.returns)
+                found[committed, tuple(sorted(one for one in kept if one[0][1] >= 0))] += weight
+            self._moves[state] = dict(found)
+        return self._moves[state]
+
+    def _outcomes(self, known: dict[Key, Interval]) -> Iterator[tuple[float, dict[Key, Interval], tuple[int, ...]]]:
+        """The probability of each way a step can go, what is then known of the numbers, and what it commits."""
+        for weight, after, draft in self._drafts(1.0, known, ()):
+            law, thresholds, ends = self._law(draft)
+            for share, tested, kept in self._tests(law, thresholds, after):
+                for part, drawn, token in _draw(tested, (self.keying.after, kept), ends[kept]):
+                    yield weight * share * part, drawn, (*draft[:kept], token)
+
+    def _drafts(
+        self, weight: float, known: dict[Key, Interval], draft: tuple[int, ...]
+    ) -> Iterator[tuple[float, dict[Key, Interval], tuple[int, ...]]]:
+        if len(draft) == self.gamma:
+            yield weight, known, draft
+            return
+        for part, drawn, token in _draw(known, (self.keying.draft, len(draft)), self._draft_ends):
+            yield from self._drafts(weight * part, drawn, (*draft, token))
+
+    def _tests(
+        self, law: Law, thresholds: list[float], known: dict[Key, Interval]
+    ) -> Iterator[tuple[float, dict[Key, Interval], int]]:
+        """The tests in the rule's order, until one decides."""
+        weight = 1.0
+        for position in law.order():
+            ends = [thresholds[position - 1], 1.0]
+            ways = {way: (part, then) for part, then, way in _draw(known, (self.keying.coin, position - 1), ends)}
+            decides, goes_on = (1, 0) if law.forward else (0, 1)  # way 0: below the threshold, the test succeeds
+            if decides in ways:
+                yield weight * ways[decides][0], ways[decides][1], position - 1 if law.forward else position
+            if goes_on not in ways:
+                return
+            weight, known = weight * ways[goes_on][0], ways[goes_on][1]
+        yield weight, known, self.gamma if law.forward else 0
+
+    def law(self, tokens: int, steps: int, state: State = ()) -> Tensor:
+        """The law of the next `tokens` tokens, (V,) * tokens: `steps` steps, and then the target alone."""
+        if (state, tokens, steps) not in self._laws:
+            found = torch.zeros((self.vocab,) * tokens, dtype=torch.float64)
+            if steps == 0 or tokens == 0:
+                found = target_alone(self.target, tokens)
+            else:
+                for (committed, then), weight in self.moves(state).items():
+                    rest = max(tokens - len(committed), 0)
+                    found[committed[:tokens]] += weight * self.law(rest, min(steps - 1, rest), then)
+            self._laws[state, tokens, steps] = found
+        return self._laws[state, tokens, steps]
+
+    def tokens_per_step(self) -> tuple[list[float], float]:
+        """Expected tokens of the first, second and third step, and in the long run."""
+        states: dict[State, float] = {(): 1.0}
+        found: list[float] = []
+        while len(found) < LONG_RUN and not (len(found) > 3 and abs(found[-1] - found[-2]) < NEAR):
+            then: dict[State, float] = defaultdict(float)
+            found.append(0.0)
+            for state, weight in states.items():
+                for (committed, after), share in self.moves(state).items():
+                    found[-1] += weight * share * len(committed)
+                    then[after] += weight * share
+            states = dict(then)
+        return found[:3], found[-1]
+
+
+def _ends(row: Tensor) -> list[float]:
+    """Where the tokens' parts of [0, 1) end; the last one is 1, whatever was rounded."""
+    ends = row.cumsum(0)
+    return [1.0 if x >= float(ends[-1]) else x for x in ends.tolist()]
+
+
+def _draw(known: dict[Key, Interval], key: Key, ends: list[float]) -> Iterator[tuple[float, dict[Key, Interval], int]]:
+    """The parts of [0, 1) in which a number may be: how likely, what is then known, and which part."""
+    low, high = known.get(key, (0.0, 1.0))
+    begin = 0.0
+    for part, end in enumerate(ends):
+        a, b = max(low, begin), min(high, end)
+        if b - a > 1e-13:
+            # Rounded, so that states reached on two ways are one.
+            yield (b - a) / (high - low), {**known, key: (round(a, 13), round(b, 13))}, part
+        begin = max(begin, end)
+
+
+def target_alone(row: Tensor, tokens: int) -> Tensor:
+    """The law of tokens that follow `row` (V,) each: (V,) * tokens."""
+    law = torch.ones((), dtype=torch.float64)
+    for _ in range(tokens):
+        law = law.unsqueeze(-1) * row
+    return law
+
+
+def audit_keyings(p: list[float], q: list[float], gamma: int, rule: str, tokens: int = 6) -> dict[str, Any]:
+    """Every keying with one rule, on rows p and q that never change.
+
+    Returns {"rule", "p", "q", "gamma", "tokens", "keyings": {name: {"total_variation": of the first `tokens` tokens
+    from the target's law when 1, 2, 3 steps are taken and the target goes on alone, "text": when only steps are taken,
+    "tokens_per_step": of the first three steps, "long_run"}}}. Raises HsdError for what is no law or too large.
+    """
+    for name, one in (("p", p), ("q", q)):
+        if not all(0 <= x <= 1 for x in one) or abs(sum(one) - 1) > 1e-9:
+            raise HsdError(f"{name} {one} sums to {sum(one):.6g}: give probabilities that sum to 1")
+    if len(p) != len(q) or gamma < 1 or not 1 <= tokens <= 8:
+        what = f"{len(p)} and {len(q)} probabilities, gamma {gamma}, a text of {tokens}"
+        raise HsdError(f"{what}: give two rows of one length, gamma from 1 on, and 1 to 8 tokens")
+    if len(p) ** (gamma + 1) * (gamma + 1) > MOST_BRANCHES:
+        raise HsdError(f"{len(p)}^{gamma + 1} outcomes are too many for several steps: reduce gamma or the vocabulary")
+    if find_rule(rule).resamples:
+        raise HsdError(f"{rule} draws the rest of a block by further calls: choose another rule")
+    truth, found = target_alone(torch.tensor(p, dtype=torch.float64), tokens), {}
+    for name, keying in KEYINGS.items():
+        steps = Steps(rule, keying, p, q, gamma)
+        first, settled = steps.tokens_per_step()
+        after = [total_variation(steps.law(tokens, min(count, tokens)), truth) for count in (1, 2, 3, tokens)]
+        found[name] = {"total_variation": after[:3], "text": after[3], "tokens_per_step": first, "long_run": settled}
+    return {"rule": rule, "p": p, "q": q, "gamma": gamma, "tokens": tokens, "keyings": found}

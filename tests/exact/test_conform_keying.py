@@ -1,0 +1,137 @@
+"""What the keys of random numbers do to a text, enumerated and simulated."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import pytest
+import torch
+from joint_law import chi_square_p
+
+from hsd import HsdError
+from hsd.audit import total_variation
+from hsd.cli import main
+from hsd.conform.keying import KEYINGS, Keying, Steps, audit_keyings, target_alone
+from hsd.rules import RULES
+from hsd.sampling import draw
+
+P, Q = [0.1, 0.5, 0.4], [0.5, 0.4, 0.1]
+LOSSLESS = ["tokenwise", "blockwise", "hsd", "agreement"]
+
+
+def distance(rule: str, keying: str, gamma: int = 3, tokens: int = 5, steps: int = 5) -> float:
+    truth = target_alone(torch.tensor(P, dtype=torch.float64), tokens)
+    return total_variation(Steps(rule, KEYINGS[keying], P, Q, gamma).law(tokens, steps), truth)
+
+
+@pytest.mark.parametrize("rule", LOSSLESS)
+@pytest.mark.parametrize("keying", ["fresh", "step"])
+def test_numbers_that_are_read_once_leave_every_text_exact(rule: str, keying: str):
+    assert distance(rule, keying) < 1e-12
+
+
+@pytest.mark.parametrize("rule", LOSSLESS)
+@pytest.mark.parametrize("keying", [name for name, keying in KEYINGS.items() if keying.coin == "coin"])
+def test_the_first_step_is_exact_with_a_salt_for_each_stream(rule: str, keying: str):
+    assert distance(rule, keying, steps=1) < 1e-12
+
+
+@pytest.mark.parametrize("rule", ["tokenwise", "agreement"])
+@pytest.mark.parametrize("keying", ["position", "position, coins", "position, drafts"])
+def test_rules_that_read_no_further_than_they_keep_may_use_positions(rule: str, keying: str):
+    assert distance(rule, keying) < 1e-12
+
+
+@pytest.mark.parametrize("keying", ["position", "position, coins", "position, drafts"])
+def test_rules_that_read_beyond_what_they_keep_may_not(keying: str):
+    assert distance("hsd", keying, steps=2) > 1e-4
+    assert distance("hsd", keying) == pytest.approx(distance("blockwise", keying), abs=1e-12)
+
+
+@pytest.mark.parametrize("keying", ["position, unsalted", "step, unsalted"])
+@pytest.mark.parametrize("rule", LOSSLESS[:3])
+def test_one_number_for_all_is_wrong_in_the_first_step_already(rule: str, keying: str):
+    assert distance(rule, keying, steps=1) > 0.1
+
+
+def test_what_a_released_rule_does_wrong_is_wrong_with_fresh_numbers():
+    assert distance("hsd-released", "fresh", steps=1) > 1e-3
+
+
+def test_numbers_of_the_page():
+    """γ = 4, six tokens: draft noise that comes again costs most, coins little, and both a tenth of the speed."""
+    found = {name: Steps("hsd", KEYINGS[name], P, Q, 4) for name in ("fresh", "position", "position, drafts")}
+    truth = target_alone(torch.tensor(P, dtype=torch.float64), 6)
+    off = {name: total_variation(steps.law(6, 6), truth) for name, steps in found.items()}
+    assert off == pytest.approx({"fresh": 0, "position": 0.0287466, "position, drafts": 0.0313003}, abs=1e-7)
+    first, settled = found["position"].tokens_per_step()
+    assert first == pytest.approx([2.5025, 2.2969, 2.2727], abs=5e-5)
+    assert settled == pytest.approx(2.2690, abs=5e-5)
+    assert found["fresh"].tokens_per_step()[1] == pytest.approx(2.5025, abs=5e-5)
+
+
+def simulated(rule: str, keying: Keying, gamma: int, tokens: int, texts: int) -> Counter[tuple[int, ...]]:
+    """Texts that are decoded with numbers under these keys, counted. Written without intervals."""
+    p, q = (torch.tensor(row, dtype=torch.float64) for row in (P, Q))
+    rows, cache = (p.expand(gamma + 1, -1), q.expand(gamma, -1)), {}
+    generator, found = torch.Generator().manual_seed(5), Counter()
+    for _ in range(texts):
+        text: list[int] = []
+        made: dict[tuple, torch.Tensor] = {}
+        step = 0
+        while len(text) < tokens:
+
+            def number(stream: str, place: int, step: int = step, begin: int = len(text), made: dict = made):
+                key = (stream, begin + place) if stream in keying.returns else (stream, step, place)
+                if key not in made:
+                    made[key] = torch.rand((), generator=generator, dtype=torch.float64)
+                return made[key]
+
+            draft = [int(draw(q, number(keying.draft, t))) for t in range(gamma)]
+            law = cache.setdefault(tuple(draft), RULES[rule].law(*rows, torch.tensor(draft)))
+            kept = int(law.kept(torch.stack([number(keying.coin, t) for t in range(gamma)])))
+            text += [*draft[:kept], int(draw(law.next(kept), number(keying.after, kept)))]
+            step += 1
+        found[tuple(text[:tokens])] += 1
+    return found
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("rule", "keying"),
+    [("hsd", "position, drafts"), ("hsd", "position, unsalted"), ("tokenwise", "position, unsalted")],
+)
+def test_texts_that_are_really_decoded_follow_the_enumerated_law(rule: str, keying: str):
+    counts = simulated(rule, KEYINGS[keying], gamma=3, tokens=4, texts=6_000)
+    law = Steps(rule, KEYINGS[keying], P, Q, 3).law(4, 4)
+    target = target_alone(torch.tensor(P, dtype=torch.float64), 4)
+    by_text = [{x: float(one[x]) for x in itertools.product(range(3), repeat=4)} for one in (law, target)]
+    assert float(law.sum()) == pytest.approx(1, abs=1e-12)
+    assert chi_square_p(counts, by_text[0]) > 1e-3
+    assert chi_square_p(counts, by_text[1]) < 1e-3
+
+
+def test_the_command_prints_a_line_for_every_keying(capsys: pytest.CaptureFixture[str]):
+    assert main(["conform", "--keying", "--gamma", "2", "--tokens", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 + len(KEYINGS)
+    assert "fresh" in lines[2]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"p": [0.5, 0.6], "q": [0.5, 0.5]}, "p .* sums to 1.1"),
+        ({"q": [0.5, 0.5]}, "rows of one length"),
+        ({"gamma": 0}, "gamma 0"),
+        ({"gamma": 9}, "3.10 outcomes are too many"),
+        ({"tokens": 99}, "a text of 99"),
+        ({"rule": "best"}, "unknown rule 'best'"),
+        ({"rule": "naive-hsd"}, "further calls"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_enumerated_is_refused(given: dict, words: str):
+    with pytest.raises(HsdError, match=words):
+        audit_keyings(**{"p": P, "q": Q, "gamma": 2, "rule": "hsd", **given})
