@@ -79,6 +79,33 @@ def test_rows_may_come_from_a_file(command, tmp_path: Path):
     assert json.loads(out)["expected_kept"] == pytest.approx(0.7)
 
 
+def test_what_an_adapter_prints_is_kept_from_the_result(command):
+    status, out, err = command(RIGHT.replace("    for t", "    print('called')\n    for t"), "--json", "--gamma", "1")
+    assert (status, json.loads(out)["lossless"]) == (0, True)
+    assert "called" in err
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        ("", "JSONDecodeError"),
+        ("[]", "TypeError"),
+        ('{"p": [[1, 0]]}', "KeyError"),
+        ('{"p": [[1, 0], [1, 0]], "q": [["x", 0]]}', "could not convert"),
+        ('{"p": [[0.5, 0.6], [0.5, 0.5]], "q": [[0.5, 0.5]]}', "row 0 of p [0.5, 0.6] sums to 1.1"),
+        ('{"p": [[0.5, 0.5]], "q": [[0.5, 0.5]]}', "1 rows p and 1 rows q do not fit"),
+        (json.dumps({"p": [[0.1] * 10] * 9, "q": [[0.1] * 10] * 8}), "10^9 outcomes are over the limit"),
+    ],
+    ids=lambda value: value[:30],
+)
+def test_rows_that_cannot_be_judged_are_one_line(command, tmp_path: Path, content: str, names: str):
+    (tmp_path / "rows.json").write_text(content)
+    status, out, err = command(RIGHT, "--rows", str(tmp_path / "rows.json"))
+    assert (status, out) == (2, "")
+    assert names in err
+    assert err.count("\n") == 1
+
+
 DEF = "def verify(p, q, tokens, uniforms, noise):\n    "
 
 
@@ -93,6 +120,7 @@ DEF = "def verify(p, q, tokens, uniforms, noise):\n    "
             DEF + "raise KeyError('row')",
             "raises KeyError: 'row'; sent p (4, 3), q (3, 3), tokens [0, 0, 0], uniforms [0.5,",
         ),
+        (DEF + "raise SystemExit(3)", "raises SystemExit: 3; sent"),
         (DEF + "return [*tokens.tolist(), 0, 0]", "returns 5 tokens: return 1 to 4"),
         (DEF + "return []", "returns 0 tokens"),
         (DEF + "return None", "returns None: return a list of int"),
@@ -122,7 +150,7 @@ def test_what_cannot_be_judged_is_one_line(command, text: str | None, names: str
 @pytest.mark.parametrize(
     ("words", "names"),
     [
-        (["--vocab", "0"], "vocab 0"),
+        (["--vocab", "1"], "vocab 1: choose at least 2"),
         (["--gamma", "0"], "gamma 0"),
         (["--pairs", "0"], "pairs 0"),
         (["--vocab", "9", "--gamma", "9"], "9^10 outcomes are over the limit"),

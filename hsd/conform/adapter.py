@@ -139,7 +139,7 @@ class BlackBox:
         self.calls += 1
         try:
             return self.adapter.verify(*given)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise self._wrong(f"raises {_line(error)}", draft, point) from error
 
     def _changed(self, given: tuple[Tensor, ...], copies: tuple[Tensor, ...]) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -55,9 +57,9 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.sampled < 0:
         raise HsdError(f"--sampled {arguments.sampled}: choose a number of drafts, such as 20000")
     models = _read_rows(arguments.rows) if arguments.rows else None
-    adapter = load_adapter(arguments.file)
     options = (arguments.vocab, arguments.gamma, arguments.seed, arguments.pairs, arguments.sampled)
-    result = conform(adapter, *options, models)
+    with contextlib.redirect_stdout(sys.stderr):  # what the adapter prints is not the result
+        result = conform(load_adapter(arguments.file), *options, models)
     if junit:
         junit.write_text(_junit(result), encoding="utf-8")
     print(json.dumps(result) if arguments.json else _words(result))

@@ -19,6 +19,7 @@ from hsd.rules import RULES, Fuzzy, Law, fuzzy_rule
 from hsd.rules.fuzzy import DIVERGENCES, MODES
 from hsd.rules.law import token_tests
 
+MOST_OUTCOMES = 5_000  # V ** (γ+1): beyond, recovering every draft's law takes minutes
 SHRINKS = 2  # small pairs of models that are tried for each size
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -201,6 +202,16 @@ def smallest_counterexample(adapter: Adapter, judged: Judged) -> Counterexample 
     return counterexample(judged, adapter.tolerance / 10)
 
 
+def check_size(vocab: int, gamma: int) -> None:
+    """Raise HsdError for a vocabulary and drafts that are too small to tell anything, or too large to enumerate."""
+    for name, value, least in (("vocab", vocab, 2), ("gamma", gamma, 1)):
+        if value < least:
+            raise HsdError(f"{name} {value}: choose at least {least}")
+    if vocab > 26 or gamma > 12 or vocab ** (gamma + 1) > MOST_OUTCOMES:
+        what = f"{vocab}^{gamma + 1} outcomes are over the limit of {MOST_OUTCOMES:,}"
+        raise HsdError(f"{what}: reduce vocab (26 at most) or gamma")
+
+
 def rows_models(p: list[list[float]], q: list[list[float]]) -> TableModels:
     """Models whose rows depend on the position only: γ+1 rows of the target and γ of the draft, V numbers each.
 
@@ -213,18 +224,30 @@ def rows_models(p: list[list[float]], q: list[list[float]]) -> TableModels:
             if not all(0 <= x <= 1 for x in one) or abs(sum(one) - 1) > 1e-9:
                 raise HsdError(f"row {t} of {name} {one} sums to {sum(one):.6g}: give probabilities that sum to 1")
     vocab, gamma = len(p[0]), len(q)
+    check_size(vocab, gamma)
     paths = [x for t in range(gamma + 1) for x in itertools.product(range(vocab), repeat=t)]
     target, draft = (torch.tensor(rows, dtype=torch.float64) for rows in (p, [*q, q[-1]]))
     return TableModels({x: target[len(x)] for x in paths}, {x: draft[len(x)] for x in paths}, vocab, gamma)
 
 
 def _tenths(vocab: int, gamma: int, changing: bool, seed: int) -> TableModels:
-    """Rows of multiples of a tenth (a hundredth for many tokens), none of them 0."""
-    parts, generator = 10 if vocab <= 5 else 100, torch.Generator().manual_seed(seed)
+    """Rows of multiples of a tenth (a hundredth for many tokens), none of them 0, the same everywhere or not."""
+    generator = torch.Generator().manual_seed(seed)
+    pairs = [_telling(vocab, generator) for _ in range(gamma + 1 if changing else 1)] * (1 if changing else gamma + 1)
+    return rows_models([p.tolist() for p, _ in pairs], [q.tolist() for _, q in pairs[:-1]])
 
-    def rows(count: int) -> list[list[float]]:
-        made = [torch.randint(vocab, (parts - vocab,), generator=generator) for _ in range(count if changing else 1)]
-        counted = [((one.bincount(minlength=vocab) + 1).double() / parts).tolist() for one in made]
-        return counted if changing else counted * count
 
-    return rows_models(rows(gamma + 1), rows(gamma))
+def _telling(vocab: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Two rows on which max(c p - q, 0) has not the shape of max(p - q, 0), for a c = p(x)/q(x); two tokens cannot.
+
+    That tells rules for whole drafts from those for single tokens.
+    """
+    parts = 10 if vocab <= 5 else 100
+    for _ in range(100):
+        drawn = (torch.randint(vocab, (parts - vocab,), generator=generator) for _ in "pq")
+        p, q = ((one.bincount(minlength=vocab) + 1).double() / parts for one in drawn)
+        shapes = torch.stack([(c * p - q).clamp_min(0) for c in [1.0, *(p / q)[p < q].tolist()]])
+        shapes = shapes[shapes.sum(1) > 0.01]
+        if vocab < 3 or (len(shapes) > 1 and float((shapes / shapes.sum(1, keepdim=True)).std(0).max()) > 0.1):
+            break
+    return p, q

@@ -10,11 +10,10 @@ import torch
 
 from hsd.audit import TableModels, random_models
 from hsd.conform.adapter import Adapter, BlackBox
-from hsd.conform.judge import Judged, equal_rules, judge, rows_models, smallest_counterexample
+from hsd.conform.boxes import Outcome
+from hsd.conform.judge import Judged, check_size, equal_rules, judge, rows_models, smallest_counterexample
 from hsd.conform.sampled import ERROR, sample
 from hsd.errors import HsdError
-
-MOST_OUTCOMES = 5_000  # V ** (γ+1): beyond, recovering every draft's law takes minutes
 
 
 def conform(
@@ -38,12 +37,9 @@ def conform(
     """
     start = time.perf_counter()
     if models is None:
-        for name, value in (("vocab", vocab), ("gamma", gamma), ("pairs", pairs)):
-            if value < 1:
-                raise HsdError(f"{name} {value}: choose at least 1")
-        if vocab > 26 or gamma > 12 or vocab ** (gamma + 1) > MOST_OUTCOMES:
-            what = f"{vocab}^{gamma + 1} outcomes are over the limit of {MOST_OUTCOMES:,}"
-            raise HsdError(f"{what}: reduce vocab or gamma")
+        check_size(vocab, gamma)
+        if pairs < 1:
+            raise HsdError(f"pairs {pairs}: choose at least 1")
         named = {f"random pair, seed {seed + i}": random_models(vocab, gamma, seed + i) for i in range(pairs)}
     else:
         vocab, gamma, named = models.vocab, models.gamma, {"the given rows": models}
@@ -57,8 +53,7 @@ def _exact(adapter: Adapter, named: dict[str, TableModels]) -> dict[str, Any]:
     judged = {name: judge(adapter, models) for name, models in named.items()}
     if not any(law.coins or law.noise for one in judged.values() for law in one.laws.values()):
         raise HsdError(f"{adapter.name}: verify ignores uniforms and noise: draw with them, or use --sampled")
-    if first.vocab > 1:
-        judged["zeros"] = judge(adapter, _zeros(first.vocab, min(first.gamma, 2)))
+    judged["zeros"] = judge(adapter, _zeros(first.vocab, min(first.gamma, 2)))
     wrong = [one for one in judged.values() if one.total_variation > adapter.tolerance]
     rules = equal_rules(list(judged.values()), adapter.tolerance)
     shown = smallest_counterexample(adapter, wrong[0]) if wrong else None
@@ -108,28 +103,29 @@ def _zeros(vocab: int, gamma: int) -> TableModels:
 
 def _edges(adapter: Adapter) -> list[str]:
     """What happens at numbers that a generator gives rarely, such as a coin of exactly 0: tokens 0 and 3 have p = 0."""
-    models, drafts = (
-        rows_models([[0, 0.5, 0.5, 0]] * 3, [[0.4, 0.3, 0.2, 0.1]] * 2),
-        [*itertools.product(range(4), repeat=2)],
-    )
+    models = rows_models([[0, 0.5, 0.5, 0]] * 3, [[0.4, 0.3, 0.2, 0.1]] * 2)
+    drafts = [*itertools.product(range(4), repeat=2)]
     p, q = (torch.stack([models.rows(of, x, n) for x in drafts]) for of, n in ((models.target, 3), (models.draft, 2)))
     box, race = BlackBox(adapter, p, q, torch.tensor(drafts)), adapter.noise == "exponential-race"
-    last, found = 1 - 2.0 ** (-53 if adapter.dtype == "float64" else -24), set()
-    for coin, noise in ((0.0, 0.5), *(() if race else ((0.5, 0.0), (last, 0.0), (0.5, last), (last, last)))):
-        for outcome in box.ask(range(len(drafts)), [(coin, coin, *[noise] * (4 if race else 1))] * len(drafts)):
-            if coin == 0 and {0, 3} & set(outcome[:-1]):
-                found.add("a coin of exactly 0 keeps a token that the target never says: compare with <, not <=")
-            if outcome[-1] in (0, 3):
-                where = {0.0: "of exactly 0 ", last: "just below 1 "}.get(noise, "")
-                found.add(f"a noise {where}draws a token that has no probability")
-    return sorted(found)
+
+    def ask(coin: float, noise: float) -> list[Outcome]:
+        return box.ask(range(len(drafts)), [(coin, coin, *[noise] * (4 if race else 1))] * len(drafts))
+
+    found = []
+    if any(
+        {0, 3} & {*at[:-1]} - {*near[:-1]} for at, near in zip(ask(0, 0.5), ask(2 * adapter.width, 0.5), strict=True)
+    ):
+        found.append("a coin of exactly 0 keeps a token that the target never says: compare with <, not <=")
+    last = 1 - 2.0 ** (-53 if adapter.dtype == "float64" else -24)
+    for name, noise in {"of exactly 0": 0.0, "just below 1": last}.items() if not race else ():
+        if any(one[-1] in (0, 3) for coin in (0.5, last) for one in ask(coin, noise)):
+            found.append(f"a noise {name} draws a token that has no probability")
+    return found
 
 
 def _notes(judged: list[Judged], rules: list[str]) -> list[str]:
     notes = []
-    if len(rules) > 1:
-        notes.append(f"{', '.join(rules)} are one law here")
-    if "naive-hsd" in rules:
+    if rules == ["naive-hsd"]:
         notes.append(
             "naive HSD is lossless only if the rest of the block is drawn anew from residuals, by further calls"
         )

@@ -1,0 +1,13 @@
+"""Token-wise verification (arXiv 2211.17192, algorithm 1), from scratch."""
+
+import torch
+
+
+def verify(p, q, tokens, uniforms, noise):
+    kept, rest = len(tokens), p[-1]
+    for t, token in enumerate(tokens):
+        if uniforms[t] >= p[t, token] / q[t, token]:
+            kept, rest = t, (p[t] - q[t]).clamp(min=0)
+            break
+    drawn = torch.searchsorted(rest.cumsum(0), noise * rest.sum(), right=True)
+    return [*tokens[:kept].tolist(), int(drawn)]
