@@ -27,6 +27,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hsd.audit import TableModels
 from hsd.conform.boxes import Outcome, Point
 from hsd.errors import HsdError
 
@@ -49,9 +50,12 @@ class Adapter:
     def __post_init__(self) -> None:
         for field, names in (("noise", NOISES), ("dtype", tuple(WIDTHS))):
             if getattr(self, field) not in names:
-                raise HsdError(
-                    f"{self.name}: unknown {field.upper()} {getattr(self, field)!r}: use {' or '.join(names)}"
-                )
+                unknown = f"{field.upper()} {getattr(self, field)!r}"
+                raise HsdError(f"{self.name}: unknown {unknown}: use {' or '.join(names)}")
+
+    @property
+    def race(self) -> bool:
+        return self.noise == "exponential-race"
 
     @property
     def width(self) -> float:
@@ -81,90 +85,69 @@ def load_adapter(file: str | Path) -> Adapter:
     verify = getattr(module, "verify", None)
     if not callable(verify):
         raise HsdError(f"{path.name} has no function verify: write def verify(p, q, tokens, uniforms, noise)")
-    said = {
-        field: getattr(module, field.upper())
-        for field in ("noise", "batched", "dtype", "sampled")
-        if hasattr(module, field.upper())
-    }
-    return Adapter(path.name, verify, **said)
+    fields = ("noise", "batched", "dtype", "sampled")
+    return Adapter(path.name, verify, **{x: getattr(module, x.upper()) for x in fields if hasattr(module, x.upper())})
 
 
 class BlackBox:
-    """An adapter on a number of drafts: p (B, γ+1, V), q (B, γ, V), tokens (B, γ). Counts its calls.
+    """An adapter on a number of drafts of γ tokens, made and judged by the given models. Counts its calls.
 
     Raises HsdError, with what was sent, where the adapter raises or gives back what cannot be.
     """
 
-    def __init__(self, adapter: Adapter, p: Tensor, q: Tensor, tokens: Tensor) -> None:
+    def __init__(self, adapter: Adapter, models: TableModels, drafts: Sequence[Outcome]) -> None:
         self.adapter, self.calls = adapter, 0
+        p = torch.stack([models.rows(models.target, x, models.gamma + 1) for x in drafts])  # (B, γ+1, V)
+        q = torch.stack([models.rows(models.draft, x, models.gamma) for x in drafts])
         dtype = getattr(torch, adapter.dtype)
-        self._rows = (p.to(dtype), q.to(dtype), tokens)
-        self._copies = tuple(rows.clone() for rows in self._rows)
-        self._drafts: list[list[int]] = tokens.tolist()
-        self._vocab = p.shape[-1]
+        self._rows = p.to(dtype), q.to(dtype), torch.tensor(drafts)
+        self._drafts = [list(x) for x in drafts]
+        self._vocab = models.vocab
 
     def ask(self, drafts: Sequence[int], points: Sequence[Point]) -> list[Outcome]:
         """What is committed for each of the drafts, by number, at a point each: γ coins, then the noise."""
         gamma = self._rows[1].shape[1]
         numbers = torch.tensor(points, dtype=self._rows[0].dtype).reshape(len(points), -1)
-        noise = numbers[:, gamma:] if self.adapter.noise == "exponential-race" else numbers[:, gamma]
-        sent = () if self.adapter.sampled else (numbers[:, :gamma].clone(), noise.clone())
+        given = [rows[torch.tensor(drafts)] for rows in self._rows]
+        if not self.adapter.sampled:
+            given += [
+                numbers[:, :gamma].clone(),
+                (numbers[:, gamma:] if self.adapter.race else numbers[:, gamma]).clone(),
+            ]
+        copies = [part.clone() for part in given]
         if self.adapter.batched:
-            index = torch.tensor(drafts)
-            given = (*(rows[index] for rows in self._rows), *sent)
             found = self._call(given, drafts[0], points[0])
-            if self._changed(given, tuple(rows[index] for rows in self._copies)) or self._changed(
-                sent, (numbers[:, :gamma], noise)
-            ):
-                raise self._wrong("changes its arguments: work on copies", drafts[0], points[0])
             if not isinstance(found, list | tuple) or len(found) != len(drafts):
-                raise self._wrong(
-                    f"returns {_short(found)} for a batch of {len(drafts)}: return a list of lists",
-                    drafts[0],
-                    points[0],
-                )
+                what = f"returns {_short(found)} for a batch of {len(drafts)}: return a list of lists"
+                raise self._wrong(what, drafts[0], points[0])
         else:
-            found = []
-            for row, draft in enumerate(drafts):
-                given = (*(rows[draft] for rows in self._rows), *(part[row] for part in sent))
-                found.append(self._call(given, draft, points[row]))
-                if self._changed(
-                    given,
-                    (*(rows[draft] for rows in self._copies), *(part[row] for part in (numbers[:, :gamma], noise))),
-                ):
-                    raise self._wrong("changes its arguments: work on copies", draft, points[row])
+            found = [self._call([part[i] for part in given], x, points[i]) for i, x in enumerate(drafts)]
+        for i, draft in enumerate(drafts) if not all(map(torch.equal, given, copies)) else ():
+            if not all(torch.equal(part[i], copy[i]) for part, copy in zip(given, copies, strict=True)):
+                raise self._wrong("changes its arguments: work on copies", draft, points[i])
         return [self._checked(one, draft, point) for one, draft, point in zip(found, drafts, points, strict=True)]
 
-    def _call(self, given: tuple[Tensor, ...], draft: int, point: Point) -> Any:
+    def _call(self, given: list[Tensor], draft: int, point: Point) -> Any:
         self.calls += 1
         try:
             return self.adapter.verify(*given)
         except (Exception, SystemExit) as error:
             raise self._wrong(f"raises {_line(error)}", draft, point) from error
 
-    def _changed(self, given: tuple[Tensor, ...], copies: tuple[Tensor, ...]) -> bool:
-        return any(not torch.equal(one, copy) for one, copy in zip(given, copies, strict=False))
-
     def _checked(self, found: Any, draft: int, point: Point) -> Outcome:
         """The committed tokens, if they can be: a prefix of the draft and one more."""
         tokens, drafted = found.tolist() if isinstance(found, Tensor) else found, self._drafts[draft]
         if not isinstance(tokens, list | tuple) or any(isinstance(t, bool) or not isinstance(t, int) for t in tokens):
-            raise self._wrong(f"returns {_short(found)}: return a list of int", draft, point)
-        if not 1 <= len(tokens) <= len(drafted) + 1:
-            raise self._wrong(
-                f"returns {len(tokens)} tokens: return 1 to {len(drafted) + 1}, the kept ones and one more",
-                draft,
-                point,
-            )
-        if list(tokens[:-1]) != drafted[: len(tokens) - 1]:
-            raise self._wrong(
-                f"returns {list(tokens)}, whose tokens before the last are not the draft's first", draft, point
-            )
-        if not 0 <= tokens[-1] < self._vocab:
-            raise self._wrong(
-                f"returns token {tokens[-1]}, and there are {self._vocab}: 0 to {self._vocab - 1}", draft, point
-            )
-        return tuple(tokens)
+            what = f"returns {_short(found)}: return a list of int"
+        elif not 1 <= len(tokens) <= len(drafted) + 1:
+            what = f"returns {len(tokens)} tokens: return 1 to {len(drafted) + 1}, the kept ones and one more"
+        elif list(tokens[:-1]) != drafted[: len(tokens) - 1]:
+            what = f"returns {list(tokens)}, whose tokens before the last are not the draft's first"
+        elif not 0 <= tokens[-1] < self._vocab:
+            what = f"returns token {tokens[-1]}, and there are {self._vocab}: 0 to {self._vocab - 1}"
+        else:
+            return tuple(tokens)
+        raise self._wrong(what, draft, point)
 
     def _wrong(self, what: str, draft: int, point: Point) -> HsdError:
         return HsdError(f"{self.adapter.name}: verify {what}; sent {self.sent(draft, point)}")
@@ -176,7 +159,7 @@ class BlackBox:
         if self.adapter.sampled:
             return f"p {p}, q {q}, tokens {self._drafts[draft]}"
         numbers = [float(f"{x:.6g}") for x in point]
-        noise = numbers[gamma:] if self.adapter.noise == "exponential-race" else numbers[gamma]
+        noise = numbers[gamma:] if self.adapter.race else numbers[gamma]
         return f"p {p}, q {q}, tokens {self._drafts[draft]}, uniforms {numbers[:gamma]}, noise {noise}"
 
 

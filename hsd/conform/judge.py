@@ -13,13 +13,13 @@ from torch import Tensor
 from hsd.audit import TableModels, output_law, target_law, total_variation
 from hsd.conform.adapter import Adapter
 from hsd.conform.boxes import Outcome
-from hsd.conform.recover import Recovered, recover
+from hsd.conform.recover import Recovered, recover, rows_along
 from hsd.errors import HsdError
 from hsd.rules import RULES, Fuzzy, Law, fuzzy_rule
 from hsd.rules.fuzzy import DIVERGENCES, MODES
 from hsd.rules.law import token_tests
 
-MOST_OUTCOMES = 5_000  # V ** (γ+1): beyond, recovering every draft's law takes minutes
+MOST_OUTCOMES = 1_500  # V ** (γ+1): beyond, recovering the law of every draft takes more than half a minute
 SHRINKS = 2  # small pairs of models that are tried for each size
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -36,11 +36,6 @@ class Judged:
     calls: int
     total_variation: float
     kept: float
-
-    @property
-    def greedy(self) -> bool:
-        """Whether no coin changes anything, for any draft."""
-        return not any(law.coins for law in self.laws.values())
 
 
 def judge(adapter: Adapter, models: TableModels) -> Judged:
@@ -62,7 +57,7 @@ def equal_rules(judged: list[Judged], tolerance: float) -> list[str]:
 def _equal(judged: list[Judged], law, tolerance: float) -> bool:  # type: ignore[no-untyped-def]
     for one in judged:
         for draft, mine in one.laws.items():
-            wanted = law(*_rows(one.models, draft))
+            wanted = law(*rows_along(one.models, draft))
             if float((mine.stop - wanted.stop).abs().max()) > tolerance:
                 return False
             for t, stop in enumerate(mine.stop.tolist()):
@@ -71,16 +66,12 @@ def _equal(judged: list[Judged], law, tolerance: float) -> bool:  # type: ignore
     return True
 
 
-def _rows(models: TableModels, draft: Outcome) -> tuple[Tensor, Tensor, Tensor]:
-    p, q = models.rows(models.target, draft, models.gamma + 1), models.rows(models.draft, draft, models.gamma)
-    return p, q, torch.tensor(draft)
-
-
 def _fuzzy(judged: list[Judged], tolerance: float) -> list[str]:
     """Fuzzy verification at every tolerance that fits, tried between any two divergences that were met."""
     found = []
     for name, divergence in DIVERGENCES.items():
-        met = {round(float(d), 12) for one in judged for x in one.laws for d in divergence(*_drafted(one.models, x))}
+        rows = [rows_along(one.models, draft) for one in judged for draft in one.laws]
+        met = {round(float(d), 12) for p, q, _ in rows for d in divergence(p[:-1], q)}
         levels = sorted(level for level in met if level < float("inf"))
         for mode, (low, high) in itertools.product(MODES, itertools.pairwise([*levels, float("inf")])):
             if _equal(judged, fuzzy_rule(Fuzzy(name, min((low + high) / 2, low + 1), mode)).law, tolerance):
@@ -88,16 +79,11 @@ def _fuzzy(judged: list[Judged], tolerance: float) -> list[str]:
     return found
 
 
-def _drafted(models: TableModels, draft: Outcome) -> tuple[Tensor, Tensor]:
-    p, q, _ = _rows(models, draft)
-    return p[:-1], q
-
-
 def _ensemble(judged: list[Judged], tolerance: float) -> list[str]:
     """Token-wise tests relaxed to 1 - w + w·p/q, the ensemble of 2604.07622, with the w that the first drafts show."""
     for one in judged:
         for draft, mine in one.laws.items():
-            p, q, tokens = _rows(one.models, draft)
+            p, q, tokens = rows_along(one.models, draft)
             missing = 1 - float(token_tests(p, q, tokens)[0])
             if missing > 0.05:
                 w = float(mine.stop[0]) / missing

@@ -13,7 +13,7 @@ from hsd.audit import TableModels
 from hsd.conform.adapter import Adapter, BlackBox
 from hsd.conform.boxes import Box, Outcome, Point, Search, boxes, threshold
 from hsd.errors import HsdError
-from hsd.rules import RULES, Law
+from hsd.rules import RULES
 
 CHECKS = 8  # random points per draft at which the recovered law must foretell the outcome
 FAR = 1e30  # what a token is given in an exponential race that it must not win
@@ -25,13 +25,13 @@ class Recovered:
     """What a verifier does with one draft. Has what the audit asks of a `Law`.
 
     stop: (γ+1,) float64, the probability that exactly t tokens are kept. rows: (γ+1, V), the law of the token after t
-    kept ones, all 0 where t never happens. coins: whether any coin changes anything; noise: whether the noise does.
+    kept ones, all 0 where t never happens. coins: whether any coin changes anything; constant: nothing at all does.
     """
 
     stop: Tensor
     rows: Tensor
     coins: bool
-    noise: bool
+    constant: bool
 
     @property
     def expected_kept(self) -> Tensor:
@@ -42,11 +42,17 @@ class Recovered:
 
 
 @dataclass(frozen=True)
-class Race:
-    """A box of coins, and the law of the token that wins the exponential race there, (V,)."""
+class Region:
+    """A box of numbers in which equally many tokens are kept, and the law of the next one there, (V,).
+
+    By inverse CDF the noise is one of the box's numbers, and the law is one token; else it is that of the race.
+    """
 
     box: Box
     law: Tensor
+
+    def outcome(self, noise: Tensor) -> Outcome:
+        return (*self.box.outcome[:-1], int((self.law / noise).argmax()))
 
 
 def recover(adapter: Adapter, models: TableModels) -> tuple[dict[Outcome, Recovered], int]:
@@ -57,25 +63,34 @@ def recover(adapter: Adapter, models: TableModels) -> tuple[dict[Outcome, Recove
     """
     gamma, vocab = models.gamma, models.vocab
     drafts = [x for x in itertools.product(range(vocab), repeat=gamma) if models.joint(models.draft, x) > 0]
-    p = torch.stack([models.rows(models.target, x, gamma + 1) for x in drafts])
-    q = torch.stack([models.rows(models.draft, x, gamma) for x in drafts])
-    box, race = BlackBox(adapter, p, q, torch.tensor(drafts)), adapter.noise == "exponential-race"
-    _check_repeats(box, len(drafts), gamma, vocab if race else 1)
-    axes, fixed = (gamma, (1.0,) * vocab) if race else (gamma + 1, ())
-    laws = [[rule.law(p[i], q[i], torch.tensor(x)) for rule in RULES.values()] for i, x in enumerate(drafts)]
-    hints = [_hints(of) for of in laws]
-    most = 8 * (gamma + 1) * vocab
-    found = _together(box, [boxes(axes, gamma, fixed, adapter.width, hint, most) for hint in hints])
-    if race:
-        races = _together(box, [_races(one, vocab, adapter.width) for one in found])
-        _check_races(box, races, gamma)
-        return {x: _by_race(one, gamma) for x, one in zip(drafts, races, strict=True)}, box.calls
-    _check_boxes(box, found, adapter.width)
-    return {x: _by_boxes(one, gamma, vocab) for x, one in zip(drafts, found, strict=True)}, box.calls
+    box = BlackBox(adapter, models, drafts)
+    _check_repeats(box, len(drafts), gamma + (vocab if adapter.race else 1))
+    regions = _together(box, [_regions(adapter, gamma, vocab, _hints(models, x)) for x in drafts])
+    _check_foretold(box, regions, gamma, vocab)
+    return {x: _added_up(of, gamma) for x, of in zip(drafts, regions, strict=True)}, box.calls
 
 
-def _hints(laws: list[Law]) -> list[list[float]]:
+def _regions(adapter: Adapter, gamma: int, vocab: int, hints: list[list[float]]) -> Search[list[Region]]:
+    most, one_hot = 8 * (gamma + 1) * vocab, torch.eye(vocab, dtype=torch.float64)
+    if not adapter.race:
+        found = yield from boxes(gamma + 1, gamma, (), adapter.width, hints, most)
+        return [Region(box, one_hot[box.outcome[-1]]) for box in found]
+    found = yield from boxes(gamma, gamma, (1.0,) * vocab, adapter.width, hints, most)
+    regions = []
+    for box in found:
+        regions.append(Region(box, (yield from _race(box, vocab, adapter.width))))
+    return regions
+
+
+def rows_along(models: TableModels, draft: Outcome) -> tuple[Tensor, Tensor, Tensor]:
+    """What a rule is given for a draft: p (γ+1, V), q (γ, V) and the tokens (γ,)."""
+    p, q = models.rows(models.target, draft, models.gamma + 1), models.rows(models.draft, draft, models.gamma)
+    return p, q, torch.tensor(draft)
+
+
+def _hints(models: TableModels, draft: Outcome) -> list[list[float]]:
     """Where known rules have their thresholds: for each coin, and for the noise."""
+    laws = [rule.law(*rows_along(models, draft)) for rule in RULES.values()]
     coins = torch.stack([law.threshold for law in laws]).T.tolist()  # (γ, rules)
     noise = {x for law in laws for t in range(law.gamma + 1) for x in law.next(t).cumsum(0)[:-1].tolist()}
     return [*coins, list(noise)]
@@ -99,96 +114,67 @@ def _together(box: BlackBox, searches: list[Search[T]]) -> list[T]:
     return [results[i] for i in range(len(searches))]
 
 
-def _races(found: list[Box], vocab: int, width: float) -> Search[list[Race]]:
-    """The law of the exponential race in every box: a token against the winner, share by share."""
-    races = []
-    for box in found:
-        winner, ratios = box.outcome[-1], [0.0] * vocab
-        ratios[winner] = 1.0
-        for token in (t for t in range(vocab) if t != winner):
+def _race(box: Box, vocab: int, width: float) -> Search[Tensor]:
+    """The law of the exponential race in a box of coins, (V,): each token against the winner, share by share."""
+    winner, ratios = box.outcome[-1], torch.zeros(vocab, dtype=torch.float64)
+    ratios[winner] = 1.0
+    for token in (t for t in range(vocab) if t != winner):
 
-            def at(share: float, box: Box = box, token: int = token, winner: int = winner) -> Point:
-                numbers = [FAR] * vocab
-                numbers[token], numbers[winner] = share, 1 - share
-                return (*box.centre, *numbers)
+        def at(share: float, token: int = token) -> Point:
+            numbers = [FAR] * vocab
+            numbers[token], numbers[winner] = share, 1 - share
+            return (*box.centre, *numbers)
 
-            if (yield at(width))[-1] == token:
-                share = yield from threshold(at, width, 1 - width, width, ())
-                ratios[token] = share / (1 - share)
-        law = torch.tensor(ratios, dtype=torch.float64)
-        races.append(Race(box, law / law.sum()))
-    return races
+        if (yield at(width))[-1] == token:
+            share = yield from threshold(at, width, 1 - width, width, ())
+            ratios[token] = share / (1 - share)
+    return ratios / ratios.sum()
 
 
-def _by_boxes(found: list[Box], gamma: int, vocab: int) -> Recovered:
-    mass = torch.zeros(gamma + 1, vocab, dtype=torch.float64)
-    for box in found:
-        mass[len(box.outcome) - 1, box.outcome[-1]] += box.volume
-    coins = any((low, high) != (0, 1) for box in found for low, high in zip(box.low[:gamma], box.high, strict=False))
-    return _normalised(mass, coins, any((box.low[-1], box.high[-1]) != (0, 1) for box in found))
+def _added_up(regions: list[Region], gamma: int) -> Recovered:
+    mass = torch.zeros(gamma + 1, len(regions[0].law), dtype=torch.float64)
+    for region in regions:
+        mass[len(region.box.outcome) - 1] += region.box.volume * region.law
+    stop, boxes = mass.sum(-1), [region.box for region in regions]
+    coins = any(low > 0 or high < 1 for box in boxes for low, high in list(zip(box.low, box.high, strict=True))[:gamma])
+    constant = len(regions) == 1 and float(regions[0].law.max()) == 1
+    return Recovered(stop, mass / stop.clamp_min(1e-300).unsqueeze(-1), coins, constant)
 
 
-def _by_race(races: list[Race], gamma: int) -> Recovered:
-    mass = torch.zeros(gamma + 1, len(races[0].law), dtype=torch.float64)
-    for race in races:
-        mass[len(race.box.outcome) - 1] += race.box.volume * race.law
-    return _normalised(mass, len(races) > 1, any(float(race.law.max()) < 1 for race in races))
-
-
-def _normalised(mass: Tensor, coins: bool, noise: bool) -> Recovered:
-    stop = mass.sum(-1)
-    return Recovered(stop, mass / stop.clamp_min(1e-300).unsqueeze(-1), coins, noise)
-
-
-def _check_repeats(box: BlackBox, drafts: int, gamma: int, numbers: int) -> None:
+def _check_repeats(box: BlackBox, drafts: int, numbers: int) -> None:
     """Equal numbers must give equal tokens: the middle of everything, a few times."""
-    point = (0.5,) * (gamma + numbers)
+    point = (0.5,) * numbers
     first, *others = [box.ask(range(drafts), [point] * drafts) for _ in range(4)]
-    for other in others:
-        for draft, (one, again) in enumerate(zip(first, other, strict=True)):
-            if one != again:
-                raise HsdError(
-                    f"{box.adapter.name}: verify returns {list(one)} and then {list(again)} for the same numbers: take "
-                    f"every random number from uniforms and noise, or use --sampled; sent {box.sent(draft, point)}"
-                )
+    for draft, (one, again) in enumerate(pair for other in others for pair in zip(first, other, strict=True)):
+        if one != again:
+            raise HsdError(
+                f"{box.adapter.name}: verify returns {list(one)} and then {list(again)} for the same numbers: take "
+                f"every random number from uniforms and noise, or use --sampled; sent {box.sent(draft % drafts, point)}"
+            )
 
 
-def _random(drafts: int, gamma: int, noises: int) -> Tensor:
-    """(CHECKS, drafts, γ + noises): fresh coins, and noise by inverse CDF or for a race."""
-    made = torch.rand(CHECKS, drafts, gamma + noises, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    if noises > 1:
-        made[..., gamma:] = -torch.log1p(-made[..., gamma:])
-    return made
-
-
-def _check_boxes(box: BlackBox, found: list[list[Box]], width: float) -> None:
-    drafts, axes = range(len(found)), len(found[0][0].low)
-    for numbers in _random(len(found), axes - 1, 1).tolist():
-        points = [tuple(point) for point in numbers]
+def _check_foretold(box: BlackBox, regions: list[list[Region]], gamma: int, vocab: int) -> None:
+    """The regions must foretell what comes out at random numbers, but for those too near to a threshold."""
+    drafts, race, near = range(len(regions)), box.adapter.race, 2 * box.adapter.width
+    generator = torch.Generator().manual_seed(1)
+    for _ in range(CHECKS):
+        numbers = torch.rand(len(drafts), gamma + (vocab if race else 1), generator=generator, dtype=torch.float64)
+        if race:
+            numbers[:, gamma:] = -torch.log1p(-numbers[:, gamma:])
+        points = [tuple(point) for point in numbers.tolist()]
         for draft, outcome in zip(drafts, box.ask(drafts, points), strict=True):
-            inside = next((one for one in found[draft] if one.holds(points[draft], 2 * width)), None)
-            if inside and inside.outcome != outcome:
-                raise _unforeseen(box, draft, points[draft], outcome, inside.outcome)
-
-
-def _check_races(box: BlackBox, found: list[list[Race]], gamma: int) -> None:
-    drafts, vocab = range(len(found)), len(found[0][0].law)
-    for numbers in _random(len(found), gamma, vocab).tolist():
-        points = [tuple(point) for point in numbers]
-        for draft, outcome in zip(drafts, box.ask(drafts, points), strict=True):
-            race = next((one for one in found[draft] if one.box.holds(points[draft], 2 * box.adapter.width)), None)
-            if race is None:
+            region = next((one for one in regions[draft] if one.box.holds(points[draft], near)), None)
+            noise = numbers[draft, gamma:] if race else torch.ones(())
+            if region is None or region.outcome(noise) == outcome or (race and _close(region.law / noise)):
                 continue
-            times = race.law / torch.tensor(points[draft][gamma:], dtype=torch.float64)
-            best = times.topk(min(2, vocab))
-            foretold = (*race.box.outcome[:-1], int(best.indices[0]))
-            close = vocab > 1 and float(best.values[1]) > float(best.values[0]) * (1 - 1e-5)
-            if foretold != outcome and not close:
-                raise _unforeseen(box, draft, points[draft], outcome, foretold)
+            foretold = list(region.outcome(noise))
+            raise HsdError(
+                f"{box.adapter.name}: verify is not monotone: its own thresholds foretell {foretold} and it returns "
+                f"{list(outcome)}; use --sampled; sent {box.sent(draft, points[draft])}"
+            )
 
 
-def _unforeseen(box: BlackBox, draft: int, point: Point, outcome: Outcome, foretold: Outcome) -> HsdError:
-    return HsdError(
-        f"{box.adapter.name}: verify is not monotone: its own thresholds foretell {list(foretold)} and it returns "
-        f"{list(outcome)}; use --sampled; sent {box.sent(draft, point)}"
-    )
+def _close(speeds: Tensor) -> bool:
+    """Whether the two fastest of a race are too close to call in single precision."""
+    first, second = speeds.topk(2).values.tolist()
+    return bool(second > first * (1 - 1e-5))

@@ -6,8 +6,6 @@ import itertools
 import time
 from typing import Any
 
-import torch
-
 from hsd.audit import TableModels, random_models
 from hsd.conform.adapter import Adapter, BlackBox
 from hsd.conform.boxes import Outcome
@@ -51,7 +49,7 @@ def conform(
 def _exact(adapter: Adapter, named: dict[str, TableModels]) -> dict[str, Any]:
     first = next(iter(named.values()))
     judged = {name: judge(adapter, models) for name, models in named.items()}
-    if not any(law.coins or law.noise for one in judged.values() for law in one.laws.values()):
+    if all(law.constant for one in judged.values() for law in one.laws.values()):
         raise HsdError(f"{adapter.name}: verify ignores uniforms and noise: draw with them, or use --sampled")
     judged["zeros"] = judge(adapter, _zeros(first.vocab, min(first.gamma, 2)))
     wrong = [one for one in judged.values() if one.total_variation > adapter.tolerance]
@@ -105,8 +103,7 @@ def _edges(adapter: Adapter) -> list[str]:
     """What happens at numbers that a generator gives rarely, such as a coin of exactly 0: tokens 0 and 3 have p = 0."""
     models = rows_models([[0, 0.5, 0.5, 0]] * 3, [[0.4, 0.3, 0.2, 0.1]] * 2)
     drafts = [*itertools.product(range(4), repeat=2)]
-    p, q = (torch.stack([models.rows(of, x, n) for x in drafts]) for of, n in ((models.target, 3), (models.draft, 2)))
-    box, race = BlackBox(adapter, p, q, torch.tensor(drafts)), adapter.noise == "exponential-race"
+    box, race = BlackBox(adapter, models, drafts), adapter.race
 
     def ask(coin: float, noise: float) -> list[Outcome]:
         return box.ask(range(len(drafts)), [(coin, coin, *[noise] * (4 if race else 1))] * len(drafts))
@@ -129,6 +126,6 @@ def _notes(judged: list[Judged], rules: list[str]) -> list[str]:
         notes.append(
             "naive HSD is lossless only if the rest of the block is drawn anew from residuals, by further calls"
         )
-    if all(one.greedy for one in judged):
+    if not any(law.coins for one in judged for law in one.laws.values()):
         notes.append("no coin changes anything: what is kept follows from p, q and the draft alone")
     return notes

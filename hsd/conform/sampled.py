@@ -55,13 +55,11 @@ def sample(adapter: Adapter, models: TableModels, calls: int, seed: int = 0) -> 
         while done < calls and evidence < 1 / ERROR:
             count = min(BATCH, calls - done)
             drafts = [_continued(models.draft, (), gamma, generator) for _ in range(count)]
-            p = torch.stack([models.rows(models.target, x, gamma + 1) for x in drafts])
-            q = torch.stack([models.rows(models.draft, x, gamma) for x in drafts])
             numbers = torch.rand(count, gamma + vocab, generator=generator, dtype=torch.float64)
-            if adapter.noise == "exponential-race":
+            if adapter.race:
                 numbers[:, gamma:] = -torch.log1p(-numbers[:, gamma:])
             points = [tuple(point) for point in numbers.tolist()]
-            for outcome in BlackBox(adapter, p, q, torch.tensor(drafts)).ask(range(count), points):
+            for outcome in BlackBox(adapter, models, drafts).ask(range(count), points):
                 kept += len(outcome) - 1
                 counts[_continued(models.target, outcome, gamma + 1, generator)] += 1
             done += count
