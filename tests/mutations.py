@@ -756,6 +756,47 @@ MUTATIONS = [
         "law.divergence",
         (f"{FUZZY}::test_the_drift_of_a_step_adds_up_what_was_kept_and_near",),
     ),
+    # conformance
+    Mutation(
+        "a number that comes again is new",
+        "What an earlier step learned of a number is forgotten when the number is read again.",
+        "conform/keying.py",
+        "low, high = known.get(key, (0.0, 1.0))",
+        "low, high = 0.0, 1.0",
+        ("tests/exact/test_conform_keying.py::test_numbers_of_the_page",),
+    ),
+    Mutation(
+        "numbers of positions that have passed",
+        "A number stays with its place in the step, although the text has grown.",
+        "conform/keying.py",
+        "((s, at - len(committed)), known[s, at])",
+        "((s, at), known[s, at])",
+        ("tests/exact/test_conform_keying.py::test_rules_that_read_no_further_than_they_keep_may_use_positions",),
+    ),
+    Mutation(
+        "noise taken for constant",
+        "A box in which no coin changes anything is not asked whether the noise does.",
+        "conform/boxes.py",
+        "cut = cut or (yield from change(a, along_coins[1]))",
+        "pass",
+        ("tests/exact/test_conform.py::test_a_known_rule_is_found_as_it_is_known_from_inside",),
+    ),
+    Mutation(
+        "recovered laws are believed",
+        "Nothing checks whether thresholds foretell what a verifier does with other numbers.",
+        "conform/recover.py",
+        "if region is None or",
+        "if True or",
+        ("tests/test_conform_cli.py::test_what_cannot_be_judged_is_one_line",),
+    ),
+    Mutation(
+        "evidence without its norm",
+        "The sequential test compares with something that is no law, and calls every verifier wrong.",
+        "conform/sampled.py",
+        "math.lgamma(c) - math.lgamma(c + float(n.sum()))",
+        "0.0",
+        ("tests/exact/test_conform.py::test_sampling_keeps_its_error_rate_although_it_looks_all_the_time",),
+    ),
 ]
 
 
