@@ -20,6 +20,7 @@ from hsd.conform.adapter import Adapter, BlackBox
 ERROR = 1e-3  # α: how often a lossless verifier is called wrong, at most
 CONCENTRATIONS = (30.0, 300.0, 3000.0, 30000.0)
 BATCH = 500
+LARGEST = 1e300  # of the evidence: a number that every reader of JSON takes
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,10 @@ def _evidence(counts: Tensor, truth: Tensor) -> float:
         rest = tuple(range(length, counts.ndim))
         n, law = (whole.sum(rest).flatten() if rest else whole.flatten() for whole in (counts, truth))
         if bool((n[law == 0] > 0).any()):
-            return math.inf
+            return LARGEST
         n, law = n[law > 0], law[law > 0]
         for c in CONCENTRATIONS:
             gained = torch.lgamma(c * law + n) - torch.lgamma(c * law) - n * law.log()
             logs.append(gained.sum() + math.lgamma(c) - math.lgamma(c + float(n.sum())))
     total = float(torch.logsumexp(torch.stack(logs), 0)) - math.log(len(logs))
-    return math.exp(min(total, 700.0))
+    return min(math.exp(min(total, 700.0)), LARGEST)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,6 +25,8 @@ from hsd.sampling import draw
 LawFunction = Callable[[Tensor, Tensor, Tensor], Law]
 Kept = Callable[[Law, Tensor], int]
 SECONDS = 5
+
+pytestmark = pytest.mark.long
 
 
 def plain(law: Law, coins: Tensor) -> int:
@@ -256,7 +259,13 @@ def test_sampling_finds_the_released_code_wrong_and_nothing_in_a_lossless_rule()
     assert right["pairs"]["random pair, seed 0"]["at_most"] > right["total_variation"]
 
 
-@pytest.mark.long
+def test_a_token_that_the_target_never_says_ends_a_sampled_test_at_once():
+    rows = rows_models([[0.0, 1.0]] * 2, [[0.5, 0.5]])
+    found = conform(Adapter("first.py", lambda p, q, tokens: [0], sampled=True), models=rows)
+    assert found["lossless"] is False
+    assert json.loads(json.dumps(found, allow_nan=False))["calls"] == 500
+
+
 def test_sampling_keeps_its_error_rate_although_it_looks_all_the_time():
     """Of many lossless verifiers hardly one may ever reach 1/α: at α = 1/20 at most one in twenty, in the long run."""
     evidence = [sample(own_numbers("tokenwise"), random_models(2, 1, seed), 1_000, seed).evidence for seed in range(20)]
