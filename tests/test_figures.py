@@ -15,7 +15,7 @@ from hsd.paths import EXAMPLES
 HOSTILE = "<img src=x onerror=alert(1)> ${1+1} %{y} <a href='javascript:alert(1)'>x</a>" + "w" * 300
 ALL = (
     figures.block_efficiency,
-    figures.acceptance_by_position,
+    figures.acceptance_rate_per_position,
     figures.kept_histogram,
     figures.tokens_per_second,
     figures.time_shares,
@@ -35,7 +35,7 @@ def row(rule: str, gamma: int = 5, temperature: float = 1.0, **more) -> dict:
         "tokens_per_second": 100.0 + gamma,
         "block_efficiency": (2.5 + temperature, 2.25 + temperature, 3.0 + temperature),
         "acceptance_rate": (0.5, 0.4, 0.6),
-        "acceptance_by_position": [0.75, 0.5],
+        "acceptance_rate_per_position": [0.75, 0.5],
         "kept_histogram": {0: 1, 1: 1, 2: 2},
         "shares": {"draft": 0.4, "target": 0.3, "verify": 0.15, "sampling": 0.1, "rest": 0.05},
         **more,
@@ -73,9 +73,9 @@ def test_block_efficiency_by_temperature_has_a_line_per_rule_and_draft_length():
     assert len({(trace.line.color, trace.line.dash) for trace in figure.data}) == 4
 
 
-def test_acceptance_by_position_is_that_of_the_rows_and_starts_at_position_1(recorded):
-    figure = figures.acceptance_by_position(recorded)
-    assert points(figure) == [r["acceptance_by_position"] for r in drafting(recorded)]
+def test_acceptance_rate_per_position_is_that_of_the_rows_and_starts_at_position_1(recorded):
+    figure = figures.acceptance_rate_per_position(recorded)
+    assert points(figure) == [r["acceptance_rate_per_position"] for r in drafting(recorded)]
     assert all(list(trace.x) == list(range(1, len(trace.y) + 1)) for trace in figure.data)
 
 
@@ -104,7 +104,7 @@ def test_time_shares_stack_to_one_per_case(recorded):
 
 def test_the_longest_drafts_are_seen_first_and_the_others_wait_in_the_legend():
     rows = [row("hsd", gamma, t) for t in (1.0, 0.5) for gamma in (3, 10)]
-    for make in (figures.acceptance_by_position, figures.kept_histogram):
+    for make in (figures.acceptance_rate_per_position, figures.kept_histogram):
         assert [trace.visible for trace in make(rows).data] == ["legendonly", True, "legendonly", "legendonly"]
 
 
@@ -112,7 +112,7 @@ def test_rules_differ_in_colour_and_in_shape_and_look_the_same_in_every_figure()
     drawn = RULE_LOOKS.values()
     assert len({s.colour for s in drawn}) == len({s.symbol for s in drawn}) == len({s.hatch for s in drawn}) == 8
     rows = [row("tokenwise"), row("hsd")]
-    lines = [figures.block_efficiency(rows), figures.acceptance_by_position(rows)]
+    lines = [figures.block_efficiency(rows), figures.acceptance_rate_per_position(rows)]
     colours = [[trace.line.color for trace in figure.data] for figure in lines]
     colours.append([trace.marker.color for trace in figures.kept_histogram(rows).data])
     colours.append(list(figures.tokens_per_second(rows).data[0].marker.color))

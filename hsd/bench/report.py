@@ -116,6 +116,7 @@ COLUMNS = (
     "tokens/s",
     "speed-up",
     "tokens per target call",
+    "AL",
     "accepted, %",
     "limit S*",
     "efficiency",
@@ -131,6 +132,7 @@ def cells(row: Row) -> list[str]:
         f"{row['tokens_per_second']:.0f}",
         f"{row['speedup']:.2f}×",
         interval(row["block_efficiency"]),
+        interval(row["acceptance_length"]) if "acceptance_length" in row else "",
         interval([100 * value for value in row["acceptance_rate"]], 1) if "acceptance_rate" in row else "",
         f"{row['limit']:.2f}×" if is_known(row.get("limit")) else "",
         f"{row['efficiency']:.2f}" if is_known(row.get("efficiency")) else "",
@@ -150,10 +152,17 @@ def is_known(value: Any) -> bool:
 
 
 def markdown(benchmark: Benchmark) -> str:
-    """The table, what it was measured on, and where the time went."""
+    """The table, what it was measured on, what was accepted at each position, and where the time went."""
     table = benchmark.rows()
     lines = [f"{_setting(benchmark, table)}", "", _line(COLUMNS), _line(["---"] * len(COLUMNS))]
     lines += [_line(cells(row)) for row in table]
+    rates = {row["case"]: row.get("acceptance_rate_per_position", []) for row in table}
+    places = range(max(map(len, rates.values())))
+    if places:
+        lines += ["", _line(["acceptance rate per position, %", *(str(i + 1) for i in places)])]
+        lines.append(_line(["---"] * (1 + len(places))))
+        for case, own in rates.items():
+            lines += [_line([case, *(f"{100 * own[i]:.1f}" if i < len(own) else "" for i in places)])] if own else []
     lines += ["", _line(["time, %", *PARTS]), _line(["---"] * (1 + len(PARTS)))]
     shares = ((row["case"], row["shares"]) for row in table if "shares" in row)
     lines += [_line([case, *(f"{100 * share[part]:.1f}" for part in PARTS)]) for case, share in shares]

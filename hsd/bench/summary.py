@@ -1,8 +1,12 @@
 """What records say about a case: ratios of sums, medians over repetitions, intervals over prompts, and the limit.
 
-Definitions: block efficiency is committed tokens per target call. Speed-up is against plain decoding in the same
-run, repetition by repetition, and its median. The limit is what the speed-up would be if only the two models' forward
-passes took time; efficiency is the share of it that is reached.
+Definitions: block efficiency is committed tokens per target call. Acceptance length AL is 1 + kept / drafts, and the
+acceptance rate at position i is the share of all drafts that kept at least i tokens, as vLLM defines both; so AL is 1
+plus the sum of the rates. SPEED-Bench's AL is the same for one answer; of several its script takes the mean, where
+here, as in vLLM, sums are divided. AL is above block efficiency where steps had no draft, which AL leaves out, and
+where the text ended inside a draft, for which it still counts a token more. Speed-up is against plain decoding in the
+same run, repetition by repetition, and its median. The limit is what the speed-up would be if only the two models'
+forward passes took time; efficiency is the share of it that is reached.
 """
 
 from __future__ import annotations
@@ -55,15 +59,21 @@ class Measurement:
         """Kept per drafted token, with its interval."""
         return self._interval(lambda rows: ratio(rows, "kept", "drafted"))
 
-    def acceptance_by_position(self) -> list[float]:
-        """For i = 1, 2, …: of the steps that drafted at least i tokens, the share that kept at least i."""
-        longest = max((len(r.get("positions", ())) for r in self.records), default=0)
-        sums = [[0, 0] for _ in range(longest)]
+    def acceptance_length(self) -> Interval:
+        """AL: 1 + kept tokens per draft, with its interval."""
+        value, low, high = self._interval(
+            lambda rows: sum(r.get("kept", 0) for r in rows) / max(1, sum(map(drafts, rows)))
+        )
+        return 1 + value, 1 + low, 1 + high
+
+    def acceptance_rate_per_position(self) -> list[float]:
+        """For i = 1, 2, …: the share of all drafts that kept at least i tokens."""
+        kept: dict[int, int] = defaultdict(int)
         for record in self.records:
-            for total, (kept, drafted) in zip(sums, record.get("positions", ()), strict=False):
-                total[0] += kept
-                total[1] += drafted
-        return [kept / drafted for kept, drafted in sums if drafted]
+            for position, (count, _) in enumerate(record.get("positions", ())):
+                kept[position] += count
+        made = sum(map(drafts, self.records))
+        return [kept[position] / made for position in sorted(kept)] if made else []
 
     def kept_histogram(self) -> dict[int, int]:
         """How many steps kept 0, 1, 2 … tokens."""
@@ -202,6 +212,12 @@ def ratio(records: Sequence[Record], above: str, below: str) -> float:
     return sum(r.get(above, 0) for r in records) / total if total else 0.0
 
 
+def drafts(record: Record) -> int:
+    """The steps of a run that drafted at least one token."""
+    positions = record.get("positions")
+    return int(positions[0][1]) if positions else 0
+
+
 def complete(records: Sequence[Record], cases: Sequence[str]) -> list[Record]:
     """The records of those runs that every case has made: what an interrupted benchmark can compare."""
     made: dict[tuple[int, int], set[str]] = defaultdict(set)
@@ -251,10 +267,13 @@ def _row(m: Measurement, plain: Measurement) -> Row:
     }
     if m.case.runner is None and "steps" in m.records[0]:
         row |= {"shares": m.shares(), "outside_ms_per_step": m.outside_ms_per_step(), "ms_per_step": m.ms_per_step()}
-        row |= {"acceptance_by_position": m.acceptance_by_position(), "kept_histogram": m.kept_histogram()}
+        row["acceptance_rate_per_position"] = m.acceptance_rate_per_position()
+        row["kept_histogram"] = m.kept_histogram()
         row["target_call_ms"] = 1e3 * _target_seconds(m)
         if not is_plain(m):
             row |= _limits(m, plain)
+    if any(map(drafts, m.records)):
+        row["acceptance_length"] = m.acceptance_length()
     return row
 
 

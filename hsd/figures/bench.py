@@ -51,15 +51,15 @@ def block_efficiency(rows: Sequence[Row], by: str = "gamma") -> go.Figure:
     return made
 
 
-def acceptance_by_position(rows: Sequence[Row]) -> go.Figure:
-    """Of the steps that drafted at least i tokens the share that kept at least i. One line per case.
+def acceptance_rate_per_position(rows: Sequence[Row]) -> go.Figure:
+    """The share of all drafts that kept at least i tokens, for i = 1, 2, …. One line per case.
 
     Where there are several draft lengths, the longest is shown and the others wait in the legend.
     """
     drafting = _drafting(rows)
-    made = figure(_height(drafting), "position in the draft", "kept, share of steps")
+    made = figure(_height(drafting), "position in the draft", "acceptance rate, of all drafts")
     for row in drafting:
-        shares, style = row["acceptance_by_position"], look(row["options"])
+        shares, style = row["acceptance_rate_per_position"], look(row["options"])
         made.add_scatter(
             x=list(range(1, len(shares) + 1)),
             y=list(shares),

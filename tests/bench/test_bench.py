@@ -14,13 +14,13 @@ import pytest
 import torch
 
 import hsd
-from hsd import RULES, HsdError
+from hsd import RULES, HsdError, figures
 from hsd.bench import Case, Record, measure, measurements, prompt_set, rows
 from hsd.bench.cases import Asked
 from hsd.bench.report import FORMAT, markdown, parse, read
 from hsd.bench.summary import bootstrap, expected_tokens, fitted_acceptance, ratio
 from hsd.cli import main
-from hsd.paths import ASSETS, ROOT
+from hsd.paths import ASSETS, EXAMPLES, ROOT
 
 PAIR = hsd.table_pair(vocab=5, order=2, seed=4)
 PLAIN = Case("plain", {"system": "plain", "max_new_tokens": 20, "trace": False})
@@ -42,7 +42,14 @@ def record(case: str, prompt: int, repetition: int, tokens: int, calls: int, sec
     models = {"target": {"first": 0.0, "widths": widths}, "draft": {"first": 0.0, "widths": draft}}
     timed = {"seconds": seconds, "time": {**laps, "rest": 0.0}, "calls": models}
     place = {"case": case, "prompt": prompt, "repetition": repetition, "seed": 0}
-    return {**place, **made, **timed, "positions": [[calls // 2, calls]], "kept_histogram": {"1": calls}, **more}
+    return {
+        **place,
+        **made,
+        **timed,
+        "positions": [[calls // 2, calls]] if draft else [],
+        "kept_histogram": {"1": calls},
+        **more,
+    }
 
 
 def two_cases() -> list[Record]:
@@ -63,7 +70,8 @@ def test_the_numbers_of_a_case_follow_from_its_records():
     assert other.speedup(plain) == pytest.approx(50 / 0.18 / 200)
     assert other.limit(plain) == pytest.approx(2.5 * 0.004 / (3 * 0.001 + 0.005))
     assert other.acceptance_rate()[0] == pytest.approx(30 / 60)
-    assert other.acceptance_by_position() == pytest.approx([0.5])
+    assert other.acceptance_length()[0] == pytest.approx(1 + 60 / 40)
+    assert other.acceptance_rate_per_position() == pytest.approx([0.5])
     assert other.kept_histogram() == {1: 40}
     assert other.outside_ms_per_step() == pytest.approx(1e3 * (0.18 - 20 * 0.008) / 20)
     shares = other.shares()
@@ -71,6 +79,43 @@ def test_the_numbers_of_a_case_follow_from_its_records():
     assert shares["target"] == pytest.approx(0.1 / 0.18)
     assert shares["verify"] == pytest.approx(0.02 / 0.18)
     assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_al_counts_drafts_and_its_rates_add_up_to_it():
+    """One run: 4 drafts of up to 2 tokens, of which 3 keep one and 1 keeps two, in 6 steps, 2 of them without a draft.
+
+    The other: 1 draft of one token, which ends the text: no token follows it.
+    """
+    long = record("hsd", 0, 1, 10, 6, 0.1, kept=4, drafted=7, positions=[[3, 4], [1, 3]])
+    ended = record("hsd", 1, 1, 1, 1, 0.1, kept=1, drafted=1, positions=[[1, 1]])
+    (found,) = measurements([HSD], [long, ended])
+    assert found.acceptance_length()[0] == pytest.approx(1 + 5 / 5)
+    assert found.acceptance_rate_per_position() == pytest.approx([4 / 5, 1 / 5])
+    assert found.block_efficiency()[0] == pytest.approx(11 / 7)
+    _, _, high = found.acceptance_length()
+    assert high == pytest.approx(2)
+
+
+def test_a_case_that_never_drafted_has_no_al_and_can_be_drawn():
+    copying = Case("n-grams", {"rule": "hsd", "gamma": 3, "proposer": "ngram", "temperature": 1.0})
+    none = {"drafted": 0, "kept": 0, "positions": [], "kept_histogram": {"0": 10}}
+    made = [record("plain", 0, 1, 20, 20, 0.1), record("n-grams", 0, 1, 10, 10, 0.06, **none)]
+    found = rows(measurements([PLAIN, copying], made))
+    assert "acceptance_length" not in found[1]
+    assert found[1]["acceptance_rate_per_position"] == []
+    assert len(figures.acceptance_rate_per_position(found).data) == 1
+
+
+def test_al_is_one_plus_the_rates_in_every_recorded_benchmark():
+    for name in ("bench", "bench-smollm2", "peer"):
+        found = read(EXAMPLES / "results" / f"{name}.jsonl").rows()
+        drafting = [row for row in found if "acceptance_length" in row]
+        assert len(drafting) == sum("acceptance_rate" in row for row in found) >= 2
+        for row in drafting:
+            value, low, high = row["acceptance_length"]
+            assert value == pytest.approx(1 + sum(row["acceptance_rate_per_position"]))
+            assert low <= value <= high
+            assert value >= row["block_efficiency"][0]  # steps without a draft, and texts that end inside one
 
 
 def test_the_limit_of_copied_drafts_counts_no_draft_call():
@@ -221,6 +266,8 @@ def test_a_file_gives_every_number_again():
     assert benchmark.rows() == rows(measurements([PLAIN, HSD], made))
     table = markdown(benchmark)
     assert "| hsd | 278 | 1.39× | 2.50 (" in table
+    assert ") | 2.50 (" in table
+    assert "| acceptance rate per position, % | 1 |\n| --- | --- |\n| hsd | 50.0 |" in table
     assert "x (y): 2, 20 new tokens, 2 repetitions" in table
 
 

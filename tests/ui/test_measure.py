@@ -370,6 +370,9 @@ def test_the_csv_has_all_digits_of_the_rows(recorded):
         assert float(line["tokens_per_second"]) == row["tokens_per_second"]
         names = ("block_efficiency", "block_efficiency_low", "block_efficiency_high")
         assert [float(line[name]) for name in names] == list(row["block_efficiency"])
+        rates = row.get("acceptance_rate_per_position", [])
+        assert [float(word) for word in line["acceptance_rate_per_position"].split()] == rates
+        assert line["acceptance_length"] == (str(row["acceptance_length"][0]) if rates else "")
         assert float(line["share_target"]) == row["shares"]["target"]
 
 

@@ -23,6 +23,7 @@ Positive = Annotated[float, Field(gt=0, le=HUGE)]
 Count = Annotated[int, Field(ge=0, le=int(HUGE))]
 Small = Annotated[int, Field(ge=1, le=64)]
 Call = Annotated[tuple[Positive, Number, Positive], Field(strict=False)]
+Positions = Annotated[list[Annotated[list[Count], Field(min_length=2, max_length=2)]], Field(max_length=LONGEST)]
 Digits = Annotated[str, Field(pattern=r"^[0-9]{1,6}$")]
 
 
@@ -80,7 +81,7 @@ class Times(Part):
 
 
 class PeerRun(Part):
-    """What every run has, also one of another library."""
+    """What every run has, also one of another library; of drafts, what is known."""
 
     case: str
     prompt: Count
@@ -89,6 +90,9 @@ class PeerRun(Part):
     target_calls: Positive
     seconds: Positive
     calls: Annotated[dict[str, Calls], Field(max_length=MAX_LEVELS + 1)]
+    drafted: Count = 0
+    kept: Count = 0
+    positions: Positions = []
 
     @model_validator(mode="after")
     def _complete(self) -> PeerRun:
@@ -104,7 +108,7 @@ class Run(PeerRun):
     drafted: Count
     kept: Count
     time: Times
-    positions: Annotated[list[Annotated[list[Count], Field(min_length=2, max_length=2)]], Field(max_length=LONGEST)]
+    positions: Positions
     kept_histogram: Annotated[dict[Digits, Count], Field(max_length=LONGEST)]
 
 

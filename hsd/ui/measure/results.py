@@ -58,7 +58,7 @@ CHARTS = (
         lambda rows: figures.block_efficiency(rows, "temperature"),
         _by_temperature,
     ),
-    Chart("Acceptance by position in the draft", figures.acceptance_by_position, _drafting),
+    Chart("Acceptance rate per position in the draft", figures.acceptance_rate_per_position, _drafting),
     Chart("Drafted tokens kept per step", figures.kept_histogram, _drafting),
     Chart("Speed: new tokens per second", figures.tokens_per_second),
     Chart("Where the time goes", figures.time_shares),

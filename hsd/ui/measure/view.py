@@ -22,7 +22,8 @@ SCALARS = (
     "ms_per_step",
     "outside_ms_per_step",
 )
-INTERVALS = ("block_efficiency", "acceptance_rate")
+INTERVALS = ("block_efficiency", "acceptance_length", "acceptance_rate")
+PER_POSITION = "acceptance_rate_per_position"  # one cell, the first position first
 OWN_OPTIONS = ("system", "proposer", "thresholds", "exits", "divergence", "tolerance")  # of single systems and rules
 
 
@@ -60,18 +61,20 @@ def facts(benchmark: Benchmark, rows: Sequence[Row]) -> list[str]:
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """The table with all digits, and where the time went; one line per case."""
+    """The table with all digits, the rates per position, and where the time went; one line per case."""
     out = io.StringIO()
     writer = csv.writer(out)
     names = [*SCALARS, *(f"{name}{end}" for name in INTERVALS for end in ("", "_low", "_high"))]
+    shares = [f"share_{part}" for part in PARTS]
     options = ("rule", "gamma", "temperature", "drafts", "tree", "nodes", *OWN_OPTIONS)
-    writer.writerow(["case", *options, "prompts", "runs", *names, *(f"share_{part}" for part in PARTS)])
+    writer.writerow(["case", *options, "prompts", "runs", *names, *shares, PER_POSITION])
     for row in rows:
         found = [_plain(_one(row["options"].get(name, ""))) for name in options]
         values = [row.get(name, "") for name in SCALARS]
         values += [value for name in INTERVALS for value in row.get(name, ("", "", ""))]
-        shares = [row["shares"][part] if "shares" in row else "" for part in PARTS]
-        writer.writerow([_plain(row["case"]), *found, row["prompts"], row["runs"], *map(_number, values), *shares])
+        values += [row["shares"][part] if "shares" in row else "" for part in PARTS]
+        counts = (row["prompts"], row["runs"])
+        writer.writerow([_plain(row["case"]), *found, *counts, *map(_number, values), _one(row.get(PER_POSITION, ""))])
     return out.getvalue()
 
 

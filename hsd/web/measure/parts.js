@@ -12,6 +12,7 @@ const HELP = {
   "tokens/s": "new tokens per second, reading the prompt included; median over repetitions",
   "speed-up": "against plain decoding of the same target in the same run; median over repetitions",
   "tokens per target call": "also called block efficiency; in brackets the 95 % interval, by a bootstrap over prompts",
+  "AL": "acceptance length, as servers report it: 1 + kept tokens per draft, in brackets the 95 % interval; steps without a draft do not count, and a draft in which the text ended counts a token more than it gave",
   "accepted, %": "drafted tokens that were kept; in brackets the 95 % interval",
   "limit S*": "the speed-up if nothing but the models' forward passes took time",
   "efficiency": "the measured speed-up as a share of the limit; over 1 when the machine was not steady",
