@@ -47,9 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exits", type=wholes, help="hispec: layers before the draft's and the check's exit")
     parser.add_argument("--tolerance", type=numbers, default=[Fuzzy.tolerance], help="rule fuzzy: with commas")
     parser.add_argument("--divergence", default=Fuzzy.divergence, help=f"rule fuzzy: {listed(DIVERGENCES)}")
-    parser.add_argument(
-        "--prompts", default="shipped", help="shipped, stories, sums, functions, chat, gsm8k, … or a file"
-    )
+    parser.add_argument("--prompts", default="shipped", help="shipped, chat, gsm8k, speed_bench:coding, … or a file")
     parser.add_argument("--data", type=Path, help="folder with public prompt sets (default: $HSD_DATA)")
     parser.add_argument("--limit", type=int, default=12, help="at most so many prompts; 0 takes all")
     parser.add_argument("--max-new-tokens", type=int, default=64, help="new tokens per prompt")

@@ -22,17 +22,29 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class PublicSet:
-    """A public prompt set. file: its place in a folder; hub: dataset, configuration, split; style: a shipped set."""
+    """A public prompt set. file: its place in a folder; hub: dataset, configuration, split, if it is whole there.
+
+    style: a shipped set.
+    """
 
     file: str
-    hub: tuple[str, str | None, str]
+    hub: tuple[str, str | None, str] | None
     style: str
     prompt: Callable[[Row], str]
 
 
+UNRESOLVED = "FULL BENCHMARK DATA SHOULD BE FETCHED"  # how SPEED-Bench marks a prompt that its own script must fetch
+
+
 def _turn(row: Row) -> str:
-    turns = row.get("turns") or row.get("prompt")
-    return str(turns[0] if isinstance(turns, list) else turns)
+    """What is asked first: of a conversation its first turn."""
+    turns = row.get("turns") or row["prompt"]
+    text = turns[0] if isinstance(turns, list) else turns
+    if not isinstance(text, str):
+        raise TypeError("not a text")
+    if text.startswith(UNRESOLVED):
+        raise HsdError("a prompt is a placeholder: prepare the file with the set's own script first (README)")
+    return text
 
 
 PUBLIC = {
@@ -46,6 +58,7 @@ PUBLIC = {
         lambda r: str(r["prompt"]),
     ),
     "spec_bench": PublicSet("spec_bench/question.jsonl", ("hemingkx/Spec-Bench", None, "test"), "stories", _turn),
+    "speed_bench": PublicSet("speed_bench/qualitative.jsonl", None, "stories", _turn),
 }
 
 
@@ -65,8 +78,9 @@ def prompt_set(name: str, data: Path | None = None, limit: int = 0) -> PromptSet
     """The set of that name.
 
     A shipped one (stories, sums, functions, or shipped for all; chat: questions for a model that answers, four kinds
-    in turn), a public one (gsm8k, humaneval, spec_bench, or spec_bench:CATEGORY), or a file with one prompt per line,
-    plain or as JSON with a field "prompt".
+    in turn), a public one (gsm8k, humaneval, spec_bench, speed_bench, the last two also as NAME:CATEGORY), or a file
+    with one prompt per line, plain or as JSON with a field "prompt" or, as SPEED-Bench has it, "turns", of which the
+    first is taken; FILE:CATEGORY for those of one category.
 
     limit: at most so many, 0 for all. A public set that is neither in `data` nor on the Hub is replaced by the shipped
     prompts of its style, and `source` says so. Raises HsdError, naming file and line, when something cannot be read.
@@ -87,8 +101,9 @@ def _find(name: str, data: Path | None) -> PromptSet:
         return PromptSet(name, "written for this project", [prompt for kinds in texts for prompt in kinds])
     if base in PUBLIC:
         return _public(base, category, data)
-    if Path(name).expanduser().is_file():
-        return PromptSet(Path(name).name, "a file", _own(Path(name).expanduser()))
+    for file, kind in ((name, ""), (name.rpartition(":")[0], name.rpartition(":")[2])):
+        if file and Path(file).expanduser().is_file():
+            return PromptSet(Path(name).name, "a file", _own(Path(file).expanduser(), kind))
     known = ", ".join([*shipped(), *MIXED, *PUBLIC])
     raise HsdError(f"unknown prompt set {name!r}: choose {known}, or give a file with one prompt per line")
 
@@ -98,21 +113,26 @@ def _public(name: str, category: str, data: Path | None) -> PromptSet:
     if where is not None:
         rows, source = _json_lines(where / public.file), public.file
     else:
-        rows, source = _from_hub(public.hub), public.hub[0]
+        rows, source = _from_hub(public.hub) if public.hub else [], public.hub[0] if public.hub else ""
     if not rows:
         style = f"{public.style}, in the style of {name}"
         return PromptSet(
             style, "written for this project (no folder with public sets was given: --data)", shipped()[public.style]
         )
-    if category:
-        kinds = sorted({str(r.get("category")) for r in rows})
-        rows = [r for r in rows if r.get("category") == category]
-        if not rows:
-            raise HsdError(f"{name} has no category {category!r}: choose {', '.join(kinds)}")
+    rows = _of_category(rows, category, name)
     try:
         return PromptSet(f"{name}:{category}" if category else name, source, [public.prompt(row) for row in rows])
     except (KeyError, TypeError, IndexError):
         raise HsdError(f"{source} does not have the fields of {name}: give the published file") from None
+
+
+def _of_category(rows: list[Row], category: str, name: str) -> list[Row]:
+    """The rows of one category; all of them where none is asked for."""
+    found = [r for r in rows if not category or r.get("category") == category]
+    if rows and not found:
+        kinds = sorted({str(r.get("category")) for r in rows})
+        raise HsdError(f"{name} has no category {category!r}: choose {', '.join(kinds)}")
+    return found
 
 
 def _folder_of_environment() -> Path | None:
@@ -135,16 +155,23 @@ def _from_hub(where: tuple[str, str | None, str]) -> list[Row]:
         return []
 
 
-def _own(path: Path) -> list[str]:
-    """A file of one's own: JSON lines with a field "prompt", or one prompt per line."""
+def _own(path: Path, category: str) -> list[str]:
+    """A file of one's own: JSON lines with a field "prompt" or "turns", or one prompt per line."""
     lines = [line for line in _lines(path) if line.strip()]
     if not lines or not lines[0].lstrip().startswith("{"):
+        if category:
+            raise HsdError(f"{str(path)!r} has plain lines, which have no category {category!r}: leave it out")
         return lines
     rows = _json_lines(path)
     for number, row in enumerate(rows, start=1):
-        if not isinstance(row, dict) or not isinstance(row.get("prompt"), str):
-            raise HsdError(f'line {number} of {str(path)!r} has no field "prompt" with a text: add or remove it')
-    return [row["prompt"] for row in rows]
+        where = f"line {number} of {str(path)!r}"
+        try:
+            _turn(row)
+        except HsdError as error:
+            raise HsdError(f"{where}: {error}") from None
+        except (AttributeError, KeyError, TypeError, IndexError):
+            raise HsdError(f'{where} has no field "prompt" with a text: add or remove it') from None
+    return [_turn(row) for row in _of_category(rows, category, repr(str(path)))]
 
 
 def shipped() -> dict[str, list[str]]:

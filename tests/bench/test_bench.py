@@ -317,6 +317,41 @@ def test_public_sets_are_read_as_they_are_published(tmp_path: Path):
         prompt_set("humaneval", tmp_path)
 
 
+SPEED = [  # rows of ours, with the fields of the published ones
+    {"question_id": "a", "category": "coding", "sub_category": "c", "turns": ["Sort a list.", "Now backwards."]},
+    {"question_id": "b", "category": "math", "sub_category": "", "turns": ["Two and two?"], "multiturn": False},
+    {"question_id": "c", "category": "coding", "turns": ["Reverse a word."], "source": "ours", "difficulty": "easy"},
+]
+
+
+def test_speed_bench_is_read_from_a_folder_or_a_file_by_category(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "speed_bench" / "qualitative.jsonl"
+    file.parent.mkdir()
+    file.write_text("\n".join(map(json.dumps, SPEED)))
+    first = ["Sort a list.", "Two and two?", "Reverse a word."]
+    assert prompt_set("speed_bench", tmp_path).prompts == prompt_set(str(file)).prompts == first
+    for name in ("speed_bench:coding", f"{file}:coding"):
+        found = prompt_set(name, tmp_path)
+        assert found.prompts == [first[0], first[2]]
+        assert found.name.endswith(":coding")
+    for name in ("speed_bench:poems", f"{file}:poems"):
+        with pytest.raises(HsdError, match="has no category 'poems': choose coding, math"):
+            prompt_set(name, tmp_path)
+    with pytest.raises(HsdError, match=r"no file .*speed_bench"):
+        prompt_set("speed_bench", tmp_path / "elsewhere")
+    (tmp_path / "plain.txt").write_text("one\ntwo")
+    with pytest.raises(HsdError, match="has plain lines, which have no category 'coding'"):
+        prompt_set(f"{tmp_path / 'plain.txt'}:coding")
+
+
+def test_a_prompt_that_the_sets_own_script_has_not_fetched_is_refused(tmp_path: Path):
+    """As the set stands on the Hub: some of its texts belong to others, and are fetched by its own script."""
+    missing = {"turns": ["FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE USING SPECDEC_BENCH"], "category": "qa"}
+    (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, [*SPEED, missing])))
+    with pytest.raises(HsdError, match=r"line 4 of .*: a prompt is a placeholder: prepare the file"):
+        prompt_set(str(tmp_path / "s.jsonl"))
+
+
 def test_without_folder_and_network_the_shipped_prompts_of_that_style_are_used_and_named(
     monkeypatch: pytest.MonkeyPatch,
 ):
@@ -335,6 +370,9 @@ def test_without_folder_and_network_the_shipped_prompts_of_that_style_are_used_a
         ("\n \n", "is empty"),
         ('{"prompt": "a"}\n{"prompt": }', "line 2 of .* is not JSON"),
         ('{"prompt": "a"}\n{"text": "b"}', 'line 2 of .* has no field "prompt"'),
+        ('{"prompt": "a"}\n[1]', 'line 2 of .* has no field "prompt"'),
+        ('{"turns": ["a"]}\n{"turns": []}', 'line 2 of .* has no field "prompt"'),
+        ('{"turns": ["a"]}\n{"turns": [7]}', 'line 2 of .* has no field "prompt"'),
     ],
 )
 def test_a_malformed_file_of_prompts_is_refused_with_its_line(text: str, words: str, tmp_path: Path):
