@@ -7,16 +7,18 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from hsd.arguments import add_json, add_models, names, numbers, output, progress, wholes
+from hsd.arguments import add_json, add_models, names, number, numbers, output, progress, wholes
 from hsd.bench.cases import SYSTEMS, Asked
 from hsd.bench.measure import Case, Record, fitting, measure
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
+from hsd.bench.server import TIMEOUT, Server, connect
 from hsd.decoding.options import LEVELLED
 from hsd.errors import HsdError
 from hsd.facts import DIVERGENCES, listed, rule_names
@@ -53,6 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-new-tokens", type=int, default=64, help="new tokens per prompt")
     parser.add_argument("--repetitions", type=int, default=5, help="repetitions that count; one more is dropped")
     parser.add_argument("--peer", choices=PEERS, help="measure this library's own generation loop too")
+    parser.add_argument("--server", metavar="URL", help="measure an OpenAI-compatible server too: its own counts only")
+    parser.add_argument("--server-model", metavar="NAME", help="its model, where it has several")
+    parser.add_argument("--server-timeout", type=number, default=TIMEOUT, help="seconds for one answer of it")
     parser.add_argument("--out", type=Path, help="file for the results (default: a new one in the folder runs)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="print the tables of an earlier file and stop")
     add_json(parser)
@@ -64,9 +69,11 @@ def main(arguments: argparse.Namespace) -> int:
         _print(read(arguments.report), arguments.json)
         return 0
     arguments.pair = _named(arguments)
-    cases = asked(arguments).cases()
-    prompts = prompt_set(arguments.prompts, arguments.data, arguments.limit)
     workers = _Workers()
+    asked(arguments).cases()  # what cannot be measured is told before a server is asked
+    prompts = prompt_set(arguments.prompts, arguments.data, arguments.limit)
+    server = _server(arguments, workers.count)
+    cases = asked(arguments, server).cases()
     out = arguments.out or Path("runs") / f"bench-{datetime.now():%Y%m%d-%H%M%S}.jsonl"
     if not arguments.out:
         out.parent.mkdir(exist_ok=True)
@@ -75,15 +82,27 @@ def main(arguments: argparse.Namespace) -> int:
     pair = _load(arguments)
     texts = fitting(pair, prompts.prompts, arguments.max_new_tokens)
     _warn(prompts, len(prompts.prompts) - len(texts))
-    head = header(cases, facts(pair, prompts, arguments.max_new_tokens, arguments.repetitions, workers.count))
+    found = facts(pair, prompts, arguments.max_new_tokens, arguments.repetitions, workers.count)
+    head = header(cases, {**found, **({"server": server.about} if server else {})})
     benchmark = workers.run(head, measure(pair, cases, workers.part(texts), arguments.repetitions), out)
     if benchmark:
         _print(benchmark, arguments.json)
         print(f"results in {out}", file=sys.stderr)
-    return 0
+    return 1 if workers.failed else 0
 
 
-def asked(arguments: argparse.Namespace) -> Asked:
+def _server(arguments: argparse.Namespace, processes: int) -> Server | None:
+    """The server that is named, once it was reached. Raises HsdError."""
+    if not arguments.server:
+        if arguments.server_model:
+            raise HsdError("--server-model is for --server: give its URL, or leave the option out")
+        return None
+    if processes > 1:
+        raise HsdError("--server is measured by one process: leave `accelerate launch` out")
+    return connect(arguments.server, arguments.server_model, arguments.server_timeout)
+
+
+def asked(arguments: argparse.Namespace, server: Server | None = None) -> Asked:
     """What the options ask for. Raises HsdError for a number that is too small."""
     for name, least in (("repetitions", 1), ("limit", 0)):
         if getattr(arguments, name) < least:
@@ -101,15 +120,18 @@ def asked(arguments: argparse.Namespace) -> Asked:
         tolerances=arguments.tolerance,
         divergence=arguments.divergence,
         max_new_tokens=arguments.max_new_tokens,
-        peers=_peers if arguments.peer else None,
+        peers=partial(_peers, bool(arguments.peer), server),
     )
 
 
-def _peers(gammas: Sequence[int], options: dict[str, Any]) -> list[Case]:
-    """The generation loop of `transformers`, with the draft model and without."""
+def _peers(library: bool, server: Server | None, gammas: Sequence[int], options: dict[str, Any]) -> list[Case]:
+    """What is asked for of a server and the generation loop of `transformers`, with the draft model and without."""
+    found = [server.case(options)] if server else []
+    if not library:
+        return found
     from hsd.bench.peers import peer_case
 
-    return [*(peer_case(gamma, options) for gamma in gammas), peer_case(gammas[0], options, assisted=False)]
+    return [*found, *(peer_case(gamma, options) for gamma in gammas), peer_case(gammas[0], options, assisted=False)]
 
 
 class _Workers:
@@ -121,6 +143,7 @@ class _Workers:
         state = PartialState(cpu=not torch.cuda.is_available())
         self.number, self.count = state.process_index, state.num_processes
         self.first = state.is_main_process
+        self.failed = False
 
     def part(self, prompts: list[tuple[int, str]]) -> list[tuple[int, str]]:
         """The prompts of this process; each prompt belongs to exactly one."""
@@ -137,8 +160,8 @@ class _Workers:
         if not self.first:
             return None
         self._write(head, iter(gathered), out)
-        for number in range(self.count):
-            out.with_name(f"{out.name}.{number}").unlink(missing_ok=True)
+        for process in range(self.count):
+            out.with_name(f"{out.name}.{process}").unlink(missing_ok=True)
         return Benchmark(head, gathered)
 
     def _write(self, head: dict[str, Any], records: Iterator[Record], out: Path) -> list[Record]:
@@ -151,8 +174,12 @@ class _Workers:
                     writer.line(record)
                     made.append(record)
                     progress(f"\r{len(made)} runs")
-            except KeyboardInterrupt:
-                print(f"\nstopped early; {len(made)} runs are kept in {out}", file=sys.stderr)
+            except (KeyboardInterrupt, HsdError) as error:
+                self.failed = isinstance(error, HsdError)
+                if self.failed and not made:
+                    raise
+                why = f": {error}" if self.failed else ""
+                print(f"\nstopped early; {len(made)} runs are kept in {out}{why}", file=sys.stderr)
         progress("\n")
         return made
 

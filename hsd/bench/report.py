@@ -130,8 +130,8 @@ def cells(row: Row) -> list[str]:
     return [
         row["case"],
         f"{row['tokens_per_second']:.0f}",
-        f"{row['speedup']:.2f}×",
-        interval(row["block_efficiency"]),
+        f"{row['speedup']:.2f}×" if "speedup" in row else "",
+        interval(row["block_efficiency"]) if "block_efficiency" in row else "",
         interval(row["acceptance_length"]) if "acceptance_length" in row else "",
         interval([100 * value for value in row["acceptance_rate"]], 1) if "acceptance_rate" in row else "",
         f"{row['limit']:.2f}×" if is_known(row.get("limit")) else "",
@@ -154,7 +154,13 @@ def is_known(value: Any) -> bool:
 def markdown(benchmark: Benchmark) -> str:
     """The table, what it was measured on, what was accepted at each position, and where the time went."""
     table = benchmark.rows()
-    lines = [f"{_setting(benchmark, table)}", "", _line(COLUMNS), _line(["---"] * len(COLUMNS))]
+    lines = [
+        f"{_setting(benchmark, table)}",
+        *server_words(benchmark.header),
+        "",
+        _line(COLUMNS),
+        _line(["---"] * len(COLUMNS)),
+    ]
     lines += [_line(cells(row)) for row in table]
     rates = {row["case"]: row.get("acceptance_rate_per_position", []) for row in table}
     places = range(max(map(len, rates.values())))
@@ -167,6 +173,14 @@ def markdown(benchmark: Benchmark) -> str:
     shares = ((row["case"], row["shares"]) for row in table if "shares" in row)
     lines += [_line([case, *(f"{100 * share[part]:.1f}" for part in PARTS)]) for case, share in shares]
     return "\n".join(lines)
+
+
+def server_words(header: dict[str, Any]) -> list[str]:
+    """What is to be said of a server that was measured too: a line, or none."""
+    server = header.get("server")
+    if not isinstance(server, dict):
+        return []
+    return [" ".join(f"server {server.get('model')} at {server.get('url')}: {server.get('note')}".split())[:400]]
 
 
 def _setting(benchmark: Benchmark, table: list[Row]) -> str:

@@ -215,7 +215,7 @@ def ratio(records: Sequence[Record], above: str, below: str) -> float:
 def drafts(record: Record) -> int:
     """The steps of a run that drafted at least one token."""
     positions = record.get("positions")
-    return int(positions[0][1]) if positions else 0
+    return int(record.get("drafts") or (positions[0][1] if positions else 0))
 
 
 def complete(records: Sequence[Record], cases: Sequence[str]) -> list[Record]:
@@ -260,18 +260,20 @@ def _row(m: Measurement, plain: Measurement) -> Row:
         "case": m.case.name,
         "options": m.case.options,
         "tokens_per_second": statistics.median(m.tokens_per_second()),
-        "speedup": m.speedup(plain),
-        "block_efficiency": m.block_efficiency(),
+        "acceptance_rate_per_position": m.acceptance_rate_per_position(),
         "runs": len(m.records),
         "prompts": len({r["prompt"] for r in m.records}),
     }
     if m.case.runner is None and "steps" in m.records[0]:
         row |= {"shares": m.shares(), "outside_ms_per_step": m.outside_ms_per_step(), "ms_per_step": m.ms_per_step()}
-        row["acceptance_rate_per_position"] = m.acceptance_rate_per_position()
         row["kept_histogram"] = m.kept_histogram()
         row["target_call_ms"] = 1e3 * _target_seconds(m)
         if not is_plain(m):
             row |= _limits(m, plain)
+    if "target_calls" in m.records[0]:  # all but a server, which may run another target
+        row |= {"speedup": m.speedup(plain), "block_efficiency": m.block_efficiency()}
+    if any(r.get("drafted") for r in m.records):
+        row["acceptance_rate"] = m.acceptance_rate()
     if any(map(drafts, m.records)):
         row["acceptance_length"] = m.acceptance_length()
     return row

@@ -86,10 +86,11 @@ class PeerRun(Part):
     case: str
     prompt: Count
     repetition: Count
-    new_tokens: Positive
-    target_calls: Positive
+    new_tokens: Count
+    target_calls: Positive = 1.0
     seconds: Positive
     calls: Annotated[dict[str, Calls], Field(max_length=MAX_LEVELS + 1)]
+    drafts: Count = 0
     drafted: Count = 0
     kept: Count = 0
     positions: Positions = []
@@ -104,6 +105,8 @@ class PeerRun(Part):
 class Run(PeerRun):
     """One of our own."""
 
+    new_tokens: Annotated[int, Field(ge=1, le=int(HUGE))]
+    target_calls: Positive
     steps: Annotated[int, Field(ge=1, le=int(HUGE))]
     drafted: Count
     kept: Count

@@ -32,7 +32,7 @@ class Chart:
 
 def _drafting(rows: list[Values]) -> list[Values]:
     """Our own cases that draft. The charts show the longest drafts first; blocks of levels have no γ, and join them."""
-    found = [row for row in rows if "acceptance_rate" in row]
+    found = [row for row in rows if "acceptance_rate" in row and row["options"].get("rule")]
     longest = max((row["options"]["gamma"] for row in found if not _levelled(row)), default=1)
     return [{**row, "options": {**row["options"], "gamma": longest}} if _levelled(row) else row for row in found]
 

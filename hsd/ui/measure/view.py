@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from hsd.bench.report import COLUMNS, Benchmark, cells, is_known
+from hsd.bench.report import COLUMNS, Benchmark, cells, is_known, server_words
 from hsd.bench.summary import PARTS, Row
 from hsd.ui.measure.published import measured_here, systems_here
 
@@ -57,6 +57,7 @@ def facts(benchmark: Benchmark, rows: Sequence[Row]) -> list[str]:
         f"load {_words(machine.get('load'), 8)} when it began",
         f"torch {_words(machine.get('torch'), 30)}, transformers {_words(machine.get('transformers'), 30)}, "
         f"hsd {_words(head.get('version'), 20)}",
+        *server_words(head),
     ]
 
 

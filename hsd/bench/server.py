@@ -1,0 +1,220 @@
+"""An OpenAI-compatible server (vLLM, llama.cpp, LM Studio) as a case beside ours: its time, and the counts it tells.
+
+Nothing but its HTTP API is used, one request at a time. Another model may run there, and none of its decisions is
+checked. Its time has the way there and back in it, and it may remember a prompt from an earlier repetition.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from dataclasses import dataclass
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+from hsd.bench.measure import Case, Record
+from hsd.errors import HsdError
+from hsd.models import Pair
+
+NOTE = "its own counts, where it tells them; another model may run there, and no decision is checked"
+TIMEOUT = 120.0  # seconds for an answer
+SHORT = 10.0  # … and for what needs no model
+MAX_BYTES = 16_000_000
+NO_CALLS = {"first": 0.0, "widths": {}}  # a server does not tell of its models' forward passes
+COUNTER = re.compile(
+    r"^vllm:spec_decode_num_(drafts|draft_tokens|accepted_tokens|accepted_tokens_per_pos)(?:_total)?"
+    r"(?:\{(.*)\})?\s+([0-9.eE+]+)\s*$",
+    re.MULTILINE,
+)
+Counters = dict[str, int]
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that was reached. url: without /v1; counters: whether it publishes vLLM's counts of all its requests."""
+
+    url: str
+    model: str
+    counters: bool
+    timeout: float = TIMEOUT
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What a report says of it."""
+        return {"url": self.url, "model": self.model, "note": NOTE}
+
+    def case(self, options: dict[str, Any]) -> Case:
+        """The server as a case. options: as for `hsd.run`; of them temperature and the number of tokens matter."""
+        return Case(f"server, {self.model[:60]}", options, lambda *run: self._answer(options, *run))
+
+    def _answer(self, options: dict[str, Any], pair: Pair, prompt: str, seed: int) -> Record:
+        """The record of one answer. A chat-tuned pair's prompt goes to the chat endpoint, any other is continued."""
+        chat = getattr(pair.codec, "chat", False)
+        asked = {"messages": [{"role": "user", "content": prompt}]} if chat else {"prompt": prompt}
+        temperature = options.get("temperature", 1.0)
+        all_tokens = {"top_p": 1.0, "top_k": -1, "min_p": 0.0}  # else a server cuts the unlikely ones off by default
+        body = {"model": self.model, **asked, "max_tokens": options["max_new_tokens"], "seed": seed, "stream": False}
+        body |= {"temperature": temperature, **(all_tokens if temperature else {})}
+        before = _counters(self.url) if self.counters else {}
+        begin = time.perf_counter()
+        answer = _json(self.url + ("/v1/chat/completions" if chat else "/v1/completions"), self.timeout, body)
+        seconds = time.perf_counter() - begin
+        told = _of_request(answer) or _of_timings(answer)
+        if not told and before:
+            told = _between(before, _counters(self.url))
+        if told.get("kept", 0) > told.get("drafted", 0):
+            raise HsdError(f"server {self.url} tells more accepted than drafted tokens: leave it out")
+        made = _count(_part(answer, "usage"), "completion_tokens")
+        made = _count(_part(answer, "timings"), "predicted_n") if made is None else made
+        if made is None:
+            raise HsdError(f"server {self.url} does not tell how many tokens it made: leave it out")
+        return {"new_tokens": made, "seconds": seconds, "calls": {"target": NO_CALLS, "draft": NO_CALLS}, **told}
+
+
+def connect(url: str, model: str | None = None, timeout: float = TIMEOUT) -> Server:
+    """Reach a server and find its model. Raises HsdError, one line, when there is none."""
+    if timeout <= 0:
+        raise HsdError(f"server-timeout {timeout:g}: choose more than 0 seconds")
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and parts.hostname and not parts.username and parts.port != 0
+    except ValueError:
+        sound = False
+    if not sound or re.search(r"[\s\x00-\x1f]", url):
+        raise HsdError(f"server {url[:80]!r}: give a base URL without a password, such as http://localhost:8000")
+    base = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/v1')}"
+    rows = _json(base + "/v1/models", min(SHORT, timeout)).get("data")
+    served = [row["id"] for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)] if rows else []
+    names = ", ".join(served[:8])[:200]
+    if not served:
+        raise HsdError(f"server {base} names no model: load one there first")
+    if model is None and len(served) > 1:
+        raise HsdError(f"server {base} has several models: choose one with --server-model: {names}")
+    if model is not None and model not in served:
+        raise HsdError(f"server {base} has no model {model[:80]!r}: choose {names}")
+    try:
+        counters = bool(_counters(base))
+    except HsdError:  # another kind of server
+        counters = False
+    return Server(base, model or served[0], counters, timeout)
+
+
+def _of_request(answer: Record) -> Record:
+    """The counts of this request that vLLM adds with `--per-request-spec-decode-metrics`."""
+    told = _part(_part(answer, "metrics"), "speculative_decoding")
+    drafts, drafted = _count(told, "num_spec_steps"), _count(told, "num_draft_tokens")
+    kept, histogram = _count(told, "num_accepted_draft_tokens"), told.get("acceptance_histogram")
+    if drafts is None or drafted is None or kept is None:
+        return {}
+    found: Record = {"drafts": drafts, "drafted": drafted, "kept": kept}
+    if isinstance(histogram, list):
+        histogram = dict(enumerate(histogram))
+    if isinstance(histogram, dict) and all(str(key).isdecimal() for key in histogram):
+        steps = {int(key): _count(histogram, key) or 0 for key in histogram}
+        longest = min(max(steps, default=0), 320)
+        found["positions"] = [[sum(n for k, n in steps.items() if k >= i), drafts] for i in range(1, longest + 1)]
+    return found
+
+
+def _of_timings(answer: Record) -> Record:
+    """The counts of this request in llama.cpp's `timings`; the number of drafts is told by few."""
+    timings = _part(answer, "timings")
+    drafted, kept = _count(timings, "draft_n"), _count(timings, "draft_n_accepted")
+    if drafted is None or kept is None:
+        return {}
+    return {"drafted": drafted, "kept": kept, "drafts": _count(timings, "draft_rounds") or 0}
+
+
+def _between(before: Counters, after: Counters) -> Record:
+    """What vLLM's counters grew by: also by requests of others, if there were any."""
+    grown = {name: max(count - before.get(name, 0), 0) for name, count in after.items()}
+    drafts = grown.get("drafts", 0)
+    places = sorted(int(name) for name in grown if name.isdecimal())
+    positions = [[grown[str(place)], drafts] for place in places] if drafts else []
+    kept = grown.get("accepted_tokens", 0)
+    return {"drafts": drafts, "drafted": grown.get("draft_tokens", 0), "kept": kept, "positions": positions}
+
+
+def _counters(url: str) -> Counters:
+    """vLLM's counters of all requests so far; those per position by their number. Empty where it does not draft."""
+    found: Counters = {}
+    for name, labels, value in COUNTER.findall(_ask(url + "/metrics", SHORT).decode("utf-8", "replace")):
+        place = re.search(r'position="(\d{1,3})"', labels)
+        if name == "accepted_tokens_per_pos" and not place:
+            continue
+        key = place[1] if place else name
+        found[key] = found.get(key, 0) + int(float(value))
+    return found
+
+
+def _part(data: Record, name: str) -> Record:
+    """An inner object; an empty one where there is none."""
+    inner = data.get(name)
+    return inner if isinstance(inner, dict) else {}
+
+
+def _count(data: Record, name: Any) -> int | None:
+    """A count, if it is one."""
+    value = data.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**12 else None
+
+
+def _json(url: str, timeout: float, body: Record | None = None) -> Record:
+    """The object that a server answers with. Raises HsdError, one line."""
+    try:
+        found = json.loads(_ask(url, timeout, body))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, HsdError):
+            raise
+        found = None
+    if not isinstance(found, dict):
+        raise HsdError(f"{url} does not answer with a JSON object: give the base URL of an OpenAI-compatible server")
+    return found
+
+
+def _ask(url: str, timeout: float, body: Record | None = None) -> bytes:
+    """The bytes that a server answers with, all of them within the time. Raises HsdError, one line."""
+    data = None if body is None else json.dumps(body).encode()
+    deadline, read, whole = time.monotonic() + timeout, bytearray(), False
+    late = HsdError(f"{url} has not answered within {timeout:g} s: see that it runs, or raise --server-timeout")
+    try:
+        with urlopen(Request(url, data, {"Content-Type": "application/json"}), timeout=timeout) as response:
+            while piece := response.read1(65_536):
+                read += piece
+                if len(read) > MAX_BYTES:
+                    raise HsdError(f"{url} answers with over {MAX_BYTES / 1e6:.0f} MB: give another server")
+                if time.monotonic() > deadline:
+                    raise late
+            whole = not response.length
+    except HTTPError as error:
+        raise HsdError(f"{url} answers with HTTP {error.code}: {_words(error)}") from None
+    except TimeoutError:
+        raise late from None
+    except URLError as error:
+        if isinstance(error.reason, TimeoutError):
+            raise late from None
+        raise HsdError(f"cannot reach {url}: {' '.join(str(error.reason).split())[:120]}") from None
+    except (OSError, HTTPException):
+        whole = False
+    if not whole:
+        raise HsdError(f"{url} stopped in the middle of its answer: see the server's log")
+    return bytes(read)
+
+
+def _words(error: HTTPError) -> str:
+    """What a server says about its refusal, as one short line."""
+    try:
+        text = error.read(4_000).decode("utf-8", "replace")
+    except (OSError, HTTPException):
+        text = ""
+    try:
+        said = json.loads(text)
+        inner = said.get("error", said)
+        text = str(inner.get("message", text) if isinstance(inner, dict) else inner)
+    except (ValueError, AttributeError):
+        pass
+    return " ".join(text.split())[:160] or str(error.reason)[:160]
