@@ -144,6 +144,25 @@ def test_copied_drafts_are_measured_by_one_rule_at_every_length():
         Asked(("hsd",), systems=("magic",)).cases()
 
 
+def test_trees_are_measured_by_every_rule_that_fits_them():
+    cases = Asked(("hsd",), gammas=(2,), trees=("distinct-comb:2:3", "grown:3:3:10", "top:2:2")).cases()
+    found = {case.name: case.options for case in cases[2:]}
+    assert list(found) == [
+        "top-down, distinct-comb 2×3",
+        "hsd, distinct-comb 2×3",
+        "traversal, distinct-comb 2×3",
+        "one-hot, grown 3×3, 10 nodes",
+        "one-hot, top 2×2",
+    ]
+    grown = found["one-hot, grown 3×3, 10 nodes"]
+    assert (grown["tree"], grown["drafts"], grown["gamma"], grown["nodes"]) == ("grown", 3, 3, 10)
+    for wrong in ("grown", "bush:2:2", "comb:2", "comb:2:x", "comb:2:2:2:2"):
+        with pytest.raises(HsdError, match=r"tree '.*': give layout:drafts:gamma, such as comb:2:3"):
+            Asked(("hsd",), trees=(wrong,)).cases()
+    with pytest.raises(HsdError, match="choose tree grown"):
+        Asked(("hsd",), trees=("comb:2:2:9",)).cases()
+
+
 def test_of_a_certain_draft_all_lossless_rules_keep_equally_many():
     p = torch.rand(4, 6, generator=torch.Generator().manual_seed(3), dtype=torch.float64).softmax(-1)
     tokens = torch.tensor([2, 0, 5])

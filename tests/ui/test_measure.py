@@ -9,6 +9,7 @@ import json
 import math
 import pickle
 import shlex
+from dataclasses import replace
 
 import gradio as gr
 import pytest
@@ -93,6 +94,8 @@ def test_draft_lengths_follow_the_pair_until_they_are_set():
 
 def test_a_link_carries_the_settings():
     asked = batch(set="functions", rules="hsd", gammas="2", temperatures="0", several="4", arranged="comb", tokens="9")
+    asked = replace(asked, trees=("grown:3:3:7", "distinct-comb:2:2"))
+    assert "--trees grown:3:3:7,distinct-comb:2:2" in asked.command()
     assert batch(**asked.query()) == asked
 
 
@@ -110,6 +113,8 @@ def test_a_link_carries_the_settings():
         ({"rules": "traversal"}, "rule traversal is for several drafts"),
         ({"set": "/etc/passwd"}, "unknown prompt set '/etc/passwd': choose shipped, stories, sums, functions"),
         ({"arranged": "heap"}, "unknown tree 'heap'"),
+        ({"trees": "grown:3"}, "tree 'grown:3': give layout:drafts:gamma"),
+        ({"trees": ",".join(f"comb:2:{n}" for n in range(1, 12))}, f"ways to decode are more than {MAX_CASES}"),
         ({"tokens": 10_000}, "new tokens 10000: choose a whole number from 1 to 256"),
         ({"prompts": None}, "prompts is empty: choose a whole number from 1 to 36"),
         ({"repetitions": "1e9"}, "repetitions 1e9: choose a whole number from 1 to 10"),
