@@ -18,7 +18,7 @@ from tree_cases import TREE_CASES
 
 import hsd
 from hsd import RULES, HsdError, Pair, load_pair
-from hsd.bench.prompts import shipped
+from hsd.bench.prompts import prompt_set, shipped
 from hsd.models import fetch
 from hsd.models.base import View
 from hsd.models.causal import CausalModel, CausalSession
@@ -319,3 +319,15 @@ def test_the_real_pair_writes_the_plain_text_and_replays(real: Pair):
         sampled = hsd.run(real, prompt, temperature=0.7, seed=number, **asked)
         assert hsd.Trace.from_json(sampled.to_json()).replay() == sampled.tokens
         assert hsd.rerun(real, sampled).tokens == sampled.tokens
+
+
+@pytest.mark.slow
+def test_trees_of_the_real_pair_write_the_plain_text_on_fifty_prompts(real: Pair):
+    continued, asked = (prompt_set(name).prompts for name in ("shipped", "chat"))
+    prompts = [*((text, "text") for text in continued), *((text, "chat") for text in (*asked, *continued[:6]))]
+    assert len(prompts) == 50
+    grown = {"rule": "one-hot", "tree": "grown", "drafts": 3, "gamma": 3, "nodes": 8}
+    for prompt, way in prompts:
+        options = {"temperature": 0.0, "max_new_tokens": 32, "trace": False, "prompt_as": way}
+        plain, tree = (hsd.run(real, prompt, **options, **how) for how in ({"system": "plain"}, grown))
+        assert tree.tokens == plain.tokens, prompt
