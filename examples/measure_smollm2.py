@@ -133,6 +133,7 @@ def kept(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, A
                 chosen = {"grown": sum(step.expected_kept["one-hot"] for step in grown), "trees": len(grown)}
                 records.append({"prompt": number, "drafts": len(whole), **sums, **chosen})
             line = {"domain": domain, "T": HOT, "drafts": drafts, "gamma": gamma, "tokens": size}
+            line |= {"prompts": prompts.source, "count": len(prompts.prompts), "new_tokens": given.new_tokens}
             line["trees"] = sum(record["drafts"] for record in records)
             for rule in sums:
                 line[rule] = _rounded(bootstrap(records, partial(ratio, above=rule, below="drafts")))
@@ -158,6 +159,11 @@ def speed(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, 
 
 def trees(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
     """Trees of chosen and of sampled tokens beside chains, and early exits."""
+    return timed(pair, given, tree_ways())
+
+
+def tree_ways() -> dict[str, dict[str, Any]]:
+    """Name and options of all that are timed beside plain decoding in the part "trees"."""
     ways: dict[str, dict[str, Any]] = {f"{rule} 2": {"rule": rule, "gamma": 2} for rule in RULES}
     for drafts, gamma, nodes in CHOSEN:
         tree = {"rule": "one-hot", "tree": "grown", "drafts": drafts, "gamma": gamma, "nodes": nodes}
@@ -166,7 +172,7 @@ def trees(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, 
         sampled = {"rule": rule, "tree": "distinct-comb", "drafts": 2, "gamma": 2}
         ways[f"sampled 2 × 2, {rule}"] = sampled
     ways["hispec"] = {"system": "hispec", "exits": EXITS, "thresholds": (1, 1)}
-    return timed(pair, given, ways)
+    return ways
 
 
 def timed(pair: hsd.Pair, given: argparse.Namespace, ways: dict[str, dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

@@ -1,0 +1,53 @@
+"""The page about trees on the real model is what its script makes of the committed results."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import hsd
+from hsd.bench.cases import rules_on
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "examples"))
+
+import measure_smollm2  # noqa: E402  # scripts, beside the project's package
+import trees_page  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def results() -> dict:
+    return json.loads((trees_page.RESULTS / "smollm2.json").read_text(encoding="utf-8"))
+
+
+def test_the_page_is_what_the_script_writes():
+    assert trees_page.PAGE.read_text(encoding="utf-8") == trees_page.page()
+
+
+def test_every_way_was_measured_on_four_kinds_of_text(results: dict):
+    ways = {"plain", *measure_smollm2.tree_ways()}
+    found = trees_page.by_row(results["trees"])
+    assert {domain for domain, _ in found} == set(measure_smollm2.DOMAINS)
+    assert all(set(cases) == ways for cases in found.values())
+    for way in measure_smollm2.tree_ways().values():
+        hsd.Options(**way)
+
+
+def test_no_rule_was_left_out_on_sampled_trees(results: dict):
+    assert {(row["domain"], row["gamma"]) for row in results["kept"]} == {
+        (domain, gamma) for domain in measure_smollm2.DOMAINS for _, gamma in measure_smollm2.SAMPLED
+    }
+    for row in results["kept"]:
+        assert set(rules_on("distinct-comb")) <= set(row)
+        assert row["recursive-tokenwise"] == pytest.approx(row["top-down"], abs=2e-3)  # the same tests on these combs
+
+
+def test_a_difference_is_called_clear_only_where_its_interval_is_off_zero():
+    row = {"top-down": [1.0, 0.9, 1.1], "recursive-hsd more": [0.02, -0.01, 0.05], "traversal more": [0.1, 0.05, 0.2]}
+    words = trees_page.real([row])
+    assert "in 0 of 1 rows" in words.split(". ")[0]
+    assert "+5.0%" in words
+    assert "in 1 of 1 rows" in words.split(". ")[1]
