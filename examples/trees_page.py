@@ -14,6 +14,8 @@ from typing import Any
 
 from measuring import RESULTS, interval, table
 
+from hsd.ui.systems.eagle import gains
+
 PAGE = Path(__file__).resolve().parents[1] / "assets" / "docs" / "trees.md"
 DOMAINS = ("sums", "stories", "code", "chat")
 SAMPLED = {"recursive-hsd": "HSD, draft after draft", "traversal": "traversal"}
@@ -106,20 +108,14 @@ def _signed(values: list[float]) -> str:
     return f"{value:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
-def _beyond(values: list[float]) -> bool:
-    """Whether an interval of a difference lies on one side of 0."""
-    return values[1] > 0 or values[2] < 0
-
-
 def real(rows: list[Row]) -> str:
     """Which differences are more than the prompts' scatter."""
-    found = []
+    told, found = gains(rows), []
     for rule, words in SAMPLED.items():
-        clear = [row for row in rows if _beyond(row[f"{rule} more"])]
-        gains = [row[f"{rule} more"][0] / (1 + row["top-down"][0]) for row in rows]
+        gain = told[rule]
         found.append(
-            f"{words[0].upper()}{words[1:]}: {min(gains):+.1%} to {max(gains):+.1%} tokens per pass, a difference "
-            f"beyond the scatter of prompts in {len(clear)} of {len(rows)} rows."
+            f"{words[0].upper()}{words[1:]}: {gain['least']:+.1%} to {gain['most']:+.1%} tokens per pass, a difference "
+            f"beyond the scatter of prompts in {gain['clear']} of {told['rows']} rows."
         )
     return " ".join(found)
 

@@ -46,7 +46,12 @@ def test_no_rule_was_left_out_on_sampled_trees(results: dict):
 
 
 def test_a_difference_is_called_clear_only_where_its_interval_is_off_zero():
-    row = {"top-down": [1.0, 0.9, 1.1], "recursive-hsd more": [0.02, -0.01, 0.05], "traversal more": [0.1, 0.05, 0.2]}
+    row = {
+        "trees": 9,
+        "top-down": [1.0, 0.9, 1.1],
+        "recursive-hsd more": [0.02, -0.01, 0.05],
+        "traversal more": [0.1, 0.05, 0.2],
+    }
     words = trees_page.real([row])
     assert "in 0 of 1 rows" in words.split(". ")[0]
     assert "+5.0%" in words

@@ -305,6 +305,9 @@ def test_the_published_figures_stand_with_their_caveat_beside_the_exact_statemen
     for told in EAGLE.values():
         assert told in words
     assert "No exact rule keeps more than Σ p(path) on average" in words
+    measured = eagle.props()["measured"]
+    assert f"over {measured['trees']:,} such trees on four kinds of text" in words
+    assert f"in {measured['traversal']['clear']} of {measured['rows']} comparisons" in words
     exact = eagle.props()["exact"]
     assert set(exact) >= {"recursive-tokenwise", "recursive-hsd", "traversal", "top-down"}
     for name in ("recursive-tokenwise", "recursive-hsd", "traversal"):

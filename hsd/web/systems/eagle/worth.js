@@ -113,8 +113,8 @@ function whole({ steps }) {
   return `Averaged over the ${plural(mean.trees, "tree")} of this run, again over all coins: ${named.join(", ")}.`;
 }
 
-/** published: {before, after, faster, source, caveat}; exact: {rule: tokens}, on so many pairs. */
-function papersCard({ published, exact, pairs }) {
+/** published: {before, after, faster, source, caveat}; exact: {rule: tokens}, on so many pairs; measured: see eagle.py. */
+function papersCard({ published, exact, pairs, measured }) {
   const { before, after, faster, source, caveat } = published;
   const told = table(
     "eg-published",
@@ -127,6 +127,7 @@ function papersCard({ published, exact, pairs }) {
   const lines = [
     h("p", {}, h("strong", "Chosen trees (EAGLE-3 as published): "), CANNOT),
     h("p", {}, h("strong", "Sampled trees: "), CAN, enumerated(exact, pairs)),
+    h("p", {}, onRealText(measured)),
   ];
   const hint = "What hierarchical verification can gain inside EAGLE-3, and what it cannot.";
   const [body, note] = [div("eg-lines", lines), p("hp-hint", `${source}. ${caveat}`)];
@@ -148,5 +149,17 @@ function enumerated(exact, pairs) {
   const told = known.map((name) => `${rule(name).short} ${exact[name]}`).join(", ");
   return `Worked out for ${pairs} random pairs of small models, the tokens kept of such a tree are: ${told}.`;
 }
+
+/** What HSD and traversal keep beyond top-down rejection on the real model. */
+function onRealText({ trees, rows, ...rules }) {
+  const told = Object.entries(rules).map(([name, { least, most, clear }]) => {
+    const span = `${share(least)} to ${share(most)}`;
+    return `${rule(name).short} ${span} (more than the scatter of prompts in ${clear} of ${rows} comparisons)`;
+  });
+  const begin = `On SmolLM2, over ${trees.toLocaleString("en")} such trees on four kinds of text`;
+  return `${begin}, tokens per pass against top-down rejection: ${told.join(", ")}.`;
+}
+
+const share = (x) => `${x < 0 ? "−" : "+"}${(100 * Math.abs(x)).toFixed(1)} %`;
 
 export { worthCard, papersCard };
