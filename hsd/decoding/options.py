@@ -129,9 +129,9 @@ class Options:
             raise HsdError(
                 f"exits {_listed(self.exits)}: give two, where to draft and where to check, or one to draft at"
             )
-        count = len(self.exits) or 2
-        if len(self.thresholds) not in (0, count):
-            raise HsdError(f"thresholds {_listed(self.thresholds)}: give one for each of {count} exits")
+        counts = (0, len(self.exits)) if self.exits else (0, 1, 2)  # a model with one trained exit has one by default
+        if len(self.thresholds) not in counts:
+            raise HsdError(f"thresholds {_listed(self.thresholds)}: give one for each of {counts[-1]} exits")
 
     def check_tree(self, gamma: int) -> None:
         """Raise HsdError where drafts of γ tokens make too large a tree."""

@@ -19,7 +19,7 @@ from hsd.models.reading import Reader
 from hsd.rng import Streams
 from hsd.rules import RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
 
-HISPEC_THRESHOLDS = (2, 4)
+HISPEC_THRESHOLDS, ALONE = (2, 4), (1,)  # of two exits, and of one that drafts for the whole model
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,10 @@ def _exits(pair: Pair, options: Options) -> Levels:
     make = getattr(pair.target, "early_exits", None)
     exits = tuple(options.exits) or default_exits(pair.target)
     made = make(exits) if make else EarlyExits(pair.target, exits)
-    thresholds = tuple(options.thresholds) or HISPEC_THRESHOLDS[: len(exits)]
+    thresholds = tuple(options.thresholds) or (HISPEC_THRESHOLDS if len(exits) > 1 else ALONE)
+    if len(thresholds) != len(exits):
+        told, usual = (", ".join(map(str, numbers)) for numbers in (thresholds, exits))
+        raise HsdError(f"thresholds {told}: give one for each of the exits {usual}, or name other exits")
     notes = _about_rule(options, len(made.models)) + _about_exits(pair.target, exits, made.depths[-1])
     return Levels(made.models, made.open, (), exits, thresholds, _level_rules(options, len(made.models)), notes)
 

@@ -11,6 +11,7 @@ from transformers import DynamicCache
 
 from hsd.errors import HsdError
 from hsd.models.base import Session, View
+from hsd.models.exit_heads import ExitHead
 from hsd.models.exits import EarlyExits
 from hsd.models.lean import LeanLlama, LeanSession
 from hsd.models.packed import pack
@@ -22,8 +23,10 @@ class CausalModel:
     """A causal language model, its sizes and its device.
 
     revision: the commit if the files tell it, else what was asked for. quantize: what its weights were quantised to, if
-    they were; "16bit" packs them here (see `hsd.models.packed`). device: where logits are delivered, also if the model
-    is spread over several. An Apple GPU has no float64, which the rules need, so its logits are delivered on the CPU.
+    they were; "16bit" packs them here (see `hsd.models.packed`). lean: its arithmetic where it has one of its own.
+    exit_heads: what was trained for its exits, by their layers (see `hsd.models.exit_heads`). device: where logits are
+    delivered, also if the model is spread over several. An Apple GPU has no float64, which the rules need, so its
+    logits are delivered on the CPU.
     Raises HsdError for a model that cannot be rolled back.
     """
 
@@ -38,7 +41,8 @@ class CausalModel:
         self.parameters: int = model.num_parameters()
         if self.packed:
             pack(model)
-        self._lean = LeanLlama(model) if LeanLlama.fits(model) else None
+        self.lean = LeanLlama(model) if LeanLlama.fits(model) else None
+        self.exit_heads: dict[int, ExitHead] = {}
         text_config = model.config.get_text_config()
         self.vocab_size: int = text_config.vocab_size
         self.layers: int = text_config.num_hidden_layers
@@ -52,7 +56,7 @@ class CausalModel:
         return rows.detach()
 
     def start(self) -> Session:
-        return LeanSession(self._lean) if self._lean else CausalSession(self)
+        return LeanSession(self.lean) if self.lean else CausalSession(self)
 
     def early_exits(self, exits: Sequence[int]) -> EarlyExits:
         """The model and its exits after so many layers, see `hsd.models.exits`."""

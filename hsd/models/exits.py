@@ -15,7 +15,8 @@ from torch import Tensor, nn
 
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, View
-from hsd.models.groups import LayerGroups, decoder_of, in_one_piece, multiplications, numbers
+from hsd.models.exit_heads import ExitHead
+from hsd.models.groups import LayerGroups, LeanGroups, decoder_of, in_one_piece, multiplications, numbers
 from hsd.models.shared import SharedText, Work
 
 WRONG = (RuntimeError, TypeError, ValueError, AttributeError, LookupError)
@@ -23,7 +24,8 @@ _CHECKED: WeakKeyDictionary[nn.Module, set[tuple[int, ...]]] = WeakKeyDictionary
 
 
 class EarlyExits:
-    """A model of `transformers` with exits after some of its layers.
+    """A model of `transformers` with exits after some of its layers. An exit that was trained tells its own logits (see
+    `hsd.models.exit_heads`), the others by the final norm and head of the whole model.
 
     exits: layers before each early exit, from shallow to deep; the model's own end follows as the last of `depths`.
     models: what is read at each depth, shallowest first, the model itself last. Raises HsdError for exits that are not
@@ -38,18 +40,20 @@ class EarlyExits:
             raise HsdError(f"exits {asked}: choose them from shallow to deep, 1 to {layers}")
         self.model: Any = model
         self.depths = (*exits, layers)
-        self.groups = LayerGroups(module, self.depths)
+        lean = getattr(model, "lean", None)
+        self.groups: Any = LeanGroups(lean, self.depths) if lean else LayerGroups(module, self.depths)
+        self.heads = [exit_heads(model).get(depth, self.groups.logits) for depth in self.depths]
         self.models = tuple(ExitModel(self, level) for level in range(len(self.depths)))
         _check(self, module)
 
     def open(self) -> list[ExitSession]:
         """One session at each depth, shallowest first, all reading the same new text."""
         text = SharedText(self.groups)
-        return [ExitSession(self.model, text, level) for level in range(len(self.depths))]
+        return [ExitSession(self, text, level) for level in range(len(self.depths))]
 
 
 class ExitModel:
-    """The model up to one of its exits; final norm and head are those of the whole model."""
+    """The model up to one of its exits. drafted: how many tokens it can draft; None for all."""
 
     def __init__(self, exits: EarlyExits, level: int) -> None:
         model, self.depth = exits.model, exits.depths[level]
@@ -64,10 +68,13 @@ class ExitModel:
         if self.depth < len(layers):
             self.name += f", exit after {self.depth} of {len(layers)} layers"
         self.parameters: int = model.parameters - sum(numbers(layer) for layer in layers[self.depth :])
+        own = exit_heads(model).get(self.depth)
+        self.parameters += own.parameters if own else 0
+        self.drafted: int | None = own.drafted if own else None
 
     def start(self) -> ExitSession:
         """A session of this exit alone. `EarlyExits.open` gives those that share what they compute."""
-        return ExitSession(self._exits.model, SharedText(self._exits.groups), self._level, alone=True)
+        return ExitSession(self._exits, SharedText(self._exits.groups), self._level, alone=True)
 
 
 class ExitSession:
@@ -77,8 +84,8 @@ class ExitSession:
     work: all that this session's calls have had to compute, in the layers below it too; never what was there already.
     """
 
-    def __init__(self, model: Any, text: SharedText, level: int, alone: bool = False) -> None:
-        self._model, self._text, self._level = model, text, level
+    def __init__(self, exits: EarlyExits, text: SharedText, level: int, alone: bool = False) -> None:
+        self._model, self._head, self._text, self._level = exits.model, exits.heads[level], text, level
         self._lowest = 0 if alone else level  # the first group that forgets when this session does
         self.work = Work()
 
@@ -98,7 +105,8 @@ class ExitSession:
         self.work += self._text.read(tokens.to(self._model.input_device), self._level) + Work(heads=keep)
         if not keep:
             return torch.empty(0, self._model.vocab_size, device=self._model.device)
-        return self._text.logits(self._level, keep).to(self._model.device)
+        logits: Tensor = self._head(self._text.states(self._level, keep)).to(self._model.device)
+        return logits
 
     def crop(self, length: int) -> None:
         """Forget tokens from position `length` on, here and at all deeper exits."""
@@ -115,12 +123,20 @@ class ExitSession:
         self._text.close()
 
 
+def exit_heads(model: LanguageModel) -> dict[int, ExitHead]:
+    """What was trained for exits of a model, by the number of layers before them."""
+    return getattr(model, "exit_heads", {})
+
+
 def trained_exits(model: LanguageModel) -> tuple[int, ...]:
     """The depths at which a model was trained to predict, shallowest first; () if there are none or it does not tell.
 
-    Models that examples/tiny trains list them as `early_exits` in their configuration. A model with "layerskip" in its
-    name, as Meta's facebook/layerskip-llama… have, was trained at every layer; its configuration is an ordinary one.
+    Exits that were trained for a finished model come with it, see `hsd.models.exit_heads`. Models that examples/tiny
+    trains list them as `early_exits` in their configuration. A model with "layerskip" in its name, as Meta's
+    facebook/layerskip-llama… have, was trained at every layer; its configuration is an ordinary one.
     """
+    if known := exit_heads(model):
+        return tuple(sorted(known))
     module = _module(model)
     layers, listed = len(decoder_of(module).layers), getattr(module.config, "early_exits", None)
     if isinstance(listed, list | tuple):
@@ -129,14 +145,14 @@ def trained_exits(model: LanguageModel) -> tuple[int, ...]:
     return tuple(range(1, layers + 1)) if "layerskip" in names else ()
 
 
-def default_exits(model: LanguageModel) -> tuple[int, int]:
+def default_exits(model: LanguageModel) -> tuple[int, ...]:
     """Where to draft and where to check first: the shallowest two that were trained, else about L/8 and L/4.
 
-    A model trained at one exit, or of two layers, has no second one: both are then the same.
+    One that was trained alone drafts for the whole model. A model of two layers has no second one: both are the same.
     """
     layers, trained = len(decoder_of(_module(model)).layers), trained_exits(model)
     if trained and len(trained) < layers:
-        return trained[0], trained[min(1, len(trained) - 1)]
+        return trained[:2]
     shallow = max(1, round(layers / 8))
     return shallow, max(shallow, min(max(round(layers / 4), shallow + 1), layers - 1))
 

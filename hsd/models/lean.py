@@ -50,6 +50,10 @@ class LeanLlama:
         self.layers = [_layer(layer) for layer in model.model.layers]
         self.rates = rope_rates(config.rope_parameters["rope_theta"], self.width)
 
+    def logits(self, states: Tensor) -> Tensor:
+        """What the last layer gave, (n, hidden), to (n, vocab)."""
+        return self.head(F.rms_norm(states, (self.hidden,), self.norm, self.eps))
+
     @staticmethod
     def fits(model: Any) -> bool:
         """Whether a model is a packed Llama with nothing unusual about it."""
@@ -64,14 +68,15 @@ class LeanLlama:
         )
 
 
-class LeanSession:
-    """One text read by a `LeanLlama`; `length` tokens are in its cache. See `hsd.models.base.Session`.
+class LeanLayers:
+    """Layers of a `LeanLlama` from number `first` to before `end`, and what they keep of one text that they read.
 
-    states: (length, taps, hidden), the hidden states after the layers of `keep_states`.
+    length: how many tokens they have read. states: (length, taps, hidden), what came in after the layers of
+    `keep_states`.
     """
 
-    def __init__(self, llama: LeanLlama) -> None:
-        self._llama = llama
+    def __init__(self, llama: LeanLlama, first: int = 0, end: int | None = None) -> None:
+        self._llama, self._first, self._layers = llama, first, llama.layers[first:end]
         self.length = 0
         self._taps: tuple[int, ...] = ()
         self._keys, self._values, self._states = self._rooms(0)
@@ -85,29 +90,18 @@ class LeanSession:
         self._taps = tuple(taps)
         self._keys, self._values, self._states = self._rooms(0)
 
-    @torch.inference_mode()
-    def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab)."""
-        last = [
-            self._read(tokens[begin : begin + TOGETHER], _part(view, begin, self.length))
-            for begin in range(0, len(tokens), TOGETHER)
-        ]
-        rows = torch.cat(last)[len(tokens) - keep :]
-        return self._llama.head(F.rms_norm(rows, (self._llama.hidden,), self._llama.norm, self._llama.eps))
-
-    def _read(self, tokens: Tensor, view: View | None) -> Tensor:
-        """The last layer's states of some tokens, (n, hidden)."""
-        llama, n, begin, end = self._llama, len(tokens), self.length, self.length + len(tokens)
+    def read(self, x: Tensor, view: View | None = None) -> Tensor:
+        """What n tokens are before the first layer, (n, hidden), to what they are after the last."""
+        llama, n, begin, end = self._llama, len(x), self.length, self.length + len(x)
         self._make_room(end)
         positions = view.positions if view else torch.arange(begin, end)
         cos, sin = turns(positions, llama.rates)
         repeat, mask = llama.heads // llama.groups, bias_of(n, end, view)
         bias = torch.zeros(1) if mask is None else mask.repeat(repeat, 1)
         scale, shape = llama.width**-0.5, (llama.hidden,)
-        x = llama.embedding[tokens]
-        for index, layer in enumerate(llama.layers):
-            if index in self._taps:
-                self._states[begin:end, self._taps.index(index)] = x
+        for index, layer in enumerate(self._layers):
+            if self._first + index in self._taps:
+                self._states[begin:end, self._taps.index(self._first + index)] = x
             rows = F.rms_norm(x, shape, layer.before, llama.eps)
             q = rotated(layer.q(rows).view(n, llama.heads, llama.width), cos, sin)
             keys, values = self._keys[index], self._values[index]
@@ -143,7 +137,7 @@ class LeanSession:
     def _rooms(self, capacity: int) -> tuple[Tensor, Tensor, Tensor]:
         """Keys and values (layers, groups, capacity, width), and states (capacity, taps, hidden)."""
         llama = self._llama
-        cache = torch.empty(2, len(llama.layers), llama.groups, capacity, llama.width)
+        cache = torch.empty(2, len(self._layers), llama.groups, capacity, llama.width)
         return cache[0], cache[1], torch.empty(capacity, len(self._taps), llama.hidden)
 
     def _make_room(self, needed: int) -> None:
@@ -154,6 +148,19 @@ class LeanSession:
         keys[:, :, :n], values[:, :, :n] = self._keys[:, :, :n], self._values[:, :, :n]
         states[:n] = self._states[:n]
         self._keys, self._values, self._states = keys, values, states
+
+
+class LeanSession(LeanLayers):
+    """One text read by a `LeanLlama`. See `hsd.models.base.Session`."""
+
+    @torch.inference_mode()
+    def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
+        """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab)."""
+        last = [
+            self.read(self._llama.embedding[tokens[begin : begin + TOGETHER]], _part(view, begin))
+            for begin in range(0, len(tokens), TOGETHER)
+        ]
+        return self._llama.logits(torch.cat(last)[len(tokens) - keep :])
 
 
 def rope_rates(theta: float, width: int) -> Tensor:
@@ -185,7 +192,7 @@ def bias_of(n: int, end: int, view: View | None) -> Tensor | None:
     return torch.zeros(n, end).masked_fill_(~visible, -torch.inf)
 
 
-def _part(view: View | None, begin: int, length: int) -> View | None:
+def _part(view: View | None, begin: int) -> View | None:
     """What some tokens of a view see."""
     if view is None:
         return None

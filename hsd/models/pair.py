@@ -162,6 +162,7 @@ def _load(recipe: Recipe) -> Pair:
 
 def _load_new(recipe: Recipe) -> Pair:
     """What costs little comes first: a pair that cannot work is refused before its weights are read."""
+    from hsd.models.exit_heads import load_exit_heads
     from hsd.models.head_files import is_head, load_head, size
     from hsd.models.hub import find
     from hsd.models.loading import Loading, check_quantize, load_config, load_model
@@ -185,6 +186,7 @@ def _load_new(recipe: Recipe) -> Pair:
     how = Loading(here, recipe.dtype, device_map, recipe.quantize)
     label = _label(recipe, "target", recipe.target)
     target = load_model(big, how, label)  # after the others, so that it takes the room that is left
+    target.exit_heads = load_exit_heads(ASSETS / recipe.name if recipe.name in FETCHED else big.folder, target)
     if head is not None:
         drafts.append(load_head(head, target, _labels(recipe)[-1]))
     codec = TokenizerCodec(tokenizer, end_ids_of(tokenizer, target.end_ids, chat), chat)

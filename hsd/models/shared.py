@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from hsd.models.groups import LayerGroups
+from hsd.models.groups import LayerGroups, LeanGroups
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Buffer:
 class SharedText:
     """One text that all exits read, some further than others: a deeper exit never further than a shallower one."""
 
-    def __init__(self, groups: LayerGroups) -> None:
+    def __init__(self, groups: LayerGroups | LeanGroups) -> None:
         self.groups = groups
         self.close()
 
@@ -84,24 +85,23 @@ class SharedText:
         first, last = self.groups.bounds[group]
         return Work(last - first, (last - first) * len(rows))
 
-    def logits(self, level: int, keep: int) -> Tensor:
-        """Logits after the last `keep` tokens that this exit has read, (keep, vocab)."""
+    def states(self, level: int, keep: int) -> Tensor:
+        """What the last `keep` tokens are that this exit has read, after its last layer, (keep, width)."""
         end = self.length(level)
         states = self._rows[level + 1].slice(end - keep, end)
-        assert states is not None, "there is nothing to give logits of: read tokens and keep at least one"
-        return self.groups.logits(states)
+        assert states is not None, "there is nothing to give: read tokens and keep at least one"
+        return states
 
     def crop(self, level: int, length: int) -> None:
         """Forget tokens from position `length` on, at this exit and all that are deeper."""
         for group in range(level, len(self._caches)):
-            extra = self.length(group) - length
-            if extra > 0:
-                self._caches[group].crop(-extra)
+            if self.length(group) > length:
+                self._caches[group].crop(length)
                 self._rows[group + 1].crop(length)
         if level == 0:
             self._rows[0].crop(length)
 
     def close(self) -> None:
         """Forget the text and free all that was computed."""
-        self._caches = self.groups.caches()
+        self._caches: list[Any] = [*self.groups.caches()]
         self._rows = [Buffer() for _ in range(len(self._caches) + 1)]  # the tokens, then the states after each group
