@@ -31,6 +31,7 @@ import hsd
 from hsd.bench import Case, machine, rows
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.summary import bootstrap, ratio
+from hsd.models.exits import EarlyExits, trained_exits
 from hsd.models.threads import settle_threads
 
 RULES = ("tokenwise", "hsd")
@@ -40,7 +41,6 @@ WIDTHS = (1, 2, 3, 4, 5, 6, 8, 11)
 CHOSEN = ((2, 2, 5), (3, 3, 7), (3, 3, 10))  # drafts, γ, nodes of grown trees
 SAMPLED = ((2, 2), (2, 3))  # drafts, γ of combs whose siblings differ: 5 and 9 tokens
 TREE_RULES = ("top-down", "recursive-hsd", "traversal")
-EXITS = (4, 8)  # L/8 and L/4, as HiSpec has them; the layers of SmolLM2 are as they were trained, without exits
 
 
 def main() -> None:
@@ -71,15 +71,17 @@ def texts(given: argparse.Namespace) -> Iterator[tuple[str, PromptSet]]:
 
 
 def passes(pair: hsd.Pair, _: argparse.Namespace) -> Iterator[dict[str, float]]:
-    """Milliseconds of a pass over so many tokens after 100 others, and of one step of the head: medians, in turn.
+    """Milliseconds of a pass over so many tokens after 100 others, one step of the head, one of the exit: medians.
 
     Beside it the same model in float32, whose pass is that of `transformers`.
     """
     library = hsd.load_pair("smollm2", dtype="float32")
     target, head, plain = pair.target.start(), pair.draft.start(), library.target.start()
     head.follow(target)  # type: ignore[attr-defined]
+    exit, whole = EarlyExits(pair.target, trained_exits(pair.target)).open()
     ids = torch.arange(1_000, 1_120)
     target.forward(ids[:100], 1)
+    whole.forward(ids[:100], 1)
     plain.forward(ids[:100], 1)
     head.forward(ids[:101], 1)
     times: dict[str, list[float]] = defaultdict(list)
@@ -89,10 +91,11 @@ def passes(pair: hsd.Pair, _: argparse.Namespace) -> Iterator[dict[str, float]]:
             session.forward(ids[100 : 100 + width], width)
             times[f"{name}{width}"].append(time.perf_counter() - begin)
             session.crop(100)
-        begin = time.perf_counter()
-        head.forward(ids[101:102], 1)
-        times["head"].append(time.perf_counter() - begin)
-        head.crop(101)
+        for name, session, length in (("head", head, 101), ("exit", exit, 100)):
+            begin = time.perf_counter()
+            session.forward(ids[length : length + 1], 1)
+            times[name].append(time.perf_counter() - begin)
+            session.crop(length)
     yield {name: round(1e3 * statistics.median(found), 2) for name, found in times.items()}
 
 
@@ -171,7 +174,7 @@ def tree_ways() -> dict[str, dict[str, Any]]:
     for rule in TREE_RULES:
         sampled = {"rule": rule, "tree": "distinct-comb", "drafts": 2, "gamma": 2}
         ways[f"sampled 2 × 2, {rule}"] = sampled
-    ways["hispec"] = {"system": "hispec", "exits": EXITS, "thresholds": (1, 1)}
+    ways["hispec"] = {"system": "hispec"}  # its trained exit drafts for the whole model
     return ways
 
 

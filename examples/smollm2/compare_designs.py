@@ -29,11 +29,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
-from train_head import Head, measure
+from train_exit import Exit, loss_of, measure
+from train_head import Head
 from train_head import loss_of as loss_of_head
-from training import Batch, Meeting, Training, arguments, begin, distance, draft_vocabulary, endless, held_out
+from train_head import measure as measure_head
+from training import Batch, Training, arguments, begin, draft_vocabulary, endless, held_out
 from transformers import LlamaConfig, LlamaModel
 from write_text import TAPS
 
@@ -51,29 +52,11 @@ class Own(nn.Module):
         self.body = LlamaModel(config)
         self.lm_head = nn.Parameter(rows)
 
-    def logits(self, embedded: Tensor, judged: Tensor) -> Tensor:
-        """(b, n, target's hidden) to those of the places judged (b, n), (places, draft vocabulary)."""
-        x = embedded if self.into is None else (embedded @ self.into.T).float()
-        return self.body(inputs_embeds=x, use_cache=False).last_hidden_state[judged] @ self.lm_head.T
-
-
-class Exit(nn.Module):
-    """What one of the target's hidden states tells, normed and moved by a matrix of low rank."""
-
-    def __init__(self, tap: int, weight: Tensor, rows: Tensor, rank: int = 64) -> None:
-        """tap: its place among those that were written; weight (hidden,): of the norm; rows (vocab, hidden)."""
-        super().__init__()
-        hidden = len(weight)
-        self.tap, self.weight = tap, nn.Parameter(weight)
-        self.into = nn.Parameter(torch.randn(rank, hidden) * hidden**-0.5)
-        self.out = nn.Parameter(torch.zeros(hidden, rank))
-        self.lm_head = nn.Parameter(rows, requires_grad=False)
-
-    def logits(self, batch: Batch) -> Tensor:
+    def logits(self, batch: Batch, embedding: Tensor) -> Tensor:
         """(places judged, draft vocabulary)"""
-        known = batch.states[:, :, self.tap][batch.judged]
-        x = F.rms_norm(known, known.shape[-1:], self.weight)
-        return (x + F.silu(x @ self.into.T) @ self.out.T) @ self.lm_head.T
+        embedded = embedding[batch.tokens]
+        x = embedded if self.into is None else (embedded @ self.into.T).float()
+        return self.body(inputs_embeds=x, use_cache=False).last_hidden_state[batch.judged] @ self.lm_head.T
 
 
 def of_layers(target: Any, vocab: Tensor) -> Own:
@@ -103,27 +86,7 @@ def new_head(target: Any, vocab: Tensor) -> Head:
 
 
 def exit_after(place: int, target: Any, vocab: Tensor) -> Exit:
-    return Exit(place, target.model.norm.weight.detach().clone(), target.model.embed_tokens.weight.detach()[vocab])
-
-
-def told(draft: Own | Exit, batch: Batch, embedding: Tensor) -> Tensor:
-    """(places judged, draft vocabulary): logits of a draft that needs no steps of its own."""
-    return draft.logits(batch) if isinstance(draft, Exit) else draft.logits(embedding[batch.tokens], batch.judged)
-
-
-def loss_of(draft: Own | Exit, batch: Batch, embedding: Tensor, rows: Tensor) -> Tensor:
-    with torch.no_grad():
-        theirs = batch.last[batch.judged] @ rows.T
-    return distance(told(draft, batch, embedding), theirs)
-
-
-@torch.no_grad()
-def measure_own(draft: Own | Exit, held: list[Batch], embedding: Tensor, vocab: Tensor) -> dict[str, Any]:
-    meeting = Meeting(1)
-    for batch in held:
-        domains = batch.domains[:, None].expand(batch.judged.shape)[batch.judged]
-        meeting.add(0, domains, told(draft, batch, embedding), batch.last[batch.judged] @ embedding.T, vocab)
-    return meeting.report()
+    return Exit(place, target, vocab)
 
 
 def cost(draft: nn.Module) -> int:
@@ -144,9 +107,9 @@ class Design:
 
     def measured(self, draft: Any, held: list[Batch], embedding: Tensor, vocab: Tensor) -> dict[str, Any]:
         return (
-            measure(draft, held, embedding, vocab, IN_A_ROW)
+            measure_head(draft, held, embedding, vocab, IN_A_ROW)
             if self.steps
-            else measure_own(draft, held, embedding, vocab)
+            else measure(draft, held, embedding, vocab)
         )
 
 

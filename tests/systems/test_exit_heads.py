@@ -8,19 +8,22 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from small_models import bytes_tokenizer, save_deep
 from torch import Tensor
 
 import hsd
 from hsd import HsdError, Pair, load_pair
+from hsd.models import fetch
 from hsd.models.exits import EarlyExits, default_exits, trained_exits
 from hsd.models.groups import LeanGroups
 from hsd.models.lean import TOGETHER
 from hsd.models.packed import packs
+from hsd.paths import ASSETS
 
 DRAFTED = torch.tensor([*range(32, 127), 256])
 PROMPT = "Abc, de"
+REAL = fetch.find("smollm2")  # every test has an empty home of its own
 needs_packing = pytest.mark.skipif(not packs(), reason="this torch or processor has no FBGEMM")
 WEIGHTS = [None, pytest.param("16bit", marks=needs_packing)]
 
@@ -124,3 +127,23 @@ def test_a_bad_file_is_named_in_one_line(
     with pytest.raises(HsdError, match=message) as error:
         load(tmp_path)
     assert "\n" not in str(error.value)
+
+
+def test_the_shipped_exit_knows_what_the_head_knows():
+    """One vocabulary for both, and a file that is small beside the head."""
+    own, head = ASSETS / "smollm2" / "exit-4.safetensors", ASSETS / "smollm2" / "draft" / "model.safetensors"
+    assert own.stat().st_size < 130_000
+    assert torch.equal(load_file(own)["d2t"].long(), load_file(head)["d2t"])
+
+
+def test_the_real_model_drafts_from_its_fourth_layer(monkeypatch: pytest.MonkeyPatch):
+    if REAL is None:
+        pytest.skip("python -m hsd fetch smollm2 has not been run here")
+    monkeypatch.setattr(fetch, "find", lambda name: REAL)
+    pair = load_pair("smollm2", device="cpu")
+    assert default_exits(pair.target) == trained_exits(pair.target) == (4,)
+    asked = {"temperature": 0.0, "max_new_tokens": 40, "trace": False}
+    prompt = "Tell me a story about a dog."
+    plain, drafted = (hsd.run(pair, prompt, system=system, **asked) for system in ("plain", "hispec"))
+    assert drafted.tokens == plain.tokens
+    assert len(drafted.steps) < len(plain.steps)
