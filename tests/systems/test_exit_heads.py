@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from joint_law import chi_square_p, first_tokens, token_law
 from safetensors.torch import load_file, save_file
 from small_models import bytes_tokenizer, save_deep
 from torch import Tensor
@@ -84,6 +85,15 @@ def test_greedy_text_is_the_plain_one(folder: Path, quantize: str | None, how: d
     pair, asked = load(folder, quantize), {"temperature": 0.0, "max_new_tokens": 40}
     plain = hsd.run(pair, PROMPT, system="plain", **asked)
     assert hsd.run(pair, PROMPT, system="hispec", **asked, **how).tokens == plain.tokens
+
+
+@pytest.mark.parametrize("rule", ["tokenwise", "hsd"])
+def test_three_tokens_follow_the_target(folder: Path, rule: str):
+    """Those that the exit cannot draft included; it drafts two at a time."""
+    pair = load(folder)
+    options = {"system": "hispec", "rule": rule, "thresholds": (2,), "top_k": 4, "max_new_tokens": 6}
+    counts = first_tokens(pair, 3, range(300), prompt=PROMPT, **options)
+    assert chi_square_p(counts, token_law(pair, PROMPT, 3, top_k=4)) > 1e-4
 
 
 @needs_packing
