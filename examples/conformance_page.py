@@ -39,6 +39,8 @@ CLIENTS = {
     "hsd": "HSD, from scratch",
     "wrong_block": "block verification with the token-wise correction",
     "this_project": "a whole step of this project's loop, rule hsd",
+    "this_project_captured": "the same by its captured engine",
+    "this_project_generate": "the same by its `custom_generate` inside `transformers`",
     "transformers_sampling": "`transformers`, assisted generation",
     "transformers_ensemble_9": "`transformers`, `assistant_ensemble_weight` 0.9",
     "transformers_ensemble_5": "`transformers`, `assistant_ensemble_weight` 0.5",

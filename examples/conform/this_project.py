@@ -18,16 +18,21 @@ class ByPosition(TableModel):
 
 
 def verify(p, q, tokens, uniforms, noise):
-    pair = Pair("given", ByPosition(p.double()), ByPosition(q.double()), LetterCodec(p.shape[1]))
-    ends = q.double().cumsum(1)
-    drafted = ends.gather(1, tokens[:, None])[:, 0] - q.double().gather(1, tokens[:, None])[:, 0] / 2
-    numbers = SimpleNamespace(
-        draft=lambda count: drafted[:count],
-        coins=lambda count: uniforms[:count].double(),
-        after=lambda count: noise.double().reshape(1),
-    )
-    options = make_options(rule="hsd", gamma=len(tokens), max_new_tokens=len(tokens) + 1, trace=False)
-    decoding = Decoding(pair, "a", options, numbers)
+    return step(ByPosition(p.double()), ByPosition(q.double()), numbers(q, tokens, uniforms, noise))
+
+
+def step(target, draft, numbers, engine="eager"):
+    """The tokens of the first step after one letter."""
+    gamma = len(numbers.coins(None))
+    options = make_options(rule="hsd", gamma=gamma, max_new_tokens=gamma + 1, trace=False, engine=engine)
+    decoding = Decoding(Pair("given", target, draft, LetterCodec(target.vocab_size)), "a", options, numbers)
     committed = next(decoding).tokens
     decoding.close()
     return committed
+
+
+def numbers(q, tokens, uniforms, noise):
+    """What stands in for the streams of random numbers; those of the draft draw the given tokens."""
+    ends, shares = (rows.gather(1, tokens[:, None])[:, 0] for rows in (q.double().cumsum(1), q.double()))
+    given = {"draft": ends - shares / 2, "coins": uniforms.double(), "after": noise.double().reshape(1)}
+    return SimpleNamespace(**{name: lambda count, x=x: x[:count] for name, x in given.items()})

@@ -50,8 +50,9 @@ def test_sampling_of_transformers_is_token_wise_and_its_ensemble_is_not_lossless
 
 
 @pytest.mark.long
-def test_a_step_of_this_projects_own_loop_is_judged_from_outside():
-    found = conform(load_adapter(ROOT / "examples" / "conform" / "this_project.py"), vocab=2, gamma=2)
+@pytest.mark.parametrize("engine", ["this_project", "this_project_captured", "this_project_generate"])
+def test_a_step_of_this_projects_own_loop_is_judged_from_outside(engine: str):
+    found = conform(load_adapter(ROOT / "examples" / "conform" / f"{engine}.py"), vocab=2, gamma=2)
     assert (found["lossless"], found["rule"]) == (True, "blockwise")
 
 
