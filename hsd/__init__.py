@@ -4,17 +4,24 @@ import hsd
 pair = hsd.load_pair("tiny")
 trace = hsd.run(pair, "Once upon a time", rule="hsd", gamma=5, seed=0)
 print(trace.text, trace.stats()["block_efficiency"])
+
+Rules, audit and conformance need torch alone; all that decodes is imported when it is first asked for.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from hsd.audit import audit
-from hsd.decoding.loop import Decoding, decode, rerun, run
-from hsd.decoding.options import Options
 from hsd.errors import HsdError
-from hsd.generate import custom_generate
-from hsd.models import Pair, load_pair, table_pair
 from hsd.rules import RULES
-from hsd.trace import Step, Trace
 from hsd.version import __version__
+
+if TYPE_CHECKING:
+    from hsd.decoding.loop import Decoding, decode, rerun, run
+    from hsd.decoding.options import Options
+    from hsd.generate import custom_generate
+    from hsd.models import Pair, load_pair, table_pair
+    from hsd.trace import Step, Trace
 
 __all__ = [
     "RULES",
@@ -33,3 +40,21 @@ __all__ = [
     "run",
     "table_pair",
 ]
+LATER = {
+    **dict.fromkeys(("Decoding", "decode", "rerun", "run"), "hsd.decoding.loop"),
+    **dict.fromkeys(("Pair", "load_pair", "table_pair"), "hsd.models"),
+    **dict.fromkeys(("Step", "Trace"), "hsd.trace"),
+    "Options": "hsd.decoding.options",
+    "custom_generate": "hsd.generate",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LATER:
+        raise AttributeError(f"module 'hsd' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(LATER[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

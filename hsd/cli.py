@@ -31,11 +31,16 @@ class Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns the exit status."""
     words = sys.argv[1:] if argv is None else list(argv)
-    arguments = build_parser(words[:1]).parse_args(words)
     try:
+        arguments = build_parser(words[:1]).parse_args(words)
         return int(arguments.command(arguments))
     except HsdError as error:
         print(f"hsd: {error}", file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:
+        extra = "app" if words[0] == "app" else "bench"
+        where = f"`pip install 'hsd[{extra}]'`, or in a copy of the repository `pip install '.[{extra}]'`"
+        print(f"hsd: {words[0]} needs {error.name}, which is not installed: run {where}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("hsd: stopped", file=sys.stderr)
