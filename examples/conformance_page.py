@@ -39,6 +39,7 @@ CLIENTS = {
     "block": "block verification, from scratch",
     "hsd": "HSD, from scratch",
     "wrong_block": "block verification with the token-wise correction",
+    "typical": "typical acceptance, from scratch",
     "this_project": "a whole step of this project's loop, rule hsd",
     "this_project_captured": "the same by its captured engine",
     "this_project_generate": "the same by its `custom_generate` inside `transformers`",

@@ -29,7 +29,7 @@ def test_every_adapter_is_short_and_has_its_row(script: ModuleType):
     assert max(len(file.read_text(encoding="utf-8").splitlines()) for file in ADAPTERS) < 40
 
 
-@pytest.mark.parametrize("name", ["tokenwise", "block", "hsd", "wrong_block"])
+@pytest.mark.parametrize("name", ["tokenwise", "block", "hsd", "wrong_block", "typical"])
 def test_verifiers_from_scratch_are_found_to_be_what_the_page_says(script: ModuleType, name: str):
     page = PAGES["conformance"].read_text(encoding="utf-8")
     row = script.clients_table({name: script.client(name)}).splitlines()[-1]
