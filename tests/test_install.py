@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+import hsd
+
 ROOT = Path(__file__).parents[1]
 BARE = """
 import contextlib, io, json, sys
@@ -92,3 +94,10 @@ def test_a_space_gets_what_the_app_needs_and_a_bare_installation_two_libraries()
     assert lists["dependencies"] == ["numpy", "torch"]
     assert "hsd[bench]" in lists["app"]
     assert {*pinned, "numpy", "hsd[bench]"} == {*lists["dependencies"], *lists["bench"], *lists["app"]}
+
+
+def test_every_public_name_is_there_and_is_found_when_it_is_first_asked_for():
+    assert set(hsd.LATER) <= set(hsd.__all__) <= set(dir(hsd))
+    assert [name for name in hsd.__all__ if not hasattr(hsd, name)] == []
+    with pytest.raises(AttributeError, match="'nothing'"):
+        _ = hsd.nothing
