@@ -39,8 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except ModuleNotFoundError as error:
         extra = "app" if words[0] == "app" else "bench"
-        where = f"`pip install 'hsd[{extra}]'`, or in a copy of the repository `pip install '.[{extra}]'`"
-        print(f"hsd: {words[0]} needs {error.name}, which is not installed: run {where}", file=sys.stderr)
+        where = f"run pip install '.[{extra}]' in a copy of this repository"
+        print(f"hsd: {words[0]} needs {error.name}, which is not installed: {where}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("hsd: stopped", file=sys.stderr)
