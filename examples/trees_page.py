@@ -34,8 +34,7 @@ def page() -> str:
     plans = [json.loads(line) for line in (RESULTS / "tree_plans.jsonl").read_text(encoding="utf-8").splitlines()]
     template = Path(__file__).with_name("trees_page.template.md").read_text(encoding="utf-8")
     last = {line["design"]: line for line in designs}
-    costs = plans[0]["costs"]
-    passes = {int(width): ms for width, ms in costs["target"].items()}
+    passes = found["passes"]
     facts = {
         "tokens": f"{last['head']['tokens']:,}",
         "tried": tried(last),
@@ -47,13 +46,13 @@ def page() -> str:
         "speed_setting": setting(found["trees"][0], found["machine"]["trees"]),
         "speed": speed(found["trees"]),
         "speed_words": speed_words(found["trees"]),
-        "one": passes[1],
-        **{name: passes[width] / passes[1] for name, width in (("five", 5), ("eight", 8), ("twelve", 12))},
-        "level": costs["level"]["3"],
-        "share": costs["level"]["3"] / passes[1],
+        "chance": chance(found["trees"]),
+        "one": passes["1"],
+        **{name: passes[width] / passes["1"] for name, width in (("five", "5"), ("eight", "8"), ("eleven", "11"))},
+        "level": passes["head"],
+        "share": passes["head"] / passes["1"],
         "shares": shares(found["trees"]),
-        "plans": planned(plans),
-        "measured": measured(found["trees"]),
+        "plans": planned(plans, found["trees"]),
         "exits": exits(last, found["trees"]),
     }
     return template.format_map(facts)
@@ -147,13 +146,31 @@ def speed(rows: list[Row]) -> str:
     return table(["text", "T", *ways], lines)
 
 
+ALIKE = ("tokenwise", "hsd", "sampled")  # beginnings of the ways that do the same work at T = 0
+
+
+def chance(rows: list[Row]) -> str:
+    """By how much the speeds of ways differ that do the same, over the kinds of text."""
+    same = [
+        [row["speedup"] for name, row in of.items() if name.startswith(ALIKE)]
+        for (_, heat), of in by_row(rows).items()
+        if heat == 0
+    ]
+    spreads = [max(speeds) - min(speeds) for speeds in same]
+    return f"{min(spreads):.2f} to {max(spreads):.2f}"
+
+
 def speed_words(rows: list[Row]) -> str:
     """The best of chains, chosen and sampled trees at each temperature, and the aims."""
     grouped, told = by_row(rows), []
     for heat in sorted({heat for _, heat in grouped}):
         here = {domain: of for (domain, at), of in grouped.items() if at == heat}
         aim = 1.5 if heat == 0 else 1.3
-        best = {domain: max((row["speedup"], name) for name, row in of.items()) for domain, of in here.items()}
+        own = ("plain", "sampled") if heat == 0 else ("plain",)  # a sampled tree is a chain there
+        best = {
+            domain: max((row["speedup"], name) for name, row in of.items() if not name.startswith(own))
+            for domain, of in here.items()
+        }
         winners = "; ".join(f"{domain} {name} {value:.2f}" for domain, (value, name) in best.items())
         over = sum(value >= aim for value, _ in best.values())
         more = [_most(of, "grown") / _most(of, "hsd 2", "tokenwise 2") - 1 for of in here.values()]
@@ -174,11 +191,11 @@ def shares(rows: list[Row]) -> str:
     held = sorted(row["efficiency"] for row in trees)
     return (
         f"What the tree rows reach of the limit set by their own passes: {held[0]:.2f} to {held[-1]:.2f}, median "
-        f"{held[len(held) // 2]:.2f}; the rest is drafting, judging and bookkeeping in Python."
+        f"{held[len(held) // 2]:.2f}; the rest is judging and bookkeeping in Python."
     )
 
 
-def planned(plans: list[Row]) -> str:
+def planned(plans: list[Row], rows: list[Row]) -> str:
     lines = [
         [
             f"{plan['temperature']:g}",
@@ -187,15 +204,22 @@ def planned(plans: list[Row]) -> str:
             f"{plan['best']['step']:.1f}",
             f"{plan['best']['speedup']:.2f}",
             str(plan["steps"]),
+            measured(plan, rows),
         ]
         for plan in plans
     ]
-    return table(["T", "proposed", "tokens a pass", "ms a step", "times plain", "from trees"], lines)
+    head = ["T", "proposed", "tokens a pass", "ms a step", "times plain", "from trees", "above: tokens, times plain"]
+    return table(head, lines)
 
 
-def measured(rows: list[Row]) -> str:
-    small = [row["speedup"] for row in rows if row["case"].startswith("grown 2 × 2")]
-    return f"{min(small):.2f} to {max(small):.2f}"
+def measured(plan: Row, rows: list[Row]) -> str:
+    """What a tree that was proposed came to where it was timed, over the kinds of text."""
+    name = "grown {drafts} × {gamma}, {nodes} nodes".format(**plan["best"])
+    timed = [row for row in rows if row["case"] == name and row["T"] == plan["temperature"]]
+    if not timed:
+        return "not timed"
+    tokens, speeds = [row["tokens_per_call"][0] for row in timed], [row["speedup"] for row in timed]
+    return f"{min(tokens):.2f} to {max(tokens):.2f}, {min(speeds):.2f} to {max(speeds):.2f}"
 
 
 def exits(last: dict[str, Row], rows: list[Row]) -> str:
