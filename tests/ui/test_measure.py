@@ -124,7 +124,7 @@ def test_a_link_carries_the_settings():
         ({"systems": "stack", "thresholds": "3,33"}, "threshold 33: choose a whole number from 1 to 32"),
         ({"thresholds": "3," * 9}, "9 thresholds: give at most 8, one for each level"),
         ({"systems": "hispec", "exits": "1, 2, 3"}, "exits 1, 2, 3: give two"),
-        ({"systems": "hispec", "thresholds": "2"}, "thresholds 2: give one for each of 2 exits"),
+        ({"systems": "hispec", "thresholds": "2,3,4"}, "thresholds 2, 3, 4: give one for each of 2 exits"),
         ({"systems": "hispec", "exits": "0, 2"}, "exit 0: choose a whole number"),
         ({"tolerance": "much"}, "tolerance much: give a number, such as 0.3"),
         ({"tolerance": ""}, "tolerance is empty: give a number"),
