@@ -75,6 +75,7 @@ def test_the_command_proposes_a_tree_that_can_be_run(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--tree"], "--tree is measured on a pair"),
         (["--tree", "--costs", "1,60", "--acceptance", "0.5"], "--tree is measured on a pair"),
         (["--tree", "--pair", "tiny", "--new-tokens", "0"], "new-tokens 0: choose at least 1"),
         (["--tree", "--pair", "tiny", "--new-tokens", "2"], "the texts are too short for trees of 5 levels"),

@@ -45,10 +45,10 @@ def main(arguments: argparse.Namespace) -> int:
     measured = any(getattr(arguments, n) is not None for n in MEASURED)
     if measured and given:
         raise HsdError(f"give either a pair to measure or {' and '.join(given)}, not both")
-    if not measured and (arguments.costs is None or arguments.acceptance is None):
-        raise HsdError("a plan needs --costs and --acceptance, or --pair tiny to measure them")
     if arguments.tree:
         return _plan_tree(arguments, measured)
+    if not measured and (arguments.costs is None or arguments.acceptance is None):
+        raise HsdError("a plan needs --costs and --acceptance, or --pair tiny to measure them")
     facts: dict[str, Any] = {}
     if measured:
         models, names, facts = _measure(arguments)

@@ -243,8 +243,8 @@ BATCH = (
           "N-grams are copied from the text, for every γ. The others with every rule above: a stack of all the pair's "
           "models; HiSpec, the target's early exits.", "names", (), menu=lambda _: facts.drafting_menu(),
           place="systems"),
-    Field("thresholds", "Thresholds T", "Each level hands up so many. Empty: first γ; HiSpec 2, 4.", "levels", (), 1,
-          "gamma", place="levels", what="threshold"),
+    Field("thresholds", "Thresholds T", "Each level hands up so many. Empty: first γ; HiSpec 2, 4, of one exit 1.",
+          "levels", (), 1, "gamma", place="levels", what="threshold"),
     Field("exits", "Exits of HiSpec", "After how many layers. Empty: the trained ones.", "levels", (), 1, 1_000,
           place="levels", what="exit"),
     Field("tolerance", "Tolerance of FSD", "Largest KL(q‖p) that passes, if FSD is chosen above.", "number",
