@@ -50,12 +50,12 @@ class GrownProposer(Proposer):
         rows = self._reader.grow(text, entries, keep=len(front))
         tree.rows |= dict(zip(front, rows.p, strict=True))
         tree.logits |= dict(zip(front, rows.logits, strict=True))
-        found = rows.logits.double().log_softmax(-1).topk(min(self._breadth, self._reader.vocab_size))
+        found = rows.raw.topk(min(self._breadth, self._reader.vocab_size))
         for node, chances, tokens in zip(front, found.values.tolist(), found.indices.tolist(), strict=True):
-            likely = [(chance, token) for chance, token in zip(chances, tokens, strict=True) if chance > -math.inf]
+            likely = [(chance, token) for chance, token in zip(chances, tokens, strict=True) if chance > 0]
             tree.tokens += [token for _, token in likely]
             tree.parents += [node] * len(likely)
-            tree.sure += [tree.sure[node] + chance for chance, _ in likely]
+            tree.sure += [tree.sure[node] + math.log(chance) for chance, _ in likely]
 
     def _cut(self, tree: Growth, gamma: int, draws: Tensor, coins: Tensor, visit: Visit) -> Draft:
         """The draft of the surest nodes, numbered anew."""
