@@ -1,7 +1,8 @@
 """Write the page "EAGLE-3 trees on a real model" from what was measured: python examples/trees_page.py
 
-Reads examples/results/smollm2.json (measure_smollm2.py, parts `kept` and `trees`), smollm2_designs.json
-(compare_designs.py) and tree_plans.jsonl (`python -m hsd plan --pair smollm2 --tree --json`, a line per temperature).
+Reads examples/results/smollm2.json (measure_smollm2.py, parts `passes`, `kept` and `trees`), bench-smollm2.jsonl,
+smollm2_designs.json (compare_designs.py) and tree_plans.jsonl (`python -m hsd plan --pair smollm2 --tree --json`, a
+line per temperature).
 The words are in trees_page.template.md.
 """
 
@@ -14,6 +15,8 @@ from typing import Any
 
 from measuring import RESULTS, interval, table
 
+from hsd.bench.report import read
+from hsd.planner import Models, plan
 from hsd.ui.systems.eagle import gains
 
 PAGE = Path(__file__).resolve().parents[1] / "assets" / "docs" / "trees.md"
@@ -53,6 +56,7 @@ def page() -> str:
         "share": passes["head"] / passes["1"],
         "shares": shares(found["trees"]),
         "plans": planned(plans, found["trees"]),
+        "planner": planner_words(passes, read(RESULTS / "bench-smollm2.jsonl").rows()),
         "exits": exits(last, found["trees"]),
     }
     return template.format_map(facts)
@@ -220,6 +224,26 @@ def measured(plan: Row, rows: list[Row]) -> str:
         return "not timed"
     tokens, speeds = [row["tokens_per_call"][0] for row in timed], [row["speedup"] for row in timed]
     return f"{min(tokens):.2f} to {max(tokens):.2f}, {min(speeds):.2f} to {max(speeds):.2f}"
+
+
+def planner_words(passes: dict[str, float], rows: list[Row]) -> str:
+    """What the planner makes of n-grams, head and target, beside the head's chain as it was measured on chats."""
+    cases = {row["case"]: row for row in rows}
+    of_ngrams = cases["n-grams, γ=1"]["block_efficiency"][0] - 1
+    of_head = cases["hsd, γ=1"]["block_efficiency"][0] - 1
+    further = (passes["8"] - passes["1"]) / 7
+    most = 1 + of_ngrams - of_head  # more of the n-grams the head cannot keep, as distances are
+    models = Models((0.1, passes["head"], passes["1"]), ((most, of_ngrams), (of_head,)), (0.0, passes["head"], further))
+    best = plan(models).best
+    assert best.models == (1, 2), "a stack of three, or no head: write this paragraph anew"
+    threshold = best.thresholds[0]
+    chain = cases[f"hsd, γ={threshold}"]["speedup"]
+    return (
+        f"with the passes above, and on chats {of_head:.2f} of the head's and {of_ngrams:.2f} of the n-grams' tokens "
+        f"kept by the target, the best of all stacks is the head alone with T = {threshold}, even if the head kept "
+        f"{most:.2f} of the n-grams', the most that could be: {passes['1'] / best.latency:.2f} times plain decoding. "
+        f"On the same chats it was measured at {chain:.2f}."
+    )
 
 
 def exits(last: dict[str, Row], rows: list[Row]) -> str:
