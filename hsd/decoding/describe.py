@@ -55,7 +55,7 @@ class Describer:
                 piece=self.piece(tree.tokens[node]),
                 q=math.exp(min(tree.sure[node] - tree.sure[parent], 0.0)),
                 joint=math.exp(min(tree.sure[node], 0.0)),
-                read=node in tree.rows,
+                read=node in tree.logits,
                 node=tree.kept.get(node),
             )
             for node, parent in enumerate(tree.parents[1:], start=1)

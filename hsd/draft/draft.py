@@ -49,14 +49,13 @@ class Path:
 class Growth:
     """A tree that was grown, before it was cut; node 0 is the text's last token.
 
-    Of every node its token, its parent, log q of its path; of those that were drafted after, what was read. kept: the
-    numbers that nodes have in the draft.
+    Of every node its token, its parent, log q of its path; of those that were read, the logits after them, (V,). kept:
+    the numbers that nodes have in the draft.
     """
 
     tokens: list[int] = field(default_factory=lambda: [0])
     parents: list[int] = field(default_factory=lambda: [0])
     sure: list[float] = field(default_factory=lambda: [0.0])
-    rows: dict[int, Tensor] = field(default_factory=dict)
     logits: dict[int, Tensor] = field(default_factory=dict)
     kept: dict[int, int] = field(default_factory=dict)
 

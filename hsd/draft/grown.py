@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from hsd.draft.draft import Draft, Growth, Path, Proposer, Visit
-from hsd.models.reading import Reader
+from hsd.models.reading import UNCHANGED, Reader
 
 
 class GrownProposer(Proposer):
@@ -47,10 +47,9 @@ class GrownProposer(Proposer):
     def _extend(self, text: list[int], tree: Growth, front: Sequence[int]) -> None:
         """Read these nodes, and give each its likeliest next tokens."""
         entries = [(node, tree.parents[node], tree.tokens[node]) for node in front if node]
-        rows = self._reader.grow(text, entries, keep=len(front))
-        tree.rows |= dict(zip(front, rows.p, strict=True))
-        tree.logits |= dict(zip(front, rows.logits, strict=True))
-        found = rows.raw.topk(min(self._breadth, self._reader.vocab_size))
+        logits = self._reader.grow_unsampled(text, entries, keep=len(front))
+        tree.logits |= dict(zip(front, logits, strict=True))
+        found = UNCHANGED.probabilities(logits).topk(min(self._breadth, self._reader.vocab_size))
         for node, chances, tokens in zip(front, found.values.tolist(), found.indices.tolist(), strict=True):
             likely = [(chance, token) for chance, token in zip(chances, tokens, strict=True) if chance > 0]
             tree.tokens += [token for _, token in likely]
@@ -69,10 +68,10 @@ class GrownProposer(Proposer):
             while parents[path[0] - 1]:
                 path.insert(0, parents[path[0] - 1])
             paths.append(Path(path, coins[[node - 1 for node in path]]))
-        read = [self._read[node] for node in inner]
+        logits = torch.stack([tree.logits[self._read[node]] for node in inner])
         return Draft(
             torch.tensor([tree.tokens[node] for node in self._read[1:]], device=self._reader.device),
-            torch.stack([tree.rows[node] for node in read]),
+            self._reader.sampling.probabilities(logits),
             draws[: len(parents)].double(),
             parents,
             inner,
@@ -80,7 +79,7 @@ class GrownProposer(Proposer):
             gamma,
             once=True,
             growth=tree,
-            logits=tuple(tree.logits[node].unsqueeze(0) for node in read),
+            logits=(logits,),
             visits=(visit,),
         )
 

@@ -51,7 +51,7 @@ class Reader:
 
     def __init__(self, session: Session, device: torch.device, sampling: Sampling, vocab_size: int) -> None:
         self._session, self.device = session, device
-        self._sampling, self.vocab_size = sampling, vocab_size
+        self.sampling, self.vocab_size = sampling, vocab_size
         self._calls = 0
         self._parents: dict[int, int] = {}
         self._columns: dict[int, int] = {}  # where in the cache each node is
@@ -64,22 +64,28 @@ class Reader:
 
     def read(self, tokens: Tensor, keep: int) -> Rows:
         """Read `tokens` (n,) of the text in one forward call; the distributions after the last `keep` of them."""
-        return self._forward(tokens.to(self.device), keep)
+        return self._rows(self._forward(tokens.to(self.device), keep))
 
     def grow(self, text: Sequence[int], nodes: Sequence[tuple[int, int, int]], keep: int) -> Rows:
+        """The distributions after the last `keep` tokens of what `grow_unsampled` reads."""
+        return self._rows(self.grow_unsampled(text, nodes, keep))
+
+    def grow_unsampled(self, text: Sequence[int], nodes: Sequence[tuple[int, int, int]], keep: int) -> Tensor:
         """One forward call over what is new of `text` and over `nodes` (id, parent, token), parents first.
 
-        The distributions after the last `keep` tokens. The text may only be new before the first node is read.
+        (keep, V): logits after the last `keep` tokens. The text may only be new before the first node is read.
         """
         unread = list(text[self.length :]) if not self._columns else []
         self._base = self._base if self._columns else len(text)
         tokens = torch.tensor([*unread, *(token for _, _, token in nodes)], device=self.device)
         return self._forward(tokens, keep, self._view(len(unread), nodes) if nodes else None)
 
-    def _forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Rows:
-        logits = self._session.forward(tokens, keep, view)[:, : self.vocab_size]
+    def _forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         self._calls += 1
-        return Rows(self._sampling.probabilities(logits), logits)
+        return self._session.forward(tokens, keep, view)[:, : self.vocab_size]
+
+    def _rows(self, logits: Tensor) -> Rows:
+        return Rows(self.sampling.probabilities(logits), logits)
 
     def _view(self, unread: int, nodes: Sequence[tuple[int, int, int]]) -> View:
         length, base = self.length, self._base
