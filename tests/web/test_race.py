@@ -199,7 +199,7 @@ window.lanes = (chosen, gamma) => {
 
 def test_lanes_that_nobody_has_chosen_draft_as_many_tokens_as_the_pair_likes(chromium):
     facts = {"rules": rule_facts(), "divergences": divergence_facts(), "drafters": drafters(), "trees": [], "most": 5}
-    facts |= {"rounds": [1], "limits": {"gamma": 32, "drafts": 16}, "defaults": {"tolerance": 0.3, "hispec": [2, 4]}}
+    facts |= {"rounds": [1], "limits": {"gamma": 32, "drafts": 16}, "defaults": {"tolerance": 0.3}}
     guest = Guest(chromium, address())
     show(guest.page, LANES_ALONE % json.dumps(facts))
     guest.page.wait_for_function("window.lanes")

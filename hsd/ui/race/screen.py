@@ -10,7 +10,6 @@ import gradio as gr
 
 from hsd import facts
 from hsd.decoding.options import Options
-from hsd.decoding.systems import HISPEC_THRESHOLDS
 from hsd.models.registry import draft_length
 from hsd.space import Space
 from hsd.ui import arrivals, static
@@ -78,7 +77,7 @@ class Race:
             drafters=drafters(),
             rules=rule_facts(),
             divergences=divergence_facts(),
-            defaults={"tolerance": Options.tolerance, "hispec": HISPEC_THRESHOLDS, "rounds": USUAL_ROUNDS},
+            defaults={"tolerance": Options.tolerance, "rounds": USUAL_ROUNDS},
             gammas={pair.name: draft_length(pair.name) for pair in self.space.pairs},
             pair=arrivals.first(self.space).name,
             trees=[{"name": name, "title": title} for title, name in facts.tree_menu()],

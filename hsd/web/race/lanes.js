@@ -22,7 +22,8 @@ const FIELDS = {
 const TITLES = {
   exits: "after how many layers to draft, and to check",
   tolerance: "the largest divergence at which a token passes; below 0 the rule is exact",
-  hispec: "how many tokens the first exit drafts per check, and how many checked tokens make a target pass",
+  hispec:
+    "how many tokens the first exit drafts per check, and how many checked tokens make a target pass; empty: 2, 4, or 1 where a single exit drafts",
   stack: "how many tokens each model below the target hands up at least, smallest model first",
 };
 
@@ -176,7 +177,7 @@ class Lanes {
     const { limits, defaults } = this.facts;
     const list = (text) => text.replace(NO_LIST, "").trim();
     const some = { class: "rc-list-box", type: "text", maxlength: 40, autocomplete: "off" };
-    const empty = system === "hispec" ? defaults.hispec.join(", ") : `${this.gamma} each`;
+    const empty = system === "hispec" ? "usual" : `${this.gamma} each`;
     if (field === "exits") return { ...some, placeholder: "trained", title: TITLES.exits, settled: list };
     if (field === "thresholds") return { ...some, placeholder: empty, title: TITLES[system], settled: list };
     const number = (text) => (text.trim() && Number.isFinite(Number(text)) ? Number(text) : defaults.tolerance);
