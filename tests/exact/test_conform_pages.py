@@ -6,6 +6,7 @@ import importlib.util
 from types import ModuleType
 
 import pytest
+from example_script import example_script
 
 from hsd.conform import conform, load_adapter
 from hsd.paths import ROOT
@@ -17,12 +18,7 @@ PAGES = {name: (ROOT / "assets" / "docs" / f"{name}.md") for name in ("conforman
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("conformance_page", ROOT / "examples" / "conformance_page.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return example_script("conformance_page")
 
 
 def test_every_adapter_is_short_and_has_its_row(script: ModuleType):

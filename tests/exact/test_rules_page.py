@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 from types import ModuleType
 
 import pytest
+from example_script import example_script
 
 from hsd.paths import ROOT
 
@@ -16,12 +16,7 @@ PAGE = ROOT / "assets" / "docs" / "rules.md"
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("rules_page", ROOT / "examples" / "rules_page.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return example_script("rules_page")
 
 
 def test_toy_measurements_and_the_worked_step_are_those_of_today(script: ModuleType):

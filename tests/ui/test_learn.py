@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from types import ModuleType
 from urllib.parse import parse_qs
 
 import pytest
+from example_script import example_script
 
 from hsd.errors import HsdError
 from hsd.facts import glossary
@@ -223,12 +223,7 @@ def test_every_link_leads_somewhere() -> None:
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("learn_page", ROOT / "examples" / "learn_page.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return example_script("learn_page")
 
 
 def test_the_page_is_what_the_script_writes(script: ModuleType) -> None:

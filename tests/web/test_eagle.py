@@ -62,6 +62,14 @@ def model() -> Iterator[Engine]:
     engine.stop()
 
 
+def of_steps(model: Engine, trace: Trace, expression: str) -> list:
+    """An expression in `tree`, what the page makes of a step, for every step of a run."""
+    each = (
+        f"(steps, chosen) => steps.map((step) => {{ const tree = model.treeOf(step, chosen); return {expression}; }})"
+    )
+    return model.call(each, dumped(trace), is_chosen(trace))
+
+
 def dumped(trace: Trace) -> list[dict]:
     return trace.model_dump(mode="json")["steps"]
 
@@ -69,11 +77,7 @@ def dumped(trace: Trace) -> list[dict]:
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_node_sees_its_ancestors_and_shares_its_position_with_its_siblings(model: Engine, name: str):
     trace = TRACES[name]
-    told = model.call(
-        "(steps, chosen) => steps.map((step) => model.treeOf(step, chosen).nodes.map((n) => [n.sees, n.position]))",
-        dumped(trace),
-        is_chosen(trace),
-    )
+    told = of_steps(model, trace, "tree.nodes.map((n) => [n.sees, n.position])")
     for step, nodes in zip(trace.steps, told, strict=True):
         wanted = [[[0, *line(step, id)], step.context_length - 1 + len(line(step, id))] for id in range(len(nodes))]
         assert nodes == wanted
@@ -83,11 +87,7 @@ def test_a_node_sees_its_ancestors_and_shares_its_position_with_its_siblings(mod
 def test_the_sum_over_all_paths_is_what_the_rule_for_chosen_trees_keeps_on_average(model: Engine, name: str):
     """That average is worked out from the rule's own tests, over all coins."""
     trace = TRACES[name]
-    sums = model.call(
-        "(steps, chosen) => steps.map((step) => model.worth(model.treeOf(step, chosen)).sum)",
-        dumped(trace),
-        is_chosen(trace),
-    )
+    sums = of_steps(model, trace, "model.worth(tree).sum")
     for step, found in zip(trace.steps, sums, strict=True):
         assert found == pytest.approx(all_reach(step), abs=1e-9)
         if step.nodes:
@@ -97,11 +97,7 @@ def test_the_sum_over_all_paths_is_what_the_rule_for_chosen_trees_keeps_on_avera
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_moments_of_a_step_are_its_levels_the_cut_the_pass_and_every_test(model: Engine, name: str):
     trace = TRACES[name]
-    told = model.call(
-        "(steps, chosen) => steps.map((step) => model.treeOf(step, chosen).moments.map(({kind}) => kind))",
-        dumped(trace),
-        is_chosen(trace),
-    )
+    told = of_steps(model, trace, "tree.moments.map(({kind}) => kind)")
     for step, kinds in zip(trace.steps, told, strict=True):
         if not step.nodes:
             assert kinds == ["keep"]
