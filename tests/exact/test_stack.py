@@ -106,17 +106,15 @@ def models(seed: int, count: int = 3) -> list[TableModel]:
     return [TableModel(table.softmax(-1), f"table {i}") for i, table in enumerate(reversed(tables))]
 
 
-def reader(model: TableModel) -> Reader:
-    made = Reader(model.start(), model.device, Sampling(), VOCABULARY)
-    made._sampling = Exactly()  # type: ignore[assignment]  # float32 would end at 1e-7
-    return made
-
-
-class Exactly:
-    """Sampling at temperature 1 in float64."""
+class Exactly(Sampling):
+    """Sampling at temperature 1 in float64; float32 would end at 1e-7."""
 
     def probabilities(self, logits: Tensor) -> Tensor:
         return logits.softmax(-1)
+
+
+def reader(model: TableModel) -> Reader:
+    return Reader(model.start(), model.device, Exactly(), VOCABULARY)
 
 
 def one_step(stack: list[TableModel], rules: list[Rule], thresholds: list[int], room: int) -> tuple[Path, int]:
