@@ -387,7 +387,7 @@ def _train(arguments: argparse.Namespace) -> int:
 def _schema(arguments: argparse.Namespace) -> int:
     from hsd.trace import Trace
 
-    print(json.dumps(Trace.model_json_schema(), indent=2))
+    print(json.dumps(Trace.schema_for_others(), indent=2))
     return 0
 
 

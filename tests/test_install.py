@@ -86,13 +86,17 @@ def test_what_decodes_says_in_one_line_what_to_install():
 def test_a_space_gets_what_the_app_needs_and_a_bare_installation_two_libraries():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     lists = {
-        name: re.findall(r'^    "([\w\[\]]+)', block, re.M)
+        name: re.findall(r'^    "([\w\[\]-]+)', block, re.M)
         for name, block in re.findall(r"^(\w+) = \[\n(.*?)^\]", text, re.M | re.S)
     }
     pinned = re.findall(r"^(\w+)==", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.M)
     assert lists["dependencies"] == ["numpy", "torch"]
-    assert "hsd[bench]" in lists["app"]
-    assert {*pinned, "numpy", "hsd[bench]"} == {*lists["dependencies"], *lists["bench"], *lists["app"]}
+    assert "hsd-speculative-decoding[bench]" in lists["app"]
+    assert {*pinned, "numpy", "hsd-speculative-decoding[bench]"} == {
+        *lists["dependencies"],
+        *lists["bench"],
+        *lists["app"],
+    }
 
 
 def test_every_public_name_is_there_and_is_found_when_it_is_first_asked_for():

@@ -41,7 +41,7 @@ def test_the_manifest_is_valid():
         ("queue_size: 16", "queue_size: 0", "limits.queue_size"),
         ("sdk: gradio", "sdk: streamlit", "sdk"),
         ("sdk_version: 6.31.0", "sdk_version: latest", "sdk_version"),
-        ('python_version: "3.11"', "python_version: 3.11", "python_version"),
+        ('python_version: "3.12"', "python_version: 3.12", "python_version"),
         ("own_pair: local", "own_pair: sometimes", "own_pair"),
         ("    draft: Qwen/Qwen2.5-0.5B-Instruct\n", "", "both target and draft"),
         ("license: mit", "license: mit\nlicense: apache-2.0", "'license' is given twice"),

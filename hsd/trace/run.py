@@ -26,6 +26,7 @@ from hsd.trace.values import (
 )
 
 TRACE_VERSION: Literal[2] = 2
+SCHEMA_ID = f"urn:hsd-speculative-decoding:trace:{TRACE_VERSION}"
 
 
 class ModelInfo(Record):
@@ -114,6 +115,12 @@ class Trace(Record):
 
     def to_json(self, indent: int | None = None) -> str:
         return self.model_dump_json(indent=indent)
+
+    @staticmethod
+    def schema_for_others() -> dict[str, Any]:
+        """The JSON Schema of a saved trace, which names itself: `SCHEMA_ID` changes with `TRACE_VERSION` only."""
+        schema = Trace.model_json_schema(mode="serialization")
+        return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA_ID, **schema}
 
     @staticmethod
     def from_json(text: str | bytes) -> Trace:

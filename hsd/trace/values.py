@@ -28,12 +28,13 @@ def _a_number(value: float) -> float:
     return value
 
 
-def _written(value: float) -> float | str:
+def _written(value: float) -> Written:
     """As JSON has it, which cannot spell infinity: the text "Infinity" or "-Infinity"."""
     return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-Real = Annotated[float, AfterValidator(_a_number), PlainSerializer(_written, return_type=float | str, when_used="json")]
+Written = float | Literal["Infinity", "-Infinity"]
+Real = Annotated[float, AfterValidator(_a_number), PlainSerializer(_written, return_type=Written, when_used="json")]
 """A number that may be infinite, in JSON the text "Infinity"; never NaN."""
 Probability = Annotated[float, Field(ge=0, le=1.0001, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
