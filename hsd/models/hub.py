@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import HfApi, constants, hf_hub_download, try_to_load_from_cache
+from huggingface_hub import HfApi, constants, hf_hub_download, snapshot_download, try_to_load_from_cache
 from huggingface_hub.errors import (
     EntryNotFoundError,
     GatedRepoError,
@@ -24,6 +24,7 @@ from hsd.errors import HsdError
 
 REFUSALS = (RepositoryNotFoundError, RevisionNotFoundError, HFValidationError)
 PROBE_SECONDS = 10.0
+READ = ["*.json", "*.safetensors", "*.bin", "*.model", "*.txt", "*.jinja"]  # of all files of a model on the Hub
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,23 @@ def find(name: str, revision: str | None = None) -> Source:
         # The client library is httpx or httpx2, as the version of huggingface_hub wants: its errors are known by name.
         return Source(name, revision, cached, local_only=type(error).__name__ == "ConnectError")
     return Source(name, revision, cached, parameters=getattr(getattr(info, "safetensors", None), "total", None))
+
+
+def bring(name: str) -> None:
+    """Have the files of a model on this machine, without reading them. Raises HsdError where they cannot be had."""
+    source = find(name)
+    if Path(source.name).is_dir():
+        return
+    try:
+        snapshot_download(
+            name,
+            allow_patterns=READ,
+            ignore_patterns=["*/*"],
+            local_files_only=source.local_only,
+            revision=source.revision,
+        )
+    except (HTTPError, OSError, ValueError) as error:
+        raise cannot_load("a model", error, source) from None
 
 
 def check_folder(name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from starlette.middleware import Middleware
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
-from hsd.ui import api, arrivals, controls, lab, learn, pairs, static
+from hsd.ui import api, arrivals, controls, lab, learn, machine, pairs, static
 from hsd.ui.compare import Compare
 from hsd.ui.jobs import Jobs
 from hsd.ui.measure import Measure
@@ -129,7 +130,10 @@ def theme() -> gr.themes.Base:
 def _preload(space: Space) -> None:
     """Load what the manifest wants loaded; a pair that cannot be loaded says so in its chip."""
     for pair in arrivals.available(space):
-        if pair.preload:
+        if pair.preload and machine.zero_gpu() and pair.from_hub:
+            with suppress(HsdError):  # whoever runs it is told why
+                pairs.bring(pairs.choose(space, pair.name))
+        elif pair.preload:
             pairs.describe(space, pair.name)
 
 

@@ -176,7 +176,7 @@ class Jobs:
         """Take in the pieces until the work ends or is ended; returns the state in which it ends."""
         lent = machine.zero_gpu() and job.work.pair.from_hub
         if lent:
-            pairs.load(job.work.pair)  # here, where it stays: the process with the GPU ends with the job
+            pairs.bring(job.work.pair)
         pieces = job.work.pieces(lent)
         try:
             for piece in pieces:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import Any
 
 import torch
 
+from hsd.errors import HsdError
 from hsd.models.registry import EMBEDDED
 from hsd.space import PairSpec, Space
 
@@ -65,11 +67,32 @@ def label(pair: PairSpec | None = None) -> str:
 def lent_gpu(duration: Callable[..., int]) -> Callable[[Deltas], Deltas]:
     """Decorator for a generator of plain data that needs the GPU; does nothing where no GPU is lent.
 
-    duration: seconds to ask for, computed from the same arguments.
+    duration: seconds to ask for, computed from the same arguments. Raises HsdError with what it raised itself, or why
+    no GPU was lent.
     """
     if spaces is None:
         return lambda function: function
-    decorate: Callable[[Deltas], Deltas] = spaces.GPU(duration=duration)
+
+    def decorate(function: Deltas) -> Deltas:
+        from gradio import Error  # only now: it reads the environment when it is imported
+
+        def inside(*arguments: Any) -> Iterator[dict[str, Any]]:
+            try:
+                yield from function(*arguments)
+            except HsdError as error:  # of other errors no words leave the process
+                raise Error(str(error), print_exception=False) from None
+
+        lent = spaces.GPU(duration=duration)(inside)
+
+        @wraps(function)
+        def lend(*arguments: Any) -> Iterator[dict[str, Any]]:
+            try:
+                yield from lent(*arguments)
+            except Error as error:
+                raise HsdError(" ".join(str(error.message).split())) from None
+
+        return lend
+
     return decorate
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hsd.errors import HsdError
-from hsd.models import Pair, fetch, load_pair
+from hsd.models import Pair, fetch, hub, load_pair
 from hsd.models.registry import PAIRS, tuned_for_chat
 from hsd.models.threads import settle_threads
 from hsd.space import PairSpec, Space
@@ -86,6 +86,17 @@ def load(choice: PairChoice) -> Pair:
     return pair
 
 
+def bring(choice: PairChoice) -> None:
+    """Have the files of a pair from the Hub on this machine. Raises HsdError where they cannot be had.
+
+    For ZeroGPU: no lent second is spent waiting for the network. The models are loaded in the process that is lent the
+    GPU; outside it CUDA is a stand-in that holds in the main thread only, and `transformers` loads in threads.
+    """
+    for name in (choice.target, choice.draft):
+        if name is not None:
+            hub.bring(name)
+
+
 def _load_models(choice: PairChoice) -> Pair:
     named = PAIRS.get(choice.name)
     try:
@@ -102,11 +113,12 @@ def describe(space: Space, name: str) -> dict[str, Any]:
     """What the chips say about a pair of the manifest: sizes in parameters, the vocabulary check, the device.
 
     Pairs are loaded for that, but those from the Hub only if they are to be preloaded: of others the names are known.
+    On ZeroGPU none from the Hub is.
     """
     chosen = choose(space, name)
     spec = next(pair for pair in space.pairs if pair.name == chosen.name)
     chip: dict[str, Any] = {"name": spec.name, "title": spec.title, "device": machine.label(spec)}
-    if spec.from_hub and not spec.preload:
+    if spec.from_hub and (machine.zero_gpu() or not spec.preload):
         return chip | {"note": f"{spec.target} with {spec.draft}; loaded on the first run"}
     try:
         pair = load(chosen)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from huggingface_hub import constants
 from huggingface_hub import errors as hub_errors
+from huggingface_hub.utils import filter_repo_objects
 
 from hsd import HsdError, load_pair
 from hsd.models import hub, loading, text
-from hsd.models.hub import Source, explain, find
+from hsd.models.hub import Source, bring, explain, find
 
 MODEL = "someone/some-model"
 Raise = Callable[[Exception], None]
@@ -150,3 +153,29 @@ def test_a_model_that_brings_its_own_code_is_not_run(tmp_path: Any):
     (tmp_path / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n")
     assert "cannot load a model" in refused(target=str(tmp_path), draft=str(tmp_path))
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(("kind", "status", "words"), CASES, ids=lambda case: getattr(case, "__name__", ""))
+def test_files_that_are_to_be_brought_and_are_not_given_are_told_of(
+    online: Raise, kind: type[Exception], status: int, words: str
+):
+    online(hub_error(kind, status))
+    with pytest.raises(HsdError, match=re.escape(words).replace("'v9'", ".*")):
+        bring(MODEL)
+
+
+def test_a_model_in_a_folder_need_not_be_brought_and_one_on_the_hub_comes_without_what_nobody_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(hub.HfApi, "model_info", lambda *_, **__: SimpleNamespace(safetensors=None))
+    monkeypatch.setattr(hub, "snapshot_download", lambda name, **how: asked.append({"name": name, **how}))
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    bring(str(tmp_path))
+    assert asked == []
+    bring(MODEL)
+    (found,) = asked
+    files = ["config.json", "model.safetensors", "tokenizer.model", "original/consolidated.00.pth", "model.gguf"]
+    keep = filter_repo_objects(files, allow_patterns=found["allow_patterns"], ignore_patterns=found["ignore_patterns"])
+    assert (found["name"], list(keep)) == (MODEL, files[:3])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from types import SimpleNamespace
 
 import gradio as gr
@@ -414,6 +413,7 @@ def test_on_zero_gpu_the_gpu_is_lent_for_the_decoding_only(monkeypatch):
     monkeypatch.setenv("SPACES_ZERO_GPU", "true")
     monkeypatch.setattr(runs, "decode_on_lent_gpu", machine.lent_gpu(runs.gpu_seconds)(runs.decode))
     monkeypatch.setattr(pairs, "load", lambda choice: hsd.table_pair(vocab=6, seed=1))
+    monkeypatch.setattr(pairs, "bring", lambda choice: None)
     work = Jobs(SPACE.limits)
     assert len(trace(work.finish(Run(request(prompt="abc", length=8)))).tokens) == 8
     assert lent == [], "the embedded pair stays on the CPU"
@@ -421,9 +421,9 @@ def test_on_zero_gpu_the_gpu_is_lent_for_the_decoding_only(monkeypatch):
     assert lent == [runs.LOAD_SECONDS + 1]
 
 
-def test_without_the_package_for_zero_gpu_nothing_is_decorated():
-    if "spaces" not in sys.modules:
-        assert machine.lent_gpu(runs.gpu_seconds)(runs.decode) is runs.decode
+def test_without_the_package_for_zero_gpu_nothing_is_decorated(monkeypatch):
+    monkeypatch.setattr(machine, "spaces", None)
+    assert machine.lent_gpu(runs.gpu_seconds)(runs.decode) is runs.decode
 
 
 @needs_pair
