@@ -17,6 +17,7 @@ from hsd.rules import find_rule
 from hsd.space import Space
 from hsd.trace import Trace
 from hsd.ui import arrivals, form
+from hsd.ui.fetch import unexpected
 from hsd.ui.jobs import Jobs
 from hsd.ui.presets import Preset
 from hsd.ui.request import read
@@ -47,8 +48,8 @@ def add_endpoints(space: Space, presets: Mapping[str, Preset], jobs: Jobs) -> No
         with _Errors():
             return exact_audit(vocab=vocab, gamma=gamma, seed=seed)
 
-    gr.api(_run(finish), api_name="run", concurrency_id="model", concurrency_limit=1)
-    gr.api(_compare(finish), api_name="compare", concurrency_id="model", concurrency_limit=1)
+    gr.api(_run(finish), api_name="run", concurrency_id="model", concurrency_limit=None)
+    gr.api(_compare(finish), api_name="compare", concurrency_id="model", concurrency_limit=None)
     gr.api(verify_step, api_name="verify_step", queue=False)
     gr.api(list_presets, api_name="presets", queue=False)
     gr.api(audit, api_name="audit", concurrency_id="audit", concurrency_limit=1)
@@ -190,7 +191,7 @@ def _paired(trace: Trace) -> dict[str, Any]:
 
 
 class _Errors:
-    """Within it, bad input reaches the caller as one line."""
+    """Within it, bad input reaches the caller as one line, and so does what nobody expected."""
 
     def __enter__(self) -> None:
         return None
@@ -198,3 +199,5 @@ class _Errors:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, HsdError):
             raise gr.Error(str(error), print_exception=False) from None
+        if isinstance(error, Exception) and not isinstance(error, gr.Error):
+            raise gr.Error(unexpected(error, "try other input"), print_exception=False) from None

@@ -22,6 +22,7 @@ from hsd.ui.race import Race
 from hsd.ui.systems import Systems
 from hsd.ui.watch import Watch
 
+THREADS = 40  # for all that is done at once
 SYSTEM_FONTS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Noto Sans", "sans-serif"]
 MONO_FONTS = ["ui-monospace", "SF Mono", "Cascadia Mono", "Menlo", "Consolas", "DejaVu Sans Mono", "monospace"]
 
@@ -54,6 +55,7 @@ def serve(
             run_history=False,
             footer_links=["api", "settings"],
             max_file_size=MAX_BYTES,
+            max_threads=THREADS + space.limits.queue_size,  # whoever waits for the model holds one
         )
     except OSError:
         which = f"port {port} is taken" if port else "no free port was found"
@@ -95,7 +97,7 @@ def build(space: Space, opened: Trace | None = None) -> gr.Blocks:
         watch.connect(sidebar, stage, demo)
         demo.load(_asked_tab, None, tabs, queue=False, show_progress="hidden", api_visibility="private")
         api.add_endpoints(space, presets, jobs)
-    return demo.queue(max_size=space.limits.queue_size)
+    return demo.queue()  # as long as it likes: what waits for the model is in a line of our own, which is limited
 
 
 def _tab(title: str) -> gr.Tab:

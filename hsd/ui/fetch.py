@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 import logging
+import secrets
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 from hsd.errors import HsdError
@@ -32,8 +35,19 @@ def answer(function: Callable[..., Answer], *arguments: Any) -> Answer:
     except HsdError as error:
         return {"error": str(error)}
     except Exception as error:
-        log.exception("a request of the page failed")
-        return {"error": f"that failed on the server ({type(error).__name__}): try again, or reload the page"}
+        return {"error": unexpected(error, "try again, or reload the page")}
+
+
+def unexpected(error: Exception, advice: str) -> str:
+    """What a visitor is told of an error that nobody expected; the log has it in full, under the same name.
+
+    The log says where it happened and not what was asked: a prompt is nobody's business.
+    """
+    name = secrets.token_hex(3)
+    frames = traceback.extract_tb(error.__traceback__)
+    where = " < ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(frames))
+    log.error("error %s: %s at %s", name, type(error).__name__, where)
+    return f"that failed on the server ({type(error).__name__}, error {name}): {advice}"
 
 
 def answered(function: Callable[[Any], Answer]) -> Callable[[Any], Answer]:

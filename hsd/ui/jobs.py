@@ -5,7 +5,8 @@ A job is a run, a race or a batch; its `Work` says which. The page's script know
     begin_job(asked)         → {"key"}; asked is what the screen's own check takes
     read_job({"key", "start"}) → what a page that has `start` items is missing:
         {"state": "waiting" | "running" | "done" | "cancelled" | "failed",
-         "place": in the line, 0 when there is no one ahead,    "message": why it ended early, or "",
+         "place": in the line, 0 when there is no one ahead,    "wait": seconds that it will take, about,
+         "message": why it ended early, or "",
          "header": what comes before the items; null if start > 0 or not known yet,
          "start", "items": those from `start` on,               "result": null until there is one,
          …and what the kind of work adds: link and telling (run), progress (batch)}
@@ -21,7 +22,6 @@ every job and every other message, so that a page can tell an old one.
 from __future__ import annotations
 
 import itertools
-import logging
 import secrets
 import threading
 import time
@@ -30,13 +30,13 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from gradio.context import LocalContext
+
 from hsd.errors import HsdError
 from hsd.space import Limits
 from hsd.ui import machine, pairs
-from hsd.ui.fetch import NOT_UNDERSTOOD, answered
+from hsd.ui.fetch import NOT_UNDERSTOOD, answered, unexpected
 from hsd.ui.line import Line
-
-log = logging.getLogger("hsd.ui")
 
 Values = dict[str, Any]
 Function = Callable[[Any], Values]
@@ -46,8 +46,8 @@ TOKEN_SECONDS = 0.15  # asked of ZeroGPU for each new token
 
 QUIET: Values = {"show_progress": "hidden", "api_visibility": "private"}
 QUICK: Values = {**QUIET, "queue": False}
-MODEL: Values = {**QUIET, "concurrency_id": "model", "concurrency_limit": 1}
-"""How events of the page are heard: any; those that take no time; those that wait for the model, in one line."""
+MODEL: Values = {**QUIET, "concurrency_id": "model", "concurrency_limit": None}
+"""How events of the page are heard: any; those that take no time; those that wait for the model, in our own line."""
 
 
 class Work(Protocol):
@@ -105,8 +105,14 @@ class Job:
         return {"serial": self.serial, "key": self.key, "count": len(self.items), "state": self.state}
 
 
+def visitor() -> str:
+    """Whose request is being answered: a page, or a program's client; "" outside of any."""
+    request = LocalContext.request.get(None)
+    return str(getattr(request, "session_hash", None) or "")
+
+
 class Jobs:
-    """The last jobs, and their way from waiting to done; Gradio's queue calls `follow` when a turn has come."""
+    """The last jobs, and their way from waiting to done; `follow` waits for its turn in a thread of Gradio's."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -119,10 +125,13 @@ class Jobs:
         """A message to a page, newer than all before."""
         return {"serial": next(self._serial), **content}
 
-    def submit(self, work: Work) -> Job:
-        """Put it into the line. Raises HsdError when the line is full. One job too many ends and forgets the oldest."""
+    def submit(self, work: Work, lasting: bool = False) -> Job:
+        """Put it into the line. Raises HsdError when the line is full. One job too many ends and forgets the oldest.
+
+        lasting: it waits although no page asks how far it is.
+        """
         job = Job(secrets.token_urlsafe(16), work, next(self._serial))  # a key that nobody can guess
-        self.line.join(job.key)
+        self.line.join(job.key, lasting)
         with self._lock:
             self._jobs[job.key] = job
             while len(self._jobs) > self.limits.stored_traces:
@@ -150,24 +159,22 @@ class Jobs:
             job.state = "cancelled"
 
     def follow(self, job: Job) -> Iterator[int]:
-        """Do the work, yielding the number of its items each time there is more. Ends with a finished job.
+        """Wait for its turn and do the work, yielding the number of its items each time there is more.
 
-        Nothing is raised: what went wrong is the job's `message`, and what was made before it stays.
+        Ends with a finished job. Nothing is raised: what went wrong is the job's `message`, and what was made before it
+        stays.
         """
         if job.state != "waiting":
             return
-        self.line.start(job.key)
         ending = "cancelled"
         try:
-            if not job.stop.is_set():
+            if self.line.turn(job.key, visitor()) and not job.stop.is_set():
                 job.state, job.began = "running", time.monotonic()
                 ending = yield from self._do(job)
         except HsdError as error:
             ending, job.message = "failed", str(error)
         except Exception as error:
-            log.exception("a job failed")
-            ending = "failed"
-            job.message = f"that failed on the server ({type(error).__name__}): try again, or with other options"
+            ending, job.message = "failed", unexpected(error, "try again, or with other options")
         finally:
             job.state = ending  # set last: whoever reads it finds the rest in place
             self.line.leave(job.key)
@@ -195,7 +202,7 @@ class Jobs:
 
     def finish(self, work: Work) -> Job:
         """Do it to its end, for callers that want all of it at once. Raises HsdError when it fails."""
-        job = self.submit(work)
+        job = self.submit(work, lasting=True)
         for _ in self.follow(job):
             pass
         if job.state == "failed":
@@ -220,7 +227,8 @@ class Jobs:
         if not isinstance(start, int) or start < 0:
             raise HsdError(NOT_UNDERSTOOD)
         job = self.get(asked.get("key"))
-        return {**job.since(start), "place": self.line.place(job.key)}
+        place = self.line.place(job.key)
+        return {**job.since(start), "place": place, "wait": self.line.seconds(place)}
 
     def functions(self, begin: Callable[[Values], Work]) -> list[Function]:
         """The functions that a screen's script can call. begin: checks what it asks for. Raises HsdError."""

@@ -15,7 +15,7 @@ from hsd.trace import MAX_BYTES, Trace
 from hsd.ui import arrivals, form, static
 from hsd.ui.controls import MATCHING, NAMES, Sidebar, enabled, fit, for_pair, preset_values, start_values
 from hsd.ui.fetch import Fetch, answer
-from hsd.ui.jobs import Function, Job, Jobs
+from hsd.ui.jobs import MODEL, Function, Job, Jobs
 from hsd.ui.pairs import credits
 from hsd.ui.presets import Preset, recorded
 from hsd.ui.request import read
@@ -142,7 +142,6 @@ class Watch:
     def connect(self, sidebar: Sidebar, stage: gr.HTML, demo: gr.Blocks) -> None:
         """Attach the handlers. A new ticket starts a run, one at a time; everything else is done at once."""
         quick: Values = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
-        model: Values = {"concurrency_id": "model", "concurrency_limit": 1}
         controls, buttons = sidebar.controls, [sidebar.run, sidebar.cancel]
         changed = [*sidebar.components(), sidebar.starters]  # what `_updates` is for
         ticket = gr.Textbox(visible="hidden", elem_id="hsd-ticket", label="ticket")
@@ -152,7 +151,7 @@ class Watch:
         sidebar.run.click(self.submit, **asked, **quick)
         controls["prompt"].submit(self.submit, **asked, **quick)
         demo.load(self.open_link, None, [*changed, *submitted], **quick)
-        ticket.change(self.follow, ticket, [stage, *buttons], show_progress="hidden", api_visibility="private", **model)
+        ticket.change(self.follow, ticket, [stage, *buttons], **MODEL)
         sidebar.cancel.click(self.jobs.cancel, ticket, None, **quick)
         sidebar.preset.input(self.open_preset, sidebar.preset, [stage, *changed], **quick)
         stage.submit(self.pair_menu, None, controls["pair"], **quick)  # another pair has come

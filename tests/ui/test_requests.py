@@ -14,7 +14,6 @@ from hsd.paths import ASSETS
 from hsd.ui import form, jobs, machine, pairs, presets, runs
 from hsd.ui.controls import MATCHING, NAMES, enabled, fit
 from hsd.ui.jobs import Jobs
-from hsd.ui.line import ABANDONED, Line
 from hsd.ui.request import read
 from hsd.ui.runs import Run, trace
 from hsd.ui.watch import Watch
@@ -247,36 +246,6 @@ def test_a_pair_that_needs_a_gpu_is_offered_only_where_there_is_one(monkeypatch)
         request(pair="qwen2.5-7b")
     monkeypatch.setattr(machine, "_gpu_memory_gb", lambda: 80.0)
     assert request(pair="qwen2.5-7b").pair.target == "Qwen/Qwen2.5-7B-Instruct"
-
-
-def test_the_line_tells_each_its_place():
-    line = Line(capacity=3)
-    line.join("a")
-    assert line.place("a") == 0, "nobody runs: no waiting"
-    line.start("a")
-    line.join("b")
-    line.join("c")
-    assert (line.place("a"), line.place("b"), line.place("c")) == (0, 1, 2)
-    line.leave("b")
-    assert line.place("c") == 1
-    line.leave("a")
-    assert line.place("c") == 0
-
-
-def test_a_full_line_refuses():
-    line = Line(capacity=1)
-    line.join("a")
-    with pytest.raises(HsdError, match="1 runs are waiting already"):
-        line.join("b")
-
-
-def test_a_page_that_was_closed_does_not_hold_up_the_line():
-    now = [0.0]
-    line = Line(capacity=2, clock=lambda: now[0])
-    for key in "abc":
-        line.join(key) if key != "a" else line.start(key)
-    now[0] = ABANDONED + 1
-    assert line.place("c") == 1, "b was not heard of for too long"
 
 
 def test_the_store_keeps_the_runs_that_were_looked_at_last():

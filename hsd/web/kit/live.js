@@ -120,4 +120,7 @@ class Live {
   }
 }
 
-export { Live, ask, NO_ANSWER };
+/** Where in the line a job is that waits. */
+const inLine = ({ place, reply }) => `number ${place} in line, which takes about ${reply.wait} s`;
+
+export { Live, ask, inLine, NO_ANSWER };

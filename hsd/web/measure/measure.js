@@ -7,7 +7,7 @@
 import { h } from "../kit/dom.js";
 import { save } from "../kit/files.js";
 import { addressBar } from "../kit/link.js";
-import { ask, Live } from "../kit/live.js";
+import { ask, inLine, Live } from "../kit/live.js";
 import * as page from "../kit/page.js";
 import { button } from "../kit/parts.js";
 import { keepHatches } from "./hatches.js";
@@ -72,7 +72,8 @@ function drawPlan() {
 }
 
 /** What is going on, in one line. */
-function progress({ state, place, message, ended, reply }) {
+function progress(live) {
+  const { state, place, message, ended, reply } = live;
   const { total = 0, begun, counted, warming, left, complete } = reply.progress || {};
   const done = `${counted} of ${total - warming} runs counted`;
   if (state === "done") return `Done: ${done}.`;
@@ -82,7 +83,7 @@ function progress({ state, place, message, ended, reply }) {
     const how = state === "failed" ? "Failed" : message ? capital(message) : "Cancelled";
     return total ? `${how}; ${done}. ${kept}` : `${how}.`;
   }
-  if (state === "waiting" && place > 0) return `Another run is using the model; this batch is number ${place} in line.`;
+  if (state === "waiting" && place > 0) return `Another run is using the model; this batch is ${inLine(live)}.`;
   if (state === "waiting") return "Starting …";
   if (!total) return "Loading the pair …";
   const warm = begun <= warming ? " (warming up)" : "";

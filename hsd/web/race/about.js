@@ -1,4 +1,5 @@
 // What the screen says about a race in words: where it was run, how it gets on, how it ended.
+import { inLine } from "../kit/live.js";
 import { h } from "../kit/dom.js";
 import { count } from "../kit/format.js";
 
@@ -30,8 +31,9 @@ function load({ load: value, cores }) {
 }
 
 /** How a race that has not ended gets on. */
-function progress({ place: number, header, items }) {
-  if (number > 0) return `Another run is using the model; this race is number ${number} in line.`;
+function progress(live) {
+  const { header, items } = live;
+  if (live.place > 0) return `Another run is using the model; this race is ${inLine(live)}.`;
   const last = items.at(-1);
   if (!header || !last) return "Starting …";
   if (last.repetition === 0) return "Warming up: every lane runs once, which counts for nothing.";

@@ -6,7 +6,7 @@
 // with preset, names the pair that is chosen now. Text reaches the page through textContent only.
 import { parting } from "../kit/again.js";
 import { addressBar, pack, unpacked } from "../kit/link.js";
-import { ask, Live } from "../kit/live.js";
+import { ask, inLine, Live } from "../kit/live.js";
 import * as page from "../kit/page.js";
 import { create } from "../player/player.js";
 import { watchArrivals } from "./arrivals.js";
@@ -320,9 +320,9 @@ class Watch {
 const defined = (values) => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 
 /** What to say about a run that has nothing to show yet; nothing at all when that passes in a moment. */
-function progress({ state, place, items, begun, ended }) {
-  if (state === "waiting" && place > 0)
-    return `Another visitor's run is using the model; you are number ${place} in line.`;
+function progress(live) {
+  const { state, place, items, begun, ended } = live;
+  if (state === "waiting" && place > 0) return `Another run is using the model; this one is ${inLine(live)}.`;
   return !ended && !items.length && Date.now() - begun > PATIENCE ? "Starting …" : "";
 }
 
