@@ -15,6 +15,7 @@ from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
 from hsd.ui import api, arrivals, controls, lab, learn, machine, pairs, static
 from hsd.ui.compare import Compare
+from hsd.ui.guard import guarded
 from hsd.ui.jobs import Jobs
 from hsd.ui.measure import Measure
 from hsd.ui.presets import definitions
@@ -50,7 +51,7 @@ def serve(
             quiet=True,
             theme=theme(),
             head=static.head(),
-            app_kwargs={"routes": [static.route()], "middleware": [Middleware(static.compressed)]},
+            app_kwargs={"routes": [static.route()], "middleware": [Middleware(guarded), Middleware(static.compressed)]},
             ssr_mode=False,
             run_history=False,
             footer_links=["api", "settings"],
