@@ -23,7 +23,8 @@ from huggingface_hub.errors import (
 from hsd.errors import HsdError
 
 REFUSALS = (RepositoryNotFoundError, RevisionNotFoundError, HFValidationError)
-PROBE_SECONDS = 10.0
+PROBE_SECONDS = 2.5
+NO_CONNECTION = ("ConnectError", "ConnectTimeout")
 READ = ["*.json", "*.safetensors", "*.bin", "*.model", "*.txt", "*.jinja"]  # of all files of a model on the Hub
 
 
@@ -67,7 +68,7 @@ def find(name: str, revision: str | None = None) -> Source:
         raise HsdError(explain(error, Source(name, revision))) from None
     except (HTTPError, OSError) as error:
         # The client library is httpx or httpx2, as the version of huggingface_hub wants: its errors are known by name.
-        return Source(name, revision, cached, local_only=type(error).__name__ == "ConnectError")
+        return Source(name, revision, cached, local_only=type(error).__name__ in NO_CONNECTION)
     return Source(name, revision, cached, parameters=getattr(getattr(info, "safetensors", None), "total", None))
 
 

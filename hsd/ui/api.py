@@ -17,7 +17,6 @@ from hsd.rules import find_rule
 from hsd.space import Space
 from hsd.trace import Trace
 from hsd.ui import arrivals, form
-from hsd.ui.fetch import unexpected
 from hsd.ui.jobs import Jobs
 from hsd.ui.presets import Preset
 from hsd.ui.request import read
@@ -191,7 +190,7 @@ def _paired(trace: Trace) -> dict[str, Any]:
 
 
 class _Errors:
-    """Within it, bad input reaches the caller as one line, and so does what nobody expected."""
+    """Within it, bad input reaches the caller as one line."""
 
     def __enter__(self) -> None:
         return None
@@ -199,5 +198,3 @@ class _Errors:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, HsdError):
             raise gr.Error(str(error), print_exception=False) from None
-        if isinstance(error, Exception) and not isinstance(error, gr.Error):
-            raise gr.Error(unexpected(error, "try other input"), print_exception=False) from None

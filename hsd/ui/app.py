@@ -15,7 +15,7 @@ from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
 from hsd.ui import api, arrivals, controls, lab, learn, machine, pairs, static
 from hsd.ui.compare import Compare
-from hsd.ui.guard import guarded
+from hsd.ui.guard import Page, guarded
 from hsd.ui.jobs import Jobs
 from hsd.ui.measure import Measure
 from hsd.ui.presets import definitions
@@ -74,7 +74,7 @@ def build(space: Space, opened: Trace | None = None) -> gr.Blocks:
     presets = {name: known[name] for name in space.presets}
     jobs = Jobs(space.limits)
     watch = Watch(space, presets, jobs, opened)
-    with gr.Blocks(title=space.title, fill_width=True, analytics_enabled=False) as demo:
+    with Page(title=space.title, fill_width=True, analytics_enabled=False) as demo:
         static.head_component()
         strip = controls.strip(space, presets, watch.start)
         with gr.Row(elem_id="hsd-layout", equal_height=False, elem_classes="is-folded"):

@@ -25,6 +25,7 @@ log = logging.getLogger("hsd.ui")
 
 Answer = dict[str, Any]
 DIGITS = 9  # of a recorded run's numbers, more than the models' float32 have; a quarter less to load
+FRAMES = 6  # of an error's way that the log has
 NOT_UNDERSTOOD = "the page asked for something in a way that is not understood: reload it"
 
 
@@ -38,16 +39,16 @@ def answer(function: Callable[..., Answer], *arguments: Any) -> Answer:
         return {"error": unexpected(error, "try again, or reload the page")}
 
 
-def unexpected(error: Exception, advice: str) -> str:
+def unexpected(error: Exception, advice: str, what: str = "that failed on the server") -> str:
     """What a visitor is told of an error that nobody expected; the log has it in full, under the same name.
 
     The log says where it happened and not what was asked: a prompt is nobody's business.
     """
     name = secrets.token_hex(3)
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
     where = " < ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(frames))
     log.error("error %s: %s at %s", name, type(error).__name__, where)
-    return f"that failed on the server ({type(error).__name__}, error {name}): {advice}"
+    return f"{what} ({type(error).__name__}, error {name}): {advice}"
 
 
 def answered(function: Callable[[Any], Answer]) -> Callable[[Any], Answer]:

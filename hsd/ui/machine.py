@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,12 +26,23 @@ Deltas = Callable[..., Iterator[dict[str, Any]]]
 def prepare_environment(space: Space) -> None:
     """Nothing may leave this machine unasked: no usage reports, and no Hub unless a pair offered here comes from it.
 
-    Whoever wants to load own models from the Hub starts the app with HF_HUB_OFFLINE=0.
+    Whoever wants to load own models from the Hub starts the app with HF_HUB_OFFLINE=0. Raises HsdError where Gradio
+    has no folder to write to.
     """
+    _check_folder(Path(os.environ.get("GRADIO_TEMP_DIR") or Path(tempfile.gettempdir()) / "gradio"))
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     if not any(pair.from_hub for pair in offered(space)):
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+
+def _check_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        words = f"cannot write in {folder} ({error.strerror})"
+        raise HsdError(f"{words}: set GRADIO_TEMP_DIR to a folder that can be written") from None
 
 
 def zero_gpu() -> bool:

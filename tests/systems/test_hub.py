@@ -26,6 +26,10 @@ class ConnectError(hub_errors.HTTPError):  # type: ignore[name-defined,misc]
     """Named as that of httpx and httpx2, of which either may be there."""
 
 
+class ConnectTimeout(ConnectError):
+    """The same, where nobody says no."""
+
+
 def hub_error(kind: type[Exception], status: int = 404) -> Exception:
     """An error of the Hub as the library makes it, whatever its version wants to be told."""
     response = SimpleNamespace(status_code=status, headers={}, request=None, url="https://huggingface.co/x")
@@ -115,9 +119,10 @@ def test_offline_is_told(online: Raise):
     assert "unset it" in message
 
 
-def test_no_connection_is_told_at_once(online: Raise, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("kind", [ConnectError, ConnectTimeout])
+def test_no_connection_is_told_at_once(online: Raise, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]):
     """The library by itself tries five times again, with pauses that add up to 23 seconds."""
-    online(ConnectError("Name or service not known"))
+    online(kind("Name or service not known"))
     monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail(f"it waits for {seconds} s"))
     assert "cannot reach the Hub, and 'someone/some-model' is not complete on this machine" in refused(
         target=MODEL, draft=MODEL

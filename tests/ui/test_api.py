@@ -7,6 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 import torch
 from running_app import Server, free_port
@@ -142,3 +143,39 @@ def test_the_app_starts_in_a_folder_with_nothing_but_what_a_space_gets(tmp_path:
         assert "Traceback" not in server.output
     finally:
         server.stop()
+
+
+def sent(app, path: str, **more) -> tuple[int, str]:
+    """Status and answer of a request that is not as Gradio's own client sends it."""
+    reply = httpx.post(f"{app.url}gradio_api/{path}", timeout=60, **more)
+    return reply.status_code, reply.text
+
+
+def test_values_that_are_left_out_are_said_and_may_be_named_instead(app):
+    _, begun = sent(app, "call/run", json={"data": ["Once upon a time", "hsd"]})
+    answer = httpx.get(f"{app.url}gradio_api/call/run/{json.loads(begun)['event_id']}", timeout=60).text
+    assert "event: error" in answer
+    assert "name those that you give: POST to call/v2/run" in answer
+    _, begun = sent(app, "call/v2/run", json={"prompt": "Once upon a time", "length": 4})
+    answer = httpx.get(f"{app.url}gradio_api/call/v2/run/{json.loads(begun)['event_id']}", timeout=60).text
+    assert "event: complete" in answer
+
+
+@pytest.mark.parametrize(
+    ("path", "more"),
+    [
+        ("call/v2/no_such_endpoint", {"json": {}}),
+        ("call/no_such_endpoint", {"json": {"data": []}}),
+        ("component_server", {"json": {"session_hash": "x", "component_id": -1, "fn_name": "y", "data": 0}}),
+        ("component_server", {"content": b"[" * 100_000, "headers": {"Content-Type": "application/json"}}),
+    ],
+)
+def test_requests_that_nobody_understands_get_one_line(app, path, more):
+    status, words = sent(app, path, **more)
+    assert 400 <= status < 500
+    assert len(words) < 300
+    assert "Traceback" not in words
+
+
+def test_a_page_forbids_what_comes_from_elsewhere(app):
+    assert "default-src 'self'" in httpx.get(app.url, timeout=60).headers["Content-Security-Policy"]
