@@ -17,6 +17,7 @@ from hsd.rules import find_rule
 from hsd.space import Space
 from hsd.trace import Trace
 from hsd.ui import arrivals, form
+from hsd.ui.fetch import brief
 from hsd.ui.jobs import Jobs
 from hsd.ui.presets import Preset
 from hsd.ui.request import read
@@ -197,4 +198,4 @@ class _Errors:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, HsdError):
-            raise gr.Error(str(error), print_exception=False) from None
+            raise gr.Error(brief(error), print_exception=False) from None

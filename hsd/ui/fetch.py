@@ -25,6 +25,7 @@ log = logging.getLogger("hsd.ui")
 
 Answer = dict[str, Any]
 DIGITS = 9  # of a recorded run's numbers, more than the models' float32 have; a quarter less to load
+LONGEST = 500  # characters of what a visitor is told
 FRAMES = 6  # of an error's way that the log has
 NOT_UNDERSTOOD = "the page asked for something in a way that is not understood: reload it"
 
@@ -34,9 +35,15 @@ def answer(function: Callable[..., Answer], *arguments: Any) -> Answer:
     try:
         return function(*arguments)
     except HsdError as error:
-        return {"error": str(error)}
+        return {"error": brief(error)}
     except Exception as error:
         return {"error": unexpected(error, "try again, or reload the page")}
+
+
+def brief(error: HsdError) -> str:
+    """What it says, also where it repeats something endless that was sent."""
+    words = str(error)
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]} …"
 
 
 def unexpected(error: Exception, advice: str, what: str = "that failed on the server") -> str:

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hsd.errors import HsdError
 from hsd.trace import MAX_BYTES
-from hsd.ui.fetch import unexpected
+from hsd.ui.fetch import brief, unexpected
 
 MOST = MAX_BYTES + 1_000_000  # a trace as a file of the visitor's, and what is wrapped around it
 POLICY = "; ".join(
@@ -45,7 +45,7 @@ class Page(gr.Blocks):
         except gr.Error:
             raise
         except HsdError as error:
-            raise gr.Error(str(error), print_exception=False) from None
+            raise gr.Error(brief(error), print_exception=False) from None
         except Exception as error:
             raise gr.Error(unexpected(error, "try other input"), print_exception=False) from None
 

@@ -179,3 +179,9 @@ def test_requests_that_nobody_understands_get_one_line(app, path, more):
 
 def test_a_page_forbids_what_comes_from_elsewhere(app):
     assert "default-src 'self'" in httpx.get(app.url, timeout=60).headers["Content-Security-Policy"]
+
+
+def test_what_repeats_something_endless_is_cut(client):
+    with pytest.raises(gradio_client.exceptions.AppError) as told:
+        client.predict("Once upon a time", mode="m" * 50_000, api_name="/compare")
+    assert len(str(told.value)) < 600
