@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from hsd.conform.keying import KEYINGS
 from hsd.decoding.options import (
     ENGINES,
     LEVELLED,
@@ -219,6 +220,7 @@ def facts() -> Facts:
         ],
         "proposers": [{"name": n, "title": title, "copies": n in COPIERS} for n, title in PROPOSER_NAMES.items()],
         "engines": list(ENGINES),
+        "keyings": [{**asdict(one), "name": name, "returns": sorted(one.returns)} for name, one in KEYINGS.items()],
         "tests": TEST_NAMES,
         "glyphs": GLYPHS,
         "glossary": glossary(),

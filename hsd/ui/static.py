@@ -20,13 +20,13 @@ import gradio as gr
 from starlette.datastructures import Headers
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hsd.facts import facts_json
-from hsd.paths import WEB
+from hsd.paths import ASSETS, WEB
 
 SCREENS = ("watch", "learn", "compare", "race", "systems", "lab", "measure")
 """Each has a folder, and in it a module of its own name, which imports the others, and a style sheet."""
@@ -40,6 +40,7 @@ UNSEEN = """
 """
 """What comes before the style sheets; see loader.js."""
 
+DOCS = ASSETS / "docs"
 FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 IMPORT = re.compile(r"^(?:import|export)\b[^;]*?\"(\.[^\"]+)\";", re.MULTILINE)
 
@@ -95,9 +96,16 @@ def _facts(_: Request) -> Response:
     return Response(facts_json(), media_type="application/json", headers=FOREVER)
 
 
+def _page(request: Request) -> Response:
+    """A page of `assets/docs`, as text."""
+    file = next((file for file in DOCS.glob("*.md") if file.name == request.path_params["name"]), None)
+    return PlainTextResponse(file.read_text(encoding="utf-8") if file else "no such page", 200 if file else 404)
+
+
 def route() -> Mount:
-    """What the app serves `hsd/web` with, and the facts beside it."""
-    return Mount(f"/{folder()}".rstrip("/"), routes=[Route("/facts.json", _facts), Mount("/", _Files(directory=WEB))])
+    """What the app serves `hsd/web` with, and beside it the facts and the pages in `assets/docs`."""
+    beside = [Route("/facts.json", _facts), Route("/docs/{name}", _page)]
+    return Mount(f"/{folder()}".rstrip("/"), routes=[*beside, Mount("/", _Files(directory=WEB))])
 
 
 def compressed(app: ASGIApp) -> ASGIApp:

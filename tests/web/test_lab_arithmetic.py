@@ -9,7 +9,9 @@ import pytest
 import torch
 from engine import Engine
 
+from hsd import facts
 from hsd.audit import TableModels, audit_rules, context_free_models, ideal_kept, output_law, target_law
+from hsd.conform.keying import KEYINGS, audit_keyings
 from hsd.rules import DIVERGENCES, RULES, Fuzzy, Rule, branch_masses, drift, fuzzy_rule
 from hsd.rules.fuzzy import MODES
 
@@ -20,8 +22,8 @@ LOSSLESS = [name for name, rule in RULES.items() if rule.lossless]
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Engine]:
     """The modules of the lab that have no page."""
-    files = {"rules": "rules", "exact": "enumerate", "fuzzy": "fuzzy", "simulate": "simulate"}
-    engine = Engine({name: f"lab/{file}.js" for name, file in files.items()})
+    files = ("rules", "enumerate", "fuzzy", "simulate", "keying")
+    engine = Engine({"exact" if name == "enumerate" else name: f"lab/{name}.js" for name in files})
     yield engine
     engine.stop()
 
@@ -266,6 +268,32 @@ def test_the_divergence_of_the_output_is_the_drift_that_was_spent(lab: Engine) -
     law = fuzzy_rule(config).law(p, q, torch.tensor([0, 0, 0, 0]))  # rows are the same after every draft
     assert found["kept"] == pytest.approx(4, abs=EXACT)
     assert close(found["divergence"], drift(law, 4, config.tolerance))
+
+
+# ---- several steps
+
+
+@pytest.mark.parametrize("rule", ["tokenwise", "blockwise", "hsd", "hsd-released", "agreement", "fuzzy"])
+@pytest.mark.parametrize(
+    ("p", "q", "gamma"),
+    [
+        ([0.1, 0.5, 0.4], [0.5, 0.4, 0.1], 3),
+        ([1 / 3, 2 / 3], [2 / 3, 1 / 3], 4),
+        ([0.0, 0.7, 0.3], [0.5, 0.25, 0.25], 2),
+        ([0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1], 2),
+        ([0.5, 0.5], [0.5, 0.5], 1),
+    ],
+)
+def test_several_steps_with_every_keying_equal_pythons(lab: Engine, rule: str, p: list, q: list, gamma: int) -> None:
+    expected = audit_keyings(p, q, gamma, rule)["keyings"]
+    keyings = facts.facts()["keyings"]
+    assert [keying["name"] for keying in keyings] == list(KEYINGS)
+    call = "(rule, keyings, model) => keyings.map((one) => keying.audit(rule, one, model))"
+    found = lab.call(call, rule, keyings, same_rows(p, q, gamma))
+    for keying, one in zip(keyings, found, strict=True):
+        python = expected[keying["name"]]
+        assert close(one["variations"], [*python["total_variation"], python["text"]]), keying["name"]
+        assert close([one["first"], one["long"]], [python["tokens_per_step"][0], python["long_run"]]), keying["name"]
 
 
 # ---- the simulation

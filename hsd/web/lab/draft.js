@@ -1,4 +1,4 @@
-// The last card: one draft under two rules with the same coins, position by position.
+// The fifth card: one draft under two rules with the same coins, position by position.
 import { h, SIGNS } from "../kit/dom.js";
 import { rule as known } from "../kit/facts.js";
 import { subscript } from "../kit/format.js";

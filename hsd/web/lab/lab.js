@@ -11,12 +11,13 @@ import { button, said, say } from "../kit/parts.js";
 import { draft } from "./draft.js";
 import { enumerate, ROUNDING } from "./enumerate.js";
 import { inputs } from "./inputs.js";
+import { keysCard } from "./keys_card.js";
 import { law } from "./law.js";
 import { decode, encode, LinkError } from "./link.js";
 import { results } from "./results.js";
 import { RULES } from "./rules.js";
 import { meanKept, pick, simulation } from "./simulate.js";
-import { drag, model, normalise, parse, preset, problems, reshape, tooLarge } from "./state.js";
+import { drag, model, normalise, parse, PRESETS, preset, problems, reshape, tooLarge } from "./state.js";
 import { tuning } from "./tuning.js";
 import { capital } from "./words.js";
 
@@ -55,6 +56,7 @@ class Lab {
       tuning: tuning(actions),
       law: law(actions),
       draft: draft(actions),
+      keys: keysCard(actions),
     };
     this.alert = h("p.hp-problem.hl-alert", { role: "alert" });
     const copied = said("hl-copied");
@@ -90,8 +92,8 @@ class Lab {
     const withRow = (side, t, row) => edit({ ...this.state, [side]: replaced(this.state[side], t, row) });
     return {
       preset: (name) => {
-        const { rule, seed, fuzzy } = this.state;
-        this.use({ ...preset(name), rule, seed, fuzzy }, name);
+        this.use(preset(name, this.state), name);
+        if (PRESETS[name].keys) this.cards.keys.element.scrollIntoView();
       },
       reshape: (change) => this.use(reshape(this.state, change), change.gamma ? this.presetName : null),
       cell: (side, t, i, text) => withRow(side, t, replaced(this.state[side][t], i, text)),
@@ -102,6 +104,7 @@ class Lab {
       },
       normalise: () => this.normalise(),
       rule: (rule) => look({ rule }),
+      keys: (keys) => look({ keys }),
       fuzzy: (change) => look({ fuzzy: { ...this.state.fuzzy, ...change } }),
       seed: (text) => look({ seed: Math.min(Math.max(Math.floor(Number(text)) || 0, 0), 4294967295) }),
       token: (t, x) => look({ draft: replaced(this.state.draft, t, x) }),
@@ -182,6 +185,7 @@ class Lab {
     }
     this.cards.tuning.update(view);
     this.cards.draft.update(view);
+    this.cards.keys.update(view);
   }
 
   /** While the input is wrong the last results stay, greyed and out of reach. */

@@ -1,5 +1,5 @@
-// The state as a link's `lab` parameter: version*kind*V*γ*rule*draft*coins*seed*rows of p*rows of q*fuzzy, and back.
-// The last part is the fuzzy rule's settings; links from before that rule lack it.
+// The state as a link's `lab` parameter: version*kind*V*γ*rule*draft*coins*seed*rows of p*rows of q*fuzzy*keys, and back.
+// fuzzy: that rule's settings, which links from before it lack; keys: only where the card about random numbers is open.
 // What comes in is hostile: every part is checked, and what is wrong is told in one line.
 import { DIVERGENCES, FUZZY, MODES, RANGE } from "./fuzzy.js";
 import { RULES } from "./rules.js";
@@ -7,13 +7,26 @@ import { LETTERS, NUMBER, PAPER, problems, tooLarge } from "./state.js";
 
 const PAPER_GAMMA = PAPER.tokens.length;
 const VERSION = "1";
+const KEYS = "keys";
 const rowsText = (rows) => rows.map((cells) => cells.map((x) => String(x).trim()).join("_")).join("--");
 
-function encode({ kind, vocab, gamma, rule, draft, coins, seed, p, q, fuzzy }) {
+function encode({ kind, vocab, gamma, rule, draft, coins, seed, p, q, fuzzy, keys }) {
   const letters = draft.map((x) => LETTERS[x]).join("");
   const settings = [fuzzy.divergence, fuzzy.tolerance, fuzzy.mode].join("_");
   const rows = [rowsText(p), rowsText(q)];
-  return [VERSION, kind, vocab, gamma, rule, letters, coins.join("_"), seed, ...rows, settings].join("*");
+  return [
+    VERSION,
+    kind,
+    vocab,
+    gamma,
+    rule,
+    letters,
+    coins.join("_"),
+    seed,
+    ...rows,
+    settings,
+    ...(keys ? [KEYS] : []),
+  ].join("*");
 }
 
 class LinkError extends Error {}
@@ -32,14 +45,15 @@ function whole(text, low, high, what) {
 function decode(text) {
   need(text.length <= 8000, "it is too long");
   const parts = text.split("*");
-  need([10, 11].includes(parts.length) && parts[0] === VERSION, "it is not one that this page makes");
+  const keys = parts.length === 12 && parts[11] === KEYS;
+  need((keys || [10, 11].includes(parts.length)) && parts[0] === VERSION, "it is not one that this page makes");
   const [, kind, vocabText, gammaText, rule, letters, coinTexts, seedText, p, q, settings] = parts;
   need(["same", "own", "step"].includes(kind), "its kind is none of same, own, step");
   need(Object.hasOwn(RULES, rule), `its rule is none of ${Object.keys(RULES).join(", ")}`);
   const vocab = whole(vocabText, 2, LETTERS.length, "the number of tokens");
   const gamma = whole(gammaText, 1, 12, "γ");
   const fuzzy = settings === undefined ? { ...FUZZY } : readFuzzy(settings);
-  const state = { kind, vocab, gamma, rule, fuzzy, seed: whole(seedText, 0, 4294967295, "the seed") };
+  const state = { kind, vocab, gamma, rule, fuzzy, keys, seed: whole(seedText, 0, 4294967295, "the seed") };
   need(kind !== "step" || (vocab === 2 && gamma === PAPER_GAMMA), `the paper's step has γ = ${PAPER_GAMMA}`);
   need(!tooLarge(state), tooLarge(state));
   return checked({ ...state, ...readDraft(state, letters, coinTexts), ...readRows(state, p, q) });

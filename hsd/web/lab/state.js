@@ -1,6 +1,6 @@
 // What the visitor has set: cells as typed, how they become numbers, what is wrong with them, presets, and the link.
-// A state is plain data: {kind, vocab, gamma, p, q, rule, draft, coins, seed, fuzzy}; p and q are rows of texts
-// ("1/3"), fuzzy the settings of the fuzzy rule.
+// A state is plain data: {kind, vocab, gamma, p, q, rule, draft, coins, seed, fuzzy, keys}; p and q are rows of texts
+// ("1/3"), fuzzy the settings of the fuzzy rule, and keys says whether the card about random numbers is open.
 // kind: "same" (one row for every position), "own" (rows per position), "step" (the paper's one draft).
 import { count, subscript } from "../kit/format.js";
 import { MAX_OUTCOMES, outcomes } from "./enumerate.js";
@@ -34,7 +34,14 @@ const PRESETS = {
     ...same(["0.5", "0.3", "0.2"], ["0.6", "0.25", "0.15"], 4, [0, 1, 0, 2], [0.9, 0.5, 0.6, 0.3]),
   },
   paper: { title: "The paper's GSM8K step", ...paperStep() },
+  keys: {
+    title: "Numbers that come again",
+    ...same(["0.1", "0.5", "0.4"], ["0.5", "0.4", "0.1"], 4, [0, 1, 0, 1], [0.1, 0.6, 0.3, 0.8]),
+    rule: "hsd",
+    keys: true,
+  },
 };
+const LOOKS = { rule: "hsd", seed: 1, fuzzy: FUZZY, keys: false };
 
 /** Two outcomes at each position: the drafted token, and all others as one. The bonus row is not known. */
 function paperStep() {
@@ -51,9 +58,10 @@ function paperStep() {
   };
 }
 
-function preset(name) {
+/** The state of a preset; what it says nothing about stays as it was `before`. */
+function preset(name, { rule, seed, fuzzy, keys } = LOOKS) {
   const { title, ...state } = structuredClone(PRESETS[name]);
-  return { ...state, rule: "hsd", seed: 1, fuzzy: { ...FUZZY } };
+  return { rule, seed, fuzzy: { ...fuzzy }, keys, ...state };
 }
 
 // ---- numbers as people type them
