@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports the library that reads it
@@ -18,6 +19,7 @@ from hsd.models import Pair, load_pair
 from hsd.paths import ASSETS
 
 if TYPE_CHECKING:
+    from recorded_server import Fake
     from running_app import Server
 
 torch.set_num_threads(1)
@@ -66,6 +68,21 @@ def byte_folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 def byte_pair(byte_folders: tuple[str, str]) -> Pair:
     """The pair from these folders, in float32."""
     return load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu", dtype="float32")
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    """A server with an OpenAI-compatible API, on this machine."""
+    from recorded_server import Fake
+
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    server = Fake()
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
 
 
 @pytest.fixture(scope="session")

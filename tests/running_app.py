@@ -31,6 +31,7 @@ class Server:
         self.url = f"http://127.0.0.1:{port}/"
         self.lines: list[str] = []
         environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
+        environment["no_proxy"] = "127.0.0.1"
         self.process = subprocess.Popen(
             command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )

@@ -1,7 +1,8 @@
 """An OpenAI-compatible server (vLLM, llama.cpp, LM Studio) as a case beside ours: its time, and the counts it tells.
 
-Nothing but its HTTP API is used, one request at a time. Another model may run there, and none of its decisions is
-checked. Its time has the way there and back in it, and it may remember a prompt from an earlier repetition.
+Nothing but its HTTP API is used, one request at a time, and no redirection is followed. Another model may run there,
+and none of its decisions is checked. Its time has the way there and back in it, and it may remember a prompt from an
+earlier repetition.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from hsd.bench.measure import Case, Record
 from hsd.errors import HsdError
 from hsd.models import Pair
 
-NOTE = "its own counts, where it tells them; another model may run there, and no decision is checked"
+NOTE = (
+    "its own counts, where it tells them, and seconds with the network in them; another model may run there, and no "
+    "decision is checked"
+)
 TIMEOUT = 120.0  # seconds for an answer
 SHORT = 10.0  # … and for what needs no model
 MAX_BYTES = 16_000_000
@@ -31,6 +35,16 @@ COUNTER = re.compile(
     re.MULTILINE,
 )
 Counters = dict[str, int]
+
+
+class _Stay(HTTPRedirectHandler):
+    """An address that was typed leads to no other."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+OPENER = build_opener(_Stay)
 
 
 @dataclass(frozen=True)
@@ -48,17 +62,22 @@ class Server:
         return {"url": self.url, "model": self.model, "note": NOTE}
 
     def case(self, options: dict[str, Any]) -> Case:
-        """The server as a case. options: as for `hsd.run`; of them temperature and the number of tokens matter."""
+        """The server as a case. options: as for `hsd.run`; sampling, prompt_as and the number of tokens matter."""
         return Case(f"server, {self.model[:60]}", options, lambda *run: self._answer(options, *run))
 
     def _answer(self, options: dict[str, Any], pair: Pair, prompt: str, seed: int) -> Record:
         """The record of one answer. A chat-tuned pair's prompt goes to the chat endpoint, any other is continued."""
-        chat = getattr(pair.codec, "chat", False)
+        asked_as = options.get("prompt_as")
+        chat = asked_as == "chat" if asked_as else getattr(pair.codec, "chat", False)
         asked = {"messages": [{"role": "user", "content": prompt}]} if chat else {"prompt": prompt}
         temperature = options.get("temperature", 1.0)
-        all_tokens = {"top_p": 1.0, "top_k": -1, "min_p": 0.0}  # else a server cuts the unlikely ones off by default
+        cut = {
+            "top_p": options.get("top_p", 1.0),
+            "top_k": options.get("top_k") or -1,
+            "min_p": 0.0,
+        }  # servers cut more
         body = {"model": self.model, **asked, "max_tokens": options["max_new_tokens"], "seed": seed, "stream": False}
-        body |= {"temperature": temperature, **(all_tokens if temperature else {})}
+        body |= {"temperature": temperature, **(cut if temperature else {})}
         before = _counters(self.url) if self.counters else {}
         begin = time.perf_counter()
         answer = _json(self.url + ("/v1/chat/completions" if chat else "/v1/completions"), self.timeout, body)
@@ -79,21 +98,14 @@ def connect(url: str, model: str | None = None, timeout: float = TIMEOUT) -> Ser
     """Reach a server and find its model. Raises HsdError, one line, when there is none."""
     if timeout <= 0:
         raise HsdError(f"server-timeout {timeout:g}: choose more than 0 seconds")
-    try:
-        parts = urlsplit(url)
-        sound = parts.scheme in ("http", "https") and parts.hostname and not parts.username and parts.port != 0
-    except ValueError:
-        sound = False
-    if not sound or re.search(r"[\s\x00-\x1f]", url):
-        raise HsdError(f"server {url[:80]!r}: give a base URL without a password, such as http://localhost:8000")
-    base = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/v1')}"
+    base = base_url(url)
     rows = _json(base + "/v1/models", min(SHORT, timeout)).get("data")
     served = [row["id"] for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)] if rows else []
     names = ", ".join(served[:8])[:200]
     if not served:
         raise HsdError(f"server {base} names no model: load one there first")
     if model is None and len(served) > 1:
-        raise HsdError(f"server {base} has several models: choose one with --server-model: {names}")
+        raise HsdError(f"server {base} has several models: name one of them: {names}")
     if model is not None and model not in served:
         raise HsdError(f"server {base} has no model {model[:80]!r}: choose {names}")
     try:
@@ -101,6 +113,18 @@ def connect(url: str, model: str | None = None, timeout: float = TIMEOUT) -> Ser
     except HsdError:  # another kind of server
         counters = False
     return Server(base, model or served[0], counters, timeout)
+
+
+def base_url(url: str) -> str:
+    """The address of a server, without /v1. Raises HsdError for what is no address of one."""
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and parts.hostname and not parts.username and parts.port != 0
+    except ValueError:
+        sound = False
+    if not sound or re.search(r"[\s\x00-\x1f]", url):
+        raise HsdError(f"server {url[:80]!r}: give a base URL without a password, such as http://localhost:8000")
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/v1')}"
 
 
 def _of_request(answer: Record) -> Record:
@@ -180,9 +204,9 @@ def _ask(url: str, timeout: float, body: Record | None = None) -> bytes:
     """The bytes that a server answers with, all of them within the time. Raises HsdError, one line."""
     data = None if body is None else json.dumps(body).encode()
     deadline, read, whole = time.monotonic() + timeout, bytearray(), False
-    late = HsdError(f"{url} has not answered within {timeout:g} s: see that it runs, or raise --server-timeout")
+    late = HsdError(f"{url} has not answered within {timeout:g} s: see that it runs and is not busy")
     try:
-        with urlopen(Request(url, data, {"Content-Type": "application/json"}), timeout=timeout) as response:
+        with OPENER.open(Request(url, data, {"Content-Type": "application/json"}), timeout=timeout) as response:
             while piece := response.read1(65_536):
                 read += piece
                 if len(read) > MAX_BYTES:
@@ -191,6 +215,10 @@ def _ask(url: str, timeout: float, body: Record | None = None) -> bytes:
                     raise late
             whole = not response.length
     except HTTPError as error:
+        if 300 <= error.code < 400:
+            raise HsdError(
+                f"{url} sends elsewhere (HTTP {error.code}), which is not followed: give its own URL"
+            ) from None
         raise HsdError(f"{url} answers with HTTP {error.code}: {_words(error)}") from None
     except TimeoutError:
         raise late from None

@@ -255,6 +255,12 @@ BATCH = (
 )  # fmt: skip
 """The settings of a batch; every combination of its lists is measured."""
 
+SERVER = (
+    Field("server", "URL of a server", "OpenAI-compatible: vLLM, llama.cpp, LM Studio. Empty: none.", place="server"),
+    Field("server_model", "Its model", "Empty: the only one it has.", place="server"),
+)
+"""The server that a batch measures beside. No link carries it."""
+
 
 def defaults(table: Iterable[Field]) -> Values:
     """What a request means by leaving something out."""

@@ -9,14 +9,12 @@ import csv
 import io
 import json
 import time
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from recorded_server import VLLM, Fake
 
 import hsd
 from hsd import HsdError, figures
@@ -32,122 +30,7 @@ from hsd.ui.measure.view import as_csv
 
 PAIR = hsd.table_pair(vocab=5, order=2, seed=4)
 OPTIONS = {"max_new_tokens": 12, "temperature": 0.7}
-VLLM = {  # of 4 drafts of 3 tokens each one kept none, one 1, and two all 3
-    "mean_acceptance_length": 2.75,
-    "num_spec_steps": 4,
-    "num_draft_tokens": 12,
-    "num_accepted_draft_tokens": 7,
-    "acceptance_histogram": [1, 1, 0, 2],
-}
 needs_pair = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
-
-
-class Fake(ThreadingHTTPServer):
-    """A server whose answers can be set. told: what it adds to an answer; asked: the bodies that it was sent.
-
-    answers: how many it gives before `trouble` begins. counters: whether it publishes vLLM's of all requests.
-    """
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.models: Any = ["one"]
-        self.told: Record = {}
-        self.asked: list[tuple[str, Record]] = []
-        self.answers, self.trouble, self.counters = 10**6, "", False
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Fake
-
-    def do_GET(self) -> None:
-        if self.path == "/v1/models":
-            self.say({"object": "list", "data": [{"id": name} for name in self.server.models]})
-        elif self.path == "/metrics" and self.server.counters:
-            self.say(self.metrics())
-        else:
-            self.say({"error": {"message": "Not Found"}}, 404)
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked.append((self.path, body))
-        if len(self.server.asked) > self.server.answers:
-            getattr(self, self.server.trouble)()
-            return
-        text = {"text": " and so on"} if "prompt" in body else {"message": {"role": "assistant", "content": "Yes."}}
-        self.say({"choices": [{"index": 0, **text}], "usage": {"completion_tokens": 11}} | self.server.told)
-
-    def metrics(self) -> str:
-        """In the format of Prometheus: 5 requests of others, then 7 of 12 drafted tokens for each that was answered."""
-        made = 5 + len(self.server.asked)
-        values = {"drafts": 4, "draft_tokens": 12, "accepted_tokens": 7}
-        lines = ["# HELP vllm:spec_decode_num_drafts_total Drafts.", 'vllm:num_requests_running{engine="0"} 0.0']
-        for name, value in values.items():
-            lines.append(f'vllm:spec_decode_num_{name}_total{{engine="0",model_name="one"}} {value * made}.0')
-            lines.append(f'vllm:spec_decode_num_{name}_created{{engine="0",model_name="one"}} 1.79e+09')
-        for place, value in enumerate((3, 2, 2)):
-            labels = f'engine="0",model_name="one",position="{place}"'
-            lines.append(f"vllm:spec_decode_num_accepted_tokens_per_pos_total{{{labels}}} {value * made}.0")
-        return "\n".join(lines)
-
-    def say(self, answer: Any, status: int = 200, length: int | None = None) -> None:
-        data = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(data) if length is None else length))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def html(self) -> None:
-        self.say("<html>a page</html>")
-
-    def refused(self) -> None:
-        self.say({"error": {"message": "The prompt is\ntoo long", "code": 400}}, 400)
-
-    def broken(self) -> None:
-        self.say("x" * 9_000, 500)
-
-    def cut(self) -> None:
-        self.say('{"choices": [', length=500)
-
-    def closed(self) -> None:
-        self.close_connection = True
-
-    def silent(self) -> None:
-        time.sleep(2)
-
-    def dripping(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-        for _ in range(40):
-            self.wfile.write(b" ")
-            self.wfile.flush()
-            time.sleep(0.05)
-
-    def uncounted(self) -> None:
-        self.say({"choices": []})
-
-    def impossible(self) -> None:
-        self.say({"usage": {"completion_tokens": 3}, "timings": {"draft_n": 2, "draft_n_accepted": 3}})
-
-    def log_message(self, *_: Any) -> None:
-        """Nothing on the screen."""
-
-
-@pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    server = Fake()
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
 
 
 def answer(fake: Fake, pair: Any = PAIR, **options: Any) -> Record:
@@ -179,6 +62,15 @@ def test_a_chat_tuned_pairs_prompt_is_a_message(fake: Fake):
     answer(fake, SimpleNamespace(codec=SimpleNamespace(chat=True)))
     path, body = fake.asked[0]
     assert (path, body["messages"]) == ("/v1/chat/completions", [{"role": "user", "content": "Once"}])
+
+
+@pytest.mark.parametrize(
+    ("tuned", "prompt_as", "path"), [(True, "text", "completions"), (False, "chat", "chat/completions")]
+)
+def test_how_a_prompt_is_meant_is_the_runs_choice(fake: Fake, tuned: bool, prompt_as: str, path: str):
+    answer(fake, SimpleNamespace(codec=SimpleNamespace(chat=tuned)), prompt_as=prompt_as, top_p=0.9, top_k=5)
+    assert fake.asked[0][0] == f"/v1/{path}"
+    assert (fake.asked[0][1]["top_p"], fake.asked[0][1]["top_k"]) == (0.9, 5)
 
 
 @pytest.mark.parametrize("histogram", [[1, 1, 0, 2], {"0": 1, "1": 1, "3": 2}])
@@ -231,6 +123,7 @@ def test_tokens_are_those_of_timings_where_there_is_no_usage(fake: Fake):
         ("broken", "answers with HTTP 500: xxx"),
         ("cut", "stopped in the middle of its answer"),
         ("closed", "stopped in the middle of its answer|cannot reach"),
+        ("elsewhere", "sends elsewhere .HTTP 307., which is not followed"),
         ("silent", "has not answered within 0.5 s"),
         ("dripping", "has not answered within 0.5 s"),
         ("uncounted", "does not tell how many tokens it made"),
@@ -268,7 +161,7 @@ def test_a_url_that_leads_nowhere_is_one_line(url: str, words: str, monkeypatch:
 def test_the_model_is_the_only_one_or_the_one_that_is_named(fake: Fake):
     assert connect(fake.url + "/v1/").model == "one"
     fake.models = ["one", "two"]
-    with pytest.raises(HsdError, match="has several models: choose one with --server-model: one, two"):
+    with pytest.raises(HsdError, match="has several models: name one of them: one, two"):
         connect(fake.url)
     assert connect(fake.url, "two").model == "two"
     with pytest.raises(HsdError, match="has no model 'three': choose one, two"):
@@ -346,8 +239,10 @@ def test_a_model_of_no_server_is_refused(capsys: pytest.CaptureFixture[str]):
     assert "--server-model is for --server" in capsys.readouterr().err
 
 
-def test_nothing_but_the_command_line_can_make_this_ask_a_server():
-    """A Space's visitors reach `hsd.ui`: it must have no way to a server."""
-    users = [file for file in (ROOT / "hsd").rglob("*.py") if "bench.server" in file.read_text(encoding="utf-8")]
-    assert [str(file.relative_to(ROOT / "hsd")) for file in users] == ["bench/command.py"]
-    assert not [file for file in (ROOT / "hsd" / "ui").rglob("*.py") if "bench.command" in file.read_text("utf-8")]
+def test_the_page_has_one_way_to_a_server():
+    """A Space's visitors reach `hsd.ui`: `servers.py` is where they are stopped."""
+    folder = ROOT / "hsd"
+    texts = {file.relative_to(folder).as_posix(): file.read_text(encoding="utf-8") for file in folder.rglob("*.py")}
+    users = sorted(name for name, text in texts.items() if "bench.server import" in text and "connect" in text)
+    assert users == ["bench/command.py", "ui/servers.py"]
+    assert not [name for name, text in texts.items() if name.startswith("ui/") and "bench.command" in text]

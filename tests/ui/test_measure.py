@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import gradio as gr
 import pytest
+from recorded_server import VLLM, Fake
 
 from hsd import figures, space
 from hsd.bench.command import add_arguments
@@ -23,6 +24,7 @@ from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
 from hsd.ui import form
 from hsd.ui.jobs import Job, Jobs
+from hsd.ui.measure import controls
 from hsd.ui.measure.batch import MAX_CASES, Batch, read
 from hsd.ui.measure.job import Measuring, benchmark, measured, progress
 from hsd.ui.measure.opened import opened
@@ -530,3 +532,62 @@ def test_programs_carry_the_settings_of_fsd_where_they_are_taken():
     assert "tolerance" not in compared
     assert note(asked) == USUAL_FUZZY
     assert note(read_request(space.load(), {"prompt": "Once", "rule": "fuzzy"})) == ""
+
+
+# A server beside
+
+
+def test_a_server_is_measured_beside_and_told_as_what_it_is(fake: Fake):
+    fake.told = {"metrics": {"speculative_decoding": VLLM}}
+    asked = batch(**SMALL, server=f" {fake.url}/v1/ ", server_model="one")
+    assert (asked.server, asked.server_model) == (fake.url, "one")
+    assert Batch.from_dict(pickle.loads(pickle.dumps(asked.as_dict()))) == asked
+    assert "3 ways to decode × 2 prompts × 2 rounds" in asked.estimate(120)
+    work = Measuring(asked, 60)
+    job = Job("key", work, 1)
+    for piece in work.pieces(False):
+        job.add(piece)
+    page = Results().show(benchmark(job), "live", "k").view
+    assert any(fact.startswith(f"server one at {fake.url}: ") for fact in page["facts"])
+    row = dict(zip(page["columns"], page["rows"][-1], strict=True))
+    assert row["case"] == "server, one"
+    assert row["AL"].startswith("2.75")
+    assert not any(row[name] for name in ("speed-up", "tokens per target call"))
+
+
+def test_the_url_of_a_server_is_in_the_command_and_in_no_link(fake: Fake):
+    asked = batch(**SMALL, server=fake.url, server_model="one")
+    assert shlex.split(asked.command())[-4:] == ["--server", fake.url, "--server-model", "one"]
+    assert asked.query() == batch(**SMALL).query()
+    assert "--server" not in batch(**SMALL).command()
+    assert not fake.asked
+
+
+@pytest.mark.parametrize(("own_pair", "on_space"), [("never", False), ("local", True), ("always", True)])
+def test_no_server_is_measured_on_a_space(fake: Fake, monkeypatch, own_pair: str, on_space: bool):
+    before = batch(**SMALL, server=fake.url)
+    manifest = space.load().model_copy(update={"own_pair": own_pair})
+    if on_space:
+        monkeypatch.setenv("SPACE_ID", "someone/somewhere")
+        with pytest.raises(HsdError, match="no server is asked from here"):
+            next(measured(before.as_dict(), 60))
+    with pytest.raises(HsdError, match="no server is asked from here"):
+        read(manifest, {**SMALL, "server": fake.url})
+    with gr.Blocks() as demo:
+        controls.build(manifest, "tiny")
+    (box,) = [block for block in demo.blocks.values() if block.elem_id == "hsd-measure-served"]
+    assert not box.visible
+    assert not fake.asked
+
+
+def test_a_server_that_fails_is_one_line_and_what_was_measured_stays(fake: Fake):
+    with pytest.raises(HsdError, match=r"give a base URL"):
+        batch(**SMALL, server="localhost:8000")
+    with pytest.raises(HsdError, match=r"has no model 'two'"):
+        next(measured(batch(**SMALL, server=fake.url, server_model="two").as_dict(), 60))
+    fake.answers, fake.trouble = 3, "cut"
+    job = Job("key", Measuring(batch(**SMALL, server=fake.url), 60), 1)
+    with pytest.raises(HsdError, match=r"stopped in the middle of its answer"):
+        list(map(job.add, job.work.pieces(False)))
+    assert len(job.items) == 3 * 4 - 1
+    assert len(benchmark(job).rows()) == 3

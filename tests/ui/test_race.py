@@ -8,6 +8,7 @@ from pathlib import Path
 
 import gradio as gr
 import pytest
+from recorded_server import VLLM, Fake
 
 import hsd
 from hsd import space
@@ -19,7 +20,7 @@ from hsd.ui.jobs import Jobs
 from hsd.ui.presets import definitions
 from hsd.ui.race import Race as RaceScreen
 from hsd.ui.race import recorded, words
-from hsd.ui.race.plan import lossless, read_plan, rule_facts
+from hsd.ui.race.plan import described, drafters, lossless, read_plan, rule_facts
 from hsd.ui.race.report import report
 from hsd.ui.race.timing import Race, arguments, race
 from hsd.ui.request import read
@@ -478,3 +479,81 @@ def test_a_race_waits_in_the_same_line_as_every_other_run():
 
 def state(visitor) -> dict:
     return visitor.page.evaluate("window.__hsdRace")
+
+
+# A server's lane
+
+
+def served(fake: Fake, **more: str) -> dict:
+    return {"system": "server", "url": fake.url, **more}
+
+
+def test_a_servers_lane_has_counts_and_seconds_and_is_compared_with_nothing(fake: Fake):
+    fake.told = {"metrics": {"speculative_decoding": VLLM}}
+    asked = plan([LANES[1], served(fake)], rounds=3, top_p=0.9, prompt_as="text")
+    pieces = list(race(*arguments(asked)))
+    assert [note[:1] for note in pieces[0]["header"]["notes"][:2]] == [[], []]
+    assert pieces[0]["header"]["notes"][2][0].startswith("Model one; counts and seconds only, as the server tells them")
+    events = [event for piece in pieces for event in piece.get("items", ())]
+    assert [event["steps"] for event in events if event["lane"] == 2] == [[]] * 4
+    found = report(asked.cases, [event["record"] for event in events if "record" in event])
+    assert [row["case"] for row in found["rows"]] == ["Plain decoding", "HSD, γ = 4"]
+    (row,) = found["served"]
+    assert (row["case"], row["tokens"], row["drafts"], row["drafted"], row["kept"]) == ("Server", 11, 12, 36, 21)
+    assert not {"speedup", "tokens_per_call", "lossless"} & set(row)
+    assert "21 of 36 drafted tokens were kept, it says (58 %), in 12 drafts" in row["sentence"]
+    assert row["sentence"].endswith("acceptance length AL 2.75.")
+    path, body = fake.asked[0]
+    assert (path, body["temperature"], body["top_p"]) == ("/v1/completions", SHARED["temperature"], 0.9)
+    assert [body["seed"] for _, body in fake.asked] == [SHARED["seed"]] * 4
+
+
+def test_what_a_server_does_not_tell_is_said(fake: Fake):
+    row = {"tokens_per_second": 30.0}
+    nothing = {"drafts": 0, "drafted": 0, "kept": 0}
+    assert "tells nothing of its drafts" in words.served(row, nothing, 1.0)
+    assert "of how many drafts, it does not say" in words.served(row, nothing | {"drafted": 20, "kept": 5}, 1.0)
+
+
+def test_no_link_and_no_saved_race_has_the_servers_url(fake: Fake):
+    asked = plan([LANES[0], served(fake, model="one")])
+    header = {**described(asked), **next(race(*arguments(asked)))["header"]}
+    assert fake.url not in json.dumps([asked.link(), header])
+    assert header["lanes"][2]["name"] == "Server, one"
+    assert header["lanes"][2]["served"]
+    assert "lossless" not in header["lanes"][2]
+
+
+@pytest.mark.parametrize(
+    ("lane", "said"),
+    [
+        ({"url": ""}, "lane 2: no server is named: give its base URL"),
+        ({"url": "file:///etc/passwd"}, "lane 2: server 'file:///etc/passwd': give a base URL"),
+        ({"url": "http://" + "x" * 300}, "lane 2: a server's URL .* at most 200 characters"),
+    ],
+)
+def test_a_lane_of_no_server_is_one_line(lane: dict, said: str):
+    with pytest.raises(HsdError, match=said):
+        plan([{"system": "server", **lane}])
+
+
+def test_a_server_that_is_not_there_ends_the_race_before_anything_runs(fake: Fake):
+    with pytest.raises(HsdError, match=r"lane 2: server .* has no model 'two': choose one"):
+        next(race(*arguments(plan([served(fake, model="two")]))))
+    with pytest.raises(HsdError, match=r"lane 3: cannot reach http://127.0.0.1:9/v1/models"):
+        next(race(*arguments(plan([LANES[0], {"system": "server", "url": "http://127.0.0.1:9"}]))))
+
+
+@pytest.mark.parametrize(("own_pair", "on_space"), [("never", False), ("local", True), ("always", True)])
+def test_no_server_is_asked_on_a_space(fake: Fake, monkeypatch, own_pair: str, on_space: bool):
+    before = arguments(plan([served(fake)]))
+    manifest = space.load().model_copy(update={"own_pair": own_pair})
+    if on_space:
+        monkeypatch.setenv("SPACE_ID", "someone/somewhere")
+    assert "server" not in [one["name"] for one in drafters(manifest)]
+    with pytest.raises(HsdError, match="no server is asked from here"):
+        read_plan(manifest, {"lanes": [served(fake)], "rounds": 1}, SHARED)
+    if on_space:
+        with pytest.raises(HsdError, match="no server is asked from here"):
+            next(race(*before))
+    assert not fake.asked

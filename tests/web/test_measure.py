@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from recorded_server import VLLM
 
 from hsd.bench.report import Benchmark, cells, parse
 from hsd.paths import EXAMPLES
@@ -241,3 +242,28 @@ def test_the_programs_on_the_page_work_as_they_stand(visitors, endpoint):
     assert ran.stdout.strip().splitlines()[-1]
     curl = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=120)
     assert "event: complete" in curl.stdout, curl.stdout + curl.stderr
+
+
+def test_a_server_is_measured_beside_and_no_link_brings_or_carries_its_url(visitors, fake):
+    fake.told = {"metrics": {"speculative_decoding": VLLM}}
+    visitor = measure(visitors(), {**SMALL, "server": fake.url, "server_model": "one"})
+    visitor.page.get_by_role("button", name="A server beside").click()
+    url = visitor.page.locator("#hsd-measure-server").get_by_role("textbox")
+    url.wait_for()
+    assert url.input_value() == ""
+    url.fill("localhost:8000")
+    visitor.page.locator(".hm-problem", has_text="give a base URL without a password").wait_for()
+    url.fill(fake.url)
+    visitor.page.locator(".hm-words", has_text="3 ways to decode").wait_for()
+    assert "counts and seconds only" in visitor.page.inner_text("#hsd-measure-served")
+    visitor.page.locator(".hm-programs .hm-code pre", has_text=f"--server {fake.url}").first.wait_for()
+    assert "server" not in visitor.page.evaluate("location.search")
+    visitor.page.click("#hsd-measure-start")
+    visitor.until("window.__hsdMeasure.job && window.__hsdMeasure.job.finished")
+    visitor.page.locator(".hm-facts", has_text=f"server one at {fake.url}").wait_for()
+    row = table(visitor)[-1]
+    assert (row[0], row[2], row[3]) == ("server, one", "–", "–")
+    assert row[4].startswith("2.75")
+    fake.trouble, fake.answers = "html", 0
+    visitor.page.locator("#hsd-measure-start:enabled").click()
+    visitor.page.locator(".hm-problem", has_text="does not answer with a JSON object").wait_for()

@@ -7,12 +7,14 @@ import io
 import json
 import re
 from pathlib import Path
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
 import pytest
+from recorded_server import VLLM
 from web_page import Guest, address, show
 
 import hsd
+from hsd import space
 from hsd.bench import Case
 from hsd.ui.race import recorded
 from hsd.ui.race.plan import divergence_facts, drafters, rule_facts
@@ -198,7 +200,13 @@ window.lanes = (chosen, gamma) => {
 
 
 def test_lanes_that_nobody_has_chosen_draft_as_many_tokens_as_the_pair_likes(chromium):
-    facts = {"rules": rule_facts(), "divergences": divergence_facts(), "drafters": drafters(), "trees": [], "most": 5}
+    facts = {
+        "rules": rule_facts(),
+        "divergences": divergence_facts(),
+        "drafters": drafters(space.load()),
+        "trees": [],
+        "most": 5,
+    }
     facts |= {"rounds": [1], "limits": {"gamma": 32, "drafts": 16}, "defaults": {"tolerance": 0.3}}
     guest = Guest(chromium, address())
     show(guest.page, LANES_ALONE % json.dumps(facts))
@@ -430,3 +438,38 @@ def test_with_reduced_motion_a_race_ends_on_its_last_picture(visitors):
     assert not told["playing"]
     assert told["time"] == told["length"]
     assert visitor.page.locator(".rc-lead").first.get_attribute("role") == "status"
+
+
+def test_a_servers_lane_shows_counts_and_seconds_and_stays_out_of_links(visitors, fake):
+    fake.told = {"metrics": {"speculative_decoding": VLLM}}
+    visitor = open_race(visitors())
+    for name, value in SHARED.items():
+        visitor.set(name, str(value))
+    lane = visitor.page.locator('.rc-lanes [data-lane="2"]')
+    lane.locator('[data-field="drafter"]').select_option("server")
+    assert "counts and seconds only" in lane.inner_text()
+    visitor.page.click(".rc-go")
+    assert "no server is named: give its base URL" in visitor.alert()
+    for field, value in (("url", f"{fake.url}/v1"), ("model", "one")):
+        lane.locator(f'[data-field="{field}"]').fill(value)
+        lane.locator(f'[data-field="{field}"]').blur()
+    assert "127.0.0.1" not in unquote(visitor.page.evaluate("location.search"))
+    visitor.page.click(".rc-go")
+    visitor.until(DONE)
+    told = state(visitor)
+    assert told["result"] == expected(told)
+    row = table(visitor)["Server, one"]
+    assert (row["tokens"], row["target_calls"], row["speedup"], row["limit"]) == ("11", "–", "–", "–")
+    track = visitor.page.locator('.rc-track[data-lane="2"]')
+    assert "Model one; counts and seconds only, as the server tells them" in track.inner_text()
+    assert "11 tokens" in track.locator(".rc-counts").inner_text()
+    assert track.locator(".rc-bar").is_hidden()
+    assert "acceptance length AL 2.75" in visitor.page.inner_text(".rc-why")
+    link = parse_qs(urlsplit(visitor.page.evaluate("location.href")).query)
+    assert link["lanes"] == ["tokenwise~5"]
+    with visitor.page.expect_download() as found:
+        visitor.page.click(".rc-json")
+    assert fake.url not in Path(found.value.path()).read_text(encoding="utf-8")
+    fake.trouble, fake.answers = "refused", 0
+    visitor.page.click(".rc-go")
+    assert "answers with HTTP 400: The prompt is too long" in visitor.alert()

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from hsd.bench import Case, prompt_set
 from hsd.bench.cases import SYSTEMS, Asked, rules_on, tree_of
 from hsd.bench.prompts import PUBLIC, offered
+from hsd.bench.server import Server
 from hsd.draft import COPIERS, LAYOUTS
 from hsd.errors import HsdError
 from hsd.space import Space
-from hsd.ui import form
+from hsd.ui import form, servers
 from hsd.ui.pairs import PairChoice
 from hsd.ui.request import pair_query, read_pair
 
@@ -25,6 +26,7 @@ class Batch:
     """What to measure: plain data, so that it can travel to another process. Everything in it has been checked.
 
     systems: measured with every rule beside speculative decoding. thresholds, exits: theirs; () takes the usual ones.
+    server: the URL of one that is measured too, "" for none; server_model: "" for the only one it has.
     """
 
     pair: PairChoice
@@ -42,6 +44,8 @@ class Batch:
     prompts: int
     repetitions: int
     tokens: int
+    server: str = ""
+    server_model: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """The batch as plain data."""
@@ -52,8 +56,17 @@ class Batch:
         """The batch of `as_dict`."""
         return Batch(**{**data, "pair": PairChoice(**data["pair"])})
 
-    def cases(self) -> list[Case]:
-        """Plain decoding and every combination, as `python -m hsd bench` makes them. Raises HsdError."""
+    @property
+    def address(self) -> servers.Address | None:
+        """Of the server that is measured too."""
+        return servers.Address(self.server, self.server_model) if self.server else None
+
+    def cases(self, server: Server | None = None) -> list[Case]:
+        """Plain decoding and every combination, as `python -m hsd bench` makes them. Raises HsdError.
+
+        server: the one at `address`, once it was reached.
+        """
+        asked = server or (self.address and self.address.unasked)
         return Asked(
             rules=self.rules,
             gammas=self.gammas,
@@ -66,6 +79,7 @@ class Batch:
             exits=self.exits,
             tolerances=(self.tolerance,),
             max_new_tokens=self.tokens,
+            peers=(lambda _, options: [asked.case(options)]) if asked else None,
         ).cases()
 
     def command(self) -> str:
@@ -86,6 +100,8 @@ class Batch:
             **({"tolerance": self.tolerance} if "fuzzy" in self.rules else {}),
             "repetitions": self.repetitions,
             "max-new-tokens": self.tokens,
+            **({"server": self.server} if self.server else {}),
+            **({"server-model": self.server_model} if self.server_model else {}),
         }
         words = [word for name, value in given.items() for word in _words(name, value)]
         return shlex.join(["python", "-m", "hsd", "bench", *words])
@@ -106,7 +122,7 @@ class Batch:
 
 
 def read(space: Space, values: Mapping[str, Any]) -> Batch:
-    """Check `values`: names as in `form.BATCH` and `form.MODELS`; missing ones take the default.
+    """Check `values`: names as in `form.BATCH`, `form.SERVER` and `form.MODELS`; missing ones take the default.
 
     Raises HsdError, one line, for the first thing that is wrong.
     """
@@ -116,10 +132,16 @@ def read(space: Space, values: Mapping[str, Any]) -> Batch:
     _check("prompt set", [found["set"]], offered())  # `prompt_set` would also open a file of that name
     _check("tree", [found["arranged"]], LAYOUTS)
     _check("system", found["systems"], SYSTEMS[1:])
+    url, model = (values.get(field.name) for field in form.SERVER)
+    address = servers.read(space, url, model) if url else None
     batch = Batch(pair=read_pair(space, form.with_defaults(form.BATCH, space, values)), **found)
+    if address:
+        batch = replace(batch, server=address.url, server_model=address.model)
     copied = len(set(COPIERS) & set(batch.systems))
     ways = 1 + len(batch.rules) * (len(batch.gammas) * len(batch.several) + len(batch.systems) - copied)
-    ways += copied * len(batch.gammas) + sum(len(rules_on(tree_of(words)["tree"])) for words in batch.trees)
+    ways += (
+        bool(address) + copied * len(batch.gammas) + sum(len(rules_on(tree_of(words)["tree"])) for words in batch.trees)
+    )
     if ways * len(batch.temperatures) > MAX_CASES:
         raise HsdError(
             f"{ways * len(batch.temperatures):,} ways to decode are more than {MAX_CASES}: choose fewer rules, draft "

@@ -75,11 +75,13 @@ def measured(batch: Values, seconds: float) -> Iterator[Values]:
     The arguments are plain data, because on ZeroGPU this runs in another process. seconds: asked of ZeroGPU.
     """
     asked = Batch.from_dict(batch)
-    pair, cases = pairs.load(asked.pair), asked.cases()
+    server = asked.address.reach() if asked.address else None
+    pair, cases = pairs.load(asked.pair), asked.cases(server)
     check_levels(pair, cases)
     found = prompt_set(asked.set, None, asked.prompts)
     prompts = fitting(pair, found.prompts, asked.tokens)
-    first = header(cases, facts(pair, found, asked.tokens, asked.repetitions))
+    told = {"server": server.about} if server else {}
+    first = header(cases, {**facts(pair, found, asked.tokens, asked.repetitions), **told})
     one_round = len(cases) * len(prompts)
     yield {"header": {"file": first, "total": one_round * (asked.repetitions + 1), "warming": one_round}}
     for record in measure(pair, cases, prompts, asked.repetitions, warm=True):

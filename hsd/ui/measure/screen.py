@@ -23,7 +23,7 @@ from hsd.ui.controls import Sidebar
 from hsd.ui.fetch import answer, answered
 from hsd.ui.jobs import MODEL, QUICK, QUIET, Function, Job, Jobs
 from hsd.ui.measure.batch import Batch, read
-from hsd.ui.measure.controls import NAMES, build
+from hsd.ui.measure.controls import FIELDS, NAMES, build
 from hsd.ui.measure.job import Measuring, benchmark
 from hsd.ui.measure.opened import opened
 from hsd.ui.measure.published import NOTES, PUBLISHED, SOURCE, all_systems, systems_here
@@ -36,6 +36,7 @@ Values = dict[str, Any]
 FILES = {"smollm2": "bench-smollm2.jsonl", "tiny": "bench.jsonl"}
 """The benchmarks that travel with the project, by their pair; the screen opens on the first."""
 
+SERVED = tuple(field.name for field in form.SERVER)  # what a link cannot set
 PAUSE = 3.0  # seconds between two drawings while a batch goes on, at least: drawing takes from the visitor's time
 
 
@@ -124,10 +125,10 @@ class Measure:
 
         Last the pair that its draft lengths are for: they stay as the link has them.
         """
-        query = dict(request.query_params)
+        query = {name: value for name, value in request.query_params.items() if name not in SERVED}
         if query.get("tab") != "measure":
             query = {}
-        fields = [*form.BATCH, *(field for field in form.RUN if field.name in form.MODELS)]
+        fields = [*FIELDS, *(field for field in form.RUN if field.name in form.MODELS)]
         found = [f.from_link(query[f.name], self.space) if f.name in query else gr.skip() for f in fields]
         return [*found, query["pair"] if {"pair", "gammas"} <= set(query) else gr.skip()]
 

@@ -1,10 +1,13 @@
-"""What a race is asked to be, checked: the run that all lanes share, the lanes, and how often each is timed."""
+"""What a race is asked to be, checked: the run that all lanes share, the lanes, and how often each is timed.
+
+A lane may be a server's: then it has an address, and its options are how the server is asked.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hsd import facts
@@ -14,6 +17,7 @@ from hsd.draft import COPIERS
 from hsd.errors import HsdError
 from hsd.rules.fuzzy import DIVERGENCES
 from hsd.space import Space
+from hsd.ui import servers
 from hsd.ui.request import Request, read
 
 MOST_LANES = 5
@@ -24,16 +28,21 @@ LANE = {
     "stack": ("rule", "thresholds"),
     "hispec": ("rule", "exits", "thresholds"),
 }
+SERVER = "server"
 FUZZY = ("tolerance", "divergence")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A race that may be run. request: what the lanes share, as plain decoding; cases: the lanes, plain first."""
+    """A race that may be run. request: what the lanes share, as plain decoding; cases: the lanes, plain first.
+
+    addresses: of those that are a server's, by name.
+    """
 
     request: Request
     cases: tuple[Case, ...]
     rounds: int
+    addresses: Mapping[str, servers.Address] = field(default_factory=dict)
 
     @property
     def seed(self) -> int:
@@ -61,39 +70,52 @@ def read_plan(space: Space, asked: Any, values: Mapping[str, Any]) -> Plan:
         )
     shared = {name: values[name] for name in SHARED if name in values}
     request = read(space, {**shared, "system": "plain"})
-    options = [_lane_options(space, shared, lane, n) for n, lane in enumerate(lanes, start=2)]
-    return Plan(request, _cases([request.options, *options]), rounds)
+    found = [_lane(space, shared, lane, n) for n, lane in enumerate(lanes, start=2)]
+    cases = _cases([request.options, *found], request.options)
+    asked_for = {c.name: one for c, one in zip(cases[1:], found, strict=True) if isinstance(one, servers.Address)}
+    return Plan(request, cases, rounds, asked_for)
 
 
 def described(plan: Plan) -> dict[str, Any]:
     """What a page must know about a plan. The seed is text: JavaScript's numbers lose digits of a large one."""
     o = plan.request.options
     sampling = {"temperature": o.temperature, "top_p": o.top_p, "top_k": o.top_k, "length": o.max_new_tokens}
-    lanes = [{"name": c.name, "options": c.options, "lossless": lossless(c)} for c in plan.cases]
+    lanes = [{"name": c.name, "options": c.options, **_kind(plan, c)} for c in plan.cases]
     shared = {"prompt": plan.request.prompt, "sampling": sampling, "seed": str(o.seed), "rounds": plan.rounds}
     return {**shared, "lanes": lanes, "link": plan.link()}
 
 
-def _lane_options(space: Space, shared: Mapping[str, Any], lane: Mapping[str, Any], number: int) -> Options:
+def _kind(plan: Plan, case: Case) -> dict[str, Any]:
+    """Whether its text follows the target's distribution; of a server nothing of the kind is known."""
+    return {"served": True} if case.name in plan.addresses else {"lossless": lossless(case)}
+
+
+def _lane(space: Space, shared: Mapping[str, Any], lane: Mapping[str, Any], number: int) -> Options | servers.Address:
     system = str(lane.get("system", "speculative"))
-    if system not in LANE:
+    if system not in (*LANE, SERVER):
         raise HsdError(f"lane {number}: unknown system {system[:40]!r}: choose {', '.join(LANE)}")
-    names = LANE[system] + (FUZZY if lane.get("rule") == "fuzzy" else ())
+    names = LANE.get(system, ()) + (FUZZY if lane.get("rule") == "fuzzy" else ())
     chosen = {name: lane[name] for name in names if name in lane}
     try:
+        if system == SERVER:
+            return servers.read(space, lane.get("url"), lane.get("model"))
         return read(space, {**shared, **chosen, "system": system}).options
     except HsdError as error:
         raise HsdError(f"lane {number}: {error}") from None
 
 
-def _cases(lanes: Sequence[Options]) -> tuple[Case, ...]:
+def _cases(lanes: Sequence[Options | servers.Address], shared: Options) -> tuple[Case, ...]:
     """The lanes as cases of a benchmark. The seed is not among their options: it is the same for all."""
-    names = [lane_name(options) for options in lanes]
     seen: Counter[str] = Counter()
     cases = []
-    for name, options in zip(names, lanes, strict=True):
+    for lane in lanes:
+        if isinstance(lane, servers.Address):
+            name, options = _named("Server", lane.model[:60]), _case_options(shared)
+            del options["system"]  # what decodes there is not known
+        else:
+            name, options = lane_name(lane), _case_options(lane)
         seen[name] += 1
-        cases.append(Case(f"{name} ({seen[name]})" if seen[name] > 1 else name, _case_options(options)))
+        cases.append(Case(f"{name} ({seen[name]})" if seen[name] > 1 else name, options))
     return tuple(cases)
 
 
@@ -152,10 +174,14 @@ def lossless(case: Case) -> bool:
     return options.system == "plain" or exact or options.find(options.rule).lossless
 
 
-def drafters() -> list[dict[str, str]]:
-    """For the page's menus: who may draft in a lane: the systems, and the text itself beside the draft model."""
+def drafters(space: Space) -> list[dict[str, str]]:
+    """For the page's menus: who may draft in a lane: the systems, and the text itself beside the draft model.
+
+    Last a server, where a visitor may name one.
+    """
     model, *levelled = [{"name": name, "title": facts.system_title(name)} for name in LANE]
-    return [model, *({"name": name, "title": one.title} for name, one in COPIERS.items()), *levelled]
+    server = [{"name": SERVER, "title": "A server, by its URL"}] if servers.allowed(space) else []
+    return [model, *({"name": name, "title": one.title} for name, one in COPIERS.items()), *levelled, *server]
 
 
 def rule_facts() -> list[dict[str, Any]]:

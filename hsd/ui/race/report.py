@@ -13,7 +13,7 @@ from typing import Any
 from hsd.bench import Case, Measurement, Record, measurements, rows
 from hsd.decoding.options import LEVELLED
 from hsd.ui.race.plan import lossless
-from hsd.ui.race.words import LITTLE, basis, calls, paying, seconds, verdict
+from hsd.ui.race.words import LITTLE, basis, calls, paying, seconds, served, verdict
 
 Row = dict[str, Any]
 
@@ -21,13 +21,15 @@ Row = dict[str, Any]
 def report(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Any] | None:
     """The numbers of a race: one row per lane that was timed, of the rounds that all those lanes have ended.
 
-    None before plain decoding, the first case, was timed. NaN, where something was not measured, becomes None.
+    rows: of our own lanes; served: of servers, which tell counts only and are compared with nothing. None before plain
+    decoding, the first case, was timed. NaN, where something was not measured, becomes None.
     """
     counted = [record for record in records if record["repetition"]]
     timed = [case for case in cases if any(record["case"] == case.name for record in counted)]
     if not timed or timed[0] is not cases[0]:
         return None
-    found = measurements(timed, counted)
+    every = measurements(timed, counted)
+    found = [m for m in every if "target_calls" in m.records[0]]
     numbers = [{**row, **_more(m, found[0])} for m, row in zip(found, rows(found), strict=True)]
     for row in numbers:
         row["sentence"] = verdict(row, numbers[0])
@@ -35,7 +37,20 @@ def report(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Any] |
         row["pays"] = paying(row, step) if step else ""
     plain = {name: numbers[0][name] for name in ("case", "tokens_per_second")}
     said = {"calls": calls(numbers), "seconds": seconds(numbers)}
-    return _plain({"rows": numbers, "lead": said, "basis": basis(numbers), "plain": plain})
+    others = [_served(m) for m in every if "target_calls" not in m.records[0]]
+    return _plain({"rows": numbers, "served": others, "lead": said, "basis": basis(numbers), "plain": plain})
+
+
+def _served(m: Measurement) -> Row:
+    """What is shown of a server: its tokens and seconds, and what it tells of its drafts."""
+    row: Row = {
+        "case": m.case.name,
+        "tokens": statistics.median_low([record["new_tokens"] for record in m.records]),
+        "seconds": statistics.median(record["seconds"] for record in m.records),
+        "tokens_per_second": statistics.median(m.tokens_per_second()),
+    }
+    told = {name: sum(record.get(name, 0) for record in m.records) for name in ("drafts", "drafted", "kept")}
+    return {**row, **told, "sentence": served(row, told, m.acceptance_length()[0])}
 
 
 def _more(m: Measurement, plain: Measurement) -> Row:

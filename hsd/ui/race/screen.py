@@ -12,7 +12,7 @@ from hsd import facts
 from hsd.decoding.options import Options
 from hsd.models.registry import draft_length
 from hsd.space import Space
-from hsd.ui import arrivals, static
+from hsd.ui import arrivals, servers, static
 from hsd.ui.controls import NAMES, Sidebar
 from hsd.ui.fetch import answer, answered
 from hsd.ui.jobs import MODEL, QUICK, Function, Jobs
@@ -74,10 +74,10 @@ class Race:
             "race",
             self.functions(),
             value={"serial": 0},
-            drafters=drafters(),
+            drafters=drafters(self.space),
             rules=rule_facts(),
             divergences=divergence_facts(),
-            defaults={"tolerance": Options.tolerance, "rounds": USUAL_ROUNDS},
+            defaults={"tolerance": Options.tolerance, "rounds": USUAL_ROUNDS, "url": servers.EXAMPLE},
             gammas={pair.name: draft_length(pair.name) for pair in self.space.pairs},
             pair=arrivals.first(self.space).name,
             trees=[{"name": name, "title": title} for title, name in facts.tree_menu()],

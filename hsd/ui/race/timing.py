@@ -20,7 +20,7 @@ from hsd.decoding.systems import levels_of
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.trace import Step
-from hsd.ui import pairs
+from hsd.ui import pairs, servers
 from hsd.ui.jobs import LOAD_SECONDS, TOKEN_SECONDS, Job
 from hsd.ui.machine import lent_gpu
 from hsd.ui.race.plan import Plan, described
@@ -59,21 +59,35 @@ class Race:
 def race(pair: dict[str, Any], prompt: str, lanes: list[dict[str, Any]], seed: int, rounds: int) -> Iterator[Event]:
     """Run all lanes and yield plain data: first {"header": facts}, then {"items": events}, each as `_lane` makes them.
 
-    lanes: {"name", "options"} each. Arguments are plain data too, because on ZeroGPU this runs in another process.
-    Closing the iterator ends the race and frees all caches. Raises HsdError, before anything runs, for a lane that the
-    pair has no models for.
+    lanes: {"name", "options"} each, and of a server's "address". Arguments are plain data too, because on ZeroGPU this
+    runs in another process. Closing the iterator ends the race and frees all caches. Raises HsdError, before anything
+    runs, for a lane that the pair has no models for, or whose server is not there.
     """
+    cases = [_case(lane, number) for number, lane in enumerate(lanes, start=1)]
     loaded = pairs.load(pairs.PairChoice(**pair))
-    cases = [Case(lane["name"], lane["options"]) for lane in lanes]
     yield {"header": {**facts(loaded), "notes": notes(loaded, cases)}}
     for repetition in range(rounds + 1):
         yield from _round(loaded, prompt, cases, seed, repetition)
+
+
+def _case(lane: Event, number: int) -> Case:
+    """The lane as a case; a server is reached."""
+    if "address" not in lane:
+        return Case(lane["name"], lane["options"])
+    try:
+        server = servers.Address(**lane["address"]).reach()
+    except HsdError as error:
+        raise HsdError(f"lane {number}: {error}") from None
+    return Case(lane["name"], {"model": server.model}, server.case(lane["options"]).runner)
 
 
 def notes(pair: Pair, cases: Sequence[Case]) -> list[list[str]]:
     """What a reader must know of each lane, such as exits that were not trained. Raises HsdError, naming the lane."""
     found = []
     for number, case in enumerate(cases, start=1):
+        if case.runner:
+            found.append([f"Model {case.options['model'][:60]}; {servers.COUNTS_ONLY}."])
+            continue
         try:
             levels = levels_of(pair, make_options(**case.options))
         except HsdError as error:
@@ -109,8 +123,12 @@ def _added(held: list[Event], event: Event) -> list[Event]:
 def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Iterator[Event]:
     """One run of one lane: an event per step, and a last one with its text and the record that numbers come from.
 
-    `end` of a step is in seconds of decoding: what passes here between two steps does not count.
+    `end` of a step is in seconds of decoding: what passes here between two steps does not count. A server has no steps.
     """
+    known = {"case": case.name, "prompt": 0, "repetition": which["repetition"]}
+    if case.runner:
+        yield {**which, "steps": [], "record": {**known, **case.runner(pair, prompt, seed)}}
+        return
     watched, times = timed(pair)
     decoding = Decoding(watched, prompt, make_options(seed=seed, **case.options))
     spent = 0.0
@@ -125,8 +143,7 @@ def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Itera
     finally:
         decoding.close()
     trace = decoding.trace()
-    record = {"case": case.name, "prompt": 0, "repetition": which["repetition"], **sums(trace)}
-    record["calls"] = call_summaries(times)
+    record = {**known, **sums(trace), "calls": call_summaries(times)}
     yield {**which, "steps": [], "text": trace.text, "finish": trace.result.finish, "record": record}
 
 
@@ -164,5 +181,9 @@ race_on_lent_gpu = lent_gpu(gpu_seconds)(race)
 
 def arguments(plan: Plan) -> tuple[dict[str, Any], str, list[dict[str, Any]], int, int]:
     """What `race` is called with, as plain data."""
-    lanes = [{"name": case.name, "options": case.options} for case in plan.cases]
+    lanes = [{"name": case.name, "options": case.options, **_address(plan, case)} for case in plan.cases]
     return asdict(plan.request.pair), plan.request.prompt, lanes, plan.seed, plan.rounds
+
+
+def _address(plan: Plan, case: Case) -> Event:
+    return {"address": asdict(plan.addresses[case.name])} if case.name in plan.addresses else {}

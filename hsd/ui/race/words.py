@@ -183,6 +183,21 @@ def verdict(row: Row, plain: Row) -> str:
     return f"{start}: {_costs(row, plain)}; {_against_limit(row, plain)}."
 
 
+def served(row: Row, told: dict[str, int], length: float) -> str:
+    """What a server did and told, and that it is not compared. told: sums over its timed runs; length: AL."""
+    made = f"{_rate(row)} tokens a second, the way there and back included"
+    drafts, drafted, kept = told["drafts"], told["drafted"], told["kept"]
+    if not drafted:
+        return f"{made}; it tells nothing of its drafts."
+    share = f"{kept:,} of {drafted:,} drafted tokens were kept, it says ({_percent(kept / drafted)})"
+    more = (
+        f", in {drafts:,} drafts: acceptance length AL {length:.2f}"
+        if drafts
+        else "; of how many drafts, it does not say"
+    )
+    return f"{made}; {share}{more}."
+
+
 def _plain_words(row: Row) -> str:
     if math.isnan(row["target_call_ms"]):
         return "What the other lanes are measured by: one target call for every token."

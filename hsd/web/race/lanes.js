@@ -4,6 +4,7 @@ import { button, card, menu } from "../kit/parts.js";
 import { draftedBy, drafter, usual } from "./lane.js";
 
 const levelled = (lane) => ["stack", "hispec"].includes(lane.system);
+const served = (lane) => lane.system === "server";
 const fuzzy = (lane) => lane.rule === "fuzzy";
 const NO_LIST = /[^\d\s,;_+-]/g; // what is no list of numbers is taken out; the server checks the rest
 
@@ -18,17 +19,22 @@ const FIELDS = {
   thresholds: ["T", "thresholds"],
   divergence: ["divergence", "divergence"],
   tolerance: ["tolerance", "tolerance"],
+  url: ["URL", "URL"],
+  model: ["model", "model"],
 };
 const TITLES = {
   exits: "after how many layers to draft, and to check",
   tolerance: "the largest divergence at which a token passes; below 0 the rule is exact",
   hispec:
     "how many tokens the first exit drafts per check, and how many checked tokens make a target pass; empty: 2, 4, or 1 where a single exit drafts",
+  url: "base URL of an OpenAI-compatible server: vLLM, llama.cpp, LM Studio; it stays out of links",
+  model: "its model, where it has several",
   stack: "how many tokens each model below the target hands up at least, smallest model first",
 };
 
 /** The fields that a lane shows, in order. */
 function fieldsOf(lane) {
+  if (served(lane)) return ["drafter", "url", "model"];
   const levels = lane.system === "hispec" ? ["exits", "thresholds"] : ["thresholds"];
   const several = lane.drafts > 1 ? ["drafts", "tree"] : ["drafts"];
   const drafting = ["gamma", ...(drafter(lane) === "ngram" ? [] : several)];
@@ -145,7 +151,8 @@ class Lanes {
       h(
         "div.rc-fields",
         fieldsOf(lane).map((field) => this.field(lane, i, field)),
-        this.lossless(lane) ? null : h("span.rc-warning", "✕ not lossless"),
+        served(lane) ? h("span.hp-hint", "counts and seconds only") : null,
+        served(lane) || this.lossless(lane) ? null : h("span.rc-warning", "✕ not lossless"),
       ),
       this.lanes.length > 1 ? remove() : null,
     );
@@ -178,6 +185,11 @@ class Lanes {
     const list = (text) => text.replace(NO_LIST, "").trim();
     const some = { class: "rc-list-box", type: "text", maxlength: 40, autocomplete: "off" };
     const empty = system === "hispec" ? "usual" : `${this.gamma} each`;
+    const words = (text) => text.trim();
+    const long = { class: "rc-url-box", type: "text", maxlength: 200, autocomplete: "off", spellcheck: false };
+    const base = { inputmode: "url", placeholder: defaults.url, title: TITLES.url };
+    if (field === "url") return { ...long, ...base, settled: words };
+    if (field === "model") return { ...long, placeholder: "the only one", title: TITLES.model, settled: words };
     if (field === "exits") return { ...some, placeholder: "trained", title: TITLES.exits, settled: list };
     if (field === "thresholds") return { ...some, placeholder: empty, title: TITLES[system], settled: list };
     const number = (text) => (text.trim() && Number.isFinite(Number(text)) ? Number(text) : defaults.tolerance);

@@ -1,6 +1,6 @@
 // The lanes of a race as a link's `lanes` parameter, and back, commas between lanes: rule~γ, or rule~γ~drafts~tree;
 // ngram~rule~γ; stack~rule~thresholds and hispec~rule~exits~thresholds, as in 3_5; a fuzzy rule's tolerance~divergence
-// at the end.
+// at the end. A server's lane stays out of links: its URL is nobody else's business.
 // What comes in is hostile: if one part is not understood, all are left to the page; the server checks again.
 import { asked } from "../kit/link.js";
 import { draftedBy, drafter, drafting } from "./lane.js";
@@ -17,7 +17,10 @@ function encode(lanes, { defaults, divergences }) {
     const own = OWN[by] ? named() : [rule, gamma, ...(drafts > 1 ? [drafts, tree] : [])];
     return [...own, ...(rule === "fuzzy" ? [tolerance, lane.divergence || divergences[0].name] : [])].join("~");
   };
-  return lanes.map(one).join(",");
+  return lanes
+    .filter((lane) => drafter(lane) !== "server")
+    .map(one)
+    .join(",");
 }
 
 /** Null where a part is not understood. usual: γ of lanes that say none. */

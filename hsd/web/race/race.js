@@ -92,11 +92,12 @@ class Screen {
   show({ domain, header, items, result }, recorded = false) {
     this.shown = { domain, header, items, result, recorded };
     this.makeTracks();
-    const rows = (result && result.rows) || [];
+    const rows = result ? [...result.rows, ...result.served] : [];
     this.tracks.forEach((track, lane) => {
       const row = rows.find((one) => one.case === header.lanes[lane].name);
       Object.assign(track, { timed: Boolean(row), total: row ? row.seconds : 0 });
       track.extend(this.steps(lane, row ? row.replay : null));
+      if (row && header.lanes[lane].served) track.tell(row);
     });
     const longest = Math.max(...this.tracks.map((track) => track.ids.length)); // one scale for all bars
     for (const track of this.tracks) track.scale(longest);

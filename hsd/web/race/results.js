@@ -21,7 +21,12 @@ const range = ({ speedups: [low, high], runs }) => (runs > 1 && shown(low) ? ` (
 // name, heading, what it means, text of its value in a row
 const COLUMNS = [
   ["tokens", "tokens", "new tokens of one run", String],
-  ["target_calls", "target calls", "forward passes of the target after the prompt was read", String],
+  [
+    "target_calls",
+    "target calls",
+    "forward passes of the target after the prompt was read",
+    (x) => String(x ?? MISSING),
+  ],
   ["tokens_per_call", "tokens per call", "block efficiency: new tokens per target call", fixed],
   ["seconds", "seconds", "median over the timed runs, reading the prompt included", (x) => number(x)],
   ["tokens_per_second", "tokens/s", "median over the timed runs", rate],
@@ -29,7 +34,7 @@ const COLUMNS = [
     "speedup",
     "speed-up",
     "tokens per second over plain decoding's, round by round: median (and range)",
-    (x, row, i) => fixed(x) + (i ? range(row) : ""),
+    (x, row, i) => fixed(x) + (i && shown(x) ? range(row) : ""),
   ],
   ["limit", "by calls alone", "S*, the speed-up if nothing but the models' calls took time, each its median", fixed],
   ["efficiency", "reached of that", "the speed-up over what the calls alone allow", fixed],
@@ -90,7 +95,7 @@ function create(files) {
   const costs = STEP_PARTS.map(([part, words]) => h("span", h(`span.hp-swatch.of-${part}`), ` ${words}`));
   costs.push(h("span", h("strong", "◆"), " tokens that it brought, on average"));
   const scale = "milliseconds per new token; shorter is faster";
-  const timed = card("", "Where the time went", scale, bars, h("p.hp-hint.hp-keyline.rc-legend", parts));
+  const times = card("", "Where the time went", scale, bars, h("p.hp-hint.hp-keyline.rc-legend", parts));
   const more = h("details.rc-more", h("summary", "What these numbers are"), hint(LIMIT), hint(RACED));
   const reasons = card(
     "",
@@ -103,7 +108,7 @@ function create(files) {
   );
   const result = card("", "Result", "", h("div.rc-scroll", table), note, files);
   const title = result.querySelector(".hp-title");
-  const element = h("div.rc-results", result, timed, reasons);
+  const element = h("div.rc-results", result, times, reasons);
 
   /** lanes: all of them; waiting: what to say while there are no numbers; domain: of a recorded race. */
   function show(report, lanes, waiting, domain) {
@@ -111,15 +116,16 @@ function create(files) {
     lead.show(report && report.lead, waiting);
     result.hidden = !report;
     note.textContent = report ? report.basis : "";
-    for (const part of [timed, reasons]) part.hidden = !report;
+    for (const part of [times, reasons]) part.hidden = !report;
     if (!report) return;
-    const { rows } = report;
-    const untimed = lanes.filter(({ name }) => !rows.some((row) => row.case === name));
+    const { rows, served } = report;
+    const timed = [...rows, ...served];
+    const untimed = lanes.filter(({ name }) => !timed.some((row) => row.case === name));
     const longest = Math.max(...rows.map((row) => row.ms_per_token));
-    body.replaceChildren(...rows.map(line), ...untimed.map(empty));
+    body.replaceChildren(...timed.map(line), ...untimed.map(empty));
     bars.replaceChildren(...rows.map((row) => bar(row, longest)));
     steps.replaceChildren(...paid(rows.filter((row) => row.step)));
-    why.replaceChildren(...rows.map((row) => h("li", h("strong", row.case), ": ", row.sentence)));
+    why.replaceChildren(...timed.map((row) => h("li", h("strong", row.case), ": ", row.sentence)));
   }
 
   return { element, lead: lead.element, show };
@@ -191,10 +197,14 @@ function paid(rows) {
 // ---- what a visitor can take along
 
 /** The numbers as lines of cells, one per lane. */
-function table({ rows }) {
+function table({ rows, served }) {
   const parts = PARTS.map(([part]) => part);
-  const line = (row) => [row.case, ...FIELDS.map((name) => row[name] ?? ""), ...parts.map((part) => row.shares[part])];
-  return [["lane", ...FIELDS, ...parts.map((part) => `share_${part}`)], ...rows.map(line)];
+  const line = (row) => [
+    row.case,
+    ...FIELDS.map((name) => row[name] ?? ""),
+    ...parts.map((part) => row.shares?.[part] ?? ""),
+  ];
+  return [["lane", ...FIELDS, ...parts.map((part) => `share_${part}`)], ...[...rows, ...served].map(line)];
 }
 
 /** The whole race in the format of the recorded ones, with the numbers beside it. */

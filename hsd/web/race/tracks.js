@@ -16,14 +16,15 @@ const readable = (piece) =>
 
 class Track {
   /** notes: what a reader must know of the lane, such as exits that were not trained. */
-  constructor(index, { name, lossless }, notes = []) {
+  constructor(index, { name, lossless, served }, notes = []) {
     Object.assign(this, { ids: [], blocks: [], texts: [], ends: [], shown: 0, timed: false, total: 0 });
     this.counts = h("span.rc-counts");
     this.note = h("span.rc-state");
     this.bar = h("div.rc-bar", { role: "img" });
     this.flow = h("p.rc-flow", { "dir": "auto", "tabindex": 0, "aria-label": `text of ${name}` });
-    const mark = lossless ? null : h("span.rc-warning", "✕ not lossless");
+    const mark = lossless || served ? null : h("span.rc-warning", "✕ not lossless");
     const title = h("h4.rc-name", h("span.rc-number", index + 1), name, mark);
+    this.bar.hidden = this.flow.hidden = Boolean(served);
     const line = h("div.rc-line", title, this.counts, this.note);
     const hints = notes.map((words) => h("p.hp-hint", words));
     this.element = h("li.rc-track", { "data-lane": index }, line, hints, this.bar, this.flow);
@@ -78,6 +79,11 @@ class Track {
     const rate = calls ? `, ${number(tokens / calls)} per call` : "";
     this.counts.textContent = `${plural(tokens, "token")} · ${plural(calls, "target call")}${rate}`;
     this.bar.setAttribute("aria-label", `${plural(this.shown, "step")} shown: ${this.counts.textContent}`);
+  }
+
+  /** What a server, which has no steps, tells of a run. */
+  tell({ tokens, drafts }) {
+    this.counts.textContent = `${plural(tokens, "token")}${drafts ? ` · ${plural(drafts, "draft")} in all runs` : ""}`;
   }
 
   state(words, kind = "") {
