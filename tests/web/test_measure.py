@@ -251,7 +251,7 @@ def test_a_server_is_measured_beside_and_no_link_brings_or_carries_its_url(visit
     url = visitor.page.locator("#hsd-measure-server").get_by_role("textbox")
     url.wait_for()
     assert url.input_value() == ""
-    url.fill("localhost:8000")
+    url.press_sequentially("localhost:8000")
     visitor.page.locator(".hm-problem", has_text="give a base URL without a password").wait_for()
     url.fill(fake.url)
     visitor.page.locator(".hm-words", has_text="3 ways to decode").wait_for()

@@ -43,6 +43,8 @@ class Question {
   /** Ask, unless nobody looks at the answer now or one is still to come. */
   ask() {
     if (!this.wanted || page.tab() !== "measure") return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.changed(), LOST); // an answer that does not come is asked for again
     if (this.since && Date.now() - this.since < LOST) return;
     this.wanted = false;
     this.since = Date.now();
@@ -51,7 +53,8 @@ class Question {
 
   answered() {
     this.since = 0;
-    this.ask();
+    if (this.wanted) this.ask();
+    else clearTimeout(this.timer);
   }
 }
 
