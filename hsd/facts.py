@@ -191,6 +191,7 @@ def facts() -> Facts:
     at its start), citation, lossless, forward (tests the first token first), kind "chain" or "tree", asked (the name in
     a request), recursive (the tree rule it stands for with several drafts), single (judges one draft), trees (layouts
     it fits), levels (fits the target of a stack), below (fits levels below the target), resamples, tunable, look.
+    keyings: ways to make random numbers, as in `hsd.conform.keying`.
     limits: of every run; a Space may set lower ones. glossary: see `glossary`.
     """
     names = [*rule_names(), *(name for name in TREE_RULES if chain_name(name) != name)]
