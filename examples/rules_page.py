@@ -61,7 +61,18 @@ def main() -> int:
 def page() -> str:
     """The whole page as Markdown."""
     template = Path(__file__).with_name("rules_page.template.md").read_text(encoding="utf-8")
-    facts = chains() | toy() | same_law() | fuzzy() | trees() | chosen_trees() | on_text() | by_hand()
+    facts = (
+        chains()
+        | toy()
+        | same_law()
+        | fuzzy()
+        | relaxed()
+        | certain()
+        | trees()
+        | chosen_trees()
+        | on_text()
+        | by_hand()
+    )
     return template.format_map(facts)
 
 
@@ -202,6 +213,43 @@ def fuzzy() -> dict[str, str]:
         "fuzzy_only": f"{statistics.mean(kept['only']):.4f}",
         "fuzzy_exact": f"{max(distance):.0e}",
     }
+
+
+# Rules that servers run
+
+
+RELAXED = {"ensemble": (0.0, 0.1, 0.25, 0.5, 1.0), "typical": (0.0, 0.09, 0.3, 0.6, 1.0)}
+
+
+def relaxed() -> dict[str, str]:
+    """What the rules with one number keep and cost on the random pairs, from one end of that number to the other."""
+    rows = []
+    for name, numbers in RELAXED.items():
+        knob = RULES[name].knob
+        assert knob
+        for number in numbers:
+            law = RULES[name].tuned(number).law
+            pairs = [random_models(3, 3, seed) for seed in range(CHAIN_PAIRS)]
+            found = [(output_law(models, law), target_law(models)) for models in pairs]
+            off = [total_variation(output, truth) for (output, _), truth in found]
+            kept = [number for (_, number), _ in found]
+            middle = "0" if max(off) < 1e-12 else f"{statistics.median(off):.3f}"
+            rows.append([f"`{name}`, {knob.sign} = {number:g}", *judged_row("", kept, off)[1:3], middle])
+    return {"relaxed_table": table(("rule", "E[kept]", "largest total variation", "median"), rows)}
+
+
+def certain() -> dict[str, str]:
+    """Drafts that are certain, q one-hot: how far the laws of the lossless rules are apart."""
+    worst, lossless = 0.0, [rule for rule in RULES.values() if rule.lossless]
+    for seed in range(SAME_DRAFTS):
+        generator = torch.Generator().manual_seed(seed)
+        vocab, gamma = 2 + seed % 11, 1 + seed % 8
+        p = torch.randn(gamma + 1, vocab, generator=generator, dtype=torch.float64).mul(2).softmax(-1)
+        tokens = torch.randint(vocab, (gamma,), generator=generator)
+        q = torch.nn.functional.one_hot(tokens, vocab).double()
+        stops = torch.stack([rule.law(p, q, tokens).stop for rule in lossless])
+        worst = max(worst, float((stops - stops[0]).abs().max()))
+    return {"certain_drafts": f"{SAME_DRAFTS:,}", "certain_rules": str(len(lossless)), "certain_worst": f"{worst:.0e}"}
 
 
 # Several drafts

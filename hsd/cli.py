@@ -124,6 +124,16 @@ def _add_fuzzy(run: Any) -> None:
     )
     fuzzy.add_argument("--fuzzy-mode", help="exact-first or divergence-only")
     fuzzy.add_argument("--divergence-on", help="warped (as sampled) or raw (temperature 1, all tokens)")
+    for rule in _tuned():
+        group = run.add_argument_group(f"rule {rule.name}, which is not lossless")
+        group.add_argument(f"--{rule.knob.option.replace('_', '-')}", type=float, help=rule.knob.words)
+
+
+def _tuned() -> list[Any]:
+    """The rules whose only setting is one number."""
+    from hsd.rules import RULES
+
+    return [rule for rule in RULES.values() if rule.knob and rule.name != "fuzzy"]
 
 
 def _pair_help() -> str:
@@ -225,10 +235,11 @@ def _check_belonging(arguments: argparse.Namespace) -> None:
     for name, home in homes.items():
         if getattr(arguments, name) and arguments.system not in home.split(" or "):
             raise HsdError(f"--{name.replace('_', '-')} is for --system {home}: choose it, or leave the option out")
-    fuzzy = ("divergence", "tolerance", "quantile", "fuzzy_mode", "divergence_on")
-    given = [f"--{name.replace('_', '-')}" for name in fuzzy if getattr(arguments, name) is not None]
-    if given and "fuzzy" not in (arguments.rule, arguments.shadow):
-        raise HsdError(f"{given[0]} is for --rule fuzzy: choose it, or leave the option out")
+    settings = {"fuzzy": ("divergence", "tolerance", "quantile", "fuzzy_mode", "divergence_on")}
+    for rule, belonging in (settings | {rule.name: (rule.knob.option,) for rule in _tuned()}).items():
+        given = [f"--{name.replace('_', '-')}" for name in belonging if getattr(arguments, name) is not None]
+        if given and rule not in (arguments.rule, arguments.shadow):
+            raise HsdError(f"{given[0]} is for --rule {rule}: choose it, or leave the option out")
     if arguments.quantile is not None and (arguments.tolerance is not None or not 0 <= arguments.quantile <= 1):
         raise HsdError(f"--quantile {arguments.quantile:g}: choose a number from 0 to 1, in place of --tolerance")
 
@@ -282,6 +293,8 @@ def _summary(trace: Any) -> dict[str, Any]:
     shown = ["levels"] * bool(o.levels.thresholds) + ["fuzzy"] * ("fuzzy" in (o.rule, o.shadow))
     told = o.model_dump(mode="json")
     made_by |= {keyword: told[group][name] for group in shown for name, keyword in GROUPS[group].items()}
+    used = [rule.knob.option for rule in _tuned() if rule.name in (o.rule, o.shadow)]
+    made_by |= {option: getattr(o.knobs, option) for option in used}
     made_by["notes"] = setup.notes
     return {"text": trace.text, "tokens": trace.tokens, "finish": trace.result.finish, **made_by, **trace.stats()}
 

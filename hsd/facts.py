@@ -87,7 +87,7 @@ RULE_LOOKS = {
     "traversal": Look("#009e73", "star", "/"),
     "one-hot": Look("#8c7a00", "cross", "\\"),
 }
-OTHER_RULE = Look("#8a5a9e", "hexagon", "|")  # the fuzzy rule, and rules that have no look of their own
+OTHER_RULE = Look("#8a5a9e", "hexagon", "|")  # those that give up exactness, and rules that have no look of their own
 COLOURS = {  # meaning → on a light page, on a dark one
     "target": ("#0072b2", "#56b4e9"),
     "kept": ("#0072b2", "#56b4e9"),
@@ -175,7 +175,7 @@ def _rule(order: int, name: str) -> Facts:
         "levels": chain and not resamples,
         "below": chain and rule.lossless and not resamples,
         "resamples": resamples,
-        "tunable": isinstance(rule, Rule) and rule.tunable,
+        "knob": asdict(rule.knob) if isinstance(rule, Rule) and rule.knob else None,
         "look": asdict(rule_look(name)),
     }
 
@@ -190,7 +190,7 @@ def facts() -> Facts:
     title (menus, heads of tables), label (the title with what a menu must warn of), short and head (in a sentence, and
     at its start), citation, lossless, forward (tests the first token first), kind "chain" or "tree", asked (the name in
     a request), recursive (the tree rule it stands for with several drafts), single (judges one draft), trees (layouts
-    it fits), levels (fits the target of a stack), below (fits levels below the target), resamples, tunable, look.
+    it fits), levels (fits the target of a stack), below (fits levels below the target), resamples, knob, look.
     keyings: ways to make random numbers, as in `hsd.conform.keying`.
     limits: of every run; a Space may set lower ones. glossary: see `glossary`.
     """

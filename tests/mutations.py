@@ -146,6 +146,22 @@ MUTATIONS = [
         (CASES, FOLLOWS),
     ),
     Mutation(
+        "ensemble: the weights are exchanged",
+        "The draft's weight is the target's, as in the option of transformers.",
+        "rules/relaxed.py",
+        "draft_weight + (1 - draft_weight) * token_tests",
+        "(1 - draft_weight) + draft_weight * token_tests",
+        ("tests/exact/test_relaxed.py",),
+    ),
+    Mutation(
+        "typical: the bar's root is missing",
+        "The bar falls from ε and not from its root.",
+        "rules/relaxed.py",
+        "epsilon**0.5 *",
+        "epsilon *",
+        ("tests/exact/test_relaxed.py",),
+    ),
+    Mutation(
         "agreement: the draft's probability counts",
         "A token is accepted with min(1, p/q), as in the token-wise rule.",
         "rules/chain.py",
@@ -719,8 +735,8 @@ MUTATIONS = [
         "a divergence equal to the tolerance fails",
         "The divergence must be below the tolerance: at 0 not even equal rows pass.",
         "rules/fuzzy.py",
-        "divergence <= config.tolerance",
-        "divergence < config.tolerance",
+        "near = divergence <= (",
+        "near = divergence < (",
         (f"{FUZZY}::test_at_zero_and_below_the_output_is_the_targets",),
     ),
     Mutation(

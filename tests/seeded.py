@@ -21,7 +21,7 @@ from hsd.models.table import LetterCodec, TableModel
 
 FILE = Path(__file__).parent / "seeded.json"
 SEEDS = range(10)
-CHAINS = ("tokenwise", "blockwise", "hsd", "hsd-released", "naive-hsd", "fuzzy", "agreement")
+CHAINS = ("tokenwise", "blockwise", "hsd", "hsd-released", "naive-hsd", "fuzzy", "agreement", "ensemble", "typical")
 DRAFT_AFTER_DRAFT = tuple(f"recursive-{name}" for name in ("tokenwise", "blockwise", "hsd", "agreement"))
 TREES = {
     "paths": (*DRAFT_AFTER_DRAFT, "top-down", "traversal", "one-hot"),
@@ -56,7 +56,7 @@ def cases() -> dict[str, dict[str, Any]]:
         for rule in rules:
             for name, sampling in SAMPLINGS.items():
                 found[f"{rule} {tree} {name}"] = {"rule": rule, "gamma": 4, "drafts": 3, "tree": tree, **sampling}
-    for rule in ("tokenwise", "blockwise", "hsd", "hsd-released", "fuzzy", "agreement"):
+    for rule in ("tokenwise", "blockwise", "hsd", "hsd-released", "fuzzy", "agreement", "ensemble", "typical"):
         found[f"stack {rule}"] = {"system": "stack", "rule": rule, "thresholds": (2, 4)}
         found[f"stack {rule}, token-wise below"] = {"system": "stack", "rule": rule, "level_rules": ("tokenwise",)}
     for mode in ("exact-first", "divergence-only"):

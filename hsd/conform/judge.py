@@ -50,8 +50,9 @@ def judge(adapter: Adapter, models: TableModels) -> Judged:
 
 def equal_rules(judged: list[Judged], tolerance: float) -> list[str]:
     """The known rules whose law is the same, draft by draft, on all these models; in brackets the settings that fit."""
-    found = [name for name, rule in RULES.items() if not rule.tunable and _equal(judged, rule.law, tolerance)]
-    return found or _fuzzy(judged, tolerance) or _ensemble(judged, tolerance)
+    found = [name for name, rule in RULES.items() if not rule.knob and _equal(judged, rule.law, tolerance)]
+    settled = (_fuzzy, _typical, _ensemble)
+    return found or next(filter(None, (name(judged, tolerance) for name in settled)), [])
 
 
 def _equal(judged: list[Judged], law, tolerance: float) -> bool:  # type: ignore[no-untyped-def]
@@ -70,27 +71,46 @@ def _fuzzy(judged: list[Judged], tolerance: float) -> list[str]:
     """Fuzzy verification at every tolerance that fits, tried between any two divergences that were met."""
     found = []
     for name, divergence in DIVERGENCES.items():
-        rows = [rows_along(one.models, draft) for one in judged for draft in one.laws]
-        met = {round(float(d), 12) for p, q, _ in rows for d in divergence(p[:-1], q)}
-        levels = sorted(level for level in met if level < float("inf"))
-        for mode, (low, high) in itertools.product(MODES, itertools.pairwise([*levels, float("inf")])):
+        met = [float(d) for p, q, _ in _rows(judged) for d in divergence(p[:-1], q)]
+        for mode, (low, high) in itertools.product(MODES, _between(met, float("inf"))):
             if _equal(judged, fuzzy_rule(Fuzzy(name, min((low + high) / 2, low + 1), mode)).law, tolerance):
                 found.append(f"fuzzy ({mode}, {name}, a tolerance from {low:.3g} to {high:.3g})")
     return found
 
 
+def _typical(judged: list[Judged], tolerance: float) -> list[str]:
+    """Typical acceptance at every ε that fits: p > min(ε, √ε exp(-H)) as long as ε < max(p, (p exp(H))²)."""
+    met = [
+        max(float(row[x]), float(row[x] * torch.special.entr(row).sum().exp()) ** 2)
+        for p, _, tokens in _rows(judged)
+        for row, x in zip(p, tokens.tolist(), strict=False)
+    ]
+    fitting = [
+        (low, high)
+        for low, high in _between([0.0, *met], 1.0)
+        if _equal(judged, RULES["typical"].tuned((low + high) / 2).law, tolerance)
+    ]
+    return [f"typical (an epsilon from {fitting[0][0]:.3g} to {fitting[-1][1]:.3g})"] if fitting else []
+
+
+def _rows(judged: list[Judged]) -> list[tuple[Tensor, Tensor, Tensor]]:
+    return [rows_along(one.models, draft) for one in judged for draft in one.laws]
+
+
+def _between(met: list[float], top: float) -> Iterator[tuple[float, float]]:
+    """The intervals that these numbers cut the range up to `top` into."""
+    return itertools.pairwise([*sorted({round(x, 12) for x in met if x < top}), top])
+
+
 def _ensemble(judged: list[Judged], tolerance: float) -> list[str]:
-    """Token-wise tests relaxed to 1 - w + w·p/q, the ensemble of 2604.07622, with the w that the first drafts show."""
-    for one in judged:
-        for draft, mine in one.laws.items():
-            p, q, tokens = rows_along(one.models, draft)
-            missing = 1 - float(token_tests(p, q, tokens)[0])
-            if missing > 0.05:
-                w = float(mine.stop[0]) / missing
-                relaxed = lambda p, q, x, w=w: Law(  # noqa: E731
-                    p, q, 1 - w + w * token_tests(p, q, x), forward=True, a=torch.ones(len(x), dtype=p.dtype)
-                )
-                return [f"ensemble (weight {w:.4g})"] if w < 1 and _equal(judged, relaxed, 100 * tolerance) else []
+    """Token-wise verification of a mixture, with the weight that the first draft shows which may fail."""
+    laws = [law for one in judged for law in one.laws.values()]
+    for rows, law in zip(_rows(judged), laws, strict=True):
+        missing = 1 - float(token_tests(*rows)[0])
+        if missing > 0.05:
+            weight = 1 - float(law.stop[0]) / missing
+            fits = 0 < weight <= 1 and _equal(judged, RULES["ensemble"].tuned(weight).law, 100 * tolerance)
+            return [f"ensemble (draft weight {weight:.4g})"] if fits else []
     return []
 
 

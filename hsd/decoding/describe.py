@@ -15,7 +15,7 @@ from hsd.rules import branch_masses
 from hsd.trace import Branch, Candidate, Committed, Grown, Node, Origin, Outcome, Residual
 
 TOP = 8
-SCALARS = ("ratio", "capped", "deficient", "excess", "distance", "joint_q", "asymmetry", "pivot")
+SCALARS = ("ratio", "capped", "deficient", "excess", "distance", "joint_q", "asymmetry", "pivot", "entropy")
 
 
 class Describer:

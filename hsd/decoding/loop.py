@@ -28,6 +28,7 @@ from hsd.trace import (
     Committed,
     Drafting,
     Fuzziness,
+    Knobs,
     ModelInfo,
     Origin,
     Prompt,
@@ -282,4 +283,5 @@ def _asked(options: Options, levels: Levels) -> Asked:
         sampling=Sampled(**vars(options.sampling)),
         levels=Stacked(**levels.described()),
         fuzzy=Fuzziness(**vars(options.fuzzy)),
+        knobs=Knobs(**{name: getattr(options, name) for name in Knobs.model_fields}),
     )

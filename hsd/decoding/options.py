@@ -9,6 +9,7 @@ from typing import Any
 from hsd.draft import COPIERS, LAYOUTS, Layout
 from hsd.errors import HsdError
 from hsd.rules import TREE_RULES, VANILLA, Fuzzy, Rule, TreeRule, check_fit, find_rule, find_tree_rule, fuzzy_rule
+from hsd.rules.relaxed import EPSILON, WEIGHT
 from hsd.sampling import Sampling
 
 MAX_GAMMA = 32
@@ -58,6 +59,8 @@ class Options:
     lossless, else token by token. In a stack only the smallest model drafts a tree, so the level above it has a tree
     rule.
     Fuzzy. divergence, tolerance, fuzzy_mode, divergence_on: the settings of rule "fuzzy", see `hsd.rules.Fuzzy`.
+    Knobs. draft_weight: the draft's share in the target of rule "ensemble", 0 to 1. epsilon: what a token must reach
+    under rule "typical", 0 to 1.
     """
 
     rule: str = "hsd"
@@ -82,6 +85,8 @@ class Options:
     tolerance: float = Fuzzy.tolerance
     fuzzy_mode: str = Fuzzy.mode
     divergence_on: str = Fuzzy.on
+    draft_weight: float = WEIGHT.default
+    epsilon: float = EPSILON.default
     proposer: str = "model"
     prompt_as: str = ""
 
@@ -96,6 +101,8 @@ class Options:
         if not isinstance(self.seed, int):
             raise HsdError(f"seed {self.seed!r}: choose a whole number")
         _ = self.sampling
+        for knob in (WEIGHT, EPSILON):
+            knob.check(getattr(self, knob.option))
         self._check_lists()
         for together, reason in REFUSED:
             if together(self):
@@ -154,7 +161,8 @@ class Options:
             return rule
         if name in TREE_RULES:
             raise HsdError(f"rule {name} is for several drafts: choose drafts of 2 or more")
-        return fuzzy_rule(self.fuzzy) if name == "fuzzy" else find_rule(name)
+        found = fuzzy_rule(self.fuzzy) if name == "fuzzy" else find_rule(name)
+        return found.tuned(getattr(self, found.knob.option)) if found.knob else found
 
     @property
     def levelled(self) -> bool:

@@ -17,7 +17,7 @@ from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, Session
 from hsd.models.reading import Reader
 from hsd.rng import Streams
-from hsd.rules import RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
+from hsd.rules import RULES, TREE_RULES, VANILLA, Knob, Rule, TreeRule, find_tree_rule
 
 HISPEC_THRESHOLDS, ALONE = (2, 4), (1,)  # of two exits, and of one that drafts for the whole model
 
@@ -147,9 +147,15 @@ def _about_rule(options: Options, models: int = 2) -> list[str]:
     rule = top_rule(options, models)
     if rule.lossless or (rule.name == "hsd-released" and options.temperature == 0):  # certain rows: rules agree
         return []
-    if rule.name == "fuzzy" and options.tolerance <= 0:
-        return [_about_no_tolerance(options)]
+    knob = rule.knob if isinstance(rule, Rule) else None
+    if knob and knob.exact is not None and getattr(options, knob.option) <= knob.exact:
+        return [_about_no_tolerance(options) if rule.name == "fuzzy" else _about_exact(rule.name, knob)]
     return [f"Rule {rule.name} is not lossless: the text does not follow the target exactly."]
+
+
+def _about_exact(rule: str, knob: Knob) -> str:
+    """A value of its knob at which a rule gives nothing up."""
+    return f"At {knob.title.lower()} {knob.exact:g} rule {rule} is exact."
 
 
 def _about_no_tolerance(options: Options) -> str:
@@ -244,7 +250,7 @@ def make_recorder(pair: Pair, options: Options, levels: Levels) -> Recorder:
     """Who describes the steps."""
     rule, shadow = (top_rule(options, len(levels.models), shadow) for shadow in (False, True))
     fitting = [other for other in TREE_RULES.values() if options.layout.siblings in other.siblings]
-    chains = [other for other in RULES.values() if not other.tunable]
+    chains = [other for other in RULES.values() if not other.knob]
     return Recorder(
         pair.codec, rule, shadow, fitting if isinstance(rule, TreeRule) else chains, levelled=options.levelled
     )

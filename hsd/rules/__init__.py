@@ -4,7 +4,7 @@ from hsd.rules.chain import RULES, find_rule
 from hsd.rules.explain import BranchMasses, branch_masses
 from hsd.rules.fuzzy import DIVERGENCES, Fuzzy, drift, fuzzy_rule
 from hsd.rules.grounds import Form, Grounds
-from hsd.rules.law import Law, PrefixRatios, Rule
+from hsd.rules.law import Knob, Law, PrefixRatios, Rule
 from hsd.rules.tree import Change, DraftTree, Ending, Path, Test, TreeRule, decide, endings
 from hsd.rules.trees import TREE_RULES, VANILLA, check_fit, find_tree_rule
 
@@ -20,6 +20,7 @@ __all__ = [
     "Form",
     "Fuzzy",
     "Grounds",
+    "Knob",
     "Law",
     "Path",
     "PrefixRatios",

@@ -1,7 +1,7 @@
 """The rules for a single draft, each as a function from distributions and tokens to a `Law`.
 
 Sources: token-wise 2211.17192; block 2403.10444; hierarchical (HSD) 2601.05724, algorithms 1 and 2. The fuzzy rule
-(2502.20704) has settings and a file of its own, `fuzzy.py`.
+(2502.20704) has settings and a file of its own, `fuzzy.py`; two more that give up exactness are in `relaxed.py`.
 Cost of a law: token-wise O(γ), the others O(γ V), all vectorised and without a host synchronisation.
 """
 
@@ -17,6 +17,7 @@ from hsd.errors import HsdError
 from hsd.rules.fuzzy import Fuzzy, fuzzy_rule
 from hsd.rules.grounds import Grounds
 from hsd.rules.law import Because, Law, PrefixRatios, Rule, by_prefixes, by_tokens, deficient_mass, token_tests
+from hsd.rules.relaxed import ENSEMBLE, TYPICAL
 
 __all__ = ["RULES", "Rule", "find_rule"]
 
@@ -163,6 +164,8 @@ RULES: dict[str, Rule] = {
             drafts="Miao et al. 2024, arXiv 2305.09781",
         ),
         fuzzy_rule(Fuzzy()),
+        ENSEMBLE,
+        TYPICAL,
     ]
 }
 

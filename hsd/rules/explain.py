@@ -20,7 +20,7 @@ class BranchMasses:
     Masses are relative to `joint_q`, the draft's probability of the prefix; multiply to get joint masses.
     ratio r, capped c; pivot m: after how many tokens r was largest before this position (0: never above 1);
     deficient S = Σ max(c p - q, 0); excess E = S + 1 - c; distance: total variation of p and q;
-    asymmetry: p(prefix) - q(prefix), uncapped and joint.
+    asymmetry: p(prefix) - q(prefix), uncapped and joint; entropy of the target's row, in nats.
     """
 
     ratio: Tensor
@@ -31,6 +31,7 @@ class BranchMasses:
     distance: Tensor
     joint_q: Tensor
     asymmetry: Tensor
+    entropy: Tensor
 
 
 def branch_masses(p: Tensor, q: Tensor, tokens: Tensor) -> BranchMasses:
@@ -48,6 +49,7 @@ def branch_masses(p: Tensor, q: Tensor, tokens: Tensor) -> BranchMasses:
         distance=deficient_mass(p[:-1], q, torch.ones_like(joint_q)).double(),
         joint_q=joint_q,
         asymmetry=joint_p - joint_q,
+        entropy=torch.special.entr(p[:-1]).sum(-1).double(),
     )
 
 

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.rules.grounds import Form, Grounds
-from hsd.rules.law import Law, Rule, token_tests
+from hsd.rules.law import Knob, Law, Rule, token_tests
 
 MODES = ("exact-first", "divergence-only")
 ROWS = ("warped", "raw")
@@ -95,11 +95,30 @@ class Fuzzy:
             raise HsdError(f"tolerance {self.tolerance!r} is not a number: choose one such as 0.3 (below 0 is exact)")
 
 
-def fuzzy_law(config: Fuzzy, p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None) -> Law:
-    """The law for one draft, see `Fuzzy`. raw: the rows to compute D on; left out, p and q."""
+TOLERANCE = Knob(
+    "tolerance",
+    "T",
+    "Tolerance",
+    "Up to this a token passes; below 0: exact.",
+    Fuzzy.tolerance,
+    -0.05,
+    exact=0,
+    open=True,
+)
+
+
+def fuzzy_law(
+    config: Fuzzy,
+    p: Tensor,
+    q: Tensor,
+    tokens: Tensor,
+    raw: tuple[Tensor, Tensor] | None = None,
+    tolerance: float | None = None,
+) -> Law:
+    """The law for one draft, see `Fuzzy`. raw: the rows to compute D on; left out, p and q. tolerance: another one."""
     judged_p, judged_q = raw or (p, q)
     divergence = DIVERGENCES[config.divergence](judged_p[: len(tokens)], judged_q).double()
-    near = divergence <= config.tolerance
+    near = divergence <= (config.tolerance if tolerance is None else tolerance)
     first, ones = config.mode == "exact-first", torch.ones_like(divergence)
     threshold = torch.where(near, 1.0, token_tests(p, q, tokens) if first else 0.0)
     because = partial(_grounds, divergence, near, "beyond" if first else "far")
@@ -121,7 +140,7 @@ def fuzzy_rule(config: Fuzzy) -> Rule:
         "Holsman et al. 2025, arXiv 2502.20704",
         False,
         partial(fuzzy_law, config),
-        tunable=True,
+        knob=TOLERANCE,
         raw=config.on == "raw",
     )
 

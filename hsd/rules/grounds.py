@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Form = Literal["token", "capped", "ratio", "share", "naive", "chosen", "near", "far", "beyond"]
+Form = Literal[
+    "token", "capped", "ratio", "share", "naive", "chosen", "near", "far", "beyond", "mixed", "likely", "unlikely"
+]
 
 
 @dataclass(frozen=True)
@@ -15,9 +17,11 @@ class Grounds:
     token: min(1, p/q). chosen: p. capped, ratio: min(1, before · p/q), with `before` the ratio of the prefix above,
     capped or not. share: mass / (mass + 1 - before). naive: mass / max(mass, mass + 1 - before), with the uncapped
     ratio, and the mass divided by it where it exceeds 1. near, far: 1 and 0, as the divergence is within the tolerance
-    or not. beyond: as token, because the divergence is not.
+    or not. beyond: as token, because the divergence is not. mixed: weight + (1 - weight) min(1, p/q). likely, unlikely:
+    1 and 0, as p is above a bar that falls with the entropy of its row, or not.
     p: what the target that is valid by now gives the token, which earlier rejections may have changed.
-    mass: Σ max(before · p - q, 0) over the vocabulary. divergence: of the two rows, for a rule that judges by it.
+    mass: Σ max(before · p - q, 0) over the vocabulary. divergence: of the two rows, entropy: of the target's, in nats,
+    for a rule that judges by it.
     """
 
     form: Form
@@ -26,6 +30,8 @@ class Grounds:
     before: float = 1.0
     mass: float = 0.0
     divergence: float | None = None
+    weight: float = 0.0
+    entropy: float | None = None
 
     @property
     def threshold(self) -> float:
@@ -33,8 +39,10 @@ class Grounds:
         match self.form:
             case "chosen":
                 return self.p
-            case "near" | "far":
-                return float(self.form == "near")
+            case "near" | "far" | "likely" | "unlikely":
+                return float(self.form in ("near", "likely"))
+            case "mixed":
+                return self.weight + (1 - self.weight) * min(1.0, ratio(self.p, self.q))
             case "share" | "naive":
                 whole = self.mass + (1 - self.before)
                 whole = max(self.mass, whole) if self.form == "naive" else whole

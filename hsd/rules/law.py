@@ -12,8 +12,9 @@ threshold, and that fixes how many tokens are kept. After t < γ kept tokens the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -173,6 +174,34 @@ class Law:
 
 
 @dataclass(frozen=True)
+class Knob:
+    """The one number that says how far a rule may go from the target.
+
+    option: its keyword of `hsd.run`. sign: in formulas. title, words: in menus, and what it does. low, high: the range
+    that is offered, and all that is allowed unless `open`. exact: up to this number the rule is exact after all.
+    """
+
+    option: str
+    sign: str
+    title: str
+    words: str
+    default: float
+    low: float = 0
+    high: float = 1
+    exact: float | None = None
+    open: bool = False
+
+    def check(self, value: Any) -> float:
+        """The value. Raises HsdError where it is not allowed."""
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not self._allowed(value):
+            raise HsdError(f"{self.option} {value!r}: choose a number from {self.low:g} to {self.high:g}")
+        return value
+
+    def _allowed(self, value: float) -> bool:
+        return self.open or self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
 class Rule:
     """A verification rule.
 
@@ -181,7 +210,7 @@ class Rule:
     lossless: the output follows the target exactly; proved by enumeration in `hsd.audit`.
     build(p, q, tokens), and raw as a fourth where `raw` is set: makes the law; `law` checks what it is given.
     resamples: after a rejection every further position of the block is drawn anew, one target call each.
-    tunable: it has settings that change its law, so its name alone does not say what it keeps.
+    knob: the number that changes its law, so that its name alone does not say what it keeps; see `tuned`.
     raw: it judges the raw distributions too, and wants to be given them.
     """
 
@@ -193,7 +222,7 @@ class Rule:
     build: Callable[..., Law]
     drafts: str = ""
     resamples: bool = False
-    tunable: bool = False
+    knob: Knob | None = None
     raw: bool = False
 
     @cached_property
@@ -201,6 +230,11 @@ class Rule:
         """Whether the first token is tested first, and the first failure stops; else the whole draft comes first."""
         row = torch.ones(2, 1)
         return self.build(row, row[:1], torch.tensor([0])).forward
+
+    def tuned(self, value: float) -> Rule:
+        """The same with its knob at `value`, which `build` takes by the option's name."""
+        assert self.knob
+        return replace(self, build=partial(self.build, **{self.knob.option: self.knob.check(value)}))
 
     def law(self, p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None) -> Law:
         """The law for one draft: p (γ+1, V) and q (γ, V) with rows summing to 1, tokens (γ,) int64.

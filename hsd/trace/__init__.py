@@ -9,7 +9,7 @@ tokens are nodes 1, 2, …; a *branch* is a node together with all its possible 
 Units: probabilities are plain numbers in [0, 1]; times are seconds.
 """
 
-from hsd.trace.asked import GROUPS, Asked, Drafting, Fuzziness, Sampled, Stacked
+from hsd.trace.asked import GROUPS, Asked, Drafting, Fuzziness, Knobs, Sampled, Stacked
 from hsd.trace.levels import Event, Tested, Work
 from hsd.trace.run import ModelInfo, Prompt, Result, Setup, Trace
 from hsd.trace.statistics import statistics
@@ -44,6 +44,7 @@ __all__ = [
     "Fuzziness",
     "Grounds",
     "Grown",
+    "Knobs",
     "ModelInfo",
     "Node",
     "Origin",

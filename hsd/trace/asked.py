@@ -13,6 +13,7 @@ GROUPS = {
     "sampling": {"temperature": "temperature", "top_k": "top_k", "top_p": "top_p"},
     "levels": {"stack": "stack", "exits": "exits", "thresholds": "thresholds", "rules": "level_rules"},
     "fuzzy": {"divergence": "divergence", "tolerance": "tolerance", "mode": "fuzzy_mode", "on": "divergence_on"},
+    "knobs": {"draft_weight": "draft_weight", "epsilon": "epsilon"},
 }
 """Every option that is in a group: group, its name there, the keyword of `hsd.run`."""
 
@@ -62,6 +63,13 @@ class Fuzziness(Record):
     on: Name = "warped"
 
 
+class Knobs(Record):
+    """The numbers of the rules "ensemble" and "typical"; they matter where one of them takes part."""
+
+    draft_weight: Probability = 0.5
+    epsilon: Probability = 0.09
+
+
 class Asked(Record):
     """The options of a run, in groups.
 
@@ -79,6 +87,7 @@ class Asked(Record):
     sampling: Sampled
     levels: Stacked = Stacked()
     fuzzy: Fuzziness = Fuzziness()
+    knobs: Knobs = Knobs()
 
     def flat(self) -> dict[str, Any]:
         """All of them without groups, by the keywords of `hsd.run`."""

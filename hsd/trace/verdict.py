@@ -84,7 +84,8 @@ class Branch(Record):
     whole vocabulary before `top` is cut. With the capped ratio c of the path: deficient = Σ max(c·p − q, 0),
     excess = Σ max(q − c·p, 0). `ratio` is p/q of the whole path, `pivot` the number of tokens
     after which that ratio was largest so far (0: it never exceeded 1), `distance` the total variation of p
-    and q here, `asymmetry` the uncapped joint p − q of the path. Source: 2601.05724, Definitions 4–5, Eqs. 17–18.
+    and q here, `asymmetry` the uncapped joint p − q of the path, `entropy` that of the target's row in nats, None in
+    older traces. Source: 2601.05724, Definitions 4–5, Eqs. 17–18.
     """
 
     node: NodeId
@@ -99,6 +100,7 @@ class Branch(Record):
     asymmetry: Finite
     joint_q: Probability
     pivot: Count
+    entropy: Positive | None = None
 
 
 class Grounds(Record):
@@ -107,15 +109,20 @@ class Grounds(Record):
     token: min(1, p/q). capped: min(1, before·p/q) with the capped ratio c before it; ratio: the same with the uncapped
     ratio r. share: mass / (mass + 1 − before). naive: mass / max(mass, mass + 1 − before). chosen: p.
     near: 1, as divergence ≤ tolerance; far: 0, as it is not; beyond: it is not, so min(1, p/q) decides.
+    mixed: weight + (1 − weight)·min(1, p/q). likely: 1, as p > min(ε, √ε·exp(−entropy)); unlikely: 0, as it is not.
     `p` is what the target that was valid by then gave the token.
     """
 
-    form: Literal["token", "capped", "ratio", "share", "naive", "chosen", "near", "far", "beyond"]
+    form: Literal[
+        "token", "capped", "ratio", "share", "naive", "chosen", "near", "far", "beyond", "mixed", "likely", "unlikely"
+    ]
     p: Probability = 0.0
     q: Probability = 0.0
     before: Positive = 1.0
     mass: Positive = 0.0
     divergence: Positive | None = None
+    weight: Probability = 0.0
+    entropy: Positive | None = None
 
 
 class Decision(Record):

@@ -80,7 +80,7 @@ def _run(finish: Finish) -> Callable[..., Any]:
         the target hands up at least. prompt_as: "chat" for a question to answer, "text" for a text to continue.
         level_rules: how the levels between the ends verify. divergence ("kl",
         "reverse-kl", "js", "tv"), tolerance, fuzzy_mode ("exact-first", "divergence-only") and divergence_on
-        ("warped", "raw") are the settings of rule "fuzzy".
+        ("warped", "raw") are the settings of rule "fuzzy", draft_weight that of "ensemble", epsilon of "typical".
         """
         with _Errors():
             return _whole(finish(**dict(zip(order, values, strict=True))))

@@ -21,7 +21,8 @@ from hsd.ui.request import OPTIONS, field_name
 from hsd.ui.starters import Starter, starters
 
 START = {"independent": "hsd", "distinct": "traversal", "chosen": "one-hot"}  # a rule for each kind of tree
-PLACES = ("top", "main", "fuzzy", "more")
+SETTLED = tuple(rule for rule in RULES.values() if rule.knob)
+PLACES = ("top", "main", *(rule.name for rule in SETTLED), "more")
 NAMES = tuple(field.name for place in PLACES for field in form.RUN if field.place == place)
 """The controls of a run, in the order in which handlers get their values."""
 
@@ -94,16 +95,20 @@ def build(space: Space, presets: Mapping[str, Preset], start: Mapping[str, Any],
         **_shown_starters(starters(value["pair"], presets.values())),
     )
     controls |= made("main")
-    with gr.Accordion("FSD settings", visible=_fuzzy_shown(value["rule"], value["shadow"]), elem_id="hsd-fuzzy") as box:
-        controls |= made("fuzzy")
+    boxes: list[Any] = []
+    for rule, shown in zip(SETTLED, _settings_shown(value["rule"], value["shadow"]), strict=True):
+        title = f"{facts.head(rule.name)} settings"
+        with gr.Accordion(title, visible=shown, elem_id=f"hsd-{rule.name}") as box:
+            controls |= made(rule.name)
+        boxes.append(box)
     with gr.Accordion("More options", open=False, elem_id="hsd-more"):
         controls |= made("more")
     rules: list[Any] = [controls["rule"], controls["shadow"]]
-    for rule in rules:
-        rule.change(
-            lambda *rules: gr.update(visible=_fuzzy_shown(*rules)),
+    for menu in rules:
+        menu.change(
+            lambda *rules: [gr.update(visible=shown) for shown in _settings_shown(*rules)],
             rules,
-            box,
+            boxes,
             preprocess=False,
             queue=False,
             show_progress="hidden",
@@ -112,9 +117,9 @@ def build(space: Space, presets: Mapping[str, Preset], start: Mapping[str, Any],
     return Sidebar(controls, above.preset, chips, above.run, above.cancel)
 
 
-def _fuzzy_shown(*rules: str) -> bool | Literal["hidden"]:
-    """The settings of the fuzzy rule are there for runs that judge by it, or compare with it, and else out of sight."""
-    return True if "fuzzy" in rules else "hidden"
+def _settings_shown(*rules: str) -> list[bool | Literal["hidden"]]:
+    """A rule's settings are there for runs that judge by it, or compare with it, and else out of sight."""
+    return [True if rule.name in rules else "hidden" for rule in SETTLED]
 
 
 def _switch_shown(space: Space, pair: str) -> bool | Literal["hidden"]:

@@ -19,6 +19,7 @@ from hsd.bench.prompts import offered
 from hsd.decoding.options import MAX_LEVELS, MAX_TREE_NODES, Options
 from hsd.errors import HsdError
 from hsd.models.registry import draft_length, draft_lengths
+from hsd.rules import RULES, Knob
 from hsd.space import Limits, Space
 from hsd.ui import arrivals
 
@@ -171,6 +172,12 @@ def _option(name: str, label: str = "", info: str = "", **more: Any) -> Field:
     return Field(name, label, info, default=getattr(Options, name), **more)
 
 
+def _knob(rule: str, knob: Knob) -> Field:
+    """The slider of a rule's one number."""
+    label, low, high = f"{knob.title} {knob.sign}", knob.low, knob.high
+    return _option(knob.option, label, knob.words, kind="number", low=low, high=high, step=0.01, place=rule)
+
+
 def _rules(space: Space) -> list[Any]:
     return list(facts.rule_menu())
 
@@ -215,6 +222,7 @@ RUN = (
             menu=lambda _: facts.menu(facts.MODE_NAMES)),
     _option("divergence_on", "Divergence of", "Which rows are compared.", kind="name", place="fuzzy",
             menu=lambda _: facts.menu(facts.GROUND_NAMES)),
+    *(_knob(rule.name, rule.knob) for rule in RULES.values() if rule.knob and not rule.knob.open),
     _option("nodes", kind="whole", what="nodes", low=0, high=MAX_TREE_NODES),
     _option("stack", kind="levels", what="place", low=0, high=MAX_LEVELS, example="0, 1, 2"),
     _option("exits", kind="levels", what="exit", low=1, high=1_000, example="2, 4"),

@@ -5,7 +5,7 @@ masses of the implementation. Suitable for a vocabulary of a handful and a draft
 
 A prefix X_{1:t} is the first t drafted tokens. p(X_{1:t}) and q(X_{1:t}) are joint probabilities.
 Sources: token-wise 2211.17192, block 2403.10444, hierarchical 2601.05724 (definition, theorem and equation numbers),
-fuzzy 2502.20704.
+fuzzy 2502.20704, typical 2401.10774; ensemble: `assistant_ensemble_weight` of transformers.
 """
 
 from __future__ import annotations
@@ -220,6 +220,24 @@ def fuzzy(problem: Problem, name: str = "kl", tolerance: float = 0.3, mode: str 
     return _answer(problem, forward_stop(accept), [(1.0, 1.0 if first else 0.0)] * problem.gamma)
 
 
+def ensemble(problem: Problem, weight: float = 0.5) -> Answer:
+    """Token-wise verification with p' = (1 - w) p + w q in place of p wherever a token is drafted."""
+    mixed = [
+        [(1 - weight) * a + weight * b for a, b in zip(p, q, strict=True)]
+        for p, q in zip(problem.p[:-1], problem.q, strict=True)
+    ]
+    return tokenwise(Problem([*mixed, problem.p[-1]], problem.q, problem.tokens))
+
+
+def typical(problem: Problem, epsilon: float = 0.09) -> Answer:
+    """Keep while p(x) > min(ε, δ exp(-H(p))) with δ = √ε, then follow p; 2401.10774, section 3.3.2."""
+    accept = []
+    for row, token in zip(problem.p[:-1], problem.tokens, strict=True):
+        entropy = -sum(x * math.log(x) for x in row if x > 0)
+        accept.append(float(row[token] > min(epsilon, math.sqrt(epsilon) * math.exp(-entropy))))
+    return _answer(problem, forward_stop(accept), [(1.0, 0.0)] * problem.gamma)
+
+
 RULES: dict[str, Callable[[Problem], Answer]] = {
     "tokenwise": tokenwise,
     "blockwise": blockwise,
@@ -228,6 +246,8 @@ RULES: dict[str, Callable[[Problem], Answer]] = {
     "naive-hsd": naive_hsd,
     "agreement": agreement,
     "fuzzy": fuzzy,
+    "ensemble": ensemble,
+    "typical": typical,
 }
 
 

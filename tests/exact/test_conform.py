@@ -77,7 +77,7 @@ def test_a_known_rule_is_found_as_it_is_known_from_inside(name: str):
 
 
 def test_block_verification_and_hsd_are_one_law_and_no_other_two_are():
-    equals = [tuple(conform(adapter(rule.law), gamma=2)["equals"]) for rule in RULES.values() if not rule.tunable]
+    equals = [tuple(conform(adapter(rule.law), gamma=2)["equals"]) for rule in RULES.values() if not rule.knob]
     assert equals[1] == equals[2] == ("blockwise", "hsd")
     assert [len(names) for names in equals] == [1, 2, 2, 1, 1, 1]
 
@@ -194,11 +194,20 @@ def test_fuzzy_verification_is_recognised_with_its_tolerance(mode: str):
 
 
 def test_an_ensemble_is_recognised_with_its_weight():
-    def relaxed(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
-        right = RULES["tokenwise"].law(p, q, tokens)
-        return replace(right, threshold=0.1 + 0.9 * right.threshold)
+    """Written here as the test of a mixture, not with the rule of that name."""
 
-    assert conform(adapter(relaxed))["equals"] == ["ensemble (weight 0.9)"]
+    def mixed(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
+        return RULES["tokenwise"].law(torch.cat([0.9 * p[:-1] + 0.1 * q, p[-1:]]), q, tokens)
+
+    assert conform(adapter(mixed))["equals"] == ["ensemble (draft weight 0.1)"]
+
+
+@pytest.mark.parametrize("epsilon", [0.04, 0.09, 0.3])
+def test_typical_acceptance_is_recognised_with_its_epsilon(epsilon: float):
+    (fits,) = conform(adapter(RULES["typical"].tuned(epsilon).law))["equals"]
+    low, high = (float(word.strip(")")) for word in fits.split() if word[0].isdigit())
+    assert fits.startswith("typical (an epsilon from ")
+    assert low <= epsilon < high
 
 
 # Boxes

@@ -43,7 +43,7 @@ def test_sampling_of_transformers_is_token_wise_and_its_ensemble_is_not_lossless
         for name in ("sampling", "ensemble_9")
     )
     assert (plain["lossless"], plain["rule"]) == (True, "tokenwise")
-    assert (ensemble["lossless"], ensemble["equals"]) == (False, ["ensemble (weight 0.9)"])
+    assert (ensemble["lossless"], ensemble["equals"]) == (False, ["ensemble (draft weight 0.1)"])
 
 
 @pytest.mark.long

@@ -419,7 +419,9 @@ def test_every_setting_takes_drafts_of_any_length_and_refuses_wrong_shapes(confi
 
 def test_the_registered_rule_has_the_default_settings():
     rule = find_rule("fuzzy")
-    assert (rule.lossless, rule.tunable, rule.raw, rule.resamples) == (False, True, False, False)
+    assert (rule.lossless, rule.raw, rule.resamples) == (False, False, False)
+    assert rule.knob
+    assert rule.knob.default == Fuzzy.tolerance
     p, q, tokens = tensors([[0.5, 0.5]] * 3, [[0.3, 0.7], [0.05, 0.95]], [1, 1])
     assert torch.equal(rule.law(p, q, tokens).stop, fuzzy_rule(Fuzzy()).law(p, q, tokens).stop)
     with pytest.raises(HsdError, match="does not fit several drafts"):

@@ -396,7 +396,10 @@ def test_recorded_decisions_lead_to_what_is_kept(rule: str, problem: Any, data: 
     assert float(law.stop[kept]) > 0
 
 
-@pytest.mark.parametrize("rule", RULES)
+ASKING_P = [name for name in RULES if name != "ensemble"]  # a mixture gives the draft's tokens what p does not
+
+
+@pytest.mark.parametrize("rule", ASKING_P)
 @given(problem=problems(), coin=st.sampled_from([0.0, 5e-324, 1e-300]))
 def test_no_coin_keeps_a_drafted_token_that_the_target_excludes(rule: str, problem: Any, coin: float):
     law = RULES[rule].law(*tensors(problem.p, problem.q, problem.tokens))
@@ -406,7 +409,7 @@ def test_no_coin_keeps_a_drafted_token_that_the_target_excludes(rule: str, probl
         assert not law.next(kept)[torch.tensor(problem.p[kept]) == 0].any()
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", ASKING_P)
 def test_a_law_does_not_depend_on_what_was_never_drafted_below_it(rule: str):
     """Rows after the first impossible token cannot matter: they are never reached."""
     rng = random.Random(4)

@@ -33,7 +33,7 @@ def cycle_pair(length: int, end: int | None, draft_breaks: bool = False, context
 # Greedy decoding
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", [name for name in RULES if name != "ensemble"])  # the draft has a share there
 @pytest.mark.parametrize("gamma", [1, 4, 9])
 def test_greedy_output_equals_plain_decoding(rule: str, gamma: int):
     for seed in range(2):
@@ -354,7 +354,7 @@ def test_a_run_of_many_steps_can_still_be_traced():
 # Drafts that the target excludes, and the other way round
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", [name for name in RULES if name != "ensemble"])
 def test_models_without_a_common_token_still_decode(rule: str):
     pair = toy_pair((0.0, 0.5, 0.5, 0.0), (0.5, 0.0, 0.0, 0.5))
     trace = hsd.run(pair, "a", rule=rule, gamma=4, max_new_tokens=25, seed=1)
@@ -369,7 +369,7 @@ def test_a_vocabulary_of_one_token(rule: str):
     assert trace.stats()["acceptance_rate"] == 1
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "agreement"])  # it draws for itself
+@pytest.mark.parametrize("rule", [name for name in RULES if name not in ("agreement", "typical")])  # these ask p alone
 def test_equal_models_keep_every_drafted_token(rule: str):
     pair = Pair("twins", PAIR.target, PAIR.target, PAIR.codec)
     for temperature in (0.0, 0.7, 1.0):

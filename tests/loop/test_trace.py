@@ -320,7 +320,7 @@ def test_expected_kept_is_that_of_each_rules_law(rule: str):
     for step, text in texts_of(run(rule)):
         tokens = [node.token for node in step.nodes]
         p, q = (rows(m, text + tokens, step.drafted + 1) for m in (PAIR.target, PAIR.draft))
-        assert set(step.expected_kept) == {name for name in RULES if not RULES[name].tunable} | {rule}
+        assert set(step.expected_kept) == {name for name in RULES if not RULES[name].knob} | {rule}
         for name, value in step.expected_kept.items():
             law = RULES[name].law(p, q[: step.drafted], torch.tensor(tokens, dtype=torch.int64))
             assert value == pytest.approx(float(law.expected_kept), abs=1e-4)

@@ -97,9 +97,32 @@ def test_the_page_judges_by_another_rule_as_the_library_does(stage: Stage, trace
 
 
 @pytest.mark.core
+@pytest.mark.parametrize(("rule", "knob"), [("ensemble", {"draft_weight": 0.3}), ("typical", {"epsilon": 0.2})])
+def test_the_page_judges_by_a_rule_with_a_number_of_its_own(stage: Stage, rule: str, knob: dict[str, float]) -> None:
+    """With the run's number, and from the drafted tokens alone: what the trace says of that rule is taken away."""
+    told = word_trace(shadow=rule, **knob)
+    stage.load(told)
+    means = stage.page.evaluate(
+        """async (rule) => {
+          const {chances, judges} = await import("./player/rejudge.js");
+          return window.player.trace().steps.map((step, i) => {
+            const view = hsdPlayer.model.readStep(window.player.trace(), i);
+            delete view.step.kept_law;
+            view.shadow = null;
+            return judges(view).includes(rule) ? chances(view, rule).reduce((sum, x, t) => sum + t * x, 0) : null;
+          });
+        }""",
+        rule,
+    )
+    recorded = [step["expected_kept"][rule] for step in told["steps"]]
+    assert means == pytest.approx(recorded, abs=1e-5)
+    assert len({round(mean, 3) for mean in means}) > 2
+
+
+@pytest.mark.core
 def test_another_rule_judges_the_shown_draft_at_once(stage: Stage, trace: dict) -> None:
     """A run by the other rule on the same seed meets the same first draft: what it kept is what the page says."""
-    for rule in ("tokenwise", "hsd-released", "agreement"):
+    for rule in ("tokenwise", "hsd-released", "agreement", "ensemble", "typical"):
         other = word_trace(rule=rule)
         assert [n["token"] for n in other["steps"][0]["nodes"]] == [n["token"] for n in trace["steps"][0]["nodes"]]
         stage.load(trace)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -13,7 +14,9 @@ from typing import Any
 import pytest
 from player_page import Stage, differing, step_where, tree_trace, word_trace
 
-RULES = ["tokenwise", "blockwise", "hsd", "hsd-released", "naive-hsd", "fuzzy"]
+import hsd
+
+RULES = [name for name in hsd.RULES if name != "agreement"]
 HOSTILE = [
     "<img src=x onerror=window.hacked=1>",
     "${window.hacked=1}",
@@ -169,6 +172,44 @@ def test_beside_another_rule_the_fuzzy_one_is_told_without_its_divergences(stage
     mirrored = stage.page.evaluate("() => window.player.load(hsdPlayer.model.mirror(window.player.trace()))")
     assert mirrored is None
     assert "Not lossless" in stage.text(".hp-warning")
+
+
+@pytest.mark.core
+def test_typical_acceptance_is_told_without_a_coin(stage: Stage) -> None:
+    """What is compared is the target's p with the bar of its row; the lane has no coin to drag, the card no slider."""
+    trace = word_trace(rule="typical", epsilon=0.2, max_new_tokens=80)
+    stage.load(trace)
+    seen = set()
+    for i, step in enumerate(trace["steps"]):
+        stage.go(i)
+        tests = stage.page.locator(".hp-panel.is-own .hp-test").all()
+        for test, decision in zip(tests, step["verdict"]["decisions"], strict=True):
+            node, entropy = step["nodes"][decision["node"] - 1], decision["grounds"]["entropy"]
+            assert entropy == step["branches"][node["parent"]]["entropy"]
+            assert decision["accepted"] == (node["p"] > min(0.2, 0.2**0.5 * math.exp(-entropy)))
+            line = test.locator(".hp-coinline").get_attribute("aria-label")
+            assert line.startswith("bar ")
+            assert ", p " in line
+            assert test.locator(".hp-suppose").count() == 0
+            seen.add(test.locator(".hp-formula").get_attribute("data-form"))
+        assert stage.page.locator(".hp-cell-of.is-own [data-coin]").count() == 0
+        assert stage.page.locator(".hp-warn").count() == 0
+        assert "No coin is asked" in stage.text(".hp-warning")
+    assert seen == {"likely", "unlikely"}
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(("weight", "words"), [(0.5, "Not lossless"), (0, "this is vanilla, and exact")])
+def test_an_ensemble_is_told_with_its_mixture(stage: Stage, weight: float, words: str) -> None:
+    trace = word_trace(rule="ensemble", draft_weight=weight, max_new_tokens=40, gamma=7)
+    stage.load(trace)
+    for i, step in enumerate(trace["steps"]):
+        stage.go(i)
+        assert step["kept"] >= step["shadow"]["kept"]
+        assert (step["kept"] == step["shadow"]["kept"]) or weight
+        assert stage.page.locator(".hp-panel.is-own .hp-formula:not([data-form=mixed])").count() == 0
+        assert stage.page.locator(".hp-warn").count() == 0
+    assert words in stage.text(".hp-warning")
 
 
 def test_tests_are_listed_in_the_order_taken(stage: Stage, trace: dict) -> None:

@@ -27,16 +27,19 @@ function course(view, judged) {
 
 // ---- a single draft
 
+const COMPARED = { agreement: "p", ensemble: "((1 − w) p + w q)/q" }; // where it is not p/q
+
 function tokenByToken(view, judged) {
   const failed = judged.decisions.find(failing);
-  const fuzzy = judged.rule === "fuzzy";
+  const { rule } = judged;
   const kept = `keeps ${amount(judged.kept, view.step.drafted)}`;
-  if (!failed) return [`${fuzzy ? "lets every token pass" : "passes every token by itself"} and ${kept}`];
-  const [coin, threshold] = pair(failed.coin, failed.threshold);
-  const test = `its coin ${coin} is not below p/q = ${threshold}`;
+  if (!failed) return [`${judged.info.knob ? "lets every token pass" : "passes every token by itself"} and ${kept}`];
+  const [low, high] = pair(...failed.sides);
+  const test = `its coin ${low} is not below ${COMPARED[rule] || "p/q"} = ${high}`;
   const far = "its divergence is above the tolerance";
   const only = view.options.fuzzy.mode === "divergence-only";
-  const why = !fuzzy ? test : only ? far : `${far} and ${test}`;
+  const asked = rule !== "fuzzy" ? test : only ? far : `${far} and ${test}`;
+  const why = failed.coinless ? `the target gives it only ${high}, not above ${low}` : asked;
   const { piece } = view.nodes.get(failed.node);
   return [`stops at token ${view.depth.get(failed.node)} `, { piece, cells: 16 }, `, because ${why}, and ${kept}`];
 }

@@ -143,14 +143,15 @@ function chips(view, select) {
 }
 
 function chip(view, { node, test, order, accepted, ...decision }, select) {
-  const [coin, threshold] = pair(decision.coin, decision.threshold);
+  const [coin, threshold] = pair(...decision.sides);
   const position = view.depth.get(node);
   const what = {
     draft: view.isTrie ? `whole draft of ${position}` : "whole draft",
     prefix: position === 1 ? "first token" : `first ${position}`,
     token: `token ${position}`,
   }[test];
-  const title = `coin ${coin}, threshold ${threshold}: ${accepted ? "passes" : "fails"}`;
+  const [low, high] = decision.coinless ? ["bar", "p"] : ["coin", "threshold"];
+  const title = `${low} ${coin}, ${high} ${threshold}: ${accepted ? "passes" : "fails"}`;
   const action = h(
     "button.cp-test-button",
     { type: "button", title, onclick: () => select(node) },

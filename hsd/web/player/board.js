@@ -5,7 +5,7 @@ import { h, prose, token } from "../kit/dom.js";
 import { number, pair, short } from "../kit/format.js";
 import { term } from "../kit/glossary.js";
 import { menu } from "../kit/parts.js";
-import { thresholdAt } from "./arithmetic.js";
+import { comparedAt } from "./arithmetic.js";
 import { coinOf, decisive, rho, ruleInfo } from "./model.js";
 import { bars, mean } from "./odds.js";
 import { beatOf, named } from "./phases.js";
@@ -210,7 +210,15 @@ function laneName(view, phase, judged, at, { judgeBy }) {
 }
 
 /** The rule's name, explained where the glossary knows it. */
-const TERMS = { tokenwise: "vanilla", hsd: "hsd", blockwise: "block", agreement: "agreement", fuzzy: "fsd" };
+const TERMS = {
+  tokenwise: "vanilla",
+  hsd: "hsd",
+  blockwise: "block",
+  agreement: "agreement",
+  fuzzy: "fsd",
+  ensemble: "ensemble",
+  typical: "typical",
+};
 const title = (judged) => (TERMS[judged.rule] ? term(TERMS[judged.rule], named(judged)) : named(judged));
 
 const ruleMenu = (judged, rules, judgeBy) =>
@@ -233,12 +241,14 @@ function outcome(view, phase, judged) {
   return prose(keeps);
 }
 
+const BAR = "no coin: what p must exceed here, and the coloured part is p";
+
 /** A coin on a line from 0 to 1, of which the part below the threshold passes; and the verdict in words. */
 function laneCell(view, judged, id, { test }) {
   const made = decisive(judged, id);
   const verdict = judged.verdict(id);
-  const threshold = made ? made.threshold : thresholdAt(view, id, judged, null);
-  const coin = coinOf(view, id);
+  const { sides, coinless } = comparedAt(view, id, judged, made, coinOf(view, id));
+  const [coin, threshold] = sides;
   const state = made ? (made.accepted ? "pass" : "fail") : verdict === "kept" ? "carried" : "none";
   const said = {
     pass: "✓",
@@ -246,8 +256,8 @@ function laneCell(view, judged, id, { test }) {
     carried: "✓ kept with it",
     none: "– not looked at",
   }[state];
-  const compared = made ? pair(made.coin, made.threshold, 1).map((text) => text.replace(/^0\./, ".")) : [];
-  const sentence = made ? `${compared[0]} ${made.accepted ? "<" : "≥"} ${compared[1]} ` : "";
+  const compared = made ? pair(...sides, 1).map((text) => text.replace(/^0\./, ".")) : [];
+  const sentence = made ? `${compared[0]} ${made.accepted ? "<" : "≥"} ${coinless ? "p " : ""}${compared[1]} ` : "";
   const at = (x) => `--hp-at:${(100 * Math.min(x, 1)).toFixed(2)}%`;
   return h(
     `button.hp-trial.is-${state}`,
@@ -255,11 +265,14 @@ function laneCell(view, judged, id, { test }) {
     h("span.hp-unseen", `${named(judged)}, token ${view.depth.get(id)}: `),
     h(
       "span.hp-gauge",
-      { "data-coin": coin === null ? null : id },
+      { "data-coin": coin === null || coinless ? null : id },
       threshold === null ? null : h("span.hp-gauge-zone", { style: at(threshold) }),
       coin === null
         ? null
-        : h("span.hp-gauge-coin", { style: at(coin), title: "drag: what if the coin had been another?" }),
+        : h("span.hp-gauge-coin", {
+            style: at(coin),
+            title: coinless ? BAR : "drag: what if the coin had been another?",
+          }),
     ),
     h("span.hp-trial-words", h("span", sentence), h("b", said)),
   );

@@ -18,7 +18,9 @@ function decisions(view, actions) {
   const second = view.sameRule ? sameNote() : view.shadow ? panel(view, view.shadow, false, actions) : null;
   const coin =
     "Each test throws one coin, a random number from 0 to 1. It passes if the coin falls below the threshold.";
-  const hint = `${coin}${sharedNote(view)}`;
+  const coinless = [view.own, view.shadow].find((judged) => judged && judged.decisions.some((one) => one.coinless));
+  const none = coinless ? ` ${coinless.info.head} throws none: p must be above a bar.` : "";
+  const hint = `${coin}${none}${sharedNote(view)}`;
   return card(
     "hp-decisions",
     "The tests, in the order taken",
@@ -120,7 +122,7 @@ function test(view, judged, decision, i, { select, coin }) {
     coinLine(decision),
     formula(position, grounds, decision.threshold),
     exactVerdict(grounds, decision),
-    view.isTrie || !coin ? null : supposing(decision, coin),
+    view.isTrie || !coin || decision.coinless ? null : supposing(decision, coin),
   );
 }
 
@@ -155,17 +157,16 @@ function says({ rule, info }, { accepted }) {
 }
 
 /** A 0–1 line: the part below the threshold passes, and the coin lies on it. */
-function coinLine({ coin, threshold, accepted }) {
+function coinLine({ sides, coinless, accepted }) {
+  const [coin, threshold] = sides;
   const [coinText, thresholdText] = pair(coin, threshold);
+  const low = `${coinless ? "bar" : "coin"} ${coinText}`;
+  const high = `${coinless ? "p" : "threshold"} ${thresholdText}`;
   const at = (x) => `--hp-at:${(100 * Math.min(x, 1)).toFixed(2)}%`;
   return h(
     "div",
-    {
-      "class": "hp-coinline",
-      "role": "img",
-      "aria-label": `coin ${coinText}, threshold ${thresholdText}: ${accepted ? "passes" : "fails"}`,
-    },
-    h("div", { class: "hp-coinlabel", style: at(coin) }, h("span", {}, `coin ${coinText}`)),
+    { "class": "hp-coinline", "role": "img", "aria-label": `${low}, ${high}: ${accepted ? "passes" : "fails"}` },
+    h("div", { class: "hp-coinlabel", style: at(coin) }, h("span", {}, low)),
     h(
       "div",
       { class: "hp-line" },
@@ -173,7 +174,7 @@ function coinLine({ coin, threshold, accepted }) {
       h("div", { class: "hp-tick", style: at(threshold) }),
       h("div", { class: "hp-coin", style: at(coin) }),
     ),
-    h("div", { class: "hp-thresholdlabel", style: at(threshold) }, h("span", {}, `threshold ${thresholdText}`)),
+    h("div", { class: "hp-thresholdlabel", style: at(threshold) }, h("span", {}, high)),
   );
 }
 

@@ -4,7 +4,7 @@ import { SIGNS } from "../kit/dom.js";
 import { csv as lines } from "../kit/files.js";
 import { number, plural, visible } from "../kit/format.js";
 import { all, plain } from "./changes.js";
-import { DIVERGENCES, draftedBy, draftsWords, readStep, ruleInfo, ruleOf } from "./model.js";
+import { DIVERGENCES, draftedBy, draftsWords, knobOf, readStep, ruleInfo, ruleOf } from "./model.js";
 import * as story from "./story.js";
 import { compare, testTitle } from "./story.js";
 
@@ -103,8 +103,11 @@ function report(trace) {
 function draftWords(setup) {
   const { rule, shadow, draft, fuzzy } = setup.options;
   const near = `${DIVERGENCES[fuzzy.divergence]} ≤ ${fuzzy.tolerance}, ${fuzzy.mode}, ${fuzzy.on} rows`;
-  const settings = [rule, shadow].includes("fuzzy") ? near : "";
-  return [draftedBy(setup), draftsWords(draft), settings].filter(Boolean).join("; ");
+  const settings = [...new Set([rule, shadow])].map((name) => {
+    const { knob } = ruleInfo(name);
+    return name === "fuzzy" ? near : knob ? `${knob.sign} = ${knobOf(setup, name)}` : "";
+  });
+  return [draftedBy(setup), draftsWords(draft), ...settings].filter(Boolean).join("; ");
 }
 
 function stepReport(trace, i) {
@@ -132,7 +135,7 @@ function stepReport(trace, i) {
 function testLine(view, judged, d) {
   const piece = view.isTrie ? ` “${visible(view.nodes.get(d.node).piece)}”` : "";
   const title = testTitle(view, d, judged.info);
-  return `      ${d.accepted ? "✓" : "✕"} ${title}${piece}: coin ${compare(d)}`;
+  return `      ${d.accepted ? "✓" : "✕"} ${title}${piece}: ${d.coinless ? "bar" : "coin"} ${compare(d)}`;
 }
 
 const PAINT = [

@@ -71,6 +71,15 @@ const FORMS = {
           ],
     ];
   },
+  mixed: (t, a) => {
+    const w = letter("w");
+    const mixture = ["(1 − ", w, ") ", prime("p", a, "p"), " + ", w, " ", prime("q", a, "q")];
+    const numbers = [value(1 - a.weight), " · ", value(a.p, "p"), " + ", value(a.weight), " · ", value(a.q, "q")];
+    return [
+      [letter(`a${subscript(t)}`), " = ", ...cut(fraction(mixture, [prime("q", a, "q")]))],
+      cut(fraction(numbers, [value(a.q, "q")])),
+    ];
+  },
   chosen: (t, a) => [[letter(`h${subscript(t)}`), " = ", prime("p", a, "p")], [value(a.p, "p")]],
 };
 
@@ -83,7 +92,29 @@ const fuzzyCase = (sign, outcome) => (t, a) => {
     [...said, ...numbers],
   ];
 };
+/** Of typical acceptance: p against its bar, without a coin. */
+const typicalCase = (sign, outcome) => (t, a) => {
+  const name = letter(`a${subscript(t)}`);
+  const bar = ["min(", value(a.epsilon), ", ", value(Math.sqrt(a.epsilon)), " · e^−", value(a.H), ")"];
+  return [
+    [
+      letter("p", "p"),
+      ` ${sign} min(`,
+      letter("ε"),
+      ", √",
+      letter("ε"),
+      " · e^−",
+      letter("H"),
+      "), so ",
+      name,
+      outcome,
+    ],
+    [value(a.p, "p"), ` ${sign} `, ...bar, " = ", value(a.bar), ", so ", name],
+  ];
+};
 const CASES = {
+  likely: typicalCase(">", " = 1"),
+  unlikely: typicalCase("≤", " = 0"),
   near: fuzzyCase("≤", (name) => [[name, " = 1"], [name]]),
   far: fuzzyCase(">", (name) => [[name, " = 0"], [name]]),
   beyond: fuzzyCase(">", (name, a) => [[name, " = ", ...cut(rates(a))], cut(given(a))]),
@@ -109,6 +140,9 @@ const WORDS = {
   share: "S: deficient mass of the branch after these tokens; c: their capped ratio",
   naive: "D: deficient and excess mass of the branch, without caps",
   chosen: "p: what the target gives this token, which was chosen and not drawn",
+  mixed: "w: the draft's share in the mixture that stands in for the target",
+  likely: "H: entropy of the target's row; ε: the rule's number. No coin is asked, and q plays no part",
+  unlikely: "H: entropy of the target's row; ε: the rule's number. Too unlikely there: no coin is asked",
   near: "D: divergence of the two rows; T: tolerance. Near rows: the token passes, whatever it is",
   far: "D: divergence of the two rows; T: tolerance. Nothing else is asked",
   beyond: "D: divergence of the two rows; T: tolerance. Above it the exact test decides",

@@ -59,7 +59,7 @@ function depths(nodes) {
  */
 function judge(view, told) {
   const at = new Map();
-  const decisions = told.decisions.map((decision, i) => ({ ...decision, order: i + 1 }));
+  const decisions = told.decisions.map((made, i) => ({ ...made, order: i + 1, ...comparison(view, made) }));
   for (const decision of decisions) at.set(decision.node, [...(at.get(decision.node) || []), decision]);
   const last = lastKept(told);
   const path = new Set(pathTo(view, last));
@@ -70,6 +70,26 @@ function judge(view, told) {
     return view.isTrie || parent === 0 || path.has(parent) ? "rejected" : "over";
   };
   return { ...told, info: ruleInfo(told.rule), decisions, at, last, path, verdict };
+}
+
+/** The value of the one number that a rule has, see `knob` in facts. */
+function knobOf({ options }, rule) {
+  const { option, default: usual } = ruleInfo(rule).knob;
+  return (options.knobs || {})[option] ?? usual;
+}
+
+/** What a token's p must exceed under typical acceptance, in a row of that entropy. */
+function barOf(view, entropy) {
+  const epsilon = knobOf(view, "typical");
+  return Math.min(epsilon, Math.sqrt(epsilon) * Math.exp(-real(entropy)));
+}
+
+const COINLESS = ["likely", "unlikely"];
+
+/** The two numbers that a test compares; it passes if the first is below the second. coinless: the first is no coin. */
+function comparison(view, { coin, threshold, grounds }) {
+  if (!grounds || !COINLESS.includes(grounds.form)) return { sides: [coin, threshold], coinless: false };
+  return { sides: [barOf(view, grounds.entropy), grounds.p], coinless: true };
 }
 
 /** The last node that a verdict keeps; 0 for none. */
@@ -201,8 +221,10 @@ function fuzzy(view) {
 const differs = (step) => Boolean(step.shadow) && step.shadow.kept !== step.kept;
 
 export {
+  barOf,
   capped,
   coinOf,
+  comparison,
   copies,
   decisive,
   differs,
@@ -211,6 +233,7 @@ export {
   draftsWords,
   fuzzy,
   judge,
+  knobOf,
   lastKept,
   ledger,
   pathTo,

@@ -109,6 +109,7 @@ function masses(view) {
   return said(["Too much ", "and too little"], words, "of the whole vocabulary, not only of the guesses");
 }
 
+const THRESHOLD = { term: "threshold", words: "threshold" };
 const AFTER = {
   forward: ["accepted, go on", "rejected: stop, the rest is thrown away unread"],
   backward: ["keep these", "step back by one token"],
@@ -119,7 +120,7 @@ function test(view, i, { name }) {
   const { forward, short } = judged.info;
   if (view.isTrie) return said([`${short}: `, `keeps ${plural(judged.kept, "token")}`], []);
   const decision = judged.decisions[i];
-  const [coin, threshold] = pair(decision.coin, decision.threshold);
+  const [low, high] = pair(...decision.sides);
   const position = view.depth.get(decision.node);
   const what = forward
     ? `token ${position}`
@@ -135,10 +136,10 @@ function test(view, i, { name }) {
     [`${named(judged)} tests ${what}: `, decision.accepted ? "✓ passes" : "✕ fails"],
     [
       "The ",
-      { term: "coin", words: "coin" },
-      `, ${coin}, ${decision.accepted ? "is below" : "is not below"} the `,
-      { term: "threshold", words: "threshold" },
-      ` ${threshold}: ${end}.`,
+      decision.coinless ? "bar" : { term: "coin", words: "coin" },
+      `, ${low}, ${decision.accepted ? "is below" : "is not below"} `,
+      ...(decision.coinless ? ["the target’s ", { term: "p", words: "p" }] : ["the ", THRESHOLD]),
+      ` ${high}: ${end}.`,
     ],
   );
 }

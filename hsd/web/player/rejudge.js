@@ -1,7 +1,11 @@
 // A draft judged once more in the page: by another rule, or with other coins. Along a single draft only: in a tree what
 // a test compares depends on all tests before it. Pure.
+import { facts } from "../kit/facts.js";
 import { coinOf, judge, ruleInfo } from "./model.js";
 import { thresholdAt, unmade } from "./arithmetic.js";
+
+const CHAINS = facts.rules.filter(({ single }) => single).map(({ name }) => name);
+const WHOLE = ["agreement", "typical"]; // rules whose corrections leave q out
 
 /** The tests of a rule at tokens 1 … γ, made or not: [{node, threshold, grounds}], null where the step does not tell. */
 function thresholds(view, rule) {
@@ -18,7 +22,7 @@ function thresholds(view, rule) {
 /** The rules that the page can judge this draft by; of a tree, and of a step without details, none. */
 function judges(view) {
   if (view.isTrie || !view.detail) return [];
-  const rules = new Set([view.rule, view.shadow && view.shadow.rule, ...Object.keys(view.step.expected_kept)]);
+  const rules = new Set([view.rule, view.shadow && view.shadow.rule, ...CHAINS]);
   return [...rules].filter((rule) => rule && thresholds(view, rule).every(({ threshold }) => threshold !== null));
 }
 
@@ -80,7 +84,7 @@ function likely(view, judged) {
   const branch = view.branches.get(judged.last);
   if (!branch || judged.kept === view.step.drafted) return [];
   const weight = judged.info.forward ? 1 : branch.capped;
-  const missing = ({ p, q }) => weight * p - (judged.rule === "agreement" ? 0 : q);
+  const missing = ({ p, q }) => weight * p - (WHOLE.includes(judged.rule) ? 0 : q);
   const rejected = view.children.get(judged.last).map((id) => view.nodes.get(id).token);
   const left = branch.top.filter(
     (top) => missing(top) > 0 && !(judged.rule === "agreement" && rejected.includes(top.token)),

@@ -1,7 +1,7 @@
 // What happened in a step, in sentences for a student. Pure: sentence parts, see dom.prose.
 import { number, pair, plural, real } from "../kit/format.js";
 import { leaves } from "./drafts.js";
-import { coinOf, copies, fuzzy } from "./model.js";
+import { coinOf, copies, fuzzy, knobOf } from "./model.js";
 import { reason, way } from "./told.js";
 
 const COIN = { term: "coin", words: "coin" };
@@ -67,6 +67,7 @@ function same({ own, shadow, isTrie }) {
 function otherReason(view, its) {
   if (view.isTrie) return reason(view, view.shadow);
   const { decisions } = view.shadow;
+  if (decisions.length && decisions[0].coinless) return likelyReason(view, decisions);
   if (decisions.length && decisions[0].test !== "token") return successReason(view, decisions);
   const failed = decisions.find((decision) => !decision.accepted);
   if (!failed)
@@ -74,6 +75,14 @@ function otherReason(view, its) {
   const [coin, threshold] = pair(failed.coin, failed.threshold);
   const position = view.depth.get(failed.node);
   return [its ? "its " : "the ", COIN, ` for token ${position} (${coin}) was not below ${threshold}`];
+}
+
+/** Of a rule that asks no coin, but whether the target finds the token likely enough. */
+function likelyReason(view, decisions) {
+  const failed = decisions.find((decision) => !decision.accepted);
+  if (!failed) return ["the target finds each token likely enough"];
+  const [bar, p] = pair(...failed.sides);
+  return [`the target gives token ${view.depth.get(failed.node)} only ${p}, not above ${bar}`];
 }
 
 function successReason(view, decisions) {
@@ -144,8 +153,8 @@ function backward(view) {
 }
 
 function compare(decision) {
-  const [coin, threshold] = pair(decision.coin, decision.threshold);
-  return decision.accepted ? `${coin} is below ${threshold}` : `${coin} is not below ${threshold}`;
+  const [low, high] = pair(...decision.sides);
+  return decision.accepted ? `${low} is below ${high}` : `${low} is not below ${high}`;
 }
 
 /** The token that follows the kept ones. */
@@ -174,9 +183,17 @@ function correctedFrom(view) {
 function why(view) {
   if (!view.differs || view.sameRule || !view.detail) return "";
   if (view.rule === "fuzzy" && view.shadow.rule === "tokenwise") return fuzzyWhy(view);
+  if (Object.hasOwn(WHYS, view.rule) && view.shadow.rule === "tokenwise") return WHYS[view.rule];
   if (view.isTrie || view.own.info.forward || view.shadow.rule !== "tokenwise") return EITHER_WAY;
   return expected(view) || EITHER_WAY;
 }
+
+const WHYS = {
+  ensemble:
+    "The ensemble asks vanilla’s question of a mixture of both models. Its threshold is never below vanilla’s, so it never keeps fewer here.",
+  typical:
+    "Vanilla asks a coin at every token; typical acceptance asks only whether the target finds the token likely enough.",
+};
 
 const SAME = 0.005; // tokens; a smaller difference is not seen in two digits
 
@@ -216,12 +233,23 @@ function warning(view) {
   if (view.rule === "naive-hsd" && view.drawn && view.drawn.extra.length) {
     return `Naive HSD pays for keeping more: this step took ${number(view.step.target_calls)} target calls instead of one.`;
   }
-  return "";
+  if (Object.hasOwn(WARNINGS, view.rule)) return WARNINGS[view.rule](number(knobOf(view, view.rule)));
+  return view.own.info.lossless ? "" : OFF;
 }
+
+const OFF = "Not lossless: its text does not follow the target exactly.";
+const WARNINGS = {
+  ensemble: (w) =>
+    w === "0"
+      ? "At w = 0 the draft has no share in what is tested against: this is vanilla, and exact."
+      : `Not lossless: the test takes (1 − w)·p + w·q for the target, w = ${w}, and at drafted places the text follows that mixture.`,
+  typical: (epsilon) =>
+    `Not lossless: a token passes wherever p > min(ε, √ε·e⁻ᴴ), ε = ${epsilon}, however often the draft proposes it. No coin is asked.`,
+};
 
 function fuzzyWarning(view) {
   const settings = view.detail ? fuzzy(view) : null;
-  if (!settings || !view.step.divergences.length) return "Not lossless: its text does not follow the target exactly.";
+  if (!settings || !view.step.divergences.length) return OFF;
   const { T, name, unit, drift, bound } = settings;
   if (T < 0)
     return "A tolerance below 0 lets nothing pass, so this is exact: with the exact test first it is vanilla, token by token.";

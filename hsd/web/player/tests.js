@@ -87,8 +87,8 @@ function key(view) {
 }
 
 function compare(decision) {
-  const [coin, threshold] = pair(decision.coin, decision.threshold, 1).map((text) => text.replace(/^0\./, "."));
-  return `${coin} ${decision.accepted ? "<" : "≥"} ${threshold}`;
+  const [low, high] = pair(...decision.sides, 1).map((text) => text.replace(/^0\./, "."));
+  return `${low} ${decision.accepted ? "<" : "≥"} ${high}`;
 }
 
 export { under, key };

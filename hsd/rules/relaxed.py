@@ -1,0 +1,71 @@
+"""Two rules that servers run and that give up exactness for longer drafts: a mixed target, and no draft in the test.
+
+`ensemble`: token-wise verification of a mixture, p' = (1 - w) p + w q in place of p, and so exact for p'. At a drafted
+position the output follows p', which is off by w times the total variation of p and q; the bonus follows p.
+`assistant_ensemble_weight` of `transformers` is 1 - w. w = 0 is token-wise verification, w = 1 keeps every draft.
+
+`typical`: Cai et al. 2024 (Medusa), section 3.3.2. Keep the token while p(x_t) > min(ε, √ε exp(-H(p_t))), H being the
+entropy of the target's row in nats. There is no coin, and q plays no part: likely tokens pass however much more often
+the draft proposes them. At ε = 0 every token passes that the target can write at all.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from hsd.rules.grounds import Grounds
+from hsd.rules.law import Knob, Law, Rule, of_tokens, token_tests
+
+WEIGHT = Knob("draft_weight", "w", "Draft weight", "Its share in what is tested against; 0: exact.", 0.5, exact=0)
+EPSILON = Knob("epsilon", "ε", "Epsilon", "A token passes if p > min(ε, √ε·e⁻ᴴ); lower: more pass.", 0.09)
+
+
+def ensemble_law(p: Tensor, q: Tensor, tokens: Tensor, draft_weight: float = WEIGHT.default) -> Law:
+    """Accept token t with min(1, p'(x_t)/q(x_t)) = w + (1 - w) min(1, p(x_t)/q(x_t)); stop at the first failure.
+
+    The residual max(p' - q, 0) is (1 - w) max(p - q, 0), and so, normalised, that of token-wise verification.
+    """
+    threshold = draft_weight + (1 - draft_weight) * token_tests(p, q, tokens)
+    because = partial(_mixed, draft_weight)
+    return Law(p, q, threshold, forward=True, a=torch.ones_like(threshold), because=because)
+
+
+def _mixed(weight: float, p: list[float], q: list[float]) -> list[Grounds]:
+    return [Grounds("mixed", pt, qt, weight=weight) for pt, qt in zip(p, q, strict=True)]
+
+
+def typical_law(p: Tensor, q: Tensor, tokens: Tensor, epsilon: float = EPSILON.default) -> Law:
+    """Keep token t while p(x_t) > min(ε, √ε exp(-H(p_t))); after the first that is not, the next token follows p."""
+    entropy = torch.special.entr(p[: len(tokens)]).sum(-1).double()
+    likely = of_tokens(p, tokens) > (epsilon**0.5 * torch.exp(-entropy)).clamp_max(epsilon)
+    ones = torch.ones_like(entropy)
+    because = partial(_typical, likely, entropy)
+    return Law(p, q, likely.double(), forward=True, a=ones, b=torch.zeros_like(ones), because=because)
+
+
+def _typical(likely: Tensor, entropy: Tensor, p: list[float], q: list[float]) -> list[Grounds]:
+    rows = zip(likely.tolist(), entropy.tolist(), p, q, strict=True)
+    return [Grounds("likely" if passes else "unlikely", pt, qt, entropy=h) for passes, h, pt, qt in rows]
+
+
+ENSEMBLE = Rule(
+    "ensemble",
+    "Ensemble, mixed target (not lossless)",
+    "ensemble",
+    "assistant_ensemble_weight of transformers",
+    False,
+    ensemble_law,
+    knob=WEIGHT,
+)
+TYPICAL = Rule(
+    "typical",
+    "Typical acceptance (not lossless)",
+    "typical acceptance",
+    "Cai et al. 2024, arXiv 2401.10774",
+    False,
+    typical_law,
+    knob=EPSILON,
+)

@@ -1,0 +1,143 @@
+"""The rules that give up exactness by a number: their law, their ends, and how far off they are."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import reference
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import Problem
+from test_laws import close, problems, tensors
+
+from hsd import RULES, HsdError, Options
+from hsd.audit import context_free_models, output_law, random_models, target_law, total_variation
+from hsd.rules import Law
+
+NUMBERS = [0.0, 0.03, 0.09, 0.5, 0.9, 1.0]
+TOY = ([1 / 3, 2 / 3], [2 / 3, 1 / 3])
+RELAXED = {"ensemble": reference.ensemble, "typical": reference.typical}
+each_number = pytest.mark.parametrize("number", NUMBERS)
+
+
+def law_of(rule: str, number: float, problem: Problem) -> Law:
+    return RULES[rule].tuned(number).law(*tensors(problem.p, problem.q, problem.tokens))
+
+
+@pytest.mark.parametrize("rule", RELAXED)
+@each_number
+@given(problem=problems())
+def test_the_law_is_the_literal_one_at_every_number(rule: str, number: float, problem: Problem):
+    law, wanted = law_of(rule, number, problem), RELAXED[rule](problem, number)
+    if rule == "typical" and any(abs(p - bar) < 1e-12 for p, bar in bars(problem, number)):
+        return  # a tie, which rounding may break either way
+    assert close(law.stop, wanted.stop)
+    for t, row in enumerate(wanted.next):
+        if wanted.stop[t] > 1e-9:
+            assert close(law.next(t), row, 1e-6)
+
+
+def bars(problem: Problem, epsilon: float) -> list[tuple[float, float]]:
+    found = []
+    for row, token in zip(problem.p[:-1], problem.tokens, strict=True):
+        entropy = -sum(x * math.log(x) for x in row if x > 0)
+        found.append((row[token], min(epsilon, math.sqrt(epsilon) * math.exp(-entropy))))
+    return found
+
+
+@pytest.mark.parametrize("rule", RELAXED)
+@each_number
+@given(problem=problems())
+def test_the_grounds_give_the_threshold(rule: str, number: float, problem: Problem):
+    law = law_of(rule, number, problem)
+    grounds = law.grounds(torch.tensor(problem.tokens))
+    assert [one.threshold for one in grounds] == pytest.approx(law.threshold.tolist(), abs=1e-12)
+
+
+@given(problem=problems())
+def test_an_ensemble_without_the_draft_is_token_wise_and_one_of_the_draft_alone_keeps_all(problem: Problem):
+    exact = RULES["tokenwise"].law(*tensors(problem.p, problem.q, problem.tokens))
+    none, all_ = (law_of("ensemble", weight, problem) for weight in (0.0, 1.0))
+    assert torch.equal(none.threshold, exact.threshold)
+    assert all(torch.equal(none.next(t), exact.next(t)) for t in range(none.gamma + 1))
+    assert all_.stop.tolist() == [0.0] * all_.gamma + [1.0]
+
+
+@given(problem=problems(), epsilon=st.sampled_from([0.0, 1e-300]))
+def test_typical_acceptance_keeps_all_that_the_target_can_write_where_nothing_is_asked(
+    problem: Problem, epsilon: float
+):
+    law = law_of("typical", epsilon, problem)
+    possible = [problem.p[t][x] > 1e-290 for t, x in enumerate(problem.tokens)]
+    assert law.threshold.tolist() == [float(one) for one in possible]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_coin_and_no_draft_decides_typical_acceptance(seed: int):
+    models = random_models(4, 3, seed)
+    tokens = torch.tensor([0, 1, 2])
+    p, q = models.rows(models.target, (0, 1, 2), 4), models.rows(models.draft, (0, 1, 2), 3)
+    law = RULES["typical"].law(p, q, tokens)
+    assert set(law.threshold.tolist()) <= {0.0, 1.0}
+    assert torch.equal(law.threshold, RULES["typical"].law(p, q.flip(-1), tokens).threshold)
+    assert all(close(law.next(t), p[t].tolist(), 1e-15) for t in range(4))
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.25, 0.5, 1.0])
+def test_an_ensemble_is_off_by_its_weight_times_the_distance_of_the_rows(weight: float):
+    """p = (1/3, 2/3), q = (2/3, 1/3), γ = 1: their distance is 1/3, and Σ min(p, q) = 2/3."""
+    models = context_free_models(*TOY, gamma=1)
+    output, kept = output_law(models, RULES["ensemble"].tuned(weight).law)
+    assert total_variation(output, target_law(models)) == pytest.approx(weight / 3, abs=1e-15)
+    assert kept == pytest.approx(2 / 3 + weight / 3)
+
+
+def test_typical_acceptance_by_hand():
+    """p = (.05, .95), q = (.5, .5), γ = 1: H = .198, so the bar is min(.09, .3 · .820) = .09, and only b passes.
+
+    The first token is b with .5, and with the other .5 follows p: a with .025, b with .975. Off by .025.
+    """
+    models = context_free_models([0.05, 0.95], [0.5, 0.5], gamma=1)
+    output, kept = output_law(models, RULES["typical"].law)
+    assert kept == pytest.approx(0.5)
+    assert output.sum(1).tolist() == pytest.approx([0.025, 0.975])
+    assert total_variation(output, target_law(models)) == pytest.approx(0.025)
+
+
+@pytest.mark.parametrize("name", ["draft_weight", "epsilon"])
+@pytest.mark.parametrize("value", [-0.1, 1.1, math.nan, "much", True])
+def test_a_number_that_is_none_of_them_is_refused_in_one_line(name: str, value: object):
+    with pytest.raises(HsdError, match=f"{name} .*: choose a number from 0 to 1"):
+        Options(**{name: value})
+
+
+@pytest.mark.parametrize("rule", RELAXED)
+def test_they_are_for_one_draft(rule: str):
+    with pytest.raises(HsdError, match=f"rule {rule} does not fit several drafts"):
+        Options(rule=rule, drafts=2)
+
+
+# Drafts that are certain
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_draft_that_is_certain_makes_all_lossless_rules_one(seed: int):
+    """q one-hot: p/q = p(x) is at most 1, so no ratio has anything to cap, and every prefix is kept with its p."""
+    generator = torch.Generator().manual_seed(seed)
+    vocab, gamma = 2 + seed % 5, 1 + seed % 6
+    p = torch.rand(gamma + 1, vocab, generator=generator, dtype=torch.float64) ** 3
+    p[torch.rand(p.shape, generator=generator) < 0.2] = 0.0
+    p[:, 0] += 0.1
+    p /= p.sum(-1, keepdim=True)
+    tokens = torch.randint(vocab, (gamma,), generator=generator)
+    q = torch.nn.functional.one_hot(tokens, vocab).double()
+    wanted = RULES["tokenwise"].law(p, q, tokens)
+    lossless = [rule for rule in RULES.values() if rule.lossless]
+    assert len(lossless) == 5
+    for rule in lossless:
+        law = rule.law(p, q, tokens)
+        assert close(law.stop, wanted.stop.tolist(), 1e-13), rule.name
+        for t, stop in enumerate(wanted.stop.tolist()):
+            assert stop < 1e-12 or close(law.next(t), wanted.next(t).tolist(), 1e-12), rule.name
