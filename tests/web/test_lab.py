@@ -13,6 +13,7 @@ import torch
 from lab_page import page as page_html
 from web_page import Browser, Guest, address, show
 
+from hsd.audit import context_free_models, output_law, target_law, total_variation
 from hsd.conform.keying import KEYINGS
 from hsd.facts import facts_json
 from hsd.paths import ASSETS
@@ -162,14 +163,23 @@ def test_output_bars_are_the_exact_law(here: LabPage) -> None:
 # ---- the fuzzy rule's settings
 
 
+NUMBERS = {rule.knob.option: rule.knob.default for rule in RULES.values() if rule.knob and not rule.knob.open}
+
+
+def settings(here: LabPage) -> dict:
+    return here.hook["state"]["settings"]
+
+
 def tolerance(here: LabPage):
-    return here.page.locator(".hp-slider.is-tolerance")
+    return here.page.locator(".hp-slider.is-knob")
 
 
-def test_the_settings_are_shown_for_the_fuzzy_rule_alone(here: LabPage) -> None:
-    for name in RULES:
+def test_settings_are_shown_for_the_rules_that_have_some(here: LabPage) -> None:
+    for name, rule in RULES.items():
         here.rule(name)
-        assert here.page.locator(".hl-tuning").is_visible() == (name == "fuzzy")
+        assert here.page.locator(".hl-tuning").is_visible() == bool(rule.knob)
+        assert here.page.locator(".hl-tuning fieldset:visible").count() == (2 if name == "fuzzy" else 0)
+    here.rule("fuzzy")
     here.preset("paper")
     assert here.page.locator(".hl-tuning").is_visible()
     here.page.select_option(".hl-draft select", "hsd")
@@ -209,7 +219,7 @@ def test_divergence_and_mode_can_be_chosen(here: LabPage) -> None:
     assert "FSD keeps 0 of 2: token 1 fails, for its divergence D is above T." in here.verdicts()
     assert here.page.locator(".hl-lane.is-other .hl-lane-what").all_inner_texts() == ["✕ D > T, stop", "– not reached"]
     here.choose("Divergence D", "JS")
-    assert here.hook["state"]["fuzzy"] == {"divergence": "js", "tolerance": 0.2, "mode": "divergence-only"}
+    assert settings(here) == {"divergence": "js", "tolerance": 0.2, "mode": "divergence-only"} | NUMBERS
     assert here.cell("fuzzy", "kept") == "2.0000"
     assert "never says (p = 0) can pass" in here.text(".hl-near")
     here.choose("Divergence D", "TV")
@@ -224,6 +234,52 @@ def test_divergence_and_mode_can_be_chosen(here: LabPage) -> None:
     here.choose("Divergence D", "KL(q‖p)")
     assert here.cell("fuzzy", "kept") == "0.0000"
     assert "KL(q‖p) is ∞" in here.text(".hl-near")
+
+
+@pytest.mark.parametrize(("rule", "option"), [("ensemble", "draft_weight"), ("typical", "epsilon")])
+def test_a_rules_one_number_moves_the_table_and_the_law(here: LabPage, rule: str, option: str) -> None:
+    """p = (1/3, 2/3), q = (2/3, 1/3), γ = 2: the numbers are those of the library."""
+    here.rule(rule)
+    models = context_free_models([1 / 3, 2 / 3], [2 / 3, 1 / 3], 2)
+    for number in (0.0, 0.09, 0.5, 1.0):
+        tolerance(here).fill(str(number))
+        assert settings(here)[option] == number
+        output, kept = output_law(models, RULES[rule].tuned(number).law)
+        distance = total_variation(output, target_law(models))
+        assert here.cell(rule, "kept") == f"{kept:.4f}"
+        assert here.cell(rule, "distance") == (f"{distance:.4f}" if distance > EXACT else "0 (exact)")
+    assert here.text(".hl-tuning .hp-title") in (
+        "Ensemble: how much of the draft stands in for the target",
+        "Typical acceptance: how likely must a token be",
+    )
+
+
+def test_an_ensemble_without_the_draft_is_exact_and_its_share_is_told(here: LabPage) -> None:
+    here.rule("ensemble")
+    assert "0.3333 apart (total variation), and the mixture w times that from p: 0.1667." in here.text(".hl-near")
+    tolerance(here).fill("0")
+    assert here.cell("ensemble", "lossless") == "✓ yes, at w = 0"
+    assert here.text(".hl-near") == "At w = 0 the draft has no share: this is vanilla, token by token."
+    assert here.cell("ensemble", "kept") == here.cell("tokenwise", "kept")
+
+
+def test_typical_acceptance_asks_the_bar_and_no_coin(here: LabPage) -> None:
+    here.preset("near")
+    here.rule("typical")
+    assert "every token passes" in here.text(".hl-near")
+    tolerance(here).fill("0.36")  # the bar is √.36 · e^−H = .6 · .357 = .214
+    assert "p must exceed 0.2143 (H = 1.03 nats): these pass: a, b, however often" in here.text(".hl-near")
+    assert "Typical acceptance keeps 3 of 4: token 4 fails, for its p is not above 0.2143." in here.verdicts()
+    assert "the whole of p" in here.text(".hl-end[data-rule=typical] .hp-hint")
+
+
+def test_a_draft_that_is_certain_makes_all_lossless_rules_one(here: LabPage) -> None:
+    here.preset("certain")
+    lossless = [name for name, rule in RULES.items() if rule.lossless]
+    assert len({here.cell(name, "kept") for name in lossless}) == 1
+    assert "all 5 lossless rules keep 0.8750, and each number of tokens with the same chance" in here.text(".hl-notes")
+    here.preset("near")
+    assert "The draft is certain" not in here.text(".hl-notes")
 
 
 def test_a_simulation_of_the_fuzzy_rule_ends_when_its_settings_change(here: LabPage) -> None:
@@ -534,17 +590,23 @@ def test_a_link_brings_everything_back(labs, here: LabPage) -> None:
     assert other.page.locator(".hl-alert").is_hidden()
 
 
-def test_a_link_keeps_the_settings_of_the_fuzzy_rule(labs, here: LabPage) -> None:
+def test_a_link_keeps_the_settings_of_rules(labs, here: LabPage) -> None:
+    here.rule("ensemble")
+    tolerance(here).fill("0.25")
     here.rule("fuzzy")
     here.choose("Divergence D", "KL(p‖q)")
     here.choose("Where D > T", "Divergence only")
     tolerance(here).fill("-0.03")
     other = opened(labs, here)
     assert other.hook["state"] == here.hook["state"]
-    assert other.hook["state"]["fuzzy"] == {"divergence": "reverse-kl", "tolerance": -0.03, "mode": "divergence-only"}
+    fuzzy = {"divergence": "reverse-kl", "tolerance": -0.03, "mode": "divergence-only"}
+    assert settings(other) == fuzzy | {"draft_weight": 0.25, "epsilon": 0.09}
     assert other.text(".hl-tuning") == here.text(".hl-tuning")
     older = labs("?tab=lab&lab=" + quote("*".join([*GOOD[:4], "fuzzy", *GOOD[5:]])))
-    assert older.hook["state"]["fuzzy"] == {"divergence": "kl", "tolerance": 0.3, "mode": "exact-first"}
+    usual = {"divergence": "kl", "tolerance": 0.3, "mode": "exact-first"} | NUMBERS
+    assert settings(older) == usual
+    before = labs("?tab=lab&lab=" + quote("*".join([*GOOD, "js_0.2_divergence-only"])))
+    assert settings(before) == {"divergence": "js", "tolerance": 0.2, "mode": "divergence-only"} | NUMBERS
 
 
 @pytest.mark.parametrize("preset", ["toy", "equal", "disjoint", "near", "paper", "keys"])
@@ -580,6 +642,8 @@ MALFORMED = {
     "no such divergence": "*".join([*GOOD, "constructor_0.3_exact-first"]),
     "no such mode": "*".join([*GOOD, "kl_0.3_toString"]),
     "tolerance out of range": "*".join([*GOOD, "kl_1e9_exact-first"]),
+    "draft weight out of range": "*".join([*GOOD, "kl_0.3_exact-first_1.5_0.09"]),
+    "one number too few": "*".join([*GOOD, "kl_0.3_exact-first_0.5"]),
     "hostile settings": "*".join([*GOOD, HOSTILE]),
     "no such card": "*".join([*GOOD, "kl_0.3_exact-first", "more"]),
     "too many parts": "*".join([*GOOD, "kl_0.3_exact-first", "keys", "more"]),
@@ -590,6 +654,7 @@ SAID = {
     "hostile rule": "its rule is none of",
     "no such divergence": "its divergence is none of kl, reverse-kl, js, tv",
     "no such mode": "its mode is none of exact-first, divergence-only",
+    "draft weight out of range": "its draft weight must be a number from 0 to 1",
     "tolerance out of range": "its tolerance must be a number from -0.05 to 1",
 }
 

@@ -22,7 +22,7 @@ LOSSLESS = [name for name, rule in RULES.items() if rule.lossless]
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Engine]:
     """The modules of the lab that have no page."""
-    files = ("rules", "enumerate", "fuzzy", "simulate", "keying")
+    files = ("rules", "enumerate", "fuzzy", "relaxed", "simulate", "keying")
     engine = Engine({"exact" if name == "enumerate" else name: f"lab/{name}.js" for name in files})
     yield engine
     engine.stop()
@@ -195,9 +195,10 @@ def test_the_largest_case_is_lossless_where_it_must_be(lab: Engine, zeros: bool)
 
 
 def test_a_coin_of_zero_accepts_nothing_that_the_target_never_says(lab: Engine, twins: dict[str, Rule]) -> None:
+    """But for a mixture, in which the draft has a share."""
     model = MODELS["disjoint"]
     kept = "(p, q) => Object.values(rules.RULES).map((r) => rules.kept(r.law(p, q, [2, 3, 2]), [0, 0, 0]))"
-    assert lab.call(kept, model["p"], model["q"]) == [0] * len(twins)
+    assert lab.call(kept, model["p"], model["q"]) == [3 if name == "ensemble" else 0 for name in twins]
 
 
 # ---- the mathematics of the fuzzy rule
@@ -210,7 +211,10 @@ def as_settings(config: Fuzzy) -> dict:
 
 
 def test_the_settings_are_those_of_python(lab: Engine) -> None:
-    assert lab.call("() => fuzzy.FUZZY") == as_settings(Fuzzy())
+    numbers = {rule.knob.option: rule.knob.default for rule in RULES.values() if rule.knob}
+    assert lab.call("() => rules.SETTINGS") == as_settings(Fuzzy()) | numbers
+    assert lab.call("() => relaxed.RANGE") == [KNOBS[0].low, KNOBS[0].high] == [KNOBS[1].low, KNOBS[1].high]
+    assert lab.call("() => fuzzy.RANGE[0]") == RULES["fuzzy"].knob.low
     assert lab.call("() => Object.keys(fuzzy.DIVERGENCES)") == list(DIVERGENCES)
     assert lab.call("() => fuzzy.MODES") == list(MODES)
 
@@ -237,10 +241,10 @@ def test_every_setting_gives_pythons_law_and_enumeration(lab: Engine, name: str)
     drafts = [x for x in paths if all(q[t, token] > 0 for t, token in enumerate(x))]
     audited, settings = tables(model), [as_settings(config) for config in SETTINGS]
     found = lab.call(
-        """(model, settings, drafts) => settings.map((fuzzy) => ({
-          exact: exact.enumerate({...model, fuzzy}).rules.fuzzy,
+        """(model, all, drafts) => all.map((settings) => ({
+          exact: exact.enumerate({...model, settings}).rules.fuzzy,
           laws: drafts.map((x) => {
-            const law = rules.RULES.fuzzy.law(model.p, model.q, x, fuzzy);
+            const law = rules.RULES.fuzzy.law(model.p, model.q, x, settings);
             return {...law, next: model.p.map((_, t) => rules.next(law, model.p, model.q, t))};
           }),
         }))""",
@@ -264,7 +268,7 @@ def test_the_divergence_of_the_output_is_the_drift_that_was_spent(lab: Engine) -
     """The lab's KL(output‖target) against Python's expected drift, which it equals where no exact test is asked."""
     model, config = MODELS["near"], Fuzzy(mode="divergence-only")
     p, q = (torch.tensor(model[side], dtype=torch.float64) for side in "pq")
-    found = lab.call("(m, fuzzy) => exact.enumerate({...m, fuzzy}).rules.fuzzy", model, as_settings(config))
+    found = lab.call("(m, settings) => exact.enumerate({...m, settings}).rules.fuzzy", model, as_settings(config))
     law = fuzzy_rule(config).law(p, q, torch.tensor([0, 0, 0, 0]))  # rows are the same after every draft
     assert found["kept"] == pytest.approx(4, abs=EXACT)
     assert close(found["divergence"], drift(law, 4, config.tolerance))
@@ -273,7 +277,9 @@ def test_the_divergence_of_the_output_is_the_drift_that_was_spent(lab: Engine) -
 # ---- several steps
 
 
-@pytest.mark.parametrize("rule", ["tokenwise", "blockwise", "hsd", "hsd-released", "agreement", "fuzzy"])
+@pytest.mark.parametrize(
+    "rule", ["tokenwise", "blockwise", "hsd", "hsd-released", "agreement", "fuzzy", "ensemble", "typical"]
+)
 @pytest.mark.parametrize(
     ("p", "q", "gamma"),
     [
@@ -294,6 +300,38 @@ def test_several_steps_with_every_keying_equal_pythons(lab: Engine, rule: str, p
         python = expected[keying["name"]]
         assert close(one["variations"], [*python["total_variation"], python["text"]]), keying["name"]
         assert close([one["first"], one["long"]], [python["tokens_per_step"][0], python["long_run"]]), keying["name"]
+
+
+# ---- the rules with one number
+
+KNOBS = [RULES[name].knob for name in ("ensemble", "typical")]
+
+
+@pytest.mark.parametrize("rule", ["ensemble", "typical"])
+@pytest.mark.parametrize("name", ["near", "one-hot draft", "own 3^3 seed 1", "zeros 2^3", "zeros 3^4"])
+def test_every_number_gives_pythons_law_and_enumeration(lab: Engine, name: str, rule: str) -> None:
+    model, option = MODELS[name], RULES[rule].knob.option
+    p, q = (torch.tensor(model[side], dtype=torch.float64) for side in "pq")
+    draft = q.argmax(-1).tolist()
+    for number in (0.0, 0.05, 0.2, 0.7, 1.0):
+        found = lab.call(
+            """(model, rule, settings, x) => {
+              const law = rules.RULES[rule].law(model.p, model.q, x, settings);
+              const next = model.p.map((_, t) => rules.next(law, model.p, model.q, t));
+              return {...law, next, exact: exact.enumerate({...model, settings}).rules[rule]};
+            }""",
+            model,
+            rule,
+            as_settings(Fuzzy()) | {option: number},
+            draft,
+        )
+        tuned = RULES[rule].tuned(number)
+        output, kept = output_law(tables(model), tuned.law)
+        assert close(found["exact"]["output"], output.flatten())
+        assert close(found["exact"]["kept"], kept)
+        law = tuned.law(p, q, torch.tensor(draft))
+        assert close(found["threshold"], law.threshold)
+        assert close(found["next"], torch.stack([law.next(t) for t in range(len(draft) + 1)]))
 
 
 # ---- the simulation

@@ -6,7 +6,25 @@ import { button, card, menu, say } from "../kit/parts.js";
 import { position, value } from "./position.js";
 import { expectedKept, explain, next, range, RULES, stops } from "./rules.js";
 import { names } from "./state.js";
-import { averageWords, capital, nextWords, PAPER_TEXT, paperSentence, short, tests, verdictSentence } from "./words.js";
+import {
+  averageWords,
+  capital,
+  named,
+  nextWords,
+  PAPER_TEXT,
+  paperSentence,
+  short,
+  tests,
+  verdictSentence,
+} from "./words.js";
+
+const FORWARD = capital(
+  named(
+    Object.keys(RULES)
+      .filter((name) => known(name).forward)
+      .map(short),
+  ),
+);
 
 /** actions: token(t, x), coin(t, value), rule(name), throwCoins(), drawDraft(). */
 function draft(actions) {
@@ -25,7 +43,7 @@ function draft(actions) {
   const element = card(
     "hl-draft",
     "One draft, coin by coin",
-    "A test succeeds when its coin falls below its threshold h. Vanilla and FSD ask from the first token on; the other rules from the whole draft back.",
+    `A test succeeds when its coin falls below its threshold h. ${FORWARD} ask from the first token on; the other rules from the whole draft back.`,
     about,
     tools,
     problem,
@@ -72,7 +90,7 @@ function judge(valid, model) {
   const { p, q } = model;
   const shown = valid.rule === "tokenwise" ? ["tokenwise"] : ["tokenwise", valid.rule];
   const judged = shown.map((name) => {
-    const law = RULES[name].law(p, q, valid.draft, model.fuzzy);
+    const law = RULES[name].law(p, q, valid.draft, model.settings);
     const facts = explain(name, p, q, valid.draft).map((one, t) => ({ ...one, divergence: divergenceAt(law, t) }));
     return { name, law, ...tests(law, valid.coins), facts, average: expectedKept(law), stop: stops(law) };
   });
@@ -133,7 +151,12 @@ function ending({ valid, model }, { name, law, kept, facts }) {
 
 /** What the correction is drawn from: whole is set where q plays no part in it. */
 function residualOf(law, { weight, deficient }) {
-  return { weight: value(weight), mass: deficient, whole: Boolean(law.near && law.b), certain: Boolean(law.q) };
+  return {
+    weight: value(weight),
+    mass: deficient,
+    whole: Boolean((law.near || law.bars) && law.b),
+    certain: Boolean(law.q),
+  };
 }
 
 function nextBar(token, mass, origin) {

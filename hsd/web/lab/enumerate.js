@@ -1,8 +1,8 @@
 // Exact enumeration, as hsd/audit/chains.py does it: every draft, every outcome, no random number.
-// A model here is {vocab, gamma, p, q}: rows that depend on the position only; `fuzzy` may hold the fuzzy rule's settings.
+// A model here is {vocab, gamma, p, q}: rows that depend on the position only; `settings` may hold those of rules.
 // A sequence of n tokens is a number in base V, first token highest, so that a law over all is an array of Vⁿ numbers.
-import { FUZZY, relativeEntropy } from "./fuzzy.js";
-import { next, range, RULES, stops, sum } from "./rules.js";
+import { relativeEntropy } from "./fuzzy.js";
+import { next, range, RULES, SETTINGS, stops, sum } from "./rules.js";
 
 const MAX_OUTCOMES = 4096;
 const ROUNDING = 1e-12; // a total variation below this is rounding
@@ -33,7 +33,7 @@ function endings(model, rule, drafts) {
   drafts.forEach((weight, code) => {
     thresholds.push(null);
     if (weight === 0) return;
-    const law = rule.law(p, q, digits(code, gamma, vocab), model.fuzzy);
+    const law = rule.law(p, q, digits(code, gamma, vocab), model.settings);
     thresholds[code] = law.threshold;
     stops(law).forEach((chance, t) => {
       const prefix = Math.floor(code / vocab ** (gamma - t));
@@ -75,7 +75,7 @@ const totalVariation = (first, second) => first.reduce((total, x, i) => total + 
 
 /**
  * Everything exact about one rule. `output` is its law of the first γ+1 tokens, `divergence` KL(output‖target),
- * `extra` its further target calls; `exact` says that it follows the target here, `strict` that it is the fuzzy rule without tolerance.
+ * `extra` its further target calls; `exact` says that it follows the target here, `strict` that its settings make it exact anywhere.
  */
 function audit(model, name, targets, drafts) {
   const rule = RULES[name];
@@ -99,7 +99,7 @@ function audit(model, name, targets, drafts) {
     divergence: relativeEntropy(output, targets[model.gamma + 1]),
     calls: 1 + extra,
     exact: distance < ROUNDING,
-    strict: name === "fuzzy" && (model.fuzzy || FUZZY).tolerance <= 0,
+    strict: Boolean(rule.exact && rule.exact(model.settings || SETTINGS)),
     thresholds: found.thresholds,
   };
 }

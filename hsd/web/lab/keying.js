@@ -36,8 +36,8 @@ function draw(known, place, ends, visit) {
 
 /** Decoding step by step. keying: as in facts.json; model: as in enumerate.js, of which the first rows are used. */
 class Steps {
-  constructor(rule, keying, { p, q, vocab, gamma, fuzzy }) {
-    Object.assign(this, { rule: RULES[rule], keying, vocab, gamma, fuzzy });
+  constructor(rule, keying, { p, q, vocab, gamma, settings }) {
+    Object.assign(this, { rule: RULES[rule], keying, vocab, gamma, settings });
     this.p = range(gamma + 1).map(() => p[0]);
     this.q = range(gamma).map(() => q[0]);
     this.alone = joints(range(TEXT).map(() => p[0]));
@@ -124,7 +124,7 @@ class Steps {
   law(draft) {
     const key = draft.join();
     if (!this.laws.has(key)) {
-      const law = this.rule.law(this.p, this.q, draft, this.fuzzy);
+      const law = this.rule.law(this.p, this.q, draft, this.settings);
       const rows = this.p.map((_, t) => endsOf(next(law, this.p, this.q, t)));
       this.laws.set(key, { ...law, order: order(law), next: rows });
     }

@@ -105,7 +105,7 @@ class Lab {
       normalise: () => this.normalise(),
       rule: (rule) => look({ rule }),
       keys: (keys) => look({ keys }),
-      fuzzy: (change) => look({ fuzzy: { ...this.state.fuzzy, ...change } }),
+      settings: (change) => look({ settings: { ...this.state.settings, ...change } }),
       seed: (text) => look({ seed: Math.min(Math.max(Math.floor(Number(text)) || 0, 0), 4294967295) }),
       token: (t, x) => look({ draft: replaced(this.state.draft, t, x) }),
       coin: (t, value) => look({ coins: replaced(this.state.coins, t, value) }),
@@ -142,10 +142,10 @@ class Lab {
     this.mirror(performance.now() - begun);
   }
 
-  /** The exact numbers, worked out anew only when a probability, V, γ or a setting of the fuzzy rule changed. */
+  /** The exact numbers, worked out anew only when a probability, V, γ or a setting of a rule changed. */
   compute() {
-    const { kind, vocab, gamma, p, q, rule, seed, fuzzy } = this.valid;
-    const key = JSON.stringify([kind, vocab, gamma, p, q, fuzzy]);
+    const { kind, vocab, gamma, p, q, rule, seed, settings } = this.valid;
+    const key = JSON.stringify([kind, vocab, gamma, p, q, settings]);
     if (key !== this.exactKey) {
       this.model = model(this.valid);
       this.exact = kind === "step" ? null : enumerate(this.model);

@@ -1,8 +1,10 @@
-// The state as a link's `lab` parameter: version*kind*V*γ*rule*draft*coins*seed*rows of p*rows of q*fuzzy*keys, and back.
-// fuzzy: that rule's settings, which links from before it lack; keys: only where the card about random numbers is open.
+// The state as a link's `lab` parameter: version*kind*V*γ*rule*draft*coins*seed*rows of p*rows of q*settings*keys, and
+// back. settings: the fuzzy rule's, then the numbers of others; older links lack these, or all of it. keys: only where
+// the card about random numbers is open.
 // What comes in is hostile: every part is checked, and what is wrong is told in one line.
-import { DIVERGENCES, FUZZY, MODES, RANGE } from "./fuzzy.js";
-import { RULES } from "./rules.js";
+import { DIVERGENCES, MODES, RANGE } from "./fuzzy.js";
+import { KNOBS, RANGE as SHARE } from "./relaxed.js";
+import { RULES, SETTINGS } from "./rules.js";
 import { LETTERS, NUMBER, PAPER, problems, tooLarge } from "./state.js";
 
 const PAPER_GAMMA = PAPER.tokens.length;
@@ -10,9 +12,9 @@ const VERSION = "1";
 const KEYS = "keys";
 const rowsText = (rows) => rows.map((cells) => cells.map((x) => String(x).trim()).join("_")).join("--");
 
-function encode({ kind, vocab, gamma, rule, draft, coins, seed, p, q, fuzzy, keys }) {
+function encode({ kind, vocab, gamma, rule, draft, coins, seed, p, q, settings: own, keys }) {
   const letters = draft.map((x) => LETTERS[x]).join("");
-  const settings = [fuzzy.divergence, fuzzy.tolerance, fuzzy.mode].join("_");
+  const settings = [own.divergence, own.tolerance, own.mode, ...Object.keys(KNOBS).map((name) => own[name])].join("_");
   const rows = [rowsText(p), rowsText(q)];
   return [
     VERSION,
@@ -47,25 +49,36 @@ function decode(text) {
   const parts = text.split("*");
   const keys = parts.length === 12 && parts[11] === KEYS;
   need((keys || [10, 11].includes(parts.length)) && parts[0] === VERSION, "it is not one that this page makes");
-  const [, kind, vocabText, gammaText, rule, letters, coinTexts, seedText, p, q, settings] = parts;
+  const [, kind, vocabText, gammaText, rule, letters, coinTexts, seedText, p, q, told] = parts;
   need(["same", "own", "step"].includes(kind), "its kind is none of same, own, step");
   need(Object.hasOwn(RULES, rule), `its rule is none of ${Object.keys(RULES).join(", ")}`);
   const vocab = whole(vocabText, 2, LETTERS.length, "the number of tokens");
   const gamma = whole(gammaText, 1, 12, "γ");
-  const fuzzy = settings === undefined ? { ...FUZZY } : readFuzzy(settings);
-  const state = { kind, vocab, gamma, rule, fuzzy, keys, seed: whole(seedText, 0, 4294967295, "the seed") };
+  const settings = told === undefined ? { ...SETTINGS } : readSettings(told);
+  const state = { kind, vocab, gamma, rule, settings, keys, seed: whole(seedText, 0, 4294967295, "the seed") };
   need(kind !== "step" || (vocab === 2 && gamma === PAPER_GAMMA), `the paper's step has γ = ${PAPER_GAMMA}`);
   need(!tooLarge(state), tooLarge(state));
   return checked({ ...state, ...readDraft(state, letters, coinTexts), ...readRows(state, p, q) });
 }
 
-function readFuzzy(text) {
+function readSettings(text) {
   const [divergence, tolerance = "", mode, ...more] = text.split("_");
-  const value = NUMBER.test(tolerance.replace(/^-/, "")) ? Number(tolerance) : NaN;
+  const names = Object.keys(KNOBS);
+  const number = (digits, [low, high], name) => {
+    const value = NUMBER.test(digits.replace(/^-/, "")) ? Number(digits) : NaN;
+    need(value >= low && value <= high, `its ${name} must be a number from ${low} to ${high}`);
+    return value;
+  };
   need(Object.hasOwn(DIVERGENCES, divergence), `its divergence is none of ${Object.keys(DIVERGENCES).join(", ")}`);
-  need(value >= RANGE[0] && value <= RANGE[1], `its tolerance must be a number from ${RANGE.join(" to ")}`);
-  need(MODES.includes(mode) && !more.length, `its mode is none of ${MODES.join(", ")}`);
-  return { divergence, tolerance: value, mode };
+  need(MODES.includes(mode) && [0, names.length].includes(more.length), `its mode is none of ${MODES.join(", ")}`);
+  const knobs = more.map((digits, i) => [names[i], number(digits, SHARE, names[i].replace("_", " "))]);
+  return {
+    ...SETTINGS,
+    divergence,
+    tolerance: number(tolerance, RANGE, "tolerance"),
+    mode,
+    ...Object.fromEntries(knobs),
+  };
 }
 
 function readDraft({ kind, vocab, gamma }, letters, coinTexts) {

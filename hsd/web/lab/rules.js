@@ -1,6 +1,7 @@
 // The rules for one draft, as hsd/rules/chain.py and law.py state them: probabilities in, probabilities out.
 // p has γ+1 rows, q has γ, each with one probability per token; tokens are the γ drafted ids. No page, no random number.
 import * as fuzzy from "./fuzzy.js";
+import * as relaxed from "./relaxed.js";
 
 const TINY = 2.2250738585072014e-308; // keeps a draft that q cannot produce from dividing by zero
 const sum = (row) => row.reduce((total, x) => total + x, 0);
@@ -147,9 +148,8 @@ function kept(law, coins) {
 function explain(name, p, q, tokens) {
   const own = RULES[name].law(p, q, tokens).q || q;
   const { log, capped } = prefixRatios(p, own, tokens);
-  const token = () => 1;
-  const weights = { "tokenwise": token, "agreement": token, "fuzzy": token, "naive-hsd": (t) => Math.exp(log[t]) };
-  const weight = weights[name] || ((t) => Math.exp(capped[t]));
+  const { forward } = RULES[name].law(p, q, tokens);
+  const weight = (t) => (forward ? 1 : Math.exp((name === "naive-hsd" ? log : capped)[t]));
   const pivot = pivots(log);
   const star = logStar(log);
   return log.map((_, t) => ({
@@ -164,7 +164,13 @@ function explain(name, p, q, tokens) {
   }));
 }
 
-/** law(p, q, tokens, settings); resamples: positions after the correction are drawn anew, each for a target call. */
+/** The settings of the rules that have some. */
+const SETTINGS = { ...fuzzy.FUZZY, ...relaxed.KNOBS };
+
+/**
+ * law(p, q, tokens, settings); resamples: positions after the correction are drawn anew, each for a target call;
+ * exact(settings): whether a rule that is not lossless is so with these.
+ */
 const RULES = {
   "tokenwise": { law: tokenwise, resamples: false },
   "blockwise": { law: blockwise, resamples: false },
@@ -172,7 +178,9 @@ const RULES = {
   "hsd-released": { law: hsdReleased, resamples: false },
   "naive-hsd": { law: naiveHsd, resamples: true },
   "agreement": { law: agreement, resamples: false },
-  "fuzzy": { law: fuzzy.law, resamples: false },
+  "fuzzy": { law: fuzzy.law, resamples: false, exact: ({ tolerance }) => tolerance <= 0 },
+  "ensemble": { law: relaxed.ensemble, resamples: false, exact: ({ draft_weight: w }) => w === 0 },
+  "typical": { law: relaxed.typical, resamples: false },
 };
 
-export { RULES, stops, expectedKept, next, order, kept, explain, sum, range };
+export { RULES, SETTINGS, stops, expectedKept, next, order, kept, explain, sum, range };

@@ -47,7 +47,7 @@ function simulation(model, name, seed) {
 
   function lawOf(tokens) {
     const key = code(tokens);
-    if (!laws.has(key)) laws.set(key, rule.law(p, q, tokens, model.fuzzy));
+    if (!laws.has(key)) laws.set(key, rule.law(p, q, tokens, model.settings));
     return laws.get(key);
   }
 

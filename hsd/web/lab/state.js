@@ -1,11 +1,10 @@
 // What the visitor has set: cells as typed, how they become numbers, what is wrong with them, presets, and the link.
-// A state is plain data: {kind, vocab, gamma, p, q, rule, draft, coins, seed, fuzzy, keys}; p and q are rows of texts
-// ("1/3"), fuzzy the settings of the fuzzy rule, and keys says whether the card about random numbers is open.
+// A state is plain data: {kind, vocab, gamma, p, q, rule, draft, coins, seed, settings, keys}; p and q are rows of texts
+// ("1/3"), settings those of the rules that have some, and keys says whether the card about random numbers is open.
 // kind: "same" (one row for every position), "own" (rows per position), "step" (the paper's one draft).
 import { count, subscript } from "../kit/format.js";
 import { MAX_OUTCOMES, outcomes } from "./enumerate.js";
-import { FUZZY } from "./fuzzy.js";
-import { range, sum } from "./rules.js";
+import { range, SETTINGS, sum } from "./rules.js";
 
 const LETTERS = "abcdefgh";
 const SUM_TOLERANCE = 1e-9;
@@ -33,6 +32,7 @@ const PRESETS = {
     title: "Near",
     ...same(["0.5", "0.3", "0.2"], ["0.6", "0.25", "0.15"], 4, [0, 1, 0, 2], [0.9, 0.5, 0.6, 0.3]),
   },
+  certain: { title: "One-hot draft", ...same(["0.5", "0.3", "0.2"], ["1", "0", "0"], 3, [0, 0, 0], [0.4, 0.3, 0.8]) },
   paper: { title: "The paper's GSM8K step", ...paperStep() },
   keys: {
     title: "Numbers that come again",
@@ -41,7 +41,7 @@ const PRESETS = {
     keys: true,
   },
 };
-const LOOKS = { rule: "hsd", seed: 1, fuzzy: FUZZY, keys: false };
+const LOOKS = { rule: "hsd", seed: 1, settings: SETTINGS, keys: false };
 
 /** Two outcomes at each position: the drafted token, and all others as one. The bonus row is not known. */
 function paperStep() {
@@ -59,9 +59,9 @@ function paperStep() {
 }
 
 /** The state of a preset; what it says nothing about stays as it was `before`. */
-function preset(name, { rule, seed, fuzzy, keys } = LOOKS) {
+function preset(name, { rule, seed, settings, keys } = LOOKS) {
   const { title, ...state } = structuredClone(PRESETS[name]);
-  return { rule, seed, fuzzy: { ...fuzzy }, keys, ...state };
+  return { rule, seed, settings: { ...settings }, keys, ...state };
 }
 
 // ---- numbers as people type them
@@ -138,14 +138,14 @@ function normalise(cells) {
 }
 
 /** Rows of numbers for every position; each sums to 1 up to rounding. */
-function model({ kind, vocab, gamma, p, q, fuzzy }) {
+function model({ kind, vocab, gamma, p, q, settings }) {
   const numbers = (cells) => {
     const values = cells.map(parse);
     const total = sum(values);
     return values.map((x) => x / total);
   };
   const rows = (side, count) => range(count).map((t) => numbers(side[kind === "same" ? 0 : t]));
-  return { vocab, gamma, p: rows(p, gamma + 1), q: rows(q, gamma), fuzzy };
+  return { vocab, gamma, p: rows(p, gamma + 1), q: rows(q, gamma), settings };
 }
 
 // ---- changes

@@ -3,12 +3,17 @@ import { divergence as divergenceOf, rule as known } from "../kit/facts.js";
 import { count, exact, pair, plural } from "../kit/format.js";
 import { ROUNDING } from "./enumerate.js";
 import { DIVERGENCES } from "./fuzzy.js";
+import { bar, entropy } from "./relaxed.js";
 import { kept, order, RULES } from "./rules.js";
+import { LETTERS } from "./state.js";
 
 const four = (x) => x.toFixed(4);
 const short = (name) => known(name).short;
 const formulaOf = (name) => divergenceOf(name).formula;
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+/** "a, b and c". */
+const named = (list) => `${list.slice(0, -1).join(", ")} and ${list[list.length - 1]}`;
 
 /** A total variation: 0 where only rounding is left. */
 const distance = (x) => (x < ROUNDING ? "0 (exact)" : x < 0.00005 ? exact(x, 2) : four(x));
@@ -21,7 +26,10 @@ const idle = (word) => ({ icon: "–", word, css: "is-idle" });
 function verdict(found) {
   if (!found.exact) return bad("no", "its output does not follow the target");
   if (known(found.name).lossless) return good("yes", "its output follows the target exactly");
-  if (found.strict) return good("yes, at T ≤ 0", "with no divergence allowed it is exact");
+  if (found.strict) {
+    const { sign, low, exact: most } = known(found.name).knob;
+    return good(`yes, at ${sign} ${low < most ? "≤" : "="} ${most}`, "with this number it is exact");
+  }
   return { ...good("here, not always", "exact on these numbers; others show a difference"), css: "is-here" };
 }
 
@@ -30,7 +38,34 @@ function verdict(found) {
 /** The sentences under the table of rules: {title, text}. */
 function findings({ rules, ideal, gap }, model) {
   const { fuzzy, "hsd-released": wrong } = rules;
-  return [sameLaw(rules, gap, model), gain(rules, model), released(wrong), naive(rules, ideal), near(fuzzy, model)];
+  const all = [
+    sameLaw(rules, gap, model),
+    gain(rules, model),
+    released(wrong),
+    naive(rules, ideal),
+    near(fuzzy, model),
+  ];
+  const certain = model.q.every((row) => row.includes(1)) ? [oneHot(rules)] : [];
+  return [...certain, ...all, ...["ensemble", "typical"].map((name) => relaxed(rules[name], model))];
+}
+
+/** Of a draft that is certain: what every lossless rule does with it. */
+function oneHot(rules) {
+  const lossless = Object.values(rules).filter(({ name }) => known(name).lossless);
+  const apart = (found) => Math.max(...found.stop.map((chance, t) => Math.abs(chance - rules.tokenwise.stop[t])));
+  const gap = Math.max(...lossless.map(apart));
+  const same = `all ${lossless.length} lossless rules keep ${four(rules.tokenwise.kept)}, and each number of tokens with the same chance`;
+  const text = `q is 1 on one token, so p/q is p and never above 1: there is nothing to cap, and the masses telescope to token-wise tests. So ${same}${gap ? ` (up to rounding, ${exact(gap)})` : ""}.`;
+  return { title: "The draft is certain.", text };
+}
+
+/** What a rule with one number gives up. */
+function relaxed(found, { settings }) {
+  const { knob, head } = known(found.name);
+  const keeps = `With ${knob.sign} = ${settings[knob.option]} it keeps ${four(found.kept)}`;
+  if (found.exact) return { title: `${head}.`, text: `${keeps}, and on these numbers it is exact.` };
+  const title = `${head} gives up exactness.`;
+  return { title, text: `${keeps}; what it writes differs from the target by ${distance(found.distance)}.` };
 }
 
 function sameLaw({ blockwise, hsd }, gap, { vocab, gamma }) {
@@ -81,7 +116,7 @@ function naive({ "naive-hsd": found, hsd }, ideal) {
 }
 
 /** What FSD gives up, with the bound where there is one: tolerance · E[kept], by the chain rule. */
-function near(found, { fuzzy: { divergence, tolerance } }) {
+function near(found, { settings: { divergence, tolerance } }) {
   const keeps = `With ${formulaOf(divergence)} up to ${tolerance} it keeps ${four(found.kept)}`;
   if (found.exact) {
     const why = found.strict
@@ -102,7 +137,7 @@ function near(found, { fuzzy: { divergence, tolerance } }) {
 // ---- about the settings of the fuzzy rule
 
 /** Where the rows of this model are near enough. */
-function nearWords({ gamma, p, q, fuzzy: { divergence, tolerance, mode } }, kind) {
+function nearWords({ gamma, p, q, settings: { divergence, tolerance, mode } }, kind) {
   const name = formulaOf(divergence);
   const values = q.map((row, t) => DIVERGENCES[divergence](p[t], row));
   const text = (x) => (x === Infinity ? "∞" : exact(x, 4));
@@ -121,17 +156,43 @@ function nearWords({ gamma, p, q, fuzzy: { divergence, tolerance, mode } }, kind
   return `${found}, ${lets}.`;
 }
 
-function modeWords({ fuzzy: { mode } }) {
+function modeWords({ settings: { mode } }) {
   return mode === "exact-first"
     ? "Where D > T the exact test decides, p/q against the coin, and a correction is drawn from max(p − q, 0)."
     : "The first D > T stops the draft whatever the coin, and the next token is drawn from the whole of p: the paper's form.";
 }
 
 /** About tokens with p = 0. */
-function excludedWords({ fuzzy: { divergence } }) {
+function excludedWords({ settings: { divergence } }) {
   return divergence === "kl"
     ? "A token that the target never says cannot pass: where q may draft one, KL(q‖p) is infinite."
     : `A token that the target never says (p = 0) can pass: ${formulaOf(divergence)} does not rule it out.`;
+}
+
+// ---- about the settings of the rules with one number
+
+/** How far a mixture is from the target, where a token is tested. */
+function mixtureWords({ p, q, settings: { draft_weight: w } }, kind) {
+  if (w === 0) return "At w = 0 the draft has no share: this is vanilla, token by token.";
+  const apart = q.map((row, t) => DIVERGENCES.tv(p[t], row));
+  const text = (values) => (kind === "same" ? exact(values[0], 4) : values.map((x) => exact(x, 4)).join(", "));
+  const where = kind === "same" ? "Here" : "By position";
+  return `${where} p and q are ${text(apart)} apart (total variation), and the mixture w times that from p: ${text(apart.map((x) => w * x))}.`;
+}
+
+/** What p must exceed here, and which tokens do. */
+function barWords({ q, p, settings }, kind) {
+  const one = (row) => `${exact(bar(row, settings), 4)} (H = ${exact(entropy(row), 4)} nats)`;
+  const rows = p.slice(0, q.length);
+  if (kind !== "same") return `What p must exceed, by position: ${rows.map(one).join(", ")}.`;
+  const pass = rows[0].flatMap((x, i) => (x > bar(rows[0], settings) ? [LETTERS[i]] : []));
+  const who =
+    pass.length === rows[0].length
+      ? "every token passes"
+      : pass.length
+        ? `these pass: ${pass.join(", ")}`
+        : "no token passes";
+  return `Here p must exceed ${one(rows[0])}: ${who}, however often the draft proposes it.`;
 }
 
 // ---- about the output law
@@ -190,13 +251,24 @@ function tests(law, coins) {
     const passed = coins[i] < threshold;
     const near = law.near?.[i];
     const far = near === false && law.b !== null; // a divergence too large, and no exact test that could still pass
-    return { t, order: places.get(t), threshold, tested, passed, decides: t === decisive, near, far };
+    return {
+      t,
+      order: places.get(t),
+      threshold,
+      tested,
+      passed,
+      decides: t === decisive,
+      near,
+      far,
+      bar: law.bars?.[i],
+    };
   });
   return { kept: count, list };
 }
 
-function testWords({ t, tested, passed, near, far }, forward, gamma) {
+function testWords({ t, tested, passed, near, far, bar: least }, forward, gamma) {
   if (!tested) return idle(forward ? "not reached" : "no test needed");
+  if (least !== undefined) return passed ? good("passes, p above the bar") : bad("p not above the bar, stop");
   if (near) return good("passes, D ≤ T");
   if (far) return bad("D > T, stop");
   if (forward) return passed ? good("passes") : bad("fails, stop");
@@ -212,6 +284,8 @@ function coinWords(test, coins) {
 function whyForward({ list }, coins) {
   const failed = list.find((test) => test.decides);
   if (failed && failed.far) return `token ${failed.t} fails, for its divergence D is above T`;
+  if (failed && failed.bar !== undefined)
+    return `token ${failed.t} fails, for its p is not above ${exact(failed.bar, 4)}`;
   return failed ? `token ${failed.t} fails, for its ${coinWords(failed, coins)}` : "every token passes its test";
 }
 
@@ -280,6 +354,8 @@ export {
   distance,
   verdict,
   findings,
+  barWords,
+  mixtureWords,
   nearWords,
   modeWords,
   excludedWords,
@@ -293,6 +369,7 @@ export {
   averageWords,
   paperSentence,
   capital,
+  named,
   short,
   PAPER_TEXT,
 };
