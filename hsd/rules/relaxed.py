@@ -53,7 +53,7 @@ def _typical(likely: Tensor, entropy: Tensor, p: list[float], q: list[float]) ->
 
 ENSEMBLE = Rule(
     "ensemble",
-    "Ensemble, mixed target (not lossless)",
+    "Ensemble (not lossless)",
     "ensemble",
     "assistant_ensemble_weight of transformers",
     False,
@@ -62,8 +62,8 @@ ENSEMBLE = Rule(
 )
 TYPICAL = Rule(
     "typical",
-    "Typical acceptance (not lossless)",
-    "typical acceptance",
+    "Typical (not lossless)",
+    "typical",
     "Cai et al. 2024, arXiv 2401.10774",
     False,
     typical_law,

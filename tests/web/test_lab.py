@@ -269,7 +269,7 @@ def test_typical_acceptance_asks_the_bar_and_no_coin(here: LabPage) -> None:
     assert "every token passes" in here.text(".hl-near")
     tolerance(here).fill("0.36")  # the bar is √.36 · e^−H = .6 · .357 = .214
     assert "p must exceed 0.2143 (H = 1.03 nats): these pass: a, b, however often" in here.text(".hl-near")
-    assert "Typical acceptance keeps 3 of 4: token 4 fails, for its p is not above 0.2143." in here.verdicts()
+    assert "Typical keeps 3 of 4: token 4 fails, for its p is not above 0.2143." in here.verdicts()
     assert "the whole of p" in here.text(".hl-end[data-rule=typical] .hp-hint")
 
 

@@ -268,7 +268,7 @@ function tests(law, coins) {
 
 function testWords({ t, tested, passed, near, far, bar: least }, forward, gamma) {
   if (!tested) return idle(forward ? "not reached" : "no test needed");
-  if (least !== undefined) return passed ? good("passes, p above the bar") : bad("p not above the bar, stop");
+  if (least !== undefined) return passed ? good("passes, p > bar") : bad("p ≤ bar, stop");
   if (near) return good("passes, D ≤ T");
   if (far) return bad("D > T, stop");
   if (forward) return passed ? good("passes") : bad("fails, stop");

@@ -3,7 +3,8 @@
 import { h } from "../kit/dom.js";
 import { exact, nearOne, subscript } from "../kit/format.js";
 
-// Building blocks: strings stand as they are; {v} is a letter; {n, of} a number, coloured by what it measures.
+// Building blocks: strings stand as they are; {v} is a letter; {n, of} a number, coloured by what it measures;
+// {sup} stands above.
 const letter = (name, of) => ({ v: name, of });
 const value = (x, of) => ({ n: exact(x, 4, 4), of });
 const fraction = (top, bottom) => ({ top, bottom });
@@ -95,7 +96,7 @@ const fuzzyCase = (sign, outcome) => (t, a) => {
 /** Of typical acceptance: p against its bar, without a coin. */
 const typicalCase = (sign, outcome) => (t, a) => {
   const name = letter(`a${subscript(t)}`);
-  const bar = ["min(", value(a.epsilon), ", ", value(Math.sqrt(a.epsilon)), " · e^−", value(a.H), ")"];
+  const bar = ["min(", value(a.epsilon), ", ", value(Math.sqrt(a.epsilon)), " · e", { sup: ["−", value(a.H)] }, ")"];
   return [
     [
       letter("p", "p"),
@@ -103,8 +104,8 @@ const typicalCase = (sign, outcome) => (t, a) => {
       letter("ε"),
       ", √",
       letter("ε"),
-      " · e^−",
-      letter("H"),
+      " · e",
+      { sup: ["−", letter("H")] },
       "), so ",
       name,
       outcome,
@@ -124,11 +125,13 @@ function node(part) {
   if (typeof part === "string") return part;
   if (part.v !== undefined) return h("i", { class: part.of ? `hp-of-${part.of}` : null }, part.v);
   if (part.n !== undefined) return h("b", { class: part.of ? `hp-of-${part.of}` : null }, part.n);
+  if (part.sup) return h("sup", {}, part.sup.map(node));
   return h("span", { class: "hp-frac" }, h("span", {}, part.top.map(node)), h("span", {}, part.bottom.map(node)));
 }
 
 function text(part) {
   if (typeof part === "string") return part;
+  if (part.sup) return ` to the power of ${part.sup.map(text).join("")}`;
   return part.v ?? part.n ?? `(${part.top.map(text).join("")})/(${part.bottom.map(text).join("")})`;
 }
 

@@ -191,8 +191,7 @@ function why(view) {
 const WHYS = {
   ensemble:
     "The ensemble asks vanilla’s question of a mixture of both models. Its threshold is never below vanilla’s, so it never keeps fewer here.",
-  typical:
-    "Vanilla asks a coin at every token; typical acceptance asks only whether the target finds the token likely enough.",
+  typical: "Vanilla asks a coin at every token; typical asks only whether the target finds the token likely enough.",
 };
 
 const SAME = 0.005; // tokens; a smaller difference is not seen in two digits
