@@ -36,6 +36,7 @@ LAWS = "tests/exact/test_laws.py"
 PROPERTIES = "tests/exact/test_properties.py"
 TREES = "tests/exact/test_tree_laws.py"
 FUZZY = "tests/exact/test_fuzzy.py"
+RELAXED = "tests/exact/test_relaxed.py"
 DECODE = "tests/loop/test_decode.py"
 ROUNDS = "tests/loop/test_tree_rounds.py"
 LEVELS = "tests/loop/test_levels.py"
@@ -151,7 +152,7 @@ MUTATIONS = [
         "rules/relaxed.py",
         "draft_weight + (1 - draft_weight) * token_tests",
         "(1 - draft_weight) + draft_weight * token_tests",
-        ("tests/exact/test_relaxed.py",),
+        (f"{RELAXED}::test_the_law_is_the_literal_one_at_every_number",),
     ),
     Mutation(
         "typical: the bar's root is missing",
@@ -159,7 +160,7 @@ MUTATIONS = [
         "rules/relaxed.py",
         "epsilon**0.5 *",
         "epsilon *",
-        ("tests/exact/test_relaxed.py",),
+        (f"{RELAXED}::test_the_law_is_the_literal_one_at_every_number",),
     ),
     Mutation(
         "agreement: the draft's probability counts",

@@ -212,6 +212,28 @@ def test_an_ensemble_is_told_with_its_mixture(stage: Stage, weight: float, words
     assert words in stage.text(".hp-warning")
 
 
+def test_a_clause_names_what_a_rule_compared(stage: Stage) -> None:
+    """In Compare's words: a mixture's ratio against the coin, or p against the bar."""
+    wanted = {
+        "ensemble": r"because its coin [\d.]+ is not below \(\(1 − w\) p \+ w q\)/q = [\d.]+, and keeps",
+        "typical": r"because the target gives it only [\d.<]+, not above [\d.]+, and keeps",
+    }
+    for rule, words in wanted.items():
+        stage.load(word_trace(rule=rule, epsilon=0.2, max_new_tokens=80))
+        told = stage.page.evaluate(
+            """async () => {
+              const {course} = await import("./compare/clauses.js");
+              const {plain} = await import("./kit/dom.js");
+              const trace = window.player.trace();
+              const views = trace.steps.map((_, i) => hsdPlayer.model.readStep(trace, i));
+              return views.map((view) => plain(course(view, view.own)));
+            }"""
+        )
+        others = {one for one in told if not re.search(words, one)}
+        assert all("lets every token pass and keeps" in one or one == "has nothing to test" for one in others)
+        assert any(re.search(words, one) for one in told)
+
+
 def test_tests_are_listed_in_the_order_taken(stage: Stage, trace: dict) -> None:
     index = step_where(trace, lambda s: len(s["verdict"]["decisions"]) > 2)
     stage.load(trace, index)
