@@ -1,6 +1,8 @@
 # make demo: install into .venv, start the app, print its address.   make test: install, lint, check types, run the tests.
 # make quick: lint and the fast tests, for the inner loop.           make browser: all tests of the page, in Chromium.
 # make slow: the tests that take longer.                             make format: lay out Python, JavaScript and CSS.
+# make advisories: known weaknesses of the pinned packages, by pip-audit, which asks the package index.
+# Another Python: make test PYTHON=python3.12
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,7 +11,7 @@ BIOME := $(NODE) node_modules/@biomejs/biome/bin/biome
 PARALLEL := -n 2 --dist loadgroup --no-loadscope-reorder
 DPRINT := $(NODE) node_modules/dprint/bin.cjs
 
-.PHONY: demo test browser quick slow lint web format chromium clean
+.PHONY: demo test browser quick slow lint web format chromium advisories clean
 
 demo: $(VENV)/.app
 	$(BIN)/python app.py
@@ -65,6 +67,10 @@ chromium:
 	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 	       && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
 	  || echo "no Chromium here: the browser tests will be skipped"
+
+advisories: $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check pip-audit==2.10.1
+	$(BIN)/pip-audit --requirement requirements.txt --no-deps --disable-pip
 
 clean:
 	rm -rf $(VENV) node_modules build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -521,7 +521,7 @@ def test_programs_say_where_drafts_come_from_if_it_is_not_a_model():
 
 
 def test_programs_carry_the_settings_of_fsd_where_they_are_taken():
-    from hsd.ui.measure.snippets import USUAL_FUZZY, note, snippets
+    from hsd.ui.measure.snippets import USUAL, note, snippets
 
     values = {"prompt": "Once", "rule": "fuzzy", "tolerance": 0.5, "divergence": "js"}
     asked = read_request(space.load(), values)
@@ -530,8 +530,19 @@ def test_programs_carry_the_settings_of_fsd_where_they_are_taken():
     assert "divergence='js'" in run
     assert "fuzzy_mode" not in run
     assert "tolerance" not in compared
-    assert note(asked) == USUAL_FUZZY
+    assert note(asked) == USUAL
     assert note(read_request(space.load(), {"prompt": "Once", "rule": "fuzzy"})) == ""
+
+
+@pytest.mark.parametrize(("rule", "setting"), [("ensemble", {"draft_weight": 0.25}), ("typical", {"epsilon": 0.2})])
+def test_the_program_for_a_run_has_the_number_of_its_rule(rule, setting):
+    from hsd.ui.measure.snippets import USUAL, note, snippets
+
+    asked = read_request(space.load(), {"prompt": "a", "pair": "tiny", "rule": rule, **setting})
+    program = next(s for s in snippets(asked) if s["name"] == "/run")["python"]
+    ((name, value),) = setting.items()
+    assert f"{name}={value}" in program
+    assert note(asked) == USUAL
 
 
 # A server beside

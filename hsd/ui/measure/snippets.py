@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hsd.decoding.options import Options
+from hsd.rules import RULES
 from hsd.ui.pairs import OWN
 from hsd.ui.request import Request
 
@@ -23,19 +24,24 @@ SHOWN = {
 
 FUZZY = ("divergence", "tolerance", "fuzzy_mode", "divergence_on")
 OWN_PAIR = "The endpoints load pairs by name, so the models of your own are left out of these programs."
-USUAL_FUZZY = "The endpoints /compare and /verify_step judge FSD with its usual settings, not with the options."
+USUAL = "The endpoints /compare and /verify_step judge with a rule's usual settings, not with the options."
 
 
 def note(request: Request) -> str:
     """What the snippets cannot ask for; empty when they ask for all of it."""
     missing = [OWN_PAIR] if request.pair.name == OWN else []
-    return " ".join([*missing, *([USUAL_FUZZY] if _fuzzy(request.options) else [])])
+    return " ".join([*missing, *([USUAL] if _settings(request.options) else [])])
 
 
-def _fuzzy(options: Options) -> dict[str, Any]:
-    """The settings of the fuzzy rule that are not the usual ones, where it takes part."""
-    used = "fuzzy" in (options.rule, options.shadow_rule)
-    return {name: getattr(options, name) for name in FUZZY if used and getattr(options, name) != getattr(Options, name)}
+def _settings(options: Options) -> dict[str, Any]:
+    """The settings of rules that take part, where they are not the usual ones."""
+    names = [name for rule in (options.rule, options.shadow_rule) for name in _settings_of(rule)]
+    return {name: getattr(options, name) for name in names if getattr(options, name) != getattr(Options, name)}
+
+
+def _settings_of(rule: str) -> tuple[str, ...]:
+    knob = RULES[rule].knob if rule in RULES else None
+    return FUZZY if rule == "fuzzy" else (knob.option,) if knob else ()
 
 
 def snippets(request: Request) -> list[dict[str, str]]:
@@ -58,7 +64,7 @@ def _asked(request: Request) -> dict[str, dict[str, Any]]:
     common |= {"proposer": o.proposer} if o.proposer != Options.proposer else {}
     plain = {"system": o.system} if o.system != "speculative" else {}
     rule = o.rule if o.drafts == 1 else "hsd"
-    near = _fuzzy(o) if o.rule == "fuzzy" else {}
+    near = {name: value for name, value in _settings(o).items() if name in _settings_of(o.rule)}
     return {
         "run": {
             **common,
