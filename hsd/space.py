@@ -17,6 +17,7 @@ from hsd.errors import HsdError
 from hsd.paths import ROOT, SPACEFILE
 
 PARTS = ("app.py", "hsd", "assets", "examples", "requirements.txt", "Spacefile", "README.md")
+ONLY_GRADIO = ("sdk_version", "python_version", "suggested_hardware", "models", "preload_from_hub")
 SKIPPED = ("__pycache__", ".pyc", ".ipynb_checkpoints", ".DS_Store")
 
 Count = Annotated[int, Field(ge=1)]
@@ -127,14 +128,17 @@ def load(path: Path = SPACEFILE) -> Space:
         raise HsdError(f"{path.name}: {where}: {first['msg']}") from None
 
 
-def front_matter(space: Space | None = None) -> str:
-    """The block that README.md must begin with, both lines of dashes included, ending with a line end."""
-    body = yaml.safe_dump(_card(space or load()), sort_keys=False, allow_unicode=True, width=200)
+def front_matter(space: Space | None = None, sdk: str = "gradio") -> str:
+    """The block that README.md must begin with, both lines of dashes included, ending with a line end.
+
+    sdk: "static" is for the folder that `space export` writes.
+    """
+    body = yaml.safe_dump(_card(space or load(), sdk), sort_keys=False, allow_unicode=True, width=200)
     return f"---\n{body}---\n"
 
 
-def _card(space: Space) -> dict[str, Any]:
-    """The manifest in the Hub's own names."""
+def _card(space: Space, sdk: str = "gradio") -> dict[str, Any]:
+    """The manifest in the Hub's own names; of a static Space without what only Python needs."""
     models = [model for pair in space.pairs if pair.from_hub for model in (pair.target, pair.draft)]
     preload = [m for pair in space.pairs if pair.preload and pair.from_hub for m in (pair.target, pair.draft)]
     card: dict[str, Any] = {
@@ -153,12 +157,15 @@ def _card(space: Space) -> dict[str, Any]:
         "models": models,
         "preload_from_hub": preload,
     }
+    if sdk == "static":
+        card |= {"sdk": sdk, "app_file": "index.html"}
+        card = {key: value for key, value in card.items() if key not in ONLY_GRADIO}
     return {key: value for key, value in card.items() if value != []}
 
 
-def check(readme: Path | None = None) -> list[str]:
+def check(readme: Path | None = None, sdk: str = "gradio") -> list[str]:
     """What README.md's front matter has that the manifest has not, and the other way round; empty when they agree."""
-    wanted, found = _card(load()), _read_front_matter(readme or ROOT / "README.md")
+    wanted, found = _card(load(), sdk), _read_front_matter(readme or ROOT / "README.md")
     lines = []
     for key in [*wanted, *(k for k in found if k not in wanted)]:
         if key not in found:
@@ -192,6 +199,22 @@ def space_files(root: Path = ROOT) -> list[str]:
     return sorted(path.relative_to(root).as_posix() for part in PARTS for path in _files(root / part))
 
 
+def listing(sdk: str, root: Path = ROOT) -> list[str]:
+    """What `publish` would send, a line each: every setting, and every file with its bytes. sdk: as for `publish`."""
+    names = _sent(sdk, root)
+    sizes = {name: (root / name).stat().st_size for name in names}
+    settings = front_matter(load(), sdk).strip("-\n").splitlines()
+    total = f"{len(names)} files, {sum(sizes.values()):,} bytes"
+    return [*settings, "", *(f"{size:>11,}  {name}" for name, size in sizes.items()), "", total]
+
+
+def _sent(sdk: str, root: Path) -> list[str]:
+    """The files of the Space: of the repository those that it needs, of an exported folder all."""
+    if sdk == "gradio":
+        return space_files(root)
+    return sorted(path.relative_to(root).as_posix() for path in _files(root))
+
+
 def _files(path: Path) -> Iterator[Path]:
     if path.is_file():
         yield path
@@ -201,15 +224,18 @@ def _files(path: Path) -> Iterator[Path]:
             yield inner
 
 
-def publish(repo_id: str, token: str | None = None, private: bool = False, root: Path = ROOT) -> str:
-    """Create or update the Space `repo_id` ("owner/name") with exactly `space_files`. Returns its address.
+def publish(
+    repo_id: str, token: str | None = None, private: bool = False, root: Path = ROOT, sdk: str = "gradio"
+) -> str:
+    """Create or update the Space `repo_id` ("owner/name"). Returns its address.
 
+    It gets exactly `space_files`, or as sdk "static" all files of `root`, which `space export` has written.
     Raises HsdError when the README does not match the manifest, nobody is logged in, or the Hub does not answer.
     """
     from huggingface_hub import HfApi, get_token
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, HTTPError, OfflineModeIsEnabled
 
-    files, differences = space_files(root), check(root / "README.md")
+    files, differences = _sent(sdk, root), check(root / "README.md", sdk)
     if differences:
         raise HsdError(f"README.md does not match the Spacefile ({differences[0]}): run `python -m hsd space check`")
     token = token or get_token()
@@ -217,8 +243,8 @@ def publish(repo_id: str, token: str | None = None, private: bool = False, root:
         raise HsdError("not logged in to the Hub: run `hf auth login`, or set HF_TOKEN to a token that may write")
     api = HfApi(token=token)
     try:
-        address = api.create_repo(repo_id, repo_type="space", space_sdk="gradio", private=private, exist_ok=True)
-        message = f"Publish {load(root / 'Spacefile').title}"
+        address = api.create_repo(repo_id, repo_type="space", space_sdk=sdk, private=private, exist_ok=True)
+        message = f"Publish {load().title}"
         api.upload_folder(
             repo_id=repo_id,
             repo_type="space",

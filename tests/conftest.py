@@ -42,6 +42,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         fixtures = set(getattr(item, "fixturenames", ()))
         if "chromium" in fixtures:
             item.add_marker("browser")
+        recorded = item.get_closest_marker("recorded")
+        params = item.callspec.params if recorded else {}
+        without_server = (params.get("place"), params.get("stage_kind")) in [("files", None), (None, "file")]
+        if without_server and not recorded.kwargs.get("core"):
+            item.own_markers = [mark for mark in item.own_markers if mark.name != "core"]
         item.add_marker(pytest.mark.xdist_group("app" if fixtures & {"app", "chromium"} else str(item.path)))
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: next(item.iter_markers("xdist_group")).args != ("app",))

@@ -56,6 +56,25 @@ class Server:
         self.process.wait(20)
 
 
+class Files:
+    """A folder and what serves it: any file server will do."""
+
+    def __init__(self, folder: Path, path: str) -> None:
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}/{path}"
+        command = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(folder)]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(STARTED):
+            with socket.socket() as s:
+                if s.connect_ex(("127.0.0.1", port)) == 0:
+                    return
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+
+
 def main(port: int) -> None:
     from hsd.decoding.loop import Decoding
     from hsd.ui import launch, runs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
@@ -121,6 +122,14 @@ class Trace(Record):
         """The JSON Schema of a saved trace, which names itself: `SCHEMA_ID` changes with `TRACE_VERSION` only."""
         schema = Trace.model_json_schema(mode="serialization")
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA_ID, **schema}
+
+    @staticmethod
+    def from_file(file: str | Path) -> Trace:
+        """Read a saved trace. Raises HsdError, one line, when it cannot be read or is no valid one."""
+        try:
+            return Trace.from_json(Path(file).expanduser().read_bytes())
+        except OSError as error:
+            raise HsdError(f"cannot read {str(file)!r}: {error.strerror}") from None
 
     @staticmethod
     def from_json(text: str | bytes) -> Trace:

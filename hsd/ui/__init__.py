@@ -1,6 +1,12 @@
-"""The app in the browser. `launch` is all that the rest of the project calls."""
+"""The app in the browser. `launch` and `exported` are all that the rest of the project calls, and `alone`."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hsd.space import Space
 
 
 def launch(
@@ -25,3 +31,13 @@ def launch(
     from hsd.ui.app import serve
 
     serve(manifest, trace_file, host, port, open_browser, download)
+
+
+def exported(folder: Path, manifest: Space) -> list[Path]:
+    """Write the page as files that need no server; see `hsd.ui.export`. Returns them. Raises HsdError."""
+    from hsd.ui import machine
+
+    machine.prepare_environment(manifest)
+    from hsd.ui.export import write
+
+    return write(folder, manifest)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -37,7 +36,7 @@ def serve(
     download: bool,
 ) -> None:
     """Build the app and serve it until interrupted. What it needs from the package index comes meanwhile."""
-    opened = _read_trace(trace_file) if trace_file else None
+    opened = Trace.from_file(trace_file) if trace_file else None
     demo = build(space, opened)
     threading.Thread(target=_preload, args=[space], daemon=True).start()
     if download:
@@ -138,10 +137,3 @@ def _preload(space: Space) -> None:
                 pairs.bring(pairs.choose(space, pair.name))
         elif pair.preload:
             pairs.describe(space, pair.name)
-
-
-def _read_trace(file: str) -> Trace:
-    try:
-        return Trace.from_json(Path(file).expanduser().read_bytes())
-    except OSError as error:
-        raise HsdError(f"cannot read {file!r}: {error.strerror}") from None

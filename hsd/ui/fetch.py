@@ -108,10 +108,10 @@ class Fetch:
         preset = self.presets.get(str(name))
         if preset is None:
             raise HsdError(f"unknown preset {str(name)[:40]!r}: choose {', '.join(self.presets)}")
-        return {**_short(shown(recorded(preset))), "title": preset.title, "why": preset.why}
+        return {**shortened(shown(recorded(preset))), "title": preset.title, "why": preset.why}
 
 
-def _short(found: Answer) -> Answer:
+def shortened(found: Answer) -> Answer:
     """The same with numbers of `DIGITS` digits."""
     rounded: Answer = json.loads(json.dumps(found), parse_float=lambda text: float(f"{float(text):.{DIGITS}g}"))
     return rounded

@@ -50,9 +50,14 @@ def read(name: str) -> str:
     return (WEB / name).read_text(encoding="utf-8")
 
 
+def resolved(module: str, path: str) -> str:
+    """What a module means by a path in an import; names are paths in `hsd/web`."""
+    return normpath(join(dirname(module), path))
+
+
 def imports(module: str) -> list[str]:
-    """The modules that one imports; names are paths in `hsd/web`."""
-    return [normpath(join(dirname(module), path)) for path in IMPORT.findall(read(module))]
+    """The modules that one imports."""
+    return [resolved(module, path) for path in IMPORT.findall(read(module))]
 
 
 def modules(entry: str) -> list[str]:
@@ -102,9 +107,16 @@ def _page(request: Request) -> Response:
     return PlainTextResponse(file.read_text(encoding="utf-8") if file else "no such page", 200 if file else 404)
 
 
+def _alone(_: Request) -> Response:
+    from hsd.ui.alone import template  # which needs the modules as they are here
+
+    return Response(template(), media_type="text/html", headers=FOREVER)
+
+
 def route() -> Mount:
-    """What the app serves `hsd/web` with, and beside it the facts and the pages in `assets/docs`."""
-    beside = [Route("/facts.json", _facts), Route("/docs/{name}", _page)]
+    """What the app serves `hsd/web` with; beside it the facts, the pages in `assets/docs`, and the page that a single
+    run is saved in."""
+    beside = [Route("/facts.json", _facts), Route("/alone.html", _alone), Route("/docs/{name}", _page)]
     return Mount(f"/{folder()}".rstrip("/"), routes=[*beside, Mount("/", _Files(directory=WEB))])
 
 
@@ -123,13 +135,17 @@ def compressed(app: ASGIApp) -> ASGIApp:
 
 def head() -> str:
     """What goes into the page's head: the script that loads a screen when its tab is opened."""
+    return f"<style>{UNSEEN}</style><script>{loader()}</script>"
+
+
+def loader() -> str:
+    """That script. What Watch needs is there for all screens."""
     screens = {name: {"modules": modules(f"{name}/{name}.js"), "styles": [f"{name}/{name}.css"]} for name in SCREENS}
     watch = screens["watch"]
     for screen in screens.values():
         screen["modules"] = [name for name in screen["modules"] if screen is watch or name not in watch["modules"]]
     watch["styles"] = [*SHARED_STYLES, *watch["styles"]]
-    script = read("loader.js").replace('"SCREENS"', json.dumps(screens)).replace("FOLDER", folder())
-    return f"<style>{UNSEEN}</style><script>{script}</script>"
+    return read("loader.js").replace('"SCREENS"', json.dumps(screens)).replace("FOLDER", folder())
 
 
 def start(screen: str, part: str = "start", with_server: bool = True) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from player_page import Stage, word_trace
-from running_app import Server
+from player_page import FileStage, Stage, word_trace
+from running_app import Files, Server
 from web_page import Browser, Guest
+
+from hsd.paths import ROOT
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
@@ -34,11 +38,25 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-class Visitor(Guest):
-    """Someone with a page of the app, which may ask nothing but the app."""
+PLACES = {"visitors": ("place", ("app", "files")), "stage": ("stage_kind", ("page", "file"))}
 
-    def __init__(self, browser: Browser, app: Server, **options: object) -> None:
-        super().__init__(browser, app.url, serious=("error",), **options)
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test marked `recorded` needs no server: it runs in the app and in the folder of files that `space export`
+    writes, or on a page with a player and in the single file of a run."""
+    if not metafunc.definition.get_closest_marker("recorded"):
+        return
+    for fixture, (name, kinds) in PLACES.items():
+        if fixture in metafunc.fixturenames:
+            metafunc.parametrize(name, kinds, indirect=True, scope="session")
+
+
+class Visitor(Guest):
+    """Someone with a page of the app, or of an exported folder, which may ask nothing but that."""
+
+    def __init__(self, browser: Browser, app: Server | Files, **options: object) -> None:
+        policy = {"bypass_csp": True} if isinstance(app, Files) else {}  # by which Playwright could not wait
+        super().__init__(browser, app.url, serious=("error",), **options, **policy)
         self.app = app
 
     def open(self, query: str = "", options: bool = True) -> Visitor:
@@ -46,10 +64,17 @@ class Visitor(Guest):
         self.page.goto(self.app.url + query)
         drawn = "document.querySelector('.hp-node')" if "tab=" not in query or "tab=watch" in query else "true"
         self.until(f"window.__hsd && window.__hsd.ready && {drawn}")
+        if self.files:
+            return self
         self.until("document.querySelector('#hsd-seed input')")
         if options and self.page.viewport_size["width"] > 860:
             self.options()
         return self
+
+    @property
+    def files(self) -> bool:
+        """Whether the page has no server."""
+        return isinstance(self.app, Files)
 
     def options(self) -> None:
         """Show the options, which are folded at first."""
@@ -77,6 +102,10 @@ class Visitor(Guest):
 
     def choose(self, name: str, option: str) -> None:
         """Pick from a menu."""
+        if self.files:
+            menu = self.page.locator(f"#hsd-{name}")
+            menu.select_option(menu.locator("option", has_text=option).first.text_content())
+            return
         menu = self.page.locator(f"#hsd-{name} input")
         if not menu.is_visible():
             self.options()
@@ -96,13 +125,36 @@ class Visitor(Guest):
         return (self.state["step"], self.state["steps"], self.page.inner_text(".hp-flow"))
 
 
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory, nothing_fetched: None) -> Path:
+    """What `space export --static` writes."""
+    path = tmp_path_factory.mktemp("server") / "some" / "page"
+    command = [sys.executable, "-m", "hsd", "space", "export", "--static", str(path)]
+    subprocess.run(command, check=True, cwd=ROOT, capture_output=True)
+    return path
+
+
+@pytest.fixture(scope="session")
+def served(folder: Path) -> Iterator[Files]:
+    """That folder, in a sub-path of `python -m http.server`."""
+    files = Files(folder.parent.parent, "some/page/")
+    yield files
+    files.stop()
+
+
+@pytest.fixture(scope="session")
+def place(request: pytest.FixtureRequest) -> Server | Files:
+    """Where visitors go: the app, or the exported folder."""
+    return request.getfixturevalue("served" if getattr(request, "param", "app") == "files" else "app")
+
+
 @pytest.fixture
-def visitors(chromium: Browser, app: Server) -> Iterator[Callable[..., Visitor]]:
+def visitors(chromium: Browser, place: Server | Files) -> Iterator[Callable[..., Visitor]]:
     """Makes visitors; nothing may have gone wrong on their pages."""
     with ExitStack() as stack:
 
         def make(**options: object) -> Visitor:
-            visitor = Visitor(chromium, app, **options)
+            visitor = Visitor(chromium, place, **options)
             stack.callback(visitor.close)
             return visitor
 
@@ -115,10 +167,15 @@ def visitor(visitors) -> Visitor:
     return visitors().open()
 
 
+@pytest.fixture(scope="session")
+def stage_kind(request: pytest.FixtureRequest) -> str:
+    return getattr(request, "param", "page")
+
+
 @pytest.fixture
-def stage(chromium: Browser) -> Iterator[Stage]:
-    """A page that holds nothing but a player."""
-    stage = Stage(chromium)
+def stage(chromium: Browser, stage_kind: str, tmp_path: Path) -> Iterator[Stage]:
+    """A page that holds nothing but a player, or the file of a single run."""
+    stage = FileStage(chromium, tmp_path) if stage_kind == "file" else Stage(chromium)
     yield stage
     stage.close()
 

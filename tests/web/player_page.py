@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from web_page import Browser, Guest, address, show
 
 import hsd
 from hsd.models.table import TableModel
+from hsd.ui import alone
 
 STARTS = "the a dog cat and ran sat on mat home she he saw it was big red then house tree to with her his they said"
 WORDS = [f" {word}" for word in STARTS.split()] + [
@@ -158,3 +160,26 @@ def step_where(trace: dict, condition) -> int:
 
 def differing(trace: dict) -> list[int]:
     return [i for i, s in enumerate(trace["steps"]) if s["kept"] != s["shadow"]["kept"]]
+
+
+class FileStage(Stage):
+    """The single file of a run, opened from a disk: each trace is written into one."""
+
+    def __init__(self, browser: Browser, folder: Path) -> None:
+        self.file = folder / "run.html"
+        Guest.__init__(self, browser, self.file.as_uri(), height=900, offline=True, bypass_csp=True)
+
+    def load(self, trace: dict, step: int = 0, folded: bool = False, **where: object) -> None:
+        self.file.write_text(alone.with_run({"trace": trace, "step": step, "node": None, "title": "", **where}))
+        self.page.goto(self.file.as_uri())
+        self.page.wait_for_function("window.hsdRun && window.__hsd")
+        self.page.evaluate(
+            """async (folded) => {
+              document.querySelector(".hf-player").id = "one";
+              window.player = window.hsdRun;
+              if (folded) return;
+              for (const fold of document.querySelectorAll("#one .hp-fold")) fold.open = true;
+              await new Promise((told) => setTimeout(told));
+            }""",
+            folded,
+        )

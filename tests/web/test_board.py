@@ -38,6 +38,7 @@ def beats(stage: Stage) -> list[dict[str, Any]]:
 
 
 @pytest.mark.core
+@pytest.mark.recorded
 def test_a_step_happens_phase_by_phase(stage: Stage, trace: dict) -> None:
     index = step_where(trace, lambda s: s["shadow"]["kept"] > 0 and len(s["verdict"]["decisions"]) > 1)
     step = trace["steps"][index]
@@ -61,6 +62,7 @@ def test_a_step_happens_phase_by_phase(stage: Stage, trace: dict) -> None:
         assert ("✓ passes" in beat["said"]) == decision["accepted"]
 
 
+@pytest.mark.recorded
 def test_arrows_move_inside_a_step_and_with_shift_from_step_to_step(stage: Stage, trace: dict) -> None:
     stage.load(trace)
     stage.page.click(".hp-story")
@@ -120,6 +122,7 @@ def test_the_page_judges_by_a_rule_with_a_number_of_its_own(stage: Stage, rule: 
 
 
 @pytest.mark.core
+@pytest.mark.recorded
 def test_another_rule_judges_the_shown_draft_at_once(stage: Stage, trace: dict) -> None:
     """A run by the other rule on the same seed meets the same first draft: what it kept is what the page says."""
     for rule in ("tokenwise", "hsd-released", "agreement", "ensemble", "typical"):
@@ -138,6 +141,7 @@ def test_another_rule_judges_the_shown_draft_at_once(stage: Stage, trace: dict) 
 
 
 @pytest.mark.core
+@pytest.mark.recorded
 def test_a_coin_can_be_dragged_and_comes_back(stage: Stage, trace: dict) -> None:
     """With its coin at 0 the first token of the classic rule passes; everything recorded stays as it was."""
     index = step_where(trace, lambda s: s["shadow"]["kept"] == 0 and s["shadow"]["decisions"][0]["threshold"] > 0.1)
@@ -166,6 +170,7 @@ def test_a_coin_can_be_dragged_and_comes_back(stage: Stage, trace: dict) -> None
     assert not stage.text(".hp-lead").startswith("What if")
 
 
+@pytest.mark.recorded
 def test_a_coin_can_be_changed_by_keyboard(stage: Stage, trace: dict) -> None:
     index = step_where(trace, lambda s: s["shadow"]["kept"] == 0 and s["shadow"]["decisions"][0]["threshold"] > 0.1)
     stage.load(trace, index, folded=True)
@@ -177,6 +182,7 @@ def test_a_coin_can_be_changed_by_keyboard(stage: Stage, trace: dict) -> None:
     assert stage.page.locator(".is-shadow .hp-trial").first.get_attribute("class").endswith("is-pass")
 
 
+@pytest.mark.recorded
 def test_what_is_clicked_opens_beside_it(stage: Stage, trace: dict) -> None:
     stage.load(trace, differing(trace)[0], folded=True)
     assert stage.page.locator(".hp-ledger, .hp-decisions, .hp-table").count() == 0
@@ -190,6 +196,7 @@ def test_what_is_clicked_opens_beside_it(stage: Stage, trace: dict) -> None:
     assert stage.page.locator(".hp-ledger:visible").count() == 0
 
 
+@pytest.mark.recorded
 def test_a_token_is_marked_wherever_it_stands(stage: Stage, trace: dict) -> None:
     stage.load(trace, step_where(trace, lambda s: s["kept"] >= 2))
     stage.page.hover('.hp-guess[data-node="2"]')
@@ -210,6 +217,7 @@ def test_a_long_draft_has_an_overview_of_both_rules(chromium: Any, width: int, g
     stage.close()
 
 
+@pytest.mark.recorded
 def test_a_rule_that_the_step_does_not_tell_enough_for_is_not_offered(stage: Stage, trace: dict) -> None:
     """Naive HSD's threshold follows from what a trace has only where its ratio was not cut."""
     stage.load(trace)

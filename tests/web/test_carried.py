@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hsd.paths import EXAMPLES
 
 TRACES = EXAMPLES / "traces"
@@ -23,6 +25,7 @@ def copied(visitor) -> str:
     return visitor.page.evaluate("navigator.clipboard.readText()")
 
 
+@pytest.mark.recorded
 def test_a_short_trace_travels_in_its_link(visitors):
     visitor = opened(visitors, "sum.json")
     visitor.page.locator(".hf-player").focus()
@@ -38,6 +41,7 @@ def test_a_short_trace_travels_in_its_link(visitors):
     assert other.shown() == visitor.shown()
 
 
+@pytest.mark.recorded
 def test_a_long_trace_says_that_its_link_cannot_carry_it(visitors):
     visitor = opened(visitors, "lighthouse.json")
     assert copied(visitor) == "nothing"
@@ -45,6 +49,7 @@ def test_a_long_trace_says_that_its_link_cannot_carry_it(visitors):
     assert "#" not in visitor.page.url
 
 
+@pytest.mark.recorded
 def test_a_link_whose_trace_is_broken_is_told_and_a_preset_is_shown(visitors):
     visitor = visitors()
     visitor.page.goto(visitor.app.url + "#trace=abc*")

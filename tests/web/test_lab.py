@@ -715,6 +715,7 @@ def test_the_verdict_is_announced(here: LabPage) -> None:
 
 
 @pytest.mark.core
+@pytest.mark.recorded(core=True)
 def test_the_lab_is_a_tab_of_the_app_and_its_link_opens_it(visitors) -> None:
     visitor = visitors()
     state = "*".join(["1", "same", "2", "3", "hsd-released", "aba", "0.1_0.2_0.3", "5", "1/3_2/3", "2/3_1/3"])

@@ -29,6 +29,7 @@ def opened(visitors, query: str, lesson: int, **options: object):
 
 
 @pytest.mark.core
+@pytest.mark.recorded(core=True)
 def test_a_link_to_a_lesson_opens_it_and_a_guess_brings_the_answer(visitors) -> None:
     visitor = opened(visitors, "?lesson=5", 5)
     page = visitor.page
@@ -47,6 +48,7 @@ def test_a_link_to_a_lesson_opens_it_and_a_guess_brings_the_answer(visitors) -> 
     visitor.until(at(1, answered=False))
 
 
+@pytest.mark.recorded
 def test_lessons_are_turned_guessed_and_explained_by_keyboard(visitors) -> None:
     visitor = opened(visitors, "?tab=learn&lesson=4", 4)
     page = visitor.page
@@ -76,6 +78,7 @@ def test_lessons_are_turned_guessed_and_explained_by_keyboard(visitors) -> None:
     assert page.evaluate("window.__hsdLearn.score") == [2, 2]
 
 
+@pytest.mark.recorded
 def test_presented_a_lesson_fills_the_window_without_controls_and_arrows_turn_it(visitors) -> None:
     visitor = opened(visitors, "?lesson=5&present=1", 5)
     page = visitor.page
@@ -99,6 +102,7 @@ def test_presented_a_lesson_fills_the_window_without_controls_and_arrows_turn_it
     assert page.locator(".ln-option").count() == 3
 
 
+@pytest.mark.recorded
 def test_no_lesson_is_wider_than_a_phone(visitors) -> None:
     visitor = opened(visitors, "?tab=learn&lesson=1", 1, width=390, height=844)
     page = visitor.page
@@ -112,11 +116,13 @@ def test_no_lesson_is_wider_than_a_phone(visitors) -> None:
         assert page.eval_on_selector_all(".ln-page, .ln-words, .ln-scene, .ln-row", wide) == [], number
 
 
+@pytest.mark.recorded
 def test_a_lesson_that_there_is_not_is_told(visitors) -> None:
     visitor = opened(visitors, "?lesson=12", 1)
     assert visitor.alert() == "There is no lesson “12”: choose 1 to 10"
 
 
+@pytest.mark.recorded
 def test_hidden_rows_come_with_the_answer_and_take_no_other_place(visitors) -> None:
     visitor = opened(visitors, "?tab=learn&lesson=9", 9)
     page = visitor.page

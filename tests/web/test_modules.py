@@ -8,16 +8,18 @@ import pytest
 from test_imports import rooms
 
 from hsd.paths import WEB
-from hsd.ui import static
+from hsd.ui import alone, export, static
 
 SCRIPTS = sorted(path.relative_to(WEB).as_posix() for path in WEB.rglob("*.js"))
 STYLES = sorted(path.relative_to(WEB).as_posix() for path in WEB.rglob("*.css"))
 
 
 def test_every_module_and_every_sheet_belongs_to_a_screen() -> None:
-    used = {name for screen in static.SCREENS for name in static.modules(f"{screen}/{screen}.js")}
-    assert sorted(used | {"loader.js"}) == SCRIPTS
-    assert sorted([*static.SHARED_STYLES, *(f"{screen}/{screen}.css" for screen in static.SCREENS)]) == STYLES
+    entries = [*(f"{screen}/{screen}.js" for screen in static.SCREENS), "files/files.js", alone.ENTRY]
+    used = {name for entry in entries for name in static.modules(entry)}
+    assert sorted(used | {"loader.js", "files/theme.js"}) == SCRIPTS
+    screens = {f"{screen}/{screen}.css" for screen in static.SCREENS}
+    assert sorted({*static.SHARED_STYLES, *screens, *export.STYLES, *alone.STYLES}) == STYLES
 
 
 # ---- the rooms of the page, and what a module of each may import beside its own room

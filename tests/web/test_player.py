@@ -36,6 +36,7 @@ HOSTILE = [
 
 
 @pytest.mark.core
+@pytest.mark.recorded
 def test_tree_is_drawn_on_opening(stage: Stage, trace: dict) -> None:
     step = step_where(trace, lambda s: 0 < s["kept"] < s["drafted"])
     stage.load(trace, step)
@@ -57,6 +58,7 @@ def test_tree_is_drawn_on_opening(stage: Stage, trace: dict) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
+@pytest.mark.recorded
 def test_verdicts_of_both_rules_are_in_every_step(stage: Stage, rule: str) -> None:
     trace = word_trace(rule=rule, max_new_tokens=40)
     stage.load(trace)
@@ -86,6 +88,7 @@ def test_formulas_reproduce_the_recorded_thresholds(stage: Stage, rule: str) -> 
 
 @pytest.mark.core
 @pytest.mark.parametrize("rule", ["hsd", "hsd-released"])
+@pytest.mark.recorded
 def test_no_rule_is_credited_for_what_a_coin_did(stage: Stage, rule: str) -> None:
     """Where the two rules part, the sentence follows from what each keeps over all coins."""
     trace = word_trace(rule=rule, max_new_tokens=160, gamma=7)
@@ -107,6 +110,7 @@ def test_no_rule_is_credited_for_what_a_coin_did(stage: Stage, rule: str) -> Non
 
 @pytest.mark.core
 @pytest.mark.parametrize("options", [{}, {"rule": "tokenwise", "shadow": "hsd"}, {"drafts": 3}])
+@pytest.mark.recorded
 def test_chances_of_keeping_stand_beside_what_was_kept(stage: Stage, options: dict[str, Any]) -> None:
     """One row for each rule: a column for every number of tokens, as high as its chance, this time's marked."""
     trace = word_trace(**options)
@@ -133,6 +137,7 @@ FUZZY = {"rule": "fuzzy", "temperature": 0.7, "max_new_tokens": 80, "gamma": 7, 
     [{"fuzzy_mode": "divergence-only", "tolerance": 0.5}, {"divergence": "tv", "tolerance": 0.4}, {"top_p": 0.6}],
     ids=["divergence-only", "tv", "infinite"],
 )
+@pytest.mark.recorded
 def test_the_fuzzy_rule_is_told_as_it_decided(stage: Stage, options: dict) -> None:
     trace = word_trace(**(FUZZY | options))
     tolerance, only = trace["setup"]["options"]["fuzzy"]["tolerance"], options.get("fuzzy_mode") == "divergence-only"
@@ -234,6 +239,7 @@ def test_a_clause_names_what_a_rule_compared(stage: Stage) -> None:
         assert any(re.search(words, one) for one in told)
 
 
+@pytest.mark.recorded
 def test_tests_are_listed_in_the_order_taken(stage: Stage, trace: dict) -> None:
     index = step_where(trace, lambda s: len(s["verdict"]["decisions"]) > 2)
     stage.load(trace, index)
@@ -245,6 +251,7 @@ def test_tests_are_listed_in_the_order_taken(stage: Stage, trace: dict) -> None:
     assert stage.page.locator(".hp-warn").count() == 0
 
 
+@pytest.mark.recorded
 def test_headline_names_both_counts_and_the_coin(stage: Stage, trace: dict) -> None:
     index = step_where(trace, lambda s: s["shadow"]["kept"] < s["kept"])
     stage.load(trace, index)
@@ -276,12 +283,14 @@ def test_headline_names_both_counts_and_the_coin(stage: Stage, trace: dict) -> N
         ({"trace": False}, ".hp-treecard", "recorded without detail"),
     ],
 )
+@pytest.mark.recorded
 def test_special_runs_say_what_they_are(stage: Stage, options: dict, selector: str, words: str) -> None:
     stage.load(word_trace(max_new_tokens=12, **options))
     assert words in stage.text(selector)
     assert stage.page.locator(".hp-group").count() == stage.state()["steps"]
 
 
+@pytest.mark.recorded
 def test_a_copied_draft_claims_no_draft_model_and_says_where_there_was_none(stage: Stage) -> None:
     trace = word_trace(proposer="ngram", max_new_tokens=80)
     stage.load(trace, step_where(trace, lambda step: step["drafted"] == 0))
@@ -294,6 +303,7 @@ def test_a_copied_draft_claims_no_draft_model_and_says_where_there_was_none(stag
     assert "draft model" not in stage.text("#one")
 
 
+@pytest.mark.recorded
 def test_further_target_calls_are_shown(stage: Stage) -> None:
     trace = word_trace(rule="naive-hsd")
     index = step_where(trace, lambda s: s["target_calls"] > 1)
@@ -304,6 +314,7 @@ def test_further_target_calls_are_shown(stage: Stage) -> None:
 
 
 @pytest.mark.core
+@pytest.mark.recorded
 def test_table_numbers_equal_the_trace(stage: Stage, trace: dict) -> None:
     stage.load(trace)
     for i, step in enumerate(trace["steps"]):
@@ -327,6 +338,7 @@ def test_table_numbers_equal_the_trace(stage: Stage, trace: dict) -> None:
                 assert float(row["otherThreshold"]) == test["threshold"]
 
 
+@pytest.mark.recorded
 def test_ledger_adds_up_to_one(stage: Stage, trace: dict) -> None:
     index = step_where(trace, lambda s: s["kept"] == 2)
     stage.load(trace, index)
@@ -339,6 +351,7 @@ def test_ledger_adds_up_to_one(stage: Stage, trace: dict) -> None:
     assert "Drawn from the residual" in stage.text(".hp-ledger")
 
 
+@pytest.mark.recorded
 def test_joint_masses_are_the_relative_ones_times_q(stage: Stage, trace: dict) -> None:
     stage.load(trace)
     stage.page.click(".hp-toggle")
@@ -350,6 +363,7 @@ def test_joint_masses_are_the_relative_ones_times_q(stage: Stage, trace: dict) -
     assert stage.page.evaluate("window.player.state().mass") == "joint"
 
 
+@pytest.mark.recorded
 def test_keys_move_through_the_run(stage: Stage, trace: dict) -> None:
     stage.load(trace)
     stage.page.click(".hp-story")
@@ -372,6 +386,7 @@ def test_keys_move_through_the_run(stage: Stage, trace: dict) -> None:
     assert not stage.page.is_visible(".hp-dialog")
 
 
+@pytest.mark.recorded
 def test_keys_move_through_the_tree(stage: Stage, trace: dict) -> None:
     index = step_where(trace, lambda s: s["kept"] == 2)
     stage.load(trace, index, node=1)
@@ -387,6 +402,7 @@ def test_keys_move_through_the_tree(stage: Stage, trace: dict) -> None:
     assert stage.page.evaluate("document.activeElement.classList.contains('hp-node')")
 
 
+@pytest.mark.recorded
 def test_pin_keeps_the_branch_while_stepping(stage: Stage, trace: dict) -> None:
     stage.load(trace, 0, node=1)
     stage.page.focus('.hp-node[data-node="1"]')
@@ -398,6 +414,7 @@ def test_pin_keeps_the_branch_while_stepping(stage: Stage, trace: dict) -> None:
     assert state["node"] == trace["steps"][2]["verdict"]["residual"]["node"]
 
 
+@pytest.mark.recorded
 def test_keys_are_left_alone_while_typing(stage: Stage, trace: dict) -> None:
     stage.load(trace)
     stage.page.evaluate("document.getElementById('one').append(document.createElement('input'))")
@@ -453,6 +470,7 @@ def test_nothing_moves_where_motion_is_reduced(chromium, trace: dict) -> None:
 
 
 @pytest.mark.core
+@pytest.mark.recorded
 def test_hostile_tokens_stay_text(stage: Stage) -> None:
     trace = word_trace(HOSTILE, max_new_tokens=60)
     trace["setup"]["pair"] = trace["setup"]["device"] = "<b onclick=window.hacked=1>pair</b>"
@@ -470,6 +488,7 @@ def test_hostile_tokens_stay_text(stage: Stage) -> None:
     assert stage.page.evaluate("document.documentElement.scrollWidth") == 1280
 
 
+@pytest.mark.recorded
 def test_long_tokens_are_cut_and_kept_in_the_title(stage: Stage) -> None:
     stage.load(word_trace(["x" * 400, "y" * 300, "z"], max_new_tokens=12))
     piece = stage.page.locator(".hp-node.is-draft .hp-piece").first
@@ -526,6 +545,7 @@ def test_live_steps_are_followed_by_a_viewer_at_the_end(stage: Stage, trace: dic
     assert stage.page.evaluate("window.player.trace().result.text") == trace["result"]["text"]
 
 
+@pytest.mark.recorded
 def test_a_tree_of_drafts_is_laid_out_without_overlap(stage: Stage) -> None:
     trace = tree_trace()
     stage.load(trace)
@@ -540,6 +560,7 @@ def test_a_tree_of_drafts_is_laid_out_without_overlap(stage: Stage) -> None:
     assert stage.state()["node"] == extra
 
 
+@pytest.mark.recorded
 def test_exports_hold_the_run(stage: Stage, trace: dict) -> None:
     stage.load(trace)
 
@@ -579,6 +600,7 @@ def test_links_are_copied(chromium, trace: dict) -> None:
     stage.close()
 
 
+@pytest.mark.recorded
 def test_names_are_read_aloud(stage: Stage, trace: dict) -> None:
     stage.load(trace, differing(trace)[0])
     labels = stage.each(".hp-node.is-draft", "e.querySelector('title').textContent")

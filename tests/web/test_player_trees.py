@@ -139,6 +139,7 @@ def by_hand(shown: str) -> float:
 
 
 @pytest.mark.parametrize("options", A_THIRD_AND_SLOWLY_ALL, ids=named)
+@pytest.mark.recorded
 def test_a_reader_can_work_out_every_threshold_of_a_tree_by_hand(stage: Stage, options: dict) -> None:
     worked = 0
     for _, step in walk(stage, trie(**options)):
@@ -158,6 +159,7 @@ def test_a_reader_can_work_out_every_threshold_of_a_tree_by_hand(stage: Stage, o
 
 
 @pytest.mark.core
+@pytest.mark.recorded
 def test_a_changed_p_is_marked_and_stands_in_the_change_before(stage: Stage) -> None:
     marked = 0
     for _, step in walk(stage, trie(rule="traversal", tree="comb", shadow="hsd", max_new_tokens=60)):
@@ -179,6 +181,7 @@ def test_a_changed_p_is_marked_and_stands_in_the_change_before(stage: Stage) -> 
 
 
 @pytest.mark.parametrize("options", A_THIRD_AND_SLOWLY_ALL, ids=named)
+@pytest.mark.recorded
 def test_every_change_is_told_between_its_tests(stage: Stage, options: dict) -> None:
     told = 0
     for _, step in walk(stage, trie(**options)):
@@ -208,6 +211,7 @@ def test_every_change_is_told_between_its_tests(stage: Stage, options: dict) -> 
     assert told > 2
 
 
+@pytest.mark.recorded
 def test_outcomes_of_a_change_unfold(stage: Stage) -> None:
     trace = trie(rule="top-down", max_new_tokens=60)
     index = step_where(trace, lambda s: len(s["verdict"]["changes"]) > 1)
@@ -221,6 +225,7 @@ def test_outcomes_of_a_change_unfold(stage: Stage) -> None:
     assert stage.state()["node"] == trace["steps"][index]["verdict"]["residual"]["node"], "unfolding selects nothing"
 
 
+@pytest.mark.recorded
 def test_every_test_of_a_shared_token_is_in_the_tree_and_the_table(stage: Stage) -> None:
     trace = trie(temperature=0.45, shadow="top-down", max_new_tokens=60)
     shared = 0
@@ -246,6 +251,7 @@ def test_every_test_of_a_shared_token_is_in_the_tree_and_the_table(stage: Stage)
 
 
 @pytest.mark.parametrize("options", A_THIRD_AND_SLOWLY_ALL, ids=named)
+@pytest.mark.recorded
 def test_trees_are_drawn_without_overlap(stage: Stage, options: dict) -> None:
     edges = "((b) => [b.left, b.top, b.right, b.bottom])(e.getBoundingClientRect())"
     for _, step in walk(stage, trie(max_new_tokens=24, **options)):
@@ -328,6 +334,7 @@ def path_to(step: dict, node: int) -> list[int]:
     return path[::-1]
 
 
+@pytest.mark.recorded
 def test_a_tree_tells_how_it_went_draft_by_draft(stage: Stage) -> None:
     seen = set()
     for _, step in walk(stage, trie(table_seed=3, max_new_tokens=100)):
@@ -350,6 +357,7 @@ def test_a_tree_tells_how_it_went_draft_by_draft(stage: Stage) -> None:
     assert len(seen) > 3
 
 
+@pytest.mark.recorded
 def test_mass_bars_follow_the_path_through_the_selected_token(stage: Stage) -> None:
     trace = trie()
     index = step_where(trace, lambda s: len(s["nodes"]) > 15)
@@ -368,6 +376,7 @@ def test_mass_bars_follow_the_path_through_the_selected_token(stage: Stage) -> N
         assert all(name.startswith("after ") for name in names)
 
 
+@pytest.mark.recorded
 def test_a_large_tree_says_what_it_leaves_out(stage: Stage) -> None:
     trace = word_trace(rule="traversal", drafts=24, gamma=6, max_new_tokens=20, temperature=1.3)
     index = step_where(trace, lambda s: len(s["nodes"]) > 80)
@@ -395,6 +404,7 @@ def test_a_large_tree_says_what_it_leaves_out(stage: Stage) -> None:
     assert rows.count() == len(step["nodes"])
 
 
+@pytest.mark.recorded
 def test_hidden_next_tokens_of_the_selected_branch_add_up(stage: Stage) -> None:
     trace = trie()
     for _, step in walk(stage, trace):
@@ -413,6 +423,7 @@ def test_hidden_next_tokens_of_the_selected_branch_add_up(stage: Stage) -> None:
         assert float(said[4].strip("<")) == pytest.approx(100 * (1 - sum(t["q"] for t in shown)), abs=0.6)
 
 
+@pytest.mark.recorded
 def test_the_ledger_lists_what_became_of_a_target(stage: Stage) -> None:
     seen = 0
     for _, step in walk(stage, trie(rule="traversal", tree="comb")):
@@ -485,6 +496,7 @@ def test_a_tree_on_a_phone_scrolls_in_its_card(chromium, options: dict) -> None:
     stage.close()
 
 
+@pytest.mark.recorded
 def test_a_naive_shadow_says_that_it_ends_with_its_first_correction(stage: Stage) -> None:
     trace = word_trace(shadow="naive-hsd")
     index = step_where(trace, lambda s: s["shadow"]["kept"] < s["drafted"])
@@ -495,6 +507,7 @@ def test_a_naive_shadow_says_that_it_ends_with_its_first_correction(stage: Stage
 
 
 @pytest.mark.parametrize("rule", ["top-down", "traversal"])
+@pytest.mark.recorded
 def test_q_without_the_rejected_tokens_is_what_the_next_test_uses(stage: Stage, rule: str) -> None:
     followed = 0
     for _, step in walk(stage, trie(rule=rule, tree="distinct", gamma=1, max_new_tokens=40, table_seed=3)):

@@ -26,6 +26,7 @@ def test_a_tree_is_drawn_before_any_click_at_a_step_where_the_rules_differ(visit
 @pytest.mark.core
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (850, 450), (390, 844)])
 @pytest.mark.parametrize("query", ["", "?preset=story"])
+@pytest.mark.recorded
 def test_the_draft_the_masses_and_both_verdicts_are_in_the_first_window(visitors, width, height, query):
     visitor = visitors(width=width, height=height).open(query, options=False)
     box = visitor.page.locator("#hsd-strip").bounding_box()
@@ -54,6 +55,7 @@ def test_another_rule_in_the_options_judges_what_is_shown_and_another_prompt_ask
     visitor.page.locator("#hsd-strip[data-changed]").wait_for()
 
 
+@pytest.mark.recorded
 def test_keys_move_through_the_steps(visitor):
     visitor.page.locator(".hf-player").focus()
     visitor.page.keyboard.press("Home")
@@ -72,6 +74,7 @@ def test_keys_mean_nothing_to_the_player_while_someone_types(visitor):
     assert visitor.state["step"] == before
 
 
+@pytest.mark.recorded
 def test_a_click_on_a_token_goes_to_its_step(visitor):
     visitor.page.locator('.hp-group[data-step="2"]').click()
     visitor.until("window.__hsd.step === 2")
@@ -212,6 +215,7 @@ def test_strange_prompts_are_only_text(visitor, prompt):
 
 
 @pytest.mark.core
+@pytest.mark.recorded(core=True)
 def test_hostile_tokens_of_an_opened_trace_are_only_text(visitor, tmp_path: Path):
     trace = json.loads((EXAMPLES / "traces" / "story.json").read_text())
     hostile = [
@@ -258,6 +262,7 @@ def many_nodes() -> str:
     ],
     ids=["no JSON", "deep", "other JSON", "other version", "empty", "too many nodes", "too large"],
 )
+@pytest.mark.recorded
 def test_a_bad_trace_file_is_one_clear_line_and_what_was_shown_stays(visitor, tmp_path: Path, content, words):
     before = visitor.shown()
     file = tmp_path / "bad.json"
@@ -269,6 +274,7 @@ def test_a_bad_trace_file_is_one_clear_line_and_what_was_shown_stays(visitor, tm
     assert visitor.shown() == before
 
 
+@pytest.mark.recorded
 def test_a_saved_trace_can_be_opened_again(visitor, tmp_path: Path):
     with visitor.page.expect_download() as download:
         visitor.page.get_by_role("button", name="Trace JSON").click()
@@ -280,6 +286,7 @@ def test_a_saved_trace_can_be_opened_again(visitor, tmp_path: Path):
     assert visitor.page.inner_text(".hp-flow") == text
 
 
+@pytest.mark.recorded
 def test_the_link_of_a_preset_opens_the_same_view(visitors):
     visitor = visitors().open("?preset=sum&step=3&node=1")
     visitor.until("window.__hsd.step === 3 && window.__hsd.node === 1")
@@ -289,7 +296,7 @@ def test_the_link_of_a_preset_opens_the_same_view(visitors):
     other = visitors().open(urlsplit(visitor.page.url).query and "?" + urlsplit(visitor.page.url).query)
     other.until(f"window.__hsd.step === 4 && window.__hsd.node === {visitor.state['node']}")
     assert other.shown() == visitor.shown()
-    other.until("document.querySelector('#hsd-preset input').value.toLowerCase().includes('sum')")
+    other.until("document.querySelector('#hsd-preset input, select#hsd-preset').value.toLowerCase().includes('sum')")
 
 
 def test_the_link_of_a_live_run_makes_it_again(visitors):
@@ -315,6 +322,7 @@ def test_the_link_of_a_live_run_makes_it_again(visitors):
     other.until(f"document.querySelector('#hsd-prompt textarea').value === {json.dumps(asked['prompt'])}")
 
 
+@pytest.mark.recorded
 def test_an_unknown_preset_in_a_link_says_so(visitors):
     visitor = visitors().open("?preset=nonsense")
     assert "unknown preset 'nonsense'" in visitor.alert()
@@ -376,12 +384,14 @@ def test_a_phone_needs_no_sideways_scrolling_and_hides_the_options(visitors, sch
     assert not visitor.page.is_visible("#hsd-gamma")
 
 
+@pytest.mark.recorded
 def test_the_panel_for_students_opens_from_the_header(visitors):
     visitor = visitors(width=390).open()
     visitor.page.get_by_role("button", name="What am I looking at?").click()
     assert visitor.page.get_by_role("heading", name="What is real here").is_visible()
 
 
+@pytest.mark.recorded
 def test_another_page_can_show_the_view_in_a_frame(visitors):
     """What "Embed" copies shows the same step: the board, its sentence, how to move, and nothing else."""
     visitor = visitors(permissions=["clipboard-read", "clipboard-write"]).open("?preset=story&step=3", options=False)

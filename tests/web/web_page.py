@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from hsd.facts import facts_json
 from hsd.paths import WEB
+from hsd.ui.alone import template
 
 WAIT = 120_000  # milliseconds until a page counts as broken: a machine may be slow or busy
 
@@ -82,6 +83,8 @@ class _Files(SimpleHTTPRequestHandler):
         path = urlsplit(self.path).path
         if path.endswith("/facts.json"):
             self._answer(facts_json().encode(), "application/json")
+        elif path.endswith("/alone.html"):
+            self._answer(template().encode(), "text/html")
         elif path == "/favicon.ico":
             self._answer(b"", "image/x-icon")
         elif path in self.pages:

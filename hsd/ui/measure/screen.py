@@ -55,6 +55,10 @@ class Measure:
         """The plan's message, the results and all charts of a benchmark that travels with the project."""
         return self._show(partial(self._recorded, pair))
 
+    def recorded_view(self, pair: str) -> Values:
+        """The results alone, as the page's script draws them."""
+        return {"view": self._recorded(pair).view}
+
     def open_file(self, path: str) -> list[Any]:
         """The same for a visitor's file; only the plan changes when it cannot be shown."""
         return self._show(lambda: self.results.show(opened(Path(path)), "file", secrets.token_urlsafe(16)))

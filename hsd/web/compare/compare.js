@@ -6,6 +6,7 @@ import { rule } from "../kit/facts.js";
 import * as keys from "../kit/keys.js";
 import * as link from "../kit/link.js";
 import * as page from "../kit/page.js";
+import { live } from "../kit/source.js";
 import { readStep } from "../player/model.js";
 import * as frame from "../watch/watch.js";
 import { explain } from "./explain.js";
@@ -26,7 +27,7 @@ class Screen extends Lanes {
     const step = asked.get("step") || "";
     this.root = root;
     root.classList.add("hf-wait");
-    this.mode = asked.get("mode") === "free" ? "free" : "paired";
+    this.mode = live && asked.get("mode") === "free" ? "free" : "paired";
     this.swapped = asked.get("swap") === "1";
     this.wanted = this.free && /^\d{1,6}$/.test(step) ? Number(step) : null; // of a link, until there is such a step
     this.bar = link.addressBar("compare", () => this.address());

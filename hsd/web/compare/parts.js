@@ -1,6 +1,7 @@
 // The tools above the rows, and the sentence on a step. They hold elements; compare.js decides what they say.
 import { h, prose } from "../kit/dom.js";
 import { button, said } from "../kit/parts.js";
+import { elsewhere, live } from "../kit/source.js";
 
 /** actions: mode(name), swap, detail, watch, link, cancel. */
 function tools(actions) {
@@ -18,7 +19,7 @@ function tools(actions) {
   const hint = h("p.hp-hint");
   const bar = h(
     "div.cp-tools",
-    h("div.hp-segments", { "role": "group", "aria-label": "How to compare" }, modes),
+    live && h("div.hp-segments", { "role": "group", "aria-label": "How to compare" }, modes),
     button("Swap A ↔ B", "change the two rows", actions.swap),
     detail,
     cancel,
@@ -34,7 +35,8 @@ function tools(actions) {
     hint.textContent = words;
   }
 
-  const element = h("header.cp-top", bar, hint);
+  const free = live ? null : elsewhere("To let each rule go on with its own text takes");
+  const element = h("header.cp-top", bar, hint, free);
   return { element, show, say: line.say, detail: (on) => detail.setAttribute("aria-pressed", String(on)) };
 }
 

@@ -1,5 +1,8 @@
-// Names, titles, limits and looks as the server tells them (hsd/facts.py); fetched once, when the page starts.
-const facts = await (await fetch(new URL("../facts.json", import.meta.url))).json();
+// Names, titles, limits and looks, as hsd/facts.py has them; fetched once, when the page starts.
+const told = document.getElementById("hsd-facts"); // where the page is a single file
+const facts = told
+  ? JSON.parse(told.textContent)
+  : await (await fetch(new URL("../facts.json", import.meta.url))).json();
 
 const index = (list) => new Map(list.map((one) => [one.name, one]));
 const rules = index(facts.rules.map((one) => ({ ...one, drafts: one.asked !== one.name })));

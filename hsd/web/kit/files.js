@@ -5,6 +5,7 @@ const TYPES = {
   json: "application/json",
   csv: "text/csv;charset=utf-8",
   txt: "text/plain;charset=utf-8",
+  html: "text/html;charset=utf-8",
   svg: "image/svg+xml",
 };
 

@@ -8,6 +8,7 @@ import { addressBar, asked } from "../kit/link.js";
 import { ask } from "../kit/live.js";
 import * as page from "../kit/page.js";
 import { button, said, say } from "../kit/parts.js";
+import { live } from "../kit/source.js";
 import { draft } from "./draft.js";
 import { enumerate, ROUNDING } from "./enumerate.js";
 import { inputs } from "./inputs.js";
@@ -24,7 +25,8 @@ import { capital } from "./words.js";
 const STEPS = 10000;
 const CHUNK = 100;
 const PATIENCE = 150; // milliseconds without a change until the server is asked
-const OTHERS = facts.rules.filter(({ single, name }) => single && !Object.hasOwn(RULES, name)).map(({ name }) => name);
+const told = ({ single, name }) => live && single && !Object.hasOwn(RULES, name); // by the server
+const OTHERS = facts.rules.filter(told).map(({ name }) => name);
 const INTRODUCTION =
   "Two or more tokens, no model: change what target and draft believe, and see by exact arithmetic what every rule does with it.";
 

@@ -10,6 +10,7 @@ import { addressBar } from "../kit/link.js";
 import { ask, inLine, Live } from "../kit/live.js";
 import * as page from "../kit/page.js";
 import { button } from "../kit/parts.js";
+import { elsewhere, live as hasServer } from "../kit/source.js";
 import { keepHatches } from "./hatches.js";
 import * as parts from "./parts.js";
 
@@ -68,7 +69,7 @@ function drawPlan() {
   const ongoing = { "max": total || 1, "value": Math.min(begun, total), "hidden": !live || live.ended };
   elements.plan.replaceChildren(
     h("p.hp-problem.hm-problem", { role: "alert", hidden: !problem }, capital(problem)),
-    h("p.hp-hint.hm-words", words),
+    !hasServer ? elsewhere("To measure takes") : h("p.hp-hint.hm-words", words),
     h("p.hm-progress", { role: "status", hidden: !live }, live ? progress(live) : ""),
     h("progress.hm-bar", { ...ongoing, "aria-label": "runs" }),
   );
@@ -122,7 +123,7 @@ function drawResults() {
       h("header.hm-head", title, h("div.hm-files", files)),
       h("p.hp-hint.hm-facts", view.facts.join(" · ")),
       parts.results(view),
-      h("p.hp-hint", "In the charts below, a click on a name shows or hides it."),
+      !hasServer ? null : h("p.hp-hint", "In the charts below, a click on a name shows or hides it."),
     ),
   );
 }

@@ -260,12 +260,21 @@ function png(svg, around) {
   }).finally(() => URL.revokeObjectURL(source));
 }
 
-/** The content of a file: json, csv, txt, svg or png; rejects if a picture cannot be drawn. */
-async function make(kind, trace, tree, around) {
+/** The run with its player as one file, opened at this step. step: from 0. */
+async function html(trace, step) {
+  const template = await fetch(new URL("../alone.html", import.meta.url));
+  if (!template.ok) throw new Error("the page for the file could not be fetched");
+  const run = JSON.stringify({ trace, step, node: null, title: "" }).replaceAll("<", "\\u003c");
+  return (await template.text()).replace(">RUN<", () => `>${run}<`);
+}
+
+/** The content of a file: json, csv, txt, html, svg or png; rejects if it cannot be made. */
+async function make(kind, trace, { step, tree, around }) {
   const content = {
     json: () => JSON.stringify(trace),
     csv: () => csv(trace),
     txt: () => report(trace),
+    html: () => html(trace, step),
     svg: () => svgText(tree, around),
     png: () => png(tree, around),
   };

@@ -284,7 +284,8 @@ class Player {
     const picture = kind === "svg" || kind === "png";
     const name = `hsd-${rule}-seed${seed}${picture ? `-step${this.step + 1}` : ""}.${kind}`;
     try {
-      save(name, await make(kind, this.record, this.stage.tree.element, picture ? this.around() : null));
+      const around = picture ? this.around() : null;
+      save(name, await make(kind, this.record, { step: this.step, tree: this.stage.tree.element, around }));
     } catch (error) {
       this.stage.toast.say(error.message);
     }

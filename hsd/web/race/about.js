@@ -2,9 +2,10 @@
 import { inLine } from "../kit/live.js";
 import { h } from "../kit/dom.js";
 import { count } from "../kit/format.js";
+import { live } from "../kit/source.js";
 
 const INTRODUCTION =
-  "The same prompt, one lane after another on this machine, timed with tracing off; " +
+  "The same prompt, one lane after another on the same machine, timed with tracing off; " +
   "then all lanes side by side at the pace that was recorded.";
 
 /** What a race was run on and with: nodes, and a longer title. */
@@ -12,7 +13,7 @@ function source({ header, recorded }) {
   const { machine, sampling, seed, prompt, created, pair, target, draft } = header;
   const where = place(machine);
   const begin = recorded ? `Recorded on ${day(created)}` : "Run here just now";
-  const hint = recorded ? " Press Race to run it here." : "";
+  const hint = recorded && live ? " Press Race to run it here." : "";
   const made = `${begin} on ${article(where)} ${where}${load(machine)}.${hint}`;
   const shared = `Pair ${pair}, temperature ${sampling.temperature}, seed ${seed}, up to ${sampling.length} tokens`;
   const sizes = `${pair}: ${count(target)} parameters, drafted for by ${count(draft)}`;

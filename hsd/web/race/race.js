@@ -7,6 +7,7 @@ import { addressBar } from "../kit/link.js";
 import { ask, Live } from "../kit/live.js";
 import * as page from "../kit/page.js";
 import { button, said, segments } from "../kit/parts.js";
+import { elsewhere, live, NO_MODEL } from "../kit/source.js";
 import * as frame from "../watch/watch.js";
 import * as domains from "./domains.js";
 import { ending, INTRODUCTION, legend, progress, source } from "./about.js";
@@ -58,7 +59,8 @@ class Screen {
     const race = h("section.hp-card", { "aria-label": "The race" }, parts);
     root.classList.add("hsd-kit", "hf-wait");
     const shown = [this.notice, race, this.domains.element, this.results.element];
-    root.replaceChildren(h("p.hp-hint", INTRODUCTION), this.lanes.element, ...shown);
+    const lanes = live ? this.lanes.element : elsewhere("To race other lanes, or another prompt, takes");
+    root.replaceChildren(h("p.hp-hint", INTRODUCTION), lanes, ...shown);
   }
 
   // ---- a race to show
@@ -69,7 +71,8 @@ class Screen {
     if (reply.error) this.say(reply.error);
     else if (!this.live) this.offer(reply);
     this.ready = true;
-    if (linked) this.begin(linked);
+    if (linked && live) this.begin(linked);
+    else if (linked) page.alert(NO_MODEL);
     this.tell();
   }
 

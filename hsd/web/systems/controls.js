@@ -6,6 +6,7 @@
 import { h } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
 import { card, field, menu, say, setField, setSlider } from "../kit/parts.js";
+import { live } from "../kit/source.js";
 import * as parts from "./parts.js";
 import { choice, div, p, runBar, slider, span, titles } from "./parts.js";
 
@@ -49,7 +50,7 @@ function create({ title, hint, presets, fields, above = () => null, folded = fal
       rows.map((r) => r.element),
     ),
   );
-  const shown = [recorded.element, first && first.element, why, form, bar.element, problem.element];
+  const shown = [recorded.element, first && first.element, why, live && form, bar.element, problem.element];
   const element = card("sy-runs", title, hint, shown);
   let now = null;
 

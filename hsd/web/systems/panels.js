@@ -18,14 +18,22 @@
 //   tell(values)        put values into window.__hsdSystems, for tests
 //
 // Every panel's root has the player's class, so that its CSS variables (--hp-ink, --hp-kept, …) and buttons work.
+import { elsewhere, live } from "../kit/source.js";
 import * as eagle from "./eagle/panel.js";
 import * as fsd from "./fsd/panel.js";
 import * as hispec from "./hispec/panel.js";
 import * as planner from "./planner/panel.js";
 import * as stack from "./stack/panel.js";
 
+/** A section that a page of files has not. */
+const without = (what) => (root) => root.append(elsewhere(what));
+
 const panels = [
-  { name: "stack", title: "Model stack", sections: [stack.draw, planner.draw] },
+  {
+    name: "stack",
+    title: "Model stack",
+    sections: [stack.draw, live ? planner.draw : without("To plan a stack takes")],
+  },
   { name: "hispec", title: "HiSpec", sections: [hispec.draw] },
   { name: "fsd", title: "FSD", sections: [fsd.draw] },
   { name: "eagle", title: "EAGLE-3 trees", sections: [eagle.draw] },

@@ -3,6 +3,7 @@ import { h, SIGNS } from "../kit/dom.js";
 import { number, subscript } from "../kit/format.js";
 import * as kit from "../kit/parts.js";
 import { button, roving, say, setField } from "../kit/parts.js";
+import { elsewhere, live } from "../kit/source.js";
 
 const tag =
   (name) =>
@@ -107,7 +108,10 @@ function runBar({ run, cancel, copy }, ...before) {
     say(status, words);
     stop.disabled = !running;
   };
-  return { element: div("sy-row", before, start, stop, link, status), update };
+  const bar = live
+    ? div("sy-row", before, start, stop, link, status)
+    : div("", div("sy-row", link), elsewhere("A run of your own takes"));
+  return { element: bar, update };
 }
 
 export { div, span, p, problem, capital, four, modelName, legend, sign, table };

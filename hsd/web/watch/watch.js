@@ -8,6 +8,7 @@ import { parting } from "../kit/again.js";
 import { addressBar, pack, unpacked } from "../kit/link.js";
 import { ask, inLine, Live } from "../kit/live.js";
 import * as page from "../kit/page.js";
+import { live, NO_MODEL } from "../kit/source.js";
 import { create } from "../player/player.js";
 import { watchArrivals } from "./arrivals.js";
 import { pairWords, sourceWords, tracePair } from "./chips.js";
@@ -37,7 +38,7 @@ class Watch {
     this.part("sentence").textContent = props.title;
     page.alertBy((words) => this.line("alert", words, this.part("alert-words")));
     this.listen();
-    watchArrivals(server, { say: (words, coming) => this.arrivalChip(words, coming), came: trigger });
+    if (live) watchArrivals(server, { say: (words, coming) => this.arrivalChip(words, coming), came: trigger });
   }
 
   // ---- what the visitor does around the player
@@ -46,6 +47,7 @@ class Watch {
     const [options, open, ask, file, close, about] = ["options", "open", "ask", "file", "close", "about"].map(
       this.part,
     );
+    if (!live) options.remove();
     const layout = document.getElementById("hsd-layout");
     const phone = window.matchMedia(PHONE);
     const unfold = (on) => {
@@ -141,7 +143,7 @@ class Watch {
     this.pairChip(query.get("pair"));
     const carried = await unpacked();
     if (carried !== null && (await this.openCarried(carried, where))) return;
-    if (query.has("prompt")) {
+    if (query.has("prompt") && live) {
       this.wanted = where;
       this.line("status", "Starting the run that this link asks for …");
     } else if (this.props.opened && !query.has("preset")) {
@@ -150,6 +152,7 @@ class Watch {
     } else {
       await this.openPreset(query.get("preset") || this.props.first, where);
       if (!this.source) await this.openPreset(this.props.first, {});
+      if (query.has("prompt")) page.alert(NO_MODEL);
     }
   }
 

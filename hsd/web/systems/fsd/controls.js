@@ -2,6 +2,7 @@
 import { h } from "../../kit/dom.js";
 import { percent } from "../../kit/format.js";
 import { card, field, say, setField, setSlider } from "../../kit/parts.js";
+import { live } from "../../kit/source.js";
 import { area, choice, div, p, problem, runBar, slider, titles } from "../parts.js";
 import { DIVERGENCES, GROUNDS, MODES, TEXTS } from "./model.js";
 import * as words from "./words.js";
@@ -45,14 +46,14 @@ function controls({ presets, shares }, actions) {
     div("fs-settings", divergence.element, mode.element, on.element),
     meaning,
     div("fs-passing", div("fs-share", share), calibrated),
-    div("fs-own", text.element, prompt.element, bar.element),
+    div("fs-own", live && [text.element, prompt.element], bar.element),
     wrong.element,
   );
 
   /** share: the one that the tolerance accepts, null where it is no number. */
   function update({ state, runs, share: current, calibration }) {
     opened.set(runs.name);
-    say(why, runs.name ? `${runs.about} Change a setting and press Run to decode anew.` : runs.about);
+    say(why, runs.name && live ? `${runs.about} Change a setting and press Run to decode anew.` : runs.about);
     text.set(state.text);
     divergence.set(state.divergence);
     mode.set(state.mode);

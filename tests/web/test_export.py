@@ -1,0 +1,324 @@
+"""The page without a server: the exported folder, the single file, and the commands that write them.
+
+Most tests of what they show are those of the app's screens, marked `recorded`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from player_page import page
+from running_app import Files
+from web_page import Browser, Guest, address, show
+
+from hsd import HsdError, Trace, space
+from hsd.cli import main
+from hsd.paths import EXAMPLES
+from hsd.ui import alone, export
+from hsd.ui.static import SCREENS
+
+TRACES = EXAMPLES / "traces"
+STORY = TRACES / "story.json"
+HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>${1}>RUN<"
+DRAWN = {
+    "watch": "#hsd-stage .hp-node",
+    "learn": "#hsd-learn .ln-page",
+    "compare": "#hsd-compare .cp-totals td",
+    "race": "#hsd-race table",
+    "systems": "#sy-panel-stack .lv-board",
+    "lab": "#hsd-lab .hl-rules",
+    "measure": "#hsd-measure-results .hm-table",
+}
+
+
+# ---- the folder
+
+
+@pytest.mark.core
+def test_every_screen_of_the_folder_is_drawn_by_its_own_files_and_keeps_to_its_policy(chromium: Browser, served: Files):
+    guest = Guest(chromium, served.url)  # a file that is not there, and a broken policy, are messages of the console
+    guest.page.goto(served.url)
+    for screen in SCREENS:
+        guest.page.click(f"#hsd-tab-{screen}-button")
+        guest.page.locator(DRAWN[screen]).first.wait_for()
+    guest.page.get_by_role("tab", name="Measure").press("ArrowRight")
+    assert guest.page.get_attribute("#hsd-tab-watch-button", "aria-selected") == "true"
+    assert guest.page.locator("#hsd-tabs > .tab-wrapper [role=tab][tabindex='0']").count() == 1
+    guest.close()
+
+
+@pytest.mark.core
+def test_what_would_need_a_model_is_absent_and_a_line_says_how_to_get_it(chromium: Browser, served: Files):
+    guest = Guest(chromium, served.url)
+    page = guest.page
+    page.goto(served.url + "?tab=race&prompt=Once&lanes=hsd~3")
+    page.locator(".hf-alert:not([hidden])", has_text="has no model").wait_for()
+    for screen in SCREENS:
+        page.click(f"#hsd-tab-{screen}-button")
+        page.locator(DRAWN[screen]).first.wait_for()
+        for words in ("Run", "Race", "Free", "Cancel", "☰ Options"):
+            assert page.get_by_role("button", name=words, exact=True).count() == 0, (screen, words)
+        line = page.locator(f"#hsd-tab-{screen} .hp-elsewhere >> visible=true")
+        assert line.count() == {"compare": 1, "race": 1, "systems": 2, "measure": 1}.get(screen, 0)
+    page.locator("#hsd-tab-measure .hp-elsewhere a").click()
+    assert "make demo" in page.inner_text("#hsd-live")
+    guest.close()
+
+
+def test_a_theme_that_was_chosen_stays(chromium: Browser, served: Files):
+    guest = Guest(chromium, served.url, color_scheme="light")
+    page = guest.page
+    page.goto(served.url + "?tab=lab&__theme=dark")
+    dark = "document.documentElement.classList.contains('dark')"
+    assert page.evaluate(dark)
+    page.click("#hsd-theme")
+    assert not page.evaluate(dark)
+    page.click("#hsd-theme")
+    page.goto(served.url)
+    page.locator(DRAWN["watch"]).first.wait_for()
+    assert page.evaluate(dark)
+    page.evaluate("localStorage.removeItem('hsd-theme')")
+    guest.close()
+
+
+def test_each_answer_of_the_folder_is_one_of_the_apps(folder: Path):
+    page = json.loads((folder / "data" / "page.json").read_text())
+    for name, known in page["known"].items():
+        files = {path.stem for path in (folder / "data" / name).iterdir()}
+        assert files == set(known["keys"]), name
+    story = json.loads((folder / "data" / "read_preset" / "story.json").read_text())
+    assert Trace.from_json(json.dumps(story["trace"])).text == Trace.from_file(STORY).text
+    assert set(page["known"]["read_preset"]["keys"]) == set(space.load().presets)
+
+
+def test_a_static_space_reads_its_settings_from_the_folder(folder: Path):
+    text = (folder / "README.md").read_text()
+    card = yaml.safe_load(text.split("---\n")[1])
+    assert (card["sdk"], card["app_file"], card["title"]) == ("static", "index.html", space.load().title)
+    assert not {"sdk_version", "python_version", "suggested_hardware"} & set(card)
+    assert space.check(folder / "README.md", "static") == []
+    assert {"2211.17192", "2403.10444", "2601.05724"} <= set(re.findall(r"https://arxiv\.org/abs/([\d.]+)", text))
+
+
+def test_the_folder_is_small_and_holds_nothing_but_what_the_page_reads(folder: Path):
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 9_000_000
+    assert {path.suffix for path in files} == {".html", ".js", ".css", ".json", ".md"}
+
+
+@pytest.fixture(scope="module")
+def check(chromium: Browser) -> Iterator[Callable[[object], dict]]:
+    """Judges a trace, or a text, as the folder's page does."""
+    guest = Guest(chromium, address())
+    show(guest.page, page())
+    judge = "async ([text, schema]) => (await import('./files/check.js')).check(text, schema, 32e6)"
+    schema = Trace.model_json_schema()
+
+    def judged(trace: object) -> dict:
+        text = trace if isinstance(trace, str) else json.dumps(trace)
+        return guest.page.evaluate(judge, [text, schema])
+
+    yield judged
+    guest.close()
+
+
+@pytest.mark.parametrize("file", sorted(TRACES.glob("*.json")), ids=lambda file: file.stem)
+def test_every_recorded_trace_can_be_opened_in_the_folder(check, file: Path):
+    told = check(file.read_text())
+    assert told["trace"] == json.loads(Trace.from_file(file).to_json())
+
+
+def changed(change: Callable[[dict], object]) -> dict:
+    trace = json.loads(STORY.read_text())
+    change(trace)
+    return trace
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: t["steps"][0]["nodes"][0].update(p=2),
+        lambda t: t["steps"][0]["nodes"][0].update(p="one"),
+        lambda t: t["steps"][0]["nodes"][1].update(parent=2),
+        lambda t: t["steps"][0]["nodes"][1].update(id=7),
+        lambda t: t["steps"][0].update(kept=-1),
+        lambda t: t["steps"][0].pop("committed"),
+        lambda t: t.update(strange=1),
+        lambda t: t["setup"]["models"].clear(),
+        lambda t: t["result"].update(text="\ud800"),
+        lambda t: t["result"].update(finish="never"),
+        lambda t: t.update(steps="none"),
+    ],
+)
+def test_what_the_app_refuses_as_a_trace_the_folder_refuses_too(check, change):
+    trace = changed(change)
+    with pytest.raises(HsdError):
+        Trace.from_json(json.dumps(trace))
+    error = check(trace)["error"]
+    assert error.startswith("not a valid trace: ")
+    assert "\n" not in error
+
+
+def test_parts_that_a_trace_leaves_out_get_the_defaults_of_its_format(check):
+    trace = changed(lambda t: [step.pop("growth") for step in t["steps"] if "growth" in step])
+    whole = json.loads(Trace.from_json(json.dumps(trace)).to_json())
+    assert check(trace)["trace"] == whole
+
+
+# ---- the single file
+
+
+def opened(chromium: Browser, file: Path, **options: object) -> Guest:
+    """Someone who opens this file without any network; its own policy holds."""
+    guest = Guest(chromium, file.as_uri(), offline=True, **options)
+    guest.page.goto(file.as_uri())
+    guest.page.locator(".hp-node").first.wait_for()
+    return guest
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_run_in_one_file_opens_from_a_disk_without_a_network(chromium: Browser, tmp_path: Path, width: int):
+    file = tmp_path / "run.html"
+    assert (
+        main(["space", "export", "--html", str(STORY), "-o", str(file), "--step", "3", "--title", "A <b>run</b>"]) == 0
+    )
+    guest = opened(chromium, file, width=width)
+    page = guest.page
+    assert page.evaluate("[window.__hsd.step, window.__hsd.steps]") == [2, len(Trace.from_file(STORY).steps)]
+    assert page.inner_text("h1") == "A <b>run</b>"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.locator(".hp-board [data-term] >> visible=true").first.hover()
+    page.locator("#hp-tip").wait_for()
+    page.locator(".hf-player").focus()
+    page.keyboard.press("End")
+    assert page.evaluate("window.__hsd.step === window.__hsd.steps - 1")
+    assert page.locator(".hp-tools button", has_text=re.compile("^(Copy link|Embed|HTML)$")).count() == 0
+    guest.close()
+
+
+@pytest.mark.core
+def test_hostile_tokens_in_one_file_are_only_text(chromium: Browser, tmp_path: Path):
+    trace = json.loads(STORY.read_text())
+    for part in [c for step in trace["steps"] for c in [*step["committed"], *step["nodes"]]]:
+        part["piece"] = HOSTILE
+    trace["result"]["text"] = trace["prompt"]["text"] = trace["setup"]["pair"] = HOSTILE
+    file = tmp_path / "run.html"
+    file.write_text(alone.page(Trace.from_json(json.dumps(trace)), title=HOSTILE), encoding="utf-8")
+    guest = opened(chromium, file)
+    assert HOSTILE in guest.page.inner_text("h1")
+    assert "<script>window.hacked=1</script>" in guest.page.inner_text(".hp-flow")
+    assert guest.page.evaluate("window.hacked") is None
+    assert guest.page.locator("img").count() == 0
+    guest.close()
+
+
+def test_the_file_prints_in_light_colours_without_its_buttons(chromium: Browser, tmp_path: Path):
+    file = tmp_path / "run.html"
+    file.write_text(alone.page(Trace.from_file(STORY)), encoding="utf-8")
+    guest = opened(chromium, file, color_scheme="dark")
+    page = guest.page
+    assert page.evaluate("document.documentElement.classList.contains('dark')")
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.locator("#hsd-theme").is_visible()
+    assert not page.locator(".hp-tools").is_visible()
+    assert page.locator(".hp-board").is_visible()
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate("document.documentElement.classList.contains('dark')")
+    page.emulate_media(media="screen")
+    guest.close()
+
+
+@pytest.mark.recorded
+def test_the_players_button_saves_the_file_that_the_command_writes(visitors, chromium: Browser, tmp_path: Path):
+    visitor = visitors().open("?preset=story&step=4")
+    visitor.until("window.__hsd.step === 4")
+    with visitor.page.expect_download() as download:
+        visitor.page.get_by_role("button", name="HTML", exact=True).click()
+    file = tmp_path / "saved.html"
+    download.value.save_as(file)
+    guest = opened(chromium, file)
+    assert guest.page.evaluate("window.__hsd.step") == 4
+    assert guest.page.inner_text("h1") == "HSD, hierarchical, step by step"
+    guest.close()
+    written, saved = alone.page(Trace.from_file(STORY), step=5), file.read_text(encoding="utf-8")
+    without_run = re.compile(r'(id="hsd-run">).*?(</script>)', re.DOTALL)
+    assert without_run.sub(r"\1\2", saved) == without_run.sub(r"\1\2", written)
+
+
+# ---- the commands
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """The line with which a command refuses."""
+    assert main(["space", *words]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    return error
+
+
+def test_a_folder_with_something_else_in_it_is_refused_and_left_alone(capsys, tmp_path: Path):
+    (tmp_path / "index.html").write_text("<p>mine</p>")
+    assert "is not empty, and no export" in refused(capsys, "export", "--static", str(tmp_path))
+    assert "is a file" in refused(capsys, "export", "--static", str(tmp_path / "index.html"))
+    assert [path.name for path in tmp_path.iterdir()] == ["index.html"]
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(capsys, monkeypatch, tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    assert "cannot write" in refused(capsys, "export", "--static", str(tmp_path / "file" / "inside"))
+
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", denied)
+    assert "Permission denied" in refused(capsys, "export", "--static", str(tmp_path / "new"))
+    monkeypatch.setattr(Path, "write_text", denied)
+    line = refused(capsys, "export", "--html", str(STORY), "-o", str(tmp_path / "run.html"))
+    assert "Permission denied" in line
+
+
+def test_an_export_takes_the_place_of_an_older_one_and_of_nothing_else(monkeypatch, tmp_path: Path):
+    index = f'{export.MARK}0.1.0">'
+    monkeypatch.setattr(export, "files", lambda _: {"index.html": index, "data/old.json": "{}"})
+    export.write(tmp_path / "page", space.load())
+    (tmp_path / "page" / ".git").mkdir()
+    (tmp_path / "page" / "notes.txt").write_text("mine")
+    monkeypatch.setattr(export, "files", lambda _: {"index.html": index, "data/new.json": "{}"})
+    written = export.write(tmp_path / "page", space.load())
+    assert [path.name for path in written] == ["new.json", "index.html"]
+    kept = {path.relative_to(tmp_path / "page").as_posix() for path in (tmp_path / "page").rglob("*")}
+    assert kept == {".git", "notes.txt", "index.html", "data", "data/new.json"}
+
+
+def test_bad_traces_steps_and_options_are_one_line(capsys, tmp_path: Path):
+    assert "cannot read" in refused(capsys, "export", "--html", str(tmp_path / "none.json"))
+    (tmp_path / "bad.json").write_text("{}")
+    assert "not a trace" in refused(capsys, "export", "--html", str(tmp_path / "bad.json"))
+    out = ["-o", str(tmp_path / "run.html")]
+    assert "there is no step 99" in refused(capsys, "export", "--html", str(STORY), *out, "--step", "99")
+    assert "existing folder" in refused(capsys, "export", "--html", str(STORY), "-o", str(tmp_path / "no" / "run.html"))
+    assert "--step is for --html" in refused(capsys, "export", "--static", str(tmp_path / "new"), "--step", "1")
+    assert "name the Space" in refused(capsys, "publish")
+    assert not (tmp_path / "run.html").exists()
+
+
+def test_a_dry_run_lists_every_setting_and_file_of_both_kinds(capsys, monkeypatch, folder: Path):
+    assert main(["space", "publish", "--dry-run"]) == 0
+    told = capsys.readouterr().out
+    for line in ("sdk: gradio", f"python_version: '{space.load().python_version}'", "suggested_hardware: cpu-basic"):
+        assert line in told.splitlines()
+    assert [line.split()[1] for line in told.splitlines() if re.match(r"\s*[\d,]+  \S", line)] == space.space_files()
+    told = "\n".join(space.listing("static", folder))
+    assert "sdk: static" in told.splitlines()
+    assert "python_version" not in told
+    files = [line.split()[1] for line in told.splitlines() if re.match(r"\s*[\d,]+  \S", line)]
+    assert files == sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    assert {"index.html", "README.md", "data/page.json"} <= set(files)
