@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         without_server = (params.get("place"), params.get("stage_kind")) in [("files", None), (None, "file")]
         if without_server and not recorded.kwargs.get("core"):
             item.own_markers = [mark for mark in item.own_markers if mark.name != "core"]
-        item.add_marker(pytest.mark.xdist_group("app" if fixtures & {"app", "chromium"} else str(item.path)))
+        item.add_marker(pytest.mark.xdist_group("app" if fixtures & {"app", "chromium", "folder"} else str(item.path)))
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: next(item.iter_markers("xdist_group")).args != ("app",))
 

@@ -42,17 +42,6 @@ OWN = ("hsd-web", "data")
 SCRIPTS = tuple(f"{name}/{name}.js" for name in static.SCREENS)
 STYLES = ("kit/plain.css", "files/files.css")
 
-PARTS = {
-    "watch": ("stage",),
-    "learn": ("learn",),
-    "compare": ("compare",),
-    "race": ("race",),
-    "systems": ("systems",),
-    "lab": ("lab",),
-    "measure": ("measure-plan", "measure-results", "measure-foot"),
-}
-"""The components of each screen, by their ids without "hsd-"."""
-
 
 @dataclass(frozen=True)
 class Asked:
@@ -164,25 +153,28 @@ def questions(space: Space) -> dict[str, Asked]:
 
 
 def _components(space: Space) -> dict[str, gr.HTML]:
-    """What the app's page is made of and a script draws in, by id."""
-    blocks = app.build(space).blocks.values()
-    return {str(block.elem_id): block for block in blocks if isinstance(block, gr.HTML) and block.elem_id}
+    """What scripts draw in on the app's page, by id."""
+    found = [block for block in app.build(space).blocks.values() if isinstance(block, gr.HTML)]
+    return {str(block.elem_id): block for block in found if "hsdPage.start" in (block.js_on_load or "")}
 
 
 def index(space: Space, components: Mapping[str, gr.HTML]) -> str:
     """The page itself."""
 
-    def part(name: str) -> str:
-        component = components[f"hsd-{name}"]
-        started = re.search(r"start\('(\w+)', '(\w+)'", component.js_on_load or "")
-        assert started, f"{name} is drawn by no script"
-        return f'<div id="hsd-{name}" data-part="{".".join(started.groups())}">{component.html_template}</div>'
+    parts: dict[str, list[str]] = {screen: [] for screen in static.SCREENS}
+    head = ""
+    for name, component in components.items():
+        screen, start = re.findall(r"start\('(\w+)', '(\w+)'", component.js_on_load or "")[0]
+        part = f'<div id="{name}" data-part="{screen}.{start}">{component.html_template}</div>'
+        if start == "head":
+            head = part
+        else:
+            parts[screen].append(part)
+    parts["measure"].insert(0, _benchmarks(space))
 
     def panel(screen: str) -> str:
         named = f'id="hsd-tab-{screen}" role="tabpanel" aria-labelledby="hsd-tab-{screen}-button" style="display: none"'
-        parts = "\n".join(map(part, PARTS[screen]))
-        buttons = _benchmarks(space) if screen == "measure" else ""
-        return f'<div {named}>\n<h2 class="hp-unseen">{screen.title()}</h2>\n{buttons}{parts}\n</div>'
+        return "\n".join([f'<div {named}>\n<h2 class="hp-unseen">{screen.title()}</h2>', *parts[screen], "</div>"])
 
     def tab(screen: str) -> str:
         ids = f'id="hsd-tab-{screen}-button" data-tab-id="{screen}" aria-controls="hsd-tab-{screen}"'
@@ -194,10 +186,10 @@ def index(space: Space, components: Mapping[str, gr.HTML]) -> str:
         "TITLE": escape(space.title),
         "DESCRIPTION": escape(space.short_description),
         "STYLES": "\n".join(f'<link rel="stylesheet" href="{static.folder()}{name}">' for name in STYLES),
-        "HEAD": part("head"),
+        "HEAD": head,
         "PRESETS": "".join(f'<option value="{name}">{escape(title)}</option>' for name, title in presets),
-        "TABS": "".join(map(tab, PARTS)),
-        "PANELS": "\n".join(map(panel, PARTS)),
+        "TABS": "".join(map(tab, parts)),
+        "PANELS": "\n".join(map(panel, parts)),
     }
     return alone.filled(static.read("files/index.html").replace("FOLDER", static.folder()), values)
 
@@ -210,7 +202,7 @@ def _benchmarks(space: Space) -> str:
         f"Recorded: {escape(titles.get(pair, pair))}</button>"
         for pair in BENCHMARKS
     ]
-    return f'<div id="hsd-measure-buttons">{"".join(buttons)}</div>\n'
+    return f'<div id="hsd-measure-buttons">{"".join(buttons)}</div>'
 
 
 def readme(space: Space) -> str:

@@ -81,4 +81,5 @@ document.querySelector(".hf-tools").append(...document.querySelectorAll("#hsd-to
 themes();
 tabs(); // before anything waits: a screen that is not seen cannot measure itself
 parts["hsd-measure-plan"].tell({ link: {} });
+parts["hsd-measure-foot"].tell({});
 parts["hsd-measure-results"].tell(await server.recorded(told.benchmark));
