@@ -104,6 +104,7 @@ def files(space: Space) -> dict[str, str]:
     base, asked, components = static.folder(), questions(space), _components(space)
     scripts = {name for entry in (*SCRIPTS, "files/files.js") for name in static.modules(entry)}
     styles = {*static.SHARED_STYLES, *(f"{name}/{name}.css" for name in static.SCREENS), *STYLES}
+    docs = sorted({page for name in scripts for page in re.findall(r"/docs/([\w.]+\.md)\"", static.read(name))})
     props = {name: {**part.props, "value": None} for name, part in components.items() if part.props}
     page = {
         "known": {name: one.known() for name, one in asked.items()},
@@ -121,6 +122,7 @@ def files(space: Space) -> dict[str, str]:
             for name, one in asked.items()
             for key, reply in one.answers().items()
         },
+        **{f"{base}docs/{name}": (static.DOCS / name).read_text(encoding="utf-8") for name in docs},
         **{base + name: static.read(name) for name in sorted(scripts | styles | {"files/theme.js"})},
         f"{base}loader.js": static.loader(),
         f"{base}facts.json": facts.facts_json(),
