@@ -1,4 +1,4 @@
-"""The command line: `python -m hsd run | fetch | audit | conform | bench | plan | app | space | schema`.
+"""The command line: `python -m hsd run | explain | fetch | audit | conform | bench | plan | app | space | schema`.
 
 Results go to standard output, progress and messages to standard error. Exit status 0, or 2 with one line for
 bad input; `conform` ends with 1 where a verifier is not lossless.
@@ -58,6 +58,7 @@ def build_parser(command: Sequence[str] = ("run", "bench", "conform", "plan")) -
         slow.set_defaults(command=run)
         if name in command:
             add_options(slow)
+    _add_explain(commands)
     _add_fetch(commands)
     _add_audit(commands)
     _add_app(commands)
@@ -145,6 +146,13 @@ def _pair_help() -> str:
     drafts, heads = ([pair.name for pair in PAIRS.values() if bool(pair.licence) == head] for head in (False, True))
     hub = f"from the Hub: {', '.join(drafts)}, with an EAGLE-3 head as draft: {', '.join(heads)}"
     return f"{names}, or {hub} (default: {USUAL})"
+
+
+def _add_explain(commands: Any) -> None:
+    explain = commands.add_parser("explain", help="say in words what happened in a step of a saved trace")
+    explain.add_argument("trace", metavar="TRACE", help="a trace saved by run --trace or by the app")
+    explain.add_argument("--step", type=whole, default=0, help="which step, counted from 0")
+    explain.set_defaults(command=_explain)
 
 
 def _add_fetch(commands: Any) -> None:
@@ -320,6 +328,14 @@ def _report(trace: Any) -> str:
         f"{s['block_efficiency']:.2f} tokens per target call, "
         f"{100 * s['acceptance_rate']:.0f} % of drafted tokens kept, {s['tokens_per_second']:.0f} tokens/s"
     )
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    from hsd.facts import short
+    from hsd.trace import Trace, step_in_words
+
+    print(step_in_words(Trace.from_file(arguments.trace), arguments.step, short))
+    return 0
 
 
 def _fetch(arguments: argparse.Namespace) -> int:

@@ -29,6 +29,7 @@ from hsd.trace.verdict import (
     Residual,
     Verdict,
 )
+from hsd.trace.words import step_in_words
 
 __all__ = [
     "GROUPS",
@@ -65,4 +66,5 @@ __all__ = [
     "Work",
     "replay_step",
     "statistics",
+    "step_in_words",
 ]
