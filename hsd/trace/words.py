@@ -109,7 +109,7 @@ class _Telling:
         of = f" of draft {decision.draft + 1}" if several else ""
         if decision.test == "token":
             return f"token {place}{of}, {piece},"
-        whole = f"all {place} tokens" if place > 1 else "the only token"
+        whole = f"the whole draft of {place} tokens" if place > 1 else "the only token"
         part = f"the first {_many(place, 'token') if place > 1 else 'token'}"
         return f"{whole if decision.test == 'draft' else part}{of}, up to {piece},"
 

@@ -10,48 +10,42 @@ from typing import Any
 import gradio as gr
 import torch
 
+from hsd import facts
 from hsd.audit import audit as exact_audit
 from hsd.decoding.options import Options
 from hsd.errors import HsdError
 from hsd.rules import find_rule
 from hsd.space import Space
-from hsd.trace import Trace
+from hsd.trace import Trace, step_in_words
 from hsd.ui import arrivals, form
+from hsd.ui.api_words import described
 from hsd.ui.fetch import brief
-from hsd.ui.jobs import Jobs
-from hsd.ui.presets import Preset
+from hsd.ui.jobs import Job, Jobs
+from hsd.ui.presets import Preset, recorded
 from hsd.ui.request import read
 from hsd.ui.runs import Run, trace
 
 MODES = ("paired", "free")
 
 
-Finish = Callable[..., Trace]
+Finish = Callable[..., Job]
 
 
 def add_endpoints(space: Space, presets: Mapping[str, Preset], jobs: Jobs) -> None:
-    """Add `/run`, `/compare`, `/verify_step`, `/presets` and `/audit` to the app that is being built."""
+    """Add `/run`, `/compare`, `/verify_step`, `/explain_step`, `/presets` and `/audit` to the app that is being built.
 
-    def finish(pair: str, gamma: int, **asked: Any) -> Trace:
+    Where the package `mcp` is installed they are tools of a language model as well, which reads their docstrings.
+    """
+
+    def finish(pair: str, gamma: int, **asked: Any) -> Job:
         asked |= {"gamma": gamma} if gamma else {}  # 0: the pair's own
-        return trace(jobs.finish(Run(read(space, {**asked, "pair": pair or arrivals.first(space).name}))))
-
-    def list_presets() -> list[dict]:  # type: ignore[type-arg]
-        """The recorded runs of this app: name, title, why, prompt and options of each."""
-        return [
-            {"name": name, "title": p.title, "why": p.why, "prompt": p.prompt, "options": p.options}
-            for name, p in presets.items()
-        ]
-
-    def audit(vocab: int = 3, gamma: int = 3, seed: int = 0) -> dict:  # type: ignore[type-arg]
-        """Exact law of every rule on a random small pair: E[kept] and total variation from the target."""
-        with _Errors():
-            return exact_audit(vocab=vocab, gamma=gamma, seed=seed)
+        return jobs.finish(Run(read(space, {**asked, "pair": pair or arrivals.first(space).name})))
 
     gr.api(_run(finish), api_name="run", concurrency_id="model", concurrency_limit=None)
     gr.api(_compare(finish), api_name="compare", concurrency_id="model", concurrency_limit=None)
     gr.api(verify_step, api_name="verify_step", queue=False)
-    gr.api(list_presets, api_name="presets", queue=False)
+    gr.api(_explain_step(presets, jobs), api_name="explain_step", queue=False)
+    gr.api(_presets(presets), api_name="presets", queue=False)
     gr.api(audit, api_name="audit", concurrency_id="audit", concurrency_limit=1)
 
 
@@ -69,28 +63,24 @@ def _run(finish: Finish) -> Callable[..., Any]:
         return 0 if name == "gamma" else getattr(Options, name, table[name].default) or types[name]()
 
     def run(*values: Any) -> dict:  # type: ignore[type-arg]
-        """Decode `prompt`. Returns {"text", "summary", "trace"}: the new text, its statistics, every decision.
+        """Decode a prompt with a real model by speculative decoding, and record every decision.
 
-        gamma: how many tokens are drafted per step; 0 is what suits the pair: 2 for smollm2, else 5. proposer: "model",
-        or "ngram", which copies drafts from the text. pair: a name; "" is the app's first. nodes: how large a grown
-        tree is, the text's last token counted; 0 is drafts · gamma + 1.
-        system: "speculative", "plain", "stack" (models that draft for each other) or "hispec" (early exits of the
-        target). Lists are texts such as "3, 5"; "" is the default. stack: places of the models, smallest first, the
-        target last. exits: after how many layers HiSpec drafts and checks. thresholds: tokens that each level below
-        the target hands up at least. prompt_as: "chat" for a question to answer, "text" for a text to continue.
-        level_rules: how the levels between the ends verify. divergence ("kl",
-        "reverse-kl", "js", "tv"), tolerance, fuzzy_mode ("exact-first", "divergence-only") and divergence_on
-        ("warped", "raw") are the settings of rule "fuzzy", draft_weight that of "ensemble", epsilon of "typical".
+        Answers {"text", "summary", "key", "trace"}: the new text; its statistics, such as target_calls and
+        block_efficiency, new tokens per target call; a key by which explain_step finds this run for a while; and the
+        trace, every draft, test and coin of every step.
         """
         with _Errors():
-            return _whole(finish(**dict(zip(order, values, strict=True))))
+            asked = dict(zip([*order, "with_trace"], values, strict=True))
+            with_trace = asked.pop("with_trace")
+            return _whole(finish(**asked), with_trace)
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     asked = [inspect.Parameter(name, kind, default=usual(name), annotation=types[name]) for name in order]
     asked[0] = asked[0].replace(default=inspect.Parameter.empty)
+    asked.append(inspect.Parameter("with_trace", kind, default=True, annotation=bool))
     run.__signature__ = inspect.Signature(asked, return_annotation=dict)  # type: ignore[attr-defined]
-    run.__annotations__ = {**types, "return": dict}  # Gradio derives the endpoint from these two
-    return run
+    run.__annotations__ = {**types, "with_trace": bool, "return": dict}  # Gradio derives the endpoint from these two
+    return described(run)
 
 
 def _compare(finish: Finish) -> Callable[..., Any]:
@@ -110,13 +100,14 @@ def _compare(finish: Finish) -> Callable[..., Any]:
         pair: str = "",
         prompt_as: str = "",
         proposer: str = "model",
+        with_trace: bool = True,
     ) -> dict:  # type: ignore[type-arg]
-        """Two rules on the same drafts and coins. Returns {"kept", "differences", "runs"}.
+        """Two verification rules on the same drafts and the same coins.
 
-        mode "paired": one run by `rule`; `other` judges the same drafts, in each step's shadow. "free": two runs, each
-        rule goes on with its own text from the same seed. kept: drafted tokens kept by each rule; differences: the
-        steps (from 0) of a paired run in which the rules keep different numbers of tokens. gamma, proposer, pair: as
-        for /run.
+        Answers {"kept", "differences", "runs"}: how many drafted tokens each rule kept; the steps, from 0, of a paired
+        run in which they kept different numbers of tokens, which explain_step can tell of; one run if paired, else two,
+        as the tool run answers.
+        One run says little: coins decide much of what is kept in it.
         """
         common = {"prompt": prompt, "gamma": gamma, "drafts": drafts, "tree": tree, "seed": seed}
         common |= {"length": length, "temperature": temperature, "prompt_as": prompt_as, "proposer": proposer}
@@ -125,19 +116,89 @@ def _compare(finish: Finish) -> Callable[..., Any]:
                 raise HsdError(f"unknown mode {mode!r}: choose {' or '.join(MODES)}")
             first = finish(pair, **common, rule=rule, shadow=other)
             if mode == "paired":
-                return _paired(first)
+                return {**_paired(trace(first)), "runs": [_whole(first, with_trace)]}
             second = finish(pair, **common, rule=other, shadow=rule)
-        runs = [_whole(first), _whole(second)]
+        runs = [_whole(first, with_trace), _whole(second, with_trace)]
         return {"kept": [r["summary"]["kept"] for r in runs], "differences": [], "runs": runs}
 
-    return compare
+    return described(compare)
+
+
+def _explain_step(presets: Mapping[str, Preset], jobs: Jobs) -> Callable[..., Any]:
+    """The endpoint `/explain_step`."""
+
+    def opened(named: Any) -> Trace:
+        if isinstance(named, dict):
+            return Trace.from_json(json.dumps(named))
+        if str(named) in presets:
+            return recorded(presets[str(named)])
+        try:
+            job = jobs.get(named)
+        except HsdError:
+            job = None
+        if job is None or not isinstance(job.work, Run):
+            raise HsdError(f"{str(named)[:40]!r} is no recorded run, and no run that is still kept: give its trace")
+        return trace(job)
+
+    def explain_step(trace: dict | str, step: int) -> str:  # type: ignore[type-arg]
+        """What happened in one step of a run, in plain sentences.
+
+        What was drafted; each test with its coin, its threshold and where that comes from; what was kept, and what was
+        drawn instead of the rest; what the other rule would have kept on the same coins; and what holds over all coins,
+        so that law is told from luck.
+
+        Args:
+            trace: The key that the tool run answered, the name of a recorded run (see presets), or a whole trace
+            step: Which step, counted from 0
+        """
+        with _Errors():
+            if type(step) is not int:
+                raise HsdError("step must be a whole number, counted from 0")
+            return step_in_words(opened(trace), step, facts.short)
+
+    return explain_step
+
+
+def _presets(presets: Mapping[str, Preset]) -> Callable[..., Any]:
+    """The endpoint `/presets`."""
+
+    def list_presets() -> list[dict]:  # type: ignore[type-arg]
+        """The recorded runs of this app: name, title, why it is worth a look, prompt and options of each."""
+        return [
+            {"name": name, "title": p.title, "why": p.why, "prompt": p.prompt, "options": p.options}
+            for name, p in presets.items()
+        ]
+
+    list_presets.__name__ = "presets"  # what a tool is called by
+    return list_presets
+
+
+def audit(vocab: int = 3, gamma: int = 3, seed: int = 0) -> dict:  # type: ignore[type-arg]
+    """Exact law of every verification rule on a random small pair of models, by enumeration: no sampling, no luck.
+
+    Answers {"rules", "ideal", ...}: of each rule the expected number of kept tokens, and the total variation between
+    what it writes and the target, which is 0 but for rounding where the rule is lossless.
+
+    Args:
+        vocab: How many tokens there are, from 2 on; small, as everything is enumerated
+        gamma: How many tokens are drafted per step, from 1 on
+        seed: Which random pair
+    """
+    with _Errors():
+        return exact_audit(vocab=vocab, gamma=gamma, seed=seed)
 
 
 def verify_step(p: list[list[float]], q: list[list[float]], tokens: list[int], rule: str = "hsd") -> dict:  # type: ignore[type-arg]
-    """Judge one draft of your own: p (γ+1 rows), q (γ rows), each summing to 1, and the γ drafted token ids.
+    """Judge one draft of your own by a verification rule, exactly and over all coins.
 
-    Returns the rule's law: {"threshold", "stop", "next", "expected_kept", "forward"}. stop[t] is the probability that
+    Answers the rule's law: {"threshold", "stop", "next", "expected_kept", "forward"}. stop[t] is the probability that
     exactly t tokens are kept, next[t] the distribution of the token after them.
+
+    Args:
+        p: Rows of the target, one more than there are drafted tokens, each summing to 1
+        q: Rows of the draft, one for each drafted token, each summing to 1
+        tokens: The drafted tokens, as places in these rows from 0 on
+        rule: One of the rules for a single draft, such as tokenwise, blockwise or hsd
     """
     with _Errors():
         law = find_rule(rule).law(rows(p, "p"), rows(q, "q"), _ids(tokens, len(p[0]) if p else 0))
@@ -178,16 +239,19 @@ def _ids(tokens: list[int], vocab: int) -> torch.Tensor:
     return torch.tensor(tokens)
 
 
-def _whole(trace: Trace) -> dict[str, Any]:
-    summary = json.loads(json.dumps(trace.stats()))  # the histogram's keys become text, as JSON wants them
-    return {"text": trace.text, "summary": summary, "trace": trace.model_dump(mode="json")}
+def _whole(job: Job, with_trace: bool) -> dict[str, Any]:
+    """A run as `/run` answers it."""
+    made = trace(job)
+    summary = json.loads(json.dumps(made.stats()))  # the histogram's keys become text, as JSON wants them
+    whole = {"trace": made.model_dump(mode="json")} if with_trace else {}
+    return {"text": made.text, "summary": summary, "key": job.key, **whole}
 
 
 def _paired(trace: Trace) -> dict[str, Any]:
-    """A run and what its shadow would have kept."""
+    """What a run kept and what its shadow would have kept."""
     judged = [(step.index, step.kept, step.shadow.kept) for step in trace.steps if step.shadow]
     kept = [sum(own for _, own, _ in judged), sum(other for _, _, other in judged)]
-    return {"kept": kept, "differences": [i for i, own, other in judged if own != other], "runs": [_whole(trace)]}
+    return {"kept": kept, "differences": [i for i, own, other in judged if own != other]}
 
 
 class _Errors:

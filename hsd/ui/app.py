@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from importlib.util import find_spec
 from typing import Any
 
 import gradio as gr
@@ -52,6 +53,7 @@ def serve(
             head=static.head(),
             app_kwargs={"routes": [static.route()], "middleware": [Middleware(guarded), Middleware(static.compressed)]},
             ssr_mode=False,
+            mcp_server=find_spec("mcp") is not None,  # the endpoints as tools of a language model
             run_history=False,
             footer_links=["api", "settings"],
             max_file_size=MAX_BYTES,

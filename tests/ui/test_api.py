@@ -12,8 +12,9 @@ import pytest
 import torch
 from running_app import Server, free_port
 
-from hsd import RULES, Trace, space
+from hsd import RULES, Trace, facts, space
 from hsd.paths import ASSETS, ROOT
+from hsd.trace import step_in_words
 
 gradio_client = pytest.importorskip("gradio_client")
 
@@ -24,7 +25,7 @@ def client(app):
 
 
 def test_only_these_endpoints_are_public(client):
-    public = {"/run", "/compare", "/verify_step", "/presets", "/audit"}
+    public = {"/run", "/compare", "/verify_step", "/explain_step", "/presets", "/audit"}
     assert set(client.view_api(return_format="dict")["named_endpoints"]) == public
 
 
@@ -121,6 +122,39 @@ def test_the_audit_proves_what_is_lossless(client):
     rules = client.predict(vocab=3, gamma=2, seed=1, api_name="/audit")["rules"]
     assert rules["hsd"]["total_variation"] < 1e-12
     assert rules["hsd-released"]["total_variation"] > 1e-6
+
+
+def test_a_step_is_explained_by_key_by_name_or_from_its_trace(client):
+    answer = client.predict("Once upon a time", length=12, seed=3, api_name="/run")
+    trace = Trace.from_json(json.dumps(answer["trace"]))
+    expected = step_in_words(trace, 1, facts.short)
+    assert client.predict(answer["key"], 1, api_name="/explain_step") == expected
+    assert client.predict(answer["trace"], 1, api_name="/explain_step") == expected
+    recorded = Trace.from_file(ROOT / "examples" / "traces" / "paris.json")
+    assert client.predict("paris", 2, api_name="/explain_step") == step_in_words(recorded, 2, facts.short)
+
+
+@pytest.mark.parametrize(
+    ("named", "step", "words"),
+    [
+        ("paris", 9999, "no step 9999: its steps are"),
+        ("paris", "two", "step must be a whole number"),
+        ("no such run", 0, "is no recorded run, and no run that is still kept"),
+        ({"trace_version": 2}, 0, "not a valid trace"),
+        ([], 0, "is no recorded run"),
+    ],
+)
+def test_a_step_that_cannot_be_explained_is_answered_with_one_line(client, named, step, words):
+    with pytest.raises(Exception, match=words):
+        client.predict(named, step, api_name="/explain_step")
+
+
+def test_an_answer_without_its_trace_is_short(client):
+    asked = {"prompt": "Once upon a time", "length": 12, "seed": 3, "with_trace": False}
+    answer = client.predict(**asked, api_name="/run")
+    compared = client.predict(**asked, api_name="/compare")
+    assert set(answer) == set(compared["runs"][0]) == {"text", "summary", "key"}
+    assert client.predict(compared["runs"][0]["key"], 0, api_name="/explain_step").startswith("Step 0")
 
 
 def test_a_bad_audit_is_answered_with_one_line(client):
