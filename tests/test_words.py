@@ -66,7 +66,7 @@ def assert_law(step: Step, text: str) -> None:
         assert ("is luck" in text) is (own.kept != shadow.kept)  # type: ignore[union-attr]
     else:
         ahead = own.rule if gap > 0 else shadow.rule  # type: ignore[union-attr]
-        assert f"By law {short(ahead)} keeps more of this draft" in text
+        assert f"By law {short(ahead)} keeps {abs(gap):.2g} more of this draft" in text
         assert ("is luck" in text) is ((own.kept - shadow.kept) * gap < 0)  # type: ignore[union-attr]
 
 
@@ -82,10 +82,10 @@ def test_more_kept_by_the_rule_with_the_smaller_average_is_called_luck():
         law = step["expected_kept"]
         law["hsd"], law["tokenwise"] = law["tokenwise"], law["hsd"]
 
-    assert "By law HSD keeps more of this draft; how many more this time, the coins decided." in changed(
+    assert "By law HSD keeps 7.5 more of this draft; this time the coins made it 9." in changed(
         "long-draft", lambda step: None
     )
-    assert "By law vanilla keeps more of this draft; that it kept fewer this time is luck." in changed(
+    assert "By law vanilla keeps 7.5 more of this draft; that it kept 9 fewer this time is luck." in changed(
         "long-draft", swap
     )
 

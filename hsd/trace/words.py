@@ -165,15 +165,15 @@ class _Telling:
         more = own.kept - shadow.kept
         if abs(gap) < SAME:
             return "Neither is ahead by law" + (", so that they part in this step is luck." if more else ".")
-        ahead = f"By law {self._name(own if gap > 0 else shadow)} keeps more of this draft"
+        ahead = f"By law {self._name(own if gap > 0 else shadow)} keeps {abs(gap):.2g} more of this draft"
         if not more:
-            return f"{ahead}; that both kept {own.kept} this time is the coins' doing."
+            return f"{ahead}; both kept {own.kept} this time, as the coins fell."
         if (gap > 0) != (more > 0):
-            return f"{ahead}; that it kept fewer this time is luck."
+            return f"{ahead}; that it kept {abs(more)} fewer this time is luck."
         if not self.step.kept_law.keys() >= {own.rule, shadow.rule}:
             return f"{ahead}."
         sure = all(self._certain(verdict) for verdict in (own, shadow))
-        return f"{ahead}, whatever the coins." if sure else f"{ahead}; how many more this time, the coins decided."
+        return f"{ahead}, whatever the coins." if sure else f"{ahead}; this time the coins made it {abs(more)}."
 
     def _certain(self, verdict: Verdict) -> bool:
         law = self.step.kept_law.get(verdict.rule, [])
