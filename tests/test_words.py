@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from example_script import EXAMPLES
 
+from hsd import RULES, Pair, run
 from hsd.cli import main
 from hsd.errors import HsdError
 from hsd.facts import short
@@ -68,6 +69,15 @@ def assert_law(step: Step, text: str) -> None:
         ahead = own.rule if gap > 0 else shadow.rule  # type: ignore[union-attr]
         assert f"By law {short(ahead)} keeps {abs(gap):.2g} more of this draft" in text
         assert ("is luck" in text) is ((own.kept - shadow.kept) * gap < 0)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_has_words_for_where_its_thresholds_come_from(rule: str, byte_pair: Pair):
+    trace = run(byte_pair, "Once upon a time", rule=rule, gamma=4, seed=5, max_new_tokens=12, shadow="hsd")
+    for step in trace.steps:
+        text = step_in_words(trace, step.index)
+        assert "by the test" not in text
+        assert text.count("\n- ") == len(step.verdict.decisions)  # type: ignore[union-attr]
 
 
 def changed(name: str, change: Any, step: int = 0) -> str:

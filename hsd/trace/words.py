@@ -204,6 +204,11 @@ def _far(g: Grounds) -> str:
     return "" if g.divergence is None else f": divergence {_number(g.divergence)}"
 
 
+def _sure(g: Grounds) -> str:
+    entropy = "" if g.entropy is None else f", entropy of its row {_number(g.entropy)}"
+    return f": p = {_number(g.p)}{entropy}"
+
+
 def _any(g: Grounds) -> str:
     """Of a form that has no words here: its name, and the numbers that every form has."""
     return f", by the test {g.form!r} with {_rates(g)}"
@@ -219,6 +224,9 @@ _FORMS: dict[str, Callable[[Grounds], str]] = {
     "near": lambda g: f", as the rows of target and draft are near{_far(g)}",
     "far": lambda g: f", as the rows of target and draft are too far apart{_far(g)}",
     "beyond": lambda g: f" = min(1, p/q) with {_rates(g)}, as the rows are too far apart to pass{_far(g)}",
+    "mixed": lambda g: f" = w + (1 − w)·min(1, p/q) with {_rates(g)}, the draft's share w = {_number(g.weight)}",
+    "likely": lambda g: f", as the target finds the token likely enough{_sure(g)}",
+    "unlikely": lambda g: f", as the target does not find the token likely enough{_sure(g)}",
 }
 _LETTERS = (  # what a letter stands for, and the forms that have it
     ("c is p/q of the whole path, never above 1 on the way", {"capped", "share"}),

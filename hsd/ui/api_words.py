@@ -43,7 +43,8 @@ WORDS = {  # what the table of the page's controls does not say as a program nee
 
 def described(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with a line in its docstring for each argument, where Gradio looks for what to say of them."""
-    table = {field.name: field.info for field in form.RUN}
+    rules = facts.rule_names()
+    table = {f.name: f"Of rule {f.place}: {f.info}" if f.place in rules else f.info for f in form.RUN}
     names = inspect.signature(function).parameters
     lines = [f"    {name}: {WORDS.get(name) or table[name]}" for name in names]
     function.__doc__ = "\n".join([inspect.cleandoc(function.__doc__ or ""), "", "Args:", *lines])
