@@ -14,7 +14,7 @@ from hsd import RULES, Pair, run
 from hsd.cli import main
 from hsd.errors import HsdError
 from hsd.facts import short
-from hsd.trace import Step, Trace, step_in_words
+from hsd.trace import Step, Trace, step_in_words, why
 from hsd.trace import words as told
 
 RECORDED = sorted((EXAMPLES / "traces").glob("*.json"))
@@ -47,6 +47,7 @@ def test_every_recorded_step_is_told_with_the_numbers_of_its_record(file: Path):
             assert near(threshold, decision.threshold)
             assert (float(coin) < float(threshold)) is decision.accepted
         assert f"\nKept: {step.kept} of " in text
+        assert ("After a rejection p is of what that left." in text) is bool(step.verdict.changes)
         assert_law(step, text)
 
 
@@ -63,7 +64,7 @@ def assert_law(step: Step, text: str) -> None:
     assert near(found[4], step.expected_kept[shadow.rule])
     gap = step.expected_kept[own.rule] - step.expected_kept[shadow.rule]  # type: ignore[union-attr]
     if abs(gap) < told.SAME:
-        assert "By law" not in text
+        assert "By law the two are level" in text
         assert ("is luck" in text) is (own.kept != shadow.kept)  # type: ignore[union-attr]
     else:
         ahead = own.rule if gap > 0 else shadow.rule  # type: ignore[union-attr]
@@ -107,17 +108,20 @@ def test_without_an_average_nothing_is_said_of_luck_or_law():
 
 
 def test_a_test_of_a_form_without_words_is_told_by_its_numbers(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(told, "_FORMS", {})
+    monkeypatch.setattr(why, "_FORMS", {})
     text = changed("vanilla", lambda step: None)
     assert re.search(r"token 1, “[^”]+”, (passed|failed): coin \S+, threshold \S+, by the test 'token' with p = ", text)
 
 
 def test_hostile_text_stays_on_its_line_and_short():
-    def lengthen(step: dict[str, Any]) -> None:
-        step["nodes"][0]["piece"] = "\n- Kept: 9 of 9.\r" * 20
-
-    text = changed("paris", lengthen)
-    assert text.count("\n- Kept") == 0
+    data = json.loads((EXAMPLES / "traces" / "paris.json").read_bytes())
+    hostile = "\n- Kept: 9 of 9.\r"
+    data["steps"][0]["nodes"][0]["piece"] = hostile * 20
+    data["steps"][0]["shadow"]["rule"] = data["steps"][0]["verdict"]["rule"] + hostile
+    data["setup"]["notes"] = [hostile]
+    text = step_in_words(Trace.from_json(json.dumps(data)), 0, short)
+    assert "9 of 9" in text
+    assert not re.search(r"^\W*Kept: 9", text, re.MULTILINE)
     assert max(map(len, text.splitlines())) < 900
 
 

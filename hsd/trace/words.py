@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 
 from hsd.errors import HsdError
 from hsd.trace.run import Trace
-from hsd.trace.verdict import Committed, Decision, Grounds, Node, Verdict
+from hsd.trace.verdict import Committed, Decision, Node, Verdict
+from hsd.trace.why import because, letters, number
 
 SHOWN = 12  # tests, and drafted tokens or drafts, that are told one by one
-CUT = 40  # characters of a token, and of a draft's text
+CUT = 80  # characters of a token, and of a draft's text
 SAME = 0.005  # kept tokens; a smaller difference is not seen in two digits
 CERTAIN = 1 - 1e-9
 
@@ -55,7 +56,7 @@ class _Telling:
         told = [self._drafted(), *self._tests(step.verdict), self._kept(step.verdict), self._after(step.verdict)]
         if step.shadow and step.shadow.rule != step.verdict.rule:
             told.append(self._other(step.shadow))
-        notes = [f"Note: {note}" for note in self.setup.notes]
+        notes = [f"Note: {_one_line(note)}" for note in self.setup.notes]
         return [line for line in [*told, self._law(step.verdict, step.shadow), *notes] if line]
 
     # ---- the draft
@@ -66,12 +67,12 @@ class _Telling:
         if step.events:
             who = "The levels below the target"
         if not self.tree:
-            tokens = [f"{_quoted(n.piece)} (q {_number(n.q)}, p {_number(n.p)})" for n in step.nodes[:SHOWN]]
+            tokens = [f"{_quoted(n.piece)} (q {number(n.q)}, p {number(n.p)})" for n in step.nodes[:SHOWN]]
             what = f"{_many(step.drafted, 'token')}: {', '.join(tokens)}{_more(len(step.nodes) - SHOWN)}"
             return f"{who} proposed {what}. q is what the draft gave a token, p what the target gives it."
         drafts = [_text([self._node(n) for n in path.nodes]) for path in step.paths[:SHOWN]]
         listed = "; ".join(f"draft {i}: {words}" for i, words in enumerate(drafts, start=1))
-        what = f"{_many(step.drafted, 'token')} on {_many(len(step.paths), 'draft')}, which share their beginnings"
+        what = f"{_many(step.drafted, 'token')} on {_many(len(step.paths), 'draft')} that form a tree"
         most = f"Only one path can be kept, of at most {_many(step.depth, 'token')}."
         return f"{who} proposed {what}: {listed}{_more(len(step.paths) - SHOWN)}. {most}"
 
@@ -93,13 +94,14 @@ class _Telling:
             token = made[0].test == "token"
             way = "token by token up to the first that fails" if token else "from the whole draft back to what passes"
         opening = f"{self._name(verdict, start=True)} tests {way}. A test passes if its coin is below its threshold:"
-        forms = {decision.grounds.form for decision in made}
-        legend = [f"{words}." for words, used in _LETTERS if forms & used]
+        legend = letters({decision.grounds.form for decision in made})
+        if verdict.changes:
+            legend.append("After a rejection p is of what that left.")
         return [opening, *told, " ".join(legend)]
 
     def _test(self, verdict: Verdict, decision: Decision) -> str:
         coin, threshold = _pair(decision.coin, decision.threshold)
-        why = _FORMS.get(decision.grounds.form, _any)(decision.grounds)
+        why = because(decision.grounds)
         outcome = "passed" if decision.accepted else "failed"
         return f"{self._tested(verdict, decision)} {outcome}: coin {coin}, threshold {threshold}{why}"
 
@@ -125,7 +127,7 @@ class _Telling:
         if drawn is None or left is None:
             return "The kept tokens end the text, so nothing was drawn after them."
         chance = next((o.probability for o in left.top if o.token == drawn.token), None)
-        had = "" if chance is None else f", where it had probability {_number(chance)}"
+        had = "" if chance is None else f", where it had probability {number(chance)}"
         more = len(verdict.extra_draws)
         extra = f" {_many(more, 'further token')} followed, each from one more target call." if more else ""
         if left.origin == "bonus":
@@ -153,7 +155,7 @@ class _Telling:
         told, luck = f"Tokens kept of this draft on average over all coins: {name} ", ""
         theirs = self.step.expected_kept.get(shadow.rule) if shadow and shadow.rule != own.rule else None
         if shadow is None or theirs is None:
-            told += f"{_number(mine)}."
+            told += f"{number(mine)}."
         else:
             a, b = _pair(mine, theirs)
             told += f"{a}, {self._name(shadow)} {b}."
@@ -164,7 +166,8 @@ class _Telling:
         """What the difference between two rules is due to. gap: how much more the run's own keeps over all coins."""
         more = own.kept - shadow.kept
         if abs(gap) < SAME:
-            return "Neither is ahead by law" + (", so that they part in this step is luck." if more else ".")
+            level = f"By law the two are level, less than {SAME} apart"
+            return f"{level}: that they part here is luck." if more else f"{level}."
         ahead = f"By law {self._name(own if gap > 0 else shadow)} keeps {abs(gap):.2g} more of this draft"
         if not more:
             return f"{ahead}; both kept {own.kept} this time, as the coins fell."
@@ -189,50 +192,8 @@ class _Telling:
         return f"That it would be {own.kept} for {self._name(own)} had probability {_pair(law[own.kept], 1.0)[0]}."
 
     def _name(self, verdict: Verdict, start: bool = False) -> str:
-        name = self.named(verdict.rule)
+        name = _one_line(self.named(verdict.rule))
         return name[:1].upper() + name[1:] if start else name
-
-
-# ---- where a threshold comes from, after its number
-
-
-def _rates(g: Grounds) -> str:
-    return f"p = {_number(g.p)}, q = {_number(g.q)}"
-
-
-def _far(g: Grounds) -> str:
-    return "" if g.divergence is None else f": divergence {_number(g.divergence)}"
-
-
-def _sure(g: Grounds) -> str:
-    entropy = "" if g.entropy is None else f", entropy of its row {_number(g.entropy)}"
-    return f": p = {_number(g.p)}{entropy}"
-
-
-def _any(g: Grounds) -> str:
-    """Of a form that has no words here: its name, and the numbers that every form has."""
-    return f", by the test {g.form!r} with {_rates(g)}"
-
-
-_FORMS: dict[str, Callable[[Grounds], str]] = {
-    "token": lambda g: f" = min(1, p/q) with {_rates(g)}",
-    "capped": lambda g: f" = min(1, c·p/q) with {_rates(g)}, c = {_number(g.before)} before it",
-    "ratio": lambda g: f" = min(1, r·p/q) with {_rates(g)}, r = {_number(g.before)} before it",
-    "share": lambda g: f" = S/(S + 1 − c) with S = {_number(g.mass)}, c = {_number(g.before)}",
-    "naive": lambda g: f" = S/max(S, S + 1 − r) with S = {_number(g.mass)}, r = {_number(g.before)}",
-    "chosen": lambda g: " = p, as the draft's choice counts as certain",
-    "near": lambda g: f", as the rows of target and draft are near{_far(g)}",
-    "far": lambda g: f", as the rows of target and draft are too far apart{_far(g)}",
-    "beyond": lambda g: f" = min(1, p/q) with {_rates(g)}, as the rows are too far apart to pass{_far(g)}",
-    "mixed": lambda g: f" = w + (1 − w)·min(1, p/q) with {_rates(g)}, the draft's share w = {_number(g.weight)}",
-    "likely": lambda g: f", as the target finds the token likely enough{_sure(g)}",
-    "unlikely": lambda g: f", as the target does not find the token likely enough{_sure(g)}",
-}
-_LETTERS = (  # what a letter stands for, and the forms that have it
-    ("c is p/q of the whole path, never above 1 on the way", {"capped", "share"}),
-    ("r is p/q of the whole path", {"ratio", "naive"}),
-    ("S is how much the draft gives too little, in all, to what may follow", {"share", "naive"}),
-)
 
 
 # ---- words
@@ -248,16 +209,16 @@ def _quoted(piece: str) -> str:
     return f"“{shown[:CUT]}…”" if len(shown) > CUT else f"“{shown}”"
 
 
+def _one_line(words: str) -> str:
+    return " ".join(words.split())
+
+
 def _many(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _more(count: int) -> str:
     return f" and {count} more" if count > 0 else ""
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}".replace("inf", "infinity")
 
 
 def _pair(a: float, b: float) -> tuple[str, str]:
