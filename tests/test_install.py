@@ -77,7 +77,7 @@ def test_rules_and_verifiers_are_judged_with_torch_alone():
 def test_what_decodes_says_in_one_line_what_to_install():
     commands = [["app"], ["run", "Hello"], ["bench"], ["plan"], ["fetch"], ["schema"], ["space", "check"]]
     for words, (status, out, err) in zip(commands, bare(*commands), strict=True):
-        extra = "app" if words == ["app"] else "bench"
+        extra = "app" if words[0] in ("app", "space") else "bench"
         assert (status, out) == (2, "")
         told = rf"run pip install '\.\[{extra}\]' in a copy of this repository"
         assert re.fullmatch(rf"hsd: {words[0]} needs \w+, which is not installed: {told}\n", err)

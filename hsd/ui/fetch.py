@@ -24,7 +24,7 @@ from hsd.ui.presets import Preset, recorded, telling_step
 log = logging.getLogger("hsd.ui")
 
 Answer = dict[str, Any]
-DIGITS = 9  # of a recorded run's numbers, more than the models' float32 have; a quarter less to load
+DIGITS = 8  # of a recorded run's numbers, more than the models' float32 have; a third less to load
 LONGEST = 500  # characters of what a visitor is told
 FRAMES = 6  # of an error's way that the log has
 NOT_UNDERSTOOD = "the page asked for something in a way that is not understood: reload it"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import gradio as gr
+from gradio.route_utils import API_PREFIX
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -70,7 +71,8 @@ def guarded(app: ASGIApp) -> ASGIApp:
             if message["type"] == "http.response.start":
                 begun = True
                 headers = MutableHeaders(scope=message)
-                headers["X-Content-Type-Options"] = "nosniff"
+                if API_PREFIX in scope["path"]:  # where a visitor's own files come back
+                    headers["X-Content-Type-Options"] = "nosniff"
                 if headers.get("Content-Type", "").startswith("text/html"):
                     headers["Content-Security-Policy"] = POLICY
             await send(message)

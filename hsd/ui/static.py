@@ -125,7 +125,7 @@ def compressed(app: ASGIApp) -> ASGIApp:
 
     Gradio packs files, which it tells by a dot in their path.
     """
-    packing = GZipMiddleware(app, minimum_size=1000, compresslevel=6)
+    packing = GZipMiddleware(app, minimum_size=1000, compresslevel=9)
 
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
         await (app if "." in scope.get("path", "") else packing)(scope, receive, send)

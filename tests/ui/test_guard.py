@@ -25,7 +25,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
         return HTMLResponse("<p>page</p>")
 
     monkeypatch.setattr(guard, "MOST", 1000)
-    routes = [Route("/size", size, methods=["POST"]), Route("/", page)]
+    routes = [*(Route(path, size, methods=["POST"]) for path in ("/size", "/gradio_api/size")), Route("/", page)]
     return TestClient(guard.guarded(Starlette(routes=routes)))
 
 
@@ -55,6 +55,6 @@ def test_pages_may_load_from_nowhere_else_and_other_answers_are_what_they_say(cl
     page = client.get("/").headers
     assert "default-src 'self'" in page["Content-Security-Policy"]
     assert "http" not in page["Content-Security-Policy"]
-    answer = client.post("/size", content=b"").headers
+    answer = client.post("/gradio_api/size", content=b"").headers
     assert "Content-Security-Policy" not in answer
     assert answer["X-Content-Type-Options"] == "nosniff"
