@@ -71,6 +71,27 @@ def test_a_verifier_with_numbers_of_its_own_is_sampled(command):
     assert (status, json.loads(out)["lossless"]) == (1, False)
 
 
+def test_a_file_that_says_texts_is_judged_by_them(command, tmp_path: Path):
+    says = """
+import torch
+
+def generate(p, q, gamma, length, seeds):
+    texts = torch.zeros(len(seeds), 1, dtype=torch.int64)
+    for _ in range(length):
+        texts = torch.cat([texts, torch.multinomial(p[texts[:, -1]], 1)], 1)
+    return texts[:, 1:].tolist()
+"""
+    status, out, err = command(says, "--sampled", "1000")
+    assert (status, err, out.splitlines()[0]) == (0, "", "mine.py: nothing wrong found by sampling")
+    assert "E[kept]" not in out
+    status, out, _ = command(says.replace("multinomial(p", "multinomial(q"), "--json")
+    assert (status, json.loads(out)["lossless"]) == (1, False)
+    (tmp_path / "rows.json").write_text('{"p": [[0.5, 0.5], [0.5, 0.5]], "q": [[0.2, 0.8]]}')
+    status, _, err = command(says, "--rows", str(tmp_path / "rows.json"))
+    assert (status, err.count("\n")) == (2, 1)
+    assert "leave rows of your own out" in err
+
+
 def test_rows_may_come_from_a_file(command, tmp_path: Path):
     rows = tmp_path / "rows.json"
     rows.write_text('{"p": [[0.5, 0.5], [0.5, 0.5]], "q": [[0.2, 0.8]]}')

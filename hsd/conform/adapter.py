@@ -13,6 +13,12 @@ NOISE = "exponential-race": noise is (V,), positive; the token with the largest 
 BATCHED = True: every argument has one dimension more in front, and a list of lists comes back.
 DTYPE = "float32": rows and numbers come in single precision (default "float64"), and the tolerance is that of it.
 SAMPLED = True: verify(p, q, tokens), with randomness of its own; see `hsd.conform.sampled`.
+
+Where drafts cannot be put in either, the file has in place of verify
+
+    def generate(p, q, gamma, length, seeds): ...   # returns a text for each seed, a list of lists of int
+
+p and q: (V, V), the rows of target and draft after each last token; a text goes on after token 0, for `length` tokens.
 """
 
 from __future__ import annotations
@@ -46,6 +52,7 @@ class Adapter:
     batched: bool = False
     dtype: str = "float64"
     sampled: bool = False
+    text: bool = False
 
     def __post_init__(self) -> None:
         for field, names in (("noise", NOISES), ("dtype", tuple(WIDTHS))):
@@ -67,7 +74,7 @@ class Adapter:
 
 
 def load_adapter(file: str | Path) -> Adapter:
-    """The adapter in a file. Raises HsdError where it is missing, cannot be imported or has no `verify`."""
+    """The adapter in a file. Raises HsdError where it is missing, cannot be imported or has neither function."""
     path = Path(file).expanduser()
     if not path.is_file():
         raise HsdError(f"no file {str(file)!r}: give a Python file with a function verify")
@@ -82,11 +89,28 @@ def load_adapter(file: str | Path) -> Adapter:
         raise HsdError(f"{path.name} cannot be imported: {_line(error)}") from error
     finally:
         sys.path.pop(0)
-    verify = getattr(module, "verify", None)
+    text = not hasattr(module, "verify") and hasattr(module, "generate")
+    verify = getattr(module, "generate" if text else "verify", None)
     if not callable(verify):
         raise HsdError(f"{path.name} has no function verify: write def verify(p, q, tokens, uniforms, noise)")
     fields = ("noise", "batched", "dtype", "sampled")
-    return Adapter(path.name, verify, **{x: getattr(module, x.upper()) for x in fields if hasattr(module, x.upper())})
+    said = {x: getattr(module, x.upper()) for x in fields if hasattr(module, x.upper())}
+    return Adapter(path.name, verify, **said, text=text)
+
+
+def texts(adapter: Adapter, p: Tensor, q: Tensor, gamma: int, length: int, seeds: list[int]) -> list[Outcome]:
+    """What `generate` says, one text for each seed. Raises HsdError where it raises or gives back what cannot be."""
+    try:
+        found = adapter.verify(p.clone(), q.clone(), gamma, length, [*seeds])
+        said = [tuple(map(int, one)) for one in found]
+    except (Exception, SystemExit) as error:
+        what = f"raises {_line(error)}"
+    else:
+        if [len(one) for one in said] == [length] * len(seeds) and all(0 <= x < len(p) for one in said for x in one):
+            return said
+        what = f"returns {_short(found)}: return a list of {length} tokens below {len(p)} for each seed"
+    sent = f"p and q {tuple(p.shape)}, gamma {gamma}, length {length}, {len(seeds)} seeds"
+    raise HsdError(f"{adapter.name}: generate {what}; sent {sent}")
 
 
 class BlackBox:

@@ -22,7 +22,10 @@ from hsd.errors import HsdError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     parser.add_argument(
-        "file", metavar="FILE", nargs="?", help="a Python file with verify(p, q, tokens, uniforms, noise)"
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="a Python file with verify(p, q, tokens, uniforms, noise) or generate(p, q, gamma, length, seeds)",
     )
     parser.add_argument("--vocab", type=whole, default=3, help="size of the vocabulary")
     parser.add_argument("--gamma", type=whole, default=3, help="drafted tokens per step")
@@ -83,8 +86,9 @@ def _words(result: dict[str, Any]) -> str:
     lines = [
         f"{result['adapter']}: {verdict}",
         f"  total variation  {result['total_variation']:.2e}" + _allowance(result),
-        f"  E[kept]          {result['expected_kept']:.4f}",
     ]
+    if result["expected_kept"] is not None:
+        lines.append(f"  E[kept]          {result['expected_kept']:.4f}")
     if result["tolerance"] is not None:
         lines.append(f"  same law as      {' = '.join(result['equals']) or 'no rule that is known here'}")
     if shown := result["counterexample"]:

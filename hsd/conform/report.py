@@ -10,7 +10,7 @@ from hsd.audit import TableModels, random_models
 from hsd.conform.adapter import Adapter, BlackBox
 from hsd.conform.boxes import Outcome
 from hsd.conform.judge import Judged, check_size, equal_rules, judge, rows_models, smallest_counterexample
-from hsd.conform.sampled import ERROR, sample
+from hsd.conform.sampled import ERROR, chain_models, sample
 from hsd.errors import HsdError
 
 
@@ -23,7 +23,7 @@ def conform(
     calls: int = 0,
     models: TableModels | None = None,
 ) -> dict[str, Any]:
-    """Judge a verifier, exactly, or with `calls` > 0 by sampling that many drafts.
+    """Judge a verifier, exactly, or with `calls` > 0 by sampling that many drafts (or texts, of which γ+2 tokens).
 
     It is asked on `pairs` random pairs from `seed` on, those of `hsd.audit.audit` (or on `models`), and on a small
     pair with probabilities of 0. Returns {"adapter", "lossless", "total_variation", "expected_kept" (both on the first
@@ -38,11 +38,16 @@ def conform(
         check_size(vocab, gamma)
         if pairs < 1:
             raise HsdError(f"pairs {pairs}: choose at least 1")
-        named = {f"random pair, seed {seed + i}": random_models(vocab, gamma, seed + i) for i in range(pairs)}
+        check_size(vocab, gamma + adapter.text)
+        pair = chain_models if adapter.text else random_models
+        named = {f"random pair, seed {seed + i}": pair(vocab, gamma, seed + i) for i in range(pairs)}
+    elif adapter.text:
+        raise HsdError(f"{adapter.name}: generate is judged on random pairs: leave rows of your own out")
     else:
         vocab, gamma, named = models.vocab, models.gamma, {"the given rows": models}
     told = {"adapter": adapter.name, "vocab": vocab, "gamma": gamma, "seed": seed}
-    found = _sampled(adapter, named, calls, seed) if calls or adapter.sampled else _exact(adapter, named)
+    by_sampling = calls or adapter.sampled or adapter.text
+    found = _sampled(adapter, named, calls, seed) if by_sampling else _exact(adapter, named)
     return {**told, **found, "seconds": round(time.perf_counter() - start, 2)}
 
 
@@ -76,6 +81,9 @@ def _exact(adapter: Adapter, named: dict[str, TableModels]) -> dict[str, Any]:
 def _sampled(adapter: Adapter, named: dict[str, TableModels], calls: int, seed: int) -> dict[str, Any]:
     found = {name: sample(adapter, models, calls or 20_000, seed) for name, models in named.items()}
     main, wrong = next(iter(found.values())), any(one.wrong for one in found.values())
+    notes = [f"by sampling: a lossless verifier is called wrong with probability {ERROR:g} at most for each pair"]
+    if adapter.text:
+        notes.append(f"judged are texts of {next(iter(named.values())).gamma + 1} tokens after token 0")
     return {
         "lossless": False if wrong else None,
         "total_variation": main.total_variation,
@@ -84,7 +92,7 @@ def _sampled(adapter: Adapter, named: dict[str, TableModels], calls: int, seed: 
         "equals": [],
         "counterexample": None,
         "edges": [],
-        "notes": [f"by sampling: a lossless verifier is called wrong with probability {ERROR:g} at most for each pair"],
+        "notes": notes,
         "pairs": {name: {**vars(one), "wrong": one.wrong, "expected_kept": one.kept} for name, one in found.items()},
         "tolerance": None,
         "calls": sum(one.calls for one in found.values()),

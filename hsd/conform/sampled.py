@@ -8,14 +8,16 @@ probability at most α (Ville's inequality). A wrong verifier makes it grow with
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from hsd.audit import TableModels, target_law, total_variation
-from hsd.conform.adapter import Adapter, BlackBox
+from hsd.audit import TableModels, random_models, target_law, total_variation
+from hsd.conform.adapter import Adapter, BlackBox, texts
+from hsd.conform.boxes import Outcome
 
 ERROR = 1e-3  # α: how often a lossless verifier is called wrong, at most
 CONCENTRATIONS = (30.0, 300.0, 3000.0, 30000.0)
@@ -25,49 +27,72 @@ LARGEST = 1e300  # of the evidence: a number that every reader of JSON takes
 
 @dataclass(frozen=True)
 class Sampled:
-    """What sampling found after `calls` drafts.
+    """What sampling found after `calls` drafts, or texts.
 
     evidence: the test's largest value so far; 1/`ERROR` or more says "not lossless". total_variation: of the counted
     first γ+1 tokens from the target's law, chance included. at_most: what the true one stays below, with probability
-    1 - `ERROR` (Weissman et al. 2003). kept: the mean number of kept tokens.
+    1 - `ERROR` (Weissman et al. 2003). kept: the mean number of kept tokens, which no text tells.
     """
 
     calls: int
     evidence: float
     total_variation: float
     at_most: float
-    kept: float
+    kept: float | None
 
     @property
     def wrong(self) -> bool:
         return self.evidence >= 1 / ERROR
 
 
-def sample(adapter: Adapter, models: TableModels, calls: int, seed: int = 0) -> Sampled:
-    """Draw drafts, have them verified, let the target go on; ends early when the verifier is found wrong.
+def sample(adapter: Adapter, models: TableModels, calls: int, seed: int = 0, to_the_end: bool = False) -> Sampled:
+    """Draw drafts, have them verified, let the target go on; ends when the verifier is found wrong, if it may.
 
-    The adapter may draw from torch's global generator, which is seeded meanwhile. Raises HsdError as `BlackBox` does.
+    Of an adapter that generates texts these are counted, on models of `chain_models`. The adapter may draw from torch's
+    global generator, which is seeded meanwhile. Raises HsdError as `BlackBox` and `texts` do.
     """
-    gamma, vocab, truth = models.gamma, models.vocab, target_law(models)
+    truth = target_law(models)
     generator = torch.Generator().manual_seed(seed)
     counts, kept, done, evidence = torch.zeros_like(truth), 0, 0, 0.0
+    ask = _texts if adapter.text else _verified
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed + 1)
-        while done < calls and evidence < 1 / ERROR:
+        while done < calls and (to_the_end or evidence < 1 / ERROR):
             count = min(BATCH, calls - done)
-            drafts = [_continued(models.draft, (), gamma, generator) for _ in range(count)]
-            numbers = torch.rand(count, gamma + vocab, generator=generator, dtype=torch.float64)
-            if adapter.race:
-                numbers[:, gamma:] = -torch.log1p(-numbers[:, gamma:])
-            points = [tuple(point) for point in numbers.tolist()]
-            for outcome in BlackBox(adapter, models, drafts).ask(range(count), points):
+            for outcome in ask(adapter, models, count, generator):
                 kept += len(outcome) - 1
-                counts[_continued(models.target, outcome, gamma + 1, generator)] += 1
+                counts[_continued(models.target, outcome, counts.ndim, generator)] += 1
             done += count
             evidence = max(evidence, _evidence(counts, truth))
     distance = total_variation(counts / done, truth)
     chance = math.sqrt((counts.numel() * math.log(2) + math.log(1 / ERROR)) / (2 * done))
-    return Sampled(done, evidence, distance, min(1.0, distance + chance), kept / done)
+    return Sampled(done, evidence, distance, min(1.0, distance + chance), None if adapter.text else kept / done)
+
+
+def chain_models(vocab: int, gamma: int, seed: int) -> TableModels:
+    """A random pair whose rows depend on the last token alone, 0 at first; long enough for texts of γ+2 tokens.
+
+    That is a token of the target's own, with which some begin, and a whole step.
+    """
+    pair = random_models(vocab, 1, seed)
+    paths = [x for length in range(gamma + 2) for x in itertools.product(range(vocab), repeat=length)]
+    target, draft = ({x: table[x[-1:] or (0,)] for x in paths} for table in (pair.target, pair.draft))
+    return TableModels(target, draft, vocab, gamma + 1)
+
+
+def _verified(adapter: Adapter, models: TableModels, count: int, generator: torch.Generator) -> list[Outcome]:
+    gamma = models.gamma
+    drafts = [_continued(models.draft, (), gamma, generator) for _ in range(count)]
+    numbers = torch.rand(count, gamma + models.vocab, generator=generator, dtype=torch.float64)
+    if adapter.race:
+        numbers[:, gamma:] = -torch.log1p(-numbers[:, gamma:])
+    return BlackBox(adapter, models, drafts).ask(range(count), [tuple(point) for point in numbers.tolist()])
+
+
+def _texts(adapter: Adapter, models: TableModels, count: int, generator: torch.Generator) -> list[Outcome]:
+    p, q = (torch.stack([table[(x,)] for x in range(models.vocab)]) for table in (models.target, models.draft))
+    seeds = torch.randint(2**31, (count,), generator=generator).tolist()
+    return texts(adapter, p, q, models.gamma - 1, models.gamma + 1, seeds)
 
 
 def _continued(

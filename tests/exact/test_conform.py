@@ -18,7 +18,7 @@ from hsd.audit import audit, random_models
 from hsd.conform import Adapter, conform, rows_models
 from hsd.conform.boxes import Box, Outcome, Point, Search, boxes
 from hsd.conform.recover import recover
-from hsd.conform.sampled import ERROR, sample
+from hsd.conform.sampled import ERROR, chain_models, sample
 from hsd.rules import RULES, Fuzzy, Law, fuzzy_rule
 from hsd.sampling import draw
 
@@ -273,6 +273,51 @@ def test_a_token_that_the_target_never_says_ends_a_sampled_test_at_once():
     found = conform(Adapter("first.py", lambda p, q, tokens: [0], sampled=True), models=rows)
     assert found["lossless"] is False
     assert json.loads(json.dumps(found, allow_nan=False))["calls"] == 500
+
+
+def speaks(left: Callable[[Tensor, Tensor], Tensor]) -> Adapter:
+    """Token-wise speculative generation, whose correction follows the weights `left`."""
+
+    def generate(p: Tensor, q: Tensor, gamma: int, length: int, seeds: list[int]) -> list[list[int]]:
+        return [say(p, q, gamma, length, torch.Generator().manual_seed(seed)) for seed in seeds]
+
+    def say(p: Tensor, q: Tensor, gamma: int, length: int, generator: torch.Generator) -> list[int]:
+        text = [0]
+        while len(text) <= length:
+            for drafted in range(gamma + 1):
+                x, at = (p if drafted == gamma else q)[text[-1]].multinomial(1, generator=generator), text[-1]
+                kept = drafted == gamma or bool(torch.rand(1, generator=generator) < p[at, x] / q[at, x])
+                text.append(int(x if kept else left(p[at], q[at]).multinomial(1, generator=generator)))
+                if not kept:
+                    break
+        return text[1 : length + 1]
+
+    return Adapter("speaks.py", generate, text=True)
+
+
+def test_texts_are_judged_where_not_even_drafts_can_be_put_in():
+    right = conform(speaks(lambda p, q: (p - q).clamp_min(0)), gamma=2, calls=2_000)
+    wrong = conform(speaks(lambda p, q: p), gamma=2)
+    assert (right["lossless"], right["expected_kept"], right["calls"]) == (None, None, 2_000)
+    assert wrong["lossless"] is False
+    assert wrong["calls"] < 20_000, "it stops as soon as it knows"
+    longer = sample(speaks(lambda p, q: p), chain_models(3, 2, 0), wrong["calls"] + 500, to_the_end=True)
+    assert longer.wrong
+    assert longer.calls == wrong["calls"] + 500
+    assert wrong["notes"][1] == "judged are texts of 4 tokens after token 0"
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ([[0, 1]], r"returns \[\[0, 1\]\]: return a list of 3 tokens below 2 for each seed; sent p and q \(2, 2\)"),
+        ([[0, 1, 2]] * 500, "return a list of 3 tokens below 2 for each seed"),
+        (7, "generate raises TypeError"),
+    ],
+)
+def test_texts_that_cannot_be_are_refused(said: Any, words: str):
+    with pytest.raises(HsdError, match=words):
+        conform(Adapter("bad.py", lambda *sent: said, text=True), vocab=2, gamma=1)
 
 
 def test_sampling_keeps_its_error_rate_although_it_looks_all_the_time():
