@@ -78,6 +78,7 @@ class LabPage(Guest):
         return self.text(".hl-verdicts")
 
     def simulate(self) -> dict:
+        self.page.bring_to_front()  # a page behind another one draws no frames, between which it counts
         self.page.click(".hl-trial .is-main")
         self.page.wait_for_function("window.__hsdLab.simulated")
         return self.hook["simulated"]
