@@ -373,19 +373,19 @@ def test_free_shows_the_longer_text_to_its_end(visitors):
 
 
 def test_the_second_run_can_be_cancelled_and_what_there_is_of_it_stays(visitors):
-    visitor = compare(visitors(), LONG | {"length": "40"})
+    visitor = compare(visitors(), LONG | {"length": "160"})
     visitor.until("!window.__hsdCompare.live")
     visitor.page.get_by_role("button", name="Free").click()
     visitor.until("window.__hsdCompare.second && window.__hsdCompare.second.tokens.length > 2")
     visitor.page.click(".cp-cancel")
     visitor.until("window.__hsdCompare.second.state === 'cancelled'")
     assert "was cancelled" in visitor.page.inner_text(".hsd-compare .hp-notice")
-    assert 0 < len(state(visitor)["second"]["tokens"]) < 40
+    assert 0 < len(state(visitor)["second"]["tokens"]) < 160
     assert not visitor.page.is_visible(".cp-cancel")
 
 
 def test_a_new_run_ends_the_second_run_and_gets_the_model(visitors):
-    visitor = compare(visitors(), LONG | {"length": "40"})
+    visitor = compare(visitors(), LONG | {"length": "160"})
     visitor.until("!window.__hsdCompare.live")
     visitor.page.get_by_role("button", name="Free").click()
     visitor.until("window.__hsdCompare.second && window.__hsdCompare.second.tokens.length > 0")
