@@ -1,0 +1,163 @@
+"""Twenty clients at once for ten minutes: places in line, refusals, equal texts for equal seeds, memory."""
+
+from __future__ import annotations
+
+import random
+import re
+import statistics
+import threading
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from visitor import App, Values, Visitor
+
+PROMPTS = ("What is the capital of France?", "Tell me a story about a fox.", "What is 12 times 7?", "Name three trees.")
+SEEDS = 3
+LENGTHS = (16, 32)
+SAME = {"gamma": 2, "temperature": 0.7}
+SAMPLE = 5.0  # seconds between two looks at the memory
+SETTLED = 0.3  # of the time, after which memory has to stay
+
+
+@dataclass
+class Seen:
+    """What all clients together saw."""
+
+    runs: Counter[int] = field(default_factory=Counter)  # by client
+    waited: list[float] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    texts: defaultdict[Any, set[str]] = field(default_factory=lambda: defaultdict(set))
+    refused: Counter[str] = field(default_factory=Counter)
+    unexplained: list[str] = field(default_factory=list)
+
+
+def load(minutes: float, clients: int, browsers: int, home: str) -> Values:
+    """Let so many clients ask the app without a pause; browsers of them are Chromium, half of the others programs."""
+    app = App(HSD_HOME=home)
+    seen, memory, until = Seen(), [], time.monotonic() + 60 * minutes
+    work = [threading.Thread(target=_browse, args=(app.url, until, seen, i)) for i in range(browsers)]
+    for i in range(browsers, clients):
+        work.append(threading.Thread(target=_page if i % 2 else _program, args=(app.url, until, seen, i)))
+    for thread in work:
+        thread.start()
+    began = time.monotonic()
+    while any(thread.is_alive() for thread in work):
+        memory.append((time.monotonic() - began, app.memory()))
+        time.sleep(SAMPLE)
+    app.stop()
+    settled = [mb for at, mb in memory if SETTLED * 60 * minutes < at < 60 * minutes]
+    third = max(len(settled) // 3, 1)
+    return {
+        "minutes": minutes,
+        "clients": clients,
+        "browsers": browsers,
+        "runs": sum(seen.runs.values()),
+        "runs_of_a_client": [min(seen.runs[i] for i in range(clients)), max(seen.runs.values())],
+        "waited_median": statistics.median(seen.waited),
+        "waited_most": max(seen.waited),
+        "places_told": len(seen.places),
+        "last_place": max(seen.places, default=0),
+        "refused": dict(seen.refused),
+        "settings": len(seen.texts),
+        "settings_with_two_texts": sum(len(texts) > 1 for texts in seen.texts.values()),
+        "memory_before": statistics.mean(settled[:third]),
+        "memory_after": statistics.mean(settled[-third:]),
+        "unexplained": seen.unexplained[:5],
+        "failures": len(seen.unexplained),
+        "tracebacks": app.tracebacks,
+    }
+
+
+def _asked(dice: random.Random) -> Values:
+    return {"prompt": dice.choice(PROMPTS), "seed": dice.randrange(SEEDS), "length": dice.choice(LENGTHS), **SAME}
+
+
+def _page(url: str, until: float, seen: Seen, number: int) -> None:
+    """A page without its browser: begins a run, asks how far it is, fetches it."""
+    visitor, dice = Visitor(url), random.Random(number)
+    while time.monotonic() < until:
+        asked, began = _asked(dice), time.monotonic()
+        reply = visitor.begin(**asked)
+        if "error" in reply:
+            _refused(reply["error"], seen)
+            continue
+        running: float | None = None
+        for told in visitor.watch(reply["key"]):
+            if told.get("place"):
+                seen.places.append(told["place"])
+            elif running is None:
+                running = time.monotonic()
+        if told.get("state") != "done":
+            seen.unexplained.append(str(told)[:200])
+            continue
+        _counted(seen, number, (running or began) - began, asked, told["result"]["text"])
+
+
+def _program(url: str, until: float, seen: Seen, number: int) -> None:
+    """A program: one call, one answer."""
+    visitor, dice = Visitor(url), random.Random(number)
+    while time.monotonic() < until:
+        asked, began = _asked(dice), time.monotonic()
+        kind, answer = visitor.call("run", **asked)
+        if kind == "complete":
+            took = time.monotonic() - began - answer[0]["summary"]["seconds"]
+            _counted(seen, number, took, asked, answer[0]["text"])
+        else:
+            _refused(answer.get("error") if isinstance(answer, dict) else str(answer), seen)
+
+
+def _browse(url: str, until: float, seen: Seen, number: int) -> None:
+    """A person with a browser, who presses Run as soon as the last run has ended."""
+    from playwright.sync_api import sync_playwright
+
+    dice = random.Random(number)
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        page = browser.new_page()
+        page.on("pageerror", lambda error: seen.unexplained.append(f"page: {error}"))
+        page.goto(url)
+        page.wait_for_function("window.hsdPage && window.hsdPage.call('watch', 'trace')", timeout=120_000)
+        while time.monotonic() < until:
+            asked = _asked(dice)
+            page.goto(f"{url}/?{urlencode(asked)}")
+            began = time.monotonic()
+            try:
+                told = page.wait_for_function(ENDED, timeout=120_000).json_value()
+            except Exception as error:
+                _refused(f"page: {str(error)[:200]}", seen)
+                continue
+            if isinstance(told, str):
+                _refused(told, seen)
+                continue
+            told = page.evaluate("window.hsdPage.call('watch', 'trace')")
+            _counted(seen, number, time.monotonic() - began - told["result"]["seconds"], asked, told["result"]["text"])
+        browser.close()
+
+
+ENDED = """() => {
+  const trace = window.hsdPage && window.hsdPage.call('watch', 'trace');
+  const asked = new URLSearchParams(location.search).get('prompt');
+  const alert = [...document.querySelectorAll('[role=alert]')].find((e) => /waiting already/.test(e.innerText));
+  if (alert) return alert.innerText;
+  return !!trace && !!trace.result && trace.prompt.text.includes(asked) && ['length', 'end'].includes(trace.result.finish);
+}"""
+
+
+def _counted(seen: Seen, number: int, waited: float, asked: Values, text: str) -> None:
+    seen.runs[number] += 1
+    seen.waited.append(max(waited, 0.0))
+    seen.texts[tuple(asked.values())].add(text)
+
+
+def _refused(words: str | None, seen: Seen) -> None:
+    """Wait as long as one is told to."""
+    told = re.search(r"runs are waiting already: try again in about (\d+) seconds", words or "")
+    if told:
+        seen.refused["try again in about … seconds"] += 1
+        time.sleep(min(int(told[1]), 10))
+    else:
+        seen.unexplained.append(str(words)[:200])
+        time.sleep(1)
