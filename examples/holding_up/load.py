@@ -142,7 +142,8 @@ ENDED = """() => {
   const asked = new URLSearchParams(location.search).get('prompt');
   const alert = [...document.querySelectorAll('[role=alert]')].find((e) => /waiting already/.test(e.innerText));
   if (alert) return alert.innerText;
-  return !!trace && !!trace.result && trace.prompt.text.includes(asked) && ['length', 'end'].includes(trace.result.finish);
+  const ended = !!trace && !!trace.result && ['length', 'end'].includes(trace.result.finish);
+  return ended && trace.prompt.text.includes(asked);
 }"""
 
 
