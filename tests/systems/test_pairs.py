@@ -80,7 +80,7 @@ def test_probabilities_are_those_of_the_models_over_the_common_tokens(padded: Pa
             assert getattr(node, name) == pytest.approx(float(wanted[t, node.token]), abs=1e-5)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", [name for name in RULES if name != "ensemble"])  # the draft has a share there
 @pytest.mark.parametrize("gamma", [1, 5])
 def test_greedy_text_equals_plain_greedy_text(byte_pair: Pair, rule: str, gamma: int):
     options = {"max_new_tokens": 40, "temperature": 0.0, "trace": False}

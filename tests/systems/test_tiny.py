@@ -38,7 +38,7 @@ def test_a_run_is_complete_and_repeatable(tiny: Pair):
     assert hsd.run(tiny, PROMPT, rule="hsd", gamma=5, max_new_tokens=48, seed=1).tokens == trace.tokens
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", [name for name in RULES if name != "ensemble"])  # the draft has a share there
 def test_greedy_text_equals_plain_greedy_text(tiny: Pair, rule: str):
     options = {"max_new_tokens": 24, "temperature": 0.0, "trace": False}
     for prompt in (PROMPT, "12 + 30 = "):

@@ -11,7 +11,7 @@ import hsd
 from hsd import space
 from hsd.paths import EXAMPLES
 from hsd.trace import Step, Trace
-from hsd.ui.fetch import Fetch
+from hsd.ui.fetch import DIGITS, Fetch
 from hsd.ui.presets import definitions, gain, recorded, telling_step
 
 PRESETS = definitions() | definitions(EXAMPLES / "presets_systems.yaml")
@@ -59,9 +59,9 @@ def test_the_page_gets_a_recorded_run_with_fewer_digits_and_nothing_else_changed
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal, numbers to nine digits."""
+    """Equal, numbers to as many digits as the page gets."""
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list):
         return len(one) == len(other) and all(map(same, one, other))
-    return one == (pytest.approx(other, rel=1e-8) if isinstance(other, float) else other)
+    return one == (pytest.approx(other, rel=10.0 ** (1 - DIGITS)) if isinstance(other, float) else other)
