@@ -127,7 +127,7 @@ def files(space: Space) -> dict[str, str]:
         f"{base}loader.js": static.loader(),
         f"{base}facts.json": facts.facts_json(),
         f"{base}alone.html": alone.template(),
-        f"{base}trace.schema.json": _json(Trace.model_json_schema()),
+        f"{base}trace.schema.json": _json(Trace.schema_for_others()),
     }
 
 

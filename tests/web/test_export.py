@@ -117,7 +117,7 @@ def check(chromium: Browser) -> Iterator[Callable[[object], dict]]:
     guest = Guest(chromium, address())
     show(guest.page, page())
     judge = "async ([text, schema]) => (await import('./files/check.js')).check(text, schema, 32e6)"
-    schema = Trace.model_json_schema()
+    schema = Trace.schema_for_others()
 
     def judged(trace: object) -> dict:
         text = trace if isinstance(trace, str) else json.dumps(trace)

@@ -9,7 +9,7 @@ const KINDS = {
   array: Array.isArray,
   string: (value) => typeof value === "string" && value.isWellFormed(),
   integer: Number.isInteger,
-  number: (value) => Number.isFinite(value) || /^-?Infinity$/.test(value),
+  number: Number.isFinite,
   boolean: (value) => typeof value === "boolean",
   null: (value) => value === null,
 };
