@@ -201,10 +201,15 @@ def test_thresholds_follow_from_their_grounds(rule: str, problem: Problem):
     grounds = law.grounds(given_tensors[2])
     assert [ground.form for ground in grounds] == [*[FORMS[rule][0]] * (problem.gamma - 1), FORMS[rule][1]]
     for threshold, ground in zip(law.threshold.tolist(), grounds, strict=True):
-        divided_by = whole(ground) or 1.0
-        if divided_by > 1e-6:  # else a ratio of rounding errors
-            assert threshold == pytest.approx(ground.threshold, abs=1e-14 / divided_by)
-            assert again(ground) == pytest.approx(ground.threshold, abs=1e-14 / divided_by)
+        slack = of_rounding(ground, torch.float64)
+        assert threshold == pytest.approx(ground.threshold, abs=slack)
+        assert again(ground) == pytest.approx(ground.threshold, abs=slack)
+
+
+def of_rounding(ground: Grounds, dtype: torch.dtype) -> float:
+    """How far a threshold may be from its grounds: sums are off by many ulps, and a share divides by such a sum."""
+    ulps, divided_by = 1000 * torch.finfo(dtype).eps, whole(ground)
+    return ulps if divided_by is None else ulps / max(divided_by, ulps)
 
 
 def whole(ground: Grounds) -> float | None:

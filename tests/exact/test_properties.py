@@ -13,7 +13,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from test_laws import close, problems, rows_of_both, tensors
+from test_laws import close, of_rounding, problems, rows_of_both, tensors
 from test_tree_laws import as_tree
 from torch import Tensor
 from tree_reference import Given, Outcome, law_of, random_rows
@@ -140,9 +140,7 @@ def test_thresholds_are_probabilities_and_follow_from_their_grounds(
     for test, coin, accepted in made:
         assert 0 <= test.threshold <= 1
         assert accepted == (coin < test.threshold)
-        if test.grounds.form != "share" or test.grounds.mass + 1 - test.grounds.before > 1e-6:  # else rounding errors
-            tolerance = 1e-9 if dtype == torch.float64 else 1e-4
-            assert test.threshold == pytest.approx(test.grounds.threshold, abs=tolerance)
+        assert test.threshold == pytest.approx(test.grounds.threshold, abs=of_rounding(test.grounds, dtype))
         assert (test.grounds.form == "chosen") == (rule.name in BLIND)
 
 
