@@ -100,7 +100,7 @@ def page(found: Values) -> str:
         "traces": _timed(found["traces"]["traces"]),
         "models": _timed(found["models"]["models"]),
         "tracebacks": sum(part.get("tracebacks", 0) for part in found.values()),
-        "setting": f"{made['processor']}, {made['cores']} cores, load {made['load']} at the start, "
+        "setting": f"{made['processor']}, {made['cores']} cores, load {made['load']} before the first part, "
         f"Python {made['python']}, torch {made['torch']}, Gradio {made['gradio']}; {made['date']}",
     }
     return Path(__file__).with_name("page.template.md").read_text(encoding="utf-8").format_map(facts)

@@ -92,7 +92,15 @@ class Visitor:
         if "key" in reply:
             event = {"data": [reply["key"]], "fn_index": self._follow, "session_hash": self.session}
             self.http.post(f"{self.api}/queue/join", json=event).raise_for_status()
+            threading.Thread(target=self._hear, daemon=True).start()
         return reply
+
+    def _hear(self) -> None:
+        """Take what Gradio sends of a run, as a page does, until it says that there is no more."""
+        with self.http.stream("GET", f"{self.api}/queue/data", params={"session_hash": self.session}) as answer:
+            for line in answer.iter_lines():
+                if '"close_stream"' in line:
+                    return
 
     def read(self, key: str, start: int = 0) -> Values:
         reply: Values = self.ask("read_job", {"key": key, "start": start}).json()

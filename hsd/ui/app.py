@@ -24,6 +24,7 @@ from hsd.ui.systems import Systems
 from hsd.ui.watch import Watch
 
 THREADS = 40  # for all that is done at once
+SESSIONS = 200  # that Gradio keeps, 0.3 MB each; a page that it has dropped goes on, as nothing of ours is in there
 SYSTEM_FONTS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Noto Sans", "sans-serif"]
 MONO_FONTS = ["ui-monospace", "SF Mono", "Cascadia Mono", "Menlo", "Consolas", "DejaVu Sans Mono", "monospace"]
 
@@ -58,6 +59,7 @@ def serve(
             footer_links=["api", "settings"],
             max_file_size=MAX_BYTES,
             max_threads=THREADS + space.limits.queue_size,  # whoever waits for the model holds one
+            state_session_capacity=SESSIONS,
         )
     except OSError:
         which = f"port {port} is taken" if port else "no free port was found"
