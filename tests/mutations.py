@@ -160,7 +160,7 @@ MUTATIONS = [
         "rules/relaxed.py",
         "epsilon**0.5 *",
         "epsilon *",
-        (f"{RELAXED}::test_the_law_is_the_literal_one_at_every_number",),
+        (f"{RELAXED}::test_the_bar_is_the_lower_of_epsilon_and_its_root_over_the_entropy",),
     ),
     Mutation(
         "agreement: the draft's probability counts",

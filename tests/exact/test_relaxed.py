@@ -74,6 +74,16 @@ def test_typical_acceptance_keeps_all_that_the_target_can_write_where_nothing_is
     assert law.threshold.tolist() == [float(one) for one in possible]
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "x", "kept"), [(0.09, 0.05, 0), (0.09, 0.07, 1), (0.03, 0.029, 0), (0.03, 0.035, 1)]
+)
+def test_the_bar_is_the_lower_of_epsilon_and_its_root_over_the_entropy(epsilon: float, x: float, kept: int):
+    """Four other tokens share the rest, so exp(-H) is about 0.22: the bars are √0.09 · 0.22 = 0.066 and 0.03 itself."""
+    row = [x] + [(1 - x) / 4] * 4
+    law = law_of("typical", epsilon, Problem([row, row], [row], [0]))
+    assert law.threshold.tolist() == [kept]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_no_coin_and_no_draft_decides_typical_acceptance(seed: int):
     models = random_models(4, 3, seed)
