@@ -296,10 +296,18 @@ def test_cancelling_keeps_what_there_is(visitors):
     assert visitor.page.is_enabled(".rc-go")
 
 
+def test_a_cancel_that_comes_before_the_server_has_answered_counts(visitors):
+    visitor = open_race(visitors())
+    visitor.page.evaluate("document.querySelector('.rc-go').click(); document.querySelector('.rc-cancel').click()")
+    visitor.until("window.__hsdRace.state === 'cancelled' && !window.__hsdRace.running")
+    assert "cancelled before it began" in visitor.page.inner_text(".hsd-race .hp-notice")
+    assert state(visitor)["recorded"]  # what was there stays
+
+
 def test_a_race_cancelled_between_lanes_keeps_the_numbers_of_the_lanes_that_were_timed(visitors):
     visitor = open_race(visitors(), LONG)
     timed = "window.__hsdRace.items.some((event) => event.record && event.repetition === 1)"
-    visitor.until(timed)
+    visitor.until(f"!window.__hsdRace.recorded && {timed}")
     visitor.page.click(".rc-cancel")
     visitor.until("window.__hsdRace.state === 'cancelled' && window.__hsdRace.result !== null")
     told = state(visitor)

@@ -334,7 +334,9 @@ def test_two_visitors_at_once_both_get_their_run_and_the_second_is_told_why_it_w
     first = visitors().open("?" + urlencode(LONG))
     first.until("window.__hsd.live && window.__hsd.steps >= 2")
     second.run()
-    second.page.locator(".hf-status", has_text="Another visitor's run is using the model; you are number 1").wait_for()
+    second.page.locator(
+        ".hf-status", has_text="Another run is using the model; this one is number 1 in line"
+    ).wait_for()
     assert second.state["steps"] > 0
     first.page.click("#hsd-cancel")
     first.until_source("live · cancelled")
@@ -349,7 +351,7 @@ def test_a_visitor_who_waits_can_cancel(visitors):
     first = visitors().open("?" + urlencode(LONG))
     first.until("window.__hsd.live && window.__hsd.steps >= 2")
     second.run()
-    second.page.locator(".hf-status", has_text="you are number 1").wait_for()
+    second.page.locator(".hf-status", has_text="number 1 in line").wait_for()
     second.page.click("#hsd-cancel")
     second.page.locator(".hf-status").wait_for(state="hidden")
     first.page.click("#hsd-cancel")

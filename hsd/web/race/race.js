@@ -23,8 +23,7 @@ class Screen {
   constructor(root, props, server, submit) {
     Object.assign(this, { root, props, server, submit, asked: null, live: null, shown: null, tracks: [], races: [] });
     const linked = link.read(props, this.pairsGamma());
-    const cancel = () => this.live && this.live.cancel();
-    const actions = { race: () => this.begin(null), cancel, changed: () => this.remember() };
+    const actions = { race: () => this.begin(null), cancel: () => this.cancel(), changed: () => this.remember() };
     this.lanes = new Lanes(props, linked, this.pairsGamma(), actions);
     this.bar = addressBar("race", () => this.address());
     this.replay = new Replay((time) => this.drawAt(time));
@@ -154,10 +153,16 @@ class Screen {
   /** values: what a link says instead of the sidebar. */
   begin(values) {
     this.asked = { lanes: this.lanes.lanes, rounds: this.lanes.rounds, ...(values ? { link: values } : {}) };
-    this.waiting = true;
+    Object.assign(this, { waiting: true, unwanted: false });
     this.lanes.running(true);
     this.submit();
     this.tell();
+  }
+
+  /** End the race, also where the server has not answered yet. */
+  cancel() {
+    this.unwanted = this.waiting;
+    if (this.live) this.live.cancel();
   }
 
   get running() {
@@ -186,6 +191,7 @@ class Screen {
     this.started = false;
     page.alert("");
     this.live = new Live(this.server, { changed: (_, events) => this.grew(events) }).follow(key);
+    if (this.unwanted) this.live.cancel();
   }
 
   grew(events) {
