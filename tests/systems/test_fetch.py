@@ -35,7 +35,7 @@ MEMBER = "llm_tiny/Tiny.gguf"
 
 
 def write_gguf(path: Path, model: LlamaForCausalLM) -> None:
-    """The model and a tokenizer of bytes and one pair of them, as llama.cpp would write them."""
+    """The model and a tokenizer of bytes and two pairs of them, as llama.cpp would write them."""
     gguf = pytest.importorskip("gguf")
     config, state = model.config, model.state_dict()
     writer = gguf.GGUFWriter(path, "llama")
@@ -52,9 +52,9 @@ def write_gguf(path: Path, model: LlamaForCausalLM) -> None:
     writer.add_vocab_size(config.vocab_size)
     vocabulary = bytes_tokenizer().get_vocab()
     writer.add_tokenizer_model("gpt2")
-    writer.add_token_list([*sorted(vocabulary, key=lambda token: vocabulary[token]), "th"])
-    writer.add_token_types([1] * 256 + [3, 1])
-    writer.add_token_merges(["t h"])  # without any it would not be a tokenizer of this kind
+    writer.add_token_list([*sorted(vocabulary, key=lambda token: vocabulary[token]), "th", "an"])
+    writer.add_token_types([1] * 256 + [3, 1, 1])
+    writer.add_token_merges(["t h", "a n"])  # without any it would not be a tokenizer of this kind
     writer.add_bos_token_id(256)
     writer.add_eos_token_id(256)
     writer.add_chat_template(TEMPLATE)
@@ -98,7 +98,7 @@ def source() -> LlamaForCausalLM:
     sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
     ids = {"bos_token_id": 256, "eos_token_id": 256, "pad_token_id": None}
     config = LlamaConfig(
-        vocab_size=258, num_key_value_heads=2, max_position_embeddings=128, tie_word_embeddings=True,
+        vocab_size=259, num_key_value_heads=2, max_position_embeddings=128, tie_word_embeddings=True,
         initializer_range=0.25, **sizes, **ids,
     )  # fmt: skip
     return LlamaForCausalLM(config).eval()
