@@ -251,10 +251,10 @@ def test_branch_masses_are_finite_and_in_range(dtype: torch.dtype, problem: Prob
 
 @given(problem=problems())
 def test_hsd_equals_block_verification_draft_by_draft(problem: Problem):
-    mine, wanted = reference.hsd(problem), reference.blockwise(problem)
-    assert mine.stop == pytest.approx(wanted.stop, abs=1e-12)
-    hsd, block = (RULES[name].law(*tensors(problem.p, problem.q, problem.tokens)) for name in ("hsd", "blockwise"))
     # Two sums that nearly cancel, over a branch of almost equal rows, differ by what the rows' sums are off from 1.
+    mine, wanted = reference.hsd(problem), reference.blockwise(problem)
+    assert mine.stop == pytest.approx(wanted.stop, abs=1e-8)
+    hsd, block = (RULES[name].law(*tensors(problem.p, problem.q, problem.tokens)) for name in ("hsd", "blockwise"))
     assert close(hsd.stop, block.stop.tolist(), 1e-8)
     for t in range(problem.gamma + 1):
         assert close(hsd.next(t), block.next(t).tolist(), 1e-12)
