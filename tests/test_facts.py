@@ -51,7 +51,7 @@ def test_the_order_of_tests_is_that_of_the_laws():
 
 def unknown_to_the_player() -> list[str]:
     """Rules whose tests the page cannot work out: `UNMADE` in arithmetic.js lacks them, and may not judge by them."""
-    text = (WEB / "player" / "arithmetic.js").read_text(encoding="utf-8")
+    text = (WEB / "step" / "arithmetic.js").read_text(encoding="utf-8")
     table = text.split("const UNMADE = {", 1)[1].split("};", 1)[0]
     return [name for name in RULES if f'"{name}":' not in table]
 

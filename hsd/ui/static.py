@@ -31,7 +31,7 @@ from hsd.paths import ASSETS, WEB
 SCREENS = ("watch", "learn", "compare", "race", "systems", "lab", "measure")
 """Each has a folder, and in it a module of its own name, which imports the others, and a style sheet."""
 
-SHARED_STYLES = ("kit/kit.css", "player/player.css", "player/board.css")
+SHARED_STYLES = ("kit/kit.css", "step/player.css", "step/board.css")
 """The sheets that all screens need; they come with Watch, which is always there."""
 
 UNSEEN = """

@@ -30,17 +30,17 @@ WORDS = [f" {word}" for word in STARTS.split()] + [
 ]
 PAGE = """<!doctype html><html lang="en" class="{theme}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>player</title>
-<link rel="stylesheet" href="kit/kit.css"><link rel="stylesheet" href="player/player.css">
-<link rel="stylesheet" href="player/board.css">
+<link rel="stylesheet" href="kit/kit.css"><link rel="stylesheet" href="step/player.css">
+<link rel="stylesheet" href="step/board.css">
 <style>body {{ margin: 0; padding: 16px; font-family: system-ui, sans-serif; background: #fff }}
 .dark body {{ background: #0f1218 }}</style></head>
 <body><div id="one"></div><script type="module">
-import {{ create }} from "./player/player.js";
-import * as model from "./player/model.js";
-import * as arithmetic from "./player/arithmetic.js";
-import * as mirroring from "./player/mirror.js";
-import * as drafts from "./player/drafts.js";
-import * as files from "./player/export.js";
+import {{ create }} from "./step/player.js";
+import * as model from "./step/model.js";
+import * as arithmetic from "./step/arithmetic.js";
+import * as mirroring from "./step/mirror.js";
+import * as drafts from "./step/drafts.js";
+import * as files from "./step/export.js";
 window.hsdPlayer = {{ create, model: {{ ...model, ...mirroring, ...arithmetic }}, drafts, files }};
 </script></body></html>"""
 

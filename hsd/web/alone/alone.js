@@ -1,8 +1,8 @@
 // One run in a file of its own, with the player, that opens from a disk without any network: for slides and papers.
 // hsd/ui/export.py puts it together; the file holds {trace, step, node, title}.
 import "../kit/glossary.js"; // which explains words
-import { ruleInfo, ruleOf } from "../player/model.js";
-import { create } from "../player/player.js";
+import { ruleInfo, ruleOf } from "../step/model.js";
+import { create } from "../step/player.js";
 
 const { trace, title, step, node } = JSON.parse(document.getElementById("hsd-run").textContent);
 const part = (name) => document.querySelector(`.hf-${name}`);

@@ -1,9 +1,9 @@
 // How a rule came to what it keeps of one step, in a clause that goes on after the rule's name. Pure: sentence parts
 // as in the player's story.js; every number is one that the trace holds.
 import { number, pair, plural } from "../kit/format.js";
-import { through } from "../player/drafts.js";
-import { pathTo, ratio } from "../player/model.js";
-import { compare } from "../player/story.js";
+import { through } from "../step/drafts.js";
+import { pathTo, ratio } from "../step/model.js";
+import { compare } from "../step/story.js";
 
 const SHOWN = 3; // failed tests, or drafts, that are listed
 const TIMES = "times as likely for the target as for the draft";

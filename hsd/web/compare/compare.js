@@ -7,7 +7,7 @@ import * as keys from "../kit/keys.js";
 import * as link from "../kit/link.js";
 import * as page from "../kit/page.js";
 import { live } from "../kit/source.js";
-import { readStep } from "../player/model.js";
+import { readStep } from "../step/model.js";
 import * as frame from "../watch/watch.js";
 import { explain } from "./explain.js";
 import { Lanes } from "./lanes.js";

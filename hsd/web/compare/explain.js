@@ -1,6 +1,6 @@
 // One sentence on a step: where two rules differ on the same draft and coins, and why. Pure: sentence parts.
 import { number, pair, plural, real } from "../kit/format.js";
-import { capped, decisive, lastKept, ratio } from "../player/model.js";
+import { capped, decisive, lastKept, ratio } from "../step/model.js";
 import { amount, course, firstTokens, isForward, peak } from "./clauses.js";
 
 const SAME_LAW = ["blockwise", "hsd"];

@@ -2,8 +2,8 @@
 // run of that rule's own (free). Knows nothing of moving and drawing; compare.js builds on it.
 import { facts } from "../kit/facts.js";
 import { Live } from "../kit/live.js";
-import { mirror, mirrorStep } from "../player/mirror.js";
-import { ruleOf } from "../player/model.js";
+import { mirror, mirrorStep } from "../step/mirror.js";
+import { ruleOf } from "../step/model.js";
 import * as frame from "../watch/watch.js";
 import { difference } from "./explain.js";
 import { columnOf } from "./scrubber.js";

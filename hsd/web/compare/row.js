@@ -2,9 +2,9 @@
 import { h, prose, token } from "../kit/dom.js";
 import { rule as ruleFacts } from "../kit/facts.js";
 import { number, pair, plural } from "../kit/format.js";
-import { through } from "../player/drafts.js";
-import { pathTo, readStep, ruleOf } from "../player/model.js";
-import { create } from "../player/player.js";
+import { through } from "../step/drafts.js";
+import { pathTo, readStep, ruleOf } from "../step/model.js";
+import { create } from "../step/player.js";
 
 const MOST = 8; // tests that are listed
 const LAST = 2; // of which the last ones, where there are more

@@ -1,6 +1,6 @@
 // The two texts of the free mode, side by side: tokens marked by where they came from, and the place where they part.
 import { h } from "../kit/dom.js";
-import { create as createText } from "../player/text.js";
+import { create as createText } from "../step/text.js";
 
 /** onStep(index): a token of that step was clicked. */
 function create(onStep) {

@@ -1,6 +1,6 @@
 // A trace from outside, checked where there is no server: by the JSON Schema of its file format, which says types, limits and
 // defaults, and by reading each of its steps once. hsd/trace checks more; what slips through here is drawn as it stands.
-import { differs, readStep } from "../player/model.js";
+import { differs, readStep } from "../step/model.js";
 
 class Wrong extends Error {}
 

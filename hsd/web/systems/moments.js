@@ -4,7 +4,7 @@ import { plural } from "../kit/format.js";
 import * as keys from "../kit/keys.js";
 import { button, card } from "../kit/parts.js";
 import { cell, gains, transport } from "../kit/transport.js";
-import * as text from "../player/text.js";
+import * as text from "../step/text.js";
 import { div, p } from "./parts.js";
 
 const KEYS = "Bars: tokens gained per target call. ← → moment · n p target call · Space play";

@@ -9,7 +9,7 @@ import { addressBar, pack, unpacked } from "../kit/link.js";
 import { ask, inLine, Live } from "../kit/live.js";
 import * as page from "../kit/page.js";
 import { live, NO_MODEL } from "../kit/source.js";
-import { create } from "../player/player.js";
+import { create } from "../step/player.js";
 import { watchArrivals } from "./arrivals.js";
 import { pairWords, sourceWords, tracePair } from "./chips.js";
 

@@ -1,6 +1,6 @@
 // What the FSD panel knows: its settings, what a calibration makes of a tolerance, and what a step did. Pure; no page.
 import { facts } from "../../kit/facts.js";
-import { fuzzy, readStep, written } from "../../player/model.js";
+import { fuzzy, readStep, written } from "../../step/model.js";
 import { titles } from "../parts.js";
 
 const DIVERGENCES = titles(facts.divergences, "formula");

@@ -3,7 +3,7 @@ import { h, s, SIGNS, token } from "../../kit/dom.js";
 import * as facts from "../../kit/facts.js";
 import { number, plural, short } from "../../kit/format.js";
 import { button, card, say, setSlider } from "../../kit/parts.js";
-import * as texts from "../../player/text.js";
+import * as texts from "../../step/text.js";
 import { div, legend, p, slider, span } from "../parts.js";
 import { positions, totals } from "./model.js";
 import * as words from "./words.js";
