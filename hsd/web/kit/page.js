@@ -3,7 +3,7 @@ import "./glossary.js"; // which explains words, on every screen
 
 const listeners = [];
 let open = new URLSearchParams(window.location.search).get("tab") || "watch";
-let line = () => {};
+let line = (words) => put("alert", words, "alert-words");
 
 /** The tab that is open. */
 const tab = () => open;
@@ -39,9 +39,18 @@ function tell(what) {
 /** Show one line about what went wrong; nothing for "". */
 const alert = (words) => line(words);
 
+/** Show one line about what goes on; nothing for "". */
+const status = (words) => put("status", words);
+
+/** Text in a part of the head that is hidden where there is none. */
+function put(name, words, box = name) {
+  document.querySelector(`.hf-${box}`).textContent = words;
+  document.querySelector(`.hf-${name}`).hidden = !words;
+}
+
 /** show(words): how the page shows that line. */
 function alertBy(show) {
   line = show;
 }
 
-export { tab, opened, mark, showTab, listen, tell, alert, alertBy };
+export { tab, opened, mark, showTab, listen, tell, alert, alertBy, status };

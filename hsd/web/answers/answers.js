@@ -1,0 +1,22 @@
+// The door: the only way by which a screen gets data. Who answers stands on the page (`data-answers` of <html>) and is
+// nobody's business but this room's. A maker of answers is a module with the three functions below, and says what it
+// can answer; one more maker is one more line in MAKERS.
+import { Refusal } from "./refusal.js";
+
+const MAKERS = { server: () => import("./server.js"), files: () => import("./files.js") };
+const maker = await MAKERS[document.documentElement.dataset.answers]();
+
+/** "" if this page can answer `name`; else one line that says what to do instead. */
+const why = (name) => maker.why(name);
+
+/** The answer, plain data. argument: an object. Throws Refusal. */
+const ask = (name, argument = {}) => maker.ask(name, argument);
+
+/**
+ * The messages of a run or a race as they come; what they hold is up to hsd/app. Throws Refusal where it fails, also in
+ * the middle. signal: aborting it ends the stream without an error, and the work on the server. status({place, seconds}):
+ * number in the queue while it waits, and about how long that takes, or null.
+ */
+const stream = (name, options, { signal, status = () => {} } = {}) => maker.stream(name, options, { signal, status });
+
+export { ask, Refusal, stream, why };

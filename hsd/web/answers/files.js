@@ -1,0 +1,82 @@
+// Answers from files: data/NAME/KEY.json for everything that is recorded, and what a browser finds out by itself. A server
+// serves the same files; see hsd/app/site.py.
+import { check } from "./check.js";
+import { Refusal } from "./refusal.js";
+
+const NO_MODEL = "this page is made of files and has no model: its foot says how to run one";
+const NO_PYTHON = "this page is made of files and cannot compute that: its foot says how to run it live";
+const LINES = {
+  run: NO_MODEL,
+  race: NO_MODEL,
+  race_plan: NO_MODEL,
+  pair: NO_MODEL,
+  plan_stack: "this page is made of files and plans nothing: python -m hsd plan does, and its foot says how to run it",
+  try_thresholds: NO_PYTHON,
+  exact_numbers: NO_PYTHON,
+  open_benchmark: NO_PYTHON,
+};
+const OWN = {
+  check: ({ text }) => checked(text),
+  opened: () => null,
+  downloads: () => ({ lines: [], here: [], coming: false }),
+};
+
+const why = (name) => LINES[name] ?? "";
+
+/** The name of the file with the answer to this, as in hsd/app/site.py. */
+const keyOf = (argument) => (Object.values(argument).join(" ") || "all").replace(/[^\w.-]+/g, "-");
+
+async function json(path) {
+  try {
+    const response = await fetch(new URL(path, document.baseURI));
+    if (response.ok) return await response.json();
+  } catch {
+    // told below
+  }
+  throw new Refusal(`${path} cannot be read: check the connection, or reload the page`);
+}
+
+let first = null; // the promise of data/page.json, which everything else begins with
+
+/** What the page is made with: presets, pairs, limits, and in `recorded` which questions have an answer in a file. */
+function page() {
+  first ??= json("data/page.json").catch((refusal) => {
+    first = null; // to be asked for again
+    throw refusal;
+  });
+  return first;
+}
+
+/** The recorded answer, or undefined where nothing of that name is recorded. Throws Refusal for a wrong argument. */
+async function recorded(name, argument) {
+  if (name === "page") return page();
+  const answers = (await page()).recorded[name];
+  if (!answers) return undefined;
+  const key = keyOf(argument);
+  if (answers.keys.includes(key)) return json(`data/${name}/${key}.json`);
+  const words = Object.values(argument).join(" ").slice(0, 40);
+  throw new Refusal((answers.error ?? NO_MODEL).replace("?", () => words));
+}
+
+async function checked(text) {
+  const { schema, bytes } = await page();
+  const { error, ...answer } = check(text, await json(schema), bytes);
+  if (error) throw new Refusal(error);
+  return answer;
+}
+
+async function ask(name, argument) {
+  if (why(name)) throw new Refusal(why(name));
+  if (OWN[name]) return OWN[name](argument);
+  const answer = await recorded(name, argument);
+  if (answer === undefined) throw new Refusal(NO_PYTHON);
+  return answer;
+}
+
+/** Nothing is decoded here: the first message is a Refusal. */
+// biome-ignore lint/correctness/useYield: a stream that has no message
+async function* stream(name) {
+  throw new Refusal(why(name) || NO_MODEL);
+}
+
+export { ask, recorded, stream, why };

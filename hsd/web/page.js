@@ -1,0 +1,126 @@
+// The page: its tabs, each a place in the browser's history, its theme, and the screens, each of which is loaded when its
+// tab is opened for the first time.
+//
+// A screen is a folder with a module and a sheet of its name. The module's start(root) draws in the empty element of its
+// tab, and what it returns is waited for before that is shown; its opened(), if it has one, is called whenever the tab
+// is opened again.
+import { address } from "./kit/link.js";
+import * as page from "./kit/page.js";
+import { roving } from "./kit/parts.js";
+
+const FORMER = { compare: "watch", race: "speed", measure: "speed" }; // tabs of earlier versions, in links
+const KEYS = { ArrowRight: 1, ArrowLeft: -1, Home: 0, End: -1 };
+const part = (css) => document.querySelector(css);
+const list = part("#hsd-tabs");
+const tabs = [...list.children];
+const panel = (name) => document.getElementById(`hsd-tab-${name}`);
+const needed = JSON.parse(part("#hsd-modules").textContent); // by each screen, beside what all need
+
+// ---- screens
+
+const screens = {}; // name: promise of its module, started
+
+function link(attributes) {
+  return new Promise((resolve, reject) => {
+    const element = Object.assign(document.createElement("link"), attributes, { onload: resolve, onerror: reject });
+    document.head.append(element);
+  });
+}
+
+async function begin(name) {
+  const here = (path) => new URL(path, import.meta.url).href;
+  const { modules, styles } = needed[name];
+  for (const path of modules) link({ rel: "modulepreload", href: here(path) }).catch(() => {});
+  const [module] = await Promise.all([
+    import(`./${name}/${name}.js`),
+    ...styles.map((path) => link({ rel: "stylesheet", href: here(path) })),
+  ]);
+  await module.start(panel(name).lastElementChild);
+  return module;
+}
+
+/** Resolves once the screen is there, or the page has said that it is not. */
+async function show(name) {
+  const again = name in screens;
+  panel(name).classList.toggle("is-opening", !again);
+  screens[name] ??= begin(name);
+  try {
+    const module = await screens[name];
+    if (again) module.opened?.();
+  } catch (error) {
+    delete screens[name];
+    page.alert("this screen could not be loaded: open its tab again, or reload the page");
+    console.error(error);
+  } finally {
+    panel(name).classList.remove("is-opening");
+  }
+}
+
+// ---- tabs
+
+const stop = roving(list, () => tabs, visit, KEYS);
+
+function open(name) {
+  for (const tab of tabs) {
+    const on = tab.dataset.tabId === name;
+    tab.setAttribute("aria-selected", String(on));
+    panel(tab.dataset.tabId).hidden = !on;
+    if (on) stop(tab);
+  }
+  page.opened(name);
+  return show(name);
+}
+
+/** The tab that the address asks for. A link of an earlier version gets today's words, and `view` says what it meant. */
+function asked() {
+  const url = new URL(window.location.href);
+  const query = url.searchParams;
+  const name = query.get("tab") ?? (query.has("lesson") ? "learn" : "watch");
+  if (name in FORMER) query.set("view", name);
+  const found = FORMER[name] ?? (panel(name) ? name : "watch");
+  if (found !== (query.get("tab") ?? "watch")) {
+    query.set("tab", found);
+    window.history.replaceState(window.history.state, "", url);
+  }
+  return found;
+}
+
+/** A visitor has chosen a tab: one may come back to the last one. */
+function visit(tab) {
+  const name = tab.dataset.tabId;
+  if (name === page.tab()) return;
+  window.history.pushState(null, "", address(name === "watch" ? {} : { tab: name }));
+  open(name);
+}
+
+for (const tab of tabs) tab.addEventListener("click", () => visit(tab));
+window.addEventListener("popstate", () => asked() !== page.tab() && open(asked()));
+
+// ---- the head
+
+function turnTheme() {
+  const dark = document.documentElement.classList.toggle("dark");
+  const url = new URL(window.location.href);
+  url.searchParams.delete("__theme");
+  window.history.replaceState(window.history.state, "", url);
+  try {
+    localStorage.setItem("hsd-theme", dark ? "dark" : "light");
+  } catch {
+    // a browser may keep nothing
+  }
+}
+
+function skip() {
+  const shown = panel(page.tab());
+  shown.tabIndex = -1;
+  shown.focus();
+}
+
+part("#hsd-theme").addEventListener("click", turnTheme);
+part("#hsd-skip").addEventListener("click", skip);
+part(".hf-close").addEventListener("click", () => page.alert(""));
+document.body.classList.toggle("hsd-embedded", new URLSearchParams(window.location.search).get("embed") === "1");
+
+await open(asked());
+document.body.classList.remove("hsd-opening");
+if (!("watch" in screens)) show("watch"); // which has the head and the strip, of every screen
