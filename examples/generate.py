@@ -18,7 +18,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this runs without installing the package
 
 import hsd
-from hsd.models import fetch
+from hsd.models.loading import fetch
 from hsd.paths import ASSETS
 
 OPTIONS = {"rule": "hsd", "seed": 7}

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from hsd.decoding.loop import Decoding, decode, rerun, run
     from hsd.decoding.options import Options
     from hsd.generate import custom_generate
-    from hsd.models import Pair, load_pair, table_pair
+    from hsd.models import Pair, table_pair
+    from hsd.models.loading import load_pair
     from hsd.trace import Step, Trace
 
 __all__ = [
@@ -42,10 +43,11 @@ __all__ = [
 ]
 LATER = {
     **dict.fromkeys(("Decoding", "decode", "rerun", "run"), "hsd.decoding.loop"),
-    **dict.fromkeys(("Pair", "load_pair", "table_pair"), "hsd.models"),
+    **dict.fromkeys(("Pair", "table_pair"), "hsd.models"),
     **dict.fromkeys(("Step", "Trace"), "hsd.trace"),
     "Options": "hsd.decoding.options",
     "custom_generate": "hsd.generate",
+    "load_pair": "hsd.models.loading",
 }
 
 

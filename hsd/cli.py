@@ -140,7 +140,7 @@ def _tuned() -> list[Any]:
 
 def _pair_help() -> str:
     """What --pair takes."""
-    from hsd.models.registry import EMBEDDED, FETCHED, PAIRS, USUAL
+    from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, USUAL
 
     names = f"{', '.join(FETCHED)} (see hsd fetch), {', '.join(EMBEDDED)} (embedded)"
     drafts, heads = ([pair.name for pair in PAIRS.values() if bool(pair.licence) == head] for head in (False, True))
@@ -212,7 +212,7 @@ def _add_train(commands: Any) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     import hsd
-    from hsd.models.registry import draft_length, usual
+    from hsd.models.loading.registry import draft_length, usual
     from hsd.models.threads import settle_threads
 
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt

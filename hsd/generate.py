@@ -124,8 +124,8 @@ def _pair(model: Any, draft: Any, config: Any) -> Pair:
 
 def _drafting(draft: Any, target: LanguageModel) -> LanguageModel | None:
     from hsd.models.causal import CausalModel
-    from hsd.models.head_files import is_head, load_head
-    from hsd.models.hub import find
+    from hsd.models.loading.heads import is_head, load_head
+    from hsd.models.loading.hub import find
 
     if not isinstance(draft, (str, Path)):
         return draft and CausalModel(draft, type(draft).__name__)

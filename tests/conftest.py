@@ -15,7 +15,8 @@ import pytest
 import torch
 from hypothesis import settings
 
-from hsd.models import Pair, load_pair
+from hsd.models import Pair
+from hsd.models.loading import load_pair
 from hsd.paths import ASSETS
 
 if TYPE_CHECKING:

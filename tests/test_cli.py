@@ -17,7 +17,7 @@ import hsd
 from hsd import HsdError
 from hsd.bench import command as bench
 from hsd.cli import main
-from hsd.models import fetch
+from hsd.models.loading import fetch
 
 ROOT = Path(__file__).parents[1]
 FIELDS = {

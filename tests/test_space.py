@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from hsd import HsdError, space
-from hsd.models.registry import FETCHED
+from hsd.models.loading.registry import FETCHED
 from hsd.paths import SPACEFILE
 
 TEXT = SPACEFILE.read_text(encoding="utf-8")

@@ -29,7 +29,7 @@ from visitor import ROOT, Values
 
 from hsd import load_pair
 from hsd.bench.measure import machine
-from hsd.models import fetch
+from hsd.models.loading import fetch
 
 RESULTS = ROOT / "examples" / "results" / "holding_up.json"
 PAGE = ROOT / "assets" / "docs" / "holding_up.md"

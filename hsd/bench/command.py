@@ -22,8 +22,9 @@ from hsd.bench.server import TIMEOUT, Server, connect
 from hsd.decoding.options import LEVELLED
 from hsd.errors import HsdError
 from hsd.facts import DIVERGENCES, listed, rule_names
-from hsd.models import Pair, load_pair
-from hsd.models.registry import USUAL, draft_length, usual
+from hsd.models import Pair
+from hsd.models.loading import load_pair
+from hsd.models.loading.registry import USUAL, draft_length, usual
 from hsd.models.threads import settle_threads
 from hsd.rules import Fuzzy
 

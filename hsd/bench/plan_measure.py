@@ -17,7 +17,8 @@ from torch import Tensor
 from hsd.bench.measure import CallTimes, TimedSession
 from hsd.decoding.loop import run
 from hsd.errors import HsdError
-from hsd.models import LanguageModel, Pair, Session, load_pair
+from hsd.models import LanguageModel, Pair, Session
+from hsd.models.loading import load_pair
 from hsd.planner import Models
 from hsd.sampling import Sampling
 

@@ -20,7 +20,7 @@ from hsd.decoding.rounds import Outcome
 from hsd.decoding.systems import Levels, levels_of, longest_block, make_recorder, make_rounds
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair
-from hsd.models.registry import draft_length
+from hsd.models.loading.registry import draft_length
 from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
 from hsd.trace import (
     GROUPS,
@@ -82,7 +82,7 @@ class Decoding(Iterator[Step]):
         prompt_ids: list[int] | None = None,
     ) -> None:
         if options.prompt_as:
-            from hsd.models.text import with_prompts_as  # here, as it imports transformers
+            from hsd.models.loading.text import with_prompts_as  # here, as it imports transformers
 
             pair = with_prompts_as(pair, options.prompt_as)
         self.pair, self.options = pair, options

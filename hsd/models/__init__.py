@@ -1,8 +1,6 @@
-"""Models that can be decoded: the interface, table models, and pairs of `transformers` models."""
+"""Models to decode with: the interface, tables, and models of `transformers` whose cache can be rolled back."""
 
 from hsd.models.base import Codec, LanguageModel, Pair, Session, View
-from hsd.models.pair import load_pair
-from hsd.models.registry import EMBEDDED
 from hsd.models.table import table_pair
 
-__all__ = ["EMBEDDED", "Codec", "LanguageModel", "Pair", "Session", "View", "load_pair", "table_pair"]
+__all__ = ["Codec", "LanguageModel", "Pair", "Session", "View", "table_pair"]

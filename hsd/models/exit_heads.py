@@ -10,22 +10,13 @@ far off its id is. `examples/smollm2/train_exit.py` writes such files.
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor
 
-from hsd.errors import HsdError
-from hsd.models.hub import first_line
 from hsd.models.packed import Product, packed
-
-NAMED = re.compile(r"exit-(\d+)\.safetensors")
-UNREADABLE = (OSError, SafetensorError, ValueError, RuntimeError)
 
 
 class ExitHead:
@@ -51,34 +42,6 @@ class ExitHead:
         logits = known.new_full((len(states), self._width), -torch.inf)
         logits[:, self._vocab] = known
         return logits
-
-
-def load_exit_heads(folder: Path | None, target: Any) -> dict[int, ExitHead]:
-    """Those in a folder by the number of layers before them, for this target. Raises HsdError for a bad file."""
-    files = sorted(folder.glob("exit-*.safetensors")) if folder else []
-    return {
-        int(found[1]): _load(file, int(found[1]), target) for file in files if (found := NAMED.fullmatch(file.name))
-    }
-
-
-def _load(file: Path, depth: int, target: Any) -> ExitHead:
-    config = target.model.config.get_text_config()
-    if not 1 <= depth < config.num_hidden_layers:
-        raise HsdError(f"{file.name} is for another target: {target.name} has {config.num_hidden_layers} layers")
-    try:
-        weights = load_file(file)
-    except UNREADABLE as error:
-        raise HsdError(f"{file.name} cannot be read: {first_line(error)}") from None
-    rank = len(weights["into"]) if "into" in weights else 0
-    hidden = config.hidden_size
-    for name, shape in {"into": (rank, hidden), "out": (hidden, rank), "norm": (hidden,)}.items():
-        if name not in weights or tuple(weights[name].shape) != shape:
-            found = tuple(weights[name].shape) if name in weights else "missing"
-            raise HsdError(f"{file.name} is for another target: {name} is {found}, where {shape} is needed")
-    known = drafted(weights) if "d2t" in weights else torch.empty(0)
-    if not len(known) or known.min() < 0 or known.max() >= target.vocab_size or len(known.unique()) < len(known):
-        raise HsdError(f"{file.name} is for another target: d2t leads out of a vocabulary of {target.vocab_size:,}")
-    return ExitHead(weights, target)
 
 
 def drafted(weights: dict[str, Tensor]) -> Tensor:

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from hsd.models import fetch
+from hsd.models.loading import fetch
 
 BAR, QUARTERS, PERCENTS = 30, 4, 100
 

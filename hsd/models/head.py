@@ -6,7 +6,7 @@ nothing yet, and the layer's own output takes that place. What was read that way
 it, and read again with what the target knows.
 
 Additions to the published form, taken where a file has them: the hidden states are normed (`taps_norm`), the embedding
-also enters the layer's sum (`token_proj`), and the first token has a column. `hsd.models.head_files` reads the files.
+also enters the layer's sum (`token_proj`), and the first token has a column. Files: `hsd.models.loading.heads`.
 """
 
 from __future__ import annotations

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hsd.errors import HsdError
-from hsd.models import fetch
-from hsd.models.registry import FETCHED
+from hsd.models.loading import fetch
+from hsd.models.loading.registry import FETCHED
 from hsd.space import PairSpec, Space
 from hsd.ui import machine
 
 TOLD = 4  # lines in the terminal for each stage, at most
-COMING = ("waiting", "downloading", "checking", "converting")  # stages of `hsd.models.fetch`
+COMING = ("waiting", "downloading", "checking", "converting")  # stages of `hsd.models.loading.fetch`
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import gradio as gr
 
 from hsd import facts
 from hsd.draft import COPIERS, LAYOUTS
-from hsd.models.registry import draft_length
+from hsd.models.loading.registry import draft_length
 from hsd.rules import RULES
 from hsd.space import Space
 from hsd.trace import Setup

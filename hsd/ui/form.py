@@ -18,7 +18,7 @@ from hsd import facts
 from hsd.bench.prompts import offered
 from hsd.decoding.options import MAX_LEVELS, MAX_TREE_NODES, Options
 from hsd.errors import HsdError
-from hsd.models.registry import draft_length, draft_lengths
+from hsd.models.loading.registry import draft_length, draft_lengths
 from hsd.rules import RULES, Knob
 from hsd.space import Limits, Space
 from hsd.ui import arrivals

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from hsd.errors import HsdError
-from hsd.models.registry import EMBEDDED
+from hsd.models.loading.registry import EMBEDDED
 from hsd.space import PairSpec, Space
 
 try:

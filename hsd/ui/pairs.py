@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hsd.errors import HsdError
-from hsd.models import Pair, fetch, hub, load_pair
-from hsd.models.registry import PAIRS, tuned_for_chat
+from hsd.models import Pair
+from hsd.models.loading import fetch, hub, load_pair
+from hsd.models.loading.registry import PAIRS, tuned_for_chat
 from hsd.models.threads import settle_threads
 from hsd.space import PairSpec, Space
 from hsd.ui import arrivals, machine

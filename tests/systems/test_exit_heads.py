@@ -15,10 +15,10 @@ from torch import Tensor
 
 import hsd
 from hsd import HsdError, Pair, load_pair
-from hsd.models import fetch
 from hsd.models.exits import EarlyExits, default_exits, trained_exits
 from hsd.models.groups import LeanGroups
 from hsd.models.lean import TOGETHER
+from hsd.models.loading import fetch
 from hsd.models.packed import packs
 from hsd.paths import ASSETS
 

@@ -24,9 +24,9 @@ from hsd import HsdError, load_pair
 from hsd.models.base import View
 from hsd.models.causal import CausalModel
 from hsd.models.exits import EarlyExits, ExitSession, Work, default_exits, head_cost, trained_exits
-from hsd.models.hub import find
 from hsd.models.lean import LeanLayers
-from hsd.models.loading import Loading, load_model
+from hsd.models.loading.hub import find
+from hsd.models.loading.model import Loading, load_model
 from hsd.models.packed import packs
 from hsd.paths import ASSETS
 

@@ -22,12 +22,12 @@ from transformers import LlamaConfig, LlamaForCausalLM
 import hsd
 from hsd import HsdError
 from hsd.cli import main
-from hsd.models import fetch
-from hsd.models import pair as pair_module
-from hsd.models import wheel as wheels
-from hsd.models.fetch import Fetchable
-from hsd.models.pair import load_pair
-from hsd.models.wheel import Wheel
+from hsd.models.loading import fetch
+from hsd.models.loading import pair as pair_module
+from hsd.models.loading import wheel as wheels
+from hsd.models.loading.fetch import Fetchable
+from hsd.models.loading.pair import load_pair
+from hsd.models.loading.wheel import Wheel
 
 REAL = fetch.find("smollm2")  # where this machine has it
 TEMPLATE = "{% for message in messages %}<{{ message['content'] }}>{% endfor %}"
@@ -293,7 +293,7 @@ def test_a_full_disk_is_told_with_the_room_that_is_needed(
     name: str, value: object, quick: Path, monkeypatch: pytest.MonkeyPatch
 ):
     with monkeypatch.context() as broken:
-        broken.setattr(f"hsd.models.fetch.{name}", value)
+        broken.setattr(f"hsd.models.loading.fetch.{name}", value)
         assert f"GB of free space in {quick}: free some" in refused(lambda: fetch.fetch("smollm2"))
     assert fetch.fetch("smollm2") == fetch.find("smollm2") is not None
 
@@ -422,7 +422,8 @@ def test_home_is_a_setting_or_the_platforms_folder(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.long
 @pytest.mark.skipif(REAL is None, reason="smollm2 is not on this machine: python -m hsd fetch smollm2")
-def test_the_real_model_knows_the_capital_of_france():
+def test_the_real_model_knows_the_capital_of_france(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fetch, "find", lambda name: REAL)  # every test has an empty home of its own
     pair = load_pair("smollm2", device="cpu", chat=False)
     how = {"temperature": 0, "max_new_tokens": 8}
     copied = hsd.run(pair, "The capital of France is", proposer="ngram", **how)

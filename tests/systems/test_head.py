@@ -19,11 +19,11 @@ from tree_cases import TREE_CASES
 import hsd
 from hsd import RULES, HsdError, Pair, load_pair
 from hsd.bench.prompts import prompt_set, shipped
-from hsd.models import fetch
 from hsd.models.base import View
 from hsd.models.causal import CausalModel, CausalSession
 from hsd.models.head import HeadSession
 from hsd.models.lean import TOGETHER, LeanSession
+from hsd.models.loading import fetch
 from hsd.models.packed import packed, packs
 from hsd.paths import ASSETS
 from hsd.ui.pairs import sizes

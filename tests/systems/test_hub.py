@@ -15,8 +15,9 @@ from huggingface_hub import errors as hub_errors
 from huggingface_hub.utils import filter_repo_objects
 
 from hsd import HsdError, load_pair
-from hsd.models import hub, loading, text
-from hsd.models.hub import Source, bring, explain, find
+from hsd.models.loading import hub, text
+from hsd.models.loading import model as loading
+from hsd.models.loading.hub import Source, bring, explain, find
 
 MODEL = "someone/some-model"
 Raise = Callable[[Exception], None]

@@ -15,12 +15,14 @@ from transformers import AutoModelForCausalLM
 
 import hsd
 from hsd import HsdError, load_pair
-from hsd.models import loading, pair, room
-from hsd.models.hub import find
-from hsd.models.loading import Loading, load_config, load_model
-from hsd.models.memory import Need, numbers_in_folder, sizes_of
-from hsd.models.registry import PAIRS
-from hsd.models.sizes import SIZES, TOKENS
+from hsd.models.loading import devices as room
+from hsd.models.loading import model as loading
+from hsd.models.loading import pair
+from hsd.models.loading.hub import find
+from hsd.models.loading.memory import Need, numbers_in_folder, sizes_of
+from hsd.models.loading.model import Loading, load_config, load_model
+from hsd.models.loading.registry import PAIRS
+from hsd.models.loading.sizes import SIZES, TOKENS
 
 GB = 1e9
 

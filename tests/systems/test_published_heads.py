@@ -22,14 +22,14 @@ from transformers import AutoModelForCausalLM
 
 import hsd
 from hsd import HsdError, Pair, load_pair
-from hsd.models import hub, registry, sizes
 from hsd.models.causal import CausalModel
 from hsd.models.head import HeadModel, HeadSession
-from hsd.models.head_files import is_head, load_head, size
-from hsd.models.hub import find
-from hsd.models.memory import Need
+from hsd.models.loading import hub, registry, sizes
+from hsd.models.loading.heads import is_head, load_head, size
+from hsd.models.loading.hub import find
+from hsd.models.loading.memory import Need
+from hsd.models.loading.registry import PAIRS, NamedPair
 from hsd.models.packed import packs
-from hsd.models.registry import PAIRS, NamedPair
 
 ROWS, LAYERS = 257, 8
 DRAFTED = [*range(32, 127), 256]
@@ -413,7 +413,7 @@ def test_a_head_s_size_is_known_before_it_is_loaded(
     tmp_path: Path, targets: dict[str, str], vocab: list[int] | None, monkeypatch: pytest.MonkeyPatch
 ):
     needs: list[Need | None] = []
-    monkeypatch.setattr("hsd.models.pair._make_room", lambda recipe, need: needs.append(need))
+    monkeypatch.setattr("hsd.models.loading.pair._make_room", lambda recipe, need: needs.append(need))
     folder = publish_head(tmp_path, ROWS, vocab)
     pair = load_pair(target=targets["llama"], draft=folder, device="cpu", dtype="float32")
     assert needs[-1] is not None

@@ -11,8 +11,8 @@ from transformers import AutoModelForCausalLM, Gemma3Config, Gemma3TextConfig, L
 
 from hsd import HsdError, load_pair, space
 from hsd.cli import main
-from hsd.models.registry import EMBEDDED, PAIRS, names, tuned_for_chat
-from hsd.models.sizes import HEADS, SIZES, Sizes
+from hsd.models.loading.registry import EMBEDDED, PAIRS, names, tuned_for_chat
+from hsd.models.loading.sizes import HEADS, SIZES, Sizes
 from hsd.ui import pairs as page
 from hsd.ui.pairs import PairChoice
 
@@ -145,6 +145,6 @@ def test_the_manifest_and_the_registry_agree(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_importing_the_package_asks_for_no_hub():
-    code = "import sys, hsd.models.registry; print('huggingface_hub' in sys.modules)"
+    code = "import sys, hsd.models.loading.registry; print('huggingface_hub' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "False"

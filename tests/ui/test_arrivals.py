@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hsd import HsdError, space
-from hsd.models import fetch
+from hsd.models.loading import fetch
 from hsd.ui import arrivals, form
 from hsd.ui.fetch import Fetch
 from hsd.ui.request import read

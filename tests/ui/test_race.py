@@ -14,7 +14,7 @@ import hsd
 from hsd import space
 from hsd.bench import Case, Measurement
 from hsd.errors import HsdError
-from hsd.models.registry import draft_length
+from hsd.models.loading.registry import draft_length
 from hsd.ui import controls
 from hsd.ui.jobs import Jobs
 from hsd.ui.presets import definitions

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hsd import HsdError, facts, space
-from hsd.models import fetch
+from hsd.models.loading import fetch
 from hsd.ui.controls import NAMES
 from hsd.ui.jobs import Jobs
 from hsd.ui.presets import definitions

@@ -14,7 +14,7 @@ import gradio as gr
 
 from hsd.bench.report import read as read_report
 from hsd.errors import HsdError
-from hsd.models.registry import draft_lengths
+from hsd.models.loading.registry import draft_lengths
 from hsd.paths import EXAMPLES
 from hsd.space import Space
 from hsd.ui import form, static

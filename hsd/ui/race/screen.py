@@ -10,7 +10,7 @@ import gradio as gr
 
 from hsd import facts
 from hsd.decoding.options import Options
-from hsd.models.registry import draft_length
+from hsd.models.loading.registry import draft_length
 from hsd.space import Space
 from hsd.ui import arrivals, servers, static
 from hsd.ui.controls import NAMES, Sidebar

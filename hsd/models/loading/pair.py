@@ -13,13 +13,13 @@ from typing import Any
 import torch
 
 from hsd.errors import HsdError
-from hsd.models import fetch
 from hsd.models.base import LanguageModel, Pair
-from hsd.models.memory import Need, refusal, sizes_of
+from hsd.models.loading import fetch
+from hsd.models.loading.devices import rooms
+from hsd.models.loading.memory import Need, refusal, sizes_of
+from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, tuned_for_chat, unknown
+from hsd.models.loading.sizes import QUANTISED, SIZES, Sizes
 from hsd.models.packed import packs
-from hsd.models.registry import EMBEDDED, FETCHED, PAIRS, tuned_for_chat, unknown
-from hsd.models.room import rooms
-from hsd.models.sizes import QUANTISED, SIZES, Sizes
 from hsd.paths import ASSETS
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -75,8 +75,8 @@ def load_pair(
 ) -> Pair:
     """A pair by name, or from two folders or Hub ids.
 
-    name: "tiny" is embedded (no network, a CPU is enough); "smollm2" is here once `hsd.models.fetch` has fetched it;
-    `hsd.models.registry.PAIRS` lists those on the Hub. A draft may be an EAGLE-3 head, see `hsd.models.head_files`.
+    name: "tiny" is embedded (no network, a CPU is enough); "smollm2" is here once `python -m hsd fetch` has fetched it;
+    `registry.PAIRS` lists those on the Hub. A draft may be an EAGLE-3 head, see `hsd.models.loading.heads`.
     device: "cuda", "cuda:1", "mps" or "cpu"; by default the first of these that is there. dtype: "float32", "bfloat16"
     or "float16"; by default float32 on a CPU and for the embedded pair, else bfloat16. revision, draft_revision: a
     branch, tag or commit on the Hub; a fetched model has its own, the first digits of its file's sha256. device_map:
@@ -162,11 +162,11 @@ def _load(recipe: Recipe) -> Pair:
 
 def _load_new(recipe: Recipe) -> Pair:
     """What costs little comes first: a pair that cannot work is refused before its weights are read."""
-    from hsd.models.exit_heads import load_exit_heads
-    from hsd.models.head_files import is_head, load_head, size
-    from hsd.models.hub import find
-    from hsd.models.loading import Loading, check_quantize, load_config, load_model
-    from hsd.models.text import TokenizerCodec, end_ids_of, load_tokenizer, wants_chat
+    from hsd.models.loading.exit_heads import load_exit_heads
+    from hsd.models.loading.heads import is_head, load_head, size
+    from hsd.models.loading.hub import find
+    from hsd.models.loading.model import Loading, check_quantize, load_config, load_model
+    from hsd.models.loading.text import TokenizerCodec, end_ids_of, load_tokenizer, wants_chat
 
     check_quantize(recipe.quantize, recipe.device, recipe.dtype)
     names = [recipe.target, *(source for source, _ in recipe.drafting)]

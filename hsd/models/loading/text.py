@@ -7,9 +7,9 @@ from typing import Any
 
 from transformers import AutoTokenizer
 
-from hsd.errors import HsdError
+from hsd.errors import HsdError, first_line
 from hsd.models.base import Pair
-from hsd.models.hub import Source, cannot_load, first_line
+from hsd.models.loading.hub import Source, cannot_load
 
 
 class TokenizerCodec:

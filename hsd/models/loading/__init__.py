@@ -1,0 +1,5 @@
+"""Pairs of models by name, folder or Hub id: the registry, the Hub, the package index, memory, conversion."""
+
+from hsd.models.loading.pair import load_pair
+
+__all__ = ["load_pair"]
