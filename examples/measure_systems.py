@@ -25,9 +25,9 @@ import hsd
 from hsd.bench import Case, Measurement, machine
 from hsd.bench import rows as bench_rows
 from hsd.bench.peers import exit_peer_case
-from hsd.bench.plan_measure import measure_stack
 from hsd.models.exits import head_cost
 from hsd.planner import Models, latency, levels, plan
+from hsd.planner.measure import measure_stack
 
 RESULTS = FOLDER / "systems.json"
 PAGE = Path(__file__).resolve().parents[1] / "assets" / "docs" / "systems.md"

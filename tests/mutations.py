@@ -652,7 +652,7 @@ MUTATIONS = [
     Mutation(
         "one tap too deep",
         "A published head is given the target's states after one layer more than it was trained on.",
-        "models/head_files.py",
+        "models/loading/heads.py",
         "[2, layers // 2, layers - 3]",
         "[2, layers // 2, layers - 2]",
         (PUBLISHED,),
@@ -660,7 +660,7 @@ MUTATIONS = [
     Mutation(
         "layers counted as states",
         "A list of the layers whose output a head reads is taken as a list of states, which are counted from one less.",
-        "models/head_files.py",
+        "models/loading/heads.py",
         "[tap + 1 for tap in listed] if",
         "[tap for tap in listed] if",
         (PUBLISHED,),
@@ -668,7 +668,7 @@ MUTATIONS = [
     Mutation(
         "a column too many",
         "A published head also sees the first token, for which it was never trained.",
-        "models/head_files.py",
+        "models/loading/heads.py",
         'first="target_layers" in config',
         "first=True",
         (PUBLISHED,),

@@ -15,8 +15,7 @@ from small_models import letters_tokenizer, save_model
 
 import hsd
 from hsd import HsdError
-from hsd.bench import command as bench
-from hsd.cli import main
+from hsd.cli import bench, main
 from hsd.models.loading import fetch
 
 ROOT = Path(__file__).parents[1]
@@ -309,12 +308,6 @@ def test_bad_models_are_one_line(console: Console, byte_folders: tuple[str, str]
 )
 def test_a_bad_command_is_one_line(console: Console, words: list[str]):
     console.refused(*words)
-
-
-def test_train_names_the_script_that_does_it(console: Console):
-    line = console.refused("train", "all", "--data", "here")
-    script = next(word for word in line.split() if word.endswith(".py"))
-    assert (Path(__file__).parents[1] / script).is_file()
 
 
 @pytest.mark.parametrize("content", ["", "no JSON", "{}", '{"trace_version": 3}', "[" * 100_000], ids=lambda c: c[:20])

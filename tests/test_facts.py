@@ -69,7 +69,7 @@ def new_rule(monkeypatch) -> str:
 
 
 def test_a_new_chain_rule_appears_everywhere_by_its_entry_alone(new_rule, capsys):
-    from hsd.bench.command import asked
+    from hsd.cli.bench import asked
     from hsd.space import load
     from hsd.ui.api import verify_step
     from hsd.ui.lab import exact_numbers

@@ -19,7 +19,6 @@ from torch import Tensor
 
 import hsd
 from hsd import planner
-from hsd.bench.plan_measure import measure_stack
 from hsd.cli import main
 from hsd.decoding.options import MAX_LEVELS, MAX_ROUNDS
 from hsd.errors import HsdError
@@ -27,6 +26,7 @@ from hsd.models import View
 from hsd.models.table import TableModel, TableSession
 from hsd.planner import Models
 from hsd.planner.inputs import MOST_MODELS, MOST_ROUNDS
+from hsd.planner.measure import measure_stack
 from hsd.planner.promises import Promises
 from hsd.planner.renewal import asking, drafting, handed_up, per_token
 
@@ -548,7 +548,7 @@ class SlowSession(TableSession):
 
 def test_measured_costs_are_those_of_one_call_and_of_further_tokens(monkeypatch: pytest.MonkeyPatch):
     clock = SimpleNamespace(perf_counter=lambda: SlowModel.now)
-    monkeypatch.setattr(import_module("hsd.bench.measure"), "time", clock)
+    monkeypatch.setattr(import_module("hsd.models.timing"), "time", clock)
     pair = hsd.table_pair(vocab=4, order=2, seed=5)
     model: Any = pair.target
     found = measure_stack(

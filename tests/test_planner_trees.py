@@ -8,8 +8,8 @@ import statistics
 import pytest
 
 import hsd
-from hsd.bench.tree_measure import DEEP, LARGEST, measure_trees, thoughts
 from hsd.cli import main
+from hsd.planner.measure_trees import DEEP, LARGEST, measure_trees, thoughts
 from hsd.planner.trees import Thought, TreeCosts, kept_on_average, tree_plans
 
 PAIR = hsd.table_pair(vocab=6, order=1, seed=4)

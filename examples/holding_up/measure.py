@@ -28,8 +28,8 @@ from load import load
 from visitor import ROOT, Values
 
 from hsd import load_pair
-from hsd.bench.measure import machine
 from hsd.models.loading import fetch
+from hsd.models.timing import machine
 
 RESULTS = ROOT / "examples" / "results" / "holding_up.json"
 PAGE = ROOT / "assets" / "docs" / "holding_up.md"

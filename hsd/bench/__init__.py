@@ -1,8 +1,9 @@
 """Measuring: prompt sets, cases run in turn, intervals over prompts, and the limit a speed is compared with."""
 
-from hsd.bench.measure import Case, Record, machine, measure
+from hsd.bench.measure import Case, Record, measure
 from hsd.bench.prompts import PromptSet, prompt_set, read_folder, shipped
 from hsd.bench.summary import Measurement, measurements, rows
+from hsd.models.timing import machine
 
 __all__ = [
     "Case",

@@ -6,25 +6,15 @@ dropped. Every run gives one `Record`, plain data; everything that is reported i
 
 from __future__ import annotations
 
-import os
-import platform
-import statistics
-import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from importlib.metadata import version
-from pathlib import Path
-from types import SimpleNamespace
+from dataclasses import dataclass
 from typing import Any
-
-import torch
-from torch import Tensor
 
 from hsd.decoding.loop import run
 from hsd.errors import HsdError
-from hsd.models import LanguageModel, Pair, Session, View
-from hsd.models.exits import EarlyExits
+from hsd.models import Pair
+from hsd.models.timing import call_summaries, timed
 from hsd.trace import Trace
 
 Record = dict[str, Any]
@@ -41,91 +31,6 @@ class Case:
     name: str
     options: dict[str, Any]
     runner: Runner | None = None
-
-
-@dataclass
-class CallTimes:
-    """Seconds of every forward pass of one model, by the number of tokens it read.
-
-    The first one, which reads the prompt, is kept apart.
-    """
-
-    first: float | None = None
-    by_width: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
-
-    def add(self, width: int, seconds: float) -> None:
-        if self.first is None:
-            self.first = seconds
-        else:
-            self.by_width[width].append(seconds)
-
-    def summary(self) -> dict[str, Any]:
-        """widths: by width how many calls, their seconds in all, and the median of one."""
-        found = sorted(self.by_width.items())
-        widths = {str(w): [len(times), sum(times), statistics.median(times)] for w, times in found}
-        return {"first": self.first or 0.0, "widths": widths}
-
-
-class TimedModel:
-    """A model whose forward passes are timed. Everything else is the model's own."""
-
-    def __init__(self, model: LanguageModel, times: CallTimes) -> None:
-        self._model, self._times = model, times
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
-
-    def start(self) -> Session:
-        return TimedSession(self._model.start(), self._times)
-
-
-class TimedExits(TimedModel):
-    """A model whose early exits are timed as well. by_level: the times of the exits, shallowest first."""
-
-    def __init__(self, model: LanguageModel, times: CallTimes, by_level: Sequence[CallTimes]) -> None:
-        super().__init__(model, times)
-        self._by_level = by_level
-
-    def early_exits(self, exits: Sequence[int]) -> Any:
-        """The model and its exits, see `hsd.models.exits`; sessions that are opened are timed."""
-        made = EarlyExits(self._model, exits)
-        times = [*self._by_level[len(self._by_level) - len(exits) :], self._times]
-        return SimpleNamespace(
-            depths=made.depths,
-            models=made.models,
-            open=lambda: [TimedSession(s, t) for s, t in zip(made.open(), times, strict=True)],
-        )
-
-
-class TimedSession:
-    """A session whose forward passes are timed."""
-
-    def __init__(self, session: Session, times: CallTimes) -> None:
-        self._session, self._times = session, times
-
-    @property
-    def length(self) -> int:
-        return self._session.length
-
-    def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        begin = time.perf_counter()
-        logits = self._session.forward(tokens, keep, view)
-        if logits.device.type == "cuda":
-            torch.cuda.synchronize()
-        self._times.add(len(tokens), time.perf_counter() - begin)
-        return logits
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._session, name)
-
-    def crop(self, length: int) -> None:
-        self._session.crop(length)
-
-    def select(self, columns: list[int]) -> None:
-        self._session.select(columns)
-
-    def close(self) -> None:
-        self._session.close()
 
 
 def fitting(pair: Pair, prompts: Sequence[str], new_tokens: int) -> list[tuple[int, str]]:
@@ -155,25 +60,6 @@ def measure(
                     yield {"case": case.name, "prompt": number, "repetition": repetition, "seed": seed, **record}
 
 
-def timed(pair: Pair) -> tuple[Pair, dict[str, CallTimes]]:
-    """The pair with all its models timed, and the times by level.
-
-    "target" is the target's; "draft" those of what drafts for it: the draft model, or the exit below the target; "level
-    0" and so on those of what is under that one, smallest first.
-    """
-    times = {name: CallTimes() for name in ("target", "draft", *(f"level {i}" for i in range(len(pair.smaller) or 1)))}
-    under = [times[f"level {i}"] for i in range(len(pair.smaller))]
-    smaller = [TimedModel(model, t) for model, t in zip(pair.smaller, under, strict=True)]
-    draft = TimedModel(pair.draft, times["draft"])
-    target = TimedExits(pair.target, times["target"], (times["level 0"], times["draft"]))
-    return replace(pair, target=target, draft=draft, smaller=tuple(smaller)), times
-
-
-def call_summaries(times: dict[str, CallTimes]) -> dict[str, Any]:
-    """The times of a run's levels as plain data; levels that were not asked are left out, target and draft never."""
-    return {name: t.summary() for name, t in times.items() if name in ("target", "draft") or t.first is not None}
-
-
 def _own(case: Case) -> Runner:
     """The runner of a case that is decoded here."""
 
@@ -193,31 +79,3 @@ def sums(trace: Trace) -> Record:
     names = ("new_tokens", "target_calls", "steps", "drafted", "kept", "calls_below", "seconds", "time")
     histogram = {str(kept): count for kept, count in sorted(Counter(s.kept for s in steps).items())}
     return {**{name: stats[name] for name in names}, "positions": positions, "kept_histogram": histogram}
-
-
-def machine(pair: Pair) -> dict[str, Any]:
-    """What a number was measured on."""
-    return {
-        "device": _device_name(pair.target.device),
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "load": round(os.getloadavg()[0], 2),
-        "dtype": pair.target.dtype,
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "transformers": version("transformers"),
-    }
-
-
-def _device_name(device: torch.device) -> str:
-    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()

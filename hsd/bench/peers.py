@@ -11,9 +11,10 @@ from typing import Any
 import torch
 from transformers.utils import logging
 
-from hsd.bench.measure import CallTimes, Case, Record, Runner
+from hsd.bench.measure import Case, Record, Runner
 from hsd.errors import HsdError
 from hsd.models import Pair
+from hsd.models.timing import CallTimes
 
 
 def peer_case(gamma: int, options: dict[str, Any], assisted: bool = True) -> Case:

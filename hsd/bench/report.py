@@ -13,11 +13,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO, Any
 
-from hsd.bench.measure import Case, Record, machine
+from hsd.bench.measure import Case, Record
 from hsd.bench.prompts import PromptSet
 from hsd.bench.summary import PARTS, Row, is_plain, measurements, rows, temperature_of
 from hsd.errors import HsdError
 from hsd.models import Pair
+from hsd.models.timing import machine
 from hsd.version import __version__
 
 FORMAT = "hsd-bench-1"

@@ -462,7 +462,7 @@ def test_bad_input_is_one_line_and_status_2(words: list[str], message: str, caps
 def test_what_was_measured_before_ctrl_c_is_kept_and_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    import hsd.bench.command as command
+    import hsd.cli.bench as command
 
     def interrupted(*arguments: Any) -> Any:
         for count, made in enumerate(measure(*arguments), start=1):

@@ -244,5 +244,5 @@ def test_the_page_has_one_way_to_a_server():
     folder = ROOT / "hsd"
     texts = {file.relative_to(folder).as_posix(): file.read_text(encoding="utf-8") for file in folder.rglob("*.py")}
     users = sorted(name for name, text in texts.items() if "bench.server import" in text and "connect" in text)
-    assert users == ["bench/command.py", "ui/servers.py"]
-    assert not [name for name, text in texts.items() if name.startswith("ui/") and "bench.command" in text]
+    assert users == ["cli/bench.py", "ui/servers.py"]
+    assert not [name for name, text in texts.items() if name.startswith("ui/") and "cli.bench" in text]

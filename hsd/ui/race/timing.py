@@ -13,12 +13,13 @@ from datetime import datetime, timezone
 from typing import Any
 
 from hsd.bench import Case, machine
-from hsd.bench.measure import call_summaries, sums, timed
+from hsd.bench.measure import sums
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import make_options
 from hsd.decoding.systems import levels_of
 from hsd.errors import HsdError
 from hsd.models import Pair
+from hsd.models.timing import call_summaries, timed
 from hsd.trace import Step
 from hsd.ui import pairs, servers
 from hsd.ui.jobs import LOAD_SECONDS, TOKEN_SECONDS, Job

@@ -7,14 +7,16 @@ import json
 import sys
 from typing import Any
 
-from hsd.arguments import add_json, add_models, whole
-from hsd.bench.measure import machine
-from hsd.bench.plan_measure import Measured, load_stack, measure_stack
 from hsd.bench.prompts import PromptSet, prompt_set
-from hsd.bench.tree_measure import LARGEST, measure_trees
+from hsd.cli.arguments import add_json, add_models, whole
 from hsd.errors import HsdError
+from hsd.models import Pair
+from hsd.models.loading import load_pair
 from hsd.models.threads import settle_threads
+from hsd.models.timing import machine
 from hsd.planner import LONGEST, Models, Plan, Stack, as_json, plan, read_acceptance, read_numbers
+from hsd.planner.measure import Measured, measure_stack
+from hsd.planner.measure_trees import LARGEST, measure_trees
 from hsd.planner.trees import TreeCosts, TreePlan, tree_plans
 
 GIVEN, MEASURED = ("costs", "acceptance", "per_token"), ("pair", "target", "draft")
@@ -69,10 +71,7 @@ def _plan_tree(arguments: argparse.Namespace, measured: bool) -> int:
     if not measured:
         raise HsdError("--tree is measured on a pair: give --pair, or --target and --draft")
     prompts = _prompts(arguments)
-    pair, _ = load_stack(
-        arguments.pair, arguments.target, arguments.draft, device=arguments.device, dtype=arguments.dtype
-    )
-    settle_threads(pair)
+    pair = _load(arguments)
     trees, costs, steps = measure_trees(pair, prompts.prompts, arguments.new_tokens, arguments.temperature)
     found = sorted(tree_plans(trees, costs, LARGEST), key=lambda tree: tree.per_token)
     where = machine(pair)
@@ -101,6 +100,13 @@ def _tree(best: TreePlan, costs: TreeCosts) -> dict[str, Any]:
     return {**options, "kept": best.kept, "step": best.step, "speedup": costs.target[1] / best.per_token}
 
 
+def _load(arguments: argparse.Namespace) -> Pair:
+    where = {name: getattr(arguments, name) for name in ("target", "draft", "device", "dtype")}
+    pair = load_pair(arguments.pair, **where)
+    settle_threads(pair)
+    return pair
+
+
 def _prompts(arguments: argparse.Namespace) -> PromptSet:
     for name in ("limit", "new_tokens"):
         if getattr(arguments, name) < 1:
@@ -111,12 +117,9 @@ def _prompts(arguments: argparse.Namespace) -> PromptSet:
 def _measure(arguments: argparse.Namespace) -> tuple[Models, list[str], dict[str, Any]]:
     """The models as measured, their names, and what else there is to say about the measurement."""
     prompts = _prompts(arguments)
-    pair, models = load_stack(
-        arguments.pair, arguments.target, arguments.draft, device=arguments.device, dtype=arguments.dtype
-    )
-    settle_threads(pair)
-    names, stack = [name for name, _ in models], [model for _, model in models]
-    found = measure_stack(pair, stack, prompts.prompts, arguments.new_tokens, arguments.temperature)
+    pair = _load(arguments)
+    names = [model.name for model in pair.models]
+    found = measure_stack(pair, pair.models, prompts.prompts, arguments.new_tokens, arguments.temperature)
     return found.models, names, {"measured": _facts(found, names, prompts.name, machine(pair))}
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from hsd.arguments import add_json, numbers, output, whole
 from hsd.audit import TableModels
+from hsd.cli.arguments import add_json, numbers, output, whole
 from hsd.conform.adapter import load_adapter
 from hsd.conform.judge import row, rows_models
 from hsd.conform.keying import KEYINGS, audit_keyings

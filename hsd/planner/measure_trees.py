@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from hsd.bench.measure import CallTimes, TimedSession
 from hsd.decoding.loop import run
 from hsd.errors import HsdError
 from hsd.models import LanguageModel, Pair
+from hsd.models.timing import CallTimes, TimedSession
 from hsd.planner.trees import Thought, TreeCosts
 from hsd.trace import Step
 

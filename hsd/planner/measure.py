@@ -9,16 +9,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from hsd.bench.measure import CallTimes, TimedSession
 from hsd.decoding.loop import run
 from hsd.errors import HsdError
 from hsd.models import LanguageModel, Pair, Session
-from hsd.models.loading import load_pair
+from hsd.models.timing import CallTimes, TimedSession
 from hsd.planner import Models
 from hsd.sampling import Sampling
 
@@ -35,17 +33,6 @@ class Measured:
     models: Models
     positions: int
     temperature: float
-
-
-def load_stack(
-    name: str | None, target: str | None = None, draft: str | None = None, **how: Any
-) -> tuple[Pair, list[tuple[str, LanguageModel]]]:
-    """A pair and its models with their names, smallest first.
-
-    name, target, draft and all else: as for `load_pair`. Raises HsdError.
-    """
-    pair = load_pair(name, target=target, draft=draft, **how)
-    return pair, [(model.name, model) for model in pair.models]
 
 
 def measure_stack(

@@ -13,12 +13,12 @@ from typing import Any
 
 import torch
 
-from hsd.arguments import add_json, add_models, names, number, numbers, output, progress, wholes
 from hsd.bench.cases import SYSTEMS, Asked
 from hsd.bench.measure import Case, Record, fitting, measure
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
 from hsd.bench.server import TIMEOUT, Server, connect
+from hsd.cli.arguments import add_json, add_models, names, number, numbers, output, progress, wholes
 from hsd.decoding.options import LEVELLED
 from hsd.errors import HsdError
 from hsd.facts import DIVERGENCES, listed, rule_names

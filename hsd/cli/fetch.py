@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -11,8 +12,15 @@ from hsd.models.loading import fetch
 BAR, QUARTERS, PERCENTS = 30, 4, 100
 
 
-def main(name: str | None, as_json: bool) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help="which one; left out: list them")
+    parser.add_argument("--json", action="store_true", help="one JSON object per line, on standard output")
+
+
+def main(arguments: argparse.Namespace) -> int:
     """Fetch a model, or list all of them. Returns the exit status. Raises HsdError when it cannot be done."""
+    name, as_json = arguments.name, arguments.json
     if name is None:
         for model in fetch.MODELS.values():
             print((_as_json if as_json else _as_line)(model, fetch.find(model.name)))

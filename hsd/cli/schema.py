@@ -1,0 +1,18 @@
+"""`python -m hsd schema`: the JSON Schema of a trace."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from hsd.trace import Trace
+
+
+def add_arguments(schema: argparse.ArgumentParser) -> None:
+    """The command has no options."""
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Print it. Returns the exit status."""
+    print(json.dumps(Trace.schema_for_others(), indent=2))
+    return 0

@@ -1,0 +1,97 @@
+"""`python -m hsd space`: check, export or publish the page and the Hugging Face Space."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hsd import space
+from hsd.cli.arguments import output, whole
+from hsd.errors import HsdError
+from hsd.trace import Trace
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The three actions and their options."""
+    what = parser.add_subparsers(required=True, metavar="ACTION", parser_class=type(parser))
+    check = what.add_parser("check", help="compare the Spacefile with the front matter of README.md")
+    check.set_defaults(action=_check)
+    export = what.add_parser("export", help="the page as files that need no server, or one run as a single file")
+    kind = export.add_mutually_exclusive_group(required=True)
+    kind.add_argument("--static", metavar="FOLDER", help="all that is recorded, for any file server or a static Space")
+    kind.add_argument("--html", metavar="TRACE", help="this recorded trace as one file that opens without a network")
+    export.add_argument("-o", "--output", metavar="FILE", help="with --html: where to (default: beside TRACE)")
+    export.add_argument(
+        "--step", type=whole, help="with --html: the step to open at, from 1 (default: the most telling)"
+    )
+    export.add_argument("--title", help="with --html: what stands above the run")
+    export.set_defaults(action=_export)
+    publish = what.add_parser("publish", help="upload the files of the Space")
+    publish.add_argument("repository", nargs="?", help="owner/name of the Space")
+    publish.add_argument("--static", action="store_true", help="a Space of files, which needs no Python")
+    publish.add_argument("--dry-run", action="store_true", help="upload nothing; list every setting and file")
+    publish.set_defaults(action=_publish)
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Do what was chosen. Returns the exit status."""
+    return int(arguments.action(arguments))
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    differences = space.check()
+    for line in differences:
+        print(line, file=sys.stderr)
+    print("the Spacefile and README.md agree" if not differences else "README.md does not match the Spacefile")
+    return 2 if differences else 0
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    given = [name for name in ("output", "step", "title") if getattr(arguments, name) is not None]
+    if arguments.static and given:
+        raise HsdError(f"--{given[0]} is for --html: leave it out")
+    if arguments.static:
+        return _export_folder(arguments.static)
+    trace = Trace.from_file(arguments.html)
+    target = output(arguments.output or str(Path(arguments.html).with_suffix(".html")))
+    from hsd.ui import alone
+
+    page = alone.page(trace, arguments.step, arguments.title or "")
+    try:
+        target.write_text(page, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise HsdError(f"cannot write {str(target)!r}: {error.strerror}") from None
+    print(f"{target}: {target.stat().st_size / 1000:,.0f} kB", file=sys.stderr)
+    return 0
+
+
+def _export_folder(folder: str) -> int:
+    from hsd import space
+    from hsd.ui import exported
+
+    found = exported(Path(folder), space.load())
+    size = sum(path.stat().st_size for path in found)
+    print(f"{folder}: {len(found)} files, {size / 1e6:.1f} MB; python -m http.server -d {folder} shows them")
+    return 0
+
+
+def _publish(arguments: argparse.Namespace) -> int:
+    if not (arguments.repository or arguments.dry_run):
+        raise HsdError("name the Space as owner/name, or list its files by --dry-run")
+    if not arguments.static:
+        return _send(arguments, "gradio", space.ROOT)
+    from hsd.ui import exported
+
+    with TemporaryDirectory() as folder:
+        exported(Path(folder), space.load())
+        return _send(arguments, "static", Path(folder))
+
+
+def _send(arguments: argparse.Namespace, sdk: str, folder: Path) -> int:
+    if arguments.dry_run:
+        print("\n".join(space.listing(sdk, folder)))
+    else:
+        print(space.publish(arguments.repository, root=folder, sdk=sdk))
+    return 0
