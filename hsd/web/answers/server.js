@@ -30,13 +30,15 @@ async function post(name, argument) {
 
 // ---- runs and races
 
-let connecting = null; // the promise of Gradio's client
+const ADDRESS = new URL(".", document.baseURI).href;
+const OPTIONS = { events: ["data", "status"], record_history: false };
+let connecting = null; // the promise of Gradio's client, and of what it knows of the server
 
 function connected() {
   connecting ??= import("../vendor/gradio_client.js")
-    .then(({ Client }) => {
-      const address = new URL(".", document.baseURI).href;
-      return Client.connect(address, { events: ["data", "status"], record_history: false });
+    .then(async ({ Client }) => {
+      const { config, api_info, api_map, api_prefix } = await Client.connect(ADDRESS, OPTIONS);
+      return { Client, known: { config, api_info, api_map, api_prefix } };
     })
     .catch(() => {
       connecting = null;
@@ -46,39 +48,43 @@ function connected() {
 }
 
 async function* stream(name, options, { signal, status }) {
-  const client = await connected();
+  const { Client, known } = await connected();
   if (signal?.aborted) return;
+  const client = Object.assign(new Client(ADDRESS, OPTIONS), known); // a session of its own: Gradio cancels by session
   const job = client.submit(ENDPOINTS[name], options);
-  const end = async () => {
+  const cancel = async () => {
     job.return(); // what came is still given
-    if (await job.wait_for_id()) job.cancel();
+    const id = await job.wait_for_id();
+    if (!id) return;
+    client.event_callbacks[id] = () => {}; // what is still on its way
+    await job.cancel();
   };
+  let over = false;
   let timer;
   const lost = new Promise((tell) => {
     timer = setInterval(() => closed(client) && tell({ value: { stage: "error", broken: true } }), LOOK);
   });
-  signal?.addEventListener("abort", end, { once: true });
+  signal?.addEventListener("abort", cancel, { once: true });
   try {
-    for (;;) {
+    for (let fresh = false; ; ) {
       const { done, value: event } = await Promise.race([job.next(), lost]);
+      over = Boolean(done) || event.stage === "error";
       if (done) return;
-      if (event.type === "data") yield JSON.parse(event.data[0]);
+      if (event.type === "data" && fresh) yield JSON.parse(event.data[0]);
       else if (event.stage === "error") throw failure(event);
       else if (event.stage === "pending") status({ place: event.position ?? 0, seconds: event.eta ?? null });
+      fresh = event.stage === "generating"; // at its end Gradio says the last message again
     }
   } finally {
     clearInterval(timer);
-    signal?.removeEventListener("abort", end);
+    signal?.removeEventListener("abort", cancel);
+    if (!over) cancel(); // nobody listens any more
   }
 }
 
 /** Whether something between has closed the connection without a word, which the client does not notice. */
 const closed = ({ stream_status, stream_instance }) => stream_status.open && stream_instance?.readyState === CLOSED;
 
-function failure({ broken, session_not_found: forgotten, message }) {
-  if (!broken && !forgotten) return new Refusal(message);
-  connecting = null; // the next run begins with a new connection
-  return new Refusal(LOST);
-}
+const failure = ({ broken, session_not_found, message }) => new Refusal(broken || session_not_found ? LOST : message);
 
 export { ask, stream, why };
