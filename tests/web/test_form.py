@@ -1,0 +1,121 @@
+"""A form made from a JSON Schema: a control for each option, its words, what applies, and what was entered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from web_page import Browser, Guest, address, show
+
+SCHEMA = {
+    "type": "object",
+    "$defs": {"Rule": {"type": "string", "oneOf": [{"const": "hsd", "title": "HSD"}, {"const": "fuzzy"}]}},
+    "properties": {
+        "rule": {"$ref": "#/$defs/Rule", "title": "Rule", "default": "hsd", "group": "main"},
+        "gamma": {
+            "type": "integer", "title": "Draft length", "description": "Tokens per step.", "minimum": 1, "maximum": 32,
+            "default": 5, "group": "main",
+        },
+        "seed": {"anyOf": [{"type": "integer"}, {"type": "null"}], "title": "Seed", "default": 0, "group": "main"},
+        "thresholds": {
+            "type": "array", "items": {"type": "integer"}, "title": "Thresholds", "default": [3, 5], "group": "more",
+        },
+        "prompt_as": {
+            "type": "string", "oneOf": [{"const": "chat", "title": "Answer"}, {"const": "text", "title": "Continue"}],
+            "menu": "radio", "title": "With the prompt", "default": "text", "group": "main",
+        },
+        "names": {"type": "array", "items": {"enum": ["a", "b"]}, "title": "Names", "default": ["a"], "group": "more"},
+        "mark": {"type": "boolean", "title": "Mark", "default": False, "group": "more"},
+        "pair": {"type": "string", "title": "Pair", "default": "tiny", "menu": True, "group": "top"},
+        "tolerance": {
+            "type": "number", "title": "Tolerance", "default": 0.3, "minimum": 0, "maximum": 10, "shown": [0, 1],
+            "step": 0.1, "when": {"rule": ["fuzzy"]}, "group": "fuzzy",
+        },
+        "hidden": {"type": "string", "title": "Nowhere", "default": ""},
+    },
+}  # fmt: skip
+GROUPS = [
+    {"name": "top"},
+    {"name": "main"},
+    {"name": "fuzzy", "title": "Fuzzy settings"},
+    {"name": "more", "title": "More"},
+]
+PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>form</title></head><body>
+<script type="module">
+import { form } from "./kit/form.js";
+window.heard = [];
+const changed = (name, value) => window.heard.push([name, value]);
+window.made = form(SCHEMA, { groups: GROUPS, changed });
+made.offer("pair", [["tiny", "Toy"], ["large", "Large"]]);
+document.body.append(made.element);
+</script></body></html>""".replace("SCHEMA", json.dumps(SCHEMA)).replace("GROUPS", json.dumps(GROUPS))
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Any]:
+    guest = Guest(chromium, address())
+    show(guest.page, PAGE)
+    guest.page.wait_for_selector("#hsd-gamma")
+    yield guest.page
+    guest.close()
+
+
+def values(page: Any) -> dict[str, Any]:
+    return dict(page.evaluate("made.values()"))
+
+
+def test_a_form_begins_with_the_defaults_of_what_applies(page: Any) -> None:
+    assert values(page) == {
+        "rule": "hsd",
+        "gamma": 5,
+        "seed": 0,
+        "thresholds": "3, 5",
+        "prompt_as": "text",
+        "names": ["a"],
+        "mark": False,
+        "pair": "tiny",
+    }
+    assert page.locator("#hsd-hidden").count() == 0
+
+
+def test_every_control_is_reached_by_its_name_and_says_its_help(page: Any) -> None:
+    gamma = page.get_by_role("textbox", name="Draft length", exact=True)
+    assert page.inner_text(f"#{gamma.get_attribute('aria-describedby')}") == "Tokens per step."
+    page.get_by_role("slider", name="Draft length, slider").fill("7")
+    page.get_by_role("combobox", name="Pair").select_option("Large")
+    page.get_by_role("radiogroup", name="With the prompt").get_by_label("Answer").check()
+    page.locator("#hsd-more summary").click()
+    page.get_by_role("checkbox", name="Mark").check()
+    page.get_by_role("group", name="Names").get_by_label("b").check()
+    assert values(page).items() >= {"gamma": 7, "pair": "large", "prompt_as": "chat", "mark": True}.items()
+    assert values(page)["names"] == ["a", "b"]
+    assert page.evaluate("heard.map(([name]) => name)") == ["gamma", "pair", "prompt_as", "mark", "names"]
+
+
+def test_what_was_typed_is_kept_for_whoever_checks_it(page: Any) -> None:
+    for typed, value in (("12", 12), ("1,5", 1.5), ("many", "many"), ("", ""), ("9" * 30, "9" * 30)):
+        page.fill("#hsd-seed input", typed)
+        assert values(page)["seed"] == value
+
+
+def test_an_option_is_there_where_it_applies(page: Any) -> None:
+    assert not page.is_visible("#hsd-fuzzy")
+    page.get_by_role("combobox", name="Rule").select_option("fuzzy")
+    page.locator("#hsd-fuzzy summary").click()
+    assert page.get_attribute("#hsd-tolerance input[type=range]", "max") == "1"
+    page.fill("#hsd-tolerance input:not([type=range])", "4")
+    assert values(page)["tolerance"] == 4
+    page.evaluate("made.set({ rule: 'hsd', gamma: 9 })")
+    assert not page.is_visible("#hsd-fuzzy")
+    assert (values(page)["gamma"], "tolerance" in values(page)) == (9, False)
+    page.evaluate("made.show('gamma', false)")
+    assert not page.is_visible("#hsd-gamma")
+
+
+def test_a_menu_that_is_offered_anew_keeps_what_was_chosen(page: Any) -> None:
+    page.get_by_role("combobox", name="Pair").select_option("large")
+    page.evaluate("made.offer('pair', [['large', 'Large'], ['own', '<b>Own</b>']])")
+    assert values(page)["pair"] == "large"
+    assert page.inner_text("#hsd-pair option >> nth=1") == "<b>Own</b>"
