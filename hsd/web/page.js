@@ -4,10 +4,17 @@
 // A screen is a folder with a module and a sheet of its name. The module's start(root) draws in the empty element of its
 // tab, and what it returns is waited for before that is shown; its opened(), if it has one, is called whenever the tab
 // is opened again.
+import { ask } from "./answers/answers.js";
 import { address } from "./kit/link.js";
 import * as page from "./kit/page.js";
 import { roving } from "./kit/parts.js";
 
+const SCREENS = {
+  watch: () => import("./watch/watch.js"),
+  learn: () => import("./learn/learn.js"),
+  systems: () => import("./systems/systems.js"),
+  lab: () => import("./lab/lab.js"),
+};
 const FORMER = { compare: "watch", race: "speed", measure: "speed" }; // tabs of earlier versions, in links
 const KEYS = { ArrowRight: 1, ArrowLeft: -1, Home: 0, End: -1 };
 const part = (css) => document.querySelector(css);
@@ -32,7 +39,7 @@ async function begin(name) {
   const { modules, styles } = needed[name];
   for (const path of modules) link({ rel: "modulepreload", href: here(path) }).catch(() => {});
   const [module] = await Promise.all([
-    import(`./${name}/${name}.js`),
+    SCREENS[name](),
     ...styles.map((path) => link({ rel: "stylesheet", href: here(path) })),
   ]);
   await module.start(panel(name).lastElementChild);
@@ -121,6 +128,12 @@ part("#hsd-skip").addEventListener("click", skip);
 part(".hf-close").addEventListener("click", () => page.alert(""));
 document.body.classList.toggle("hsd-embedded", new URLSearchParams(window.location.search).get("embed") === "1");
 
+async function titled() {
+  const { heading } = await ask("page");
+  if (heading) part(".hf-title").textContent = document.title = heading;
+}
+
+titled();
 await open(asked());
 document.body.classList.remove("hsd-opening");
 if (!("watch" in screens)) show("watch"); // which has the head and the strip, of every screen

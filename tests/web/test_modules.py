@@ -13,7 +13,15 @@ from hsd.ui import alone, export, static
 OWN = [path.relative_to(WEB) for path in WEB.rglob("*.*") if "vendor" not in path.parts]
 SCRIPTS = sorted(path.as_posix() for path in OWN if path.suffix == ".js")
 STYLES = sorted(path.as_posix() for path in OWN if path.suffix == ".css")
-PAGE = ("page.js", "answers/answers.js", "answers/files.js", "answers/server.js", "kit/form.js")
+PAGE = (
+    "page.js",
+    "answers/answers.js",
+    "answers/files.js",
+    "answers/server.js",
+    "answers/file.js",
+    "answers/check.js",
+    "kit/form.js",
+)
 
 
 def test_every_module_and_every_sheet_belongs_to_a_screen() -> None:

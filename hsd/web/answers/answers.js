@@ -3,7 +3,11 @@
 // can answer; one more maker is one more line in MAKERS.
 import { Refusal } from "./refusal.js";
 
-const MAKERS = { server: () => import("./server.js"), files: () => import("./files.js") };
+const MAKERS = {
+  server: () => import("./server.js"),
+  files: () => import("./files.js"),
+  file: () => import("./file.js"),
+};
 const maker = await MAKERS[document.documentElement.dataset.answers]();
 
 /** "" if this page can answer `name`; else one line that says what to do instead. */

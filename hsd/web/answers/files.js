@@ -1,6 +1,5 @@
 // Answers from files: data/NAME/KEY.json for everything that is recorded, and what a browser finds out by itself. A server
 // serves the same files; see hsd/app/site.py.
-import { check } from "./check.js";
 import { Refusal } from "./refusal.js";
 
 const NO_MODEL = "this page is made of files and has no model: its foot says how to run one";
@@ -59,6 +58,7 @@ async function recorded(name, argument) {
 }
 
 async function checked(text) {
+  const { check } = await import("./check.js");
   const { schema, bytes } = await page();
   const { error, ...answer } = check(text, await json(schema), bytes);
   if (error) throw new Refusal(error);

@@ -1,0 +1,90 @@
+"""The modules of `hsd/web`: what each imports, and any of them with all that it needs as one script."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from posixpath import dirname, join, normpath
+
+from hsd.errors import HsdError
+from hsd.paths import WEB
+
+STATEMENT = re.compile(r'^(import|export) (?:(\{[^}]*\}|\* as \w+)(?: from)?)? ?(?:"([^"]+)")?;.*\n', re.MULTILINE)
+LATER = re.compile(r'\bimport\("(\.[^"]+)"\)')
+"""A statement that imports or exports, and a call that imports when it is reached."""
+
+
+@cache
+def read(name: str) -> str:
+    """One of the files in `hsd/web`, by its path there."""
+    return (WEB / name).read_text(encoding="utf-8")
+
+
+def imports(module: str) -> list[str]:
+    """The modules that one imports at once."""
+    return [_resolved(module, path) for _, _, path in STATEMENT.findall(read(module)) if path]
+
+
+def imported_later(module: str) -> list[str]:
+    """The modules that one imports when it gets to it."""
+    return [_resolved(module, path) for path in LATER.findall(read(module))]
+
+
+def modules(*entries: str, later: bool = False) -> list[str]:
+    """These and all that they need, each after those that it imports; with what they import later, if so asked."""
+    ordered: list[str] = []
+
+    def add(name: str) -> None:
+        if name not in ordered:
+            for other in imports(name):
+                add(other)
+            ordered.append(name)
+            for other in imported_later(name) if later else ():
+                add(other)
+
+    for entry in entries:
+        add(entry)
+    return ordered
+
+
+def script(*entries: str) -> str:
+    """The same as one script: each module is a function that gives what it exports. What none of them has and one
+    imports later cannot be reached. Raises HsdError for a module that one script cannot have."""
+    names = modules(*entries)
+    text = "".join(_as_function(name, names) for name in names)
+    if "</script" in text.lower():
+        raise HsdError("a module of the page names the tag that would end it")
+    return text
+
+
+def _resolved(module: str, path: str) -> str:
+    return normpath(join(dirname(module), path))
+
+
+def _variable(module: str) -> str:
+    return "$" + re.sub(r"\W", "_", module.removesuffix(".js"))
+
+
+def _as_function(name: str, names: list[str]) -> str:
+    """`const $kit_dom = await (async () => { … return { h, s }; })();`"""
+    exported: list[str] = []
+
+    def statement(match: re.Match[str]) -> str:
+        kind, bindings, path = match.groups()
+        of = _variable(_resolved(name, path)) if path else ""
+        if kind == "export":
+            exported.extend(
+                f"{new or old}: {of + '.' if of else ''}{old}"
+                for old, new in re.findall(r"(\w+)(?: as (\w+))?", bindings)
+            )
+            return ""
+        return f"const {bindings.replace(' as ', ': ').removeprefix('*:').strip()} = {of};\n" if bindings else ""
+
+    def later(match: re.Match[str]) -> str:
+        other = _resolved(name, match[1])
+        return f"Promise.resolve({_variable(other)})" if other in names else "Promise.reject()"
+
+    body = LATER.sub(later, STATEMENT.sub(statement, read(name)))
+    if re.search(r"^(?:import|export)\b", body, re.MULTILINE):
+        raise HsdError(f"{name} imports or exports in a way that one script cannot have")
+    return f"const {_variable(name)} = await (async () => {{\n{body}return {{ {', '.join(exported)} }};\n}})();\n"

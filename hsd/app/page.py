@@ -1,0 +1,118 @@
+"""The page, `index.html`, filled in: for a server, for a folder of files, or with one run as a single file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from functools import cache
+from html import escape
+from typing import Any
+
+from hsd.app.modules import imported_later, modules, read, script
+from hsd.errors import HsdError
+from hsd.facts import facts_json
+from hsd.paths import WEB
+from hsd.space import Space
+from hsd.trace import Trace
+from hsd.ui.presets import Preset, telling_step
+from hsd.version import __version__
+
+SHARED_STYLES = ("kit/kit.css", "page.css", "step/player.css", "step/board.css", "watch/watch.css")
+"""The sheets that are there before any screen is opened."""
+
+POLICY = (
+    "default-src 'none'; script-src {script}; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'"
+)
+SCREENS = tuple(name.partition("/")[0] for name in imported_later("page.js"))
+"""The names of the tabs, in their order. The first is there from the start."""
+
+ENTRIES = ("answers/answers.js", f"{SCREENS[0]}/{SCREENS[0]}.js", "page.js")
+
+
+def index(answers: str, space: Space, presets: Sequence[Preset], folder: str) -> str:
+    """The page. answers: who answers it, "server" or "files"; folder: the path of `hsd/web` beside it."""
+    first = modules(f"answers/{answers}.js", *ENTRIES)
+    links = [
+        f'<script src="{folder}theme.js"></script>',
+        *(f'<link rel="stylesheet" href="{folder}{name}">' for name in SHARED_STYLES),
+        *(f'<link rel="preload" as="fetch" crossorigin href="{path}">' for path in (f"{folder}facts.json", PAGE)),
+        *(f'<link rel="modulepreload" href="{folder}{name}">' for name in first),
+        f'<script type="module" src="{folder}page.js"></script>',
+    ]
+    return _filled(
+        answers=answers,
+        policy=POLICY.format(script="'self'"),
+        title=escape(space.title),
+        description=escape(space.short_description),
+        head="\n".join(links),
+        presets="".join(f'<option value="{one.name}">{escape(one.title)}</option>' for one in presets),
+        data=_block("hsd-modules", json.dumps(_needed(first))),
+    )
+
+
+PAGE = "data/page.json"
+"""What the page asks first."""
+
+
+def _needed(first: Sequence[str]) -> dict[str, Any]:
+    """By screen, the modules and sheets that it needs beside those that are there."""
+
+    def of(screen: str) -> dict[str, list[str]]:
+        sheet = f"{screen}/{screen}.css"
+        styles = [sheet] if sheet not in SHARED_STYLES and (WEB / sheet).is_file() else []
+        return {"modules": [name for name in modules(f"{screen}/{screen}.js") if name not in first], "styles": styles}
+
+    return {screen: of(screen) for screen in SCREENS}
+
+
+# ---- one run as a single file
+
+
+def single(trace: Trace, step: int | None = None, title: str = "") -> str:
+    """One run as a file that opens from a disk without any network. step: from 1, the one to open it at; without one,
+    that which tells most. Raises HsdError."""
+    if step is not None and not 1 <= step <= len(trace.steps):
+        raise HsdError(f"there is no step {step}: this run has {len(trace.steps)}")
+    shown = telling_step(trace) if step is None else step - 1
+    run = {"trace": trace.model_dump(mode="json"), "step": shown, "title": title}
+    return template().replace(">RUN<", f">{_data(json.dumps(run, ensure_ascii=False, separators=(',', ':')))}<", 1)
+
+
+@cache
+def template() -> str:
+    """That file without a run: where it stands is `>RUN<`. The page fills it in as well (step/export.js)."""
+    code = script("theme.js", "answers/file.js", *ENTRIES)
+    found = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+    nothing: dict[str, Any] = {name: {"modules": [], "styles": []} for name in SCREENS}
+    data = [
+        _block("hsd-facts", facts_json()),
+        _block("hsd-modules", json.dumps(nothing)),
+        '<script type="application/json" id="hsd-one-run">RUN</script>',
+        f'<script type="module">{code}</script>',
+    ]
+    return _filled(
+        answers="file",
+        policy=POLICY.format(script=f"'sha256-{found}'").replace("'self' ", "").replace("connect-src 'self'; ", ""),
+        title="A run, step by step",
+        description="",
+        head=f"<style>\n{''.join(map(read, SHARED_STYLES))}</style>",
+        presets="",
+        data="\n".join(data),
+    )
+
+
+def _filled(**words: str) -> str:
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: {"version": __version__, **words}[match[1]], read("index.html"))
+
+
+def _block(name: str, data: str) -> str:
+    return f'<script type="application/json" id="{name}">{_data(data)}</script>'
+
+
+def _data(text: str) -> str:
+    """JSON that no tag in its texts can end."""
+    return text.replace("<", "\\u003c")
