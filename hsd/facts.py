@@ -244,7 +244,8 @@ def facts_json() -> str:
 @cache
 def glossary() -> dict[str, dict[str, str]]:
     """Every word and sign that is explained to a reader: key → label, words and, where it has one, sign."""
-    return yaml.safe_load(GLOSSARY.read_text(encoding="utf-8"))
+    entries: dict[str, dict[str, str]] = yaml.safe_load(GLOSSARY.read_text(encoding="utf-8"))
+    return entries
 
 
 def tree_title(name: str) -> str:

@@ -41,6 +41,9 @@ class Measurement:
             found[record["repetition"]].append(record)
         return dict(sorted(found.items()))
 
+    def _sum(self, name: str) -> float:
+        return float(sum(record[name] for record in self.records))
+
     def tokens_per_second(self) -> list[float]:
         """One value per repetition: new tokens over seconds, prefill included."""
         return [ratio(rows, "new_tokens", "seconds") for rows in self._by_repetition.values()]
@@ -97,12 +100,12 @@ class Measurement:
     def model_seconds(self, *models: str) -> float:
         """Seconds of all forward passes of some models."""
         calls = [r["calls"][name] for r in self.records for name in models if name in r["calls"]]
-        return sum(c["first"] + sum(total for _, total, _ in c["widths"].values()) for c in calls)
+        return float(sum(c["first"] + sum(total for _, total, _ in c["widths"].values()) for c in calls))
 
     def outside_ms_per_step(self) -> float:
         """Milliseconds per step that pass outside the models' forward passes."""
-        seconds = sum(r["seconds"] for r in self.records) - self.model_seconds("target", *self.below)
-        return 1e3 * seconds / sum(r["steps"] for r in self.records)
+        seconds = self._sum("seconds") - self.model_seconds("target", *self.below)
+        return 1e3 * seconds / self._sum("steps")
 
     def ms_per_step(self) -> float:
         """Milliseconds per step, all included: the median over repetitions."""
@@ -114,7 +117,7 @@ class Measurement:
         draft, target: the models' forward passes. verify: judging the drafts. sampling: logits to probabilities,
         drawing tokens, arranging drafts. rest: all else.
         """
-        seconds = sum(r["seconds"] for r in self.records)
+        seconds = self._sum("seconds")
         laps = {part: sum(r["time"][part] for r in self.records) for part in ("draft", "target", "verify")}
         draft, target = self.model_seconds(*self.below), self.model_seconds("target")
         prefill = sum(r["calls"]["target"]["first"] for r in self.records)  # before the first step, outside all laps
@@ -129,7 +132,7 @@ class Measurement:
         With several drafts, levels or copied drafts the denominator is the mean over steps of the median times of the
         calls made; a copy costs none, d = 0.
         """
-        gamma = self.case.options.get("gamma", 0)
+        gamma: int = self.case.options.get("gamma", 0)
         if self.one_draft:
             tokens = self.block_efficiency()[0]
             round_time = gamma * self.call_seconds("draft", 1) + self.call_seconds("target", gamma + 1)
@@ -151,7 +154,7 @@ class Measurement:
         for record in self.records:
             for width, (count, _, _) in record["calls"].get(model, {"widths": {}})["widths"].items():
                 counts[width] += int(count)
-        steps = sum(r["steps"] for r in self.records)
+        steps = self._sum("steps")
         return sum(n * self.call_seconds(model, int(width)) for width, n in counts.items()) / steps
 
     def best_gamma(self, plain: Measurement, most: int = 16) -> tuple[int, float]:

@@ -21,12 +21,12 @@ from hsd.bench.server import TIMEOUT, Server, connect
 from hsd.cli.arguments import add_json, add_models, names, number, numbers, output, progress, wholes
 from hsd.decoding.options import LEVELLED
 from hsd.errors import HsdError
-from hsd.facts import DIVERGENCES, listed, rule_names
+from hsd.facts import listed, rule_names
 from hsd.models import Pair
 from hsd.models.loading import load_pair
 from hsd.models.loading.registry import USUAL, draft_length, usual
 from hsd.models.threads import settle_threads
-from hsd.rules import Fuzzy
+from hsd.rules import DIVERGENCES, Fuzzy
 
 PEERS = ("transformers",)
 

@@ -14,11 +14,12 @@ from hsd.bench.fuzzy import calibrate
 from hsd.cli.arguments import add_json, add_models, names, output, progress, whole, wholes
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import LISTS
+from hsd.draft import LAYOUTS
 from hsd.errors import HsdError
-from hsd.facts import DIVERGENCES, LAYOUTS, formula, listed, rule_names
+from hsd.facts import formula, listed, rule_names
 from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, USUAL, draft_length, usual
 from hsd.models.threads import settle_threads
-from hsd.rules import RULES
+from hsd.rules import DIVERGENCES, RULES
 from hsd.trace import GROUPS
 
 CALIBRATION_PROMPTS = 12

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from hsd import space
 from hsd.cli.arguments import output, whole
 from hsd.errors import HsdError
+from hsd.paths import ROOT
 from hsd.trace import Trace
 
 
@@ -81,7 +82,7 @@ def _publish(arguments: argparse.Namespace) -> int:
     if not (arguments.repository or arguments.dry_run):
         raise HsdError("name the Space as owner/name, or list its files by --dry-run")
     if not arguments.static:
-        return _send(arguments, "gradio", space.ROOT)
+        return _send(arguments, "gradio", ROOT)
     from hsd.ui import exported
 
     with TemporaryDirectory() as folder:

@@ -160,7 +160,7 @@ class Piece:
 
     def _capture(self) -> None:
         """Do the work a few times beside the main stream, as capturing wants it; each time writes the same again."""
-        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             for _ in range(WARM_UPS):

@@ -103,7 +103,8 @@ class CausalSession:
         if self._taps:
             self._states.append(torch.stack([output.hidden_states[tap][0] for tap in self._taps], 1))
         self.length += tokens.shape[0]
-        return output.logits[0].to(self._model.device)
+        logits: Tensor = output.logits[0]
+        return logits.to(self._model.device)
 
     def crop(self, length: int) -> None:
         if length < self.length:

@@ -21,7 +21,7 @@ class FixedLayer(CacheLayerMixin):
     is_sliding = False
 
     def __init__(self, length: Tensor, capacity: int) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._length, self._capacity = length, capacity
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
@@ -78,7 +78,8 @@ class FixedSession:
             attention_mask=self._masks(positions),
         )
         self.length += tokens.shape[0]
-        return output.logits[0]
+        logits: Tensor = output.logits[0]
+        return logits
 
     def close(self) -> None:
         """Free what the session holds."""

@@ -29,7 +29,7 @@ def packed(weight: Tensor, bias: Tensor | None = None) -> Product:
     """x to x·weightᵀ + bias. weight (out, in) float32, rounded to float16 here."""
     held = torch.ops.quantized.linear_prepack_fp16.default(weight.detach(), None if bias is None else bias.detach())
     product = torch.ops.quantized.linear_dynamic_fp16.default
-    return lambda x: product(x, held)  # type: ignore[no-any-return]
+    return lambda x: product(x, held)
 
 
 class PackedLinear(nn.Linear):
