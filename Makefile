@@ -24,7 +24,7 @@ browser: $(VENV)/.dev node_modules/.done chromium
 	$(BIN)/python -m pytest -m "browser and not slow" tests/web
 
 quick: lint
-	$(BIN)/python -m pytest -m "not slow and not long" --hypothesis-profile=quick $(PARALLEL) tests/exact tests/loop tests/test_imports.py
+	$(BIN)/python -m pytest -m "not slow and not long" --hypothesis-profile=quick $(PARALLEL) tests/exact tests/loop tests/test_imports.py tests/test_budget.py
 
 slow: $(VENV)/.dev chromium
 	$(BIN)/python -m pytest -m slow
