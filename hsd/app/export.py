@@ -1,0 +1,85 @@
+"""The page as a folder of files, which needs no server: what is recorded, with every screen that can show it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from hsd.app.site import site
+from hsd.errors import HsdError
+from hsd.rules import RULES, TREE_RULES, Rule, TreeRule
+from hsd.space import Space, front_matter
+from hsd.ui.measure.published import systems_here
+
+MARK = '<meta name="generator" content="hsd '
+OWN = ("web", "data", "hsd-web")
+"""Folders of an export, of earlier versions too: they are taken away before it is written again."""
+
+
+def write(folder: Path, space: Space) -> list[Path]:
+    """Write the export into `folder`, which is new, empty, or an older export. Returns its files.
+
+    Raises HsdError, one line, for any other folder, and where it cannot be written.
+    """
+    try:
+        _check(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        contents = files(space)
+        for own in OWN:
+            shutil.rmtree(folder / own, ignore_errors=True)
+        for name, content in contents.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    except OSError as error:
+        raise HsdError(f"cannot write {folder}: {error.strerror}") from None
+    return sorted(folder / name for name in contents)
+
+
+def files(space: Space) -> dict[str, bytes]:
+    """Everything in the folder: the site, and what it is."""
+    contents = {path: produce() for path, produce in site(space, "files").items()}
+    return {"README.md": readme(space).encode(), **contents}
+
+
+def _check(folder: Path) -> None:
+    """Refuse a folder with anything in it but an older export."""
+    index = folder / "index.html"
+    if folder.exists() and not folder.is_dir():
+        raise HsdError(f"{folder} is a file: name a folder")
+    strange = folder.is_dir() and any(path.name != ".git" for path in folder.iterdir())
+    if strange and not (index.is_file() and MARK in index.read_text(encoding="utf-8", errors="replace")):
+        raise HsdError(f"{folder} is not empty, and no export: name another folder")
+
+
+def readme(space: Space) -> str:
+    """What a Space reads, and people: what this folder is, how to get it live, and the papers."""
+    rules: list[Rule | TreeRule] = [*RULES.values(), *TREE_RULES.values()]
+    named = [*((rule.title, rule.citation) for rule in rules), *cited_systems()]
+    papers = "\n".join(f"- {title}: {linked(source)}" for title, source in named if "arXiv" in source)
+    return f"""{front_matter(space, "static")}
+# {space.title}
+
+{space.short_description}. These are recorded runs, for any file server: nothing here needs Python, and nothing is
+fetched from anywhere else.
+
+    python -m http.server        # in this folder, then open the address that it prints
+
+`python -m hsd space export --static FOLDER` has written it. To decode live, start the app in a copy of the repository
+(`make demo`), or publish it as a Space with Python (`python -m hsd space publish OWNER/NAME`).
+
+Papers:
+
+{papers}
+"""
+
+
+def cited_systems() -> list[tuple[str, str]]:
+    """The systems that have papers."""
+    return [(str(one["name"]), str(one["source"])) for one in systems_here([])]
+
+
+def linked(source: str) -> str:
+    """A source with its papers as links: "arXiv 2211.17192" → a link to the paper."""
+    return re.sub(r"(?:arXiv )?(\d{4}\.\d{5})", r"[arXiv \1](https://arxiv.org/abs/\1)", source)

@@ -1,0 +1,186 @@
+"""The site: everything of the page that needs no model, as paths and what makes their contents.
+
+The app serves these paths and `python -m hsd space export --static` writes them into a folder, so both are the same
+page. A recorded answer lies at data/NAME/KEY.json; `hsd/web/answers/files.js` finds it by the same rule.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from hsd.app import page
+from hsd.errors import HsdError
+from hsd.facts import facts_json
+from hsd.models.loading.registry import draft_length
+from hsd.paths import ASSETS, WEB
+from hsd.space import PairSpec, Space
+from hsd.trace import MAX_BYTES, Trace
+from hsd.ui import learn, machine, pairs
+from hsd.ui.fetch import shortened, shown
+from hsd.ui.jobs import Jobs
+from hsd.ui.measure import Measure
+from hsd.ui.measure.screen import FILES as BENCHMARKS
+from hsd.ui.presets import Preset, definitions, recorded
+from hsd.ui.race.recorded import read as recorded_races
+from hsd.ui.starters import Starter, starters
+from hsd.ui.systems import eagle, fsd, hispec, planner
+from hsd.ui.systems.recorded import listed, recorded_run
+from hsd.ui.systems.recorded import presets as systems_presets
+
+Values = dict[str, Any]
+Site = dict[str, Callable[[], bytes]]
+DOCS = ASSETS / "docs"
+NOT_SERVED = ("index.html", "README.md")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What may be asked by one name, and is recorded. arguments: those with an answer, each by its parts' names; other:
+    what a wrong one is told, with "?" in its place."""
+
+    answer: Callable[..., Any]
+    arguments: Sequence[Mapping[str, str]] = ({},)
+    other: str = ""
+
+    def known(self) -> Values:
+        """What the page must know to ask."""
+        return {"keys": list(map(key_of, self.arguments)), **({"error": self.other} if self.other else {})}
+
+
+def key_of(argument: Mapping[str, str]) -> str:
+    """The name of an answer's file, as in answers/files.js."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", " ".join(argument.values()) or "all")
+
+
+def site(space: Space, answers: str, opened: Trace | None = None) -> Site:
+    """Path → what makes its contents. answers: who answers the page, "server" or "files"; opened: a trace that is shown
+    first, instead of a preset. Raises HsdError where the Spacefile names a preset that there is not."""
+    questions, folder = recorded_questions(space), folder_of_modules()
+    presets = presets_of(space)
+    made: Site = {
+        "index.html": lambda: page.index(answers, space, list(presets.values()), folder).encode(),
+        "data/page.json": lambda: _json(contents(space, questions, opened is not None)),
+        f"{folder}facts.json": lambda: facts_json().encode(),
+        f"{folder}single.html": lambda: page.template().encode(),
+        f"{folder}trace.schema.json": lambda: _json(Trace.schema_for_others()),
+        **{f"{folder}{path}": (WEB / path).read_bytes for path in served()},
+        **{f"{folder}docs/{file.name}": file.read_bytes for file in sorted(DOCS.glob("*.md"))},
+    }
+    for name, question in questions.items():
+        for argument in question.arguments:
+            made[f"data/{name}/{key_of(argument)}.json"] = _answer(question.answer, argument)
+    return made
+
+
+def _answer(function: Callable[..., Any], argument: Mapping[str, str]) -> Callable[[], bytes]:
+    return lambda: _json(function(**argument))
+
+
+def _json(data: Any) -> bytes:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+# ---- the modules and sheets
+
+
+def served() -> Iterator[str]:
+    """The files of `hsd/web` that the page may fetch, as paths there."""
+    for file in sorted(path for path in WEB.rglob("*") if path.is_file() and path.name not in NOT_SERVED):
+        yield file.relative_to(WEB).as_posix()
+
+
+@cache
+def folder_of_modules() -> str:
+    """Where they are, relative to the page; it changes when a file or a fact does, so that a browser may keep them."""
+    digest = hashlib.sha256(facts_json().encode() + page.template().encode())
+    for path in served():
+        digest.update(path.encode() + b"\0" + (WEB / path).read_bytes())
+    return f"web/{digest.hexdigest()[:16]}/"
+
+
+# ---- answers
+
+
+def presets_of(space: Space) -> dict[str, Preset]:
+    """The recorded runs of the menu, in its order. Raises HsdError."""
+    known = definitions()
+    missing = [name for name in space.presets if name not in known]
+    if missing:
+        raise HsdError(f"the Spacefile names a preset that examples/presets.yaml has not: {missing[0]!r}")
+    return {name: known[name] for name in space.presets}
+
+
+def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> Values:
+    """What the page asks first: what it is made with, and which questions have an answer in a file.
+
+    first: the preset to show; opened: whether there is a trace to show instead; own: whether a visitor may name models;
+    bytes: of a trace that may be opened, at most.
+    """
+    presets = presets_of(space)
+    offered = machine.offered(space)
+    return {
+        "first": next(iter(presets)),
+        "opened": opened,
+        "own": machine.own_pairs_allowed(space),
+        "pairs": [_pair(space, pair) for pair in offered],
+        "starters": {pair.name: list(map(_starter, starters(pair.name, presets.values()))) for pair in offered},
+        "limits": space.limits.model_dump(),
+        "credits": pairs.credits(space),
+        "schema": f"{folder_of_modules()}trace.schema.json",
+        "bytes": MAX_BYTES,
+        "recorded": {name: question.known() for name, question in questions.items()},
+    }
+
+
+def _pair(space: Space, pair: PairSpec) -> Values:
+    """gamma: its usual draft length; chats: whether it answers questions."""
+    return {
+        "name": pair.name,
+        "title": pair.title,
+        "gamma": draft_length(pair.name),
+        "chats": pairs.chats(space, pair.name),
+    }
+
+
+def _starter(one: Starter) -> Values:
+    return {"prompt": one.prompt, "prompt_as": one.prompt_as, "label": one.label}
+
+
+def recorded_questions(space: Space) -> dict[str, Question]:
+    """What the screens may ask, by the names that they ask it by."""
+    presets = presets_of(space)
+    measure = Measure(space, Jobs(space.limits))
+
+    def preset(name: str) -> Values:
+        one = presets[name]
+        return {**shortened(shown(recorded(one))), "title": one.title, "why": one.why}
+
+    def benchmark(name: str) -> Values:
+        return measure.recorded_view(name)
+
+    return {
+        "preset": Question(preset, _names(presets), f"unknown preset '?': choose {', '.join(presets)}"),
+        "lessons": Question(learn.content),
+        "races": Question(recorded_races),
+        "systems": Question(systems),
+        "system_run": Question(recorded_run, _names(systems_presets()), "there is no recorded run '?': choose another"),
+        "layer_facts": Question(lambda: hispec.layer_facts(None)),
+        "fuzzy_results": Question(lambda: fsd.fuzzy_results(None)),
+        "benchmark": Question(benchmark, _names(BENCHMARKS), "there is no benchmark '?': choose another"),
+    }
+
+
+def _names(known: Mapping[str, Any]) -> list[dict[str, str]]:
+    return [{"name": name} for name in known]
+
+
+def systems() -> Values:
+    """What the Systems screen draws with besides its runs: what they are, the planner's inputs, what is published."""
+    runs = [listed(preset) for preset in systems_presets().values()]
+    return {"recorded": runs, "planner": planner.props(), "eagle": eagle.props()}
