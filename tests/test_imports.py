@@ -109,7 +109,7 @@ def test_the_table_points_one_way():
 @pytest.mark.parametrize(
     ("library", "places"),
     [
-        ("gradio", {".ui"}),
+        ("gradio", {".ui", ".app"}),
         ("transformers", {".models", ".models.loading", ".bench.peers", ".generate"}),
         ("plotly", {".figures", ".ui"}),
     ],

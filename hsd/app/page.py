@@ -12,12 +12,12 @@ from html import escape
 from typing import Any
 
 from hsd.app.modules import imported_later, modules, read, script
+from hsd.app.presets import Preset, telling_step
 from hsd.errors import HsdError
 from hsd.facts import facts_json
 from hsd.paths import WEB
 from hsd.space import Space
 from hsd.trace import Trace
-from hsd.ui.presets import Preset, telling_step
 from hsd.version import __version__
 
 SHARED_STYLES = ("kit/kit.css", "page.css", "step/player.css", "step/board.css", "watch/watch.css")

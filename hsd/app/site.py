@@ -14,24 +14,25 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from hsd.app import page
+from hsd.app import device, page, pairs
+from hsd.app.presets import Preset, definitions, recorded
+from hsd.app.questions import shown
+from hsd.app.replies import shortened
+from hsd.app.starters import Starter, starters
+from hsd.app.systems import eagle, fsd, hispec, planner
+from hsd.app.systems.recorded import listed, recorded_run
+from hsd.app.systems.recorded import presets as systems_presets
 from hsd.errors import HsdError
 from hsd.facts import facts_json
 from hsd.models.loading.registry import draft_length
 from hsd.paths import ASSETS, WEB
 from hsd.space import PairSpec, Space
 from hsd.trace import MAX_BYTES, Trace
-from hsd.ui import learn, machine, pairs
-from hsd.ui.fetch import shortened, shown
+from hsd.ui import learn
 from hsd.ui.jobs import Jobs
 from hsd.ui.measure import Measure
 from hsd.ui.measure.screen import FILES as BENCHMARKS
-from hsd.ui.presets import Preset, definitions, recorded
 from hsd.ui.race.recorded import read as recorded_races
-from hsd.ui.starters import Starter, starters
-from hsd.ui.systems import eagle, fsd, hispec, planner
-from hsd.ui.systems.recorded import listed, recorded_run
-from hsd.ui.systems.recorded import presets as systems_presets
 
 Values = dict[str, Any]
 Site = dict[str, Callable[[], bytes]]
@@ -123,11 +124,11 @@ def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> V
     bytes: of a trace that may be opened, at most.
     """
     presets = presets_of(space)
-    offered = machine.offered(space)
+    offered = device.offered(space)
     return {
         "first": next(iter(presets)),
         "opened": opened,
-        "own": machine.own_pairs_allowed(space),
+        "own": device.own_pairs_allowed(space),
         "pairs": [_pair(space, pair) for pair in offered],
         "starters": {pair.name: list(map(_starter, starters(pair.name, presets.values()))) for pair in offered},
         "limits": space.limits.model_dump(),

@@ -128,15 +128,19 @@ class Decoding(Iterator[Step]):
 
     def trace(self) -> Trace:
         """The trace of all steps so far."""
-        new = [token for step in self.steps for token in step.tokens]
         return Trace(
             app_version=__version__,
             created=self._created,
             setup=self.setup(),
             prompt=self.prompt(),
             steps=self.steps,
-            result=Result(text=self._new_text(new), finish=self.finish, seconds=self._seconds),
+            result=self.result(),
         )
+
+    def result(self) -> Result:
+        """How the run stands: the text of all steps so far, why it ended or would, its seconds."""
+        new = [token for step in self.steps for token in step.tokens]
+        return Result(text=self._new_text(new), finish=self.finish, seconds=self._seconds)
 
     @property
     def notes(self) -> list[str]:

@@ -1,0 +1,43 @@
+"""The app in the browser. `launch` and `exported` are all that the rest of the project calls, and `alone`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hsd.space import Space
+
+
+def launch(
+    trace_file: str | None = None,
+    host: str | None = None,
+    port: int | None = None,
+    open_browser: bool = False,
+    download: bool = True,
+) -> None:
+    """Start the app and serve it until interrupted; prints the address once it is ready.
+
+    trace_file: a saved trace to show first. host, port: by default 127.0.0.1 and the first free port from 7860,
+    or what Gradio's environment variables say. download: fetch models that the manifest names and that are not here,
+    in the background; HSD_DOWNLOAD=0 turns that off as well. Raises HsdError when the trace cannot be read or the port
+    is taken.
+    """
+    from hsd import space
+    from hsd.app import device
+
+    manifest = space.load()
+    device.prepare_environment(manifest)  # before gradio is imported: it reads the environment then
+    from hsd.app.server import serve
+
+    serve(manifest, trace_file, host, port, open_browser, download)
+
+
+def exported(folder: Path, manifest: Space) -> list[Path]:
+    """Write the page as files that need no server; see `hsd.app.export`. Returns them. Raises HsdError."""
+    from hsd.app import device
+
+    device.prepare_environment(manifest)
+    from hsd.app.export import write
+
+    return write(folder, manifest)

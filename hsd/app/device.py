@@ -1,0 +1,117 @@
+"""The machine that the app runs on: its device, ZeroGPU or not, and which pairs can run here."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hsd.errors import HsdError
+from hsd.models.loading.registry import EMBEDDED
+from hsd.space import PairSpec, Space
+
+try:
+    import spaces  # ZeroGPU's own package; elsewhere it need not be installed
+except ImportError:
+    spaces = None
+
+Deltas = Callable[..., Iterator[dict[str, Any]]]
+
+
+def prepare_environment(space: Space) -> None:
+    """Nothing may leave this machine unasked: no usage reports, and no Hub unless a pair offered here comes from it.
+
+    Whoever wants to load own models from the Hub starts the app with HF_HUB_OFFLINE=0. Raises HsdError where Gradio
+    has no folder to write to.
+    """
+    _check_folder(Path(os.environ.get("GRADIO_TEMP_DIR") or Path(tempfile.gettempdir()) / "gradio"))
+    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    if not any(pair.from_hub for pair in offered(space)):
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+
+def _check_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        words = f"cannot write in {folder} ({error.strerror})"
+        raise HsdError(f"{words}: set GRADIO_TEMP_DIR to a folder that can be written") from None
+
+
+def zero_gpu() -> bool:
+    """Whether this is a Space on ZeroGPU: a GPU is lent for single calls, which run in a process of their own."""
+    return spaces is not None and os.environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "true")
+
+
+def on_a_space() -> bool:
+    """Whether strangers can reach this app: it runs as a Space."""
+    return "SPACE_ID" in os.environ
+
+
+def own_pairs_allowed(space: Space) -> bool:
+    """Whether visitors may name folders and models of their own."""
+    return space.own_pair == "always" or (space.own_pair == "local" and not on_a_space())
+
+
+def offered(space: Space) -> list[PairSpec]:
+    """The pairs of the manifest that can run here."""
+    memory = _gpu_memory_gb()
+    return [pair for pair in space.pairs if pair.gpu_memory_gb <= memory]
+
+
+def label(pair: PairSpec | None = None) -> str:
+    """What the device chip says for a run of `pair`."""
+    if zero_gpu():
+        return "CPU (ZeroGPU Space)" if pair and not pair.from_hub else "ZeroGPU"
+    if torch.cuda.is_available():
+        return f"CUDA · {'float32' if pair and pair.name in EMBEDDED else 'bf16'}"
+    if torch.backends.mps.is_available():
+        return "Apple GPU"
+    return "CPU"
+
+
+def lent_gpu(duration: Callable[..., int]) -> Callable[[Deltas], Deltas]:
+    """Decorator for a generator of plain data that needs the GPU; does nothing where no GPU is lent.
+
+    duration: seconds to ask for, computed from the same arguments. Raises HsdError with what it raised itself, or why
+    no GPU was lent.
+    """
+    if spaces is None:
+        return lambda function: function
+
+    def decorate(function: Deltas) -> Deltas:
+        from gradio import Error  # only now: it reads the environment when it is imported
+
+        def inside(*arguments: Any) -> Iterator[dict[str, Any]]:
+            try:
+                yield from function(*arguments)
+            except HsdError as error:  # of other errors no words leave the process
+                raise Error(str(error), print_exception=False) from None
+
+        lent = spaces.GPU(duration=duration)(inside)
+
+        @wraps(function)
+        def lend(*arguments: Any) -> Iterator[dict[str, Any]]:
+            try:
+                yield from lent(*arguments)
+            except Error as error:
+                raise HsdError(" ".join(str(error.message).split())) from None
+
+        return lend
+
+    return decorate
+
+
+def _gpu_memory_gb() -> float:
+    if zero_gpu():
+        return 70.0  # what ZeroGPU lends by default: half an H200
+    if torch.cuda.is_available():
+        return float(torch.cuda.get_device_properties(0).total_memory) / 1e9
+    return 0.0

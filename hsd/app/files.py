@@ -1,0 +1,50 @@
+"""The site's files, served: each is made once, and packed once for browsers that take it so."""
+
+from hashlib import sha256
+from mimetypes import guess_type
+
+import brotli  # Gradio brings it
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hsd.app.site import Site
+
+FOREVER = "public, max-age=31536000, immutable"
+TYPES = {".js": "text/javascript", ".json": "application/json", ".md": "text/plain", ".html": "text/html"}
+"""Of files whose type systems disagree about; a browser refuses a module of another one."""
+
+
+class Files:
+    """The files of a site. lasting: the beginning of the paths whose contents never change."""
+
+    def __init__(self, site: Site, lasting: str) -> None:
+        self._site, self._lasting = site, lasting
+        self._made: dict[str, bytes] = {}
+        self._packed: dict[str, bytes] = {}
+
+    def read(self, path: str) -> bytes:
+        """Raises KeyError where there is no such file, and HsdError where it cannot be made."""
+        if path not in self._made:
+            self._made[path] = self._site[path]()
+        return self._made[path]
+
+    def packed(self, path: str) -> bytes:
+        """The same by brotli."""
+        if path not in self._packed:
+            self._packed[path] = brotli.compress(self.read(path))
+        return self._packed[path]
+
+    def serve(self, request: Request) -> Response:
+        """The file at a request's path, or only word that it has not changed."""
+        path = request.url.path.removeprefix(request.scope.get("root_path", "")).lstrip("/") or "index.html"
+        if path not in self._site:
+            return Response("no such file", 404, media_type="text/plain")
+        content = self.read(path)
+        kind = TYPES.get(path[path.rfind(".") :]) or guess_type(path)[0] or "application/octet-stream"
+        headers = {"Vary": "Accept-Encoding", "ETag": f'"{sha256(content).hexdigest()[:16]}"'}
+        headers["Cache-Control"] = FOREVER if path.startswith(self._lasting) else "no-cache"
+        if request.headers.get("If-None-Match") == headers["ETag"]:
+            return Response(status_code=304, headers=headers)
+        if "br" in request.headers.get("Accept-Encoding", ""):
+            content, headers["Content-Encoding"] = self.packed(path), "br"
+        return Response(content, media_type=f"{kind}; charset=utf-8", headers=headers)

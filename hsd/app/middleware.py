@@ -1,0 +1,64 @@
+"""What stands before the app: how large a request may be, answers made smaller, and one line for what goes wrong."""
+
+from __future__ import annotations
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hsd.app.replies import unexpected
+from hsd.trace import MAX_BYTES
+
+MOST = MAX_BYTES + 1_000_000  # a trace as a file of the visitor's, and what is wrapped around it
+
+
+def guarded(app: ASGIApp) -> ASGIApp:
+    """Refuses requests that are too large before they are read, or that cannot be read."""
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        size = Headers(scope=scope).get("Content-Length", "0")
+        if not size.isdecimal() or int(size) > MOST:
+            words = f"a request of at most {MOST / 1e6:.0f} MB can be read: send less"
+            await PlainTextResponse(words, status_code=413)(scope, receive, send)
+            return
+
+        begun = False
+
+        async def told(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                headers = MutableHeaders(scope=message)
+                headers["X-Content-Type-Options"] = "nosniff"
+            await send(message)
+
+        try:
+            await app(scope, _limited(receive), told)
+        except Exception as error:  # what Gradio does not understand of a request it does not expect either
+            words = unexpected(error, "check what was sent, or reload the page", "this request is not understood")
+            if not begun:
+                await JSONResponse({"error": words}, status_code=400)(scope, receive, send)
+
+    return answered
+
+
+def _limited(receive: Receive) -> Receive:
+    """The same request, cut off where it grows larger than it may and never said how large it is."""
+    read = 0
+
+    async def next_part() -> Message:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        return {"type": "http.disconnect"} if read > MOST else message
+
+    return next_part
+
+
+def compressed(app: ASGIApp) -> ASGIApp:
+    """Packs what Gradio sends as it is, traces above all; the site packs its own files."""
+    return GZipMiddleware(app, minimum_size=1000, compresslevel=9)

@@ -1,0 +1,148 @@
+"""Pairs as the page names them: a name from the manifest, or two models of the visitor's own."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hsd.app import device, downloads
+from hsd.errors import HsdError
+from hsd.models import Pair
+from hsd.models.loading import fetch, hub, load_pair
+from hsd.models.loading.registry import PAIRS, tuned_for_chat
+from hsd.models.threads import settle_threads
+from hsd.space import PairSpec, Space
+
+OWN = "own"
+
+
+@dataclass(frozen=True)
+class PairChoice:
+    """Which pair to run; plain data, so that it can travel to another process.
+
+    name: of a pair in the manifest, or `OWN`. target, draft: None for a pair that does not come from the Hub.
+    """
+
+    name: str
+    target: str | None = None
+    draft: str | None = None
+
+    @property
+    def from_hub(self) -> bool:
+        return self.target is not None
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def choose(space: Space, name: str, target: str = "", draft: str = "") -> PairChoice:
+    """The choice that the controls or a link describe. Raises HsdError when it is not offered here."""
+    if target.strip() or draft.strip():
+        if not device.own_pairs_allowed(space):
+            raise HsdError("own models cannot be loaded here: run the app on your own machine")
+        if not (target.strip() and draft.strip()):
+            raise HsdError("an own pair needs both a target and a draft: give two folders or two Hub ids")
+        return PairChoice(OWN, target.strip(), draft.strip())
+    spec = next((pair for pair in device.offered(space) if pair.name == name), None)
+    if spec is None:
+        names = [pair.name for pair in downloads.available(space)]
+        known = any(pair.name == name for pair in space.pairs)
+        why = f"the pair {name!r} needs a larger GPU than this machine has" if known else f"unknown pair {name!r}"
+        raise HsdError(f"{why}: choose {', '.join(names)}")
+    _check_here(space, spec)
+    return PairChoice(spec.name, spec.target, spec.draft)
+
+
+def _check_here(space: Space, spec: PairSpec) -> None:
+    """Raise HsdError for a pair that has not come from the package index."""
+    news = downloads.news(spec)
+    if news is downloads.ABSENT:
+        load_pair(spec.name)  # raises, and says what to do
+    if news.coming:
+        raise HsdError(
+            f"{spec.short_title} is not here yet ({news.words}): try again when it is, or choose the pair "
+            f"{downloads.first(space).name}"
+        )
+    if news.problem:
+        raise HsdError(news.problem)
+
+
+def chats(space: Space, name: str) -> bool:
+    """Whether a pair of the manifest takes questions: it was tuned on chats."""
+    spec = next((pair for pair in space.pairs if pair.name == name), None)
+    fetched = fetch.MODELS.get(name)
+    return spec is not None and tuned_for_chat(spec.target or (fetched.title if fetched else name))
+
+
+def load(choice: PairChoice) -> Pair:
+    """The pair itself; from memory when it was loaded before. Raises HsdError when it cannot be loaded.
+
+    On a ZeroGPU Space a pair that is not from the Hub stays on the CPU, where it costs no visitor's GPU time.
+    """
+    if choice.from_hub:
+        pair = _load_models(choice)
+    else:
+        pair = load_pair(choice.name, device="cpu" if device.zero_gpu() else None)
+    settle_threads(pair)
+    return pair
+
+
+def bring(choice: PairChoice) -> None:
+    """Have the files of a pair from the Hub on this machine. Raises HsdError where they cannot be had.
+
+    For ZeroGPU: no lent second is spent waiting for the network. The models are loaded in the process that is lent the
+    GPU; outside it CUDA is a stand-in that holds in the main thread only, and `transformers` loads in threads.
+    """
+    for name in (choice.target, choice.draft):
+        if name is not None:
+            hub.bring(name)
+
+
+def _load_models(choice: PairChoice) -> Pair:
+    named = PAIRS.get(choice.name)
+    try:
+        if named and (named.target, named.draft) == (choice.target, choice.draft):
+            return load_pair(choice.name)
+        return load_pair(target=choice.target, draft=choice.draft)
+    except HsdError as error:
+        offline = "HF_HUB_OFFLINE" in str(error)
+        hint = "; this app works offline: start it with HF_HUB_OFFLINE=0 to load models from the Hub" if offline else ""
+        raise HsdError(f"{error}{hint}") from None
+
+
+def describe(space: Space, name: str) -> dict[str, Any]:
+    """What the chips say about a pair of the manifest: sizes in parameters, the vocabulary check, the device.
+
+    Pairs are loaded for that, but those from the Hub only if they are to be preloaded: of others the names are known.
+    On ZeroGPU none from the Hub is.
+    """
+    chosen = choose(space, name)
+    spec = next(pair for pair in space.pairs if pair.name == chosen.name)
+    chip: dict[str, Any] = {"name": spec.name, "title": spec.title, "device": device.label(spec)}
+    if spec.from_hub and (device.zero_gpu() or not spec.preload):
+        return chip | {"note": f"{spec.target} with {spec.draft}; loaded on the first run"}
+    try:
+        pair = load(chosen)
+    except HsdError as error:
+        return chip | {"problem": str(error)}
+    return chip | sizes(pair)
+
+
+def credits(space: Space) -> list[str]:
+    """Whose models are fetched from the package index, and under which licence: a line for each pair."""
+    found = [(pair.short_title, fetch.MODELS[pair.name]) for pair in space.pairs if pair.name in fetch.MODELS]
+    return [f"{title}: {model.note}; licence {model.licence}, {model.credit}" for title, model in found]
+
+
+def sizes(pair: Pair) -> dict[str, Any]:
+    """Parameters of both models and the size of the vocabulary they share (loading has checked that they do).
+
+    drafted: how many of its tokens the draft can propose, None for all.
+    """
+    return {
+        "target": pair.target.parameters,
+        "draft": pair.draft.parameters,
+        "vocabulary": pair.vocab_size,
+        "drafted": getattr(pair.draft, "drafted", None),
+        "note": pair.note,
+    }

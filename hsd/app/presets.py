@@ -1,0 +1,115 @@
+"""Recorded runs that the page shows at once: what they are, their traces, and the step each is opened at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hsd.errors import HsdError
+from hsd.paths import EXAMPLES
+from hsd.rules import VANILLA
+from hsd.trace import Decision, Step, Trace
+
+FIELDS = {"title", "why", "prompt", "options", "seeds", "pair"}
+CLEAR = 0.05  # a coin this far from its threshold is seen to be on one side, and a gain of so many tokens is one
+ENOUGH = 1.0  # tokens: a larger gain over all coins makes a step no clearer
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A run worth looking at. options: of `hsd.run`; seeds: how many are tried, 1 takes seed 0; pair: by name."""
+
+    name: str
+    title: str
+    why: str
+    prompt: str
+    options: dict[str, Any] = field(default_factory=dict)
+    seeds: int = 1
+    pair: str = "tiny"
+
+    @property
+    def file(self) -> Path:
+        """Where its trace is recorded."""
+        return EXAMPLES / "traces" / f"{self.name}.json"
+
+
+def definitions(path: Path = EXAMPLES / "presets.yaml") -> dict[str, Preset]:
+    """All presets by name. Raises HsdError, one line, when the file cannot be read or has unknown keys."""
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise HsdError(f"cannot read the presets: {' '.join(str(error).split())[:200]}") from None
+    presets = {}
+    for name, entry in data.items():
+        wrong = set(entry) - FIELDS or {"title", "why", "prompt"} - set(entry)
+        if wrong:
+            raise HsdError(f"preset {name!r}: unknown or missing {', '.join(sorted(wrong))}")
+        presets[name] = Preset(name, **entry)
+    return presets
+
+
+def recorded(preset: Preset) -> Trace:
+    """The trace of a preset. Raises HsdError when it has not been recorded."""
+    if not preset.file.is_file():
+        raise HsdError(f"preset {preset.name!r} has no recorded trace: run `python examples/record.py`")
+    return _read(preset.file)
+
+
+@lru_cache(maxsize=32)
+def _read(file: Path) -> Trace:
+    return Trace.from_json(file.read_bytes())
+
+
+def telling_step(trace: Trace) -> int:
+    """The step to open a run at: where the rule gains most over the other, and shows best why. 0 without steps."""
+    return max(range(len(trace.steps)), key=lambda i: interest(trace.steps[i]), default=0)
+
+
+def interest(step: Step) -> tuple[float, ...]:
+    """How telling a step is, compared from left to right.
+
+    Whether it is law and not luck that shows: the rule gains over all coins (see `gain`), and this time as well.
+    Whether luck at least does not turn it round. How much the rule gains, up to `ENOUGH`, in tenths of a token; how
+    well a tree shows what several drafts are for (see `_handing_over`); stepping back is seen, because a longer draft
+    failed first; how many of the two deciding coins lie clearly on their side of the threshold; the whole gain; how
+    many tokens are kept; how many were drafted.
+    """
+    if step.shadow is None or step.verdict is None or not step.verdict.decisions:
+        return (0.0,) * 7 + (float(step.kept), float(step.drafted))
+    decisions = step.verdict.decisions
+    stepped_back = step.kept > 0 and decisions[-1].accepted and not decisions[0].accepted
+    deciding = [*decisions[-1:], *step.shadow.decisions[-1:]]
+    clear = sum(abs(d.coin - d.threshold) > CLEAR for d in deciding)
+    gained, now = gain(step), _side(step) * (step.kept - step.shadow.kept)
+    seen = (_handing_over(decisions), float(stepped_back), float(clear))
+    law, fair = float(gained > CLEAR and now > 0), float(now >= 0)
+    return (law, fair, round(min(gained, ENOUGH), 1), *seen, gained, float(step.kept), float(step.drafted))
+
+
+def _handing_over(decisions: list[Decision]) -> float:
+    """For trees: a later draft goes on where an earlier one was cut back; and how many tests were open, not settled."""
+    first = next((d for d in decisions if d.accepted), None)
+    last = decisions[-1]
+    if first is None or first.draft == last.draft or not last.accepted:
+        return 0.0
+    return 1.0 + sum(CLEAR < d.threshold < 1 - CLEAR for d in decisions) / len(decisions)
+
+
+def gain(step: Step) -> float:
+    """How many tokens of its draft the rule keeps more than the one to compare with, on average over all coins.
+
+    Of a vanilla run what it loses. 0 where the step does not tell.
+    """
+    if step.verdict is None or step.shadow is None:
+        return 0.0
+    own, other = (step.expected_kept.get(verdict.rule) for verdict in (step.verdict, step.shadow))
+    return 0.0 if own is None or other is None else _side(step) * (own - other)
+
+
+def _side(step: Step) -> int:
+    """Which way a difference is told: -1 in a run that is vanilla itself."""
+    return -1 if step.verdict and step.verdict.rule in ("tokenwise", *VANILLA.values()) else 1

@@ -1,0 +1,63 @@
+"""What the page asks of a server besides runs and recorded files: each a function from plain data to plain data."""
+
+from collections.abc import Callable
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from hsd.app import device, downloads, lab, pairs
+from hsd.app.presets import telling_step
+from hsd.app.replies import NOT_UNDERSTOOD, Answer, answer
+from hsd.app.systems import planner
+from hsd.errors import HsdError
+from hsd.space import Space
+from hsd.trace import Trace
+
+
+class Questions:
+    """Answers POST answers/NAME; an error is an answer too, {"error": one line}."""
+
+    def __init__(self, space: Space, opened: Trace | None) -> None:
+        self.space = space
+        self.functions: dict[str, Callable[[Answer], Any]] = {
+            "pair": self.pair,
+            "downloads": lambda _: self.downloads(),
+            "opened": lambda _: shown(opened) if opened else None,
+            "check": lambda given: shown(Trace.from_json(str(given.get("text") or ""))),
+            "exact_numbers": lab.exact_numbers,
+            "plan_stack": planner.plan_stack,
+            "try_thresholds": planner.try_thresholds,
+        }
+
+    def pair(self, given: Answer) -> Answer:
+        """What the chips say of a pair."""
+        return pairs.describe(self.space, str(given.get("name") or downloads.first(self.space).name))
+
+    def downloads(self) -> Answer:
+        """What comes from the package index: a line for each that is on its way or did not come, and who is here."""
+        found = [(pair, downloads.news(pair)) for pair in device.offered(self.space)]
+        lines = [f"{pair.short_title}: {news.words}" for pair, news in found if news.coming or news.problem]
+        here = [{"name": pair.name, "title": pair.title} for pair, news in found if news is downloads.HERE]
+        return {"lines": lines, "here": here, "coming": any(news.coming for _, news in found)}
+
+    async def serve(self, request: Request) -> Response:
+        """The answer to a request."""
+        try:
+            given = await request.json()
+        except ValueError:
+            given = None
+        function = self.functions.get(request.path_params["name"])
+        if function is None or not isinstance(given, dict):
+            return JSONResponse(answer(_refuse), 400)
+        return JSONResponse(await run_in_threadpool(answer, function, given))
+
+
+def shown(trace: Trace) -> Answer:
+    """A trace and the step to open it at."""
+    return {"trace": trace.model_dump(mode="json"), "step": telling_step(trace)}
+
+
+def _refuse() -> None:
+    raise HsdError(NOT_UNDERSTOOD)

@@ -1,0 +1,60 @@
+"""What a visitor is told: answers as plain data, and one line for whatever goes wrong."""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hsd.errors import HsdError
+
+log = logging.getLogger("hsd.app")
+
+Answer = dict[str, Any]
+DIGITS = 8  # of a recorded run's numbers, more than the models' float32 have; a third less to load
+LONGEST = 500  # characters of what a visitor is told
+FRAMES = 6  # of an error's way that the log has
+NOT_UNDERSTOOD = "the page asked for something in a way that is not understood: reload it"
+
+
+def answer(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call it; an expected error becomes {"error": one line}, an unexpected one as well, and is logged."""
+    try:
+        return function(*arguments)
+    except HsdError as error:
+        return {"error": brief(error)}
+    except Exception as error:
+        return {"error": unexpected(error, "try again, or reload the page")}
+
+
+def brief(error: HsdError) -> str:
+    """What it says, also where it repeats something endless that was sent."""
+    words = str(error)
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]} …"
+
+
+def unexpected(error: Exception, advice: str, what: str = "that failed on the server") -> str:
+    """What a visitor is told of an error that nobody expected; the log has it in full, under the same name.
+
+    The log says where it happened and not what was sent: a prompt is nobody's business.
+    """
+    name = secrets.token_hex(3)
+    frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
+    where = " < ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(frames))
+    log.error("error %s: %s at %s", name, type(error).__name__, where)
+    return f"{what} ({type(error).__name__}, error {name}): {advice}"
+
+
+def shortened(found: Answer) -> Answer:
+    """The same with numbers of `DIGITS` digits."""
+    rounded: Answer = json.loads(json.dumps(found), parse_float=lambda text: float(f"{float(text):.{DIGITS}g}"))
+    return rounded
+
+
+def compact(data: Any) -> str:
+    """JSON without spaces."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,82 @@
+"""The app, put together and served: the site, the questions of its page, and endpoints on Gradio's queue."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from importlib.util import find_spec
+
+import gradio as gr
+from starlette.middleware import Middleware
+
+from hsd.app import device, downloads, pairs
+from hsd.app.endpoints import add_endpoints
+from hsd.app.files import Files
+from hsd.app.middleware import compressed, guarded
+from hsd.app.questions import Questions
+from hsd.app.queue import FairQueue
+from hsd.app.site import folder_of_modules, presets_of, site
+from hsd.errors import HsdError
+from hsd.space import Space
+from hsd.trace import MAX_BYTES, Trace
+
+THREADS = 40  # for all that is done at once
+SESSIONS = 200  # that Gradio keeps; nothing of ours is in there
+
+
+def serve(
+    space: Space,
+    trace_file: str | None,
+    host: str | None,
+    port: int | None,
+    open_browser: bool,
+    download: bool,
+) -> None:
+    """Build the app and serve it until interrupted. What it needs from the package index comes meanwhile."""
+    server = build(space, Trace.from_file(trace_file) if trace_file else None)
+    threading.Thread(target=_preload, args=[space], daemon=True).start()
+    if download:
+        downloads.begin(space, lambda name: pairs.describe(space, name))
+    try:
+        app, address, _ = server.launch(
+            server_name=host,
+            server_port=port,
+            inbrowser=open_browser,
+            prevent_thread_lock=True,
+            quiet=True,
+            ssr_mode=False,
+            mcp_server=find_spec("mcp") is not None,  # the endpoints as tools of a language model
+            run_history=False,
+            max_file_size=MAX_BYTES,
+            max_threads=THREADS,
+            state_session_capacity=SESSIONS,
+            _frontend=False,
+        )
+    except OSError:
+        which = f"port {port} is taken" if port else "no free port was found"
+        raise HsdError(f"{which}: choose another with --port") from None
+    blocks = app.get_blocks()
+    FairQueue.adopt(blocks._queue, space.limits.queue_size)
+    print(f"The app is ready: {address}", flush=True)
+    blocks.block_thread()
+
+
+def build(space: Space, opened: Trace | None = None) -> gr.Server:
+    """The server. opened: a trace to show first instead of a preset."""
+    files = Files(site(space, "server", opened), folder_of_modules())
+    server = gr.Server(title=space.title, middleware=[Middleware(guarded), Middleware(compressed)])
+    for path in ("/", "/index.html", "/data/{path:path}", "/web/{path:path}"):
+        server.add_api_route(path, files.serve, methods=["GET", "HEAD"], include_in_schema=False)
+    server.add_api_route("/answers/{name}", Questions(space, opened).serve, methods=["POST"], include_in_schema=False)
+    add_endpoints(server, space, presets_of(space))
+    return server
+
+
+def _preload(space: Space) -> None:
+    """Load what the manifest wants loaded; a pair that cannot be loaded says so in its chip."""
+    for pair in downloads.available(space):
+        if pair.preload and device.zero_gpu() and pair.from_hub:
+            with suppress(HsdError):  # whoever runs it is told why
+                pairs.bring(pairs.choose(space, pair.name))
+        elif pair.preload:
+            pairs.describe(space, pair.name)

@@ -1,0 +1,58 @@
+"""A server whose URL the visitor of a local app has typed: whether that may be, and how it is reached.
+
+Nothing else in `hsd.ui` leads to one. No link carries a URL, and on a Space, where strangers come, none can be typed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hsd.app import device
+from hsd.bench.server import Server, base_url, connect
+from hsd.errors import HsdError
+from hsd.space import Space
+
+EXAMPLE = "http://localhost:8000"
+SECONDS = 30.0  # for an answer
+MOST = 200  # characters of a URL, and of a model's name
+NOT_HERE = "no server is asked from here: start the app on your own machine for that"
+COUNTS_ONLY = (
+    "counts and seconds only, as the server tells them: no trace, no p and no q, so nothing exact can be shown; the "
+    "seconds have the network and its own hardware in them, and another model may run there"
+)
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server is, checked but not asked yet. url: without /v1; model: "" for the only one."""
+
+    url: str
+    model: str
+
+    @property
+    def unasked(self) -> Server:
+        """Stands for the server until it is reached."""
+        return Server(self.url, self.model, False, SECONDS)
+
+    def reach(self) -> Server:
+        """Raises HsdError, one line, when there is none."""
+        if device.on_a_space():
+            raise HsdError(NOT_HERE)
+        return connect(self.url, self.model or None, SECONDS)
+
+
+def allowed(space: Space) -> bool:
+    """Whether visitors may name a server: never on a Space, nor where the manifest lets them name nothing of theirs."""
+    return space.own_pair != "never" and not device.on_a_space()
+
+
+def read(space: Space, url: object, model: object) -> Address:
+    """What was typed, checked; nothing is asked. Raises HsdError where it is no URL, or where none may be named."""
+    if not allowed(space):
+        raise HsdError(NOT_HERE)
+    typed, name = (str(value or "").strip() for value in (url, model))
+    if not typed:
+        raise HsdError(f"no server is named: give its base URL, such as {EXAMPLE}")
+    if len(typed) > MOST or len(name) > MOST:
+        raise HsdError(f"a server's URL and its model's name have at most {MOST} characters: shorten them")
+    return Address(base_url(typed), name)

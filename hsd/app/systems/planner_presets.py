@@ -1,0 +1,76 @@
+"""Inputs that the planner offers to start from: three worked ones, and the embedded models as measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hsd.errors import HsdError
+from hsd.paths import EXAMPLES
+
+FILE = EXAMPLES / "results" / "plan.json"
+COMMAND = "python -m hsd plan --pair tiny --limit 60 --new-tokens 64 --json > examples/results/plan.json"
+DIGITS = 3  # of a measured number
+
+# Costs, acceptances and per-token costs are texts, as they stand in the page's fields; no per-token costs: all 0.
+WORKED: dict[str, dict[str, Any]] = {
+    "skip": {
+        "title": "A stack that skips M₁",
+        "costs": ["1", "4", "12", "60"],
+        "acceptance": [["0.80", "0.72", "0.62"], ["0.85", "0.75"], ["0.90"]],
+    },
+    "single": {
+        "title": "One draft is best",
+        "costs": ["1", "15", "30", "60"],
+        "acceptance": [["0.82", "0.80", "0.78"], ["0.90", "0.84"], ["0.88"]],
+    },
+    "all": {
+        "title": "All models are used",
+        "costs": ["0.2", "2", "10", "60"],
+        "acceptance": [["0.65", "0.60", "0.55"], ["0.85", "0.78"], ["0.92"]],
+    },
+}
+INVENTED = "Costs and acceptances made up to show a case; the costs have no unit."
+
+
+def presets() -> list[dict[str, Any]]:
+    """All of them: name, title, note, unit of the costs, and the three inputs. A missing measurement is left out."""
+    worked = [{"name": name, "note": INVENTED, "unit": "", **given} for name, given in WORKED.items()]
+    try:
+        return [*worked, measured()]
+    except HsdError:
+        return worked
+
+
+def measured(file: Path = FILE) -> dict[str, Any]:
+    """The embedded models, from what `hsd plan --pair tiny` wrote. Raises HsdError when that is not there."""
+    try:
+        facts = json.loads(file.read_text(encoding="utf-8"))["measured"]
+        return {
+            "name": "measured",
+            "title": "The embedded models, measured",
+            "note": _note(facts),
+            "unit": facts["unit"],
+            "costs": _texts(facts["costs"]),
+            "acceptance": [_texts(row) for row in facts["acceptance"]],
+            "per_token": _texts(facts["per_token"]),
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        raise HsdError(f"there is no measured plan: run `{COMMAND}`") from None
+
+
+def _texts(numbers: list[float]) -> list[str]:
+    return [f"{number:.{DIGITS}g}" for number in numbers]
+
+
+def _note(facts: dict[str, Any]) -> str:
+    """What was measured, and where."""
+    machine = facts["machine"]
+    names = [f"M{'₀₁₂₃₄₅₆₇'[i]} is “{name}”" for i, name in enumerate(facts["names"][:-1])]
+    where = f"{machine['processor']}, {machine['device']}, {machine['threads']} of {machine['cores']} threads"
+    return (
+        f"Measured, {', '.join(names)}: acceptances on {facts['positions']:,} tokens that the target wrote at "
+        f"temperature {facts['temperature']:g}; costs in {facts['unit']}, forward passes only, on {where}, "
+        f"{machine['dtype']}, load {machine['load']:g}, torch {machine['torch']}."
+    )
