@@ -1,23 +1,38 @@
-"""Write the page "Learn": python examples/learn_page.py
+"""Write the lessons, for the Learn tab and as the page "Learn": python examples/learn_page.py
 
-The lessons of the Learn tab as one text, with answers and folded questions written out, then what is easily believed,
-the questions, the words, and notes for a speaker. The texts are examples/lessons.yaml and hsd/glossary.yaml; all
-numbers come from the recorded step and from examples/results.
+examples/learn.json is what the tab draws. The page has the same as one text, with answers and folded questions written
+out, then what is easily believed, the questions, the words, and notes for a speaker. The texts are
+examples/lessons.yaml and hsd/glossary.yaml; all numbers come from the recorded step and from examples/results.
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from hsd.facts import glossary
-from hsd.paths import ROOT
-from hsd.ui import learn
+import lessons as learn
 
-PAGE = ROOT / "assets" / "docs" / "learn.md"
+from hsd.facts import glossary
+from hsd.paths import EXAMPLES, ROOT
+
+PAGE, DATA = ROOT / "assets" / "docs" / "learn.md", EXAMPLES / "learn.json"
 
 
 def main() -> None:
     PAGE.write_text(page(), encoding="utf-8")
+    DATA.write_text(data(), encoding="utf-8")
+
+
+def data() -> str:
+    """What the tab draws, a lesson a line."""
+    kinds = (f"{json.dumps(kind)}: {_lines(value)}" for kind, value in learn.content().items())
+    return "{" + ",\n".join(kinds) + "}\n"
+
+
+def _lines(value: Any) -> str:
+    if not isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
+    return "[\n" + ",\n".join(json.dumps(one, ensure_ascii=False) for one in value) + "\n]"
 
 
 def page() -> str:

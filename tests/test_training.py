@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+from tiny.corpus import Texts, format_problem, opening, read, repair_quotes, split_stories, without_doctests
+from tiny.distill import sample_rows
+from tiny.network import SHAPES, Shape, TargetLoss, build_model, hidden_states, logits_of
+from tiny.tokens import END, Corpus, common_names, load_tokenizer, prepare
+from tiny.train import main
+from tiny.training import Job, Optimiser, model_from, rate_factor, saved, train
+from tiny.truecase import Truecaser
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import hsd
 from hsd.errors import HsdError
-
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
-
-from tiny.corpus import Texts, format_problem, opening, read, repair_quotes, split_stories, without_doctests  # noqa: E402
-from tiny.distill import sample_rows  # noqa: E402
-from tiny.network import SHAPES, Shape, TargetLoss, build_model, hidden_states, logits_of  # noqa: E402
-from tiny.tokens import END, Corpus, common_names, load_tokenizer, prepare  # noqa: E402
-from tiny.train import main  # noqa: E402
-from tiny.training import Job, Optimiser, model_from, rate_factor, saved, train  # noqa: E402
-from tiny.truecase import Truecaser  # noqa: E402
 
 TINY = Shape(layers=2, width=32, heads=2, inner=64, exits=(1,))
 SMALLER = Shape(layers=1, width=16, heads=2, inner=32)

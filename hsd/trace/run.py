@@ -12,7 +12,6 @@ from hsd.errors import HsdError
 from hsd.trace.asked import Asked
 from hsd.trace.statistics import statistics
 from hsd.trace.step import Step, replay_step
-from hsd.trace.upgrade import upgraded
 from hsd.trace.values import (
     MAX_BYTES,
     MAX_LEVELS,
@@ -133,7 +132,7 @@ class Trace(Record):
 
     @staticmethod
     def from_json(text: str | bytes) -> Trace:
-        """Read an untrusted trace, also of version 1. Raises HsdError, one line, for what is not a valid one."""
+        """Read an untrusted trace. Raises HsdError, one line, for what is not a valid one."""
         if len(text) > MAX_BYTES:
             raise HsdError(f"trace of {len(text) / 1e6:.0f} MB: at most {MAX_BYTES / 1e6:.0f} MB can be opened")
         try:
@@ -142,10 +141,10 @@ class Trace(Record):
             raise HsdError(f"this file is not JSON ({_short(error)}): choose a trace saved by hsd") from None
         if not isinstance(data, dict) or "trace_version" not in data:
             raise HsdError("this JSON is not a trace (no trace_version): choose a file saved by hsd")
-        if data["trace_version"] not in (1, TRACE_VERSION):
+        if data["trace_version"] != TRACE_VERSION:
             found = str(data["trace_version"])[:20]
-            raise HsdError(f"trace version {found} cannot be read, only 1 and {TRACE_VERSION}: record the run again")
-        return _validated(upgraded(data) if data["trace_version"] == 1 else data)
+            raise HsdError(f"trace version {found} cannot be read, only {TRACE_VERSION}: record the run again")
+        return _validated(data)
 
 
 def _validated(data: dict[str, Any]) -> Trace:

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
+import measure_systems
 import pytest
-
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "examples"))
-
-import measure_systems  # noqa: E402  # a script, beside the project's package
 
 
 @pytest.fixture(scope="module")

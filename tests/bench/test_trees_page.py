@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
+import measure_smollm2
 import pytest
+import trees_page
 
 import hsd
 from hsd.bench.cases import rules_on
-
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "examples"))
-
-import measure_smollm2  # noqa: E402  # scripts, beside the project's package
-import trees_page  # noqa: E402
 
 
 @pytest.fixture(scope="module")

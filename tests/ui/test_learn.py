@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from types import ModuleType
 from urllib.parse import parse_qs
 
+import learn_page
+import lessons as learn
 import pytest
-from example_script import example_script
 
 from hsd.errors import HsdError
 from hsd.facts import glossary
 from hsd.paths import EXAMPLES, ROOT
 from hsd.space import load
-from hsd.ui import learn, static
-from hsd.ui.presets import definitions, recorded
+from hsd.trace import Trace
 
 SAID = ("text", "ask", "answer", "think")
 MARKS = set("“”’−×·≥≤…–✓✕␣⏎")  # of typography and arithmetic, which everyone knows
@@ -198,7 +197,7 @@ def test_what_is_easily_believed_is_false_as_the_lab_shows() -> None:
     assert rate["rate_1"] == pytest.approx(2 / 3)
     assert seed["now_tokenwise"] == 0
     assert seed["now_hsd"] == 2
-    greedily = recorded(definitions()["paris"])
+    greedily = Trace.from_file(EXAMPLES / "traces" / "paris.json")
     laws = [law for step in greedily.steps for law in step.kept_law.values()]
     assert all(max(law) == pytest.approx(1) for law in laws)
 
@@ -213,25 +212,21 @@ def test_every_link_leads_somewhere() -> None:
     for query in queries:
         asked = {name: values[0] for name, values in parse_qs(query, strict_parsing=True).items()}
         assert set(asked) <= {"tab", "preset", "step", "lesson", "panel", "lab"}, query
-        assert asked.get("tab", "watch") in static.SCREENS
+        assert (ROOT / "hsd" / "web" / asked.get("tab", "watch")).is_dir()
         assert "lesson" not in asked or 1 <= int(asked["lesson"]) <= 10
         assert "preset" not in asked or asked["preset"] in presets
         assert "panel" not in asked or f'name: "{asked["panel"]}"' in panels
         if "step" in asked:
-            assert int(asked["step"]) < len(recorded(definitions()[asked["preset"]]).steps)
+            assert int(asked["step"]) < len(Trace.from_file(EXAMPLES / "traces" / f"{asked['preset']}.json").steps)
 
 
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    return example_script("learn_page")
+def test_the_page_and_the_data_of_the_tab_are_what_the_script_writes() -> None:
+    assert learn_page.page() == learn_page.PAGE.read_text(encoding="utf-8"), "run: python examples/learn_page.py"
+    assert learn_page.data() == learn_page.DATA.read_text(encoding="utf-8"), "run: python examples/learn_page.py"
 
 
-def test_the_page_is_what_the_script_writes(script: ModuleType) -> None:
-    assert script.page() == script.PAGE.read_text(encoding="utf-8"), "run: python examples/learn_page.py"
-
-
-def test_the_page_has_every_lesson_question_and_word(script: ModuleType) -> None:
-    page = script.PAGE.read_text(encoding="utf-8")
+def test_the_page_has_every_lesson_question_and_word() -> None:
+    page = learn_page.PAGE.read_text(encoding="utf-8")
     for title in [one["title"] for one in [*learn.lessons(), *ENTRIES]]:
         assert title in page
     for entry in glossary().values():

@@ -399,7 +399,7 @@ BROKEN = {
     "text": "hello",
     "empty": "",
     "deep": "[" * 100_000,
-    "trace": '{"trace_version": 1}',
+    "trace": '{"trace_version": 2}',
     "no cases": changed(lambda head, _: head.pop("cases")),
     "cases are numbers": changed(lambda head, _: head.update(cases=[1, 2])),
     "no plain": changed(lambda head, _: head["cases"].pop(0)),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import parse_qs
 
+import lessons as learn
 import pytest
 from engine import Engine
-
-from hsd.ui import learn
 
 FORGET = "localStorage.removeItem('hsd-learn')"
 

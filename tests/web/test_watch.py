@@ -256,7 +256,7 @@ def many_nodes() -> str:
         (lambda: "[" * 100_000, "not JSON"),
         (lambda: '{"a": 1}', "not a trace"),
         (lambda: '{"trace_version": 3}', "trace version 3 cannot be read"),
-        (lambda: '{"trace_version": 1}', "not a valid trace"),
+        (lambda: '{"trace_version": 1}', "trace version 1 cannot be read"),
         (many_nodes, "not a valid trace"),
         (lambda: " " * 33_000_000, "33 MB"),
     ],

@@ -90,8 +90,9 @@ function check(text, schema, most) {
   const version = KINDS.object(trace) ? trace.trace_version : undefined;
   if (version === undefined)
     return { error: "this JSON is not a trace (no trace_version): choose a file saved by hsd" };
-  if (version === 1) return { error: "not a valid trace for this page: the app opens version 1, and saves it as 2" };
-  if (version !== 2) return { error: `trace version ${String(version).slice(0, 20)} cannot be read, only 2` };
+  if (version !== 2) {
+    return { error: `trace version ${String(version).slice(0, 20)} cannot be read, only 2: record the run again` };
+  }
   try {
     fits(trace, schema, schema.$defs, "");
     reads(trace);
