@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 
+import plotly.graph_objects as go
 import pytest
 
 from hsd import figures
 from hsd.bench.report import read
 from hsd.facts import RULE_LOOKS
-from hsd.figures.style import PARTS
+from hsd.figures import PARTS
 from hsd.paths import EXAMPLES
 
 HOSTILE = "<img src=x onerror=alert(1)> ${1+1} %{y} <a href='javascript:alert(1)'>x</a>" + "w" * 300
 ALL = (
     figures.block_efficiency,
     figures.acceptance_rate_per_position,
-    figures.kept_histogram,
-    figures.tokens_per_second,
     figures.time_shares,
 )
 
@@ -50,14 +49,15 @@ def drafting(rows: list[dict]) -> list[dict]:
 
 
 def points(figure, axis: str = "y") -> list[list]:
-    return [list(trace[axis]) for trace in figure.data]
+    return [trace[axis] for trace in figure["data"]]
 
 
 def test_block_efficiency_shows_value_and_both_ends_of_the_interval(recorded):
     found = {}
-    for trace in figures.block_efficiency(recorded).data:
-        for x, y, up, down in zip(trace.x, trace.y, trace.error_y.array, trace.error_y.arrayminus, strict=True):
-            found[trace.marker.symbol, x] = (y, y - down, y + up)
+    for trace in figures.block_efficiency(recorded)["data"]:
+        error = trace["error_y"]
+        for x, y, up, down in zip(trace["x"], trace["y"], error["array"], error["arrayminus"], strict=True):
+            found[trace["marker"]["symbol"], x] = (y, y - down, y + up)
     assert len(found) == len(drafting(recorded)) > 3
     for r in drafting(recorded):
         symbol = RULE_LOOKS[r["options"]["rule"]].symbol
@@ -69,43 +69,28 @@ def test_block_efficiency_by_temperature_has_a_line_per_rule_and_draft_length():
     figure = figures.block_efficiency(rows, by="temperature")
     assert points(figure, "x") == [[0.5, 1.0]] * 4
     assert points(figure) == [[3.0, 3.5]] * 4
-    assert [trace.name for trace in figure.data] == ["vanilla, γ=3", "HSD, γ=3", "vanilla, γ=5", "HSD, γ=5"]
-    assert len({(trace.line.color, trace.line.dash) for trace in figure.data}) == 4
+    assert [trace["name"] for trace in figure["data"]] == ["vanilla, γ=3", "HSD, γ=3", "vanilla, γ=5", "HSD, γ=5"]
+    assert len({(trace["line"]["color"], trace["line"]["dash"]) for trace in figure["data"]}) == 4
 
 
 def test_acceptance_rate_per_position_is_that_of_the_rows_and_starts_at_position_1(recorded):
     figure = figures.acceptance_rate_per_position(recorded)
     assert points(figure) == [r["acceptance_rate_per_position"] for r in drafting(recorded)]
-    assert all(list(trace.x) == list(range(1, len(trace.y) + 1)) for trace in figure.data)
-
-
-def test_the_histogram_shows_shares_that_sum_to_one(recorded):
-    figure = figures.kept_histogram(recorded)
-    for trace, r in zip(figure.data, drafting(recorded), strict=True):
-        steps = sum(r["kept_histogram"].values())
-        assert list(trace.x) == list(r["kept_histogram"])
-        assert list(trace.y) == pytest.approx([n / steps for n in r["kept_histogram"].values()])
-        assert sum(trace.y) == pytest.approx(1)
-
-
-def test_speeds_have_one_bar_per_row_plain_decoding_included(recorded):
-    (bars,) = figures.tokens_per_second(recorded).data
-    assert list(bars.x) == [r["tokens_per_second"] for r in recorded]
-    assert list(bars.y) == [r["case"] for r in recorded]
+    assert all(trace["x"] == list(range(1, len(trace["y"]) + 1)) for trace in figure["data"])
 
 
 def test_time_shares_stack_to_one_per_case(recorded):
     figure = figures.time_shares(recorded)
-    assert [trace.name for trace in figure.data] == [style.title for style in PARTS.values()]
+    assert [trace["name"] for trace in figure["data"]] == [style.title for style in PARTS.values()]
     for number, r in enumerate(recorded):
-        assert [trace.x[number] for trace in figure.data] == [r["shares"][part] for part in PARTS]
-        assert sum(trace.x[number] for trace in figure.data) == pytest.approx(1)
+        assert [trace["x"][number] for trace in figure["data"]] == [r["shares"][part] for part in PARTS]
+        assert sum(trace["x"][number] for trace in figure["data"]) == pytest.approx(1)
 
 
 def test_the_longest_drafts_are_seen_first_and_the_others_wait_in_the_legend():
     rows = [row("hsd", gamma, t) for t in (1.0, 0.5) for gamma in (3, 10)]
-    for make in (figures.acceptance_rate_per_position, figures.kept_histogram):
-        assert [trace.visible for trace in make(rows).data] == ["legendonly", True, "legendonly", "legendonly"]
+    shown = [trace["visible"] for trace in figures.acceptance_rate_per_position(rows)["data"]]
+    assert shown == ["legendonly", True, "legendonly", "legendonly"]
 
 
 def test_rules_differ_in_colour_and_in_shape_and_look_the_same_in_every_figure():
@@ -113,17 +98,14 @@ def test_rules_differ_in_colour_and_in_shape_and_look_the_same_in_every_figure()
     assert len({s.colour for s in drawn}) == len({s.symbol for s in drawn}) == len({s.hatch for s in drawn}) == 8
     rows = [row("tokenwise"), row("hsd")]
     lines = [figures.block_efficiency(rows), figures.acceptance_rate_per_position(rows)]
-    colours = [[trace.line.color for trace in figure.data] for figure in lines]
-    colours.append([trace.marker.color for trace in figures.kept_histogram(rows).data])
-    colours.append(list(figures.tokens_per_second(rows).data[0].marker.color))
+    colours = [[trace[part]["color"] for trace in figure["data"]] for figure in lines for part in ("line", "marker")]
     assert colours == [[RULE_LOOKS["tokenwise"].colour, RULE_LOOKS["hsd"].colour]] * 4
 
 
 @pytest.mark.parametrize("make", ALL)
 def test_a_hostile_name_is_text_and_is_cut(make):
     rows = [row("hsd", case=HOSTILE, options={"rule": HOSTILE, "gamma": 5, "temperature": 1.0})]
-    text = make(rows).to_json()
-    for trace in json.loads(text)["data"]:
+    for trace in make(rows)["data"]:
         for words in (trace.get("name", ""), *(y for y in trace["y"] if isinstance(y, str))):
             assert "<" not in words
             assert "%{" not in words
@@ -132,12 +114,17 @@ def test_a_hostile_name_is_text_and_is_cut(make):
 
 @pytest.mark.parametrize("make", ALL)
 def test_figures_fit_light_and_dark_pages_and_have_no_title(make):
-    layout = make([PLAIN, row("hsd")]).layout
-    assert layout.height
-    assert layout.title.text is None
-    assert {layout.paper_bgcolor, layout.plot_bgcolor} == {"rgba(0, 0, 0, 0)"}
+    layout = make([PLAIN, row("hsd")])["layout"]
+    assert layout["height"]
+    assert "title" not in layout
+    assert {layout["paper_bgcolor"], layout["plot_bgcolor"]} == {"rgba(0, 0, 0, 0)"}
 
 
 @pytest.mark.parametrize("make", ALL)
 def test_plain_decoding_alone_is_no_error(make):
-    assert make([PLAIN]).to_json()
+    assert json.dumps(make([PLAIN]), allow_nan=False)
+
+
+@pytest.mark.parametrize("make", ALL)
+def test_a_figure_is_what_plotly_knows(make, recorded):
+    assert go.Figure(make(recorded)).to_plotly_json()["data"]

@@ -111,7 +111,7 @@ def test_the_table_points_one_way():
     [
         ("gradio", {".ui", ".app"}),
         ("transformers", {".models", ".models.loading", ".bench.peers", ".generate"}),
-        ("plotly", {".figures", ".ui"}),
+        ("plotly", {".ui"}),
     ],
 )
 def test_large_libraries_are_imported_in_their_place_only(library: str, places: set[str]):

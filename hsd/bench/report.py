@@ -1,6 +1,7 @@
 """A benchmark as a file of JSON lines, and as a table. The file alone gives every number of the table again.
 
-The first line says what was measured, on what and how; each further line is the record of one run.
+The first line says what was measured, on what and how; each further line is the record of one run. The last may be what
+a page shows of it, see view.py.
 """
 
 from __future__ import annotations
@@ -106,23 +107,27 @@ def parse(lines: Iterable[str], name: str) -> Benchmark:
             raise HsdError(f"line {number} of {name!r} is not JSON: choose a file written by `hsd bench`") from None
     if not found or not isinstance(found[0], dict) or found[0].get("format") != FORMAT:
         raise HsdError(f"{name!r} is not a benchmark ({FORMAT}): choose a file written by `hsd bench`")
+    if isinstance(found[-1], dict) and "view" in found[-1]:
+        found.pop()
     for number, record in enumerate(found[1:], start=2):
         if not isinstance(record, dict) or not {"case", "prompt", "repetition", "seconds", "calls"} <= set(record):
             raise HsdError(f"line {number} of {name!r} is not a record of a run: choose a file written by `hsd bench`")
     return Benchmark(found[0], found[1:])
 
 
-COLUMNS = (
-    "case",
-    "tokens/s",
-    "speed-up",
-    "tokens per target call",
-    "AL",
-    "accepted, %",
-    "limit S*",
-    "efficiency",
-    "best γ",
-)
+COLUMNS = {  # what each means
+    "case": "",
+    "tokens/s": "new tokens per second, reading the prompt included; median over repetitions",
+    "speed-up": "against plain decoding of the same target in the same run; median over repetitions",
+    "tokens per target call": "or block efficiency; in brackets the 95 % interval, by a bootstrap over prompts",
+    "AL": "acceptance length, as servers report it: 1 + kept tokens per draft, in brackets the 95 % interval; steps "
+    "without a draft do not count, and a draft in which the text ended counts a token more than it gave",
+    "accepted, %": "drafted tokens that were kept; in brackets the 95 % interval",
+    "limit S*": "the speed-up if nothing but the models' forward passes took time",
+    "efficiency": "the measured speed-up as a share of the limit; over 1 when the machine was not steady",
+    "best γ": "the draft length with the highest limit at these costs, and that limit; it assumes the same acceptance "
+    "at every position",
+}
 
 
 def cells(row: Row) -> list[str]:

@@ -35,7 +35,7 @@ class Measurement:
     records: tuple[Record, ...]
 
     @cached_property
-    def _by_repetition(self) -> dict[int, list[Record]]:
+    def by_repetition(self) -> dict[int, list[Record]]:
         found: dict[int, list[Record]] = defaultdict(list)
         for record in self.records:
             found[record["repetition"]].append(record)
@@ -46,7 +46,7 @@ class Measurement:
 
     def tokens_per_second(self) -> list[float]:
         """One value per repetition: new tokens over seconds, prefill included."""
-        return [ratio(rows, "new_tokens", "seconds") for rows in self._by_repetition.values()]
+        return [ratio(rows, "new_tokens", "seconds") for rows in self.by_repetition.values()]
 
     def speedup(self, plain: Measurement) -> float:
         """Median over repetitions of this case's tokens per second over plain decoding's."""
@@ -109,7 +109,7 @@ class Measurement:
 
     def ms_per_step(self) -> float:
         """Milliseconds per step, all included: the median over repetitions."""
-        return statistics.median(1e3 * ratio(rows, "seconds", "steps") for rows in self._by_repetition.values())
+        return statistics.median(1e3 * ratio(rows, "seconds", "steps") for rows in self.by_repetition.values())
 
     def shares(self) -> dict[str, float]:
         """Where the time of a run goes, as shares of its seconds.

@@ -18,6 +18,7 @@ from hsd.bench.measure import Case, Record, fitting, measure
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
 from hsd.bench.server import TIMEOUT, Server, connect
+from hsd.bench.view import view
 from hsd.cli.arguments import add_json, add_models, names, number, numbers, output, progress, wholes
 from hsd.decoding.options import LEVELLED
 from hsd.errors import HsdError
@@ -88,6 +89,8 @@ def main(arguments: argparse.Namespace) -> int:
     benchmark = workers.run(head, measure(pair, cases, workers.part(texts), arguments.repetitions), out)
     if benchmark:
         _print(benchmark, arguments.json)
+        with out.open("a", encoding="utf-8") as file:
+            Writer(file).line({"view": view(benchmark)})
         print(f"results in {out}", file=sys.stderr)
     return 1 if workers.failed else 0
 
@@ -214,4 +217,5 @@ def _warn(prompts: PromptSet, left_out: int) -> None:
 
 
 def _print(benchmark: Benchmark, as_json: bool) -> None:
-    print(json.dumps({**benchmark.header, "rows": benchmark.rows()}) if as_json else markdown(benchmark))
+    whole = {"rows": benchmark.rows(), "view": view(benchmark)} if as_json else {}
+    print(json.dumps({**benchmark.header, **whole}) if as_json else markdown(benchmark))

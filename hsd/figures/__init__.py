@@ -1,11 +1,211 @@
-"""Plotly figures from the rows of a benchmark: plain data in, a figure out. Nothing is computed here but layout."""
+"""The charts of a benchmark, as the plain data that plotly.js draws: {"data": traces, "layout": …}.
 
-from hsd.figures.bench import (
-    acceptance_rate_per_position,
-    block_efficiency,
-    kept_histogram,
-    time_shares,
-    tokens_per_second,
-)
+Each takes the rows of `hsd.bench.rows` and shows their numbers as they are; nothing is computed here but layout. Rows
+of plain decoding and of other libraries have no draft of ours: charts about drafts leave them out. One colour, marker,
+dash and hatch per rule everywhere; a marker or hatch says the same without colour. Backgrounds are transparent and
+there is no title: the page writes the heading and sets the colour of all text.
+"""
 
-__all__ = ["acceptance_rate_per_position", "block_efficiency", "kept_histogram", "time_shares", "tokens_per_second"]
+from __future__ import annotations
+
+import html
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hsd.decoding.options import LEVELLED
+from hsd.draft import COPIERS
+from hsd.facts import Look, rule_look, short, system_short
+
+Row = dict[str, Any]
+Chart = dict[str, Any]
+GRID = "rgba(128, 136, 150, 0.28)"
+LONGEST = 60  # characters of a name that fit into a legend
+PALE = {"fillmode": "overlay", "fgcolor": "rgba(255, 255, 255, 0.75)", "size": 6}  # a hatch, over the bar's colour
+DASHES = ("solid", "dot", "dash", "longdash", "dashdot", "longdashdot")
+STACKED = {"stack": ("square-open", "/"), "hispec": ("circle-open", "\\"), "copied": ("x-open", ".")}  # marker, hatch
+
+
+@dataclass(frozen=True)
+class Style(Look):
+    """A look, and what a legend calls it."""
+
+    title: str = ""
+
+
+PLAIN = Style("#9aa3af", title="plain")
+PARTS = {
+    "draft": Style("#cc79a7", hatch="|", title="draft model"),
+    "target": Style("#0072b2", title="target model"),
+    "verify": Style("#e69f00", hatch="x", title="verify"),
+    "sampling": Style("#009e73", hatch=".", title="sampling"),
+    "rest": Style("#9aa3af", hatch="-", title="rest"),
+}
+
+
+def block_efficiency(rows: Sequence[Row], by: str = "gamma") -> Chart:
+    """Tokens per target call with 95 % intervals, a line per rule. by: "gamma" or "temperature", the x axis.
+
+    Stacks and early exits, which have no draft length, are left out.
+    """
+    drafting = [row for row in _drafting(rows) if not _levelled(row)]
+    other = "gamma" if by == "temperature" else "temperature"
+    traces = []
+    for name, line in _lines(drafting, by):
+        points, style = [row["block_efficiency"] for row in line], look(line[0]["options"])
+        upward, downward = [high - value for value, _, high in points], [value - low for value, low, _ in points]
+        error = {"type": "data", "symmetric": False, "array": upward, "arrayminus": downward}
+        traces.append(
+            {
+                **_line(name, [row["options"][by] for row in line], [value for value, _, _ in points], style),
+                "error_y": {**error, "thickness": 1.5, "width": 5},
+                "line": {"color": style.colour, "width": 2, "dash": _dash(drafting, line[0], other)},
+            }
+        )
+    words = {"gamma": "draft length γ", "temperature": "temperature"}
+    ticks = {"tickvals": sorted({row["options"][by] for row in drafting})}
+    return _chart(traces, _height(traces), {"title": words[by], **ticks}, {"title": "tokens per target call"})
+
+
+def acceptance_rate_per_position(rows: Sequence[Row]) -> Chart:
+    """The share of all drafts that kept at least i tokens, for i = 1, 2, …. One line per case.
+
+    Where there are several draft lengths, the longest is shown and the others wait in the legend.
+    """
+    drafting, traces = _drafting(rows), []
+    for row in drafting:
+        shares, style = row["acceptance_rate_per_position"], look(row["options"])
+        traces.append(
+            {
+                **_line(row["case"], list(range(1, len(shares) + 1)), list(shares), style),
+                "visible": _first_seen(drafting, row),
+                "line": {"color": style.colour, "width": 2, "dash": _dash(drafting, row, "gamma")},
+            }
+        )
+    x = {"title": "position in the draft", "dtick": 1, "tick0": 1}
+    y = {"title": "acceptance rate, of all drafts", "range": [0, 1.02], "tickformat": ".0%"}
+    return _chart(traces, _height(traces), x, y)
+
+
+def time_shares(rows: Sequence[Row]) -> Chart:
+    """Where the time of each case went: stacked bars of the two models, verification, sampling and the rest."""
+    known = [row for row in rows if "shares" in row]
+    traces = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": style.title,
+            "x": [row["shares"][part] for row in known],
+            "y": [safe(row["case"]) for row in known],
+            "marker": {"color": style.colour, "pattern": {"shape": style.hatch, **PALE}},
+        }
+        for part, style in PARTS.items()
+    ]
+    x = {"title": "share of the time", "tickformat": ".0%", "range": [0, 1]}
+    y = {"title": "", "autorange": "reversed", "type": "category", "showgrid": False}
+    return _chart(traces, 112 + 28 * len(known), x, y, barmode="stack")
+
+
+def look(options: dict[str, Any]) -> Style:
+    """The look of a case, from its options; a rule for several drafts looks as the rule it is made of.
+
+    A stack, early exits and n-grams have the colour of the rule at the target, with a marker and a hatch of their own.
+    """
+    copied = COPIERS.get(options.get("proposer", ""))
+    system = "copied" if copied else str(options.get("system"))
+    if system == "plain":
+        return PLAIN
+    name = str(options.get("rule", ""))
+    own, title = rule_look(name), short(name)
+    if system not in STACKED:
+        return Style(own.colour, own.symbol, own.hatch, title)
+    return Style(own.colour, *STACKED[system], copied.short if copied else f"{system_short(system)}, {title}")
+
+
+def safe(text: object) -> str:
+    """Text that plotly.js shows as it is: it would read `<b>` as markup, and a long name would leave no room."""
+    words = str(text)
+    cut = words if len(words) <= LONGEST else f"{words[: LONGEST - 1]}…"
+    return html.escape(cut, quote=False).replace("\n", " ").replace("%{", "% {")
+
+
+def _line(name: object, x: list[Any], y: list[Any], style: Style) -> Chart:
+    marker = {"symbol": style.symbol, "size": 9, "color": style.colour}
+    return {"type": "scatter", "mode": "lines+markers", "name": safe(name), "x": x, "y": y, "marker": marker}
+
+
+def _chart(traces: list[Chart], height: int, x: Chart, y: Chart, **layout: Any) -> Chart:
+    """height: in pixels; x, y: the axes, with what they show as "title"."""
+    axis = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": GRID, "automargin": True}
+    axes = [{**axis, **own, "title": {"text": own["title"], "standoff": 6, "font": {"size": 13}}} for own in (x, y)]
+    return {
+        "data": traces,
+        "layout": {
+            "height": height,
+            "margin": {"l": 8, "r": 12, "t": 8, "b": 8},
+            "paper_bgcolor": "rgba(0, 0, 0, 0)",
+            "plot_bgcolor": "rgba(0, 0, 0, 0)",
+            "font": {"size": 13, "family": "system-ui, sans-serif"},
+            "showlegend": True,
+            "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
+            "hoverlabel": {"namelength": -1},
+            "xaxis": axes[0],
+            "yaxis": axes[1],
+            **layout,
+        },
+    }
+
+
+def _drafting(rows: Iterable[Row]) -> list[Row]:
+    """The rows of our own cases that draft."""
+    return [row for row in rows if "acceptance_rate" in row and row["options"].get("rule")]
+
+
+def _levelled(row: Row) -> bool:
+    """Whether levels draft, in blocks that have no fixed length."""
+    return row["options"].get("system") in LEVELLED
+
+
+def _lines(rows: Sequence[Row], by: str) -> list[tuple[str, list[Row]]]:
+    """Rows that differ in `by` alone, in its order, with a name that says what they have in common."""
+    found: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    options = ("rule", "proposer", "divergence", "tolerance", "tree", "drafts", "nodes", "gamma", "temperature")
+    rest = [name for name in options if name != by]
+    for row in rows:
+        found[tuple(row["options"].get(name) for name in rest)].append(row)
+    several = {name for name in rest if len({row["options"].get(name) for row in rows}) > 1}
+    return [(_name(line[0], several), sorted(line, key=lambda row: row["options"][by])) for line in found.values()]
+
+
+def _name(row: Row, several: set[str]) -> str:
+    options = row["options"]
+    words = [look(options).title or str(options["rule"])]
+    if options.get("drafts", 1) > 1:
+        words.append(f"{options.get('tree', 'paths')} K={options['drafts']}")
+        words += [f"{options['nodes']} nodes"] if options.get("nodes") else []
+    words += [f"{options.get('divergence', 'kl')}≤{options['tolerance']:g}"] if "tolerance" in options else []
+    words += [f"{sign}={options[name]:g}" for name, sign in (("gamma", "γ"), ("temperature", "T")) if name in several]
+    return ", ".join(words)
+
+
+def _gamma(row: Row) -> int:
+    """0 for blocks of levels, which have none."""
+    return 0 if _levelled(row) else int(row["options"].get("gamma", 0))
+
+
+def _dash(rows: Sequence[Row], row: Row, name: str) -> str:
+    """A dash for each value of the option `name` together with the number of drafts."""
+    values = sorted({(other["options"].get("drafts", 1), other["options"].get(name, 0)) for other in rows})
+    return DASHES[values.index((row["options"].get("drafts", 1), row["options"].get(name, 0))) % len(DASHES)]
+
+
+def _first_seen(rows: Sequence[Row], row: Row) -> bool | str:
+    """True for the longest drafts, and blocks of levels, at the first temperature; the legend has the others."""
+    long = _levelled(row) or _gamma(row) == max(map(_gamma, rows))
+    return True if long and row["options"]["temperature"] == rows[0]["options"]["temperature"] else "legendonly"
+
+
+def _height(names: Sequence[Any]) -> int:
+    """Room for the legend above the axes as well: a name takes a line on a phone, half of one elsewhere."""
+    return 250 + min(18 * len(names), 320)

@@ -103,7 +103,7 @@ def test_a_case_that_never_drafted_has_no_al_and_can_be_drawn():
     found = rows(measurements([PLAIN, copying], made))
     assert "acceptance_length" not in found[1]
     assert found[1]["acceptance_rate_per_position"] == []
-    assert len(figures.acceptance_rate_per_position(found).data) == 1
+    assert len(figures.acceptance_rate_per_position(found)["data"]) == 1
 
 
 def test_al_is_one_plus_the_rates_in_every_recorded_benchmark():

@@ -199,14 +199,14 @@ def test_a_server_is_a_row_that_says_what_it_is(fake: Fake, tmp_path: Path, caps
     page = Results().show(shown, "file", "k")
     assert f"server one at {fake.url}: {NOTE}" in page.view["facts"]
     assert page.view["rows"][-1][page.view["columns"].index("AL")] == "2.75 (2.75–2.75)"
-    head, *runs = map(json.loads, out.read_text().splitlines())
+    head, *runs, _ = map(json.loads, out.read_text().splitlines())
     for wrong in ({"target_calls": "x"}, {"target_calls": None}, {"positions": [[1]]}, {"drafts": -1}, {"kept": "x"}):
         (tmp_path / "w.jsonl").write_text("\n".join(map(json.dumps, [head, *runs[:-1], {**runs[-1], **wrong}])))
         with pytest.raises(HsdError, match=r"line 13 of 'w.jsonl' is not a run of this benchmark"):
             opened(tmp_path / "w.jsonl")
     line = list(csv.DictReader(io.StringIO(as_csv(shown.rows()))))[-1]
     assert (line["acceptance_length"], line["block_efficiency"]) == ("2.75", "")
-    assert len(figures.acceptance_rate_per_position(shown.rows()).data) == 1  # ours alone
+    assert len(figures.acceptance_rate_per_position(shown.rows())["data"]) == 1  # ours alone
 
 
 @needs_pair

@@ -302,9 +302,9 @@ def test_n_grams_are_measured_and_shown_beside_the_draft_model(tmp_path):
     assert [row["case"] for row in copied] == ["n-grams, γ=2", "n-grams, γ=4"]
     assert all(math.isfinite(row["efficiency"]) for row in copied)
     assert {line["proposer"] for line in csv.DictReader(io.StringIO(as_csv(copied)))} == {"ngram"}
-    lines = figures.block_efficiency(rows).data
-    assert sorted(line.name for line in lines) == ["HSD", "n-grams", "vanilla"]
-    assert all(list(line.x) == [2, 4] for line in lines)
+    lines = figures.block_efficiency(rows)["data"]
+    assert sorted(line["name"] for line in lines) == ["HSD", "n-grams", "vanilla"]
+    assert all(line["x"] == [2, 4] for line in lines)
     models = {row["case"]: row["block_efficiency"][0] for row in rows}
     here = measured_here(rows)
     assert [line["tokenwise"][:4] for line in here] == [f"{models[f'tokenwise, γ={g}']:.2f}" for g in (2, 4)]

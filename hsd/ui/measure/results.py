@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
+import plotly.graph_objects as go
 
 from hsd import figures
 from hsd.bench.report import Benchmark
@@ -59,8 +60,6 @@ CHARTS = (
         _by_temperature,
     ),
     Chart("Acceptance rate per position in the draft", figures.acceptance_rate_per_position, _drafting),
-    Chart("Drafted tokens kept per step", figures.kept_histogram, _drafting),
-    Chart("Speed: new tokens per second", figures.tokens_per_second),
     Chart("Where the time goes", figures.time_shares),
 )
 
@@ -102,7 +101,8 @@ class Results:
             while len(self._kept) > KEPT:
                 del self._kept[next(old for old in self._kept if not old.startswith(RECORDED))]
         charted = [(chart, chart.rows(rows)) for chart in CHARTS]
-        charts = [{"value": chart.figure(own) if own else None, "visible": bool(own)} for chart, own in charted]
+        drawn = [(go.Figure(chart.figure(own)) if own else None, bool(own)) for chart, own in charted]
+        charts = [{"value": value, "visible": visible} for value, visible in drawn]
         return Shown(view(benchmark, rows, kind, key), charts)
 
     def download(self, asked: Any) -> Values:

@@ -1,0 +1,76 @@
+"""What the tab Speed shows beside races: the recorded benchmarks, and programs that ask this app for the same."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from hsd.app.race import Plan
+from hsd.bench.published import published
+from hsd.bench.report import read
+from hsd.bench.view import view as view_of
+from hsd.decoding.options import Options
+from hsd.errors import HsdError
+from hsd.paths import EXAMPLES
+from hsd.ui.pairs import OWN
+
+BENCHMARKS = {"smollm2": "bench-smollm2.jsonl", "tiny": "bench.jsonl"}
+"""The benchmarks that travel with the project, by their pair; the screen opens on the first."""
+
+HERE = "@APP@"  # the page puts its own address here
+STEP = {"p": [[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]], "q": [[0.6, 0.4], [0.5, 0.5]], "tokens": [0, 1]}
+SHOWN = {
+    "run": 'answer["text"], answer["summary"]["block_efficiency"]',
+    "compare": 'answer["kept"], answer["differences"]',
+    "verify_step": 'answer["threshold"], answer["expected_kept"]',
+    "audit": 'answer["rules"]["hsd"]',
+}
+COMPARED = ("rule", "gamma", "drafts", "tree", "proposer")  # options that /compare takes beside what lanes share
+
+
+@cache
+def view(name: str) -> dict[str, Any]:
+    """A recorded benchmark, see `hsd.bench.view`, and what is published elsewhere. Raises HsdError for no such name."""
+    if name not in BENCHMARKS:
+        raise HsdError(f"no benchmark {name[:40]!r} is recorded: choose {', '.join(BENCHMARKS)}")
+    return {**view_of(read(EXAMPLES / "results" / BENCHMARKS[name])), "published": published()}
+
+
+def programs(plan: Plan) -> list[dict[str, str]]:
+    """For each endpoint its name, and in Python and for a shell what asks for the last lane of ours of a race."""
+    own = [case.options for case in plan.cases if case.name not in plan.addresses][-1]
+    pair = {} if plan.request.pair.name == OWN else {"pair": plan.request.pair.name}  # endpoints know pairs by name
+    common = {"prompt": plan.request.prompt, **pair, "seed": plan.request.options.seed}
+    usual = {name: value for name, value in own.items() if name != "trace" and value != getattr(Options, name)}
+    several = own.get("drafts", 1) > 1
+    asked = {
+        "run": {**common, **usual},
+        "compare": {**common, **{n: v for n, v in usual.items() if n in (*COMPARED, "temperature", "max_new_tokens")}},
+        "verify_step": {**STEP, "rule": "hsd" if several else own.get("rule", "hsd")},
+        "audit": {"vocab": 3, "gamma": min(own.get("gamma", 3), 3), "seed": 0},
+    }
+    return [{"name": f"/{n}", "python": _python(n, a), "curl": _curl(n, a)} for n, a in asked.items()]
+
+
+def _python(name: str, arguments: Mapping[str, Any]) -> str:
+    """A program with the package `gradio_client`."""
+    lines = "".join(f"    {key}={value!r},\n" for key, value in arguments.items())
+    return (
+        "from gradio_client import Client\n\n"
+        f'client = Client("{HERE}")\n'
+        f'answer = client.predict(\n{lines}    api_name="/{name}",\n)\n'
+        f"print({SHOWN[name]})\n"
+    )
+
+
+def _curl(name: str, arguments: Mapping[str, Any]) -> str:
+    """Two commands for a shell: one asks and gets a number, one waits for the answer to it."""
+    body = shlex.quote(json.dumps(arguments, ensure_ascii=False))
+    return (
+        f"EVENT=$(curl -s {HERE}gradio_api/call/v2/{name} -H 'Content-Type: application/json' \\\n"
+        f"  -d {body} | cut -d '\"' -f 4)\n"
+        f"curl -sN {HERE}gradio_api/call/{name}/$EVENT\n"
+    )

@@ -1,0 +1,93 @@
+"""Published numbers (published.yaml), and what a benchmark has to put beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hsd.bench.report import interval
+from hsd.bench.summary import Row, copies
+from hsd.rules import RULES as CHAIN_RULES
+
+FILE = Path(__file__).with_suffix(".yaml")
+RULES = ("tokenwise", "blockwise", "hsd")
+MISSING = "Not in this benchmark."
+
+
+@cache
+def published() -> dict[str, Any]:
+    """The file: lines (tokens per target call by rule), notes, source; systems, each with its claim; eagle."""
+    found: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def rules_here(rows: Sequence[Row]) -> list[dict[str, str]]:
+    """The same rules in a benchmark: a line per setting in which both HSD and token-wise were measured."""
+    found: dict[tuple[Any, ...], dict[str, str]] = {}
+    for row in rows:
+        options = row["options"]
+        if options.get("rule") in RULES and "acceptance_rate" in row and _system(row) == "speculative":
+            setting = (options["gamma"], options["temperature"], options.get("drafts", 1), options.get("tree", "paths"))
+            found.setdefault(setting, {})[options["rule"]] = interval(row["block_efficiency"])
+    return [
+        {"setting": _words(*setting), **{rule: values.get(rule, "") for rule in RULES}}
+        for setting, values in found.items()
+        if {"tokenwise", "hsd"} <= set(values)
+    ]
+
+
+def _words(gamma: int, temperature: float, drafts: int, tree: str) -> str:
+    several = f", {drafts} drafts ({tree})" if drafts > 1 else ""
+    return f"γ = {gamma}, T = {temperature:g}{several}"
+
+
+def systems_here(rows: Sequence[Row]) -> list[str]:
+    """For each published system, in order, a sentence on the fastest case of it in a benchmark."""
+    return [_here(one, rows) for one in published()["systems"]]
+
+
+def _here(claim: dict[str, str], rows: Sequence[Row]) -> str:
+    own = [row for row in rows if "acceptance_rate" in row and _system(row) == claim["system"]]
+    if not own:
+        return MISSING
+    fastest = max(own, key=lambda row: row["speedup"])
+    single = best_single(rows, fastest["options"]["temperature"])
+    beside = "no exact rule with one draft was measured beside it"
+    if single:
+        times = fastest["tokens_per_second"] / single["tokens_per_second"]
+        beside = f"{times:.2f}× the speed of “{single['case']}”, the fastest exact case with one draft"
+    many = "The fastest such case here" if len(own) > 1 else "Here"
+    return f"{many}: “{fastest['case']}”, {fastest['speedup']:.2f}× plain decoding; {beside}. {claim['beside']}"
+
+
+def best_single(rows: Sequence[Row], temperature: float) -> Row | None:
+    """The fastest case of ordinary speculative decoding: one model, one draft, an exact rule; None without any."""
+    found = [
+        row
+        for row in rows
+        if "acceptance_rate" in row
+        and _system(row) == "speculative"
+        and _is_exact(row)
+        and row["options"].get("drafts", 1) == 1
+        and row["options"]["temperature"] == temperature
+    ]
+    return max(found, key=lambda row: row["tokens_per_second"], default=None)
+
+
+def _is_exact(row: Row) -> bool:
+    rule = CHAIN_RULES.get(str(row["options"].get("rule")))
+    return rule is not None and rule.lossless
+
+
+def _system(row: Row) -> str:
+    """The system of a case: "copied" for drafts that are copied from the text; a rule that is a system of its own."""
+    system = str(row["options"].get("system", "speculative"))
+    if copies(row["options"]):
+        return "copied"
+    if row["options"].get("rule") == "fuzzy":
+        return "fuzzy" if system == "speculative" else f"fuzzy {system}"
+    return system

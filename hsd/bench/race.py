@@ -1,0 +1,145 @@
+"""A race: lanes that take turns on one prompt, each forward pass timed, everything that happens as plain data.
+
+Every lane runs once more than it is timed. That first run warms up and is shown as it goes on; it counts for nothing,
+but it tells how long the lanes' texts are: in the rounds that count every lane writes as many tokens as the shortest of
+them. Those rounds are disturbed as little as can be: no tracing, and news of them is sent seldom and in a pause.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import Any
+
+from hsd.bench import Case, machine
+from hsd.bench.measure import sums
+from hsd.decoding.loop import Decoding
+from hsd.decoding.options import make_options
+from hsd.decoding.systems import levels_of
+from hsd.errors import HsdError
+from hsd.models import Pair
+from hsd.models.timing import call_summaries, timed
+from hsd.trace import Step
+from hsd.version import __version__
+
+Event = dict[str, Any]
+NEWS_SECONDS = 0.05  # between two pieces of news while lanes warm up
+SELDOM_SECONDS = 0.5  # … and while runs that count are under way
+PAUSE_SECONDS = 0.1  # for the page to read its news while nothing is timed
+TWO_LEVELS = "A stack of two models is ordinary speculative decoding."
+COUNTS_ONLY = (
+    "counts and seconds only, as the server tells them: no trace, no p and no q, so nothing exact can be shown; the "
+    "seconds have the network and its own hardware in them, and another model may run there"
+)
+
+
+def facts(pair: Pair, cases: Sequence[Case]) -> dict[str, Any]:
+    """What a race is run on. notes: what a reader must know of each lane, such as exits that were not trained.
+
+    Raises HsdError, naming the lane, for one that the pair has no models for.
+    """
+    return {
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "version": __version__,
+        "pair": pair.name,
+        "target": pair.target.parameters,
+        "draft": pair.draft.parameters,
+        "machine": machine(pair),
+        "notes": [_notes(pair, case, number) for number, case in enumerate(cases, start=1)],
+    }
+
+
+def _notes(pair: Pair, case: Case, number: int) -> list[str]:
+    if case.runner:
+        return [f"Model {case.options['model'][:60]}; {COUNTS_ONLY}."]
+    try:
+        levels = levels_of(pair, make_options(**case.options))
+    except HsdError as error:
+        raise HsdError(f"lane {number}: {error}") from None
+    return levels.notes + ([TWO_LEVELS] if len(levels.stack) == 2 else [])
+
+
+def rounds(pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetitions: int) -> Iterator[list[Event]]:
+    """Run all cases `repetitions` times after one warm-up, and yield events as `_lane` makes them, some at a time.
+
+    The last events of a round come together, when it has ended. Closing the iterator ends the race and frees all
+    caches. Raises HsdError for a server that fails.
+    """
+    for repetition in range(repetitions + 1):
+        lengths: list[int] = []
+        for news in _round(pair, prompt, cases, seed, repetition):
+            lengths += [event["record"]["new_tokens"] for event in news if "record" in event]
+            yield news
+        if not repetition:
+            cases = alike(cases, lengths)
+
+
+def alike(cases: Sequence[Case], lengths: Sequence[int]) -> list[Case]:
+    """The cases, limited to the length of the shortest text of ours, so that no lane is timed on a longer one."""
+    own = [length for case, length in zip(cases, lengths, strict=True) if not case.runner]
+    most = {"max_new_tokens": max(min(own), 1)}
+    return [case if case.runner else replace(case, options={**case.options, **most}) for case in cases]
+
+
+def _round(pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetition: int) -> Iterator[list[Event]]:
+    """One run of every lane; events are held back until it is time for news, and until the round ends."""
+    held: list[Event] = []
+    sent = time.monotonic()
+    for lane, case in enumerate(cases):
+        for event in _lane(pair, prompt, case, seed, {"lane": lane, "repetition": repetition}):
+            held = _added(held, event)
+            if time.monotonic() - sent >= (SELDOM_SECONDS if repetition else NEWS_SECONDS):
+                yield held
+                held = []
+                time.sleep(PAUSE_SECONDS if repetition else 0)
+                sent = time.monotonic()
+    yield held
+    time.sleep(PAUSE_SECONDS)
+
+
+def _added(held: list[Event], event: Event) -> list[Event]:
+    """With one more event; steps of the same run are put together."""
+    last = held[-1] if held else None
+    if last and not last.get("record") and all(last[name] == event[name] for name in ("lane", "repetition")):
+        return [*held[:-1], {**event, "steps": last["steps"] + event["steps"]}]
+    return [*held, event]
+
+
+def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Iterator[Event]:
+    """One run of one lane: an event per step, and a last one with its text and the record that numbers come from.
+
+    `end` of a step is in seconds of decoding: what passes here between two steps does not count. A server has no steps.
+    """
+    known = {"case": case.name, "prompt": 0, "repetition": which["repetition"]}
+    if case.runner:
+        yield {**which, "steps": [], "record": {**known, **case.runner(pair, prompt, seed)}}
+        return
+    watched, times = timed(pair)
+    decoding = Decoding(watched, prompt, make_options(seed=seed, **case.options))
+    spent = 0.0
+    try:
+        while True:
+            begin = time.perf_counter()
+            step = next(decoding, None)
+            spent += time.perf_counter() - begin
+            if step is None:
+                break
+            yield {**which, "steps": [_step(step, spent)]}
+    finally:
+        decoding.close()
+    trace = decoding.trace()
+    record = {**known, **sums(trace), "calls": call_summaries(times)}
+    yield {**which, "steps": [], "text": trace.text, "finish": trace.result.finish, "record": record}
+
+
+def _step(step: Step, end: float) -> Event:
+    return {
+        "end": round(end, 6),
+        "calls": step.target_calls,
+        "kept": step.kept,
+        "last": step.committed[-1].origin,
+        "tokens": step.tokens,
+        "pieces": [committed.piece for committed in step.committed],
+    }

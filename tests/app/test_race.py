@@ -1,0 +1,256 @@
+"""A race as it is asked for: what is refused, what lanes are called, links, the stream, the recorded races."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from example_script import example_script
+from recorded_server import VLLM, Fake
+
+import hsd
+from hsd import facts, space
+from hsd.app import race
+from hsd.draft import COPIERS
+from hsd.errors import HsdError
+from hsd.rules import RULES
+
+SHARED = {"prompt": "Once upon a time, there was a fox", "pair": "tiny", "max_new_tokens": 24, "seed": 7}
+SHARED |= {"temperature": 0.8}
+LANES = [{"rule": "tokenwise", "gamma": 4}, {"rule": "hsd", "gamma": 4}]
+SYSTEMS = [
+    {"system": "stack", "rule": "hsd", "thresholds": "3, 4"},
+    {"system": "hispec", "rule": "tokenwise", "exits": "2,4"},
+    {"rule": "fuzzy", "gamma": 4, "tolerance": 0.3, "divergence": "js"},
+    {"system": "stack", "rule": "hsd"},
+]
+
+
+def plan(lanes: object = LANES, rounds: object = 1, **shared: object) -> race.Plan:
+    return race.read_plan(space.load(), {**SHARED, "lanes": lanes, "rounds": rounds, **shared})
+
+
+def messages(asked: dict) -> list[dict]:
+    return [json.loads(text) for text in race.stream(space.load(), asked)]
+
+
+def events(found: list[dict]) -> list[dict]:
+    return [event for message in found for event in message.get("events", ())]
+
+
+def test_lanes_are_named_by_what_they_do():
+    cases = plan(SYSTEMS).cases
+    assert [case.name for case in cases] == [
+        "Plain decoding",
+        "Model stack, HSD, T = 3/4",
+        "HiSpec, Vanilla, exits 2/4",
+        "FSD, γ = 4, JS ≤ 0.3",
+        "Model stack, HSD, T = 5 each",
+    ]
+    assert cases[1].options["thresholds"] == [3, 4]
+    assert "gamma" not in cases[1].options
+    assert cases[4].options["gamma"] == 5
+    assert [lane.get("lossless") for lane in plan(SYSTEMS).described()["lanes"]] == [True, True, True, False, True]
+    exact = plan([{"rule": "fuzzy", "gamma": 4, "tolerance": -1}]).described()["lanes"][1]
+    assert exact["lossless"]  # below 0 nothing passes
+    two = [case.name for case in plan([LANES[1], LANES[1]]).cases]
+    assert two == ["Plain decoding", "HSD, γ = 4", "HSD, γ = 4 (2)"]
+
+
+def test_every_option_of_a_run_that_says_how_to_draft_and_check_can_be_a_lanes():
+    lanes = [{"rule": "ensemble", "draft_weight": 0.25}, {"rule": "typical", "epsilon": 0.2}]
+    ensemble, typical = plan(lanes).cases[1:]
+    assert (ensemble.options["draft_weight"], typical.options["epsilon"]) == (0.25, 0.2)
+    assert [one.name.split(", ")[-1] for one in (ensemble, typical)] == ["draft weight 0.25", "epsilon 0.2"]
+    assert {"draft_weight", "epsilon", "fuzzy_mode", "level_rules", "nodes"} <= set(race.LANE)
+
+
+@pytest.mark.parametrize("proposer", COPIERS)
+def test_whatever_copies_can_draft_in_a_lane(proposer):
+    case = plan([{"rule": "tokenwise", "gamma": 5, "proposer": proposer}]).cases[1]
+    assert case.options["proposer"] == proposer
+    assert case.name.startswith(COPIERS[proposer].short.capitalize())
+
+
+def test_every_rule_can_be_raced_with_the_trees_that_fit_it():
+    for rule in facts.facts()["rules"]:
+        if rule["asked"] == rule["name"]:
+            single = [{"rule": rule["name"], "gamma": 3}] if rule["single"] else []
+            for tree in rule["trees"]:
+                single.append({"rule": rule["name"], "gamma": 3, "drafts": 2, "tree": tree})
+            assert single
+            for lane in single:
+                assert plan([lane]).cases[1].options["rule"] == rule["name"]
+    assert len(RULES) > 5
+
+
+def test_all_lanes_draft_equally_many_tokens_unless_one_says_otherwise():
+    lanes = [{"rule": "tokenwise"}, {"rule": "hsd"}, {"rule": "hsd", "gamma": 9}]
+    assert [case.options["gamma"] for case in plan(lanes, gamma=3).cases[1:]] == [3, 3, 9]
+    usual = plan(None).cases[1:]
+    assert [(case.options["rule"], case.options["gamma"]) for case in usual] == [("tokenwise", 5), ("hsd", 5)]
+
+
+@pytest.mark.parametrize(
+    ("lanes", "rounds", "shared", "words"),
+    [
+        (LANES, 1, {"prompt": " "}, "the prompt is empty"),
+        (LANES * 3, 1, {}, "7 lanes: a race has 2 to 5"),
+        (LANES, 2, {}, "choose 1, 3 or 5"),
+        ({"rule": "hsd"}, 1, {}, "lanes: give a list of mappings"),
+        (["hsd"], 1, {}, "lanes: give a list of mappings"),
+        ([*LANES, {"rule": "traversal", "gamma": 4}], 1, {}, "lane 4: rule traversal is for several drafts"),
+        ([{"rule": "hsd", "drafts": 2, "proposer": "ngram"}], 1, {}, "lane 2: proposer ngram has one continuation"),
+        ([{"rule": "hsd", "proposer": "<b>"}], 1, {}, "lane 2: unknown proposer"),
+        ([{"rule": "hsd", "gamma": 99}], 1, {}, "lane 2: "),
+        ([{"rule": "<b>", "gamma": 3}], 1, {}, "lane 2: unknown rule"),
+        ([{"system": "plain"}], 1, {}, "lane 2: plain decoding is the first lane of every race"),
+        ([{"system": ["stack"]}], 1, {}, "lane 2: unknown system"),
+        ([{"rule": "hsd", "max_new_tokens": 9}], 1, {}, "lane 2: unknown option 'max_new_tokens'"),
+        ([{"system": "stack", "thresholds": "3, x"}], 1, {}, "lane 2: threshold"),
+        ([{"system": "hispec", "exits": "1, 2, 3"}], 1, {}, "lane 2: exits 1, 2, 3: give two"),
+        ([{"rule": "fuzzy", "divergence": "<b>"}], 1, {}, "lane 2: unknown divergence"),
+        ("<img src=x>~5,hsd~99", 1, {}, "lane 2: unknown rule"),
+        ("rule:hsd~magic:3", 1, {}, "lane 2: unknown option 'magic'"),
+        ("", "<b>", {}, "<b> timed runs per lane"),
+    ],
+)
+def test_what_cannot_be_raced_is_refused_in_one_line(lanes, rounds, shared, words):
+    with pytest.raises(HsdError) as refused:
+        plan(lanes, rounds, **shared)
+    assert words in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+# ---- links
+
+
+def test_a_link_reproduces_the_race_and_leaves_servers_out():
+    asked = plan([*SYSTEMS[:3], {"url": "http://localhost:8000"}], 3, prompt_as="text", seed="12345678901234567890")
+    link = asked.link()
+    assert "localhost" not in json.dumps(link)
+    assert link["seed"] == "12345678901234567890"
+    again = race.read_plan(space.load(), json.loads(json.dumps(link)))
+    assert again.cases == asked.cases[:-1]
+    assert (again.link(), again.rounds) == (link, 3)
+    assert all(case.options["prompt_as"] == "text" for case in again.cases)
+
+
+def test_links_of_earlier_versions_still_open():
+    old = "tokenwise~5,ngram~hsd~4,stack~tokenwise~3_4,hispec~hsd~2_4~"
+    names = [case.name for case in plan(old).cases[1:]]
+    assert names == [
+        *("Vanilla, γ = 5", "N-grams, HSD, γ = 4"),
+        *("Model stack, Vanilla, T = 3/4", "HiSpec, HSD, exits 2/4"),
+    ]
+    more = plan("traversal~4~3~distinct,fuzzy~10~0.5~js", length="12", max_new_tokens=None)
+    names = [case.name for case in more.cases[1:]]
+    assert names == ["Traversal, γ = 4, 3 drafts, first tokens differ", "FSD, γ = 10, JS ≤ 0.5"]
+    assert more.request.options.max_new_tokens == 12
+
+
+# ---- the stream
+
+
+def test_a_race_is_told_by_its_header_its_events_and_its_report():
+    asked = {**SHARED, "lanes": LANES, "rounds": 1}
+    found = messages(asked)
+    header = found[0]["header"]
+    assert header["link"] == plan().link()
+    assert [lane["name"] for lane in header["lanes"]] == ["Plain decoding", "Vanilla, γ = 4", "HSD, γ = 4"]
+    assert header["machine"]["load"] >= 0
+    assert len(found[-1]["report"]["rows"]) == 3
+    options = {name: value for name, value in SHARED.items() if name not in ("prompt", "pair")}
+    run = hsd.run(hsd.load_pair("tiny"), SHARED["prompt"], rule="hsd", gamma=4, **options)
+    assert {e["text"] for e in events(found) if e["lane"] == 2 and "text" in e} == {run.text}
+
+
+def test_a_race_that_takes_too_long_is_stopped_and_keeps_what_was_timed():
+    long = plan([{"rule": "hsd", "gamma": 1}], 5, max_new_tokens=200, temperature=1.0)
+    found = list(race.pieces(long, 0.5))
+    assert found[-1] == {"ending": "stopped after 0.5 s, the longest time here: ask for less"}
+    assert events(found)
+
+
+def test_a_lane_that_the_pair_has_no_models_for_is_refused_before_anything_runs():
+    with pytest.raises(HsdError, match="lane 4: 3 thresholds for 3 models"):
+        messages({**SHARED, "lanes": [*LANES, {"system": "stack", "rule": "hsd", "thresholds": "3, 4, 5"}]})
+
+
+def test_a_servers_lane_has_counts_and_seconds_only(fake: Fake):
+    fake.told = {"metrics": {"speculative_decoding": VLLM}}
+    asked = {**SHARED, "lanes": [{"rule": "hsd"}, {"url": f"{fake.url}/v1", "model": "one"}], "rounds": 1}
+    found = messages(asked)
+    lane = found[0]["header"]["lanes"][2]
+    assert (lane["name"], lane["served"]) == ("Server, one", True)
+    assert fake.url not in json.dumps(found)
+    (row,) = [message["report"] for message in found if "report" in message][-1]["served"]
+    assert "speedup" not in row
+    assert "acceptance length AL 2.75" in row["sentence"]
+    fake.trouble, fake.answers = "refused", 0
+    with pytest.raises(HsdError, match="HTTP 400: The prompt is too long"):
+        messages(asked)
+
+
+@pytest.mark.parametrize(("own_pair", "on_space"), [("never", False), ("always", True)])
+def test_no_server_is_asked_on_a_space(fake: Fake, monkeypatch, own_pair: str, on_space: bool):
+    manifest = space.load().model_copy(update={"own_pair": own_pair})
+    if on_space:
+        monkeypatch.setenv("SPACE_ID", "someone/somewhere")
+    assert not race.plan(manifest, SHARED)["limits"]["server"]
+    with pytest.raises(HsdError, match="lane 2: no server is asked from here"):
+        race.read_plan(manifest, {**SHARED, "lanes": [{"url": fake.url}]})
+    assert not fake.asked
+
+
+# ---- recorded
+
+
+def test_the_recorded_races_say_where_and_how_they_were_made():
+    for shown in race.recorded()["races"]:
+        assert shown["header"]["machine"]["processor"]
+        assert shown["header"]["machine"]["load"] >= 0
+        rows = shown["report"]["rows"]
+        assert shown["header"]["rounds"] == rows[0]["runs"]
+        for lane, row in enumerate(rows):
+            assert shown["header"]["lanes"][lane]["name"] == row["case"]
+            own = [e for e in shown["events"] if (e["lane"], e["repetition"]) == (lane, row["replay"])]
+            assert sum(len(step["tokens"]) for event in own for step in event["steps"]) == row["tokens"]
+
+
+def test_four_domains_are_recorded_with_the_same_lanes_and_counted_together():
+    shown = race.recorded()
+    races = shown["races"]
+    assert [one["domain"] for one in races] == ["Stories", "Sums", "Code", "Questions"]
+    assert len({one["header"]["prompt"] for one in races}) == 4
+    for i, row in enumerate(shown["all"]["rows"]):
+        assert {one["report"]["rows"][i]["case"] for one in races} == {row["case"]}
+        ends = [e["record"] for one in races for e in one["events"] if e["lane"] == i]
+        tokens, calls = (sum(r[name] for r in ends) for name in ("new_tokens", "target_calls"))
+        assert row["tokens_per_call"] == pytest.approx(tokens / calls)
+        assert (row["prompts"], row["runs"]) == (4, races[0]["header"]["rounds"])
+    assert "these 4 prompts" in shown["all"]["calls"]
+
+
+def test_a_recorded_race_says_what_the_form_would_ask_for():
+    for shown in race.recorded()["races"]:
+        lanes = [{n: v for n, v in lane["options"].items() if n in race.LANE} for lane in shown["header"]["lanes"][1:]]
+        asked = race.read_plan(space.load(), {**shown["header"]["link"], "pair": "tiny", "lanes": lanes})
+        assert [case.options for case in asked.cases] == [lane["options"] for lane in shown["header"]["lanes"]]
+
+
+def test_races_are_recorded_with_one_draft_length_and_shown_again(tmp_path: Path, monkeypatch):
+    out, script = tmp_path / "race.json", example_script("record_race")
+    monkeypatch.setattr(script, "PROMPTS", {"One": "Once upon a time", "Two": "The cat"})
+    asked = "--pair tiny --max-new-tokens 12 --rounds 3 --gamma 3 --out"
+    monkeypatch.setattr("sys.argv", ["record_race.py", *asked.split(), str(out)])
+    assert script.main() == 0
+    shown = race.recorded(out)
+    assert [one["domain"] for one in shown["races"]] == ["One", "Two"]
+    for one in shown["races"]:
+        assert {lane["options"]["gamma"] for lane in one["header"]["lanes"][1:]} == {3}
+        assert [len(event["steps"]) > 0 for event in one["events"]].count(True) == 4
+    (tmp_path / "old.json").write_text('{"format": "hsd-race-1"}')
+    with pytest.raises(HsdError, match="there is no recorded race"):
+        race.recorded(tmp_path / "old.json")

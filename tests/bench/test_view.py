@@ -1,0 +1,128 @@
+"""What the page shows of a benchmark, which its file brings along."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from hsd import cli
+from hsd.bench.published import best_single, published, rules_here, systems_here
+from hsd.bench.report import Benchmark, cells, read
+from hsd.bench.view import as_csv, view
+from hsd.paths import EXAMPLES
+
+RECORDED = [EXAMPLES / "results" / name for name in ("bench-smollm2.jsonl", "bench.jsonl")]
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Benchmark:
+    return read(RECORDED[0])
+
+
+@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
+def test_the_command_measures_the_same_cases(file: Path):
+    benchmark = read(file)
+    words = shlex.split(view(benchmark)["command"])
+    assert words[:4] == ["python", "-m", "hsd", "bench"]
+    arguments = cli.build_parser(["bench"]).parse_args(words[3:])
+    assert [(case.name, case.options) for case in cli.bench.asked(arguments).cases()] == [
+        (case.name, case.options) for case in benchmark.cases()
+    ]
+
+
+def test_the_view_has_the_table_its_facts_and_at_most_three_charts(recorded):
+    shown = json.loads(json.dumps(view(recorded), allow_nan=False))
+    assert shown["rows"] == [cells(row) for row in recorded.rows()]
+    assert [len(row) for row in shown["rows"]] == [len(shown["columns"])] * len(recorded.rows())
+    assert recorded.header["machine"]["processor"] in " ".join(shown["facts"])
+    assert 1 <= len(shown["charts"]) <= 3
+    assert all(set(chart) == {"title", "data", "layout"} for chart in shown["charts"])
+
+
+def test_a_file_brings_its_view_and_reads_as_before(tmp_path: Path, capsys):
+    out = tmp_path / "mine.jsonl"
+    command = f"bench --pair tiny --rules hsd --gamma 3 --limit 1 --repetitions 1 --max-new-tokens 8 --out {out} --json"
+    assert cli.main(command.split()) == 0
+    printed = json.loads(capsys.readouterr().out)
+    last = json.loads(out.read_text().splitlines()[-1])
+    assert last["view"] == printed["view"] == json.loads(json.dumps(view(read(out))))
+    assert len(read(out).records) == 2
+
+
+def test_hostile_names_in_a_header_are_text(recorded):
+    head = {**recorded.header, "pair": "<b>mine</b>", "machine": "none", "date": {}}
+    shown = view(Benchmark(head, recorded.records))
+    assert shown["facts"][0] == "pair <b>mine</b>"
+    assert "<b>" not in json.dumps(shown["charts"])
+
+
+def test_the_csv_has_all_digits_of_the_rows(recorded):
+    lines = list(csv.DictReader(io.StringIO(as_csv(recorded.rows()))))
+    for line, row in zip(lines, recorded.rows(), strict=True):
+        assert line["case"] == row["case"]
+        assert float(line["tokens_per_second"]) == row["tokens_per_second"]
+        names = ("block_efficiency", "block_efficiency_low", "block_efficiency_high")
+        assert [float(line[name]) for name in names] == list(row["block_efficiency"])
+        rates = row.get("acceptance_rate_per_position", [])
+        assert [float(word) for word in line["acceptance_rate_per_position"].split()] == rates
+        assert float(line["share_target"]) == row["shares"]["target"]
+    formula = {**recorded.rows()[0], "case": "=HYPERLINK(1)"}
+    assert list(csv.reader(io.StringIO(as_csv([formula]))))[1][0] == "'=HYPERLINK(1)"
+
+
+# ---- published numbers
+
+
+def made_up(case: str, speed: float, **options) -> dict:
+    """A row with that speed; plain decoding makes 100 tokens a second."""
+    options = {"temperature": 1.0, "rule": "hsd", **({} if "system" in options else {"gamma": 5}), **options}
+    interval = (2.0, 1.9, 2.1)
+    more = {"tokens_per_second": speed, "speedup": speed / 100, "block_efficiency": interval}
+    return {"case": case, "options": options, "acceptance_rate": interval, **more}
+
+
+def test_claims_stand_beside_the_fastest_case_of_each_system():
+    rows = [
+        made_up("slow", 110.0, rule="tokenwise"),
+        made_up("single", 120.0),
+        made_up("copied", 180.0, proposer="ngram"),
+        made_up("tree", 190.0, rule="traversal", drafts=4),
+        made_up("other temperature", 300.0, temperature=0.5),
+        made_up("fuzzy", 150.0, rule="fuzzy"),
+        made_up("stack 1", 90.0, system="stack"),
+        made_up("stack 2", 126.0, system="stack"),
+        made_up("stack, not exact", 200.0, system="stack", rule="fuzzy"),
+        made_up("exits", 60.0, system="hispec"),
+    ]
+    assert best_single(rows, 1.0)["case"] == "single"
+    stack, hispec, fsd = systems_here(rows)
+    single = "“single”, the fastest exact case with one draft"
+    assert stack.startswith(
+        f"The fastest such case here: “stack 2”, 1.26× plain decoding; 1.05× the speed of {single}."
+    )
+    assert hispec.startswith(f"Here: “exits”, 0.60× plain decoding; 0.50× the speed of {single}.")
+    assert fsd.startswith(f"Here: “fuzzy”, 1.50× plain decoding; 1.25× the speed of {single}. What the text loses")
+    assert "no exact rule with one draft was measured beside it" in systems_here(rows[-1:])[1]
+    assert systems_here(rows[:2]) == ["Not in this benchmark."] * 3
+
+
+def test_published_numbers_have_the_same_rules_beside_them(recorded):
+    values = {row["case"]: row["block_efficiency"] for row in recorded.rows()}
+    here = rules_here(recorded.rows())
+    assert here
+    for line in here:
+        gamma = line["setting"].split(",")[0].removeprefix("γ = ")
+        for rule in ("tokenwise", "hsd"):
+            value, low, high = values[f"{rule}, γ={gamma}"]
+            assert line[rule] == f"{value:.2f} ({low:.2f}–{high:.2f})"
+    assert all(float(line["hsd"]) > float(line["tokenwise"]) for line in published()["lines"])
+    assert [one["source"] for one in published()["systems"]] == [
+        "arXiv 2510.19705",
+        "arXiv 2510.01336",
+        "arXiv 2502.20704",
+    ]
