@@ -26,10 +26,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 from hsd import space
-from hsd.app import race
+from hsd.app import pairs, race
 from hsd.bench import Measurement, measure
 from hsd.errors import HsdError
-from hsd.ui import pairs
 
 PROMPTS = {
     "Stories": "Write a short story about a fox who cannot sleep.",

@@ -15,6 +15,7 @@ from hsd import facts
 from hsd.app.downloads import first
 from hsd.app.presets import Preset, recorded
 from hsd.app.queue import MODEL
+from hsd.app.race import stream
 from hsd.app.replies import brief, compact, unexpected
 from hsd.app.request import read
 from hsd.app.runs import Kept, finished, messages
@@ -32,7 +33,7 @@ Finish = Callable[..., tuple[Trace, str]]
 
 
 def add_endpoints(server: gr.Server, space: Space, presets: Mapping[str, Preset]) -> None:
-    """Add `/run`, `/decode`, `/compare`, `/verify_step`, `/explain_step`, `/presets` and `/audit` to the server.
+    """Add `/run`, `/decode`, `/race`, `/compare`, `/verify_step`, `/explain_step`, `/presets` and `/audit`.
 
     Where the package `mcp` is installed they are tools of a language model as well, which reads their docstrings.
     """
@@ -55,12 +56,24 @@ def add_endpoints(server: gr.Server, space: Space, presets: Mapping[str, Preset]
         for message in messages(request(options), kept, space.limits.run_seconds):
             yield compact(message)
 
+    def race(options: dict) -> Iterator[str]:  # type: ignore[type-arg]
+        """Time plain decoding and up to four other lanes in turn: each answer is a JSON text with what is new.
+
+        Args:
+            options: The prompt and what the lanes share, as for the tool run; rounds, how often each is timed (1, 3 or
+                5); and lanes, a list of objects with options of their own, such as {"rule": "hsd", "gamma": 4}
+        """
+        if not isinstance(options, dict):
+            raise HsdError('options: give an object, such as {"prompt": "Once upon a time"}')
+        yield from stream(space, options)
+
     def add(function: Callable[..., Any], **more: Any) -> None:
         server.api(_told(function), name=function.__name__, **more)
 
     model = {"concurrency_id": MODEL, "concurrency_limit": 1}
     add(_run(finish), **model)
     add(decode, **model)
+    add(race, **model)
     add(_compare(finish), **model)
     add(verify_step, queue=False)
     add(_explain_step(presets, kept), queue=False)

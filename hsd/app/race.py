@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from hsd import facts
+from hsd.app import device, pairs, servers
+from hsd.app.request import Request, query, read
+from hsd.app.runs import LOAD_SECONDS, TOKEN_SECONDS
 from hsd.bench import Case
 from hsd.bench import race as timing
 from hsd.bench.race import Event
@@ -25,9 +28,6 @@ from hsd.draft import COPIERS
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
 from hsd.space import Space
-from hsd.ui import machine, pairs, servers
-from hsd.ui.jobs import LOAD_SECONDS, TOKEN_SECONDS
-from hsd.ui.request import Request, read
 
 MOST_LANES = 5
 ROUNDS, USUAL_ROUNDS = (1, 3, 5), 3
@@ -56,7 +56,7 @@ class Plan:
 
     def link(self) -> dict[str, str]:
         """The parameters of the link that runs it again. A server stays out of links."""
-        shared = {name: value for name, value in self.request.query().items() if name not in LANE}
+        shared = {name: value for name, value in query(self.request).items() if name not in LANE}
         return {**shared, "lanes": linked(self.lanes), "rounds": str(self.rounds)}
 
     def described(self) -> dict[str, Any]:
@@ -98,7 +98,8 @@ def read_plan(space: Space, asked: Values) -> Plan:
         raise HsdError(f"{rounds[:20]} timed runs per lane: choose {', '.join(map(str, ROUNDS[:-1]))} or {ROUNDS[-1]}")
     names = ("prompt", "pair", "target", "draft", "length", *SHARED)
     shared = {name: asked[name] for name in names if asked.get(name) not in (None, "")}
-    shared["length"] = shared.pop("max_new_tokens", shared.get("length", 64))
+    earlier = shared.pop("length", None)  # what links of earlier versions call it
+    shared = {"max_new_tokens": earlier, **shared} if earlier else shared
     request = read(space, {"prompt": "", **shared, "system": "plain"})
     gamma = {"gamma": asked["gamma"]} if asked.get("gamma") else {}
     found = [_lane(space, {**shared, **gamma}, lane, n) for n, lane in enumerate(lanes, start=2)]
@@ -250,7 +251,7 @@ def gpu_seconds(pair: Values, prompt: str, lanes: list[dict[str, Any]], seed: in
     return LOAD_SECONDS + round(TOKEN_SECONDS * tokens * (rounds + 1))
 
 
-race_on_lent_gpu = machine.lent_gpu(gpu_seconds)(race)
+race_on_lent_gpu = device.lent_gpu(gpu_seconds)(race)
 
 
 def pieces(plan: Plan, seconds: float) -> Iterator[dict[str, Any]]:
@@ -258,9 +259,9 @@ def pieces(plan: Plan, seconds: float) -> Iterator[dict[str, Any]]:
 
     A race that takes longer than `seconds` ends after its current run with {"ending": one line}. Raises HsdError.
     """
-    lent = machine.zero_gpu() and plan.request.pair.from_hub
+    lent = device.zero_gpu() and plan.request.pair.from_hub
     if lent:
-        pairs.bring(plan.request.pair)
+        pairs.bring(plan.request.pair)  # type: ignore[arg-type]
     began, records = time.monotonic(), []
     running = (race_on_lent_gpu if lent else race)(*plan.arguments())
     try:
@@ -286,12 +287,6 @@ def stream(space: Space, asked: Values) -> Iterator[str]:
     plan = read_plan(space, asked)
     for piece in pieces(plan, space.limits.run_seconds):
         yield json.dumps(piece, ensure_ascii=False, allow_nan=False)
-
-
-def plan(space: Space, asked: Values) -> dict[str, Any]:
-    """What a race would be, for the page's form and links: its lanes, and what else may be chosen. Raises HsdError."""
-    limits = {"lanes": MOST_LANES, "rounds": ROUNDS, "options": LANE, "server": servers.allowed(space)}
-    return {**read_plan(space, asked).described(), "limits": limits}
 
 
 # ---- recorded races: one, or several of the same lanes on prompts of other domains

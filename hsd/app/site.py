@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from hsd.app import device, page, pairs
+from hsd.app import device, page, pairs, race, speed
 from hsd.app.presets import Preset, definitions, recorded
 from hsd.app.questions import shown
 from hsd.app.replies import shortened
@@ -29,10 +29,6 @@ from hsd.paths import ASSETS, WEB
 from hsd.space import PairSpec, Space
 from hsd.trace import MAX_BYTES, Trace
 from hsd.ui import learn
-from hsd.ui.jobs import Jobs
-from hsd.ui.measure import Measure
-from hsd.ui.measure.screen import FILES as BENCHMARKS
-from hsd.ui.race.recorded import read as recorded_races
 
 Values = dict[str, Any]
 Site = dict[str, Callable[[], bytes]]
@@ -71,6 +67,7 @@ def site(space: Space, answers: str, opened: Trace | None = None) -> Site:
         f"{folder}single.html": lambda: page.template().encode(),
         f"{folder}trace.schema.json": lambda: _json(Trace.schema_for_others()),
         **{f"{folder}{path}": (WEB / path).read_bytes for path in served()},
+        f"{folder}vendor/plotly.js": speed.PLOTLY.read_bytes,
         **{f"{folder}docs/{file.name}": file.read_bytes for file in sorted(DOCS.glob("*.md"))},
     }
     for name, question in questions.items():
@@ -156,24 +153,20 @@ def _starter(one: Starter) -> Values:
 def recorded_questions(space: Space) -> dict[str, Question]:
     """What the screens may ask, by the names that they ask it by."""
     presets = presets_of(space)
-    measure = Measure(space, Jobs(space.limits))
 
     def preset(name: str) -> Values:
         one = presets[name]
         return {**shortened(shown(recorded(one))), "title": one.title, "why": one.why}
 
-    def benchmark(name: str) -> Values:
-        return measure.recorded_view(name)
-
     return {
         "preset": Question(preset, _names(presets), f"unknown preset '?': choose {', '.join(presets)}"),
         "lessons": Question(learn.content),
-        "races": Question(recorded_races),
+        "races": Question(race.recorded),
         "systems": Question(systems),
         "system_run": Question(recorded_run, _names(systems_presets()), "there is no recorded run '?': choose another"),
         "layer_facts": Question(lambda: hispec.layer_facts(None)),
         "fuzzy_results": Question(lambda: fsd.fuzzy_results(None)),
-        "benchmark": Question(benchmark, _names(BENCHMARKS), "there is no benchmark '?': choose another"),
+        "benchmark": Question(speed.view, _names(speed.BENCHMARKS), "there is no benchmark '?': choose another"),
     }
 
 

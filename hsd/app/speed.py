@@ -6,8 +6,12 @@ import json
 import shlex
 from collections.abc import Mapping
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+from hsd.app import race, servers
+from hsd.app.pairs import OWN
 from hsd.app.race import Plan
 from hsd.bench.published import published
 from hsd.bench.report import read
@@ -15,10 +19,13 @@ from hsd.bench.view import view as view_of
 from hsd.decoding.options import Options
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
-from hsd.ui.pairs import OWN
+from hsd.space import Space
 
 BENCHMARKS = {"smollm2": "bench-smollm2.jsonl", "tiny": "bench.jsonl"}
 """The benchmarks that travel with the project, by their pair; the screen opens on the first."""
+
+PLOTLY = Path(str(find_spec("plotly").origin)).parent / "package_data" / "plotly.min.js"  # type: ignore[union-attr]
+"""What draws the charts, as its package brings it."""
 
 HERE = "@APP@"  # the page puts its own address here
 STEP = {"p": [[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]], "q": [[0.6, 0.4], [0.5, 0.5]], "tokens": [0, 1]}
@@ -37,6 +44,14 @@ def view(name: str) -> dict[str, Any]:
     if name not in BENCHMARKS:
         raise HsdError(f"no benchmark {name[:40]!r} is recorded: choose {', '.join(BENCHMARKS)}")
     return {**view_of(read(EXAMPLES / "results" / BENCHMARKS[name])), "published": published()}
+
+
+def race_plan(space: Space, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What a race would be, for the page's form: its lanes and link, what else may be chosen, and how to ask for the
+    same from a program. Raises HsdError."""
+    plan = race.read_plan(space, asked)
+    limits = {"lanes": race.MOST_LANES, "rounds": race.ROUNDS, "options": race.LANE, "server": servers.allowed(space)}
+    return {**plan.described(), "limits": limits, "programs": programs(plan)}
 
 
 def programs(plan: Plan) -> list[dict[str, str]]:
