@@ -1,4 +1,4 @@
-"""Every name, title, limit and colour that more than one part of the project says, gathered from the registries.
+"""Every name, title and look that more than one part of the project says, gathered from the registries.
 
 Menus, tables, figures, the command line's help and the page take them from here; the page as `facts.json`. Nothing in
 here decides anything: an entry in `hsd.rules.RULES`, `hsd.rules.TREE_RULES` or `hsd.draft.LAYOUTS` appears by itself.
@@ -16,15 +16,9 @@ import yaml
 
 from hsd.conform.keying import KEYINGS
 from hsd.decoding.options import (
-    ENGINES,
     LEVELLED,
-    MAX_GAMMA,
-    MAX_LEVELS,
-    MAX_NEW_TOKENS,
-    MAX_TREE_NODES,
     PROPOSERS,
     SYSTEMS,
-    Options,
 )
 from hsd.draft import COPIERS, LAYOUTS
 from hsd.errors import HsdError
@@ -60,12 +54,6 @@ SYSTEM_NAMES = {  # system → (in menus, short, what it is)
 }
 PROMPT_NAMES = {"chat": "Answer it (chat)", "text": "Continue it (text)"}
 PROPOSER_NAMES = {"model": "Draft model", **{name: one.title for name, one in COPIERS.items()}, "none": "None"}
-TEST_NAMES = {
-    "token": "a single token",
-    "prefix": "the draft up to a token, after a longer one failed",
-    "draft": "the whole draft",
-}
-GLYPHS = {"draft": "●", "correction": "▲", "bonus": "◆", "kept": "✓", "rejected": "✕"}
 
 
 @dataclass(frozen=True)
@@ -88,14 +76,6 @@ RULE_LOOKS = {
     "one-hot": Look("#8c7a00", "cross", "\\"),
 }
 OTHER_RULE = Look("#8a5a9e", "hexagon", "|")  # those that give up exactness, and rules that have no look of their own
-COLOURS = {  # meaning → on a light page, on a dark one
-    "target": ("#0072b2", "#56b4e9"),
-    "kept": ("#0072b2", "#56b4e9"),
-    "draft": ("#cc79a7", "#cc79a7"),
-    "correction": ("#e69f00", "#e69f00"),
-    "bonus": ("#009e73", "#12b88a"),
-    "rejected": ("#d55e00", "#e8762b"),
-}
 
 # ---- rules
 
@@ -164,7 +144,6 @@ def _rule(order: int, name: str) -> Facts:
         "label": {n: label for label, n in rule_menu()}.get(name, rule.title),
         "short": short(name),
         "head": head(name),
-        "citation": rule.citation,
         "lossless": rule.lossless,
         "forward": rule.forward,
         "kind": "chain" if chain else "tree",
@@ -192,7 +171,7 @@ def facts() -> Facts:
     a request), recursive (the tree rule it stands for with several drafts), single (judges one draft), trees (layouts
     it fits), levels (fits the target of a stack), below (fits levels below the target), resamples, knob, look.
     keyings: ways to make random numbers, as in `hsd.conform.keying`.
-    limits: of every run; a Space may set lower ones. glossary: see `glossary`.
+    glossary: see `glossary`.
     """
     names = [*rule_names(), *(name for name in TREE_RULES if chain_name(name) != name)]
     return {
@@ -220,19 +199,8 @@ def facts() -> Facts:
             for name in SYSTEMS
         ],
         "proposers": [{"name": n, "title": title, "copies": n in COPIERS} for n, title in PROPOSER_NAMES.items()],
-        "engines": list(ENGINES),
         "keyings": [{**asdict(one), "name": name, "returns": sorted(one.returns)} for name, one in KEYINGS.items()],
-        "tests": TEST_NAMES,
-        "glyphs": GLYPHS,
         "glossary": glossary(),
-        "colours": {name: {"light": light, "dark": dark} for name, (light, dark) in COLOURS.items()},
-        "limits": {
-            "gamma": MAX_GAMMA,
-            "max_new_tokens": MAX_NEW_TOKENS,
-            "tree_nodes": MAX_TREE_NODES,
-            "levels": MAX_LEVELS,
-        },
-        "defaults": {"rule": Options.rule, "shadow": "tokenwise", "tolerance": Options.tolerance},
     }
 
 
