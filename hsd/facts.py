@@ -25,6 +25,7 @@ from hsd.errors import HsdError
 from hsd.paths import GLOSSARY
 from hsd.rules import DIVERGENCES, RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
 from hsd.rules.fuzzy import MODES, ROWS
+from hsd.trace.fill import SENTENCES
 
 Facts = dict[str, Any]
 
@@ -137,6 +138,7 @@ def _rule(order: int, name: str) -> Facts:
     rule, tree = find(name), TREE_RULES.get(f"recursive-{name}")
     chain = isinstance(rule, Rule)
     resamples = isinstance(rule, Rule) and rule.resamples
+    law = RULES.get(chain_name(name))
     return {
         "order": order,
         "name": name,
@@ -154,6 +156,9 @@ def _rule(order: int, name: str) -> Facts:
         "levels": chain and not resamples,
         "below": chain and rule.lossless and not resamples,
         "resamples": resamples,
+        "law": (law.equals or law.name) if law else name,
+        "loses": rule.loses if isinstance(rule, Rule) else "",
+        "term": next((key for key, entry in glossary().items() if entry.get("rule") == name), None),
         "knob": asdict(rule.knob) if isinstance(rule, Rule) and rule.knob else None,
         "look": asdict(rule_look(name)),
     }
@@ -169,9 +174,10 @@ def facts() -> Facts:
     title (menus, heads of tables), label (the title with what a menu must warn of), short and head (in a sentence, and
     at its start), citation, lossless, forward (tests the first token first), kind "chain" or "tree", asked (the name in
     a request), recursive (the tree rule it stands for with several drafts), single (judges one draft), trees (layouts
-    it fits), levels (fits the target of a stack), below (fits levels below the target), resamples, knob, look.
+    it fits), levels (fits the target of a stack), below (fits levels below the target), resamples, law (the same
+    for two rules that are one law), loses (see `Rule`), term (its entry in the glossary), knob, look.
     keyings: ways to make random numbers, as in `hsd.conform.keying`.
-    glossary: see `glossary`.
+    glossary: see `glossary`. sentences: see `hsd/trace/sentences.yaml`.
     """
     names = [*rule_names(), *(name for name in TREE_RULES if chain_name(name) != name)]
     return {
@@ -200,7 +206,8 @@ def facts() -> Facts:
         ],
         "proposers": [{"name": n, "title": title, "copies": n in COPIERS} for n, title in PROPOSER_NAMES.items()],
         "keyings": [{**asdict(one), "name": name, "returns": sorted(one.returns)} for name, one in KEYINGS.items()],
-        "glossary": glossary(),
+        "glossary": {key: {k: v for k, v in entry.items() if k != "rule"} for key, entry in glossary().items()},
+        "sentences": SENTENCES,
     }
 
 
@@ -211,7 +218,7 @@ def facts_json() -> str:
 
 @cache
 def glossary() -> dict[str, dict[str, str]]:
-    """Every word and sign that is explained to a reader: key → label, words and, where it has one, sign."""
+    """Every word and sign that is explained to a reader: key → label, words and, where it has one, sign or rule."""
     entries: dict[str, dict[str, str]] = yaml.safe_load(GLOSSARY.read_text(encoding="utf-8"))
     return entries
 

@@ -210,7 +210,7 @@ def _explain_step(presets: Mapping[str, Preset], kept: Kept) -> Callable[..., An
         """
         if type(step) is not int:
             raise HsdError("step must be a whole number, counted from 0")
-        return step_in_words(opened(trace), step, facts.short)
+        return step_in_words(opened(trace), step, facts.facts())
 
     return explain_step
 

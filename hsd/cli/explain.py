@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from hsd.cli.arguments import whole
-from hsd.facts import short
+from hsd.facts import facts
 from hsd.trace import Trace, step_in_words
 
 
@@ -17,5 +17,5 @@ def add_arguments(explain: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> int:
     """Print the words. Returns the exit status."""
-    print(step_in_words(Trace.from_file(arguments.trace), arguments.step, short))
+    print(step_in_words(Trace.from_file(arguments.trace), arguments.step, facts()))
     return 0

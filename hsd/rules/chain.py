@@ -136,6 +136,7 @@ RULES: dict[str, Rule] = {
             True,
             hsd_law,
             drafts="Zhou et al. 2026, arXiv 2601.05724, algorithm 3",
+            equals="blockwise",
         ),
         Rule(
             "hsd-released",
@@ -144,6 +145,7 @@ RULES: dict[str, Rule] = {
             "Zhou et al. 2026, arXiv 2601.05724, listing 2",
             False,
             hsd_released_law,
+            loses="the whole draft is tested without the cap, so it accepts more than it may.",
         ),
         Rule(
             "naive-hsd",

@@ -142,6 +142,8 @@ def fuzzy_rule(config: Fuzzy) -> Rule:
         partial(fuzzy_law, config),
         knob=TOLERANCE,
         raw=config.on == "raw",
+        loses="a token passes wherever the rows are near, {divergence} ≤ T = {value}, whatever it is. "
+        "This step spent {drift} of drift, at most T × kept = {bound}.",
     )
 
 

@@ -212,6 +212,8 @@ class Rule:
     resamples: after a rejection every further position of the block is drawn anew, one target call each.
     knob: the number that changes its law, so that its name alone does not say what it keeps; see `tuned`.
     raw: it judges the raw distributions too, and wants to be given them.
+    equals: the rule whose law it is, by another derivation. loses: of a rule that is not lossless, what it gives up, in
+    words that follow "Not lossless:"; {value} is its knob's, {divergence} the measure, {drift} what a step spent of it.
     """
 
     name: str
@@ -224,6 +226,8 @@ class Rule:
     resamples: bool = False
     knob: Knob | None = None
     raw: bool = False
+    equals: str = ""
+    loses: str = ""
 
     @cached_property
     def forward(self) -> bool:

@@ -59,6 +59,7 @@ ENSEMBLE = Rule(
     False,
     ensemble_law,
     knob=WEIGHT,
+    loses="the test takes (1 − w)·p + w·q for the target, w = {value}, and at drafted places the text follows that.",
 )
 TYPICAL = Rule(
     "typical",
@@ -68,4 +69,6 @@ TYPICAL = Rule(
     False,
     typical_law,
     knob=EPSILON,
+    loses="a token passes wherever p > min(ε, √ε·e⁻ᴴ), ε = {value}, however often "
+    "the draft proposes it. No coin is asked.",
 )

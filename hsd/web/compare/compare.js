@@ -8,8 +8,9 @@ import * as link from "../kit/link.js";
 import * as page from "../kit/page.js";
 import { live } from "../kit/source.js";
 import { readStep } from "../step/model.js";
+import { plain } from "../step/fill.js";
+import { difference, story } from "../step/sentences.js";
 import * as frame from "../watch/watch.js";
-import { explain } from "./explain.js";
 import { Lanes } from "./lanes.js";
 import { tools, why } from "./parts.js";
 import { Row, scrollTogether } from "./row.js";
@@ -253,8 +254,9 @@ class Screen extends Lanes {
     if (!this.count) return ["same", ["Waiting for the first step …"], ""];
     if (!this.together(step)) return ["apart", [words.apart({ over, running, parted })], ""];
     if (this.rules[0] === this.rules[1]) return ["same", [words.same(this.rules)], ""];
-    const { kind, parts, note } = explain(readStep(this.rowOf("run").player.trace(), Math.min(step, this.count - 1)));
-    return [kind, parts, note];
+    const view = readStep(this.rowOf("run").player.trace(), Math.min(step, this.count - 1));
+    const { both, why } = story(view);
+    return [difference(view.step), both, plain(why)];
   }
 
   drawTotals() {

@@ -4,8 +4,8 @@ import { facts } from "../kit/facts.js";
 import { Live } from "../kit/live.js";
 import { mirror, mirrorStep } from "../step/mirror.js";
 import { ruleOf } from "../step/model.js";
+import { difference } from "../step/sentences.js";
 import * as frame from "../watch/watch.js";
-import { difference } from "./explain.js";
 import { columnOf } from "./scrubber.js";
 import { problem } from "./words.js";
 
@@ -146,7 +146,8 @@ class Lanes {
   makeColumns() {
     return Array.from({ length: this.length }, (_, i) => {
       const own = this.trace.steps[i];
-      const found = own && this.together(i) ? difference(own) : null;
+      const kind = own && this.together(i) ? difference(own) : null;
+      const found = kind && { kind, by: own.kept - own.shadow.kept };
       return columnOf(
         this.rows.map((row) => row.steps[i]),
         found,

@@ -55,7 +55,7 @@ function twin({ steps, badge, words }, index, tallest) {
   return cell(index, `step ${index + 1}: ${words}`, css, sign, h("div.cp-twin", bars));
 }
 
-/** A cell from both rows' steps. found: their difference, see explain.js; by: how many more A keeps. */
+/** A cell from both rows' steps. found: their difference, {kind, by}; by: how many more A keeps. */
 function columnOf(steps, found, by) {
   const kept = steps.map((step, i) => `${"AB"[i]} ${step ? `keeps ${step.kept}` : "has ended"}`).join(", ");
   const badge = !found ? "" : by ? `${by > 0 ? "A" : "B"} +${Math.abs(by)}` : "≠";

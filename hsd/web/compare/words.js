@@ -1,7 +1,7 @@
 // What the screen says of itself: how it compares, why there is nothing to compare, how the second run gets on. Pure.
 import { rule } from "../kit/facts.js";
 import { plural } from "../kit/format.js";
-import { sameLaw } from "./explain.js";
+import { sameLaw } from "../step/sentences.js";
 import { sameText } from "./totals.js";
 
 const PLAIN =

@@ -210,21 +210,12 @@ function laneName(view, phase, judged, at, { judgeBy }) {
 }
 
 /** The rule's name, explained where the glossary knows it. */
-const TERMS = {
-  tokenwise: "vanilla",
-  hsd: "hsd",
-  blockwise: "block",
-  agreement: "agreement",
-  fuzzy: "fsd",
-  ensemble: "ensemble",
-  typical: "typical",
-};
-const title = (judged) => (TERMS[judged.rule] ? term(TERMS[judged.rule], named(judged)) : named(judged));
+const title = (judged) => (judged.info.term ? term(judged.info.term, named(judged)) : named(judged));
 
 const ruleMenu = (judged, rules, judgeBy) =>
   menu(
     "the rule that judges this draft",
-    rules.map((rule) => [rule, rule === "tokenwise" ? "Classic (vanilla)" : ruleInfo(rule).short]),
+    rules.map((rule) => [rule, named({ info: ruleInfo(rule) })]),
     judged.rule,
     judgeBy,
     { class: "hp-speed hp-lane-rule", title: "judge this draft by another rule" },

@@ -1,12 +1,9 @@
 // What a reader can take along: the trace as JSON, the steps as CSV, the tree as SVG or PNG, a plain-text report.
 import * as dom from "../kit/dom.js";
-import { SIGNS } from "../kit/dom.js";
-import { csv as lines } from "../kit/files.js";
-import { number, plural, visible } from "../kit/format.js";
-import { all, plain } from "./changes.js";
+import { csv as rowsOf } from "../kit/files.js";
+import { number, plural } from "../kit/format.js";
 import { DIVERGENCES, draftedBy, draftsWords, knobOf, readStep, ruleInfo, ruleOf } from "./model.js";
-import * as story from "./story.js";
-import { compare, testTitle } from "./story.js";
+import { lines } from "./sentences.js";
 
 const STEP_COLUMNS = [
   "step",
@@ -37,7 +34,7 @@ function csv(trace) {
     ...stepCells(step, i),
     ...rules.map((rule) => step.expected_kept[rule] ?? ""),
   ]);
-  return lines([head, ...rows]);
+  return rowsOf([head, ...rows]);
 }
 
 function stepCells(step, i) {
@@ -83,7 +80,7 @@ function report(trace) {
   const { temperature, top_p, top_k } = options.sampling;
   const [target, draft] = [models[models.length - 1], models.length > 1 ? models[0] : null];
   const named = [`target ${target.name}`, draft ? `draft ${draft.name}` : "no draft"].join(", ");
-  const lines = [
+  const head = [
     `Run: ${ruleInfo(ruleOf(options)).title}; ${draftWords(setup)}; temperature ${temperature}; top-p ${top_p}; top-k ${top_k}; seed ${options.seed}`,
     `Pair: ${pair} (${named}) on ${device}; recorded ${trace.created} with hsd ${trace.app_version}`,
     `Result: ${plural(tokens, "token")} from ${plural(calls, "target call")}${calls ? `, ${number(tokens / calls)} per call` : ""}; ended: ${result ? result.finish : "still running"}`,
@@ -94,9 +91,9 @@ function report(trace) {
     "Text:",
     result ? result.text : steps.flatMap((s) => s.committed.map((c) => c.piece)).join(""),
     "",
-    "Steps:",
   ];
-  return [...lines, ...steps.map((_, i) => stepReport(trace, i))].join("\n") + "\n";
+  const told = steps.flatMap((_, i) => [...lines(readStep(trace, i)), ""]);
+  return [...head, ...told].join("\n");
 }
 
 /** How drafts come about, and by which settings they are judged where a rule has some. */
@@ -108,34 +105,6 @@ function draftWords(setup) {
     return name === "fuzzy" ? near : knob ? `${knob.sign} = ${knobOf(setup, name)}` : "";
   });
   return [draftedBy(setup), draftsWords(draft), ...settings].filter(Boolean).join("; ");
-}
-
-function stepReport(trace, i) {
-  const view = readStep(trace, i);
-  const { lead, detail, why } = story.story(view);
-  const pieces = view.step.committed.map((c) => `${SIGNS[c.origin]}${visible(c.piece)}`).join(" ");
-  const tests = (judged) => {
-    const changes = all(view, judged);
-    return judged.decisions.flatMap((d) => [
-      testLine(view, judged, d),
-      ...changes.filter((c) => c.after === d.order).map((c) => `        ${plain(view, judged, c)}`),
-    ]);
-  };
-  const other = view.shadow && !view.sameRule ? [`    ${view.shadow.info.title}:`, ...tests(view.shadow)] : [];
-  return [
-    `  ${i + 1}. ${pieces}`,
-    `     ${dom.plain(lead)} ${dom.plain(detail)}`.trimEnd(),
-    ...(why ? [`     ${why}`] : []),
-    ...(view.own.decisions.length ? [`    ${view.own.info.title}:`] : []),
-    ...tests(view.own),
-    ...other,
-  ].join("\n");
-}
-
-function testLine(view, judged, d) {
-  const piece = view.isTrie ? ` “${visible(view.nodes.get(d.node).piece)}”` : "";
-  const title = testTitle(view, d, judged.info);
-  return `      ${d.accepted ? "✓" : "✕"} ${title}${piece}: ${d.coinless ? "bar" : "coin"} ${compare(d)}`;
 }
 
 const PAINT = [

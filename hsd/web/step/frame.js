@@ -7,36 +7,22 @@ import { draftedBy, draftsWords, ruleInfo, ruleOf } from "./model.js";
 
 const swatch = (kind, words) => h("span", {}, h("span", { class: `hp-swatch is-${kind}` }), " ", words);
 
+/** What is told of a step; `parts` by the names of sentences.js. */
 function storyCard(asItWas) {
+  const back = button("as it was", "back to what happened in the run (Esc)", asItWas, {
+    class: "hp-button hp-back",
+    hidden: true,
+  });
+  const odds = h("div.hp-slot");
   const parts = {
-    back: button("as it was", "back to what happened in the run (Esc)", asItWas, {
-      class: "hp-button hp-back",
-      hidden: true,
-    }),
-    headline: h("p", { class: "hp-lead" }),
-    detail: h("p", { class: "hp-detail" }),
-    why: h("p", { class: "hp-hint hp-why" }),
-    warning: h("p", { class: "hp-warning" }),
-    odds: h("div", { class: "hp-slot" }),
+    lead: h("p.hp-lead"),
+    detail: h("p.hp-detail"),
+    why: h("p.hp-hint.hp-why"),
+    warning: h("p.hp-warning"),
   };
-  const spoken = h(
-    "div",
-    { "class": "hp-told", "aria-live": "polite", "aria-atomic": "true" },
-    parts.headline,
-    parts.detail,
-    parts.why,
-    parts.warning,
-  );
-  return {
-    ...parts,
-    element: h(
-      "section",
-      { "class": "hp-card hp-story", "aria-label": "What happened" },
-      spoken,
-      parts.back,
-      parts.odds,
-    ),
-  };
+  const spoken = h("div.hp-told", { "aria-live": "polite", "aria-atomic": "true" }, Object.values(parts));
+  const element = h("section.hp-card.hp-story", { "aria-label": "What happened" }, spoken, back, odds);
+  return { parts, back, odds, element };
 }
 
 function treeCard(tree, onMass) {

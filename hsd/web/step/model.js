@@ -75,7 +75,17 @@ function judge(view, told) {
 /** The value of the one number that a rule has, see `knob` in facts. */
 function knobOf({ options }, rule) {
   const { option, default: usual } = ruleInfo(rule).knob;
-  return (options.knobs || {})[option] ?? usual;
+  return { ...options.fuzzy, ...options.knobs }[option] ?? usual;
+}
+
+/** What rejections made of the target, in order: each change with `earlier`, those at its place that it builds on. */
+function changesOf(judged) {
+  const between = (node, from, to) => judged.decisions.slice(from, to).some((decision) => decision.node === node);
+  return judged.changes.map((change, i) => {
+    const before = judged.changes.slice(0, i).filter(({ node }) => node === change.node);
+    // a token that several drafts drew is there once for each; once one was tested, the next starts anew
+    return { ...change, earlier: before.filter(({ after }) => !between(change.node, after, change.after)) };
+  });
 }
 
 /** What a token's p must exceed under typical acceptance, in a row of that entropy. */
@@ -217,12 +227,25 @@ function fuzzy(view) {
   return { T, mode, on, unit, name, divergence, D, near, exact, overruled, drift, bound: T * view.step.kept };
 }
 
+/** What became of a token: its sign, and the word for it. */
+const VERDICTS = {
+  kept: { icon: "✓", word: "kept" },
+  rejected: { icon: "✕", word: "rejected" },
+  over: { icon: "«", word: "stepped over" },
+  unreached: { icon: "–", word: "not reached" },
+  correction: { icon: "▲", word: "correction" },
+  bonus: { icon: "◆", word: "bonus" },
+  plain: { icon: "◆", word: "from the target" },
+  candidate: { icon: "", word: "not drafted" },
+};
+
 /** Steps whose number of kept tokens is not the one that the shadow rule would have kept. */
 const differs = (step) => Boolean(step.shadow) && step.shadow.kept !== step.kept;
 
 export {
   barOf,
   capped,
+  changesOf,
   coinOf,
   comparison,
   copies,
@@ -242,6 +265,7 @@ export {
   rho,
   ruleInfo,
   ruleOf,
+  VERDICTS,
   verdicts,
   WRITTEN,
   written,

@@ -1,7 +1,10 @@
 // The phases of a step and their beats, the smallest moves: draft, target's pass, p beside q, masses, the tests of each
-// rule, commit. Pure: says at which beat something happens, and what there is to say of it.
-import { number, pair, percent, plural } from "../kit/format.js";
+// rule, commit. Pure: says at which beat something happens, and what there is to say of it then.
+import { facts } from "../kit/facts.js";
+import { percent } from "../kit/format.js";
+import { number, say } from "./fill.js";
 import { copies, verdicts } from "./model.js";
+import { listing, testFacts } from "./sentences.js";
 
 const TIMES = { draft: 900, target: 1800, ratio: 2600, masses: 2800, shadow: 2000, own: 2000, commit: 3200 };
 
@@ -25,8 +28,7 @@ function plan(view) {
 const lanesOf = (view) => verdicts(view).map((judged) => ({ phase: judged === view.own ? "own" : "shadow", judged }));
 
 function moves(view, lanes) {
-  const name = ({ rule, info }) => (rule === "tokenwise" ? "classic" : info.short);
-  const told = lanes.map(({ phase, judged }) => [phase, name(judged), view.isTrie ? 1 : judged.decisions.length]);
+  const told = lanes.map(({ phase, judged }) => [phase, judged.info.short, view.isTrie ? 1 : judged.decisions.length]);
   return [
     ["draft", "draft", view.isTrie ? 1 : view.step.drafted],
     ["target", "target", 1],
@@ -56,101 +58,51 @@ function pause(found) {
 }
 
 /** What happens in a beat before the last: sentence parts of a headline, and of a line under it. */
-function telling(view, found) {
-  const { phase, i } = found;
-  return { draft, target, ratio, masses, shadow: test, own: test }[phase.name](view, i, phase);
+function telling(view, { phase, i }) {
+  const { step, isTrie: tree, options } = view;
+  const common = { drafted: step.drafted, listed: step.paths.length, tree, copies: copies(options) };
+  const [name, own] = BEATS[phase.name](view, i, phase);
+  return halves(say(name, { ...common, ...own }));
 }
 
-function draft(view, i) {
-  const what = copies(view.options)
-    ? ["The text itself proposes: ", "what followed its last words before is copied"]
-    : ["The draft model guesses: ", "small and fast, one token after another"];
-  if (view.isTrie)
-    return said(what, [`${plural(view.step.drafted, "token")} on ${plural(view.step.paths.length, "draft")}.`]);
-  const node = view.step.nodes[i];
-  const chance = copies(view.options) ? "." : [", which it gives the chance q = ", number(node.q), "."];
-  return said(what, [`Token ${i + 1} of ${view.step.drafted}: `, { piece: node.piece }, ...[chance].flat()]);
-}
-
-function target(view) {
-  const all = view.step.drafted === 1 ? "the guess" : `all ${view.step.drafted} guesses`;
-  return said(
-    ["The target model reads ", `${all} in one pass`],
-    [
-      "It is the large model whose text we want. One pass tells how likely it finds each guess, and what it would write instead.",
-    ],
-  );
-}
-
-function ratio(view) {
-  if (view.isTrie) return said(["Beside each q now stands p, ", "the target's own probability"], []);
-  const { nodes } = view.step;
-  const low = nodes.filter(({ p, q }) => p < q).map(({ id }) => id);
-  const words = !low.length
-    ? ["Here p is at least q everywhere: the draft was nowhere too sure of itself."]
-    : [
-        `At ${low.length === 1 ? "token" : "tokens"} ${list(low)} p is below q: the draft proposes `,
-        low.length === 1 ? "it" : "them",
-        " more often than the target would.",
-      ];
-  return said(["Beside each q now stands p, ", "the target's own probability"], words);
-}
-
-function masses(view) {
-  const branch = view.branches.get(0);
-  const words = [
-    "Summed over all possible next tokens. ",
-    { term: "excess", words: "Excess" },
-    " calls for rejections, ",
-    { term: "deficient", words: "deficient mass" },
-    " for corrections.",
-  ];
-  if (branch) words.push(` At the start the draft proposes ${percent(branch.excess)} too much.`);
-  return said(["Too much ", "and too little"], words, "of the whole vocabulary, not only of the guesses");
-}
-
-const THRESHOLD = { term: "threshold", words: "threshold" };
-const AFTER = {
-  forward: ["accepted, go on", "rejected: stop, the rest is thrown away unread"],
-  backward: ["keep these", "step back by one token"],
+const BEATS = {
+  draft: ({ step: { nodes } }, i) => [
+    "beat draft",
+    { number: i + 1, piece: { piece: nodes[i].piece }, q: number(nodes[i].q) },
+  ],
+  target: () => ["beat target", {}],
+  ratio({ step: { nodes } }) {
+    const low = nodes.filter(({ p, q }) => p < q).map(({ id }) => String(id));
+    return ["beat ratio", { below: listing(low), single: low.length === 1 }];
+  },
+  masses({ branches }) {
+    const first = branches.get(0);
+    return ["beat masses", { "too much": first ? percent(first.excess) : null }];
+  },
+  shadow: testBeat,
+  own: testBeat,
 };
 
-function test(view, i, { name }) {
+function testBeat(view, i, { name }) {
   const judged = view[name];
-  const { forward, short } = judged.info;
-  if (view.isTrie) return said([`${short}: `, `keeps ${plural(judged.kept, "token")}`], []);
-  const decision = judged.decisions[i];
-  const [low, high] = pair(...decision.sides);
-  const position = view.depth.get(decision.node);
-  const what = forward
-    ? `token ${position}`
-    : position === 1
-      ? "the first token"
-      : decision.test === "draft"
-        ? `all ${position} tokens at once`
-        : `the first ${position} tokens at once`;
-  const outcome = AFTER[forward ? "forward" : "backward"][decision.accepted ? 0 : 1];
-  const last = i === judged.decisions.length - 1 && decision.accepted === forward;
-  const end = last ? (forward ? "accepted: all are kept" : "nothing is left to keep") : outcome;
-  return said(
-    [`${named(judged)} tests ${what}: `, decision.accepted ? "✓ passes" : "✕ fails"],
-    [
-      "The ",
-      decision.coinless ? "bar" : { term: "coin", words: "coin" },
-      `, ${low}, ${decision.accepted ? "is below" : "is not below"} `,
-      ...(decision.coinless ? ["the target’s ", { term: "p", words: "p" }] : ["the ", THRESHOLD]),
-      ` ${high}: ${end}.`,
-    ],
-  );
+  const { forward } = judged.info;
+  const made = judged.decisions[i];
+  const last = i === judged.decisions.length - 1 && made.accepted === forward;
+  const facts = view.isTrie ? {} : testFacts(view, judged, made);
+  return ["beat test", { ...facts, Name: named(judged), kept: judged.kept, forward, last }];
 }
 
-/** A rule's short name; the classic one with both of its names. */
-const named = ({ rule, info }) => (rule === "tokenwise" ? "Classic (vanilla)" : info.short);
-
-function said([start, strong], detail, more = "") {
-  return { lead: [start, { strong }, more ? `, ${more}` : "", "."], detail };
+/** A headline and what stands under it, which a sentence parts by ||. */
+function halves(parts) {
+  const i = parts.findIndex((part) => typeof part === "string" && part.includes("||"));
+  const [before, after] = parts[i].split("||");
+  return { lead: [...parts.slice(0, i), before], detail: [after, ...parts.slice(i + 1)] };
 }
 
-const list = (ids) => (ids.length < 2 ? String(ids[0]) : `${ids.slice(0, -1).join(", ")} and ${ids[ids.length - 1]}`);
+/** A rule's name at the start of a line: as the glossary has it, so that "vanilla" stands with its other name. */
+function named({ info }) {
+  const { label = info.head } = facts.glossary[info.term] || {};
+  return label[0].toUpperCase() + label.slice(1);
+}
 
 export { at, beatOf, named, pause, plan, telling };

@@ -297,7 +297,7 @@ class Player {
     const written = this.steps.slice(0, this.step + 1).flatMap((step) => step.committed.map(({ piece }) => piece));
     const text = written.join("").replace(/\s+/g, " ").slice(-TEXT).replace(/^\S* /, "");
     const { address = () => "" } = this.options;
-    const sentence = `${ruleInfo(rule).short}, step ${this.step + 1}: ${this.stage.story.headline.textContent}`;
+    const sentence = `${ruleInfo(rule).short}, step ${this.step + 1}: ${this.stage.story.parts.lead.textContent}`;
     return { above: [sentence, `… ${text}`], below: [this.stage.transport.setup.textContent, address()] };
   }
 

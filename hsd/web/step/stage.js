@@ -10,7 +10,7 @@ import { dialog, KEYS } from "./help.js";
 import * as ledger from "./ledger.js";
 import { odds } from "./odds.js";
 import * as phases from "./phases.js";
-import * as story from "./story.js";
+import { story } from "./sentences.js";
 import * as table from "./table.js";
 import * as text from "./text.js";
 import * as transport from "./transport.js";
@@ -23,7 +23,7 @@ const PARTS = ["text", "story", "board", "transport", "tree", "decisions", "ledg
 const FOLDS = {
   decisions: "The tests, one by one",
   ledger: "A branch in full: what could come next",
-  table: "All numbers of this step",
+  table: "The numbers, token by token",
 };
 const NEXT_COLUMN = 140; // pixels that should be in sight to the right of the selected token
 
@@ -136,11 +136,8 @@ class Stage {
     this.root.dataset.phase = last ? "commit" : found.phase.name;
     this.board.beat(beat);
     this.transport.beat(plan, beat);
-    const told = last ? (view.original ? story.supposed(view) : story.story(view)) : phases.telling(view, found);
-    this.story.headline.replaceChildren(...prose(told.lead));
-    this.story.detail.replaceChildren(...prose(told.detail));
-    this.story.why.textContent = told.why || "";
-    this.story.warning.textContent = told.warning || "";
+    const told = last ? story(view) : phases.telling(view, found);
+    for (const [part, element] of Object.entries(this.story.parts)) element.replaceChildren(...prose(told[part] || []));
     this.story.back.hidden = !view.original;
   }
 
@@ -232,8 +229,8 @@ class Stage {
   /** A run without any step. */
   drawEmpty(words) {
     this.shown = null;
-    this.story.headline.textContent = words;
-    for (const part of ["detail", "why", "warning", "odds"]) this.story[part].textContent = "";
+    for (const part of [...Object.values(this.story.parts), this.story.odds]) part.replaceChildren();
+    this.story.parts.lead.textContent = words;
     this.card.note.textContent = "";
     this.board.element.hidden = true;
     this.showTree(false);

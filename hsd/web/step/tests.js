@@ -91,4 +91,4 @@ function compare(decision) {
   return `${low} ${decision.accepted ? "<" : "≥"} ${high}`;
 }
 
-export { under, key };
+export { compare, under, key };

@@ -4,9 +4,8 @@ import { label, s } from "../kit/dom.js";
 import { count, number, percent, short, shorten, visible } from "../kit/format.js";
 import * as L from "./layout.js";
 import { masses, patterns } from "./mass.js";
-import { verdicts } from "./model.js";
-import { compare, VERDICTS } from "./story.js";
-import { key, under } from "./tests.js";
+import { VERDICTS, verdicts } from "./model.js";
+import { compare, key, under } from "./tests.js";
 
 const CELL = 7.9; // width of a character of the token's font
 

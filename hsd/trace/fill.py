@@ -1,0 +1,112 @@
+"""Sentences as data: a name, the facts, and the words that are said of them. `sentences.yaml` tells how it is written.
+
+`web/step/fill.js` is the same for the page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Context, Decimal
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Facts = Mapping[str, Any]
+
+SENTENCES: dict[str, list[Any]] = yaml.safe_load(Path(__file__).with_name("sentences.yaml").read_text("utf-8"))
+CUT = 80  # characters of a token, or of a draft's text
+_CONDITION = re.compile(r"(not )?([^=>]+?)(?: (=|>) (.+))?")
+_MARK = re.compile(r"\*\*|\[|\]\([\w-]+\)|\{([^{}]*)\}")
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def say(name: str, facts: Facts) -> str:
+    """The first way to say `name` whose conditions hold, filled in; "" where none does."""
+    for way in SENTENCES.get(name, []):
+        *conditions, text = way if isinstance(way, list) else [way]
+        if all(_holds(condition, facts) for condition in conditions):
+            return filled(text, facts)
+    return ""
+
+
+def filled(text: str, facts: Facts) -> str:
+    """A text with its slots filled, without its marks."""
+    return _MARK.sub(lambda found: _put(found[1], facts) if found[1] else "", text)
+
+
+def _holds(condition: str, facts: Facts) -> bool:
+    negated, path, sign, value = _CONDITION.fullmatch(condition).groups()  # type: ignore[union-attr]
+    scope, key = _reach(path, facts)
+    found = scope.get(key)
+    held = bool(found) if sign is None else str(found) == value if sign == "=" else (found or 0) > float(value)
+    return held is not bool(negated)
+
+
+def _reach(path: str, facts: Facts) -> tuple[Facts, str]:
+    """The facts that a dotted path leads to, over those on its way, and its last name."""
+    *way, key = path.split(".")
+    for step in way:
+        facts = {**facts, **facts[step]} if facts.get(step) else {}
+    return facts, key
+
+
+def _put(slot: str, facts: Facts) -> str:
+    """What stands in the place of {slot}."""
+    path, count, noun = (*re.split(r"([|?])", slot, maxsplit=1), "", "")[:3]
+    scope, key = _reach(path, facts)
+    value = scope.get(key)
+    if count == "?":
+        return noun.split(":")[value != 1]
+    if count:
+        return plural(value or 0, noun)
+    if value is None:
+        return say(key, scope) if scope else ""
+    if isinstance(value, list):
+        return "".join(say(key, {**scope, **item}) for item in value)
+    if isinstance(value, dict):
+        return quoted(value["piece"]) if "piece" in value else value["words"]
+    return str(value)
+
+
+# ---- numbers and tokens
+
+
+def quoted(piece: str) -> str:
+    """Text on one line, its ends visible."""
+    shown = _UNSEEN.sub(lambda found: {"\n": "⏎", "\r": "⏎", "\t": "⇥"}.get(found[0], "�"), piece)
+    return f"“{shown[:CUT]}…”" if len(shown) > CUT else f"“{shown}”"
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def number(x: float | None, digits: int = 3, tiny: int = 2) -> str:
+    """A number with so many digits, one below 0.001 with `tiny` and a power of ten; – where there is none."""
+    if x is None:
+        return "–"
+    if x in (float("inf"), float("-inf")):
+        return "∞" if x > 0 else "−∞"
+    large, small = abs(x) >= 1e4, 0 < abs(x) < 1e-3
+    told = Context(prec=tiny if small else digits, rounding=ROUND_HALF_UP).create_decimal(Decimal(x))
+    if not (large or small):
+        return _short(told).replace("-", "−")
+    power = told.adjusted()
+    return f"{_short(told.scaleb(-power))}·10{str(power).translate(_RAISED)}".replace("-", "−")
+
+
+def _short(told: Decimal) -> str:
+    words = f"{told:f}"
+    return words.rstrip("0").rstrip(".") if "." in words else words
+
+
+def pair(a: float, b: float, start: int = 2) -> tuple[str, str]:
+    """Both numbers with as many digits as it takes to see which one is larger."""
+    for digits in (2, 3, 4, 6, 9):
+        told = number(a, digits, max(digits - 2, 2)), number(b, digits, max(digits - 2, 2))
+        if digits >= start and (told[0] != told[1] or a == b):
+            return told
+    return str(a), str(b)

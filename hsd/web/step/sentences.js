@@ -1,0 +1,246 @@
+// The facts of a step that its sentences are made of; hsd/trace/words.py has the same for Python, and a test holds both to
+// the same words. Pure: a view of model.js in, sentence parts out.
+import { rule as ruleInfo } from "../kit/facts.js";
+import { real } from "../kit/format.js";
+import { through } from "./drafts.js";
+import { filled, number, pair, plain, say } from "./fill.js";
+import { changesOf, coinOf, copies, knobOf, lastKept, pathTo, ratio } from "./model.js";
+
+const LINES = ["opening", "draft", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning"];
+const SAME = 0.005; // kept tokens; a smaller difference is not seen in two digits
+const CERTAIN = 1 - 1e-9;
+
+/** What is said of a step: lead, detail, why and warning, and both, on its two rules. Sentence parts each. */
+function story(view) {
+  const facts = factsOf(view);
+  return Object.fromEntries(["lead", "detail", "why", "warning", "both"].map((name) => [name, say(name, facts)]));
+}
+
+/** The same for those who read and do not look: plain lines with every test, as `python -m hsd explain` prints them. */
+function lines(view) {
+  const facts = factsOf(view);
+  const told = LINES.map((name) => {
+    const [key, scope] = name.split(".").reverse();
+    return plain(say(key, scope ? { ...facts, ...facts[scope] } : facts));
+  });
+  return [...told.filter(Boolean), ...view.trace.setup.notes.map((note) => `Note: ${oneLine(note)}`)];
+}
+
+/** Everything that the sentences about a step may name; scopes are objects. */
+function factsOf(view) {
+  const { step, options, isTrie: tree } = view;
+  const own = { ...verdictFacts(view, view.own), extra: step.committed.length - step.kept - 1 };
+  const other = view.shadow ? { ...verdictFacts(view, view.shadow), again: view.sameRule } : null;
+  const { next, bonus, entire, chance, replaced, extra } = own;
+  return {
+    index: view.index,
+    latest: view.trace.steps.length - 1,
+    drafted: step.drafted,
+    most: step.depth,
+    kept: view.own.kept,
+    calls: step.target_calls,
+    details: view.detail,
+    tree,
+    leaves: new Set(step.paths.filter(({ nodes }) => nodes.length).map(({ nodes }) => nodes.at(-1))).size,
+    listed: step.paths.length,
+    copies: copies(options),
+    levels: (step.events || []).length,
+    greedy: options.sampling.temperature === 0,
+    own,
+    other,
+    tokens: listed(step.nodes.map(({ piece, q, p }) => ({ piece: { piece }, q: number(q), p: number(p) }))),
+    drafts: listed(step.paths.map(({ nodes }, i) => ({ number: i + 1, words: words(view, nodes) }))),
+    ...{ next, bonus, entire, chance, replaced, extra },
+    ...(view.shadow ? between(view, own, other) : {}),
+    ...(view.original ? supposed(view) : {}),
+  };
+}
+
+/** What is no longer as it was in the run. */
+function supposed(view) {
+  const { original, step } = view;
+  const moved = step.nodes.filter(({ id }) => coinOf(view, id) !== coinOf(original, id));
+  const coins = moved.map(({ id }) => `token ${id}: ${pair(coinOf(original, id), coinOf(view, id)).join(" → ")}`);
+  const { info, kept } = original.own;
+  return {
+    supposed: true,
+    moved: coins.length ? `the coin of ${coins.join(", of ")}` : "the same draft and coins, another rule",
+    original: { name: info.short, kept },
+  };
+}
+
+// ---- one verdict
+
+function verdictFacts(view, judged) {
+  const { step, isTrie: tree, options } = view;
+  const { decisions: made, info, kept, last } = judged;
+  const name = oneLine(info.short);
+  const forward = made.every(({ test }) => test === "token");
+  const passed = made.filter(({ accepted }) => accepted);
+  const ended = tree && last > 0 && !view.children.has(last);
+  let kind = forward ? "forward" : "backward";
+  let [stop] = made.filter(({ accepted }) => accepted !== forward);
+  if (tree) {
+    kind = info.drafts ? "drafts" : forward ? "root" : "leaves";
+    stop = kind === "root" && !ended ? made.at(-1) : (passed.at(-1) ?? made.at(-1));
+  } else if (!forward) stop ??= made[0];
+  const law = (step.kept_law || {})[judged.rule] || [];
+  const mean = step.expected_kept[judged.rule];
+  const knob = knobFacts(view, judged.rule);
+  const exact = info.lossless || knob.exact;
+  const tests = made.map((decision) => testFacts(view, judged, decision));
+  return {
+    ...knob,
+    name,
+    "Name": name.slice(0, 1).toUpperCase() + name.slice(1),
+    "link": info.term ? { words: name, term: info.term } : { words: name },
+    "lossless": info.lossless,
+    exact,
+    "greedy": options.sampling.temperature === 0 && exact,
+    forward,
+    kind,
+    "resamples": info.resamples,
+    "further": info.resamples && kept < step.drafted - 1,
+    kept,
+    "after": kept + 1,
+    "all": !tree && kept === step.drafted,
+    ended,
+    "unseen": step.drafted - kept - 1,
+    "made": made.length,
+    tests,
+    "first": tests[0] ?? null,
+    "end": stop ? testFacts(view, judged, stop) : null,
+    "back": made.length - 1,
+    "tries": made.length - 1 - made.findLastIndex(({ accepted }) => accepted),
+    "tried": new Set(made.map(({ draft }) => draft)).size,
+    "failures": made.length - passed.length,
+    "through": through(view, last),
+    "overruled": exact || tree ? "" : listing(overruled(view, judged)),
+    "mean": mean === undefined ? null : number(mean),
+    "odds": kept < law.length ? number(law[kept]) : null,
+    "certain": kept < law.length && law[kept] >= CERTAIN,
+    ...best(view, judged),
+    ...followed(view, judged),
+  };
+}
+
+function testFacts(view, judged, made) {
+  const { grounds, sides, coinless, threshold: h } = made;
+  const [[low, high], [coin, threshold]] = [pair(...sides), pair(...sides, 3)];
+  const numbers = { p: "p", q: "q", c: "before", S: "mass", D: "divergence", w: "weight", H: "entropy" };
+  return {
+    ...{ accepted: made.accepted, coinless, always: h >= 1, never: h <= 0 },
+    ...{ whole: made.test === "draft", single: made.test === "token" },
+    place: view.depth.get(made.node),
+    piece: piece(view, made.node),
+    draft: judged.decisions.some(({ draft }) => draft) ? made.draft + 1 : null,
+    ...{ low, high, coin, threshold, form: grounds.form },
+    ...Object.fromEntries(Object.entries(numbers).map(([letter, name]) => [letter, number(grounds[name] ?? null)])),
+    changes: changesOf(judged)
+      .filter(({ after }) => after === made.order)
+      .map((change) => changeFacts(view, judged, change)),
+  };
+}
+
+/** What a rejection made of the target at one place. change: of changesOf. */
+function changeFacts(view, judged, { after, node, weight, mass, earlier }) {
+  const cause = judged.decisions[after - 1];
+  const again = earlier.length > 0;
+  return {
+    "cause": judged.decisions.some(({ draft }) => draft) ? null : piece(view, cause.node),
+    "draft": cause.draft + 1,
+    "after piece": node ? piece(view, node) : null,
+    "strikes": cause.grounds.form === "chosen",
+    "weight": number(weight, 4, 4),
+    "mass": number(mass, 4, 4),
+    "p": again ? "p′" : "p",
+    "q": again && view.options.draft.tree.startsWith("distinct") ? "q′" : "q",
+  };
+}
+
+/** The number of a rule that has one, whether the rule is exact at that, and what it gives up. */
+function knobFacts(view, rule) {
+  const { knob, loses = "" } = ruleInfo(rule);
+  const value = knob ? real(knobOf(view, rule)) : 0;
+  const { kept, divergences } = view.step;
+  const spent = divergences.slice(0, kept).reduce((sum, D) => sum + (real(D) <= value ? real(D) : 0), 0);
+  const put = { value: number(value), drift: number(spent), bound: number(value * kept) };
+  const exact = Boolean(knob) && knob.exact !== null && value <= knob.exact;
+  const lost = plain(filled(loses, { ...put, divergence: view.options.fuzzy.divergence }));
+  return { sign: knob ? knob.sign : "", value: put.value, exact, loses: lost || null };
+}
+
+/** How much likelier the target finds the whole draft than the draft did, and where that was largest. */
+function best(view, { decisions: [made] }) {
+  if (view.isTrie || !made || made.test === "token") return {};
+  const before = [0, ...pathTo(view, made.node)].map((id) => ratio(view, id));
+  const r = before.pop();
+  const peak = before.indexOf(Math.max(...before));
+  const plainly = Math.abs(r - made.threshold) <= 1e-3 * Math.max(Math.abs(r), made.threshold);
+  return { times: number(r, 2), plain: plainly, peak, best: number(before[peak], 2) };
+}
+
+/** The token after the kept ones, and what it was drawn from. */
+function followed(view, { next, residual }) {
+  const outcome = next && residual ? residual.top.find(({ token }) => token === next.token) : null;
+  const children = residual ? (view.children.get(residual.node) ?? []) : [];
+  const weight = residual ? residual.weight : null;
+  return {
+    next: next ? { piece: next.piece, origin: next.origin } : null,
+    bonus: residual?.origin === "bonus",
+    entire: weight === "Infinity",
+    weight: weight === null ? null : number(weight, 2),
+    chance: outcome ? number(outcome.probability) : null,
+    replaced: children.length && !view.isTrie ? piece(view, children[0]) : null,
+  };
+}
+
+/** The kept tokens of a single draft that min(1, p/q) would not have let pass with the same coin. */
+const overruled = (view, { kept }) =>
+  view.step.nodes
+    .slice(0, kept)
+    .filter(({ id, p, q }) => q > 0 && coinOf(view, id) >= Math.min(1, p / q))
+    .map(({ id }) => String(id));
+
+// ---- two verdicts
+
+/** In what they differ, and what of it is luck. */
+function between(view, own, other) {
+  const { step, own: one, shadow: two } = view;
+  const [mine, theirs] = [one, two].map(({ rule }) => step.expected_kept[rule]);
+  if (mine !== undefined && theirs !== undefined) [own.mean, other.mean] = pair(mine, theirs, 3);
+  const [gap, more] = [(mine ?? 0) - (theirs ?? 0), one.kept - two.kept];
+  const [low, high] = more < 0 ? [own, other] : [other, own];
+  return {
+    same: view.sameRule,
+    alike: sameLaw(one.rule, two.rule),
+    differs: more !== 0,
+    difference: difference(step, one, two) ?? "",
+    ...{ low, high },
+    level: Math.abs(gap) < SAME,
+    against: gap * more < 0,
+    by: Math.abs(more),
+    certain: own.certain && other.certain,
+  };
+}
+
+/** In what two verdicts on a step differ: "kept", "path" (as many, but others), "next" (the token after them), or null. */
+function difference(step, one = step.verdict, two = step.shadow) {
+  if (!one || !two) return null;
+  if (one.kept !== two.kept) return "kept";
+  if (lastKept(one) !== lastKept(two)) return "path";
+  return one.next && two.next && one.next.token !== two.next.token ? "next" : null;
+}
+
+/** Whether two rules are one law by different derivations. */
+const sameLaw = (one, two) => one !== two && (ruleInfo(one).law ?? one) === (ruleInfo(two).law ?? two);
+
+// ---- words
+
+const oneLine = (text) => String(text).split(/\s+/).filter(Boolean).join(" ");
+const piece = (view, id) => ({ piece: view.nodes.get(id).piece, cells: 16 });
+const words = (view, nodes) => plain([{ piece: nodes.map((id) => view.nodes.get(id).piece).join("") }]);
+const listed = (items) => items.map((item, i) => ({ ...item, last: i === items.length - 1 }));
+const listing = (all) => [all.slice(0, -1).join(", "), ...all.slice(-1)].filter(Boolean).join(" and ");
+
+export { changeFacts, difference, lines, listing, sameLaw, story, testFacts, verdictFacts };
