@@ -63,7 +63,7 @@ class Plan:
         """What a page must know of it. The seed is text: JavaScript's numbers lose digits of a large one."""
         o = self.request.options
         sampling = {"temperature": o.temperature, "top_p": o.top_p, "top_k": o.top_k, "length": o.max_new_tokens}
-        lanes = [{"name": c.name, "options": c.options, **self._kind(c)} for c in self.cases]
+        lanes = [{"name": c.name, "options": c.options, "own": own(c.options), **self._kind(c)} for c in self.cases]
         shared = {"prompt": self.request.prompt, "sampling": sampling, "seed": str(o.seed), "rounds": self.rounds}
         return {**shared, "lanes": lanes, "link": self.link()}
 
@@ -76,6 +76,11 @@ class Plan:
         known = {name: asdict(address) for name, address in self.addresses.items()}
         lanes = [{"name": c.name, "options": c.options, "address": known.get(c.name)} for c in self.cases]
         return asdict(self.request.pair), self.request.prompt, lanes, self.request.options.seed, self.rounds
+
+
+def own(options: Values) -> dict[str, Any]:
+    """A lane's options beside what all lanes share."""
+    return {name: value for name, value in options.items() if name in LANE}
 
 
 # ---- what is asked
@@ -305,6 +310,8 @@ def recorded(file: Path = FILE) -> dict[str, Any]:
     if data.get("format") != FORMAT:
         raise HsdError("there is no recorded race: run `python examples/record_race.py`")
     races = data["races"]
+    for lane in (lane for one in races for lane in one["header"]["lanes"]):
+        lane["own"] = own(lane["options"])
     records = [[event["record"] for event in one["events"] if "record" in event] for one in races]
     cases = [[Case(lane["name"], lane["options"]) for lane in one["header"]["lanes"]] for one in races]
     told = [{**one, "report": report(own, found)} for one, own, found in zip(races, cases, records, strict=True)]

@@ -12,6 +12,7 @@ import { roving } from "./kit/parts.js";
 const SCREENS = {
   watch: () => import("./watch/watch.js"),
   learn: () => import("./learn/learn.js"),
+  speed: () => import("./speed/speed.js"),
   systems: () => import("./systems/systems.js"),
   lab: () => import("./lab/lab.js"),
 };

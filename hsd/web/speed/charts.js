@@ -1,0 +1,45 @@
+// Charts, drawn by plotly.js, which is loaded when the first one is seen.
+import { h } from "../kit/dom.js";
+
+const SETTINGS = { responsive: true, displayModeBar: false };
+const SOURCE = new URL("../vendor/plotly.js", import.meta.url).href;
+const MOST = 200_000; // characters of a chart from a file
+
+let loading = null; // the promise of what draws
+
+function plotly() {
+  loading ??= new Promise((resolve, reject) => {
+    const onerror = () => {
+      loading = null;
+      reject(new Error("what draws the charts could not be loaded: open them again, or reload the page"));
+    };
+    document.head.append(h("script", { src: SOURCE, onload: () => resolve(window.Plotly), onerror }));
+  });
+  return loading;
+}
+
+/** A chart that may come from anybody's file: none of its texts is markup, and it asks for nothing but lines and bars. */
+function harmless({ data, layout }) {
+  const text = JSON.stringify({ data, layout }, (_, value) =>
+    typeof value === "string" ? value.replaceAll("<", "‹") : value,
+  );
+  if (text.length > MOST) throw new Error("a chart of this file is too large to be drawn");
+  const made = JSON.parse(text);
+  const { images, updatemenus, sliders, shapes, annotations, ...rest } = made.layout;
+  return { data: made.data.filter(({ type }) => type === "bar" || type === "scatter"), layout: rest };
+}
+
+/** Draw `charts` ({title, data, layout} each) in `root`. Throws an Error with a line for the reader. */
+async function draw(root, charts) {
+  const places = charts.map(({ title }) => h("figure.sp-chart", h("figcaption", title), h("div")));
+  root.replaceChildren(...places);
+  const Plotly = await plotly();
+  await Promise.all(
+    charts.map((chart, i) => {
+      const { data, layout } = harmless(chart);
+      return Plotly.newPlot(places[i].lastElementChild, data, layout, SETTINGS);
+    }),
+  );
+}
+
+export { draw };

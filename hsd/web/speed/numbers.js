@@ -1,0 +1,120 @@
+// Where the time of a race went, and the calls that were saved beside the seconds. All numbers are the report's.
+import { h } from "../kit/dom.js";
+import { csv } from "../kit/files.js";
+import { number } from "../kit/format.js";
+
+const MISSING = "–";
+const PARTS = [
+  ["draft", "drafting models"],
+  ["target", "target model"],
+  ["verify", "verification"],
+  ["sampling", "probabilities and draws"],
+  ["rest", "rest"],
+];
+const known = (x) => x !== null && x !== undefined;
+const fixed = (x) => (known(x) ? x.toFixed(2) : MISSING);
+const share = (x) => (x >= 0.095 ? `${Math.round(100 * x)} %` : `${(100 * x).toFixed(1)} %`);
+
+/** From the slowest round to the fastest. */
+const range = ({ speedups, runs }) => (speedups && runs > 1 ? ` (${fixed(speedups[0])}–${fixed(speedups[1])})` : "");
+
+// name, heading, what it means, text of its value in a row
+const COLUMNS = [
+  ["tokens", "tokens", "new tokens of one run", String],
+  ["target_calls", "target calls", "forward passes of the target after the prompt was read", (x) => x ?? MISSING],
+  ["tokens_per_call", "tokens per call", "block efficiency: new tokens per target call", fixed],
+  ["seconds", "seconds", "median over the timed runs, reading the prompt included", (x) => number(x)],
+  [
+    "speedup",
+    "× plain",
+    "tokens per second over plain decoding's: of the medians (and from the slowest round to the fastest)",
+    (x, row) => fixed(x) + range(row),
+  ],
+];
+const COUNTS = ["tokens", "target_calls", "tokens_per_call", "seconds", "tokens_per_second", "speedup"];
+const TIMES = ["ms_per_token", "target_call_ms", "draft_call_ms", "outside_ms_per_step"];
+const FIELDS = [...COUNTS, "limit", "efficiency", "runs", ...TIMES]; // of a saved table
+
+const RACED =
+  "What the calls alone allow is S* = A · T(1) / (γ · d + T(γ+1)), with what this race measured: A tokens per target " +
+  "call, d the median time of a draft call, T(w) that of a target call that reads w tokens. With several drafts, copies, " +
+  "stacked models or exits the denominator is the mean over steps of the median times of the calls made. Tracing is " +
+  "off. How much a rule keeps of its drafts on one text is partly luck: the benchmark below has many prompts.";
+
+/** {element, show(report, lanes)}: lanes: all of them, also those that were not timed. */
+function numbers() {
+  const bars = h("ul.sp-times");
+  const saved = h("p.sp-words");
+  const basis = h("p.hp-hint");
+  const heads = COLUMNS.map(([, words, meaning]) => h("th", { scope: "col", title: meaning }, words));
+  const body = h("tbody");
+  const table = h("table.sp-table", h("thead", h("tr", h("th", { scope: "col" }, "lane"), heads)), body);
+  const keys = PARTS.map(([part, words]) => h("span", h(`span.hp-swatch.of-${part}`), ` ${words}`));
+  const element = h(
+    "details.hp-card.sp-numbers",
+    h("summary", "Where the time went, and the calls that were saved"),
+    h("p.hp-hint", "Milliseconds per new token; the line is plain decoding's, and what ends before it is faster."),
+    bars,
+    h("p.hp-hint.hp-keyline", keys),
+    saved,
+    h("div.hp-scroll", { "tabindex": "0", "role": "group", "aria-label": "numbers of the race" }, table),
+    basis,
+    h("details.sp-more", h("summary", "What these numbers are"), h("p.hp-hint", RACED)),
+  );
+
+  function show(report, lanes) {
+    element.hidden = !report;
+    if (!report) return;
+    const timed = [...report.rows, ...report.served];
+    const others = lanes.filter(({ name }) => !timed.some((row) => row.case === name));
+    const longest = Math.max(...report.rows.map((row) => row.ms_per_token));
+    const [plain] = report.rows;
+    bars.style.setProperty("--plain", `${(100 * plain.ms_per_token) / longest}%`);
+    bars.replaceChildren(...report.rows.map((row) => bar(row, longest)), ...report.served.map(sentence));
+    saved.textContent = report.calls;
+    body.replaceChildren(...timed.map(line), ...others.map(empty));
+    basis.textContent = report.basis;
+  }
+
+  return { element, show };
+}
+
+/** A lane's time per token by its parts; the bars of all lanes have one scale. */
+function bar(row, longest) {
+  const pieces = PARTS.map(([part, words]) => {
+    const x = row.shares[part];
+    const title = `${words}: ${share(x)}, ${number(x * row.ms_per_token)} ms per token`;
+    const figure = x >= 0.12 ? h("span.sp-figure", share(x)) : null;
+    return h(`span.sp-share.of-${part}`, { title, style: `flex-grow: ${Math.max(x, 0.0001)}` }, figure);
+  });
+  const told = PARTS.map(([part, words]) => `${words} ${share(row.shares[part])}`).join(", ");
+  const style = `width: ${(100 * row.ms_per_token) / longest}%`;
+  const stack = h("div.sp-stack", { "role": "img", "aria-label": `${row.case}: ${told}`, style }, pieces);
+  return h("li", { "data-case": row.case }, h("h4.sp-name", row.case), h("div.sp-track", stack), hint(row));
+}
+
+const hint = (row) => h("p.hp-hint", row.sentence);
+const sentence = (row) => h("li", { "data-case": row.case }, h("h4.sp-name", row.case), hint(row));
+
+function line(row) {
+  const cell = ([name, label, , text]) => h("td", { "data-column": name, "data-label": label }, text(row[name], row));
+  return h("tr", { "data-case": row.case }, h("th", { scope: "row" }, row.case), COLUMNS.map(cell));
+}
+
+function empty({ name }) {
+  const cell = h("td", { "colspan": COLUMNS.length, "data-column": "none" }, "not timed");
+  return h("tr", { "data-case": name }, h("th", { scope: "row" }, name), cell);
+}
+
+/** The numbers as CSV, a line per lane. */
+function asCsv({ rows, served }) {
+  const parts = PARTS.map(([part]) => part);
+  const line = (row) => [
+    row.case,
+    ...FIELDS.map((name) => row[name] ?? ""),
+    ...parts.map((part) => row.shares?.[part] ?? ""),
+  ];
+  return csv([["lane", ...FIELDS, ...parts.map((part) => `share_${part}`)], ...[...rows, ...served].map(line)]);
+}
+
+export { asCsv, numbers };

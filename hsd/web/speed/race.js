@@ -1,0 +1,264 @@
+// The race: recorded ones, a domain each, until the visitor starts one here. One bar and one number a lane, one sentence.
+import { Refusal, stream, why } from "../answers/answers.js";
+import { h } from "../kit/dom.js";
+import { save } from "../kit/files.js";
+import * as page from "../kit/page.js";
+import { button, said, say, segments } from "../kit/parts.js";
+import { Lane } from "./lanes.js";
+import { asCsv, numbers } from "./numbers.js";
+import { Replay } from "./replay.js";
+import { Setup } from "./setup.js";
+
+const ALL = "All";
+const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
+
+class Race {
+  /** recorded: {races, all}, see hsd/app/race.py. told(): something has changed; planned(plan): a race was planned. */
+  constructor(recorded, { pairs }, { bar, told, planned }) {
+    Object.assign(this, { recorded, bar, told, lanes: [], shown: null, stop: null, state_: "none", ended: "" });
+    this.replay = new Replay((time) => this.drawAt(time));
+    this.numbers = numbers();
+    this.setup = new Setup(pairs, (plan) => plan && planned(plan));
+    this.verdict = h("p.sp-verdict", { role: "status" });
+    this.source = h("p.hp-hint.sp-source");
+    this.list = h("ol.sp-race");
+    this.choice = segments("Prompt", (domain) => this.choose(domain));
+    this.go = button("Race here", "run all lanes on this machine, one after another", () => this.begin(), {
+      class: "sp-go",
+    });
+    this.cancel = button("Cancel", "end the race; what there is of it stays", () => this.stop?.abort(), {
+      hidden: true,
+    });
+    this.element = h("div.sp-part", this.build());
+  }
+
+  build() {
+    const copied = said();
+    const link = button("Copy link", "a link to this race", async () => copied.say(await this.bar.copyLink()));
+    const file = (name, title, text) => button(name, title, () => save(`race.${name.toLowerCase()}`, text(this.shown)));
+    const files = [
+      file("CSV", "the table", ({ report }) => asCsv(report)),
+      file("JSON", "every run's times, and the numbers", whole),
+      link,
+      copied.element,
+    ];
+    this.numbers.element.append(h("div.sp-tools", files));
+    const [kept, correction, bonus] = [
+      ["draft", "● kept from the draft"],
+      ["correction", "▲ correction"],
+      ["bonus", "◆ bonus, or the target alone"],
+    ].map(([kind, words]) => h("span", h(`span.hp-swatch.is-${kind}`), ` ${words}`));
+    const here = why("race")
+      ? h("p.hp-hint", `To race another prompt, or other lanes: ${why("race")}.`)
+      : h("details.sp-here", h("summary", "Another prompt, other lanes"), this.setup.element);
+    here.addEventListener("toggle", () => !this.setup.limits && this.setup.ask());
+    this.go.hidden = Boolean(why("race"));
+    const race = h(
+      "section.hp-card",
+      { "aria-label": "The race" },
+      h("div.sp-tools", this.choice.element, h("span.hp-grow"), this.cancel, this.go),
+      this.verdict,
+      this.list,
+      this.replay.element,
+      h("p.hp-hint.hp-keyline", kept, correction, bonus),
+      this.source,
+      here,
+    );
+    return [race, this.numbers.element];
+  }
+
+  /** What the address asks for: a recorded domain, or a race to run. */
+  open(query) {
+    const domain = query.get("domain");
+    const { races, all } = this.recorded;
+    this.domains = [...races.map((race) => race.domain), ...(all ? [ALL] : [])];
+    this.choose(this.domains.includes(domain) ? domain : this.domains[0]);
+    if (!query.has("prompt")) return;
+    if (why("race")) page.alert(why("race"));
+    else this.follow(Object.fromEntries(query));
+  }
+
+  // ---- a race to show
+
+  choose(domain) {
+    const { races, all } = this.recorded;
+    const one = races.find((race) => race.domain === domain);
+    if (!this.running) this.setup.set((one ?? races[0]).header);
+    this.show(one ?? { domain: ALL, header: { ...races[0].header, prompt: "" }, events: [], report: all });
+    this.choice.set(
+      domain,
+      this.domains.map((name) => [name, name]),
+    );
+    this.bar.remember();
+  }
+
+  /** A whole race, recorded or ended: each lane's run of median length. */
+  show(race) {
+    this.shown = race;
+    this.draw();
+    const { report, events } = race;
+    const rows = [...(report?.rows ?? []), ...(report?.served ?? [])];
+    for (const [i, lane] of this.lanes.entries()) {
+      lane.row = rows.find((row) => row.case === race.header.lanes[i].name) ?? null;
+      const own = events.filter((event) => event.lane === i && event.steps.length);
+      const wanted = lane.row?.replay ?? own.at(-1)?.repetition;
+      lane.extend(own.filter((event) => event.repetition === wanted).flatMap((event) => event.steps));
+      lane.text.hidden ||= !lane.parts.length;
+    }
+    this.say(report?.verdict ?? "");
+    this.numbers.show(report, race.header.lanes);
+    this.longest = Math.max(...rows.map((row) => row.tokens_per_second));
+    this.replay.load(Math.max(0, ...this.lanes.map((lane) => (lane.row ? (lane.ends.at(-1)?.end ?? 0) : 0))));
+    this.told();
+  }
+
+  draw() {
+    const { header, domain } = this.shown;
+    this.lanes = header.lanes.map((lane, i) => new Lane(i, lane, header.notes?.[i]));
+    this.list.replaceChildren(...this.lanes.map((lane) => lane.element));
+    this.source.replaceChildren(...source(header, Boolean(domain)));
+  }
+
+  drawAt(time) {
+    for (const lane of this.lanes) {
+      if (lane.row) lane.at(time, lane.row.tokens_per_second);
+      lane.draw(this.longest);
+    }
+    this.told();
+  }
+
+  // ---- a race here
+
+  get running() {
+    return this.state_ === "running";
+  }
+
+  begin() {
+    return this.follow(this.setup.values());
+  }
+
+  /** Run what is asked for: the values of the setup, or of a link. */
+  async follow(asked) {
+    if (this.running) return;
+    this.stop = new AbortController();
+    this.turn("running");
+    this.say("Starting …");
+    const { signal } = this.stop;
+    let race = null; // once it has begun it takes the place of what was shown
+    let problem = "";
+    try {
+      const status = ({ place, seconds }) => this.say(waiting(place, seconds));
+      for await (const message of stream("race", asked, { signal, status })) {
+        race ??= this.started(message.header);
+        this.take(race, message);
+      }
+    } catch (refusal) {
+      if (!(refusal instanceof Refusal)) throw refusal;
+      problem = signal.aborted ? "" : refusal.message;
+    }
+    if (race) this.show(race);
+    const cut = race?.ending ?? (signal.aborted ? "the race was cancelled" : "");
+    this.turn(problem ? "failed" : cut ? "cancelled" : "done");
+    if (cut) this.say(ended(cut, race));
+    else if (!race) this.say(this.shown.report?.verdict ?? "");
+    page.alert(problem);
+    this.bar.remember();
+    if (this.state_ === "done" && !calm.matches) this.replay.start(0);
+    this.told();
+  }
+
+  started(header) {
+    const race = { domain: "", header, events: [], report: null };
+    this.replay.load(0);
+    this.shown = race;
+    this.longest = 1;
+    this.draw();
+    this.setup.set(header);
+    this.choice.set(
+      "",
+      this.domains.map((name) => [name, name]),
+    );
+    this.numbers.show(null, []);
+    return race;
+  }
+
+  /** The warm-up is shown as it comes. The timed runs write the same text again, so only their times are. */
+  take(race, { events = [], report, ending }) {
+    race.events.push(...events);
+    race.report = report ?? race.report;
+    race.ending = ending;
+    for (const { lane: i, repetition, steps, record } of events) {
+      const lane = this.lanes[i];
+      if (repetition === 0) lane.extend(steps);
+      if (repetition === 0) lane.soFar();
+      lane.say(record ? "" : repetition ? `timed run ${repetition} of ${race.header.rounds}` : "warming up");
+      this.say(
+        repetition ? `Timing, round ${repetition} of ${race.header.rounds}.` : "Warming up, which counts for nothing.",
+      );
+    }
+    for (const row of [...(report?.rows ?? []), ...(report?.served ?? [])])
+      this.lanes.find((_, i) => race.header.lanes[i].name === row.case).rate = row.tokens_per_second;
+    this.longest = Math.max(this.longest, ...this.lanes.map((lane) => lane.rate ?? 0));
+    for (const lane of this.lanes) lane.draw(this.longest);
+    this.told();
+  }
+
+  turn(state) {
+    this.state_ = state;
+    this.go.disabled = this.running;
+    this.cancel.hidden = !this.running;
+  }
+
+  say(words) {
+    say(this.verdict, words);
+  }
+
+  // ---- links, and for tests
+
+  /** Null while a race runs: then the address stays as it is. */
+  link() {
+    if (this.running || !this.shown) return null;
+    return this.shown.domain ? { domain: this.shown.domain } : this.shown.header.link;
+  }
+
+  state() {
+    const { playing, time, length } = this.replay;
+    const lanes = this.lanes.map(({ ids, shown, ends, rate }) => ({ tokens: ids, shown, steps: ends.length, rate }));
+    return { state: this.state_, ...this.shown, setup: this.setup.values(), tracks: lanes, playing, time, length };
+  }
+}
+
+/** What a race was run on and with. */
+function source({ machine, sampling, seed, prompt, created, pair }, recorded) {
+  const { device, processor, threads, cores, load } = machine;
+  const busy = load > cores + 0.5 ? `, busy (load ${load}): take the times with care` : `, load ${load}`;
+  const where = device === "cpu" ? `${processor} CPU, ${threads} of ${cores} cores` : device;
+  const when = recorded ? `Recorded ${day(created)}` : "Run here just now";
+  const words = `${when} on ${where}${busy}. ${pair}, temperature ${sampling.temperature}, seed ${seed}`;
+  if (!prompt) return [`${words}, one prompt of each kind.`];
+  return [
+    `${words}, prompt `,
+    h("bdi.sp-asked", { title: prompt }, `“${prompt.length > 90 ? `${prompt.slice(0, 88)}…` : prompt}”`),
+  ];
+}
+
+function day(created) {
+  const wanted = { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" };
+  return new Date(created).toLocaleDateString("en-GB", wanted);
+}
+
+function waiting(place, seconds) {
+  const about = seconds ? `, in about ${Math.ceil(seconds)} s` : "";
+  return place ? `Another run is using the model; this race is number ${place} in line${about}.` : "Starting …";
+}
+
+function ended(words, race) {
+  const kept = race?.report ? `What was timed until then: ${race.report.verdict}` : "Nothing was timed yet.";
+  return `${words[0].toUpperCase()}${words.slice(1)}. ${kept}`;
+}
+
+/** The whole race in the format of the recorded ones, with the numbers beside it. */
+const whole = ({ domain, header, events, report }) =>
+  JSON.stringify({ format: "hsd-race-2", races: [{ domain, header, events, report }] });
+
+export { Race };

@@ -1,0 +1,78 @@
+// All lanes together at the pace that was recorded: a clock with play and pause, a time to drag, and a speed.
+import { h, icon } from "../kit/dom.js";
+import { button, menu, setSlider, slider } from "../kit/parts.js";
+
+const SPEEDS = [1, 1 / 4, 1 / 20, 1 / 100];
+const SHORTEST = 1.5; // seconds that a replay takes at least, unless another speed is chosen
+const words = (speed) => (speed === 1 ? "recorded pace" : `${Math.round(1 / speed)} × slower`);
+const seconds = (x) => `${x < 10 ? x.toFixed(2) : x.toFixed(1)} s`;
+
+class Replay {
+  /** changed(time): called whenever another time is shown; Infinity at the end. */
+  constructor(changed) {
+    Object.assign(this, { changed, time: 0, length: 0, frame: null, speed: 1 });
+    const oninput = () => this.seek(Number(this.slider.value));
+    const speeds = SPEEDS.map((speed) => [speed, words(speed)]);
+    this.play = button(icon("play"), "play", () => this.toggle(), { class: "hp-play" });
+    this.slider = slider("time", { min: 0, max: 1, step: "any", oninput, css: "sp-slider" });
+    this.clock = h("output.sp-clock");
+    this.menu = menu("pace", speeds, 1, (speed) => (this.speed = Number(speed)));
+    const parts = [this.play, this.slider, this.clock, this.menu];
+    this.element = h("div.sp-tools", { "role": "group", "aria-label": "Replay" }, parts);
+  }
+
+  get playing() {
+    return this.frame !== null;
+  }
+
+  /** A race of so many seconds, shown at its end; hidden where there is nothing to play. */
+  load(length) {
+    this.pause();
+    this.length = length;
+    this.element.hidden = !length;
+    this.slider.max = String(length || 1);
+    this.speed = SPEEDS.find((speed) => length / speed >= SHORTEST) ?? SPEEDS.at(-1);
+    this.menu.value = String(this.speed);
+    this.seek(length);
+  }
+
+  seek(time) {
+    this.time = Math.min(Math.max(time, 0), this.length);
+    this.clock.textContent = `${seconds(this.time)} of ${seconds(this.length)}`;
+    setSlider(this.slider, this.time, this.clock.textContent);
+    this.changed(this.time >= this.length ? Infinity : this.time);
+  }
+
+  toggle() {
+    if (this.playing) this.pause();
+    else this.start(this.time >= this.length ? 0 : this.time);
+  }
+
+  start(from) {
+    if (!this.length) return;
+    let last = null;
+    const tick = (now) => {
+      this.frame = requestAnimationFrame(tick);
+      const time = last === null ? from : this.time + ((now - last) / 1000) * this.speed;
+      last = now;
+      if (time >= this.length) this.pause();
+      this.seek(time);
+    };
+    this.frame = requestAnimationFrame(tick);
+    this.sign("pause");
+  }
+
+  pause() {
+    if (this.frame !== null) cancelAnimationFrame(this.frame);
+    this.frame = null;
+    this.sign("play");
+  }
+
+  sign(name) {
+    this.play.replaceChildren(icon(name));
+    this.play.title = name;
+    this.play.setAttribute("aria-label", name);
+  }
+}
+
+export { Replay };
