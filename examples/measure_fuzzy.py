@@ -27,7 +27,7 @@ import hsd
 from hsd.bench import Record, machine
 from hsd.bench.fuzzy import Calibration, Point, calibrate, counts, point
 from hsd.decoding.loop import Decoding
-from hsd.decoding.options import Options
+from hsd.decoding.options import RunOptions
 from hsd.rules import DIVERGENCES, RULES, Law, Rule
 from hsd.rules.fuzzy import MODES, ROWS
 from hsd.version import __version__
@@ -110,20 +110,19 @@ def final(answer: str) -> str:
 # ---- accepting at random, to compare with
 
 
-@dataclass(frozen=True)
-class AtRandom(Options):
+def at_random(share: float, spent: Callable[[dict[str, Tensor]], None], **options: Any) -> RunOptions:
     """Options of a run whose rule accepts a share of what the exact test rejects, whatever its divergence.
 
     spent: is given, for each draft, what every divergence of its positions is (see `random_law`).
     """
 
-    share: float = 0.0
-    spent: Callable[[dict[str, Tensor]], None] = lambda _: None
+    class AtRandom(RunOptions):
+        def find(self, name: str, several: bool | None = None) -> Any:
+            if name != "random":
+                return super().find(name, several)
+            return Rule(name, "random (not lossless)", "random", "", False, partial(random_law, share, spent))
 
-    def find(self, name: str) -> Any:
-        if name != "random":
-            return super().find(name)
-        return Rule(name, "random (not lossless)", "random", "", False, partial(random_law, self.share, self.spent))
+    return AtRandom(rule="random", **options)
 
 
 def random_law(share: float, spent: Callable[[dict[str, Tensor]], None], p: Tensor, q: Tensor, tokens: Tensor) -> Law:
@@ -141,7 +140,7 @@ def random_law(share: float, spent: Callable[[dict[str, Tensor]], None], p: Tens
 def random_record(pair: hsd.Pair, share: float, prompt: str, asked: dict[str, Any]) -> tuple[hsd.Trace, Record]:
     """One run with random acceptance, and its drift by divergence."""
     laws: list[dict[str, Tensor]] = []
-    decoding = Decoding(pair, prompt, AtRandom(rule="random", share=share, spent=laws.append, **asked))
+    decoding = Decoding(pair, prompt, at_random(share, laws.append, **asked))
     steps = [step for step in decoding if step.drafted]
     trace = decoding.trace()
     drifts = {

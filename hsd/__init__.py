@@ -18,7 +18,7 @@ from hsd.version import __version__
 
 if TYPE_CHECKING:
     from hsd.decoding.loop import Decoding, decode, rerun, run
-    from hsd.decoding.options import Options
+    from hsd.decoding.options import RunOptions
     from hsd.generate import custom_generate
     from hsd.models import Pair, table_pair
     from hsd.models.loading import load_pair
@@ -28,8 +28,8 @@ __all__ = [
     "RULES",
     "Decoding",
     "HsdError",
-    "Options",
     "Pair",
+    "RunOptions",
     "Step",
     "Trace",
     "__version__",
@@ -45,7 +45,7 @@ LATER = {
     **dict.fromkeys(("Decoding", "decode", "rerun", "run"), "hsd.decoding.loop"),
     **dict.fromkeys(("Pair", "table_pair"), "hsd.models"),
     **dict.fromkeys(("Step", "Trace"), "hsd.trace"),
-    "Options": "hsd.decoding.options",
+    "RunOptions": "hsd.decoding.options",
     "custom_generate": "hsd.generate",
     "load_pair": "hsd.models.loading",
 }

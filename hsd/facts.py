@@ -7,7 +7,7 @@ here decides anything: an entry in `hsd.rules.RULES`, `hsd.rules.TREE_RULES` or 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
@@ -19,9 +19,11 @@ from hsd.decoding.options import (
     LEVELLED,
     PROPOSERS,
     SYSTEMS,
+    RunOptions,
 )
 from hsd.draft import COPIERS, LAYOUTS
 from hsd.errors import HsdError
+from hsd.options.schema import schema
 from hsd.paths import GLOSSARY
 from hsd.rules import DIVERGENCES, RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
 from hsd.rules.fuzzy import MODES, ROWS
@@ -167,7 +169,7 @@ def _rule(order: int, name: str) -> Facts:
 # ---- all of it
 
 
-def facts() -> Facts:
+def facts(most: Mapping[str, int] | None = None) -> Facts:
     """Everything, as plain data. Lists are in the order of menus and tables.
 
     rules: all that can be asked for, then the tree rules that several drafts of a chain rule are judged by. Of each:
@@ -178,6 +180,7 @@ def facts() -> Facts:
     for two rules that are one law), loses (see `Rule`), term (its entry in the glossary), knob, look.
     keyings: ways to make random numbers, as in `hsd.conform.keying`.
     glossary: see `glossary`. sentences: see `hsd/trace/sentences.yaml`.
+    options: of a run, as `hsd.options.schema` has them; most: a Space's lower limits of them.
     """
     names = [*rule_names(), *(name for name in TREE_RULES if chain_name(name) != name)]
     return {
@@ -208,12 +211,13 @@ def facts() -> Facts:
         "keyings": [{**asdict(one), "name": name, "returns": sorted(one.returns)} for name, one in KEYINGS.items()],
         "glossary": {key: {k: v for k, v in entry.items() if k != "rule"} for key, entry in glossary().items()},
         "sentences": SENTENCES,
+        "options": schema(RunOptions, menus(), most),
     }
 
 
-def facts_json() -> str:
+def facts_json(most: Mapping[str, int] | None = None) -> str:
     """`facts` as the page fetches it."""
-    return json.dumps(facts(), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(facts(most), ensure_ascii=False, separators=(",", ":"))
 
 
 @cache
@@ -231,6 +235,20 @@ def tree_title(name: str) -> str:
 def tree_words(name: str) -> str:
     """A layout in a sentence."""
     return TREE_NAMES[name][1] if name in TREE_NAMES else name
+
+
+def menus() -> dict[str, list[tuple[str, str]]]:
+    """Label and name of each choice of an option, by the menus of `RunOptions`."""
+    return {
+        "rules": list(rule_menu()),
+        "trees": tree_menu(),
+        "divergences": divergence_menu(),
+        "modes": menu(MODE_NAMES),
+        "grounds": menu(GROUND_NAMES),
+        "proposers": proposer_menu(),
+        "prompts": menu(PROMPT_NAMES),
+        "systems": [(system_title(name), name) for name in SYSTEMS],
+    }
 
 
 def menu(names: dict[str, str]) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from hsd.decoding.loop import Decoding
-from hsd.decoding.options import Options
+from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
 from hsd.models.base import IdCodec, LanguageModel, Pair
 
@@ -52,7 +52,7 @@ def custom_generate(
     if draft is None and proposer == "model":
         raise HsdError("no draft model: pass assistant_model=…, a smaller model with the same vocabulary")
     _check(input_ids, logits_processor, stopping_criteria, generation_config)
-    options = Options(
+    options = RunOptions(
         rule=rule,
         gamma=gamma,
         drafts=drafts,

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from hsd.decoding.loop import Decoding, run
-from hsd.decoding.options import make_options
+from hsd.decoding.options import RunOptions
 from hsd.models import Pair
 from hsd.models.table import LetterCodec, TableModel
 from hsd.rng import Numbers
@@ -49,7 +49,7 @@ def first_tokens(
     """The first `count` tokens (fewer where the text ends) of one decoding per seed, counted."""
     found: Counter[tuple[int, ...]] = Counter()
     for seed in seeds:
-        made = make_options(seed=seed, trace=False, **options)
+        made = RunOptions(seed=seed, trace=False, **options)
         decoding = Decoding(pair, prompt, made, numbers(seed) if numbers else None)
         tokens: list[int] = []
         while len(tokens) < count and (step := next(decoding, None)):

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from hsd.decoding.loop import Decoding
-from hsd.decoding.options import make_options
+from hsd.decoding.options import RunOptions
 from hsd.models import Pair
 from hsd.models.table import LetterCodec, TableModel
 
@@ -24,7 +24,7 @@ def verify(p, q, tokens, uniforms, noise):
 def step(target, draft, numbers, engine="eager"):
     """The tokens of the first step after one letter."""
     gamma = len(numbers.coins(None))
-    options = make_options(rule="hsd", gamma=gamma, max_new_tokens=gamma + 1, trace=False, engine=engine)
+    options = RunOptions(rule="hsd", gamma=gamma, max_new_tokens=gamma + 1, trace=False, engine=engine)
     decoding = Decoding(Pair("given", target, draft, LetterCodec(target.vocab_size)), "a", options, numbers)
     committed = next(decoding).tokens
     decoding.close()

@@ -10,7 +10,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from hsd.bench import Case
 from hsd.bench import race as timing
 from hsd.bench.race import Event
 from hsd.bench.race_report import lossless, report
-from hsd.decoding.options import Options
+from hsd.decoding.options import RunOptions
 from hsd.draft import COPIERS
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
@@ -34,7 +34,7 @@ ROUNDS, USUAL_ROUNDS = (1, 3, 5), 3
 USUAL_RULES = ("tokenwise", "hsd")
 SHARED = ("temperature", "top_p", "top_k", "seed", "max_new_tokens", "prompt_as")
 UNTIMED = ("trace", "shadow", "engine")  # options that no lane has
-LANE = tuple(f.name for f in fields(Options) if f.name not in (*SHARED, *UNTIMED))
+LANE = tuple(name for name in RunOptions.options() if name not in (*SHARED, *UNTIMED))
 SERVER = ("url", "model")  # of a lane that is a server's
 FORMAT = "hsd-race-2"
 FILE = EXAMPLES / "results" / "race.json"
@@ -114,7 +114,7 @@ def read_plan(space: Space, asked: Values) -> Plan:
     return Plan(request, cases, int(rounds), told, addresses)
 
 
-def _lane(space: Space, shared: Values, lane: Values, number: int) -> Options | servers.Address:
+def _lane(space: Space, shared: Values, lane: Values, number: int) -> RunOptions | servers.Address:
     try:
         if "url" in lane:
             return servers.read(space, lane["url"], lane.get("model"))
@@ -129,7 +129,7 @@ def _lane(space: Space, shared: Values, lane: Values, number: int) -> Options | 
         raise HsdError(f"lane {number}: {error}") from None
 
 
-def _cases(lanes: Sequence[Options | servers.Address], shared: Options) -> tuple[Case, ...]:
+def _cases(lanes: Sequence[RunOptions | servers.Address], shared: RunOptions) -> tuple[Case, ...]:
     """The lanes as cases of a benchmark. The seed is not among their options: it is the same for all."""
     seen: Counter[str] = Counter()
     cases = []
@@ -144,25 +144,25 @@ def _cases(lanes: Sequence[Options | servers.Address], shared: Options) -> tuple
     return tuple(cases)
 
 
-def _case_options(o: Options) -> dict[str, Any]:
+def _case_options(o: RunOptions) -> dict[str, Any]:
     """Keywords of `hsd.run`, tracing off: nothing but decoding is timed. Plain data: lists, no tuples."""
     names = ["system", *(name for name in SHARED if name != "seed"), *_own(o)]
     found = {name: getattr(o, name) for name in names if name != "prompt_as" or o.prompt_as}
     return {**{k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}, "trace": False}
 
 
-def _own(o: Options) -> list[str]:
+def _own(o: RunOptions) -> list[str]:
     """The options that say how a lane drafts and checks: its rule, γ where it has one, and what is not as usual."""
     if o.system == "plain":
         return []
     always = ["rule"] if o.system == "hispec" or o.thresholds else ["rule", "gamma"]
     always += ["drafts"] if o.system == "speculative" else []
     always += ["tolerance", "divergence"] if o.rule == "fuzzy" else []
-    more = [n for n in LANE if n not in (*always, "system", "gamma") and getattr(o, n) != getattr(Options, n)]
+    more = [n for n in LANE if n not in (*always, "system", "gamma") and getattr(o, n) != RunOptions.default(n)]
     return [*always, *more]
 
 
-def lane_name(o: Options) -> str:
+def lane_name(o: RunOptions) -> str:
     """What the lane is called, such as "HSD, γ = 5", "N-grams, HSD, γ = 5" or "Model stack, HSD, T = 3/5"."""
     if o.system == "plain":
         return facts.system_title("plain")

@@ -16,7 +16,7 @@ from hsd.app.presets import telling_step
 from hsd.app.replies import unexpected
 from hsd.app.request import Request, query
 from hsd.decoding.loop import Decoding
-from hsd.decoding.options import Options
+from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
 from hsd.trace import Trace
 
@@ -88,7 +88,7 @@ def decode(pair: Message, prompt: str, options: Message, seconds: float) -> Iter
     The arguments are plain data as well, because on ZeroGPU this runs in another process. Closing the iterator ends the
     run and frees its caches.
     """
-    with closing(Decoding(pairs.load(pairs.PairChoice(**pair)), prompt, Options(**options))) as decoding:
+    with closing(Decoding(pairs.load(pairs.PairChoice(**pair)), prompt, RunOptions(**options))) as decoding:
         yield {"header": decoding.trace().model_dump(mode="json", exclude={"steps", "result"})}
         steps: list[Message] = []
         ending: Message = {}

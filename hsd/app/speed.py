@@ -16,7 +16,7 @@ from hsd.app.race import Plan
 from hsd.bench.published import published
 from hsd.bench.report import read
 from hsd.bench.view import view as view_of
-from hsd.decoding.options import Options
+from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
 from hsd.space import Space
@@ -59,7 +59,7 @@ def programs(plan: Plan) -> list[dict[str, str]]:
     own = [case.options for case in plan.cases if case.name not in plan.addresses][-1]
     pair = {} if plan.request.pair.name == OWN else {"pair": plan.request.pair.name}  # endpoints know pairs by name
     common = {"prompt": plan.request.prompt, **pair, "seed": plan.request.options.seed}
-    usual = {name: value for name, value in own.items() if name != "trace" and value != getattr(Options, name)}
+    usual = {name: value for name, value in own.items() if name != "trace" and value != RunOptions.default(name)}
     several = own.get("drafts", 1) > 1
     asked = {
         "run": {**common, **usual},

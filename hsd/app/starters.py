@@ -20,7 +20,7 @@ LABEL = 36  # characters that are shown of a long text
 
 @dataclass(frozen=True)
 class Starter:
-    """A prompt, and what is to be done with it: `Options.prompt_as`."""
+    """A prompt, and what is to be done with it: `RunOptions.prompt_as`."""
 
     prompt: str
     prompt_as: str = ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hsd.bench.measure import Case
-from hsd.decoding.options import LEVELLED, Options
+from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.draft import COPIERS, LAYOUTS
 from hsd.errors import HsdError
 from hsd.rules import RULES, TREE_RULES, VANILLA, Fuzzy
@@ -60,7 +60,7 @@ class Asked:
             peers = self.peers(self.gammas, common) if self.peers else []
             cases += [Case(case.name + at, case.options, case.runner) for case in peers]
         for case in cases:
-            Options(**case.options)
+            RunOptions(**case.options)
         return cases
 
     def _speculative(self, _: str) -> Named:

@@ -16,7 +16,7 @@ from typing import Any
 from hsd.bench import Case, machine
 from hsd.bench.measure import sums
 from hsd.decoding.loop import Decoding
-from hsd.decoding.options import make_options
+from hsd.decoding.options import RunOptions
 from hsd.decoding.systems import levels_of
 from hsd.errors import HsdError
 from hsd.models import Pair
@@ -55,7 +55,7 @@ def _notes(pair: Pair, case: Case, number: int) -> list[str]:
     if case.runner:
         return [f"Model {case.options['model'][:60]}; {COUNTS_ONLY}."]
     try:
-        levels = levels_of(pair, make_options(**case.options))
+        levels = levels_of(pair, RunOptions(**case.options))
     except HsdError as error:
         raise HsdError(f"lane {number}: {error}") from None
     return levels.notes + ([TWO_LEVELS] if len(levels.stack) == 2 else [])
@@ -117,7 +117,7 @@ def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Itera
         yield {**which, "steps": [], "record": {**known, **case.runner(pair, prompt, seed)}}
         return
     watched, times = timed(pair)
-    decoding = Decoding(watched, prompt, make_options(seed=seed, **case.options))
+    decoding = Decoding(watched, prompt, RunOptions(seed=seed, **case.options))
     spent = 0.0
     try:
         while True:

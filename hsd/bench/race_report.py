@@ -14,7 +14,7 @@ from typing import Any
 
 from hsd.bench.measure import Case, Record
 from hsd.bench.summary import Measurement, measurements, ratio, rows
-from hsd.decoding.options import LEVELLED, make_options
+from hsd.decoding.options import LEVELLED, RunOptions
 
 Row = dict[str, Any]
 NOISE = 1.1  # times by which single runs differ by chance
@@ -25,9 +25,9 @@ SAVED = 1.005  # tokens per call that are shown as more than one
 
 def lossless(case: Case) -> bool:
     """Whether a lane's text follows the target's distribution exactly."""
-    options = make_options(**case.options)
+    options = RunOptions(**case.options)
     exact = options.rule == "fuzzy" and options.tolerance < 0  # lets nothing pass that the exact test would not
-    return options.system == "plain" or exact or options.find(options.rule).lossless
+    return bool(options.system == "plain" or exact or options.find(options.rule).lossless)
 
 
 def report(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Any] | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import fields, replace
 from typing import Any
 
 import hsd
@@ -13,7 +12,6 @@ from hsd.bench import prompt_set
 from hsd.bench.fuzzy import calibrate
 from hsd.cli.arguments import add_json, add_models, names, output, progress, whole, wholes
 from hsd.decoding.loop import Decoding
-from hsd.decoding.options import LISTS
 from hsd.draft import LAYOUTS
 from hsd.errors import HsdError
 from hsd.facts import formula, listed, rule_names
@@ -100,14 +98,14 @@ def _pair_help() -> str:
 def main(arguments: argparse.Namespace) -> int:
     """Decode and print; what Ctrl-C or a failure ends is kept. Returns the exit status."""
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
-    names = [field.name for field in fields(hsd.Options) if field.name not in ("trace", "prompt_as")]
+    names = [field.name for field in hsd.RunOptions.options().values() if field.name not in ("trace", "prompt_as")]
     _check_belonging(arguments)
     named = arguments.pair or arguments.target or arguments.draft  # the toy pair has levels
     name = arguments.pair if named or arguments.system in ("stack", "hispec") else usual()
     given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
     given.setdefault("gamma", draft_length(name))
     prompt_as = "text" if arguments.raw else ""
-    options = hsd.Options(**given, prompt_as=prompt_as, trace=arguments.trace is not None)
+    options = hsd.RunOptions(**given, prompt_as=prompt_as, trace=arguments.trace is not None)
     alone = options.system in ("plain", "hispec") or options.copies
     target = output(arguments.trace) if arguments.trace else None
     progress("loading the models\n")
@@ -152,13 +150,13 @@ def _check_belonging(arguments: argparse.Namespace) -> None:
 def _calibrated(pair: Any, options: Any, arguments: argparse.Namespace) -> Any:
     """The options with the tolerance that lets the wanted share of rejections pass, found on the shipped prompts."""
     progress("calibrating\n")
-    names = ("proposer", "gamma", "temperature", "top_p", "top_k", "system", *LISTS)
-    how = {name: getattr(options, name) for name in names}
+    how = {name: value for name, value in options if hsd.RunOptions.options()[name].group in ("sampling", "levels")}
+    how |= {name: getattr(options, name) for name in ("proposer", "gamma", "temperature", "system")}
     prompts = prompt_set("shipped", limit=CALIBRATION_PROMPTS).prompts
     found = calibrate(pair, prompts, options.divergence, options.divergence_on, **how, max_new_tokens=48)
     tolerance = found.tolerance(arguments.quantile)
     print(f"tolerance {tolerance:.4g} accepts {arguments.quantile:.0%} of what is rejected", file=sys.stderr)
-    return replace(options, tolerance=tolerance)
+    return hsd.RunOptions(**{**dict(options), "tolerance": tolerance})
 
 
 def _decode_with_progress(pair: Any, prompt: str, options: Any) -> tuple[Any, HsdError | None]:
@@ -189,7 +187,7 @@ def _summary(trace: Any) -> dict[str, Any]:
     told = o.model_dump(mode="json")
     made_by |= {keyword: told[group][name] for group in shown for name, keyword in GROUPS[group].items()}
     used = [rule.knob.option for rule in _tuned() if rule.name in (o.rule, o.shadow)]
-    made_by |= {option: getattr(o.knobs, option) for option in used}
+    made_by |= {option: o.knobs[option] for option in used}
     made_by["notes"] = setup.notes
     return {"text": trace.text, "tokens": trace.tokens, "finish": trace.result.finish, **made_by, **trace.stats()}
 

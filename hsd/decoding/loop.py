@@ -10,11 +10,11 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from importlib.metadata import version
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 
-from hsd.decoding.options import PROPOSERS, Options, make_options
+from hsd.decoding.options import PROPOSERS, RunOptions
 from hsd.decoding.record import work_of
 from hsd.decoding.rounds import Outcome
 from hsd.decoding.systems import Levels, levels_of, longest_block, make_recorder, make_rounds
@@ -23,19 +23,13 @@ from hsd.models.base import LanguageModel, Pair
 from hsd.models.loading.registry import draft_length
 from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
 from hsd.trace import (
-    GROUPS,
-    Asked,
     Committed,
-    Drafting,
-    Fuzziness,
-    Knobs,
     ModelInfo,
     Origin,
     Prompt,
     Result,
-    Sampled,
     Setup,
-    Stacked,
+    SetupOptions,
     Step,
     Times,
     Trace,
@@ -77,7 +71,7 @@ class Decoding(Iterator[Step]):
         self,
         pair: Pair,
         prompt: str,
-        options: Options,
+        options: RunOptions,
         numbers: Numbers | None = None,
         prompt_ids: list[int] | None = None,
     ) -> None:
@@ -150,7 +144,7 @@ class Decoding(Iterator[Step]):
     def setup(self) -> Setup:
         """What made this run."""
         return Setup(
-            options=_asked(self.options, self._levels),
+            options=_recorded(self.options, self._levels),
             pair=self.pair.name,
             models=[model_info(model) for model in self._levels.models],
             device=str(self.pair.target.device),
@@ -225,16 +219,16 @@ class Decoding(Iterator[Step]):
         return whole[len(before) :] if whole.startswith(before) else self.pair.codec.decode(new)
 
 
-def decode(pair: Pair, prompt: str, **options: object) -> Decoding:
-    """Decode `prompt` step by step: an iterator of `Step`, with the keyword options of `Options`.
+def decode(pair: Pair, prompt: str, **options: Any) -> Decoding:
+    """Decode `prompt` step by step: an iterator of `Step`, with the keyword options of `RunOptions`.
 
     gamma is `draft_length` of the pair where it is not given. Bad options raise HsdError here, before anything is
     computed. Stop early with `.close()`; `.trace()` gives what was decoded so far.
     """
-    return Decoding(pair, prompt, make_options(**{"gamma": draft_length(pair.name), **options}))
+    return Decoding(pair, prompt, RunOptions(**{"gamma": draft_length(pair.name), **options}))
 
 
-def run(pair: Pair, prompt: str, **options: object) -> Trace:
+def run(pair: Pair, prompt: str, **options: Any) -> Trace:
     """Decode to the end and return the `Trace`. Options as for `decode`."""
     decoding = decode(pair, prompt, **options)
     for _ in decoding:
@@ -250,7 +244,7 @@ def rerun(pair: Pair, trace: Trace) -> Trace:
     recorded = o.draft.drafts == 1 and not o.levels.thresholds and all(step.verdict for step in trace.steps)
     numbers = Recorded([_numbers_of(step) for step in trace.steps]) if recorded else Streams(o.seed)
     proposer = o.draft.proposer if o.draft.proposer in PROPOSERS else "model"
-    options = Options(**o.flat() | {"gamma": max(o.draft.gamma, 1), "proposer": proposer, "engine": "eager"})
+    options = RunOptions(**o.flat() | {"gamma": max(o.draft.gamma, 1), "proposer": proposer, "engine": "eager"})
     decoding = Decoding(pair, trace.prompt.text, options, numbers, trace.prompt.ids)
     for _ in zip(trace.steps, decoding, strict=False):  # no further than the record, which may have been stopped early
         pass
@@ -277,15 +271,8 @@ def model_info(model: LanguageModel) -> ModelInfo:
     )
 
 
-def _asked(options: Options, levels: Levels) -> Asked:
+def _recorded(options: RunOptions, levels: Levels) -> Any:
     """The options of a run as a trace has them: those of its levels as they came out."""
     proposer = "none" if options.system == "plain" else options.proposer
     gamma = 0 if proposer == "none" or options.levelled else options.gamma
-    return Asked(
-        **{name: getattr(options, name) for name in Asked.model_fields if name not in GROUPS},
-        draft=Drafting(proposer=proposer, gamma=gamma, drafts=options.drafts, tree=options.tree, nodes=options.nodes),
-        sampling=Sampled(**vars(options.sampling)),
-        levels=Stacked(**levels.described()),
-        fuzzy=Fuzziness(**vars(options.fuzzy)),
-        knobs=Knobs(**{name: getattr(options, name) for name in Knobs.model_fields}),
-    )
+    return SetupOptions.of({**dict(options), "proposer": proposer, "gamma": gamma, **levels.described()})

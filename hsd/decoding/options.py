@@ -1,108 +1,88 @@
-"""What a run is asked to do: the options of `hsd.run`, checked as far as that can be done without the models."""
+"""What a run is asked to do: its options, checked as far as that can be done without the models."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import create_model
 
 from hsd.draft import COPIERS, LAYOUTS, Layout
 from hsd.errors import HsdError
-from hsd.rules import TREE_RULES, VANILLA, Fuzzy, Rule, TreeRule, check_fit, find_rule, find_tree_rule, fuzzy_rule
-from hsd.rules.relaxed import EPSILON, WEIGHT
+from hsd.options import MAX_LEVELS, MAX_TREE_NODES, Options, option
+from hsd.rules import (
+    DIVERGENCES,
+    RULES,
+    TREE_RULES,
+    VANILLA,
+    Fuzzy,
+    Knob,
+    Rule,
+    TreeRule,
+    check_fit,
+    find_rule,
+    find_tree_rule,
+    fuzzy_rule,
+)
+from hsd.rules.fuzzy import MODES, ROWS
 from hsd.sampling import Sampling
 
-MAX_GAMMA = 32
-MAX_NEW_TOKENS = 65_536
-MAX_TREE_NODES = 512
-MAX_LEVELS = 8
-MAX_LAYERS = 1_000
 MAX_ROUNDS = 1_024  # of one level, in one step
-LIMITS = (
-    ("gamma", 1, MAX_GAMMA),
-    ("max_new_tokens", 1, MAX_NEW_TOKENS),
-    ("drafts", 1, 64),
-    ("nodes", 0, MAX_TREE_NODES),
-)
 SYSTEMS = ("speculative", "plain", "stack", "hispec")
 LEVELLED = ("stack", "hispec")
 ENGINES = ("eager", "captured")
 PROPOSERS = ("model", *COPIERS)
-PROMPTS = ("", "chat", "text")
-LISTS = ("stack", "exits", "thresholds", "level_rules")
+PROMPTS = ("chat", "text")
 
 
-@dataclass(frozen=True)
-class Options:
-    """What a run is asked to do. Raises HsdError when a value is out of range, or two do not go together.
+def _knob(knob: Knob) -> Any:
+    """The option of a rule's one number."""
+    when = {"rule|shadow": f"rules with {knob.option}"}
+    words = f"{knob.title} {knob.sign}", knob.words, "rule"
+    return float, option(knob.default, *words, low=knob.low, high=knob.high, step=0.01, when=when)
 
-    system: "speculative" (a draft model proposes), "plain" (the target alone), "stack" (every model drafts for the next
-    larger one) or "hispec" (early exits of the target draft and check). rule: a name in `hsd.RULES`.
-    seed: any integer. trace: record every step in detail; False computes none of it. shadow: the rule that a trace
-    compares with, on the same drafts and coins; "" is the vanilla rule for such drafts. engine: "eager", or "captured":
-    steps of fixed shape that wait for the device only once, as CUDA graphs on a GPU; one draft, without a trace.
 
-    Draft. proposer: "model", or "ngram", which copies what followed the last tokens earlier in the text. gamma: drafted
-    tokens per step, 1 to 32. drafts: how many drafts per step; from 2 on they form a tree, and `rule` may also name a
-    tree rule. tree: "paths" (independent drafts), "comb" (one draft with drafts - 1 spare continuations at each of its
-    nodes), "distinct" and "top" let the first tokens differ, drawn without replacement or chosen as the likeliest;
-    "distinct-comb" is the comb with siblings drawn without replacement; "grown" chooses everywhere, where the draft
-    model is surest. nodes: how large a grown tree is, the text's last token counted: of 1 nothing is drafted; 0 takes
-    drafts · gamma + 1.
-    Sampling. temperature, top_k, top_p: see `hsd.sampling.Sampling`.
-    Prompt. prompt_as: "chat" puts it into the chat template, "text" leaves it as it is; "" does as the pair was loaded.
-    Levels. stack: the models of a stack, as places in `Pair.models`, smallest first and the target last; () takes all.
-    exits: after how many layers HiSpec drafts, and checks first; one alone drafts for the whole model; () takes those
-    that the target was trained for.
-    thresholds: how many tokens each level below the target hands up at least, 1 to 32; () is `gamma` at every level of
-    a stack, and 2 and 4 for HiSpec. level_rules: how the levels between the ends verify; () is `rule` if it is
-    lossless, else token by token. In a stack only the smallest model drafts a tree, so the level above it has a tree
-    rule.
-    Fuzzy. divergence, tolerance, fuzzy_mode, divergence_on: the settings of rule "fuzzy", see `hsd.rules.Fuzzy`.
-    Knobs. draft_weight: the draft's share in the target of rule "ensemble", 0 to 1. epsilon: what a token must reach
-    under rule "typical", 0 to 1.
+if TYPE_CHECKING:
+    Tuned = Options
+else:
+    KNOBS = {rule.knob.option: rule.knob for rule in RULES.values() if rule.knob}
+    own = {name: _knob(knob) for name, knob in KNOBS.items() if name not in Options.model_fields}
+    Tuned = create_model("Tuned", __base__=Options, **own)
+
+
+class RunOptions(Tuned):
+    """The options of `hsd.run`. Raises HsdError when a value is out of range, or two do not go together.
+
+    What each is and may be stands in `hsd.options.run`, and in `RunOptions.options()`; beside them is an option for
+    each rule that has a number of its own (see `hsd.rules.Knob`).
     """
 
-    rule: str = "hsd"
-    gamma: int = 5
-    max_new_tokens: int = 64
-    temperature: float = 1.0
-    top_p: float = 1.0
-    top_k: int = 0
-    seed: int = 0
-    system: str = "speculative"
-    drafts: int = 1
-    tree: str = "paths"
-    nodes: int = 0
-    shadow: str = ""
-    trace: bool = True
-    engine: str = "eager"
-    stack: Sequence[int] = ()
-    exits: Sequence[int] = ()
-    thresholds: Sequence[int] = ()
-    level_rules: Sequence[str] = ()
-    divergence: str = Fuzzy.divergence
-    tolerance: float = Fuzzy.tolerance
-    fuzzy_mode: str = Fuzzy.mode
-    divergence_on: str = Fuzzy.on
-    draft_weight: float = WEIGHT.default
-    epsilon: float = EPSILON.default
-    proposer: str = "model"
-    prompt_as: str = ""
+    @classmethod
+    def menus(cls) -> Mapping[str, Sequence[str]]:
+        """Names that options may take, and names that share a property, by what they are called."""
+        knobs = {rule.knob.option for rule in RULES.values() if rule.knob}
+        return {
+            "rules": (*RULES, *TREE_RULES),
+            "trees": tuple(LAYOUTS),
+            "trees that grow": tuple(name for name, layout in LAYOUTS.items() if layout.grown),
+            "divergences": tuple(DIVERGENCES),
+            "modes": MODES,
+            "grounds": ROWS,
+            "proposers": PROPOSERS,
+            "proposers of trees": tuple(name for name in PROPOSERS if name not in COPIERS),
+            "prompts": PROMPTS,
+            "engines": ENGINES,
+            "systems": SYSTEMS,
+            "systems that draft": tuple(name for name in SYSTEMS if name != "plain"),
+            "systems with trees": ("speculative", "stack"),
+            "systems with γ": ("speculative", "stack"),
+            "systems with levels": LEVELLED,
+            **{f"rules with {knob}": tuple(_with_knob(knob)) for knob in knobs},
+        }
 
-    def __post_init__(self) -> None:
-        for name, known in (("system", SYSTEMS), ("proposer", PROPOSERS), ("tree", LAYOUTS), ("engine", ENGINES),
-                            ("prompt_as", PROMPTS)):  # fmt: skip
-            if getattr(self, name) not in known:
-                named = ", ".join(filter(None, known))
-                raise HsdError(f"unknown {name} {getattr(self, name)!r}: choose one of {named}")
-        for name, low, high in LIMITS:
-            _check_whole(name, getattr(self, name), low, high)
-        if not isinstance(self.seed, int):
-            raise HsdError(f"seed {self.seed!r}: choose a whole number")
-        _ = self.sampling
-        for knob in (WEIGHT, EPSILON):
-            knob.check(getattr(self, knob.option))
+    def model_post_init(self, _: Any) -> None:
+        """Check what no option can say alone."""
+        _ = self.sampling, self.fuzzy
         self._check_lists()
         for together, reason in REFUSED:
             if together(self):
@@ -113,15 +93,6 @@ class Options:
 
     def _check_lists(self) -> None:
         """The levels, each by itself."""
-        for name in LISTS:
-            value = getattr(self, name)
-            if isinstance(value, str) or not isinstance(value, Sequence):
-                raise HsdError(f"{name} {value!r}: give a list")
-            object.__setattr__(self, name, tuple(value))
-        for threshold in self.thresholds:
-            _check_whole("threshold", threshold, 1, MAX_GAMMA)
-        if any(not isinstance(name, str) for name in self.level_rules):
-            raise HsdError(f"level rules {_listed(self.level_rules)}: give names such as hsd")
         if self.system == "stack" and self.stack:
             check_stack(self.stack)
         if self.system == "hispec":
@@ -130,8 +101,6 @@ class Options:
             check_level_rule(self.find(name, several=name in TREE_RULES))
 
     def _check_exits(self) -> None:
-        for depth in self.exits:
-            _check_whole("exit", depth, 1, MAX_LAYERS)
         if len(self.exits) > 2:
             raise HsdError(
                 f"exits {_listed(self.exits)}: give two, where to draft and where to check, or one to draft at"
@@ -193,17 +162,17 @@ class Options:
         return Sampling(self.temperature, self.top_k, self.top_p)
 
 
-def _resamples(o: Options) -> bool:
+def _resamples(o: RunOptions) -> bool:
     return o.drafts == 1 and o.rule not in TREE_RULES and getattr(o.find(o.rule), "resamples", False)
 
 
-def _moves(o: Options) -> bool:
+def _moves(o: RunOptions) -> bool:
     """Whether a step has no fixed shape, or is more than its tokens."""
     other = o.trace or o.system != "speculative" or o.drafts > 1 or o.copies
     return other or _resamples(o) or (o.rule == "fuzzy" and o.divergence_on == "raw")
 
 
-REFUSED: tuple[tuple[Callable[[Options], bool], str], ...] = (
+REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
     (
         lambda o: o.nodes > 0 and (o.drafts == 1 or not o.layout.grown),
         "nodes {o.nodes} is the size of a grown tree: choose tree grown and drafts of 2 or more, or nodes 0",
@@ -243,13 +212,9 @@ REFUSED: tuple[tuple[Callable[[Options], bool], str], ...] = (
 """What cannot be combined, and why. Everything else can."""
 
 
-def make_options(**options: object) -> Options:
-    """`Options` from keywords. Raises HsdError for a name that does not exist."""
-    known = [field.name for field in fields(Options)]
-    unknown = [name for name in options if name not in known]
-    if unknown:
-        raise HsdError(f"unknown option {unknown[0]!r}: choose from {', '.join(known)}")
-    return Options(**options)  # type: ignore[arg-type]
+def _with_knob(name: str) -> list[str]:
+    """The rules whose one number is this option."""
+    return [rule.name for rule in RULES.values() if rule.knob and rule.knob.option == name]
 
 
 def check_level_rule(rule: Rule | TreeRule) -> None:
@@ -271,11 +236,6 @@ def check_stack(stack: Sequence[int]) -> None:
     twice = next((place for place in stack if stack.count(place) > 1), None)
     if twice is not None:
         raise HsdError(f"model {twice} is in the stack twice: name every model once")
-
-
-def _check_whole(name: str, value: Any, low: int, high: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise HsdError(f"{name} {value!r}: choose a whole number from {low} to {high:,}")
 
 
 def _listed(values: Sequence[Any]) -> str:

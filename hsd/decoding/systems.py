@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from hsd.decoding.options import MAX_ROUNDS, Options, check_stack
+from hsd.decoding.options import MAX_ROUNDS, RunOptions, check_stack
 from hsd.decoding.record import Recorder
 from hsd.decoding.rounds import Player, Rounds
 from hsd.decoding.stack import StackLevel
@@ -27,7 +27,7 @@ class Levels:
     """The levels of a run, smallest model first, the target last.
 
     open: starts a session at each. stack: their places in the pair; exits: after how many layers they end; thresholds,
-    rules: see `Options`; all empty where there are no levels but draft and target. notes: sentences for the reader.
+    rules: see `RunOptions`; all empty where there are no levels but draft and target. notes: sentences for the reader.
     """
 
     models: tuple[LanguageModel, ...]
@@ -49,11 +49,11 @@ class Levels:
             "stack": list(self.stack),
             "exits": list(self.exits),
             "thresholds": list(self.thresholds),
-            "rules": list(self.rules),
+            "level_rules": list(self.rules),
         }
 
 
-def levels_of(pair: Pair, options: Options) -> Levels:
+def levels_of(pair: Pair, options: RunOptions) -> Levels:
     """The models that a run uses, as the options say. Raises HsdError for models that the pair does not have."""
     if options.system == "stack":
         return _stacked(pair, options)
@@ -75,7 +75,7 @@ def _starts(models: Sequence[LanguageModel]) -> Callable[[], Sequence[Session]]:
     return start
 
 
-def _stacked(pair: Pair, options: Options) -> Levels:
+def _stacked(pair: Pair, options: RunOptions) -> Levels:
     """Models of their own as levels."""
     stack = _stack(pair, options)
     models = tuple(pair.models[place] for place in stack)
@@ -95,7 +95,7 @@ def _stacked(pair: Pair, options: Options) -> Levels:
     return Levels(models, _starts(models), stack, (), thresholds, _level_rules(options, len(models)), notes)
 
 
-def _exits(pair: Pair, options: Options) -> Levels:
+def _exits(pair: Pair, options: RunOptions) -> Levels:
     """Early exits of the target as levels."""
     from hsd.models.exits import EarlyExits, default_exits
 
@@ -110,7 +110,7 @@ def _exits(pair: Pair, options: Options) -> Levels:
     return Levels(made.models, made.open, (), exits, thresholds, _level_rules(options, len(made.models)), notes)
 
 
-def _stack(pair: Pair, options: Options) -> tuple[int, ...]:
+def _stack(pair: Pair, options: RunOptions) -> tuple[int, ...]:
     """The places of the models to stack."""
     last = len(pair.models) - 1
     stack = tuple(options.stack) or tuple(range(last + 1))
@@ -123,7 +123,7 @@ def _stack(pair: Pair, options: Options) -> tuple[int, ...]:
     return stack
 
 
-def _level_rules(options: Options, levels: int) -> tuple[str, ...]:
+def _level_rules(options: RunOptions, levels: int) -> tuple[str, ...]:
     """The rules of the levels that verify and are not the target; the first verifies the tree, where there is one."""
     count, given, tree = levels - 2, tuple(options.level_rules), options.drafts > 1
     if given and len(given) != count:
@@ -136,13 +136,13 @@ def _level_rules(options: Options, levels: int) -> tuple[str, ...]:
     return names
 
 
-def _for_tree(options: Options, name: str) -> str:
+def _for_tree(options: RunOptions, name: str) -> str:
     """A chain rule's counterpart for the options' tree, or the usual rule for such trees."""
     fits = name in ("tokenwise", "blockwise", "hsd") and options.layout.siblings == "independent"
     return find_tree_rule(name).name if fits else VANILLA[options.layout.siblings]
 
 
-def _about_rule(options: Options, models: int = 2) -> list[str]:
+def _about_rule(options: RunOptions, models: int = 2) -> list[str]:
     """What a reader must know about the rule: whether the text follows the target."""
     rule = top_rule(options, models)
     if rule.lossless or (rule.name == "hsd-released" and options.temperature == 0):  # certain rows: rules agree
@@ -158,7 +158,7 @@ def _about_exact(rule: str, knob: Knob) -> str:
     return f"At {knob.title.lower()} {knob.exact:g} rule {rule} is exact."
 
 
-def _about_no_tolerance(options: Options) -> str:
+def _about_no_tolerance(options: RunOptions) -> str:
     """Settings of the fuzzy rule that are exact after all."""
     if options.fuzzy_mode == "divergence-only":
         passing = "only equal rows pass" if options.tolerance == 0 else "nothing passes"
@@ -191,7 +191,7 @@ def _about_exits(target: LanguageModel, exits: Sequence[int], layers: int) -> li
     ]
 
 
-def make_rounds(pair: Pair, options: Options, levels: Levels, prompt: int) -> Player:
+def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) -> Player:
     """Who plays the rounds of a run on a prompt of so many tokens."""
     ends = pair.codec.end_ids
     if options.engine == "captured" and prompt > 1:
@@ -214,7 +214,7 @@ def make_rounds(pair: Pair, options: Options, levels: Levels, prompt: int) -> Pl
     return Rounds(readers[-1], ends, top_rule(options, len(levels.models)), proposer)
 
 
-def _smallest(readers: Sequence[Reader], ends: frozenset[int], options: Options) -> Proposer:
+def _smallest(readers: Sequence[Reader], ends: frozenset[int], options: RunOptions) -> Proposer:
     """Who drafts without any draft to go by."""
     if len(readers) == 1:
         copier = COPIERS[options.proposer if options.copies else "ngram"]  # plain decoding asks for no draft
@@ -226,7 +226,7 @@ def _smallest(readers: Sequence[Reader], ends: frozenset[int], options: Options)
     return ModelProposer(readers[0], ends)
 
 
-def top_rule(options: Options, models: int, shadow: bool = False) -> Rule | TreeRule:
+def top_rule(options: RunOptions, models: int, shadow: bool = False) -> Rule | TreeRule:
     """The target's rule, or the one to compare with. Where the target is not the one that reads a tree, for a chain."""
     if options.system == "plain":
         return RULES["tokenwise"]
@@ -239,14 +239,14 @@ def top_rule(options: Options, models: int, shadow: bool = False) -> Rule | Tree
     return options.find(name, several)
 
 
-def longest_block(options: Options, levels: Levels) -> int:
+def longest_block(options: RunOptions, levels: Levels) -> int:
     """How many tokens the target is handed at most."""
     if options.system == "plain":
         return 0
     return sum(levels.thresholds) if options.levelled else options.gamma
 
 
-def make_recorder(pair: Pair, options: Options, levels: Levels) -> Recorder:
+def make_recorder(pair: Pair, options: RunOptions, levels: Levels) -> Recorder:
     """Who describes the steps."""
     rule, shadow = (top_rule(options, len(levels.models), shadow) for shadow in (False, True))
     fitting = [other for other in TREE_RULES.values() if options.layout.siblings in other.siblings]

@@ -9,8 +9,8 @@ tokens are nodes 1, 2, …; a *branch* is a node together with all its possible 
 Units: probabilities are plain numbers in [0, 1]; times are seconds.
 """
 
-from hsd.trace.asked import GROUPS, Asked, Drafting, Fuzziness, Knobs, Sampled, Stacked
 from hsd.trace.levels import Event, Tested, Work
+from hsd.trace.options import GROUPS, SetupOptions
 from hsd.trace.run import ModelInfo, Prompt, Result, Setup, Trace
 from hsd.trace.statistics import statistics
 from hsd.trace.step import Step, Times, replay_step
@@ -34,18 +34,14 @@ from hsd.trace.words import step_in_words
 __all__ = [
     "GROUPS",
     "MAX_BYTES",
-    "Asked",
     "Branch",
     "Candidate",
     "Change",
     "Committed",
     "Decision",
-    "Drafting",
     "Event",
-    "Fuzziness",
     "Grounds",
     "Grown",
-    "Knobs",
     "ModelInfo",
     "Node",
     "Origin",
@@ -54,9 +50,8 @@ __all__ = [
     "Prompt",
     "Residual",
     "Result",
-    "Sampled",
     "Setup",
-    "Stacked",
+    "SetupOptions",
     "Step",
     "Test",
     "Tested",

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from hsd.errors import HsdError
-from hsd.trace.asked import Asked
+from hsd.trace.options import SetupOptions
 from hsd.trace.statistics import statistics
 from hsd.trace.step import Step, replay_step
 from hsd.trace.values import (
@@ -52,7 +52,7 @@ class Setup(Record):
     as that its rule is not lossless.
     """
 
-    options: Asked
+    options: SetupOptions
     pair: Name
     models: Annotated[list[ModelInfo], Field(min_length=1, max_length=MAX_LEVELS)]
     device: Name

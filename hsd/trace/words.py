@@ -89,7 +89,7 @@ class _Reading:
 
     def ruled(self) -> str:
         """The run's rule by the name that its verdicts have."""
-        rule = self.options.rule
+        rule: str = self.options.rule
         return (self.options.draft.drafts > 1 and self.rules.get(rule, {}).get("recursive")) or rule
 
     def path(self, node: int) -> list[int]:
@@ -206,14 +206,14 @@ class _Reading:
 
     def bar(self, entropy: float) -> float:
         """What p must exceed under a rule that throws no coin, in a row of that entropy."""
-        epsilon = self.options.knobs.epsilon
+        epsilon: float = self.options.knobs["epsilon"]
         return min(epsilon, math.sqrt(epsilon) * math.exp(-entropy))
 
     def knob(self, name: str) -> dict[str, Any]:
         """The number of a rule that has one, whether the rule is exact at that, and what it gives up."""
         rule, fuzzy = self.rules.get(name, {}), self.options.fuzzy
         knob = rule.get("knob") or {"option": "", "sign": "", "exact": None}
-        value = getattr(self.options.knobs, knob["option"], getattr(fuzzy, knob["option"], 0.0))
+        value: float = self.options.flat().get(knob["option"], 0.0)
         spent = sum(D for D in self.step.divergences[: self.step.kept] if value >= D)
         put = {"value": number(value), "drift": number(spent), "bound": number(value * self.step.kept)}
         exact = knob["exact"] is not None and value <= knob["exact"]

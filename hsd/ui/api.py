@@ -12,7 +12,6 @@ import torch
 
 from hsd import facts
 from hsd.audit import audit as exact_audit
-from hsd.decoding.options import Options
 from hsd.errors import HsdError
 from hsd.rules import find_rule
 from hsd.space import Space
@@ -60,7 +59,7 @@ def _run(finish: Finish) -> Callable[..., Any]:
     types: dict[str, type] = {name: TYPES.get(table[name].kind, str) for name in order}
 
     def usual(name: str) -> Any:
-        return 0 if name == "gamma" else getattr(Options, name, table[name].default) or types[name]()
+        return 0 if name == "gamma" else table[name].default or types[name]()
 
     def run(*values: Any) -> dict:  # type: ignore[type-arg]
         """Decode a prompt with a real model by speculative decoding, and record every decision.

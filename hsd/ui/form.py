@@ -16,7 +16,7 @@ import gradio as gr
 
 from hsd import facts
 from hsd.bench.prompts import offered
-from hsd.decoding.options import MAX_LEVELS, MAX_TREE_NODES, Options
+from hsd.decoding.options import MAX_LEVELS, MAX_TREE_NODES, RunOptions
 from hsd.errors import HsdError
 from hsd.models.loading.registry import draft_length, draft_lengths
 from hsd.rules import RULES, Knob
@@ -169,7 +169,7 @@ class Field:
 
 def _option(name: str, label: str = "", info: str = "", **more: Any) -> Field:
     """A field whose default is that of a run."""
-    return Field(name, label, info, default=getattr(Options, name), **more)
+    return Field(name, label, info, default=RunOptions.default(name), **more)
 
 
 def _knob(rule: str, knob: Knob) -> Field:
@@ -256,7 +256,7 @@ BATCH = (
     Field("exits", "Exits of HiSpec", "After how many layers. Empty: the trained ones.", "levels", (), 1, 1_000,
           place="levels", what="exit"),
     Field("tolerance", "Tolerance of FSD", "Largest KL(q‖p) that passes, if FSD is chosen above.", "number",
-          Options.tolerance, place="levels", what="tolerance", example="0.3"),
+          RunOptions.default("tolerance"), place="levels", what="tolerance", example="0.3"),
     Field("prompts", "Prompts", "At most so many.", "whole", 4, 1, 36, 1, place="what"),
     Field("repetitions", "Repetitions", "One more warms up.", "whole", 2, 1, 10, 1, place="what"),
     Field("tokens", "New tokens", "Per prompt, at most.", "whole", 48, 1, "max_new_tokens", 1, place="what"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hsd.decoding.options import Options
+from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.ui import form
@@ -21,7 +21,7 @@ class Request:
 
     pair: PairChoice
     prompt: str
-    options: Options
+    options: RunOptions
 
     def option_dict(self) -> dict[str, Any]:
         """The options as plain data: keywords of `hsd.run`."""
@@ -62,7 +62,7 @@ def read(space: Space, values: Mapping[str, Any]) -> Request:
     if len(prompt) > most:
         raise HsdError(f"the prompt has {len(prompt):,} characters, at most {most:,} are allowed: shorten it")
     found = {_keyword(name): value for name, value in form.read(OPTIONS, space, given).items()}
-    options = Options(**found)
+    options = RunOptions(**found)
     _ = options.fuzzy  # checked also where the rule does not need it
     return Request(read_pair(space, given), prompt, options)
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hsd.decoding.loop import Decoding
-from hsd.decoding.options import Options
+from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
 from hsd.trace import Trace
 from hsd.ui import machine, pairs
@@ -53,7 +53,7 @@ def decode(pair: Values, prompt: str, options: Values) -> Iterator[Values]:
     The arguments are plain data as well, because on ZeroGPU this runs in another process. Closing the iterator
     ends the run and frees its caches.
     """
-    decoding = Decoding(pairs.load(pairs.PairChoice(**pair)), prompt, Options(**options))
+    decoding = Decoding(pairs.load(pairs.PairChoice(**pair)), prompt, RunOptions(**options))
     try:
         yield {"header": decoding.trace().model_dump(mode="json", exclude={"steps", "result"})}
         batch: list[Values] = []

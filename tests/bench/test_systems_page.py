@@ -28,4 +28,4 @@ def test_every_system_that_is_measured_can_be_decoded():
 
     for case in measure_systems.systems(8):
         if case.runner is None:
-            hsd.Options(**case.options)
+            hsd.RunOptions(**case.options)

@@ -27,7 +27,7 @@ def test_every_way_was_measured_on_four_kinds_of_text(results: dict):
     assert {domain for domain, _ in found} == set(measure_smollm2.DOMAINS)
     assert all(set(cases) == ways for cases in found.values())
     for way in measure_smollm2.tree_ways().values():
-        hsd.Options(**way)
+        hsd.RunOptions(**way)
 
 
 def test_no_rule_was_left_out_on_sampled_trees(results: dict):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reference import Problem
 from test_laws import close, problems, tensors
 
-from hsd import RULES, HsdError, Options
+from hsd import RULES, HsdError, RunOptions
 from hsd.audit import context_free_models, output_law, random_models, target_law, total_variation
 from hsd.rules import Law
 
@@ -120,13 +120,13 @@ def test_typical_acceptance_by_hand():
 @pytest.mark.parametrize("value", [-0.1, 1.1, math.nan, "much", True])
 def test_a_number_that_is_none_of_them_is_refused_in_one_line(name: str, value: object):
     with pytest.raises(HsdError, match=f"{name} .*: choose a number from 0 to 1"):
-        Options(**{name: value})
+        RunOptions(**{name: value})
 
 
 @pytest.mark.parametrize("rule", RELAXED)
 def test_they_are_for_one_draft(rule: str):
     with pytest.raises(HsdError, match=f"rule {rule} does not fit several drafts"):
-        Options(rule=rule, drafts=2)
+        RunOptions(rule=rule, drafts=2)
 
 
 # Drafts that are certain

@@ -211,8 +211,8 @@ def test_a_lossy_rule_below_the_target_is_seen(forks: Forks):
 
 
 def test_such_rules_are_refused_below_the_target():
-    from hsd import Options
+    from hsd import RunOptions
 
     for name in ("hsd-released", "naive-hsd", "fuzzy"):
         with pytest.raises(HsdError, match="cannot verify below the target"):
-            Options(system="stack", level_rules=(name,))
+            RunOptions(system="stack", level_rules=(name,))

@@ -11,7 +11,7 @@ from hsd.bench import Case, measure, prompt_set
 from hsd.bench.measure import fitting
 from hsd.bench.report import Benchmark, facts, header
 from hsd.bench.summary import complete
-from hsd.decoding.options import Options
+from hsd.decoding.options import RunOptions
 from hsd.decoding.systems import levels_of
 from hsd.errors import HsdError
 from hsd.models import Pair
@@ -92,7 +92,7 @@ def check_levels(pair: Pair, cases: Sequence[Case]) -> None:
     """Raise HsdError, before anything is measured, for the first case that the pair has no models for."""
     for case in cases:
         try:
-            levels_of(pair, Options(**case.options))
+            levels_of(pair, RunOptions(**case.options))
         except HsdError as error:
             raise HsdError(f"{case.name}: {error}") from None
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from hsd.decoding.options import Options
+from hsd.decoding.options import RunOptions
 from hsd.rules import RULES
 from hsd.ui.pairs import OWN
 from hsd.ui.request import Request
@@ -33,10 +33,10 @@ def note(request: Request) -> str:
     return " ".join([*missing, *([USUAL] if _settings(request.options) else [])])
 
 
-def _settings(options: Options) -> dict[str, Any]:
+def _settings(options: RunOptions) -> dict[str, Any]:
     """The settings of rules that take part, where they are not the usual ones."""
     names = [name for rule in (options.rule, options.shadow_rule) for name in _settings_of(rule)]
-    return {name: getattr(options, name) for name in names if getattr(options, name) != getattr(Options, name)}
+    return {name: getattr(options, name) for name in names if getattr(options, name) != RunOptions.default(name)}
 
 
 def _settings_of(rule: str) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def _asked(request: Request) -> dict[str, dict[str, Any]]:
     common = {"prompt": request.prompt, "rule": o.rule, "gamma": o.gamma, "length": o.max_new_tokens}
     common |= {"temperature": o.temperature, "seed": o.seed, **drafts, **pair}
     cut = {"top_p": o.top_p, "top_k": o.top_k}
-    common |= {"proposer": o.proposer} if o.proposer != Options.proposer else {}
+    common |= {"proposer": o.proposer} if o.proposer != RunOptions.default("proposer") else {}
     plain = {"system": o.system} if o.system != "speculative" else {}
     rule = o.rule if o.drafts == 1 else "hsd"
     near = {name: value for name, value in _settings(o).items() if name in _settings_of(o.rule)}

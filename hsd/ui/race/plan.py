@@ -12,7 +12,7 @@ from typing import Any
 
 from hsd import facts
 from hsd.bench import Case
-from hsd.decoding.options import Options
+from hsd.decoding.options import RunOptions
 from hsd.draft import COPIERS
 from hsd.errors import HsdError
 from hsd.rules.fuzzy import DIVERGENCES
@@ -90,7 +90,9 @@ def _kind(plan: Plan, case: Case) -> dict[str, Any]:
     return {"served": True} if case.name in plan.addresses else {"lossless": lossless(case)}
 
 
-def _lane(space: Space, shared: Mapping[str, Any], lane: Mapping[str, Any], number: int) -> Options | servers.Address:
+def _lane(
+    space: Space, shared: Mapping[str, Any], lane: Mapping[str, Any], number: int
+) -> RunOptions | servers.Address:
     system = str(lane.get("system", "speculative"))
     if system not in (*LANE, SERVER):
         raise HsdError(f"lane {number}: unknown system {system[:40]!r}: choose {', '.join(LANE)}")
@@ -104,7 +106,7 @@ def _lane(space: Space, shared: Mapping[str, Any], lane: Mapping[str, Any], numb
         raise HsdError(f"lane {number}: {error}") from None
 
 
-def _cases(lanes: Sequence[Options | servers.Address], shared: Options) -> tuple[Case, ...]:
+def _cases(lanes: Sequence[RunOptions | servers.Address], shared: RunOptions) -> tuple[Case, ...]:
     """The lanes as cases of a benchmark. The seed is not among their options: it is the same for all."""
     seen: Counter[str] = Counter()
     cases = []
@@ -119,7 +121,7 @@ def _cases(lanes: Sequence[Options | servers.Address], shared: Options) -> tuple
     return tuple(cases)
 
 
-def _case_options(o: Options) -> dict[str, Any]:
+def _case_options(o: RunOptions) -> dict[str, Any]:
     """Keywords of `hsd.run`, tracing off: nothing but decoding is timed. Plain data: lists, no tuples."""
     names = ["system", "max_new_tokens", "temperature", "top_p", "top_k"]
     names += {"plain": [], "speculative": ["rule", "gamma", "drafts"]}.get(o.system, ["rule", *_levels_said(o)])
@@ -131,13 +133,13 @@ def _case_options(o: Options) -> dict[str, Any]:
     return {**{k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}, "trace": False}
 
 
-def _levels_said(o: Options) -> list[str]:
+def _levels_said(o: RunOptions) -> list[str]:
     """The options that say how a stack, or early exits, hand up; γ stands for thresholds that a stack is not given."""
     names = [name for name in ("exits", "thresholds") if getattr(o, name)]
     return names if o.thresholds or o.system != "stack" else [*names, "gamma"]
 
 
-def lane_name(options: Options) -> str:
+def lane_name(options: RunOptions) -> str:
     """What the lane is called, such as "HSD, γ = 5", "N-grams, HSD, γ = 5" or "Model stack, HSD, T = 3/5"."""
     if options.system == "plain":
         return facts.system_title("plain")
@@ -164,12 +166,12 @@ def _slashes(values: Sequence[int]) -> str:
 
 def _divergence(name: str) -> str:
     """The usual one has a shorter name where it stands beside a number."""
-    return "KL" if name == Options.divergence else facts.formula(name)
+    return "KL" if name == RunOptions.default("divergence") else facts.formula(name)
 
 
 def lossless(case: Case) -> bool:
     """Whether a lane's text follows the target's distribution exactly."""
-    options = Options(**case.options)
+    options = RunOptions(**case.options)
     exact = options.rule == "fuzzy" and options.tolerance < 0  # lets nothing pass that the exact test would not
     return options.system == "plain" or exact or options.find(options.rule).lossless
 

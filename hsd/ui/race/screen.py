@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 
 from hsd import facts
-from hsd.decoding.options import Options
+from hsd.decoding.options import RunOptions
 from hsd.models.loading.registry import draft_length
 from hsd.space import Space
 from hsd.ui import arrivals, servers, static
@@ -77,7 +77,7 @@ class Race:
             drafters=drafters(self.space),
             rules=rule_facts(),
             divergences=divergence_facts(),
-            defaults={"tolerance": Options.tolerance, "rounds": USUAL_ROUNDS, "url": servers.EXAMPLE},
+            defaults={"tolerance": RunOptions.default("tolerance"), "rounds": USUAL_ROUNDS, "url": servers.EXAMPLE},
             gammas={pair.name: draft_length(pair.name) for pair in self.space.pairs},
             pair=arrivals.first(self.space).name,
             trees=[{"name": name, "title": title} for title, name in facts.tree_menu()],

@@ -15,7 +15,7 @@ from typing import Any
 from hsd.bench import Case, machine
 from hsd.bench.measure import sums
 from hsd.decoding.loop import Decoding
-from hsd.decoding.options import make_options
+from hsd.decoding.options import RunOptions
 from hsd.decoding.systems import levels_of
 from hsd.errors import HsdError
 from hsd.models import Pair
@@ -90,7 +90,7 @@ def notes(pair: Pair, cases: Sequence[Case]) -> list[list[str]]:
             found.append([f"Model {case.options['model'][:60]}; {servers.COUNTS_ONLY}."])
             continue
         try:
-            levels = levels_of(pair, make_options(**case.options))
+            levels = levels_of(pair, RunOptions(**case.options))
         except HsdError as error:
             raise HsdError(f"lane {number}: {error}") from None
         found.append(levels.notes + ([TWO_LEVELS] if len(levels.stack) == 2 else []))
@@ -131,7 +131,7 @@ def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Itera
         yield {**which, "steps": [], "record": {**known, **case.runner(pair, prompt, seed)}}
         return
     watched, times = timed(pair)
-    decoding = Decoding(watched, prompt, make_options(seed=seed, **case.options))
+    decoding = Decoding(watched, prompt, RunOptions(seed=seed, **case.options))
     spent = 0.0
     try:
         while True:

@@ -1,0 +1,244 @@
+"""What an option is, and how a value becomes one: from a program, from text, and with which complaint it does not."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, ClassVar, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
+from pydantic.fields import FieldInfo
+from typing_extensions import Self
+
+from hsd.errors import HsdError
+
+When = Mapping[str, Sequence[str] | str]
+LEAST, MOST = -(2**63), 2**64 - 1  # a whole number that JSON's readers and writers take
+LONGEST = 48  # entries of a list, more than any option takes
+
+
+@dataclass(frozen=True)
+class Option:
+    """What is known of a field of `Model` besides its name, type and default.
+
+    title: of its control, and what messages to readers of a page call it. help: one line, for all who ask.
+    group: where its control stands, a name in `Model.groups`; "" for none.
+    low, high: limits of a number, or of each number of a list; limit: the option whose lower limits hold, if not its
+    own. each: one entry of a list, in messages.
+    menu: whose names it takes, a key of `Model.menus`; open: other names are checked elsewhere;
+    unset: what "" is called in it.
+    when: options and the values with which this one means something, all of which must hold; "a|b" is either option,
+    and in place of values there may be a key of `Model.menus`. step, shown: of a slider, and its ends where they are
+    not the limits.
+    scope: "lane" may differ between what is compared in one run or race, "shared" is the same for all of it, and
+    "record" says what is recorded of a run and how.
+    always: a link says it, and a trace needs it, also where it is the default.
+    place: in the setup of a trace: "" at its top, "draft" in that group, "fuzzy.mode" there by another name; None not.
+    name, kind (of one entry), several, default: as the field has them; see `Model.options`.
+    """
+
+    title: str
+    help: str
+    group: str = ""
+    low: float | None = None
+    high: float | None = None
+    each: str = ""
+    menu: str = ""
+    open: bool = False
+    unset: str = ""
+    when: When = field(default_factory=dict)
+    step: float | None = None
+    shown: tuple[float, float] | None = None
+    scope: str = "lane"
+    always: bool = False
+    limit: str = ""
+    place: str | None = ""
+    name: str = ""
+    kind: type = str
+    several: bool = False
+    default: Any = None
+
+    # ---- values from a program
+
+    def check(self, value: Any, known: Iterable[str] = (), called: str = "") -> Any:
+        """The value, lists as tuples. Raises HsdError, one line, where it is none.
+
+        known: the names that it takes; called: what the message calls it, its name if left out.
+        """
+        called = called or self.name
+        if not self.several:
+            return self._one(value, known, called)
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise HsdError(f"{called} {value!r}: give a list")
+        return tuple(self._one(entry, known, self.each) for entry in value)
+
+    def _one(self, value: Any, known: Iterable[str], called: str) -> Any:
+        if self.kind is bool:
+            if not isinstance(value, bool):
+                raise HsdError(f"{called} {_short(value)}: choose true or false")
+        elif self.kind is str:
+            if not isinstance(value, str):
+                raise HsdError(f"unknown {called} {_short(value)}: give {'names' if self.several else 'a name'}")
+            if known and value not in known and value != self.default:
+                raise HsdError(f"unknown {called} {value[:40]!r}: choose one of {', '.join(known)}")
+        elif not self._within(value):
+            raise HsdError(f"{called} {_short(value)}: {self.need}")
+        return value
+
+    def _within(self, value: Any) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int if self.kind is int else (int, float)):
+            return False
+        low, high = (LEAST, MOST) if self.kind is int else (-math.inf, math.inf)
+        return (low if self.low is None else self.low) <= value <= (high if self.high is None else self.high)
+
+    def below(self, most: Mapping[str, int]) -> Option:
+        """The same with a lower limit, where there is one of that name, or of the option that `limit` names."""
+        high = most.get(self.limit or self.name)
+        return replace(self, high=min(high, self.high)) if high is not None and self.high is not None else self
+
+    @property
+    def need(self) -> str:
+        """What a number must be, in words."""
+        kind = "a whole number" if self.kind is int else "a number"
+        if self.low is None or self.high is None:
+            return f"choose {kind}" + (" of at most 64 bits" if self.kind is int else "")
+        return f"choose {kind} from {self.low:g} to {self.high:,}"
+
+    # ---- values from text
+
+    def read(self, value: Any, known: Iterable[str] = ()) -> Any:
+        """The value from a form, a link or a program: numbers may be text, lists "3, 5" or "3_5". Raises HsdError."""
+        called = self.title[:1].lower() + self.title[1:]
+        if not self.several:
+            return self.check(self._number(value, called), known, called)
+        entries = [self._number(entry, self.each) for entry in self._entries(value)]
+        return self.check(entries, known, called)
+
+    def _entries(self, value: Any) -> list[Any]:
+        if value is None:
+            return []
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return [value]
+        found = [part for part in re.split(r"[\s,;_]+", value) if part] if isinstance(value, str) else value
+        if not isinstance(found, (list, tuple)) or (self.kind is str and any(type(one) is not str for one in found)):
+            kind = "names" if self.kind is str else "numbers"
+            raise HsdError(f"{self.each}s {str(value)[:40]!r}: give {kind} separated by commas")
+        if len(found) > LONGEST:
+            raise HsdError(f"{len(found)} {self.each}s: give fewer")
+        return list(found)
+
+    def _number(self, value: Any, called: str) -> Any:
+        """Text, and a whole number with a point, as the number that they say; names as they are."""
+        if self.kind is str:
+            return str(value or "")
+        if self.kind is bool:
+            return {"true": True, "false": False}.get(str(value).lower(), value)
+        if value in (None, ""):
+            raise HsdError(f"{called} is empty: {self.need}")
+        text = str(value).strip()
+        if isinstance(value, bool):
+            return value
+        if self.kind is int and re.fullmatch(r"[+-]?\d{1,400}", text):
+            return int(text)  # with all digits
+        try:
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise HsdError(f"{called} {text[:40]}: {self.need}") from None
+        if not math.isfinite(number):
+            raise HsdError(f"{called} {text[:40]}: {self.need}")
+        if self.kind is int:
+            return int(number) if number == int(number) else number
+        return float(f"{number:.12g}")
+
+    def text(self, value: Any) -> str:
+        """A value as `read` takes it: lists as "3_5"."""
+        if isinstance(value, (list, tuple)):
+            return "_".join(map(self.text, value))
+        if isinstance(value, bool):
+            return str(value).lower()
+        return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def _short(value: Any) -> str:
+    """A value in a message."""
+    return repr(value) if isinstance(value, str) or len(repr(value)) <= 40 else f"{repr(value)[:40]}…"
+
+
+def option(default: Any, title: str, help: str, group: str = "", **more: Any) -> Any:
+    """A field of a `Model`, with what `Option` says of it."""
+    info = FieldInfo(default=default)
+    info.metadata.append(Option(title, help, group, **more))
+    return info
+
+
+def _complete(name: str, info: FieldInfo) -> Option:
+    """An option with what its field says."""
+    option = next(one for one in info.metadata if isinstance(one, Option))
+    several = get_origin(info.annotation) is tuple
+    kind: Any = get_args(info.annotation)[0] if several else info.annotation
+    return replace(option, name=name, kind=kind, several=several, default=info.default)
+
+
+class Model(BaseModel):
+    """Base of models whose fields are options: frozen, and what is wrong is an HsdError of one line.
+
+    groups: name → title, in the order of a form; a group without a title is open. old: former names in links.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    groups: ClassVar[Mapping[str, str]] = {}
+    old: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            if first["type"] == "extra_forbidden":
+                known = ", ".join(type(self).options())
+                raise HsdError(f"unknown option {str(first['loc'][0])!r}: choose from {known}") from None
+            raise HsdError(str(first.get("ctx", {}).get("error", first["msg"]))) from None
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _checked(cls, value: Any, info: ValidationInfo) -> Any:
+        option = cls.options()[str(info.field_name)]
+        return option.check(value, cls.names(option))
+
+    @classmethod
+    def menus(cls) -> Mapping[str, Sequence[str]]:
+        """Names that options may take, and names that share a property, by what they are called."""
+        return {}
+
+    @classmethod
+    def names(cls, option: Option) -> Sequence[str]:
+        """All names that an option takes; none where it takes any."""
+        return cls.menus()[option.menu] if option.menu and not option.open else ()
+
+    @classmethod
+    @cache
+    def options(cls) -> dict[str, Option]:
+        """All of them, by name."""
+        return {name: _complete(name, info) for name, info in cls.model_fields.items()}
+
+    @classmethod
+    def default(cls, name: str) -> Any:
+        """What an option is if it is not given."""
+        return cls.model_fields[name].default
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any], most: Mapping[str, int] | None = None) -> Self:
+        """Options from a form, a link or a program: as `Option.read` takes them.
+
+        most: lower limits than the options' own, by name. Raises HsdError, one line, for the first thing that is wrong.
+        """
+        known = cls.options()
+        if unknown := [name for name in values if name not in known]:
+            return cls(**{unknown[0]: ""})  # which says what there is
+        read = {
+            name: known[name].below(most or {}).read(value, cls.names(known[name])) for name, value in values.items()
+        }
+        return cls(**read)

@@ -1,0 +1,90 @@
+"""Every option of a run, once. What it takes to run them, the registries and what goes together, is in `decoding`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from hsd.options.option import Model, option
+
+MAX_GAMMA = 32
+MAX_NEW_TOKENS = 65_536
+MAX_DRAFTS = 64
+MAX_TREE_NODES = 512
+MAX_LEVELS = 8
+MAX_LAYERS = 1_000
+DRAFTING = {"system": "systems that draft"}
+LEVELLED = {"system": "systems with levels"}
+TREES = {"system": "systems with trees", "proposer": "proposers of trees"}
+FUZZY = {"rule|shadow": "rules with tolerance"}
+
+
+class Options(Model):
+    """What a run is asked to do. A rule with a number of its own brings a further option, see `RunOptions`."""
+
+    groups: ClassVar[Mapping[str, str]] = {
+        "prompt": "",
+        "main": "",
+        "rule": "The rule's own settings",
+        "drafts": "Drafts",
+        "sampling": "Sampling",
+        "levels": "Levels",
+        "more": "More options",
+    }
+    old: ClassVar[Mapping[str, str]] = {"length": "max_new_tokens", "several": "drafts"}
+
+    # fmt: off
+    prompt_as: str = option("", "With the prompt", "Answer a question, or go on writing; left out, as suits the pair.",
+        "prompt", menu="prompts", unset="As suits the pair", scope="shared")
+    rule: str = option("hsd", "Rule", "Who decides what is kept of a draft.", "main", menu="rules", open=True,
+        when=DRAFTING, always=True)
+    gamma: int = option(5, "Draft length γ", "Tokens drafted per step.", "main", low=1, high=MAX_GAMMA, step=1,
+        when={"system": "systems with γ"}, always=True, place="draft")
+    temperature: float = option(1.0, "Temperature", "0: always the likeliest token; 1: as the target is.", "main",
+        low=0, high=100, step=0.05, shown=(0, 2), scope="shared", always=True, place="sampling")
+    max_new_tokens: int = option(64, "Length", "New tokens, at most.", "main", low=1, high=MAX_NEW_TOKENS, step=1,
+        scope="shared", always=True)
+    seed: int = option(0, "Seed", "Same seed, same run; any whole number.", "main", scope="shared", always=True)
+    divergence: str = option("kl", "Divergence", "How far apart the two rows are.", "rule", menu="divergences",
+        when=FUZZY, place="fuzzy")
+    tolerance: float = option(0.3, "Tolerance", "Up to this divergence a token passes; below 0: exact.", "rule",
+        step=0.1, when=FUZZY, place="fuzzy")
+    fuzzy_mode: str = option("exact-first", "Mode", "What decides above the tolerance.", "rule", menu="modes",
+        when=FUZZY, place="fuzzy.mode")
+    divergence_on: str = option("warped", "Divergence of", "Which rows are compared.", "rule", menu="grounds",
+        when=FUZZY, place="fuzzy.on")
+    proposer: str = option("model", "Drafts come from",
+        "A draft model, or the text itself: what followed its last words.", "drafts", menu="proposers",
+        when={"system": ["speculative"]}, place="draft")
+    drafts: int = option(1, "Drafts", "Per step; from 2 on they form a tree.", "drafts", low=1, high=MAX_DRAFTS, step=1,
+        when=TREES, place="draft")
+    tree: str = option("paths", "Tree", "How several drafts are arranged.", "drafts", menu="trees", when=TREES,
+        place="draft")
+    nodes: int = option(0, "Nodes", "Size of a grown tree, the text's last token counted; 0: drafts · γ + 1.", "drafts",
+        low=0, high=MAX_TREE_NODES, when={**TREES, "tree": "trees that grow"}, place="draft")
+    top_p: float = option(1.0, "Top-p", "Sample from the likeliest tokens up to this mass; 1: all.", "sampling", low=0,
+        high=1, step=0.05, shown=(0.05, 1), scope="shared", always=True, place="sampling")
+    top_k: int = option(0, "Top-k", "Sample from so many of the likeliest tokens; 0: all.", "sampling", low=0,
+        high=2**31, step=1, shown=(0, 200), scope="shared", always=True, place="sampling")
+    system: str = option("speculative", "System",
+        "Speculative: a draft model; plain: none; stack: models that draft for each other; hispec: early exits.",
+        "more", menu="systems")
+    shadow: str = option("", "Compared with", "The rule that judges the same drafts and coins; left out, vanilla.",
+        "more", menu="rules", open=True, unset="Vanilla", when=DRAFTING, scope="record")
+    stack: tuple[int, ...] = option((), "Models",
+        "Of a stack, by place from 0, smallest first and the target last; none: all.", "levels", low=0, high=MAX_LEVELS,
+        each="place", when={"system": ["stack"]}, place="levels")
+    exits: tuple[int, ...] = option((), "Exits",
+        "After how many layers HiSpec drafts, and checks; none: the trained ones.", "levels", low=1, high=MAX_LAYERS,
+        each="exit", when={"system": ["hispec"]}, place="levels")
+    thresholds: tuple[int, ...] = option((), "Thresholds T",
+        "How many tokens each level hands up at least; none: γ at each of a stack, 2 and 4 for HiSpec.", "levels",
+        low=1, high=MAX_GAMMA, limit="gamma", each="threshold", when=LEVELLED, place="levels")
+    level_rules: tuple[str, ...] = option((), "Rules of levels",
+        "How the levels between the ends verify; none: by the rule if it is lossless, else token by token.", "levels",
+        each="level rule", when=LEVELLED, place="levels.rules")
+    engine: str = option("eager", "Engine",
+        "eager, or captured: steps of fixed shape as CUDA graphs, for one draft without a trace.", menu="engines",
+        when={"system": ["speculative"]})
+    trace: bool = option(True, "Trace", "Record every step in detail.", scope="record", place=None)
+    # fmt: on

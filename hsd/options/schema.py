@@ -1,0 +1,56 @@
+"""Options as a JSON Schema that a form can be made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hsd.options.option import Model, Option
+
+Menus = Mapping[str, Sequence[tuple[str, str]]]
+JSON_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}
+
+
+def schema(model: type[Model], menus: Menus, most: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """The JSON Schema of `model`, in which each property says also what a form needs.
+
+    menus: key of `Model.menus` → label and name of each choice; a menu that is not in it shows the names.
+    most: lower limits, as for `Model.read`.
+
+    Of a property: title; description, one line of help; type, default, minimum, maximum; oneOf, choices as {const,
+    title}, of the items where it is a list; and the extra keys
+    group: where it stands, a name in `groups` of the schema; left out where it has no control.
+    when: {option: [values]}, all of which must hold for it to mean something; "a|b" is either option.
+    step: of its slider; shown: [from, to], the slider's ends where they are not the limits.
+    scope: "lane", "shared" or "record", see `Option`. always: a link says it also where it is the default.
+    Of the schema: groups, [{name, title}] in the order of a form; old, former names in links.
+    """
+    made = model.model_json_schema()
+    properties = {n: _property(model, one.below(most or {}), menus) for n, one in model.options().items()}
+    groups = [{"name": name, "title": title} for name, title in model.groups.items()]
+    about = {"title": model.__name__, "description": made["description"].partition("\n")[0]}
+    return {**made, **about, "properties": properties, "groups": groups, "old": dict(model.old)}
+
+
+def _property(model: type[Model], option: Option, menus: Menus) -> dict[str, Any]:
+    entry: dict[str, Any] = {"type": JSON_TYPES[option.kind]}
+    if option.menu:
+        choices = list(menus.get(option.menu, ())) or [(name, name) for name in model.menus()[option.menu]]
+        choices = [(option.unset, ""), *choices] if option.unset else choices
+        entry["oneOf"] = [{"const": name, "title": label} for label, name in choices]
+    limits = {"minimum": option.low, "maximum": option.high}
+    entry |= {name: limit for name, limit in limits.items() if limit is not None}
+    said: dict[str, Any] = {"group": option.group, "when": when(model, option), "step": option.step}
+    said |= {"shown": list(option.shown or ()), "always": option.always}
+    extra = {name: value for name, value in said.items() if value}
+    default = list(option.default) if option.several else option.default
+    whole = {"type": "array", "items": entry} if option.several else entry
+    about = {"title": option.title, "description": option.help, "default": default, "scope": option.scope}
+    return {**whole, **about, **extra}
+
+
+def when(model: type[Model], option: Option) -> dict[str, list[str]]:
+    """With which values of which other options this one means something."""
+    return {
+        name: list(model.menus()[wanted] if isinstance(wanted, str) else wanted) for name, wanted in option.when.items()
+    }

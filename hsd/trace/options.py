@@ -1,0 +1,78 @@
+"""The options of a run as a trace has them: those of `hsd.options`, in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field, create_model
+
+from hsd.options import MAX_LEVELS, Option, Options
+from hsd.trace.values import Name, Real, Record
+
+ABOUT = {
+    "draft": "Who proposes, how many tokens, and how several drafts lie. Where nothing is drafted, proposer is none "
+    "and gamma 0; gamma also where levels with thresholds of their own draft.",
+    "sampling": "How logits became probabilities.",
+    "levels": "The levels of a system that has more than draft and target, smallest first, as they came out.",
+    "fuzzy": "The settings of rule fuzzy; they matter where it takes part.",
+}
+
+
+def _places() -> dict[str, dict[str, str]]:
+    """Group → name in it → option; group "" is the top."""
+    found: dict[str, dict[str, str]] = {"": {}}
+    for name, option in Options.options().items():
+        if option.place is not None:
+            group, _, inner = option.place.partition(".")
+            found.setdefault(group, {})[inner or name] = name
+    return found
+
+
+PLACES = _places()
+GROUPS = {group: names for group, names in PLACES.items() if group}
+
+
+def _field(option: Option) -> tuple[Any, Any]:
+    """Type and default of an option in a trace, which may also say that nothing was asked for: 0."""
+    limits = None if option.low is None else Field(ge=min(option.low, 0), le=option.high)
+    kind: Any = {str: Name, float: Real, int: int, bool: bool}[option.kind]
+    kind = Annotated[kind, limits] if limits else kind
+    if option.several:
+        return Annotated[list[kind], Field(max_length=MAX_LEVELS)], Field([], description=option.help)
+    return kind, Field(... if option.always else option.default, description=option.help)
+
+
+def _fields(group: str) -> dict[str, Any]:
+    return {inner: _field(Options.options()[name]) for inner, name in PLACES[group].items()}
+
+
+def _group(group: str) -> tuple[Any, Any]:
+    """Type and default of a group; it may be left out where everything in it may be."""
+    made = create_model(group.capitalize(), __base__=Record, __doc__=ABOUT.get(group), **_fields(group))
+    needed = any(field.is_required() for field in made.model_fields.values())
+    return made, ... if needed else made()
+
+
+_parts: dict[str, Any] = _fields("") | {group: _group(group) for group in GROUPS}
+_Groups: Any = create_model("Groups", __base__=Record, **_parts)
+
+
+class SetupOptions(_Groups):
+    """The options of a run, in groups."""
+
+    knobs: Annotated[dict[Name, Real], Field(max_length=64, description="Numbers of rules that have one.")] = {}
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> SetupOptions:
+        """From values by option; what stands in no group of `hsd.options` is a rule's number."""
+        grouped = {g: {inner: values[name] for inner, name in names.items()} for g, names in GROUPS.items()}
+        top = {name: values[name] for name in PLACES[""]}
+        return cls(**top, **grouped, knobs={n: v for n, v in values.items() if n not in Options.model_fields})
+
+    def flat(self) -> dict[str, Any]:
+        """All of them by option."""
+        found: dict[str, Any] = {name: getattr(self, name) for name in PLACES[""]}
+        for group, names in GROUPS.items():
+            found |= {name: getattr(getattr(self, group), inner) for inner, name in names.items()}
+        return found | self.knobs
