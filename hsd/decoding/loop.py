@@ -174,11 +174,11 @@ class Decoding(Iterator[Step]):
     def _step(self, room: int) -> Step:
         """One round. Never commits more than `room` tokens, so no budget is ever overrun."""
         clock, length = _Clock(), len(self._text)
-        before = [reader.spent() for reader in self._rounds.readers]
+        before = [reader.work() for reader in self._rounds.readers]
         played = self._rounds.play(self._text, min(self._longest, room - 1), self._numbers, clock.lap)
         self._text.extend(played.committed)
         detail = self._recorder.details(played) if self._recorder else {}
-        work = [work_of(r.spent() - start) for r, start in zip(self._rounds.readers, before, strict=True)]
+        work = [work_of(r.work() - start) for r, start in zip(self._rounds.readers, before, strict=True)]
         return Step(
             index=len(self.steps),
             context_length=length,

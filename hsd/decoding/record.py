@@ -17,7 +17,8 @@ from hsd.decoding.judge import ByLaw, Ruling, judge
 from hsd.decoding.rounds import Round, last
 from hsd.draft import Draft, Visit
 from hsd.models.base import Codec
-from hsd.models.reading import Rows, Spent
+from hsd.models.base import Work as Computed
+from hsd.models.reading import Rows
 from hsd.rules import Change, Rule, TreeRule
 from hsd.sampling import draw
 from hsd.trace import Change as Changed
@@ -27,9 +28,9 @@ FEW = 4  # outcomes listed of what a rejection left over, besides the tokens dra
 CPU = torch.device("cpu")
 
 
-def work_of(spent: Spent) -> Work:
+def work_of(work: Computed) -> Work:
     """What was computed, as a trace has it."""
-    return Work(**asdict(spent))
+    return Work(**asdict(work))
 
 
 class Recorder:
@@ -103,7 +104,7 @@ class Recorder:
             tested=tested,
             kept=kept,
             committed=self._describe.committed(committed, kept, "bonus" if bonus else "correction"),
-            work=work_of(visit.spent),
+            work=work_of(visit.work),
             seconds=visit.seconds,
         )
 

@@ -14,14 +14,15 @@ from torch import Tensor
 
 from hsd.decoding.judge import Ruling, judge
 from hsd.draft import Draft, Proposer
-from hsd.models.reading import Reader, Rows, Spent
+from hsd.models.base import Work
+from hsd.models.reading import Reader, Rows
 from hsd.rng import Numbers
 from hsd.rules import Rule, TreeRule
 from hsd.rules.law import of_tokens, residual_row
 from hsd.sampling import draw
 
 Lap = Callable[[str], None]
-NOTHING = Spent()
+NOTHING = Work()
 Resampled = Iterator[tuple[int, float]]  # tokens, each with the number that drew it
 
 
@@ -58,7 +59,7 @@ class Round:
 
     rows: the target's distributions after the text and after each drafted token (n+1, V). number (1,): what drew
     `token`, which follows the kept ones; None where they end the text. extra, extra_draws: tokens that a resampling
-    rule added, one target call each, and the numbers that drew them. spent: what the target computed.
+    rule added, one target call each, and the numbers that drew them. work: what the target computed.
     """
 
     draft: Draft
@@ -68,7 +69,7 @@ class Round:
     token: int | None
     extra: list[int] = field(default_factory=list)
     extra_draws: list[float] = field(default_factory=list)
-    spent: Spent = NOTHING
+    work: Work = NOTHING
 
     @property
     def drafted(self) -> int:
@@ -112,7 +113,7 @@ class Rounds:
 
     def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Lap) -> Round:
         """One round after `text`. `lap` is told what the time since its last call went to."""
-        before, needed = self.target.spent(), self._proposer.needed(gamma)
+        before, needed = self.target.work(), self._proposer.needed(gamma)
         draws, coins, number = numbers.draft(needed), numbers.coins(needed), numbers.after(1)
         draft = self._proposer.propose(text, gamma, draws, coins)
         lap("draft")
@@ -128,7 +129,7 @@ class Rounds:
                 extra.append(drawn)
                 extra_draws.append(by)
             lap("target")
-        played = Round(draft, rows, ruling, number, token, extra, extra_draws, self.target.spent() - before)
+        played = Round(draft, rows, ruling, number, token, extra, extra_draws, self.target.work() - before)
         self.settle(len(text) + len(played.committed) - 1, played)  # the last token is fed by the next round
         return played
 

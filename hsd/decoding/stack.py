@@ -48,7 +48,7 @@ class StackLevel(Proposer):
             longer, most = [*text, *settled], min(self._below, gamma - len(settled) - 1)
             played = self._rounds.play(longer, most, self._numbers, _ignore)
             seconds = time.perf_counter() - begin
-            visits.append(Visit(self._level, len(longer), wanted, len(settled), seconds, played.spent, played))
+            visits.append(Visit(self._level, len(longer), wanted, len(settled), seconds, played.work, played))
             settled += played.committed
         return _block(visits, settled, coins)
 

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
-from hsd.models.reading import UNCHANGED, Reader, Spent
+from hsd.models.base import Work
+from hsd.models.reading import UNCHANGED, Reader
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Visit:
     """Something that a level below the target did for the level above: a draft, or a round that it played.
 
     level: 0 for the model that drafts. position: length of the text before it. asked: how many tokens the level above
-    wanted; held: how many had been settled before. seconds include all levels below, spent is its own. played: the
+    wanted; held: how many had been settled before. seconds include all levels below, work is its own. played: the
     `hsd.decoding.rounds.Round`, None for a draft.
     """
 
@@ -29,7 +30,7 @@ class Visit:
     asked: int
     held: int
     seconds: float
-    spent: Spent
+    work: Work
     played: Any = None
 
 

@@ -30,7 +30,7 @@ class GrownProposer(Proposer):
         return self._breadth * gamma if self._size is None else self._size
 
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
-        begin, before, reader = time.perf_counter(), self._reader.spent(), self._reader
+        begin, before, reader = time.perf_counter(), self._reader.work(), self._reader
         if not gamma or not self.needed(gamma):
             return Draft.empty(reader.vocab_size, reader.device)
         tree, front = Growth(), [0]
@@ -41,7 +41,7 @@ class GrownProposer(Proposer):
             front = sorted(sorted(fresh, key=lambda node: -tree.sure[node])[: self._breadth])
             if not front:
                 break
-        visit = Visit(0, len(text), gamma, 0, time.perf_counter() - begin, reader.spent() - before)
+        visit = Visit(0, len(text), gamma, 0, time.perf_counter() - begin, reader.work() - before)
         return self._cut(tree, gamma, draws, coins, visit)
 
     def _extend(self, text: list[int], tree: Growth, front: Sequence[int]) -> None:

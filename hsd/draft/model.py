@@ -23,7 +23,7 @@ class ModelProposer(Proposer):
         reader = self._reader
         if not gamma:
             return Draft.empty(reader.vocab_size, reader.device)
-        begin, before = time.perf_counter(), reader.spent()
+        begin, before = time.perf_counter(), reader.work()
         unread = torch.tensor(text[reader.length :], device=reader.device)
         rows, tokens = [], []
         for number in draws.to(reader.device):
@@ -32,7 +32,7 @@ class ModelProposer(Proposer):
             rows.append(row)
             tokens.append(unread)
         q, logits = torch.cat([row.p for row in rows]), tuple(row.logits for row in rows)
-        visit = Visit(0, len(text), gamma, 0, time.perf_counter() - begin, reader.spent() - before)
+        visit = Visit(0, len(text), gamma, 0, time.perf_counter() - begin, reader.work() - before)
         draft = Draft.chain(torch.cat(tokens), q, draws, coins, logits=logits, visits=(visit,))
         return draft.until_end(self._end_ids)
 

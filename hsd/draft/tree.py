@@ -100,7 +100,7 @@ class TreeProposer(Proposer):
         return self._layout.needed(self._drafts, gamma)
 
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
-        begin, before, reader = time.perf_counter(), self._reader.spent(), self._reader
+        begin, before, reader = time.perf_counter(), self._reader.work(), self._reader
         if not gamma:
             return Draft.empty(reader.vocab_size, reader.device)
         forks = self._layout.forks(self._drafts, gamma)
@@ -116,7 +116,7 @@ class TreeProposer(Proposer):
             new = [node for node in fresh if tree.tokens[node - 1] not in self._end_ids]
             if not new:
                 break
-        visit = Visit(0, len(text), gamma, 0, time.perf_counter() - begin, reader.spent() - before)
+        visit = Visit(0, len(text), gamma, 0, time.perf_counter() - begin, reader.work() - before)
         return self._draft(tree, gamma, visit)
 
     def _draft(self, tree: _Tree, gamma: int, visit: Visit) -> Draft:

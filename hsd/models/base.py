@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import add, sub
 from typing import Protocol
 
 import torch
@@ -21,6 +22,24 @@ class View:
 
     visible: Tensor
     positions: Tensor
+
+
+@dataclass(frozen=True)
+class Work:
+    """What was computed. layers: layer passes; computed: tokens that went through each, summed; heads: head rows;
+    calls: forward calls.
+    """
+
+    layers: int = 0
+    computed: int = 0
+    heads: int = 0
+    calls: int = 0
+
+    def __add__(self, other: Work) -> Work:
+        return Work(*map(add, vars(self).values(), vars(other).values()))
+
+    def __sub__(self, other: Work) -> Work:
+        return Work(*map(sub, vars(self).values(), vars(other).values()))
 
 
 class Session(Protocol):

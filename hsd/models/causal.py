@@ -11,6 +11,7 @@ from transformers import DynamicCache
 
 from hsd.errors import HsdError
 from hsd.models.base import Session, View
+from hsd.models.buffer import Buffer
 from hsd.models.exit_heads import ExitHead
 from hsd.models.exits import EarlyExits
 from hsd.models.lean import LeanLlama, LeanSession
@@ -75,14 +76,13 @@ class CausalSession:
         self._cache: DynamicCache | None = DynamicCache()
         self._positions: list[int] = []  # where each token in the cache stands in its own text
         self._taps: tuple[int, ...] = ()
-        self._states: list[Tensor] = []  # what `keep_states` asked for, as it came
+        self._states = Buffer()  # what `keep_states` asked for
         self.length = 0
 
     @property
     def states(self) -> Tensor:
         """(length, taps, hidden): the hidden states after the layers of `keep_states`."""
-        self._states = [torch.cat(self._states)] if self._states else [torch.empty(0)]
-        return self._states[0]
+        return self._states.rows
 
     def keep_states(self, taps: Sequence[int]) -> None:
         """Keep the hidden states after so many layers each, of all that is read from now on."""
@@ -101,7 +101,7 @@ class CausalSession:
             **({"output_hidden_states": True} if self._taps else {}),
         )
         if self._taps:
-            self._states.append(torch.stack([output.hidden_states[tap][0] for tap in self._taps], 1))
+            self._states.add(torch.stack([output.hidden_states[tap][0] for tap in self._taps], 1))
         self.length += tokens.shape[0]
         logits: Tensor = output.logits[0]
         return logits.to(self._model.device)
@@ -112,8 +112,7 @@ class CausalSession:
             self._cache.crop(length - self.length)  # a negative count removes that many tokens from the end
             self.length = length
             del self._positions[length:]
-            if self._taps:
-                self._states = [self.states[:length]]
+            self._states.crop(length)
 
     def select(self, columns: list[int]) -> None:
         if columns == list(range(self.length)):
@@ -127,11 +126,11 @@ class CausalSession:
                 layer.keys, layer.values = layer.keys[:, :, here], layer.values[:, :, here]
         self._positions = [self._positions[column] for column in columns]
         if self._taps:
-            self._states = [self.states[index.to(self.states.device)]]
+            self._states.select(columns)
         self.length = len(columns)
 
     def close(self) -> None:
-        self._cache, self.length, self._positions, self._states = None, 0, [], []
+        self._cache, self.length, self._positions, self._states = None, 0, [], Buffer()
 
     def _masked(self, view: View) -> dict[str, Any]:
         """The view as the model's arguments: one mask, or one for each kind of attention that the model has."""

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from hsd.errors import HsdError
-from hsd.models.base import LanguageModel, View
+from hsd.models.base import LanguageModel, View, Work
 from hsd.models.exit_heads import ExitHead
 from hsd.models.groups import LayerGroups, LeanGroups, decoder_of, in_one_piece, multiplications, numbers
-from hsd.models.shared import SharedText, Work
+from hsd.models.shared import SharedText
 
 WRONG = (RuntimeError, TypeError, ValueError, AttributeError, LookupError)
 _CHECKED: WeakKeyDictionary[nn.Module, set[tuple[int, ...]]] = WeakKeyDictionary()

@@ -20,10 +20,12 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Session, View
+from hsd.models.buffer import Buffer
 from hsd.models.lean import bias_of, rotated, turns
 from hsd.models.packed import Product, packed
 
 LAYER = "midlayer."
+ROOM = 256  # columns that memory is first taken for
 
 
 class Knowing(Session, Protocol):
@@ -141,11 +143,15 @@ class HeadSession:
     """
 
     def __init__(self, model: HeadModel) -> None:
-        self._model, self._target = model, cast(Knowing, None)
-        self.length = self._sure = 0
+        self._model, self._target, self._sure = model, cast(Knowing, None), 0
         shape = model.shape
-        self._keys = self._values = model.embedding.new_empty(shape.groups, 0, shape.width)
-        self._rows = model.embedding.new_empty(0, shape.hidden)  # what came out at each column
+        # keys and values (2, groups, length, width), and what came out at each column, (length, hidden)
+        self._cache = Buffer(model.embedding.new_empty(2, shape.groups, 0, shape.width), 2)
+        self._rows = Buffer(model.embedding.new_empty(0, shape.hidden))
+
+    @property
+    def length(self) -> int:
+        return self._cache.length
 
     def follow(self, target: Session) -> None:
         """Draft from what this session of the target knows. Raises HsdError where it does not tell."""
@@ -170,7 +176,7 @@ class HeadSession:
                 many = 1  # alone, as nothing that follows may see it
             if not many:
                 many = next((i for i, column in enumerate(before[done:]) if column >= begin + done), n - done)
-                hidden = self._rows[torch.tensor(before[done : done + many])]
+                hidden = self._rows.rows[torch.tensor(before[done : done + many])]
             else:
                 hidden = self._joined(states, before[done : done + many])
                 self._sure = begin + done + many
@@ -178,7 +184,7 @@ class HeadSession:
             seen = View(view.visible[part], view.positions[part]) if view else None
             self._read(tokens[part], hidden, seen)
             done += many
-        return self._model.logits(self._rows[self.length - keep : self.length])
+        return self._model.logits(self._rows.rows[self.length - keep :])
 
     def _joined(self, states: Tensor, columns: list[int]) -> Tensor:
         """What the target knew at these columns; before the first there is nothing to know."""
@@ -192,7 +198,7 @@ class HeadSession:
         model, shape = self._model, self._model.shape
         n, begin, end = len(tokens), self.length, self.length + len(tokens)
         since = 0 if shape.first or begin == 0 else 1
-        self._make_room(end)
+        (keys, values), out = self._cache.reserve(end, ROOM), self._rows.reserve(end, ROOM)
         positions = view.positions if view else torch.arange(begin, end)
         cos, sin = turns(positions.to(model.rates.device), model.rates)
         embedded = model.normed(model.embedding[tokens.to(model.embedding.device)], model.of_token)
@@ -200,23 +206,25 @@ class HeadSession:
             hidden = hidden + model.token(embedded)
         rows = model.qkv(torch.cat([embedded, model.normed(hidden, model.of_hidden)], -1)).view(n, -1, shape.width)
         turned = rotated(rows[:, : shape.heads + shape.groups], cos.to(rows.dtype), sin.to(rows.dtype))
-        self._keys[:, begin:end] = turned[:, shape.heads :].transpose(0, 1)
-        self._values[:, begin:end] = rows[:, shape.heads + shape.groups :].transpose(0, 1)
+        keys[:, begin:end] = turned[:, shape.heads :].transpose(0, 1)
+        values[:, begin:end] = rows[:, shape.heads + shape.groups :].transpose(0, 1)
         repeat = shape.heads // shape.groups
         q = turned[:, : shape.heads].view(n, shape.groups, repeat, -1).permute(1, 2, 0, 3)
-        scores = q.reshape(shape.groups, repeat * n, -1) @ self._keys[:, since:end].transpose(1, 2) * shape.scale
+        scores = q.reshape(shape.groups, repeat * n, -1) @ keys[:, since:end].transpose(1, 2) * shape.scale
         bias = bias_of(n, end, view)
         if bias is not None:
             scores = scores + bias[:, since:].repeat(repeat, 1).to(scores)
-        mixed = (scores.softmax(-1) @ self._values[:, since:end]).view(shape.groups, repeat, n, -1)
+        mixed = (scores.softmax(-1) @ values[:, since:end]).view(shape.groups, repeat, n, -1)
         x = hidden + model.out(mixed.permute(2, 0, 1, 3).reshape(n, -1))
         gate, up = model.gate_up(model.normed(x, model.after)).chunk(2, -1)
-        self._rows[begin:end] = x + model.down(F.silu(gate) * up)
-        self.length = end
+        out[begin:end] = x + model.down(F.silu(gate) * up)
+        self._cache.length = self._rows.length = end
 
     def crop(self, length: int) -> None:
         """Forget tokens from `length` on, and all that was read without the target's knowledge."""
-        self.length = self._sure = min(length, self._sure)
+        self._sure = min(length, self._sure)
+        self._cache.crop(self._sure)
+        self._rows.crop(self._sure)
 
     def select(self, columns: list[int]) -> None:
         """Keep these columns as far as the target knew them; those of a tree are read again."""
@@ -224,15 +232,9 @@ class HeadSession:
         self.crop(same)
 
     def close(self) -> None:
-        self.length = self._sure = 0
-        self._keys, self._values, self._rows = self._keys[:, :0], self._values[:, :0], self._rows[:0]
-
-    def _make_room(self, needed: int) -> None:
-        have = len(self._rows)
-        if needed > have:
-            more = max(have, needed - have, 256)
-            self._keys, self._values = (F.pad(kept, (0, 0, 0, more)) for kept in (self._keys, self._values))
-            self._rows = F.pad(self._rows, (0, 0, 0, more))
+        self.crop(0)
+        self._cache.free()
+        self._rows.free()
 
 
 def _before(n: int, begin: int, view: View | None) -> list[int]:

@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from hsd.models.base import View
+from hsd.models.buffer import Buffer
 from hsd.models.packed import PackedLinear, Product
 
 TOGETHER = 256  # tokens of a prompt that are read at once: their scores against a long text take memory
@@ -77,23 +78,28 @@ class LeanLayers:
 
     def __init__(self, llama: LeanLlama, first: int = 0, end: int | None = None) -> None:
         self._llama, self._first, self._layers = llama, first, llama.layers[first:end]
-        self.length = 0
         self._taps: tuple[int, ...] = ()
-        self._keys, self._values, self._states = self._rooms(0)
+        self._cache = Buffer(torch.empty(2, len(self._layers), llama.groups, 0, llama.width), 3)  # keys and values
+        self._states = Buffer(torch.empty(0, 0, llama.hidden))  # (length, taps, hidden)
+
+    @property
+    def length(self) -> int:
+        return self._cache.length
 
     @property
     def states(self) -> Tensor:
-        return self._states[: self.length]
+        return self._states.rows
 
     def keep_states(self, taps: Sequence[int]) -> None:
         """Keep the hidden states after so many layers each, of all that is read from now on."""
         self._taps = tuple(taps)
-        self._keys, self._values, self._states = self._rooms(0)
+        self._cache.free()
+        self._states = Buffer(torch.empty(0, len(taps), self._llama.hidden))
 
     def read(self, x: Tensor, view: View | None = None) -> Tensor:
         """What n tokens are before the first layer, (n, hidden), to what they are after the last."""
         llama, n, begin, end = self._llama, len(x), self.length, self.length + len(x)
-        self._make_room(end)
+        (all_keys, all_values), states = self._cache.reserve(end, TOGETHER), self._states.reserve(end, TOGETHER)
         positions = view.positions if view else torch.arange(begin, end)
         cos, sin = turns(positions, llama.rates)
         repeat, mask = llama.heads // llama.groups, bias_of(n, end, view)
@@ -101,10 +107,10 @@ class LeanLayers:
         scale, shape = llama.width**-0.5, (llama.hidden,)
         for index, layer in enumerate(self._layers):
             if self._first + index in self._taps:
-                self._states[begin:end, self._taps.index(self._first + index)] = x
+                states[begin:end, self._taps.index(self._first + index)] = x
             rows = F.rms_norm(x, shape, layer.before, llama.eps)
             q = rotated(layer.q(rows).view(n, llama.heads, llama.width), cos, sin)
-            keys, values = self._keys[index], self._values[index]
+            keys, values = all_keys[index], all_values[index]
             keys[:, begin:end] = rotated(layer.k(rows).view(n, llama.groups, llama.width), cos, sin).transpose(0, 1)
             values[:, begin:end] = layer.v(rows).view(n, llama.groups, llama.width).transpose(0, 1)
             q = q.view(n, llama.groups, repeat, llama.width).permute(1, 2, 0, 3).reshape(llama.groups, -1, llama.width)
@@ -114,40 +120,20 @@ class LeanLayers:
             x = x + layer.out(mixed)
             rows = F.rms_norm(x, shape, layer.after, llama.eps)
             x = x + layer.down(F.silu(layer.gate(rows)) * layer.up(rows))
-        self.length = end
+        self._cache.length = self._states.length = end
         return x
 
     def crop(self, length: int) -> None:
-        self.length = min(self.length, length)
+        self._cache.crop(length)
+        self._states.crop(length)
 
-    @torch.inference_mode()
     def select(self, columns: list[int]) -> None:
-        n = len(columns)
-        moved = next((i for i, column in enumerate(columns) if i != column), n)
-        index = torch.tensor(columns[moved:], dtype=torch.int64)
-        for kept in (self._keys, self._values):
-            kept[:, :, moved:n] = kept[:, :, index]
-        self._states[moved:n] = self._states[index]
-        self.length = n
+        self._cache.select(columns)
+        self._states.select(columns)
 
     def close(self) -> None:
-        self.length = 0
-        self._keys, self._values, self._states = self._rooms(0)
-
-    def _rooms(self, capacity: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Keys and values (layers, groups, capacity, width), and states (capacity, taps, hidden)."""
-        llama = self._llama
-        cache = torch.empty(2, len(self._layers), llama.groups, capacity, llama.width)
-        return cache[0], cache[1], torch.empty(capacity, len(self._taps), llama.hidden)
-
-    def _make_room(self, needed: int) -> None:
-        if needed <= self._keys.shape[2]:
-            return
-        keys, values, states = self._rooms(max(2 * self.length, needed, TOGETHER))
-        n = self.length
-        keys[:, :, :n], values[:, :, :n] = self._keys[:, :, :n], self._values[:, :, :n]
-        states[:n] = self._states[:n]
-        self._keys, self._values, self._states = keys, values, states
+        self._cache.free()
+        self._states.free()
 
 
 class LeanSession(LeanLayers):

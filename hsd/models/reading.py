@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from hsd.models.base import Session, View
+from hsd.models.base import Session, View, Work
 from hsd.sampling import Sampling
 
 UNCHANGED = Sampling(temperature=1.0)
@@ -25,21 +25,6 @@ class Rows:
     def raw(self) -> Tensor:
         """(n, V): the distributions at temperature 1 with nothing cut off."""
         return UNCHANGED.probabilities(self.logits)
-
-
-@dataclass(frozen=True)
-class Spent:
-    """What a reader has computed so far: forward calls; layer passes, tokens through them, and head rows, where a
-    session counts them (0 otherwise).
-    """
-
-    calls: int = 0
-    layers: int = 0
-    computed: int = 0
-    heads: int = 0
-
-    def __sub__(self, other: Spent) -> Spent:
-        return Spent(*(mine - theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
 
 class Reader:
@@ -110,10 +95,9 @@ class Reader:
         else:
             self._session.crop(min(length, self.length))
 
-    def spent(self) -> Spent:
-        """What this reader has had to compute so far."""
-        work = getattr(self._session, "work", None)
-        return Spent(self._calls, work.layers, work.computed, work.heads) if work else Spent(self._calls)
+    def work(self) -> Work:
+        """What this reader has had to compute so far; beside its calls only what its session counts."""
+        return replace(getattr(self._session, "work", Work()), calls=self._calls)
 
     def close(self) -> None:
         self._session.close()

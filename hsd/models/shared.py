@@ -2,54 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from hsd.models.base import Work
+from hsd.models.buffer import Buffer
 from hsd.models.groups import LayerGroups, LeanGroups
-
-
-@dataclass(frozen=True)
-class Work:
-    """What was computed. layers: layer passes; computed: tokens that went through each, summed; heads: head rows."""
-
-    layers: int = 0
-    computed: int = 0
-    heads: int = 0
-
-    def __add__(self, other: Work) -> Work:
-        return Work(self.layers + other.layers, self.computed + other.computed, self.heads + other.heads)
-
-    def __sub__(self, other: Work) -> Work:
-        return Work(self.layers - other.layers, self.computed - other.computed, self.heads - other.heads)
-
-
-class Buffer:
-    """Rows added at the end and forgotten from there, in room that doubles when it is full."""
-
-    def __init__(self) -> None:
-        self._room: Tensor | None = None
-        self.length = 0
-
-    def add(self, rows: Tensor) -> None:
-        length = self.length + len(rows)
-        if self._room is None or length > len(self._room):
-            room = rows.new_empty(max(64, 2 * length), *rows.shape[1:])
-            if self._room is not None:
-                room[: self.length] = self._room[: self.length]
-            self._room = room
-        self._room[self.length : length] = rows
-        self.length = length
-
-    def slice(self, begin: int, end: int) -> Tensor | None:
-        """Rows from `begin` to `end`, or to the last one; None if there are none. A view: use it at once."""
-        end = min(end, self.length)
-        return None if self._room is None or begin >= end else self._room[begin:end]
-
-    def crop(self, length: int) -> None:
-        self.length = min(self.length, length)
 
 
 class SharedText:
@@ -66,10 +26,9 @@ class SharedText:
     def read(self, tokens: Tensor, level: int) -> Work:
         """Take this exit `tokens` (n,) further; every group of layers below it runs on what it has not read yet."""
         begin = self.length(level)
-        end, known = begin + len(tokens), self._rows[0].slice(begin, begin + len(tokens))
-        if known is not None:
-            assert torch.equal(known, tokens[: len(known)]), "the exits below have read other tokens: crop them first"
-        self._rows[0].add(tokens if known is None else tokens[len(known) :])
+        end, known = begin + len(tokens), self._rows[0].rows[begin : begin + len(tokens)]
+        assert torch.equal(known, tokens[: len(known)]), "the exits below have read other tokens: crop them first"
+        self._rows[0].add(tokens[len(known) :])
         work = Work()
         for group in range(level + 1):
             work += self._advance(group, end)
@@ -78,8 +37,8 @@ class SharedText:
     def _advance(self, group: int, end: int) -> Work:
         """Run one group of layers on what the one below gave and it has not read, as far as position `end`."""
         below, states = self._rows[group : group + 2]
-        rows = below.slice(states.length, end)
-        if rows is None:
+        rows = below.rows[states.length : end]
+        if not len(rows):
             return Work()
         states.add(self.groups.read(group, rows, self._caches[group]))
         first, last = self.groups.bounds[group]
@@ -88,9 +47,8 @@ class SharedText:
     def states(self, level: int, keep: int) -> Tensor:
         """What the last `keep` tokens are that this exit has read, after its last layer, (keep, width)."""
         end = self.length(level)
-        states = self._rows[level + 1].slice(end - keep, end)
-        assert states is not None, "there is nothing to give: read tokens and keep at least one"
-        return states
+        assert 0 < keep <= end, "there is nothing to give: read tokens and keep at least one"
+        return self._rows[level + 1].rows[end - keep : end]
 
     def crop(self, level: int, length: int) -> None:
         """Forget tokens from position `length` on, at this exit and all that are deeper."""

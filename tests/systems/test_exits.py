@@ -21,9 +21,9 @@ from torch import Tensor, nn
 
 import hsd
 from hsd import HsdError, load_pair
-from hsd.models.base import View
+from hsd.models.base import View, Work
 from hsd.models.causal import CausalModel
-from hsd.models.exits import EarlyExits, ExitSession, Work, default_exits, head_cost, trained_exits
+from hsd.models.exits import EarlyExits, ExitSession, default_exits, head_cost, trained_exits
 from hsd.models.lean import LeanLayers
 from hsd.models.loading.hub import find
 from hsd.models.loading.model import Loading, load_model
@@ -363,7 +363,7 @@ def test_closing_frees_what_all_of_them_hold(model_of: ModelOf):
     sessions[-1].forward(some_text(30), 1)
     text = sessions[0]._text
     held = [weakref.ref(layer.keys) for cache in text._caches for layer in cache.layers]
-    held += [weakref.ref(rows._room) for rows in text._rows]
+    held += [weakref.ref(rows.room) for rows in text._rows]
     assert len(held) == 6 + 4
     assert all(each() is not None for each in held)
     sessions[0].close()
