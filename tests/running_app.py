@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -75,18 +76,19 @@ class Files:
         self.process.wait(20)
 
 
-def main(port: int) -> None:
+def main(port: int, package: str = "hsd.ui") -> None:
     from hsd.decoding.loop import Decoding
-    from hsd.ui import launch, runs
+
+    launch, runs = import_module(package).launch, import_module(f"{package}.runs")
 
     class Slow(Decoding):
         def __next__(self):  # type: ignore[no-untyped-def]
             time.sleep(STEP_SECONDS)
             return super().__next__()
 
-    runs.Decoding = Slow  # type: ignore[misc]
+    runs.Decoding = Slow
     launch(None, port=port)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), *sys.argv[2:])

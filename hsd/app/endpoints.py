@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
-from functools import wraps
 from typing import Any
 
 import gradio as gr
@@ -16,7 +15,7 @@ from hsd.app.downloads import first
 from hsd.app.presets import Preset, recorded
 from hsd.app.queue import MODEL
 from hsd.app.race import stream
-from hsd.app.replies import brief, compact, unexpected
+from hsd.app.replies import compact
 from hsd.app.request import read
 from hsd.app.runs import Kept, finished, messages
 from hsd.app.words import described
@@ -31,8 +30,10 @@ MODES = ("paired", "free")
 Finish = Callable[..., tuple[Trace, str]]
 
 
-def add_endpoints(server: gr.Server, space: Space, presets: Mapping[str, Preset]) -> None:
+def add_endpoints(server: gr.Server, space: Space, presets: Mapping[str, Preset]) -> list[Callable[..., Any]]:
     """Add `/run`, `/decode`, `/race`, `/compare`, `/verify_step`, `/explain_step`, `/presets` and `/audit`.
+
+    Returns their functions.
 
     Where the package `mcp` is installed they are tools of a language model as well, which reads their docstrings.
     """
@@ -66,46 +67,20 @@ def add_endpoints(server: gr.Server, space: Space, presets: Mapping[str, Preset]
             raise HsdError('options: give an object, such as {"prompt": "Once upon a time"}')
         yield from stream(space, options)
 
-    def add(function: Callable[..., Any], **more: Any) -> None:
-        server.api(_told(function), name=function.__name__, **more)
-
     model = {"concurrency_id": MODEL, "concurrency_limit": 1}
-    add(_run(finish), **model)
-    add(decode, **model)
-    add(race, **model)
-    add(_compare(finish), **model)
-    add(verify_step, queue=False)
-    add(_explain_step(presets, kept), queue=False)
-    add(_presets(presets), queue=False)
-    add(audit, concurrency_id="audit", concurrency_limit=1)
-
-
-def _told(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, of which whoever calls it hears one line where something goes wrong."""
-
-    def line(error: Exception) -> gr.Error:
-        words = brief(error) if isinstance(error, HsdError) else unexpected(error, "try other input")
-        return gr.Error(words, print_exception=False)
-
-    if inspect.isgeneratorfunction(function):
-
-        @wraps(function)
-        def generator(*given: Any, **named: Any) -> Iterator[Any]:
-            try:
-                yield from function(*given, **named)
-            except Exception as error:
-                raise line(error) from None
-
-        return generator
-
-    @wraps(function)
-    def called(*given: Any, **named: Any) -> Any:
-        try:
-            return function(*given, **named)
-        except Exception as error:
-            raise line(error) from None
-
-    return called
+    added: dict[Callable[..., Any], dict[str, Any]] = {
+        _run(finish): model,
+        decode: model,
+        race: model,
+        _compare(finish): model,
+        verify_step: {"queue": False},
+        _explain_step(presets, kept): {"queue": False},
+        _presets(presets): {"queue": False},
+        audit: {"concurrency_id": "audit", "concurrency_limit": 1},
+    }
+    for function, more in added.items():
+        server.api(function, name=function.__name__, **more)
+    return list(added)
 
 
 FIRST = ["prompt", "rule", "gamma", "max_new_tokens", "temperature", "top_p", "top_k", "seed", "system", "pair"]

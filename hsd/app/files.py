@@ -10,6 +10,7 @@ from starlette.responses import Response
 from hsd.app.site import Site
 
 FOREVER = "public, max-age=31536000, immutable"
+LARGE = 1_000_000  # bytes from which the tightest packing takes seconds
 TYPES = {".js": "text/javascript", ".json": "application/json", ".md": "text/plain", ".html": "text/html"}
 """Of files whose type systems disagree about; a browser refuses a module of another one."""
 
@@ -31,7 +32,8 @@ class Files:
     def packed(self, path: str) -> bytes:
         """The same by brotli."""
         if path not in self._packed:
-            self._packed[path] = brotli.compress(self.read(path))
+            content = self.read(path)
+            self._packed[path] = brotli.compress(content, quality=11 if len(content) < LARGE else 9)
         return self._packed[path]
 
     def serve(self, request: Request) -> Response:

@@ -7,14 +7,18 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hsd.app.page import POLICY
 from hsd.app.replies import unexpected
 from hsd.trace import MAX_BYTES
+
+HEADER = POLICY.format(script="'self'")
+"""Nothing is loaded from, or sent to, anywhere else. Who may embed the page is left open: papers and slides do."""
 
 MOST = MAX_BYTES + 1_000_000  # a trace as a file of the visitor's, and what is wrapped around it
 
 
 def guarded(app: ASGIApp) -> ASGIApp:
-    """Refuses requests that are too large before they are read, or that cannot be read."""
+    """Refuses requests that are too large before they are read, or that cannot be read; tells browsers the `POLICY`."""
 
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -34,6 +38,8 @@ def guarded(app: ASGIApp) -> ASGIApp:
                 begun = True
                 headers = MutableHeaders(scope=message)
                 headers["X-Content-Type-Options"] = "nosniff"
+                if headers.get("Content-Type", "").startswith("text/html"):
+                    headers["Content-Security-Policy"] = HEADER
             await send(message)
 
         try:

@@ -1,70 +1,102 @@
-"""What Gradio's queue does not do for the runs that wait for the model: whose turn is next, and a refusal with a time.
+"""What Gradio's queue does not do for the runs that wait for the model: whose turn is next, refusals, and forgetting.
 
-Gradio keeps who waits in the order in which they came. Here each visitor's first run comes before anybody's second,
-and so on, so that a busy neighbour holds nobody up for more than a run. A visitor is who sends the same `VISITOR`
-header, as a page does, or the same session, as a client in Python does.
+- Gradio keeps who waits in the order in which they came. Here each visitor's first run comes before anybody's second,
+  and so on, so that a busy neighbour holds nobody up for more than a run. A visitor is who sends the same `VISITOR`
+  header, as a page does, or the same session, as a client in Python does.
+- Gradio refuses with a status whose words no client shows. Here a refusal is told as other errors are, with a time.
+- Gradio keeps what nobody fetches, of up to two thousand sessions, and a set for every session that there ever was.
+  Here both are forgotten after `FETCH_SECONDS`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import math
+import time
 from collections import Counter
 from typing import Any
 
+from gradio import Error
 from gradio.queueing import Event, Queue
+from gradio.server_messages import ProcessCompletedMessage
+from gradio.utils import error_payload
 
 MODEL = "model"
 """The concurrency id of everything that needs the model."""
 
 VISITOR = "x-hsd-visitor"
 USUAL = 10.0  # seconds that a run is taken to last before one has ended
+FETCH_SECONDS = 120.0  # for which an answer that has been made waits for whoever asked
 
 
 class FairQueue(Queue):
-    """Gradio's queue, with turns. limit: how many runs may wait."""
+    """Gradio's queue, with turns. limit: how many may wait for the model, or for anything else."""
 
     limit: int
+    over: dict[str, float]
+    """Sessions of which no event is under way: since when, by `time.monotonic`."""
 
     @classmethod
     def adopt(cls, queue: Queue, limit: int) -> None:
         """Make this of the queue of an app that has been launched."""
         queue.__class__ = cls
-        queue.limit = limit  # type: ignore[attr-defined]
+        queue.limit, queue.over = limit, {}  # type: ignore[attr-defined]
 
     async def push(self, body: Any, request: Any, username: str | None) -> Any:
-        """As Gradio's; a run that finds `limit` others waiting is refused with the time after which one may try."""
-        waiting = self._waiting()
-        if len(waiting) >= self.limit and self._needs_model(body):
-            soon = f"try again in about {math.ceil(self._usual())} seconds"
-            return False, f"{len(waiting)} runs are waiting already: {soon}", "queue_full"
+        """As Gradio's; who finds `limit` others waiting for the same is refused, with the time after which to try."""
+        self._forget(time.monotonic())
+        function = self.blocks.fns.get(body.fn_index)
+        waiting = self._waiting(function.concurrency_id) if function else []
+        if function and len(waiting) >= self.limit:
+            soon = f"try again in about {math.ceil(self._usual(function.concurrency_id))} seconds"
+            words = f"{len(waiting)} others are waiting already: {soon}"
+            return True, self._refuse(Event(body.session_hash, function, request, username), words), "success"
         answer = await super().push(body, request, username)
-        if self._waiting():
+        if self._waiting(MODEL):
             self._take_turns()
             self.broadcast_estimations(MODEL)
         return answer
 
-    def _waiting(self) -> list[Event]:
-        queue = self.event_queue_per_concurrency_id.get(MODEL)
+    def compute_analytics_summary(self, records: Any) -> Any:
+        """Nothing: Gradio makes a table of the last ten thousand events after each, for a page that is not shown."""
+
+    def _waiting(self, concurrency_id: str) -> list[Event]:
+        queue = self.event_queue_per_concurrency_id.get(concurrency_id)
         return queue.queue if queue else []
 
-    def _needs_model(self, body: Any) -> bool:
-        function = self.blocks.fns.get(body.fn_index)
-        return function is not None and function.concurrency_id == MODEL
-
-    def _usual(self) -> float:
-        """Seconds that a run lasts, on average of those that have ended."""
-        times = [time.avg_time for fn, time in self.process_time_per_fn.items() if fn.concurrency_id == MODEL]
+    def _usual(self, concurrency_id: str) -> float:
+        """Seconds that one of these lasts, on average of those that have ended."""
+        ended = self.process_time_per_fn.items()
+        times = [time.avg_time for function, time in ended if function.concurrency_id == concurrency_id]
         return sum(times) / len(times) if times else USUAL
+
+    def _refuse(self, event: Event, words: str) -> str:
+        """End it at once with these words; returns its id."""
+        if event.session_hash not in self.pending_messages_per_session:
+            self.pending_messages_per_session[event.session_hash] = asyncio.Queue()
+        self.pending_event_ids_session.setdefault(event.session_hash, set()).add(event._id)
+        told = error_payload(Error(words), False)
+        self.send_message(event, ProcessCompletedMessage(output=told, title="Busy", success=False))
+        return event._id
 
     def _take_turns(self) -> None:
         """Each visitor's first run before anybody's second; among equals who came first. It changes the list itself."""
         running = [job for jobs in self.active_jobs for job in jobs or () if job.concurrency_id == MODEL]
         before = Counter(_visitor(event) for event in running)
         rank: dict[str, int] = {}
-        for event in sorted(self._waiting(), key=_came):
+        for event in sorted(self._waiting(MODEL), key=_came):
             rank[event._id] = before[_visitor(event)]
             before[_visitor(event)] += 1
-        self._waiting().sort(key=lambda event: (rank[event._id], _came(event)))
+        self._waiting(MODEL).sort(key=lambda event: (rank[event._id], _came(event)))
+
+    def _forget(self, now: float) -> None:
+        """Drop what is kept of sessions that have had nothing under way for `FETCH_SECONDS`."""
+        busy = {event.session_hash for event in self.event_ids_to_events.values()}
+        sessions = self.pending_event_ids_session.keys() | self.pending_messages_per_session.keys()
+        self.over = {session: self.over.get(session, now) for session in sessions - busy}
+        for session in [session for session, since in self.over.items() if now - since > FETCH_SECONDS]:
+            self.pending_event_ids_session.pop(session, None)
+            self.pending_messages_per_session.pop(session, None)
 
 
 def _came(event: Event) -> float:

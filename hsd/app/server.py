@@ -8,13 +8,15 @@ from importlib.util import find_spec
 
 import gradio as gr
 from starlette.middleware import Middleware
+from starlette.responses import HTMLResponse
 
 from hsd.app import device, downloads, pairs
+from hsd.app.blocks import Endpoints
 from hsd.app.endpoints import add_endpoints
 from hsd.app.files import Files
 from hsd.app.middleware import compressed, guarded
 from hsd.app.questions import Questions
-from hsd.app.queue import FairQueue
+from hsd.app.reference import reference
 from hsd.app.site import folder_of_modules, presets_of, site
 from hsd.errors import HsdError
 from hsd.space import Space
@@ -56,7 +58,7 @@ def serve(
         which = f"port {port} is taken" if port else "no free port was found"
         raise HsdError(f"{which}: choose another with --port") from None
     blocks = app.get_blocks()
-    FairQueue.adopt(blocks._queue, space.limits.queue_size)
+    Endpoints.adopt(blocks, space.limits.queue_size)
     print(f"The app is ready: {address}", flush=True)
     blocks.block_thread()
 
@@ -64,11 +66,15 @@ def serve(
 def build(space: Space, opened: Trace | None = None) -> gr.Server:
     """The server. opened: a trace to show first instead of a preset."""
     files = Files(site(space, "server", opened), folder_of_modules())
-    server = gr.Server(title=space.title, middleware=[Middleware(guarded), Middleware(compressed)])
+    before = [Middleware(guarded), Middleware(compressed)]
+    server = gr.Server(
+        title=space.title, middleware=before, docs_url=None, redoc_url=None
+    )  # theirs load from elsewhere
     for path in ("/", "/index.html", "/data/{path:path}", "/web/{path:path}"):
         server.add_api_route(path, files.serve, methods=["GET", "HEAD"], include_in_schema=False)
     server.add_api_route("/answers/{name}", Questions(space, opened).serve, methods=["POST"], include_in_schema=False)
-    add_endpoints(server, space, presets_of(space))
+    docs = reference(space, add_endpoints(server, space, presets_of(space)), f"{folder_of_modules()}docs/programs.md")
+    server.add_api_route("/docs", lambda: HTMLResponse(docs), include_in_schema=False)
     return server
 
 

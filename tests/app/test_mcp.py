@@ -13,20 +13,16 @@ import pytest
 from gradio.utils import get_function_description
 from running_app import Server
 
+from hsd.app.endpoints import add_endpoints
 from hsd.paths import EXAMPLES
 from hsd.space import load
 from hsd.trace import Trace
-from hsd.ui import api
-from hsd.ui.jobs import Jobs
 
-TOOLS = {"run", "compare", "verify_step", "explain_step", "presets", "audit"}
+TOOLS = {"run", "compare", "verify_step", "explain_step", "presets", "audit", "decode", "race"}
 
 
 def test_every_endpoint_says_what_it_does_and_what_each_argument_is():
-    space = load()
-    with gr.Blocks() as demo:
-        api.add_endpoints(space, {}, Jobs(space.limits))
-    endpoints = [block.fn for block in demo.fns.values()]
+    endpoints = add_endpoints(gr.Server(), load(), {})
     assert {endpoint.__name__ for endpoint in endpoints} == TOOLS
     for endpoint in endpoints:
         words, arguments, _ = get_function_description(endpoint)
@@ -67,7 +63,7 @@ def test_a_model_finds_every_tool_and_a_description_of_each_argument(app):
             assert all(one["description"] for one in tool.inputSchema["properties"].values()), tool.name
         page = httpx.get(f"{app.url}gradio_api/mcp/", timeout=60)  # what somebody sees who opens the address
         assert page.status_code == 200
-        assert "default-src 'self'" in page.headers["Content-Security-Policy"]
+        assert "default-src 'none'" in page.headers["Content-Security-Policy"]
         assert tools["run"].inputSchema["required"] == ["prompt"]
         assert tools["explain_step"].inputSchema["required"] == ["trace", "step"]
 
@@ -76,7 +72,7 @@ def test_a_model_finds_every_tool_and_a_description_of_each_argument(app):
 
 def test_a_model_can_run_compare_and_have_a_step_explained(app):
     async def questions(session: Any) -> None:
-        how = {"prompt": "Once upon a time", "length": 12, "seed": 3, "with_trace": False}
+        how = {"prompt": "Once upon a time", "max_new_tokens": 12, "seed": 3, "with_trace": False}
         run = await answer(session, "run", **how)
         assert set(run) == {"text", "summary", "key"}
         assert (await answer(session, "explain_step", trace=run["key"], step=0)).startswith("Step 0")

@@ -25,23 +25,23 @@ def client(app):
 
 
 def test_only_these_endpoints_are_public(client):
-    public = {"/run", "/compare", "/verify_step", "/explain_step", "/presets", "/audit"}
+    public = {"/run", "/decode", "/race", "/compare", "/verify_step", "/explain_step", "/presets", "/audit"}
     assert set(client.view_api(return_format="dict")["named_endpoints"]) == public
 
 
 def test_run_returns_text_summary_and_a_valid_trace(client):
-    answer = client.predict("Once upon a time", gamma=4, length=12, seed=7, api_name="/run")
+    answer = client.predict("Once upon a time", gamma=4, max_new_tokens=12, seed=7, api_name="/run")
     trace = Trace.from_json(json.dumps(answer["trace"]))
     assert trace.replay() == trace.tokens
     assert (answer["text"], len(trace.tokens)) == (trace.text, 12)
     assert answer["summary"]["target_calls"] == len(trace.steps)
-    again = client.predict("Once upon a time", gamma=4, length=12, seed=7, api_name="/run")
+    again = client.predict("Once upon a time", gamma=4, max_new_tokens=12, seed=7, api_name="/run")
     assert again["text"] == answer["text"]
 
 
 def test_gamma_left_out_is_the_pairs_own_and_drafts_may_be_copied(client):
     prompt = "Once upon a time, a fox saw a fox and a fox saw"
-    asked = {"length": 12, "proposer": "ngram"}
+    asked = {"max_new_tokens": 12, "proposer": "ngram"}
     run = client.predict(prompt, **asked, api_name="/run")["trace"]["setup"]
     compared = client.predict(prompt, **asked, api_name="/compare")["runs"][0]["trace"]["setup"]
     assert run["options"] == {**compared["options"], "shadow": run["options"]["shadow"]}
@@ -49,14 +49,16 @@ def test_gamma_left_out_is_the_pairs_own_and_drafts_may_be_copied(client):
 
 
 def test_a_paired_comparison_judges_every_draft_by_both_rules(client):
-    answer = client.predict("Once upon a time", rule="hsd", other="tokenwise", length=24, seed=3, api_name="/compare")
+    answer = client.predict(
+        "Once upon a time", rule="hsd", other="tokenwise", max_new_tokens=24, seed=3, api_name="/compare"
+    )
     steps = answer["runs"][0]["trace"]["steps"]
     assert answer["kept"] == [sum(s["kept"] for s in steps), sum(s["shadow"]["kept"] for s in steps)]
     assert answer["differences"] == [i for i, s in enumerate(steps) if s["kept"] != s["shadow"]["kept"]]
 
 
 def test_a_free_comparison_runs_each_rule_by_itself(client):
-    options = {"length": 24, "seed": 3, "drafts": 3}
+    options = {"max_new_tokens": 24, "seed": 3, "drafts": 3}
     answer = client.predict(
         "Once upon a time", rule="traversal", other="hsd", mode="free", **options, api_name="/compare"
     )
@@ -125,7 +127,7 @@ def test_the_audit_proves_what_is_lossless(client):
 
 
 def test_a_step_is_explained_by_key_by_name_or_from_its_trace(client):
-    answer = client.predict("Once upon a time", length=12, seed=3, api_name="/run")
+    answer = client.predict("Once upon a time", max_new_tokens=12, seed=3, api_name="/run")
     trace = Trace.from_json(json.dumps(answer["trace"]))
     expected = step_in_words(trace, 1, facts.facts())
     assert client.predict(answer["key"], 1, api_name="/explain_step") == expected
@@ -150,7 +152,7 @@ def test_a_step_that_cannot_be_explained_is_answered_with_one_line(client, named
 
 
 def test_an_answer_without_its_trace_is_short(client):
-    asked = {"prompt": "Once upon a time", "length": 12, "seed": 3, "with_trace": False}
+    asked = {"prompt": "Once upon a time", "max_new_tokens": 12, "seed": 3, "with_trace": False}
     answer = client.predict(**asked, api_name="/run")
     compared = client.predict(**asked, api_name="/compare")
     assert set(answer) == set(compared["runs"][0]) == {"text", "summary", "key"}
@@ -172,7 +174,7 @@ def test_the_app_starts_in_a_folder_with_nothing_but_what_a_space_gets(tmp_path:
     server = Server([sys.executable, "app.py"], port, tmp_path)
     try:
         client = gradio_client.Client(server.url, verbose=False)
-        assert client.predict("Once upon a time", length=5, api_name="/run")["trace"]["trace_version"] == 2
+        assert client.predict("Once upon a time", api_name="/run")["trace"]["trace_version"] == 2
         assert client.predict(api_name="/presets")
         assert "Traceback" not in server.output
     finally:
@@ -190,7 +192,7 @@ def test_values_that_are_left_out_are_said_and_may_be_named_instead(app):
     answer = httpx.get(f"{app.url}gradio_api/call/run/{json.loads(begun)['event_id']}", timeout=60).text
     assert "event: error" in answer
     assert "name those that you give: POST to call/v2/run" in answer
-    _, begun = sent(app, "call/v2/run", json={"prompt": "Once upon a time", "length": 4})
+    _, begun = sent(app, "call/v2/run", json={"prompt": "Once upon a time", "max_new_tokens": 4})
     answer = httpx.get(f"{app.url}gradio_api/call/v2/run/{json.loads(begun)['event_id']}", timeout=60).text
     assert "event: complete" in answer
 
@@ -200,8 +202,8 @@ def test_values_that_are_left_out_are_said_and_may_be_named_instead(app):
     [
         ("call/v2/no_such_endpoint", {"json": {}}),
         ("call/no_such_endpoint", {"json": {"data": []}}),
-        ("component_server", {"json": {"session_hash": "x", "component_id": -1, "fn_name": "y", "data": 0}}),
-        ("component_server", {"content": b"[" * 100_000, "headers": {"Content-Type": "application/json"}}),
+        ("call/v2/run", {"content": b"[" * 100_000, "headers": {"Content-Type": "application/json"}}),
+        ("run/run", {"json": {"data": ["a run past the queue"]}}),
     ],
 )
 def test_requests_that_nobody_understands_get_one_line(app, path, more):
@@ -211,8 +213,20 @@ def test_requests_that_nobody_understands_get_one_line(app, path, more):
     assert "Traceback" not in words
 
 
-def test_a_page_forbids_what_comes_from_elsewhere(app):
-    assert "default-src 'self'" in httpx.get(app.url, timeout=60).headers["Content-Security-Policy"]
+@pytest.mark.parametrize("path", ["", "docs"])
+def test_a_page_forbids_what_comes_from_elsewhere_and_needs_none_of_it(app, path):
+    page = httpx.get(app.url + path, timeout=60)
+    policy = dict(part.split(" ", 1) for part in page.headers["Content-Security-Policy"].split("; "))
+    assert (policy["default-src"], policy["script-src"], policy["connect-src"]) == ("'none'", "'self'", "'self'")
+    assert "http" not in page.headers["Content-Security-Policy"]
+    assert "//" not in page.text.replace("<!--", "")
+
+
+def test_every_endpoint_and_argument_is_on_the_page_about_them(app, client):
+    page = httpx.get(f"{app.url}docs", timeout=60).text
+    for name, endpoint in client.view_api(return_format="dict")["named_endpoints"].items():
+        assert f"<code>{name}</code>" in page
+        assert all(f"<code>{one['parameter_name']}</code>" in page for one in endpoint["parameters"])
 
 
 def test_what_repeats_something_endless_is_cut(client):

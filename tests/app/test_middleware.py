@@ -9,8 +9,8 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from hsd.app import middleware
 from hsd.trace import MAX_BYTES
-from hsd.ui import guard
 
 
 @pytest.fixture
@@ -24,13 +24,13 @@ def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
     async def page(_: Request) -> Response:
         return HTMLResponse("<p>page</p>")
 
-    monkeypatch.setattr(guard, "MOST", 1000)
+    monkeypatch.setattr(middleware, "MOST", 1000)
     routes = [*(Route(path, size, methods=["POST"]) for path in ("/size", "/gradio_api/size")), Route("/", page)]
-    return TestClient(guard.guarded(Starlette(routes=routes)))
+    return TestClient(middleware.guarded(Starlette(routes=routes)))
 
 
 def test_a_trace_may_be_as_large_as_one_can_be_opened():
-    assert guard.MOST > MAX_BYTES
+    assert middleware.MOST > MAX_BYTES
 
 
 def test_what_is_too_large_is_refused_before_it_is_read(client: TestClient):
@@ -53,7 +53,7 @@ def test_one_that_does_not_say_how_large_it_is_is_cut_off(client: TestClient):
 
 def test_pages_may_load_from_nowhere_else_and_other_answers_are_what_they_say(client: TestClient):
     page = client.get("/").headers
-    assert "default-src 'self'" in page["Content-Security-Policy"]
+    assert "default-src 'none'" in page["Content-Security-Policy"]
     assert "http" not in page["Content-Security-Policy"]
     answer = client.post("/gradio_api/size", content=b"").headers
     assert "Content-Security-Policy" not in answer
