@@ -66,9 +66,7 @@ def _put(slot: str, facts: Facts) -> str:
         return say(key, scope) if scope else ""
     if isinstance(value, list):
         return "".join(say(key, {**scope, **item}) for item in value)
-    if isinstance(value, dict):
-        return quoted(value["piece"]) if "piece" in value else value["words"]
-    return str(value)
+    return quoted(value["piece"]) if isinstance(value, dict) else str(value)
 
 
 # ---- numbers and tokens

@@ -124,7 +124,7 @@ class _Reading:
             **knob,
             "name": name,
             "Name": name[:1].upper() + name[1:],
-            "link": {"words": name},
+            "link": name,
             "lossless": lossless,
             "exact": exact,
             "greedy": self.options.sampling.temperature == 0 and exact,

@@ -62,7 +62,9 @@ class Visitor(Guest):
     def open(self, query: str = "", options: bool = True) -> Visitor:
         """Go to an address of the app. options: show them, where the window has room; they are folded at first."""
         self.page.goto(self.app.url + query)
-        drawn = "document.querySelector('.hp-node')" if "tab=" not in query or "tab=watch" in query else "true"
+        drawn = (
+            "document.querySelector('.hp-guess, .hp-node')" if "tab=" not in query or "tab=watch" in query else "true"
+        )
         self.until(f"window.__hsd && window.__hsd.ready && {drawn}")
         if self.files:
             return self

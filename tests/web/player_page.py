@@ -41,7 +41,8 @@ import * as arithmetic from "./step/arithmetic.js";
 import * as mirroring from "./step/mirror.js";
 import * as drafts from "./step/drafts.js";
 import * as files from "./step/export.js";
-window.hsdPlayer = {{ create, model: {{ ...model, ...mirroring, ...arithmetic }}, drafts, files }};
+import * as picture from "./step/picture.js";
+window.hsdPlayer = {{ create, model: {{ ...model, ...mirroring, ...arithmetic }}, drafts, files, picture }};
 </script></body></html>"""
 
 

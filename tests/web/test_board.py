@@ -190,8 +190,9 @@ def test_what_is_clicked_opens_beside_it(stage: Stage, trace: dict) -> None:
     stage.page.wait_for_selector(".hp-ledger")
     assert stage.page.eval_on_selector(".hp-board", "e => e.nextElementSibling.matches(':has(.hp-ledger)')")
     assert stage.state()["node"] == 2
-    stage.page.click('.hp-node[data-node="1"] .hp-piece')
-    assert stage.page.eval_on_selector(".hp-treecard", "e => e.nextElementSibling.matches(':has(.hp-ledger)')")
+    stage.page.click('.is-own[data-node="1"] .hp-trial')
+    assert stage.page.eval_on_selector(".hp-board", "e => e.nextElementSibling.matches(':has(.hp-decisions)')")
+    stage.page.focus("#one")
     stage.press("Escape")
     assert stage.page.locator(".hp-ledger:visible").count() == 0
 
@@ -200,7 +201,7 @@ def test_what_is_clicked_opens_beside_it(stage: Stage, trace: dict) -> None:
 def test_a_token_is_marked_wherever_it_stands(stage: Stage, trace: dict) -> None:
     stage.load(trace, step_where(trace, lambda s: s["kept"] >= 2))
     stage.page.hover('.hp-guess[data-node="2"]')
-    for part in ("hp-board", "hp-tree", "hp-table", "hp-text"):
+    for part in ("hp-board", "hp-table", "hp-text"):
         assert stage.page.locator(f".{part} .is-linked").count() > 0, part
 
 

@@ -37,7 +37,7 @@ def test_a_short_trace_travels_in_its_link(visitors):
     other = visitors()
     other.page.goto(link)
     other.until_source("trace file")
-    other.until("window.__hsd.ready && document.querySelector('.hp-node')")
+    other.until("window.__hsd.ready && document.querySelector('.hp-guess, .hp-node')")
     assert other.shown() == visitor.shown()
 
 
@@ -54,5 +54,5 @@ def test_a_link_whose_trace_is_broken_is_told_and_a_preset_is_shown(visitors):
     visitor = visitors()
     visitor.page.goto(visitor.app.url + "#trace=abc*")
     assert "not JSON" in visitor.alert()
-    visitor.until("window.__hsd && window.__hsd.ready && document.querySelector('.hp-node')")
+    visitor.until("window.__hsd && window.__hsd.ready && document.querySelector('.hp-guess, .hp-node')")
     visitor.until_source("recorded")

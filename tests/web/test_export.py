@@ -26,7 +26,7 @@ TRACES = EXAMPLES / "traces"
 STORY = TRACES / "story.json"
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>${1}>RUN<"
 DRAWN = {
-    "watch": "#hsd-stage .hp-node",
+    "watch": "#hsd-stage .hp-guess",
     "learn": "#hsd-learn .ln-page",
     "compare": "#hsd-compare .cp-totals td",
     "race": "#hsd-race table",

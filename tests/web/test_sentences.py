@@ -21,6 +21,8 @@ TOLD = ("lead", "detail", "why", "warning", "both")
 TELL = """(trace) => trace.steps.map((_, i) => {
   const view = model.readStep(trace, i);
   const told = sentences.story(view);
+  const known = (part) => typeof part === "string" || part.piece !== undefined || part.strong || part.term;
+  if (!Object.values(told).flat().every(known)) throw new Error(JSON.stringify(told));
   return [sentences.lines(view).join("\\n"), ...Object.values(told).map(fill.plain)];
 })"""
 

@@ -57,7 +57,7 @@ function create(actions) {
       one.setAttribute("aria-pressed", String(Number(one.dataset.node) === node));
   }
 
-  return { element, draw, beat, select };
+  return { element, grid, draw, beat, select };
 }
 
 /** How to find again what has the focus; null if it is elsewhere. */

@@ -87,8 +87,8 @@ function tools(actions) {
     h("span", { class: "hp-title" }, "Take along"),
     file("Trace JSON", "the whole run, to open here or elsewhere", "json"),
     file("Steps CSV", "one line per step", "csv"),
-    file("Tree SVG", "this step's tree", "svg"),
-    file("Tree PNG", "this step's tree as a picture", "png"),
+    file("Picture SVG", "this step as a drawing", "svg"),
+    file("Picture PNG", "this step as a picture", "png"),
     file("Report", "the run in plain text", "txt"),
     source === "file"
       ? null

@@ -1,7 +1,7 @@
 // The ledger of one branch: draft and target mass side by side, adding up to 1; its candidates one by one; and the
 // distribution that the next token was drawn from.
 import { h, prose, SIGNS, token } from "../kit/dom.js";
-import { count, number, percent, plural, real, adding } from "../kit/format.js";
+import { adding, count, exact, number, percent, plural, real } from "../kit/format.js";
 import { card } from "../kit/parts.js";
 import * as changes from "./changes.js";
 import * as model from "./model.js";
@@ -89,17 +89,17 @@ function stack(name, of, parts) {
 
 const PARTS = "Overlap is what both agree on. Excess: the draft proposes it too often. Deficient: too rarely.";
 
-function explanation(view, branch) {
-  const c = number(branch.capped);
-  if (view.isTrie) {
-    const due = branch.capped < 1 ? ` c = ${c} is the capped ratio of the path here from the start of the step.` : "";
-    return h("p", { class: "hp-hint" }, `${PARTS}${due} All of this is before any rejection.`);
-  }
-  const text =
-    branch.capped < 1
-      ? `${PARTS} Only c = ${c} of the target's mass is due here; the other ${number(1 - branch.capped)} was already handed to earlier positions.`
-      : `${PARTS} Here c = 1, so the whole target counts and both are equally large.`;
-  return h("p", { class: "hp-hint" }, text);
+function explanation(view, { capped, joint_q: joint, excess, deficient }) {
+  const c = number(capped);
+  const due = view.isTrie
+    ? `${capped < 1 ? `c = ${c} is the capped ratio of the path here from the start of the step. ` : ""}All of this is before any rejection.`
+    : capped < 1
+      ? `Only c = ${c} of the target's mass is due here; the other ${number(1 - capped)} was already handed to earlier positions.`
+      : "Here c = 1, so the whole target counts and both are equally large.";
+  const [reached, more, less] = [joint, joint * excess, joint * deficient].map((x) => exact(x));
+  const whole =
+    joint < 1 ? ` The draft comes here with probability ${reached}: jointly excess ${more}, deficient ${less}.` : "";
+  return h("p.hp-hint", `${PARTS} ${due}${whole}`);
 }
 
 function candidates(view, branch, highlighted) {

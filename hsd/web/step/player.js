@@ -285,7 +285,7 @@ class Player {
     const name = `hsd-${rule}-seed${seed}${picture ? `-step${this.step + 1}` : ""}.${kind}`;
     try {
       const around = picture ? this.around() : null;
-      save(name, await make(kind, this.record, { step: this.step, tree: this.stage.tree.element, around }));
+      save(name, await make(kind, this.record, { step: this.step, shown: this.stage.picture, around }));
     } catch (error) {
       this.stage.toast.say(error.message);
     }

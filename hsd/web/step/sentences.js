@@ -93,7 +93,7 @@ function verdictFacts(view, judged) {
     ...knob,
     name,
     "Name": name.slice(0, 1).toUpperCase() + name.slice(1),
-    "link": info.term ? { words: name, term: info.term } : { words: name },
+    "link": info.term ? { words: name, term: info.term } : name,
     "lossless": info.lossless,
     exact,
     "greedy": options.sampling.temperature === 0 && exact,

@@ -116,12 +116,11 @@ class Stage {
   /** Everything about a step. state: {node, item, pinned, mass, beat}; plan: of phases.js. */
   drawStep(view, state, plan) {
     this.card.note.textContent = view.detail || view.step.drafted === 0 ? "" : NO_DETAIL;
-    const onBoard = view.detail && !view.isTrie && view.step.drafted > 0;
-    this.board.element.hidden = !onBoard;
-    if (onBoard && this.parts.has("board")) {
-      this.board.draw(view, { plan, selected: state.node, changed: Boolean(view.original) });
-    }
-    this.story.odds.replaceChildren(onBoard && this.parts.has("board") ? "" : odds(view));
+    this.onBoard = this.parts.has("board") && view.detail && !view.isTrie && view.step.drafted > 0;
+    this.board.element.hidden = !this.onBoard;
+    if (this.onBoard) this.board.draw(view, { plan, selected: state.node, changed: Boolean(view.original) });
+    this.card.element.hidden = this.onBoard;
+    this.story.odds.replaceChildren(this.onBoard ? "" : odds(view));
     this.transport.phases(plan);
     this.drawSelection(view, state);
     this.drawFold("decisions");
@@ -190,6 +189,11 @@ class Stage {
     if (coin) coin.focus({ preventScroll: true });
   }
 
+  /** What an exported picture shows: the board of a single draft, the tree of several. */
+  get picture() {
+    return this.onBoard ? this.board.grid : this.tree.element;
+  }
+
   closeFolds() {
     for (const { element } of Object.values(this.folds)) element.open = false;
   }
@@ -210,7 +214,7 @@ class Stage {
   }
 
   drawTree() {
-    if (!this.parts.has("tree")) return;
+    if (!this.parts.has("tree") || this.onBoard) return;
     const { view, state } = this.shown;
     const focused = this.tree.element.contains(document.activeElement);
     this.width = this.width || this.card.scroller.clientWidth || 900;
