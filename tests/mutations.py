@@ -2,7 +2,7 @@
 
 Each mutation below is a mistake that someone could make, as an edit of one file. The script makes one at a time, in the
 memory of a process that runs the tests that should notice, and prints which test did; no file is written. Exit status
-1: one was not noticed. `tests/exact/test_mutations.py` checks that every edit still fits its file.
+1: one was not noticed. `tests/test_mutations.py` checks that every edit still fits its file.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ LIBRARIES = [
 ]  # read once, for all children
 CHILDREN = multiprocessing.get_context("forkserver")
 
-LAWS = "tests/exact/test_laws.py"
-PROPERTIES = "tests/exact/test_properties.py"
-TREES = "tests/exact/test_tree_laws.py"
-FUZZY = "tests/exact/test_fuzzy.py"
-RELAXED = "tests/exact/test_relaxed.py"
-DECODE = "tests/loop/test_decode.py"
-ROUNDS = "tests/loop/test_tree_rounds.py"
-LEVELS = "tests/loop/test_levels.py"
-SAMPLER = "tests/statistical/test_sampler.py"
+LAWS = "tests/rules/test_laws.py"
+PROPERTIES = "tests/rules/test_properties.py"
+TREES = "tests/rules/test_tree_laws.py"
+FUZZY = "tests/rules/test_fuzzy.py"
+RELAXED = "tests/rules/test_relaxed.py"
+DECODE = "tests/decoding/test_decode.py"
+ROUNDS = "tests/decoding/test_tree_rounds.py"
+LEVELS = "tests/decoding/test_levels.py"
+SAMPLER = "tests/test_sampler.py"
 CASES = f"{LAWS}::test_law_agrees_with_the_worked_case"
-FOLLOWS = "tests/exact/test_audit.py::test_lossless_rules_follow_the_target_exactly"
+FOLLOWS = "tests/audit/test_audit.py::test_lossless_rules_follow_the_target_exactly"
 FORMS = f"{TREES}::test_rules_agree_with_the_reference_on_trees_of_any_form"
 DRAFTS = f"{TREES}::test_rules_agree_with_the_reference_on_drafts_of_any_form"
 CACHED = f"{DECODE}::test_cached_logits_equal_a_fresh_forward_pass_at_every_call"
 NODES = f"{ROUNDS}::test_every_node_is_read_as_if_its_path_were_the_text"
-JOINT = "tests/statistical/test_joint_law.py::test_first_tokens_follow_the_target"
-PUBLISHED = "tests/systems/test_published_heads.py::test_a_published_head_is_its_arithmetic"
-THREE = "tests/exact/test_wrong_variants.py::test_statistics_find_nothing_wrong_with_three_streams"
-STACK = "tests/exact/test_stack.py::test_with_two_drafted_tokens_at_each_level_the_stack_is_lossless"
+JOINT = "tests/decoding/test_joint_law.py::test_first_tokens_follow_the_target"
+PUBLISHED = "tests/models/loading/test_published_heads.py::test_a_published_head_is_its_arithmetic"
+THREE = "tests/rules/test_wrong_variants.py::test_statistics_find_nothing_wrong_with_three_streams"
+STACK = "tests/decoding/test_stack.py::test_with_two_drafted_tokens_at_each_level_the_stack_is_lossless"
 
 
 @dataclass(frozen=True)
@@ -480,7 +480,7 @@ MUTATIONS = [
         "Reader(session, model.device, options.sampling, pair",
         "Reader(session, model.device, options.sampling if model is pair.target else "
         "type(options.sampling)(options.temperature), pair",
-        ("tests/exact/test_wrong_variants.py::test_a_draft_that_is_not_cut_like_the_target_is_caught",),
+        ("tests/rules/test_wrong_variants.py::test_a_draft_that_is_not_cut_like_the_target_is_caught",),
     ),
     Mutation(
         "drawn from another row",
@@ -680,7 +680,7 @@ MUTATIONS = [
         "decoding/judge.py",
         "tuple(drawn), not draft.distinct)",
         "tuple(drawn), True)",
-        ("tests/loop/test_trace.py::test_distinct_siblings_are_tested_with_what_the_draft_had_left",),
+        ("tests/trace/test_trace.py::test_distinct_siblings_are_tested_with_what_the_draft_had_left",),
     ),
     Mutation(
         "kept node under a wrong name",
@@ -780,7 +780,7 @@ MUTATIONS = [
         "conform/keying.py",
         "low, high = known.get(key, (0.0, 1.0))",
         "low, high = 0.0, 1.0",
-        ("tests/exact/test_conform_keying.py::test_numbers_of_the_page",),
+        ("tests/conform/test_keying.py::test_numbers_of_the_page",),
     ),
     Mutation(
         "numbers of positions that have passed",
@@ -788,7 +788,7 @@ MUTATIONS = [
         "conform/keying.py",
         "((s, at - len(committed)), known[s, at])",
         "((s, at), known[s, at])",
-        ("tests/exact/test_conform_keying.py::test_rules_that_read_no_further_than_they_keep_may_use_positions",),
+        ("tests/conform/test_keying.py::test_rules_that_read_no_further_than_they_keep_may_use_positions",),
     ),
     Mutation(
         "noise taken for constant",
@@ -796,7 +796,7 @@ MUTATIONS = [
         "conform/boxes.py",
         "cut = cut or (yield from change(a, along_coins[1]))",
         "pass",
-        ("tests/exact/test_conform.py::test_a_known_rule_is_found_as_it_is_known_from_inside",),
+        ("tests/conform/test_conform.py::test_a_known_rule_is_found_as_it_is_known_from_inside",),
     ),
     Mutation(
         "recovered laws are believed",
@@ -804,7 +804,7 @@ MUTATIONS = [
         "conform/recover.py",
         "if region is None or",
         "if True or",
-        ("tests/test_conform_cli.py::test_what_cannot_be_judged_is_one_line",),
+        ("tests/cli/test_conform.py::test_what_cannot_be_judged_is_one_line",),
     ),
     Mutation(
         "evidence without its norm",
@@ -812,7 +812,7 @@ MUTATIONS = [
         "conform/sampled.py",
         "math.lgamma(c) - math.lgamma(c + float(n.sum()))",
         "0.0",
-        ("tests/exact/test_conform.py::test_sampling_keeps_its_error_rate_although_it_looks_all_the_time",),
+        ("tests/conform/test_conform.py::test_sampling_keeps_its_error_rate_although_it_looks_all_the_time",),
     ),
 ]
 

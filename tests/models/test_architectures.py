@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 from joint_law import two_token_p_value
-from loop.spies import spied
 from small_models import ALL_ARCHITECTURES, ARCHITECTURES, LESS_COMMON, WINDOW, bytes_tokenizer, save_architecture
+from spies import spied
 from tree_cases import TREE_CASES
 
 import hsd

@@ -1,4 +1,4 @@
-"""Writes cases.json: seeded drafts with the law that every rule must give. Run: python tests/exact/make_cases.py"""
+"""Writes cases.json: seeded drafts with the law that every rule must give. Run: python tests/rules/make_cases.py"""
 
 from __future__ import annotations
 

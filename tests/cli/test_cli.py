@@ -18,7 +18,7 @@ from hsd import HsdError
 from hsd.cli import bench, main
 from hsd.models.loading import fetch
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FIELDS = {
     "text",
     "tokens",
