@@ -5,7 +5,7 @@ from contextlib import suppress
 with suppress(ImportError):
     import spaces  # noqa: F401  # on ZeroGPU it must come before torch; elsewhere it need not be there
 
-from hsd.ui import launch
+from hsd.app import launch
 
 if __name__ == "__main__":
     launch()

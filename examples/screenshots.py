@@ -20,12 +20,12 @@ from playwright.sync_api import Browser, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-WATCH = "window.__hsd && window.__hsd.ready && document.querySelector('#hsd-stage .hp-node')"
+WATCH = "window.__hsd && window.__hsd.ready && document.querySelector('.hf-player .hp-node')"
 VIEWS = {  # name: what the address asks for, and when it is drawn
     "watch": ("", WATCH),
     "trie": ("preset=four-drafts", WATCH),
     "learn": ("lesson=9", "window.__hsdLearn"),
-    "compare": ("tab=compare", "document.querySelectorAll('#hsd-compare .hp-node').length > 10"),
+    "both": ("preset=story&mode=free", "window.__hsdBeside?.second?.state === 'done'"),
     "race": ("tab=race", "document.querySelector('#hsd-race table')"),
     "systems": ("tab=systems", "document.querySelector('#sy-panel-stack .lv-board')"),
     "hispec": ("tab=systems&panel=hispec", "document.querySelector('#sy-panel-hispec .lv-board')"),
@@ -34,6 +34,8 @@ VIEWS = {  # name: what the address asks for, and when it is drawn
     "lab": ("tab=lab", "document.querySelector('#hsd-lab .hl-rules')"),
     "measure": ("tab=measure", "document.querySelector('#hsd-tab-measure .js-plotly-plot')"),
 }
+TOPS = {"both": ".hf-player > .hp-board"}
+"""What is at the top of a picture, where that is not the page's own."""
 LOOKS = {"": ("light", 1280, 1000), "-dark": ("dark", 1280, 1000), "-phone": ("light", 390, 844)}
 LOOKS |= {"-phone-dark": ("dark", 390, 844)}
 
@@ -52,7 +54,7 @@ def main() -> None:
             for name, (look, (theme, width, height)) in product(sys.argv[1:] or VIEWS, LOOKS.items()):
                 query, ready = VIEWS[name]
                 address = f"http://127.0.0.1:{port}/?{query}&__theme={theme}"
-                photograph(browser, address, ready, file_of(name + look), width, height)
+                photograph(browser, address, ready, file_of(name + look), width, height, TOPS.get(name))
             photograph(browser, f"http://127.0.0.1:{port}/", WATCH, file_of("watch-whole"), 1280, 0)
     finally:
         app.terminate()
@@ -65,14 +67,21 @@ def file_of(name: str) -> Path:
     return ROOT / (shown if shown in README else f"runs/screenshots/{name}.png")
 
 
-def photograph(browser: Browser, address: str, ready: str, file: Path, width: int, height: int) -> None:
-    """Wait until it is drawn, then take the picture; of the whole page where no height is given."""
+def photograph(
+    browser: Browser, address: str, ready: str, file: Path, width: int, height: int, top: str | None = None
+) -> None:
+    """Wait until it is drawn, then take the picture; of the whole page where no height is given.
+
+    top: what to scroll to.
+    """
     page = browser.new_page(viewport={"width": width, "height": height or 1000}, reduced_motion="reduce")
     page.goto(address)
     page.wait_for_function(ready)
     page.wait_for_function("document.querySelector('#hsd-seed input')")
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(500)  # charts settle
+    if top:
+        page.eval_on_selector(top, "element => element.scrollIntoView({block: 'start'})")
     file.parent.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=str(file), full_page=not height)
     page.close()

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -76,10 +75,9 @@ class Files:
         self.process.wait(20)
 
 
-def main(port: int, package: str = "hsd.ui") -> None:
+def main(port: int) -> None:
+    from hsd.app import launch, runs
     from hsd.decoding.loop import Decoding
-
-    launch, runs = import_module(package).launch, import_module(f"{package}.runs")
 
     class Slow(Decoding):
         def __next__(self):  # type: ignore[no-untyped-def]
@@ -91,4 +89,4 @@ def main(port: int, package: str = "hsd.ui") -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), *sys.argv[2:])
+    main(int(sys.argv[1]))

@@ -123,7 +123,7 @@ def test_the_app_file_only_opens_the_door():
     file = ROOT / "app.py"
     if not file.is_file():
         pytest.skip("no app here")
-    assert {name.split(".")[1] for name in imports(file) if name.startswith(".")} <= {"ui", "space", "paths"}
+    assert {name.split(".")[1] for name in imports(file) if name.startswith(".")} <= {"app", "space", "paths"}
 
 
 def test_the_checker_sees_imports_of_every_form(tmp_path: Path):

@@ -20,7 +20,7 @@ def main(port: int, folder: Path) -> None:
     lent.init = lent.move = lambda *_, **__: None
 
     from hsd import space
-    from hsd.ui import launch
+    from hsd.app import launch
 
     manifest = space.load()
     own = [

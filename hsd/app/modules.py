@@ -26,8 +26,9 @@ def imports(module: str) -> list[str]:
 
 
 def imported_later(module: str) -> list[str]:
-    """The modules that one imports when it gets to it."""
-    return [_resolved(module, path) for path in LATER.findall(read(module))]
+    """The modules that one imports when it gets to it. What comes from elsewhere is taken as it is."""
+    own = not module.startswith("vendor/")
+    return [_resolved(module, path) for path in LATER.findall(read(module)) if own]
 
 
 def modules(*entries: str, later: bool = False) -> list[str]:

@@ -78,7 +78,11 @@ def single(trace: Trace, step: int | None = None, title: str = "") -> str:
     if step is not None and not 1 <= step <= len(trace.steps):
         raise HsdError(f"there is no step {step}: this run has {len(trace.steps)}")
     shown = telling_step(trace) if step is None else step - 1
-    run = {"trace": trace.model_dump(mode="json"), "step": shown, "title": title}
+    return with_run({"trace": trace.model_dump(mode="json"), "step": shown, "title": title})
+
+
+def with_run(run: dict[str, Any]) -> str:
+    """That file with what answers/file.js reads: trace, step from 0, title, and node if one is looked at."""
     return template().replace(">RUN<", f">{_data(json.dumps(run, ensure_ascii=False, separators=(',', ':')))}<", 1)
 
 

@@ -18,7 +18,7 @@ def add_arguments(app: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> int:
     """Serve until it is stopped. Returns the exit status."""
-    from hsd.ui import launch
+    from hsd.app import launch
 
     launch(arguments.trace, arguments.host, arguments.port, arguments.open, download=not arguments.no_download)
     return 0

@@ -57,9 +57,9 @@ def _export(arguments: argparse.Namespace) -> int:
         return _export_folder(arguments.static)
     trace = Trace.from_file(arguments.html)
     target = output(arguments.output or str(Path(arguments.html).with_suffix(".html")))
-    from hsd.ui import alone
+    from hsd.app.page import single
 
-    page = alone.page(trace, arguments.step, arguments.title or "")
+    page = single(trace, arguments.step, arguments.title or "")
     try:
         target.write_text(page, encoding="utf-8", newline="\n")
     except OSError as error:
@@ -70,7 +70,7 @@ def _export(arguments: argparse.Namespace) -> int:
 
 def _export_folder(folder: str) -> int:
     from hsd import space
-    from hsd.ui import exported
+    from hsd.app import exported
 
     found = exported(Path(folder), space.load())
     size = sum(path.stat().st_size for path in found)
@@ -83,7 +83,7 @@ def _publish(arguments: argparse.Namespace) -> int:
         raise HsdError("name the Space as owner/name, or list its files by --dry-run")
     if not arguments.static:
         return _send(arguments, "gradio", ROOT)
-    from hsd.ui import exported
+    from hsd.app import exported
 
     with TemporaryDirectory() as folder:
         exported(Path(folder), space.load())

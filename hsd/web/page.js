@@ -4,7 +4,7 @@
 // A screen is a folder with a module and a sheet of its name. The module's start(root) draws in the empty element of its
 // tab, and what it returns is waited for before that is shown; its opened(), if it has one, is called whenever the tab
 // is opened again.
-import { ask } from "./answers/answers.js";
+import { ask, Refusal } from "./answers/answers.js";
 import { address } from "./kit/link.js";
 import * as page from "./kit/page.js";
 import { roving } from "./kit/parts.js";
@@ -57,8 +57,9 @@ async function show(name) {
     if (again) module.opened?.();
   } catch (error) {
     delete screens[name];
-    page.alert("this screen could not be loaded: open its tab again, or reload the page");
-    console.error(error);
+    const refused = error instanceof Refusal;
+    page.alert(refused ? error.message : "this screen could not be loaded: open its tab again, or reload the page");
+    if (!refused) console.error(error);
   } finally {
     panel(name).classList.remove("is-opening");
   }
@@ -106,11 +107,15 @@ window.addEventListener("popstate", () => asked() !== page.tab() && open(asked()
 
 // ---- the head
 
+const theme = document.documentElement.classList;
+
 function turnTheme() {
-  const dark = document.documentElement.classList.toggle("dark");
+  const dark = theme.toggle("dark");
   const url = new URL(window.location.href);
-  url.searchParams.delete("__theme");
-  window.history.replaceState(window.history.state, "", url);
+  if (url.searchParams.has("__theme")) {
+    url.searchParams.delete("__theme");
+    window.history.replaceState(window.history.state, "", url);
+  }
   try {
     localStorage.setItem("hsd-theme", dark ? "dark" : "light");
   } catch {
@@ -124,6 +129,12 @@ function skip() {
   shown.focus();
 }
 
+let dark = false; // before the page was printed, which is done in light colours
+window.addEventListener("beforeprint", () => {
+  dark = theme.contains("dark");
+  theme.remove("dark");
+});
+window.addEventListener("afterprint", () => theme.toggle("dark", dark));
 part("#hsd-theme").addEventListener("click", turnTheme);
 part("#hsd-skip").addEventListener("click", skip);
 part(".hf-close").addEventListener("click", () => page.alert(""));
@@ -134,7 +145,7 @@ async function titled() {
   if (heading) part(".hf-title").textContent = document.title = heading;
 }
 
-titled();
+titled().catch(() => {}); // Watch will say so
 await open(asked());
 document.body.classList.remove("hsd-opening");
 if (!("watch" in screens)) show("watch"); // which has the head and the strip, of every screen

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from player_page import FileStage, Stage, word_trace
@@ -55,8 +56,9 @@ class Visitor(Guest):
     """Someone with a page of the app, or of an exported folder, which may ask nothing but that."""
 
     def __init__(self, browser: Browser, app: Server | Files, **options: object) -> None:
-        policy = {"bypass_csp": True} if isinstance(app, Files) else {}  # by which Playwright could not wait
-        super().__init__(browser, app.url, serious=("error",), **options, **policy)
+        super().__init__(
+            browser, app.url, serious=("error",), bypass_csp=True, **options
+        )  # else Playwright cannot wait
         self.app = app
 
     def open(self, query: str = "", options: bool = True) -> Visitor:
@@ -66,10 +68,7 @@ class Visitor(Guest):
             "document.querySelector('.hp-guess, .hp-node')" if "tab=" not in query or "tab=watch" in query else "true"
         )
         self.until(f"window.__hsd && window.__hsd.ready && {drawn}")
-        if self.files:
-            return self
-        self.until("document.querySelector('#hsd-seed input')")
-        if options and self.page.viewport_size["width"] > 860:
+        if options and not self.files and self.page.viewport_size["width"] > 860:
             self.options()
         return self
 
@@ -96,23 +95,24 @@ class Visitor(Guest):
 
     def set(self, name: str, value: str) -> None:
         """Type into a control: a text, a number, or the number beside a slider."""
-        field = self.page.locator(f"#hsd-{name} textarea, #hsd-{name} input:not([type=range])").first
-        if not field.is_visible():
-            self.options()
+        field = self._control(f"#hsd-{name} textarea, #hsd-{name} input:not([type=range])")
         field.fill(value)
         field.blur()
 
     def choose(self, name: str, option: str) -> None:
         """Pick from a menu."""
-        if self.files:
-            menu = self.page.locator(f"#hsd-{name}")
-            menu.select_option(menu.locator("option", has_text=option).first.text_content())
-            return
-        menu = self.page.locator(f"#hsd-{name} input")
-        if not menu.is_visible():
+        menu = self._control(f"select#hsd-{name}, #hsd-{name} select")
+        menu.select_option(menu.locator("option", has_text=option).first.text_content())
+
+    def _control(self, selector: str) -> Any:
+        """A control, where it is seen: options and their groups are folded at first."""
+        control = self.page.locator(selector).first
+        group = self.page.locator(".hp-group:not([open])", has=control)
+        if not control.is_visible() and self.page.locator("#hsd-side", has=control).count():
             self.options()
-        menu.click()
-        self.page.get_by_role("option", name=option).click()
+        if group.count():
+            group.locator("summary").click()
+        return control
 
     def run(self) -> None:
         self.page.click("#hsd-run")

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from hsd.ui.static import root
-
-PAGE = """<!doctype html><html lang="en" class="{theme}"><head><meta charset="utf-8">
+PAGE = """<!doctype html><html lang="en" class="{theme}" data-answers="{answers}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>lab</title>
 <link rel="stylesheet" href="kit/kit.css"><link rel="stylesheet" href="lab/lab.css">
 <style>body {{ margin: 0; padding: 16px; font-family: system-ui, sans-serif; background: #fff }}
 .dark body {{ background: #0f1218 }}</style></head>
-<body><div id="one">{html}</div><script type="module">
+<body><div id="hsd-layout"></div><div class="hsd-lab hsd-kit" id="one"></div><script type="module">
 import {{ start }} from "./lab/lab.js";
 import * as rules from "./lab/rules.js";
 import * as exact from "./lab/enumerate.js";
 import * as fuzzy from "./lab/fuzzy.js";
 import * as simulate from "./lab/simulate.js";
 window.hsdLab = {{ rules, exact, fuzzy, simulate }};
-window.lab = start(document.getElementById("one"), {{}}, {server});
+window.lab = start(document.getElementById("one"));
 </script></body></html>"""
 
 
-def page(dark: bool = False, server: str = "{}") -> str:
-    """The page; the lab in it starts by itself. server: JavaScript, an object with the functions of the server."""
-    return PAGE.format(theme="dark" if dark else "", html=root("lab"), server=server)
+def page(dark: bool = False, answers: str = "files") -> str:
+    """The page; the lab in it starts by itself. answers: who answers it."""
+    return PAGE.format(theme="dark" if dark else "", answers=answers)

@@ -10,8 +10,8 @@ import torch
 from web_page import Browser, Guest, address, show
 
 import hsd
+from hsd.app.page import with_run
 from hsd.models.table import TableModel
-from hsd.ui import alone
 
 STARTS = "the a dog cat and ran sat on mat home she he saw it was big red then house tree to with her his they said"
 WORDS = [f" {word}" for word in STARTS.split()] + [
@@ -38,11 +38,10 @@ PAGE = """<!doctype html><html lang="en" class="{theme}"><head><meta charset="ut
 import {{ create }} from "./step/player.js";
 import * as model from "./step/model.js";
 import * as arithmetic from "./step/arithmetic.js";
-import * as mirroring from "./step/mirror.js";
 import * as drafts from "./step/drafts.js";
 import * as files from "./step/export.js";
 import * as picture from "./step/picture.js";
-window.hsdPlayer = {{ create, model: {{ ...model, ...mirroring, ...arithmetic }}, drafts, files, picture }};
+window.hsdPlayer = {{ create, model: {{ ...model, ...arithmetic }}, drafts, files, picture }};
 </script></body></html>"""
 
 
@@ -171,7 +170,7 @@ class FileStage(Stage):
         Guest.__init__(self, browser, self.file.as_uri(), height=900, offline=True, bypass_csp=True)
 
     def load(self, trace: dict, step: int = 0, folded: bool = False, **where: object) -> None:
-        self.file.write_text(alone.with_run({"trace": trace, "step": step, "node": None, "title": "", **where}))
+        self.file.write_text(with_run({"trace": trace, "step": step, "title": "", **where}))
         self.page.goto(self.file.as_uri())
         self.page.wait_for_function("window.hsdRun && window.__hsd")
         self.page.evaluate(

@@ -9,21 +9,21 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from engine import Engine
-from web_page import Guest, address, show
+from web_page import Guest, address, answer, show
 
 import hsd
 from hsd import Trace
+from hsd.app.systems import eagle, recorded
 from hsd.paths import ASSETS
 from hsd.trace import Step
 from hsd.ui.measure.published import EAGLE
-from hsd.ui.systems import eagle, recorded
 
 TREES = {"grown", "distinct-comb"}
 PRESETS = {name: one for name, one in recorded.presets().items() if one.options.get("tree") in TREES}
 TRACES = {name: recorded.trace_of(name) for name in PRESETS}
 CHOSEN, SAMPLED = "eagle-chosen", "eagle-sampled"
 PANEL = "#sy-panel-eagle"
-TINY = {"pair": "tiny", "prompt": "Once upon a time", "length": 16, "temperature": 0.7, "seed": 2, "gamma": 3}
+TINY = {"pair": "tiny", "prompt": "Once upon a time", "max_new_tokens": 16, "temperature": 0.7, "seed": 2, "gamma": 3}
 GROWN = {**TINY, "tree": "grown", "drafts": 3, "nodes": 8, "rule": "one-hot"}
 
 
@@ -382,14 +382,13 @@ def test_with_reduced_motion_nothing_moves_and_on_a_phone_only_boxes_scroll(visi
 
 # ---- traces of another time, in a page of the test's own
 
-FRAME = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>trees</title>
+FRAME = """<!doctype html><html lang="en" data-answers="files"><head><meta charset="utf-8"><title>trees</title>
 <link rel="stylesheet" href="kit/kit.css"><link rel="stylesheet" href="systems/systems.css"></head><body>
-<div id="hsd-layout"><div id="one"><div class="hsd-systems"></div></div></div><script type="module">
-import {{ start }} from "./systems/systems.js";
-const preset = {{ name: "old", title: "Old", why: "It is old.", asked: {asked} }};
-const server = {{ recorded_run: async () => ({{ ...preset, trace: {trace} }}) }};
-const props = {{ recorded: [preset], planner: {{ presets: [] }}, eagle: {known} }};
-start(document.getElementById("one"), props, server, () => {{}}, () => {{}});
+<div id="hsd-layout"><div id="one"></div></div><script type="module">
+import { opened } from "./kit/page.js";
+import { start } from "./systems/systems.js";
+opened("systems");
+start(document.getElementById("one"));
 </script></body></html>"""
 
 
@@ -402,9 +401,12 @@ def test_an_old_trace_says_what_it_lacks_and_its_tokens_are_text(chromium):
     for one in old["setup"]["models"]:
         del one["taps"], one["layers"]
     guest = Guest(chromium, address(), serious=())
-    parts = {"asked": recorded.asked(PRESETS[CHOSEN]), "trace": old, "known": eagle.props()}
-    told = {name: json.dumps(part).replace("<", "\\u003c") for name, part in parts.items()}
-    show(guest.page, FRAME.format(**told), "?tab=systems&panel=eagle")
+    preset = {"name": "old", "title": "Old", "why": "It is old.", "asked": recorded.asked(PRESETS[CHOSEN])}
+    known = {"systems": {"keys": ["all"]}, "system_run": {"keys": ["old"]}}
+    content = {"recorded": [preset], "planner": {"presets": []}, "eagle": eagle.props()}
+    answers = {"data/page.json": {"recorded": known}, "data/systems/all.json": content}
+    answer(guest.page, {**answers, "data/system_run/old.json": {**preset, "trace": old}})
+    show(guest.page, FRAME, "?tab=systems&panel=eagle")
     guest.page.locator(".eg-tree .eg-box").first.wait_for()
     assert "recorded before growth was" in guest.page.inner_text(".eg-untold")
     assert "names no taps" in guest.page.inner_text(".eg-tapsbox")

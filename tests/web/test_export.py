@@ -17,22 +17,20 @@ from running_app import Files
 from web_page import Browser, Guest, address, show
 
 from hsd import HsdError, Trace, space
+from hsd.app import export
+from hsd.app.page import SCREENS, single
 from hsd.cli import main
 from hsd.paths import EXAMPLES
-from hsd.ui import alone, export
-from hsd.ui.static import SCREENS
 
 TRACES = EXAMPLES / "traces"
 STORY = TRACES / "story.json"
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>${1}>RUN<"
 DRAWN = {
-    "watch": "#hsd-stage .hp-guess",
-    "learn": "#hsd-learn .ln-page",
-    "compare": "#hsd-compare .cp-totals td",
-    "race": "#hsd-race table",
+    "watch": "#hsd-tab-watch .hp-guess",
+    "learn": "#hsd-tab-learn .ln-page",
+    "speed": "#hsd-tab-speed table",
     "systems": "#sy-panel-stack .lv-board",
-    "lab": "#hsd-lab .hl-rules",
-    "measure": "#hsd-measure-results .hm-table",
+    "lab": "#hsd-tab-lab .hl-rules",
 }
 
 
@@ -46,9 +44,6 @@ def test_every_screen_of_the_folder_is_drawn_by_its_own_files_and_keeps_to_its_p
     for screen in SCREENS:
         guest.page.click(f"#hsd-tab-{screen}-button")
         guest.page.locator(DRAWN[screen]).first.wait_for()
-    guest.page.get_by_role("tab", name="Measure").press("ArrowRight")
-    assert guest.page.get_attribute("#hsd-tab-watch-button", "aria-selected") == "true"
-    assert guest.page.locator("#hsd-tabs > .tab-wrapper [role=tab][tabindex='0']").count() == 1
     guest.close()
 
 
@@ -56,16 +51,17 @@ def test_every_screen_of_the_folder_is_drawn_by_its_own_files_and_keeps_to_its_p
 def test_what_would_need_a_model_is_absent_and_a_line_says_how_to_get_it(chromium: Browser, served: Files):
     guest = Guest(chromium, served.url)
     page = guest.page
-    page.goto(served.url + "?tab=race&prompt=Once&lanes=hsd~3")
+    page.goto(served.url + "?prompt=Once")
     page.locator(".hf-alert:not([hidden])", has_text="has no model").wait_for()
     for screen in SCREENS:
         page.click(f"#hsd-tab-{screen}-button")
         page.locator(DRAWN[screen]).first.wait_for()
-        for words in ("Run", "Race", "Free", "Cancel", "☰ Options"):
+        for words in ("Run", "Race", "Cancel", "☰ Options"):
             assert page.get_by_role("button", name=words, exact=True).count() == 0, (screen, words)
-        line = page.locator(f"#hsd-tab-{screen} .hp-elsewhere >> visible=true")
-        assert line.count() == {"compare": 1, "race": 1, "systems": 2, "measure": 1}.get(screen, 0)
-    page.locator("#hsd-tab-measure .hp-elsewhere a").click()
+    page.click("#hsd-tab-systems-button")
+    lines = page.locator("#hsd-tab-systems .hp-elsewhere >> visible=true")
+    assert lines.count() == 2
+    lines.first.locator("a").click()
     assert "make demo" in page.inner_text("#hsd-live")
     guest.close()
 
@@ -88,12 +84,12 @@ def test_a_theme_that_was_chosen_stays(chromium: Browser, served: Files):
 
 def test_each_answer_of_the_folder_is_one_of_the_apps(folder: Path):
     page = json.loads((folder / "data" / "page.json").read_text())
-    for name, known in page["known"].items():
+    for name, known in page["recorded"].items():
         files = {path.stem for path in (folder / "data" / name).iterdir()}
         assert files == set(known["keys"]), name
-    story = json.loads((folder / "data" / "read_preset" / "story.json").read_text())
+    story = json.loads((folder / "data" / "preset" / "story.json").read_text())
     assert Trace.from_json(json.dumps(story["trace"])).text == Trace.from_file(STORY).text
-    assert set(page["known"]["read_preset"]["keys"]) == set(space.load().presets)
+    assert set(page["recorded"]["preset"]["keys"]) == set(space.load().presets)
 
 
 def test_a_static_space_reads_its_settings_from_the_folder(folder: Path):
@@ -107,8 +103,8 @@ def test_a_static_space_reads_its_settings_from_the_folder(folder: Path):
 
 def test_the_folder_is_small_and_holds_nothing_but_what_the_page_reads(folder: Path):
     files = [path for path in folder.rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < 9_000_000
-    assert {path.suffix for path in files} == {".html", ".js", ".css", ".json", ".md"}
+    assert sum(path.stat().st_size for path in files) < 13_000_000
+    assert {path.suffix for path in files} == {".html", ".js", ".css", ".json", ".md", ".LICENSE"}
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +112,7 @@ def check(chromium: Browser) -> Iterator[Callable[[object], dict]]:
     """Judges a trace, or a text, as the folder's page does."""
     guest = Guest(chromium, address())
     show(guest.page, page())
-    judge = "async ([text, schema]) => (await import('./files/check.js')).check(text, schema, 32e6)"
+    judge = "async ([text, schema]) => (await import('./answers/check.js')).check(text, schema, 32e6)"
     schema = Trace.schema_for_others()
 
     def judged(trace: object) -> dict:
@@ -177,7 +173,7 @@ def opened(chromium: Browser, file: Path, **options: object) -> Guest:
     """Someone who opens this file without any network; its own policy holds."""
     guest = Guest(chromium, file.as_uri(), offline=True, **options)
     guest.page.goto(file.as_uri())
-    guest.page.locator(".hp-node").first.wait_for()
+    guest.page.locator(".hp-guess").first.wait_for()
     return guest
 
 
@@ -209,7 +205,7 @@ def test_hostile_tokens_in_one_file_are_only_text(chromium: Browser, tmp_path: P
         part["piece"] = HOSTILE
     trace["result"]["text"] = trace["prompt"]["text"] = trace["setup"]["pair"] = HOSTILE
     file = tmp_path / "run.html"
-    file.write_text(alone.page(Trace.from_json(json.dumps(trace)), title=HOSTILE), encoding="utf-8")
+    file.write_text(single(Trace.from_json(json.dumps(trace)), title=HOSTILE), encoding="utf-8")
     guest = opened(chromium, file)
     assert HOSTILE in guest.page.inner_text("h1")
     assert "<script>window.hacked=1</script>" in guest.page.inner_text(".hp-flow")
@@ -220,7 +216,7 @@ def test_hostile_tokens_in_one_file_are_only_text(chromium: Browser, tmp_path: P
 
 def test_the_file_prints_in_light_colours_without_its_buttons(chromium: Browser, tmp_path: Path):
     file = tmp_path / "run.html"
-    file.write_text(alone.page(Trace.from_file(STORY)), encoding="utf-8")
+    file.write_text(single(Trace.from_file(STORY)), encoding="utf-8")
     guest = opened(chromium, file, color_scheme="dark")
     page = guest.page
     assert page.evaluate("document.documentElement.classList.contains('dark')")
@@ -248,8 +244,8 @@ def test_the_players_button_saves_the_file_that_the_command_writes(visitors, chr
     assert guest.page.evaluate("window.__hsd.step") == 4
     assert guest.page.inner_text("h1") == "HSD, hierarchical, step by step"
     guest.close()
-    written, saved = alone.page(Trace.from_file(STORY), step=5), file.read_text(encoding="utf-8")
-    without_run = re.compile(r'(id="hsd-run">).*?(</script>)', re.DOTALL)
+    written, saved = single(Trace.from_file(STORY), step=5), file.read_text(encoding="utf-8")
+    without_run = re.compile(r'(id="hsd-one-run">).*?(</script>)', re.DOTALL)
     assert without_run.sub(r"\1\2", saved) == without_run.sub(r"\1\2", written)
 
 
@@ -286,12 +282,12 @@ def test_a_folder_that_cannot_be_written_is_one_line(capsys, monkeypatch, tmp_pa
 
 
 def test_an_export_takes_the_place_of_an_older_one_and_of_nothing_else(monkeypatch, tmp_path: Path):
-    index = f'{export.MARK}0.1.0">'
-    monkeypatch.setattr(export, "files", lambda _: {"index.html": index, "data/old.json": "{}"})
+    index = f'{export.MARK}0.1.0">'.encode()
+    monkeypatch.setattr(export, "files", lambda _: {"index.html": index, "data/old.json": b"{}"})
     export.write(tmp_path / "page", space.load())
     (tmp_path / "page" / ".git").mkdir()
     (tmp_path / "page" / "notes.txt").write_text("mine")
-    monkeypatch.setattr(export, "files", lambda _: {"index.html": index, "data/new.json": "{}"})
+    monkeypatch.setattr(export, "files", lambda _: {"index.html": index, "data/new.json": b"{}"})
     written = export.write(tmp_path / "page", space.load())
     assert [path.name for path in written] == ["new.json", "index.html"]
     kept = {path.relative_to(tmp_path / "page").as_posix() for path in (tmp_path / "page").rglob("*")}

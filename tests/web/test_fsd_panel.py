@@ -8,10 +8,10 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 import hsd
+from hsd.app.systems import fsd
+from hsd.app.systems.recorded import presets, trace_of
 from hsd.bench.fuzzy import drift, overruled
 from hsd.paths import ASSETS
-from hsd.ui.systems import fsd
-from hsd.ui.systems.recorded import presets, trace_of
 
 NAMES = [name for name, preset in presets().items() if preset.options.get("rule") == "fuzzy"]
 TINY = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
@@ -193,7 +193,7 @@ def test_on_watch_the_settings_are_there_only_for_the_fuzzy_rule(visitor):
     visitor.choose("rule", "FSD, fuzzy (not lossless)")
     page.locator("#hsd-tolerance").wait_for(state="visible")
     visitor.set("tolerance", "1.25")
-    visitor.set("length", "12")
+    visitor.set("max-new-tokens", "12")
     visitor.run()
     visitor.until("!window.__hsd.live && document.querySelector('.hp-warning')")
     page.locator(".hp-warning", has_text="T = 1.25").wait_for()
@@ -212,7 +212,7 @@ def test_on_watch_a_rule_with_a_number_has_its_slider_and_runs_with_it(visitor, 
     visitor.choose("rule", title)
     page.locator(slider).wait_for(state="visible")
     visitor.set(name, "0.7")
-    visitor.set("length", "12")
+    visitor.set("max-new-tokens", "12")
     visitor.run()
     visitor.until("!window.__hsd.live && document.querySelector('.hp-warning')")
     page.locator(".hp-warning", has_text=words).wait_for()

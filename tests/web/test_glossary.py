@@ -9,8 +9,8 @@ import pytest
 from web_page import Guest, address, show
 
 from hsd import facts
+from hsd.app.modules import read
 from hsd.paths import WEB
-from hsd.ui.static import read
 
 KEYS = re.compile(r"\b(?:term|explained)\(\s*\"([\w-]+)\"|\bterm: \"([\w-]+)\"|data-term=?\"?: ?\"([\w-]+)\"")
 SCRIPTS = [path.relative_to(WEB).as_posix() for path in WEB.rglob("*.js")]

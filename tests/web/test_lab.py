@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -11,14 +10,14 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 import torch
 from lab_page import page as page_html
-from web_page import Browser, Guest, address, show
+from web_page import Browser, Guest, address, answer, show
 
+from hsd.app.lab import exact_numbers
 from hsd.audit import context_free_models, output_law, target_law, total_variation
 from hsd.conform.keying import KEYINGS
-from hsd.facts import facts_json
+from hsd.facts import facts
 from hsd.paths import ASSETS
 from hsd.rules import RULES
-from hsd.ui.lab import exact_numbers
 
 EXACT = 1e-12
 LOSSLESS = [name for name, rule in RULES.items() if rule.lossless]
@@ -111,9 +110,9 @@ def test_a_rule_that_the_page_cannot_compute_has_the_numbers_of_the_server(here:
     monkeypatch.setitem(RULES, new.name, new)
     p, q = [1 / 3, 2 / 3], [2 / 3, 1 / 3]
     told = exact_numbers({"rule": "newcomer", "p": [p] * 3, "q": [q] * 2})
-    facts = {"body": facts_json(), "content_type": "application/json"}
-    here.page.route("**/facts.json", lambda route: route.fulfill(**facts))
-    show(here.page, page_html(server=f"{{ exact_numbers: async () => ({json.dumps(told)}) }}"))
+    answers = {"facts.json": facts(), "data/page.json": {"recorded": {}}, "answers/exact_numbers": told}
+    answer(here.page, answers)
+    show(here.page, page_html(answers="server"))
     row = here.page.locator(".hl-rules tr[data-rule=newcomer]")
     row.locator(".hl-figure", has_text="1.3333").wait_for()
     assert "Newcomer, a test" in row.inner_text()

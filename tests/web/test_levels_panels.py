@@ -9,9 +9,9 @@ import pytest
 
 import hsd
 from hsd import Trace
+from hsd.app.systems import recorded
 from hsd.models.exits import head_cost
 from hsd.trace import Event, Step
-from hsd.ui.systems import recorded
 
 PRESETS = recorded.presets()
 MARKS = {"draft": "●", "correction": "▲", "bonus": "◆"}
@@ -245,7 +245,7 @@ def test_a_run_of_ones_own_streams_and_its_link_brings_it_back(visitors):
     open_panel(visitor, "stack")
     page = visitor.page
     page.fill("#sy-panel-stack [data-field='thresholds1'] .hp-field", "4")
-    page.fill("#sy-panel-stack [data-field='length'] .hp-field", "96")
+    page.fill("#sy-panel-stack [data-field='max_new_tokens'] .hp-field", "96")
     page.evaluate(
         "() => { window.seen = new Set(); let told = window.__hsdSystems; "
         "Object.defineProperty(window, '__hsdSystems', { get: () => told, set: (now) => { "
@@ -278,7 +278,7 @@ def test_a_run_that_another_panel_ends_says_so(visitors):
     page.fill("#sy-panel-hispec [data-field='exits1'] .hp-field", "2")
     page.get_by_role("tab", name="Model stack").click()
     shown(visitor, "stack", "run.trace")
-    page.fill("#sy-panel-stack [data-field='length'] .hp-field", "256")
+    page.fill("#sy-panel-stack [data-field='max_new_tokens'] .hp-field", "256")
     page.click("#sy-panel-stack .sy-run")
     shown(visitor, "stack", "run.state === 'running' && run.trace.steps.length")
     page.evaluate("document.querySelector('#sy-panel-hispec .sy-run').click()")  # at once, before the first run ends

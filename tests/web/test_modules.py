@@ -7,33 +7,27 @@ import re
 import pytest
 from test_imports import rooms
 
+from hsd.app.modules import imports, modules, read, script
+from hsd.app.page import SCREENS, SHARED_STYLES, template
+from hsd.app.site import folder_of_modules
+from hsd.errors import HsdError
 from hsd.paths import WEB
-from hsd.ui import alone, export, static
 
 OWN = [path.relative_to(WEB) for path in WEB.rglob("*.*") if "vendor" not in path.parts]
 SCRIPTS = sorted(path.as_posix() for path in OWN if path.suffix == ".js")
 STYLES = sorted(path.as_posix() for path in OWN if path.suffix == ".css")
-PAGE = (
-    "page.js",
-    "answers/answers.js",
-    "answers/files.js",
-    "answers/server.js",
-    "answers/file.js",
-    "answers/check.js",
-    "kit/form.js",
-)
 
 
-def test_every_module_and_every_sheet_belongs_to_a_screen() -> None:
-    entries = [*(f"{screen}/{screen}.js" for screen in static.SCREENS), "files/files.js", alone.ENTRY, *PAGE]
-    used = {name for entry in entries for name in static.modules(entry)}
-    assert sorted(used | {"loader.js", "files/theme.js", "theme.js"}) == SCRIPTS
-    screens = {f"{screen}/{screen}.css" for screen in static.SCREENS}
-    assert sorted({*static.SHARED_STYLES, *screens, *export.STYLES, *alone.STYLES, "page.css"}) == STYLES
+def test_every_module_and_every_sheet_belongs_to_the_page() -> None:
+    used = {name for name in modules("page.js", later=True) if not name.startswith("vendor/")}
+    assert sorted({*used, "theme.js"}) == SCRIPTS
+    sheets = {f"{screen}/{screen}.css" for screen in SCREENS}
+    assert sorted({*SHARED_STYLES, *sheets}) == STYLES
 
 
 # ---- the rooms of the page, and what a module of each may import beside its own room
 
+CLIENT = "vendor/gradio_client.js"
 ROOMS = {name: [other.strip("`") for other in allowed] for name, allowed in rooms("room of the page").items()}
 
 
@@ -44,25 +38,56 @@ def room(name: str) -> str:
 @pytest.mark.parametrize("script", [name for name in SCRIPTS if "/" in name])
 def test_a_module_imports_only_what_its_room_may(script: str) -> None:
     allowed = {room(script), *ROOMS[room(script)]}
-    assert {room(name) for name in static.imports(script)} <= allowed
+    assert {room(name) for name in imports(script)} <= allowed
 
 
 def test_every_imported_module_is_there() -> None:
-    assert {name for script in SCRIPTS for name in static.modules(script)} <= set(SCRIPTS)
+    assert {name for script in SCRIPTS for name in modules(script, later=True)} - set(SCRIPTS) == {CLIENT}
 
 
 def test_no_script_can_turn_text_into_markup() -> None:
     forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser"
-    assert [name for name in SCRIPTS if re.search(forbidden, static.read(name))] == []
+    assert [name for name in SCRIPTS if re.search(forbidden, read(name))] == []
 
 
 def test_no_file_names_another_host() -> None:
-    addresses = {found for name in SCRIPTS + STYLES for found in re.findall(r"https?://[^\s\"']+", static.read(name))}
-    links = {"http://www.w3.org/2000/svg", "https://${source.replace("}  # the latter is for a click: a paper's address
+    addresses = {found for name in SCRIPTS + STYLES for found in re.findall(r"https?://[^\s\"']+", read(name))}
+    # the last two are a click to a paper's address, and an example of a server's
+    links = {"http://www.w3.org/2000/svg", "https://${source.replace(", "http://localhost:8000"}
     assert addresses <= links
 
 
-def test_the_page_is_told_of_files_by_relative_paths_alone() -> None:
-    head = static.head()
-    assert f'new URL("{static.folder()}", document.baseURI)' in head
-    assert str(WEB) not in head
+def test_what_gradio_brings_makes_no_functions_of_text_and_says_its_licence() -> None:
+    assert not re.search(r"\beval\(|new Function", read(CLIENT))
+    assert "Apache License" in read(CLIENT.replace(".js", ".LICENSE"))
+
+
+# ---- all modules as one script
+
+
+def test_one_script_has_each_module_once_after_those_that_it_imports() -> None:
+    code = script("answers/file.js", "page.js")
+    made = re.findall(r"^const (\$\w+) = await", code, re.MULTILINE)
+    assert len(made) == len(set(made))
+    assert made.index("$kit_dom") < made.index("$kit_parts") < made.index("$page")
+    assert "Promise.resolve($answers_file)" in code
+    assert not re.search(r"^(?:import|export)\b|\bimport\(", code, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('import dom from "./dom.js";\n', "in a way that one script cannot have"),
+        ("export const one = 1;\n", "in a way that one script cannot have"),
+        ('const one = "</script>";\n', "names the tag"),
+    ],
+)
+def test_a_module_that_one_script_cannot_have_is_refused(monkeypatch, text: str, problem: str) -> None:
+    monkeypatch.setattr("hsd.app.modules.read", lambda name: text)
+    with pytest.raises(HsdError, match=problem):
+        script("kit/odd.js")
+
+
+def test_a_single_file_names_no_other_file() -> None:
+    assert not re.search(r"<(?:script|link|img)[^>]*(?:src|href)=(?!\"data:,)", template())
+    assert folder_of_modules() not in template()

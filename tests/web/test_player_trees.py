@@ -12,7 +12,6 @@ from collections.abc import Iterator
 import pytest
 from player_page import Stage, step_where, word_trace
 
-import hsd
 from hsd.decoding.record import Recorder
 from hsd.decoding.rounds import Round
 
@@ -47,50 +46,6 @@ A_THIRD_AND_SLOWLY_ALL = [
 
 def named(options: dict) -> str:
     return " ".join(str(value) for value in options.values())
-
-
-def mirrored(stage: Stage, trace: dict) -> dict:
-    return stage.page.evaluate("trace => hsdPlayer.model.mirror(trace)", trace)
-
-
-@pytest.mark.parametrize("options", [*CHAINS, *({"drafts": 4} | options for options in TREES)], ids=named)
-def test_mirror_is_the_run_from_the_other_side(stage: Stage, options: dict) -> None:
-    trace = word_trace(**options)
-    seen = mirrored(stage, trace)
-    assert seen["setup"]["options"]["rule"] == trace["steps"][0]["shadow"]["rule"]
-    for step, other in zip(trace["steps"], seen["steps"], strict=True):
-        if not step["shadow"]:
-            assert other == step
-            continue
-        hsd.trace.Step.model_validate(other)
-        shadow = step["shadow"]
-        assert (other["verdict"], other["shadow"], other["kept"]) == (shadow, step["verdict"], shadow["kept"])
-        assert hsd.trace.replay_step(hsd.trace.Step.model_validate(other)) == [c["token"] for c in other["committed"]]
-        assert other["committed"][-1] == (shadow["next"] or other["committed"][-1])
-        assert [other[k] for k in ("nodes", "branches", "context_length", "drafted")] == [
-            step[k] for k in ("nodes", "branches", "context_length", "drafted")
-        ]
-    again = mirrored(stage, seen)
-    assert [s["committed"] for s in again["steps"]] == [s["committed"] for s in trace["steps"]]
-    assert [s["verdict"]["decisions"] for s in again["steps"]] == [s["verdict"]["decisions"] for s in trace["steps"]]
-
-
-def test_mirror_keeps_what_stood_before_each_step(stage: Stage) -> None:
-    trace = word_trace(drafts=4, shadow="top-down")
-    assert any(s["committed"][-1] != s["shadow"]["next"] for s in trace["steps"])
-    stage.load(trace)
-    text = stage.text(".hp-flow")
-    roots = "(t) => t.steps.map((_, i) => hsdPlayer.model.readStep(t, i).rootPiece)"
-    expected = stage.page.evaluate(f"({roots})(player.trace())")
-    stage.page.evaluate("player.load(hsdPlayer.model.mirror(player.trace()))")
-    assert stage.page.evaluate(f"({roots})(player.trace())") == expected
-    assert stage.text(".hp-flow") == text
-    assert "tokens" not in stage.page.evaluate("Object.keys(player.trace().steps[0]).join()")
-
-
-def test_a_run_without_a_shadow_has_no_other_side(stage: Stage) -> None:
-    trace = word_trace(trace=False)
-    assert mirrored(stage, trace) == trace
 
 
 def test_parts_can_be_left_out(stage: Stage, trace: dict) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from web_page import Guest, address, show
+from web_page import Guest, address, answer, show
 
 import hsd
+from hsd.app.systems import planner
+from hsd.app.systems.planner_presets import WORKED, presets
+from hsd.app.systems.planner_ways import alternatives, described, graph
+from hsd.app.systems.planner_words import in_words
 from hsd.planner import Models, latency, plan
-from hsd.ui.systems import planner
-from hsd.ui.systems.planner_presets import WORKED, presets
-from hsd.ui.systems.planner_ways import alternatives, described, graph
-from hsd.ui.systems.planner_words import in_words
 
 PRESETS = {preset["name"]: preset for preset in presets()}
 
@@ -235,7 +234,7 @@ def test_on_a_phone_nothing_is_missing_and_the_page_does_not_scroll_sideways(vis
 # ---- the frame, with panels of the test's own
 
 
-RUN = {"prompt": "Once upon a time", "length": 12, "temperature": 0.8, "seed": 5, "gamma": 3}
+RUN = {"pair": "tiny", "prompt": "Once upon a time", "max_new_tokens": 12, "temperature": 0.8, "seed": 5, "gamma": 3}
 OWN = """
 panels.push({name: "own", title: "Own", sections: [(root, tools) => { window.own = tools; }]});
 window.news = [];
@@ -254,8 +253,8 @@ def test_a_panel_gets_its_run_piece_by_piece_and_a_new_one_ends_it(visitors):
     visitor.page.route("**/systems/panels.js", with_panel)
     visitor.page.goto(visitor.app.url + "?tab=systems&panel=own")
     visitor.until("window.own")
-    visitor.page.evaluate("begin", {**RUN, "length": 256})
-    visitor.until("live.items.length > 2")
+    visitor.page.evaluate("begin", {**RUN, "max_new_tokens": 256})
+    visitor.until("live.steps.length > 2")
     visitor.page.evaluate("() => { window.first = live; }")
     visitor.page.evaluate("begin", RUN)
     visitor.until("live.state === 'done'")
@@ -265,31 +264,29 @@ def test_a_panel_gets_its_run_piece_by_piece_and_a_new_one_ends_it(visitors):
     assert [c["token"] for step in told["steps"] for c in step["committed"]] == wanted.tokens
     assert told["result"]["text"] == wanted.text
     assert visitor.page.evaluate("news.includes('running') && news.includes('left')")
-    ended = visitor.page.evaluate("own.ask('read_job', {key: first.key, start: 0})")
-    assert ended["state"] == "cancelled"
+    visitor.until("first.state === 'cancelled'")
     visitor.page.evaluate("begin", {**RUN, "gamma": 999})
     visitor.until("live.state === 'failed'")
-    assert "draft length γ 999: choose a whole number" in visitor.page.evaluate("live.message")
+    assert "draft length γ 999: choose a whole number" in visitor.page.evaluate("live.problem")
 
 
-FRAME = """<!doctype html><html><head><meta charset="utf-8">
+FRAME = """<!doctype html><html data-answers="server"><head><meta charset="utf-8">
 <link rel="stylesheet" href="kit/kit.css"><link rel="stylesheet" href="systems/systems.css"></head><body>
-<div id="hsd-layout"><div id="one"><div class="hsd-systems"></div></div></div><script type="module">
-import {{ opened }} from "./watch/watch.js";
-import {{ panels }} from "./systems/panels.js";
-import {{ start }} from "./systems/systems.js";
+<div id="hsd-layout"><div id="one"></div></div><script type="module">
+import { opened } from "./kit/page.js";
+import { panels } from "./systems/panels.js";
+import { start } from "./systems/systems.js";
 window.log = [];
 window.openTab = opened;
 opened("watch");
-panels.push({{name: "late", title: "Late", sections: [
-  (root, tools) => {{
+panels.push({name: "late", title: "Late", sections: [
+  (root, tools) => {
     log.push("draw first"); root.textContent = "above"; window.lateTools = tools;
-    return {{opened: () => log.push("opened"), closed: () => log.push("closed"), link: () => ({{one: "1"}})}};
-  }},
-  (root) => {{ log.push("draw second"); root.textContent = "below"; return {{link: () => ({{two: "2"}})}}; }},
-]}});
-const server = {{plan_stack: async () => ({{error: "no"}}), fails: async () => {{ throw Error("gone"); }}}};
-start(document.getElementById("one"), {props}, server, () => {{}}, () => {{}});
+    return {opened: () => log.push("opened"), closed: () => log.push("closed"), link: () => ({one: "1"})};
+  },
+  (root) => { log.push("draw second"); root.textContent = "below"; return {link: () => ({two: "2"})}; },
+]});
+await start(document.getElementById("one"));
 window.begun = true;
 </script></body></html>"""
 
@@ -299,8 +296,17 @@ def frame(chromium):
     """A page with the frame, the model stack, and one more panel called Late; called with a query, it opens."""
     guest = Guest(chromium, address(), serious=())
 
+    content = {"recorded": [], "planner": planner.props(), "eagle": {}}
+    answers = {
+        "data/page.json": {"recorded": {"systems": {"keys": ["all"]}}},
+        "data/systems/all.json": content,
+        "answers/plan_stack": {"error": "no"},
+        "answers/fails": None,
+    }
+    answer(guest.page, answers)
+
     def open_page(query: str) -> None:
-        show(guest.page, FRAME.format(props=json.dumps({"planner": planner.props()})), query)
+        show(guest.page, FRAME, query)
         guest.page.wait_for_function("window.begun")
 
     guest.page.open = open_page

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from running_app import Server, free_port
+from web_page import Guest
 
-from hsd.paths import EXAMPLES
+from hsd.paths import EXAMPLES, ROOT
 
-LONG = {"prompt": "Once upon a time", "gamma": "1", "length": "256", "temperature": "1", "seed": "3"}
+LONG = {"prompt": "Once upon a time", "gamma": "1", "max_new_tokens": "256", "temperature": "1", "seed": "3"}
+
+
+def unfold(visitor):
+    """Open all groups of options."""
+    for title in visitor.page.locator("#hsd-side .hp-group:not([open]) > summary").all():
+        title.click()
 
 
 @pytest.mark.core
@@ -47,7 +56,7 @@ def test_the_draft_the_masses_and_both_verdicts_are_in_the_first_window(visitors
 
 @pytest.mark.core
 def test_another_rule_in_the_options_judges_what_is_shown_and_another_prompt_asks_for_a_run(visitor):
-    visitor.choose("rule", "Vanilla, token-wise")
+    visitor.choose("rule", "Vanilla")
     visitor.page.locator(".hp-lead", has_text="What if").wait_for()
     assert visitor.page.locator("#hsd-strip[data-changed]").count() == 0
     visitor.page.locator("#hsd-prompt textarea").click()
@@ -81,18 +90,15 @@ def test_a_click_on_a_token_goes_to_its_step(visitor):
 
 
 def test_every_control_says_in_one_line_what_it_does(visitor):
-    visitor.page.get_by_role("button", name="More options").click()
-    visitor.page.locator("#hsd-top-k").wait_for(state="visible")
-    controls = visitor.page.locator("#hsd-side [data-testid=block-info]")
+    controls = visitor.page.locator("#hsd-side .hp-control")
     assert controls.count() >= 11
-    helps = visitor.page.locator("#hsd-side .info-text").all_inner_texts()
+    helps = visitor.page.locator("#hsd-side .hp-control > .hp-help").all_text_contents()
     assert len(helps) == controls.count()
     assert all(8 < len(text) < 60 for text in helps), helps
 
 
 def test_a_rule_that_is_not_lossless_says_so_in_the_menu(visitor):
-    visitor.page.locator("#hsd-rule input").click()
-    options = visitor.page.get_by_role("option").all_inner_texts()
+    options = visitor.page.locator("#hsd-rule option").all_inner_texts()
     assert len(options) >= 5
     assert [o for o in options if "released" in o and "not lossless" in o]
 
@@ -100,22 +106,20 @@ def test_a_rule_that_is_not_lossless_says_so_in_the_menu(visitor):
 def test_every_preset_opens_at_once_and_sets_the_controls(visitor):
     visitor.choose("preset", "Long draft")
     visitor.page.locator(".hf-caption", has_text="Long draft").wait_for()
-    visitor.until("document.querySelector('#hsd-gamma input[type=number]').value === '10'")
+    visitor.until("document.querySelector('#hsd-gamma-input').value === '10'")
     visitor.choose("preset", "Plain")
     visitor.page.locator(".hf-caption", has_text="Plain").wait_for()
-    visitor.until("document.querySelector('#hsd-gamma input[type=number]').disabled")
+    visitor.page.locator("#hsd-gamma").wait_for(state="hidden")
 
 
 @pytest.mark.core
 def test_n_grams_draft_without_a_draft_model_and_the_page_says_so(visitor):
     visitor.set("drafts", "3")
-    visitor.set("length", "24")
+    visitor.set("max-new-tokens", "24")
     visitor.set("prompt", "Once upon a time, a fox saw a fox and a fox saw")
-    visitor.page.get_by_role("button", name="More options").click()
+    unfold(visitor)
     visitor.page.get_by_label("N-grams of the text").check()
-    visitor.until("document.querySelector('#hsd-drafts input[type=number]').disabled")
-    visitor.until("document.querySelector('#hsd-drafts input[type=number]').value === '1'")
-    visitor.until("document.querySelector('#hsd-tree input').disabled")
+    visitor.until("document.querySelector('#hsd-drafts-input').value === '1'")
     visitor.run()
     visitor.page.get_by_text("● live", exact=True).wait_for()
     assert visitor.page.inner_text(".hf-pair").endswith(" · drafts from the text")
@@ -125,12 +129,12 @@ def test_n_grams_draft_without_a_draft_model_and_the_page_says_so(visitor):
     again = visitor.app.url + "?" + urlsplit(visitor.page.url).query
     visitor.page.goto(again)
     visitor.options()
-    visitor.until("document.querySelector('#hsd-drafts input[type=number]')?.disabled")
     visitor.page.get_by_text("● live", exact=True).wait_for()
     assert "copied from the text" in visitor.page.inner_text(".hp-setup")
+    unfold(visitor)
+    assert visitor.page.get_by_label("N-grams of the text").is_checked()
     visitor.choose("rule", "Traversal")  # a rule for trees takes the draft model
-    visitor.until("!document.querySelector('#hsd-drafts input[type=number]').disabled")
-    visitor.page.get_by_role("button", name="More options").click()
+    visitor.until("document.querySelector('#hsd-drafts-input').value === '4'")
     assert visitor.page.get_by_label("Draft model").is_checked()
 
 
@@ -208,7 +212,7 @@ def test_a_link_with_a_bad_value_says_so_and_shows_the_first_preset(visitors, qu
 )
 def test_strange_prompts_are_only_text(visitor, prompt):
     visitor.set("prompt", prompt)
-    visitor.set("length", "8")
+    visitor.set("max-new-tokens", "8")
     visitor.run()
     visitor.page.get_by_text("● live", exact=True).wait_for()
     assert visitor.page.locator(".hp-flow img").count() == 0
@@ -234,7 +238,7 @@ def test_hostile_tokens_of_an_opened_trace_are_only_text(visitor, tmp_path: Path
     file.write_text(json.dumps(trace))
     visitor.page.set_input_files(".hf-file", file)
     visitor.until_source("trace file")
-    assert "onerror" in visitor.page.inner_text(".hp-flow")
+    assert "onerror" in visitor.page.locator(".hp-flow").first.inner_text()
     visitor.page.locator(".hf-player").focus()
     for _ in range(5):
         visitor.page.keyboard.press("Shift+ArrowRight")
@@ -296,14 +300,14 @@ def test_the_link_of_a_preset_opens_the_same_view(visitors):
     other = visitors().open(urlsplit(visitor.page.url).query and "?" + urlsplit(visitor.page.url).query)
     other.until(f"window.__hsd.step === 4 && window.__hsd.node === {visitor.state['node']}")
     assert other.shown() == visitor.shown()
-    other.until("document.querySelector('#hsd-preset input, select#hsd-preset').value.toLowerCase().includes('sum')")
+    other.until("document.querySelector('#hsd-preset').value === 'sum'")
 
 
 def test_the_link_of_a_live_run_makes_it_again(visitors):
     visitor = visitors().open()
     visitor.set("prompt", "Once upon a time, there was a mole & a <b>hat</b>")
     visitor.set("seed", "12345678901")
-    visitor.set("length", "24")
+    visitor.set("max-new-tokens", "24")
     visitor.run()
     visitor.page.get_by_text("● live", exact=True).wait_for()
     visitor.page.locator(".hf-player").focus()
@@ -313,7 +317,7 @@ def test_the_link_of_a_live_run_makes_it_again(visitors):
     query = urlsplit(visitor.page.url).query
     asked = {name: values[0] for name, values in parse_qs(query).items()}
     assert asked["seed"] == "12345678901"
-    named = {"pair", "prompt", "rule", "gamma", "temperature", "top_p", "top_k", "seed", "length", "step", "node"}
+    named = {"pair", "prompt", "rule", "gamma", "temperature", "seed", "max_new_tokens", "step", "node"}
     assert set(asked) >= named
     other = visitors().open("?" + query)
     other.page.get_by_text("● live", exact=True).wait_for()
@@ -361,7 +365,7 @@ def test_a_visitor_who_waits_can_cancel(visitors):
 
 def test_a_visitor_who_leaves_frees_the_model(visitors):
     second = visitors().open()
-    second.set("length", "8")
+    second.set("max-new-tokens", "8")
     first = visitors().open("?" + urlencode(LONG))
     first.until("window.__hsd.live && window.__hsd.steps >= 2")
     first.page.close()
@@ -379,8 +383,8 @@ def test_a_phone_needs_no_sideways_scrolling_and_hides_the_options(visitors, sch
     visitor.page.get_by_role("button", name="Options").click()
     visitor.page.locator("#hsd-gamma").wait_for(state="visible")
     assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert visitor.page.is_visible("#hsd-preset input"), "recorded runs can be opened on a phone as well"
-    visitor.set("length", "8")
+    assert visitor.page.is_visible("#hsd-preset"), "recorded runs can be opened on a phone as well"
+    visitor.set("max-new-tokens", "8")
     visitor.run()
     visitor.page.get_by_text("● live", exact=True).wait_for()
     assert not visitor.page.is_visible("#hsd-gamma")
@@ -410,3 +414,57 @@ def test_another_page_can_show_the_view_in_a_frame(visitors):
     assert frame.page.is_visible(".hp-play")
     for part in ("#hsd-strip", ".hf-title", ".hp-treecard", ".hp-tools", "#hsd-tabs [role=tab]", "footer"):
         assert not frame.page.locator(part).first.is_visible(), part
+
+
+# ---- what else can happen to a run
+
+
+def test_a_server_that_goes_away_leaves_the_steps_and_an_offer_to_run_again(chromium, nothing_fetched):
+    port = free_port()
+    app = Server([sys.executable, str(ROOT / "tests" / "running_app.py"), str(port)], port)
+    guest = Guest(chromium, app.url)
+    page = guest.page
+    try:
+        page.goto(f"{app.url}?{urlencode(LONG)}")
+        page.wait_for_function("window.__hsd?.live && window.__hsd.steps >= 3")
+        app.stop()
+        page.locator(".hf-alert-words", has_text="gone away").wait_for()
+        assert "\n" not in page.inner_text(".hf-alert-words")
+        steps = page.evaluate("window.__hsd.steps")
+        assert steps >= 3
+        assert page.locator(".hf-player .hp-group").count() == steps
+        page.get_by_role("button", name="Run again").click()
+        page.locator(".hf-alert-words", has_text="does not answer").wait_for()
+        assert page.evaluate("window.__hsd.steps") == steps
+    finally:
+        guest.problems.clear()  # of the browser, which tells of the lost connection as well
+        guest.close()
+        app.stop()
+
+
+def test_a_link_of_earlier_versions_makes_its_run(visitors):
+    visitor = visitors().open("?" + urlencode({"prompt": "Once upon a time", "length": "12", "several": "2"}))
+    visitor.page.get_by_text("● live", exact=True).wait_for()
+    assert "2 drafts" in visitor.page.inner_text(".hp-setup")
+    visitor.until("location.search.includes('max_new_tokens=12') && location.search.includes('drafts=2')")
+
+
+@pytest.mark.recorded
+def test_a_trace_can_be_let_go_over_the_page(visitor):
+    text = (EXAMPLES / "traces" / "sum.json").read_text()
+    visitor.page.evaluate(
+        """(text) => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File([text], "run.json", {type: "application/json"}));
+          document.body.dispatchEvent(new DragEvent("drop", {dataTransfer, bubbles: true, cancelable: true}));
+        }""",
+        text,
+    )
+    visitor.until_source("trace file")
+    assert visitor.state["steps"] == len(json.loads(text)["steps"])
+
+
+@pytest.mark.recorded
+def test_everything_folded_takes_two_windows_at_most(visitors):
+    visitor = visitors().open("?preset=story", options=False)
+    assert visitor.page.evaluate("document.documentElement.scrollHeight") <= 1600

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 from functools import cache
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
+from hsd.app.page import template
 from hsd.facts import facts_json
 from hsd.paths import WEB
-from hsd.ui.alone import template
 
 WAIT = 120_000  # milliseconds until a page counts as broken: a machine may be slow or busy
 
@@ -83,7 +84,7 @@ class _Files(SimpleHTTPRequestHandler):
         path = urlsplit(self.path).path
         if path.endswith("/facts.json"):
             self._answer(facts_json().encode(), "application/json")
-        elif path.endswith("/alone.html"):
+        elif path.endswith("/single.html"):
             self._answer(template().encode(), "text/html")
         elif path == "/favicon.ico":
             self._answer(b"", "image/x-icon")
@@ -120,3 +121,10 @@ def show(page: Any, html: str, query: str = "") -> None:
     name = f"{hashlib.sha256(html.encode()).hexdigest()[:16]}.html"
     _Files.pages[f"/{name}"] = html.encode()
     page.goto(address() + name + query)
+
+
+def answer(page: Any, answers: dict[str, Any]) -> None:
+    """Let pages of a test's own get these answers, plain data by the ends of their addresses; None: none comes."""
+    for path, data in answers.items():
+        given = {"body": json.dumps(data), "content_type": "application/json"}
+        page.route(f"**/{path}", lambda route, d=data, g=given: route.abort() if d is None else route.fulfill(**g))

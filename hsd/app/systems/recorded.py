@@ -40,7 +40,9 @@ def asked(preset: Preset) -> Values:
     given = {field_name(name): value for name, value in preset.options.items()}
     options = form.defaults(OPTIONS) | {"temperature": 1.0}  # what `hsd.run` takes
     given = {name: value for name, value in given.items() if name in options}
-    return {**options, **given, "prompt": preset.prompt, "pair": preset.pair}
+    named = {"length": "max_new_tokens"}
+    found = {named.get(name, name): value for name, value in {**options, **given}.items()}
+    return {**found, "prompt": preset.prompt, "pair": preset.pair}
 
 
 def recorded_run(name: Any) -> Values:

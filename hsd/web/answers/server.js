@@ -52,7 +52,7 @@ async function* stream(name, options, { signal, status }) {
   const { Client, known } = await connected();
   if (signal?.aborted) return;
   const client = Object.assign(new Client(ADDRESS, OPTIONS), known); // a session of its own: Gradio cancels by session
-  const job = client.submit(ENDPOINTS[name], options);
+  const job = client.submit(ENDPOINTS[name], { options });
   const cancel = async () => {
     job.return(); // what came is still given
     const id = await job.wait_for_id();

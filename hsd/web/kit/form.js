@@ -98,18 +98,6 @@ function radio(schema, names, hear) {
   };
 }
 
-function several(schema, names, hear) {
-  const offered = choices(schema.items);
-  const inputs = offered.map(([value]) => h("input", { type: "checkbox", value: String(value), onchange: hear }));
-  const labels = offered.map(([, words], i) => h("label.hp-radio", inputs[i], words));
-  return {
-    isGroup: true,
-    parts: [h("div.hp-radios", { "role": "group", "aria-labelledby": names["aria-labelledby"] }, labels)],
-    get: () => offered.filter((_, i) => inputs[i].checked).map(([value]) => value),
-    set: (value) => inputs.forEach((input, i) => (input.checked = (value ?? []).includes(offered[i][0]))),
-  };
-}
-
 function toggle(schema, names, hear) {
   const input = h("input", { type: "checkbox", onchange: hear, ...names });
   return { parts: [input], get: () => input.checked, set: (value) => (input.checked = Boolean(value)) };
@@ -118,7 +106,6 @@ function toggle(schema, names, hear) {
 function kind(schema) {
   if (schema.menu === "radio" && choices(schema)) return radio;
   if (schema.menu || choices(schema)) return menu;
-  if (schema.type === "array" && choices(schema.items ?? {})) return several;
   return schema.type === "boolean" ? toggle : typed;
 }
 
@@ -128,7 +115,7 @@ function kind(schema) {
  * {element, values(), set(values), offer(name, choices), show(name, on)}.
  *
  * schema: a JSON Schema of an object. Of each property: title; description, its help; type, enum or oneOf with const and
- * title, minimum, maximum, default; and group, when ({option: [values]}, all of which must hold), menu ("radio", or true
+ * title, minimum, maximum, default; and group, when ({option, or "one|other": [values]}, all of which must hold), menu ("radio", or true
  * for one whose choices come by offer), step, shown (from, to of its slider). groups: [{name, title}] to show, in this
  * order; one with a title is folded. only: names of the options to show. prefix: of ids; changed(name, value).
  */
@@ -161,10 +148,13 @@ function form(schema, { groups, only, prefix = "hsd", changed = () => {} }) {
 
   const given = (name) => (controls[name] ? controls[name].get() : defaults[name]);
 
+  /** names: of one option, or of several of which any will do: "rule|shadow". */
+  const holds = ([names, wanted]) => names.split("|").some((name) => wanted.includes(given(name)));
+
   /** Show the options that apply. */
   function apply() {
     for (const { element, when, off } of Object.values(controls))
-      element.hidden = off || !Object.entries(when).every(([name, wanted]) => wanted.includes(given(name)));
+      element.hidden = off || !Object.entries(when).every(holds);
     for (const fold of folds) fold.hidden = ![...fold.children].some((one) => one.matches(".hp-control:not([hidden])"));
   }
 

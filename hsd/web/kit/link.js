@@ -64,7 +64,8 @@ function addressBar(tab, values, packed = () => null) {
   const href = () => address({ ...own, ...values() }, packed());
 
   function write() {
-    if (openTab() === tab && values()) window.history.replaceState(window.history.state, "", href());
+    if (window.location.protocol !== "file:" && openTab() === tab && values())
+      window.history.replaceState(window.history.state, "", href());
   }
 
   /** What is shown has changed. */

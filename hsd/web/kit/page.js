@@ -1,29 +1,20 @@
-// The page around the screens: which tab is open, the line that tells what went wrong, and who wants to hear of what.
+// The page around the screens: which tab is open, the lines in its head, and who wants to hear of what. See ../page.js.
 import "./glossary.js"; // which explains words, on every screen
 
 const listeners = [];
-let open = new URLSearchParams(window.location.search).get("tab") || "watch";
-let line = (words) => put("alert", words, "alert-words");
+let open = "watch";
 
 /** The tab that is open. */
 const tab = () => open;
 
-/** Gradio tells that a tab was opened. Each screen keeps the address bar itself while it is open. */
+/** page.js has opened a tab. Each screen keeps the address bar itself while its tab is open. */
 function opened(name) {
   open = name;
-  mark();
+  document.getElementById("hsd-layout").dataset.tab = name; // for the style sheets
   tell("tab");
 }
 
-/** Lets the style sheets know which tab is open. */
-function mark() {
-  document.getElementById("hsd-layout").dataset.tab = open;
-}
-
-function showTab(name) {
-  const button = document.querySelector(`#hsd-tabs button[data-tab-id="${name}"]`);
-  if (button && button.getAttribute("aria-selected") !== "true") button.click();
-}
+const showTab = (name) => document.getElementById(`hsd-tab-${name}-button`).click();
 
 /**
  * listener(what): "tab": another tab is open; "pair": another pair is chosen; and of Watch, "trace": another trace is
@@ -37,7 +28,7 @@ function tell(what) {
 }
 
 /** Show one line about what went wrong; nothing for "". */
-const alert = (words) => line(words);
+const alert = (words) => put("alert", words, "alert-words");
 
 /** Show one line about what goes on; nothing for "". */
 const status = (words) => put("status", words);
@@ -48,9 +39,4 @@ function put(name, words, box = name) {
   document.querySelector(`.hf-${name}`).hidden = !words;
 }
 
-/** show(words): how the page shows that line. */
-function alertBy(show) {
-  line = show;
-}
-
-export { tab, opened, mark, showTab, listen, tell, alert, alertBy, status };
+export { tab, opened, showTab, listen, tell, alert, status };

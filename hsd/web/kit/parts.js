@@ -25,6 +25,14 @@ function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** In place of what this page cannot do: the line that the door has for it (why), and where more stands. */
+const elsewhere = (words) =>
+  h(
+    "p.hp-hint.hp-elsewhere",
+    `${words[0].toUpperCase()}${words.slice(1)}. `,
+    h("a", { href: "#hsd-live" }, "How to run it live"),
+  );
+
 /** A line that goes away by itself: {element, say(words)}. */
 function said(css = "") {
   const element = h("span", { class: `hp-hint hp-said ${css}`.trim(), role: "status" });
@@ -150,4 +158,20 @@ function press(element, action) {
   return element;
 }
 
-export { unique, card, button, say, said, segments, slider, setSlider, field, setField, menu, roving, press, UP_DOWN };
+export {
+  unique,
+  card,
+  button,
+  say,
+  elsewhere,
+  said,
+  segments,
+  slider,
+  setSlider,
+  field,
+  setField,
+  menu,
+  roving,
+  press,
+  UP_DOWN,
+};

@@ -1,14 +1,13 @@
 // The lab put together: one state, what follows from it, and the cards that show it.
-// start(element, props, server) fills the lab's container and returns the lab; the server tells the numbers of rules that
-// are not restated here. For tests, window.__hsdLab = {ready, ms, state,
+// start(root) fills the lab's container and returns the lab; the numbers of rules that are not restated here are asked
+// for. For tests, window.__hsdLab = {ready, ms, state,
 // model, exact, message, simulated} mirrors the lab that changed last; ms is what the last change took.
+import { ask, Refusal, why } from "../answers/answers.js";
 import { h } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
 import { addressBar, asked } from "../kit/link.js";
-import { ask } from "../kit/live.js";
 import * as page from "../kit/page.js";
 import { button, said, say } from "../kit/parts.js";
-import { live } from "../kit/source.js";
 import { draft } from "./draft.js";
 import { enumerate, ROUNDING } from "./enumerate.js";
 import { inputs } from "./inputs.js";
@@ -24,8 +23,8 @@ import { capital } from "./words.js";
 
 const STEPS = 10000;
 const CHUNK = 100;
-const PATIENCE = 150; // milliseconds without a change until the server is asked
-const told = ({ single, name }) => live && single && !Object.hasOwn(RULES, name); // by the server
+const PATIENCE = 150; // milliseconds without a change until others are asked
+const told = ({ single, name }) => !why("exact_numbers") && single && !Object.hasOwn(RULES, name);
 const OTHERS = facts.rules.filter(told).map(({ name }) => name);
 const INTRODUCTION =
   "Two or more tokens, no model: change what target and draft believe, and see by exact arithmetic what every rule does with it.";
@@ -39,10 +38,9 @@ function complaint(wrong) {
 }
 
 class Lab {
-  constructor(root, server) {
-    this.server = server;
+  constructor(root) {
     this.exactKey = "";
-    this.others = {}; // what the server told of rules, by name
+    this.others = {}; // of rules that are not restated here, by name
     this.run = null; // the simulation: {state, history, run, running}
     this.bar = addressBar("lab", () => ({ lab: encode(this.valid) }));
     this.build(root);
@@ -161,18 +159,20 @@ class Lab {
     this.runKey = runKey;
   }
 
-  /** The numbers of the rules that only the server knows. */
+  /** The numbers of the rules that are not restated here. */
   async askOthers(exact) {
     const { p, q } = this.model;
     for (const name of OTHERS) {
-      const { error, kept, distance } = await ask(this.server, "exact_numbers", { rule: name, p, q });
-      if (this.exact !== exact) return;
-      if (error) say(this.alert, error);
-      else
-        this.others = {
-          ...this.others,
-          [name]: { name, kept, distance, exact: distance < ROUNDING, extra: 0, committed: kept + 1, calls: 1 },
-        };
+      try {
+        const { kept, distance } = await ask("exact_numbers", { rule: name, p, q });
+        if (this.exact !== exact) return;
+        const told = { kept, distance, exact: distance < ROUNDING, extra: 0, committed: kept + 1, calls: 1 };
+        this.others = { ...this.others, [name]: { name, ...told } };
+      } catch (refusal) {
+        if (!(refusal instanceof Refusal)) throw refusal;
+        if (this.exact === exact) say(this.alert, refusal.message);
+        return;
+      }
       this.draw();
     }
   }
@@ -237,8 +237,6 @@ class Lab {
   }
 }
 
-function start(element, props, server) {
-  return new Lab(element.querySelector(".hsd-lab"), server);
-}
+const start = (root) => new Lab(root);
 
 export { start, Lab, STEPS };

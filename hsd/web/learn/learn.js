@@ -1,9 +1,9 @@
 // Learn: ten lessons on one recorded step, what is easily believed, and questions. The server tells texts and numbers.
 // For tests, window.__hsdLearn = {ready, lesson, answered, present, score} mirrors what is shown.
+import { ask } from "../answers/answers.js";
 import { h, plain, prose } from "../kit/dom.js";
 import { listen } from "../kit/keys.js";
 import { address, addressBar, asked } from "../kit/link.js";
-import { ask } from "../kit/live.js";
 import * as page from "../kit/page.js";
 import { button, card, roving, said } from "../kit/parts.js";
 import { choices, guess } from "./guess.js";
@@ -217,11 +217,8 @@ const belief = ({ title, text, see }) => h("article", h("p.hp-subtitle", `“${t
 
 const question = ({ title, text, see }) => h("details", h("summary", title), h("p", prose(text), " ", link(see)));
 
-async function start(element, _, server) {
-  const root = element.querySelector(".hsd-learn");
-  const content = await ask(server, "read_lessons", null);
-  if (content.error) root.replaceChildren(h("p.hp-problem", { role: "alert" }, content.error));
-  else new Learn(root, content);
+async function start(root) {
+  new Learn(root, await ask("lessons"));
 }
 
 export { start };

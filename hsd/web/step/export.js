@@ -109,7 +109,7 @@ function draftWords(setup) {
 
 /** The run with its player as one file, opened at this step. step: from 0. */
 async function html(trace, step) {
-  const template = await fetch(new URL("../alone.html", import.meta.url));
+  const template = await fetch(new URL("../single.html", import.meta.url));
   if (!template.ok) throw new Error("the page for the file could not be fetched");
   const run = JSON.stringify({ trace, step, node: null, title: "" }).replaceAll("<", "\\u003c");
   return (await template.text()).replace(">RUN<", () => `>${run}<`);

@@ -2,7 +2,6 @@
 import { h } from "../kit/dom.js";
 import { size } from "../kit/format.js";
 import { button } from "../kit/parts.js";
-import { source } from "../kit/source.js";
 import { draftedBy, draftsWords, ruleInfo, ruleOf } from "./model.js";
 
 const swatch = (kind, words) => h("span", {}, h("span", { class: `hp-swatch is-${kind}` }), " ", words);
@@ -90,9 +89,7 @@ function tools(actions) {
     file("Picture SVG", "this step as a drawing", "svg"),
     file("Picture PNG", "this step as a picture", "png"),
     file("Report", "the run in plain text", "txt"),
-    source === "file"
-      ? null
-      : file("HTML", "the run with this player in one file, which opens without a network", "html"),
+    actions.link && file("HTML", "the run with this player in one file, which opens without a network", "html"),
     h("span", { class: "hp-grow" }),
     actions.link ? button("Copy link", "copy a link to this view (l)", actions.link) : null,
     actions.link ? button("Embed", "copy the code that shows this view in another page", actions.embed) : null,

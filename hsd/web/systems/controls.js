@@ -3,10 +3,10 @@
 // A field: {name, at, label, hint, and one of range: [min, max, step] (a slider and a number to type), options: [[value,
 // words], …] (a menu), text: rows (a text), number: true}. name: of a request; at: the place in it where it is a list.
 // label and hint may be functions of what is asked; wanted(asked) says whether the field has a meaning.
+import { why } from "../answers/answers.js";
 import { h } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
 import { card, field, menu, say, setField, setSlider } from "../kit/parts.js";
-import { live } from "../kit/source.js";
 import * as parts from "./parts.js";
 import { choice, div, p, runBar, slider, span, titles } from "./parts.js";
 
@@ -16,7 +16,7 @@ const RULES = facts.rules.filter((rule) => rule.below).map(({ name, title }) => 
 /** Fields that every run with levels has. */
 const SHARED = [
   { name: "temperature", label: "Temperature", hint: "0 is greedy.", range: [0, 1.5, 0.05] },
-  { name: "length", label: "Length", hint: "New tokens.", range: [4, 96, 1] },
+  { name: "max_new_tokens", label: "Length", hint: "New tokens.", range: [4, 96, 1] },
   { name: "seed", label: "Seed", hint: "Same seed, same text.", number: true },
   { name: "prompt", label: "Prompt", hint: "The text that is continued.", text: 2 },
 ];
@@ -38,7 +38,7 @@ const of = (given, asked) => (typeof given === "function" ? given(asked) : given
 function create({ title, hint, presets, fields, above = () => null, folded = false }, actions) {
   const recorded = choice("Recorded runs", titles(presets), actions.preset, "");
   const first = above(presets, actions);
-  const [why, problem, bar] = [p("hp-hint lv-why"), parts.problem(), runBar(actions)];
+  const [words, problem, bar] = [p("hp-hint lv-why"), parts.problem(), runBar(actions)];
   const rows = fields.map((one) => row(one, (text) => actions.edit(changed(now, one, text))));
   const more = { class: "lv-more", open: !folded && window.innerWidth > 700 };
   const form = h(
@@ -50,7 +50,7 @@ function create({ title, hint, presets, fields, above = () => null, folded = fal
       rows.map((r) => r.element),
     ),
   );
-  const shown = [recorded.element, first && first.element, why, live && form, bar.element, problem.element];
+  const shown = [recorded.element, first && first.element, words, !why("run") && form, bar.element, problem.element];
   const element = card("sy-runs", title, hint, shown);
   let now = null;
 
@@ -59,7 +59,7 @@ function create({ title, hint, presets, fields, above = () => null, folded = fal
     now = asked;
     recorded.set(runs.name);
     if (first) first.update(asked, runs);
-    say(why, runs.about);
+    say(words, runs.about);
     bar.update(runs);
     problem.say(runs.problem);
     for (const one of rows) one.set(asked);

@@ -5,35 +5,30 @@
 // view (also the first time) and leaves it (another panel, another tab); link() gives the parameters that reproduce the
 // section in a link, as {name: text}. Names must not be ones that others use: tab, panel, plan (the planner), step, node,
 // and those of a run (pair, prompt, gamma, …) unless they mean a run: a link with a prompt also starts that run on Watch.
-// What a panel asks the server stands in a module of hsd/ui/systems (see ASKED in screen.py).
 //
 // tools:
-//   props               the recorded runs and the planner's inputs
+//   content             the recorded runs, the planner's inputs, and what is published on EAGLE-3
 //   query               URLSearchParams of the page's own link if it asked for this panel, else empty
-//   ask(name, argument) the answer of a function of ASKED; {error: one line} when it fails
-//   run(asked, told)    a live run (kit/live.js) with the options of a request (hsd.ui.request). told: changed(live, fresh)
+//   ask(name, argument) what the door answers; {error: one line} where it refuses
+//   run(asked, told)    a live run (answers/run.js) with these options. told: changed(live, fresh)
 //                       is called when there is news, left() before a new run, on whichever panel, ends it
 //   changed()           what link() says has changed
 //   copyLink()          copy the link of what is shown, and say so
 //   tell(values)        put values into window.__hsdSystems, for tests
 //
 // Every panel's root has the player's class, so that its CSS variables (--hp-ink, --hp-kept, …) and buttons work.
-import { elsewhere, live } from "../kit/source.js";
+import { why } from "../answers/answers.js";
+import { elsewhere } from "../kit/parts.js";
 import * as eagle from "./eagle/panel.js";
 import * as fsd from "./fsd/panel.js";
 import * as hispec from "./hispec/panel.js";
 import * as planner from "./planner/panel.js";
 import * as stack from "./stack/panel.js";
 
-/** A section that a page of files has not. */
-const without = (what) => (root) => root.append(elsewhere(what));
+const plans = why("plan_stack") ? (root) => root.append(elsewhere(why("plan_stack"))) : planner.draw;
 
 const panels = [
-  {
-    name: "stack",
-    title: "Model stack",
-    sections: [stack.draw, live ? planner.draw : without("To plan a stack takes")],
-  },
+  { name: "stack", title: "Model stack", sections: [stack.draw, plans] },
   { name: "hispec", title: "HiSpec", sections: [hispec.draw] },
   { name: "fsd", title: "FSD", sections: [fsd.draw] },
   { name: "eagle", title: "EAGLE-3 trees", sections: [eagle.draw] },

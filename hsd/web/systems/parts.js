@@ -1,9 +1,9 @@
 // Pieces that the panels share besides the kit's.
+import { why } from "../answers/answers.js";
 import { h, SIGNS } from "../kit/dom.js";
 import { number, subscript } from "../kit/format.js";
 import * as kit from "../kit/parts.js";
-import { button, roving, say, setField } from "../kit/parts.js";
-import { elsewhere, live } from "../kit/source.js";
+import { button, elsewhere, roving, say, setField } from "../kit/parts.js";
 
 const tag =
   (name) =>
@@ -108,9 +108,9 @@ function runBar({ run, cancel, copy }, ...before) {
     say(status, words);
     stop.disabled = !running;
   };
-  const bar = live
-    ? div("sy-row", before, start, stop, link, status)
-    : div("", div("sy-row", link), elsewhere("A run of your own takes"));
+  const bar = why("run")
+    ? div("", div("sy-row", link), elsewhere(why("run")))
+    : div("sy-row", before, start, stop, link, status);
   return { element: bar, update };
 }
 

@@ -8,12 +8,12 @@ import { plural } from "../kit/format.js";
 const known = new Map(); // name: promise of a recorded run
 
 /** Those for which fits(asked) is true, in order: [{name, title, why, asked}]. */
-const list = (tools, fits) => (tools.props.recorded || []).filter(({ asked }) => fits(asked));
+const list = (tools, fits) => (tools.content.recorded || []).filter(({ asked }) => fits(asked));
 
 /** A promise of {name, title, why, asked, trace}, or {error: one line}. */
 function read(tools, name) {
   const fetched = async () => {
-    const reply = await tools.ask("recorded_run", name);
+    const reply = await tools.ask("system_run", { name });
     if (reply.error) known.delete(name);
     return reply;
   };
@@ -81,14 +81,14 @@ class Runs {
 
   heard(live, fresh) {
     if (fresh.length) {
-      const from = live.items.length - fresh.length;
-      Object.assign(this, { name: null, link: live.reply.link, trace: { ...live.trace, steps: [...live.items] } });
+      const from = live.steps.length - fresh.length;
+      Object.assign(this, { name: null, link: live.options, trace: { ...live.trace, steps: [...live.steps] } });
       if (from) this.on.grew(this.trace, from);
       else this.on.shown(this.trace);
     }
-    if (live.ended && live.items.length) this.on.ended();
-    Object.assign(this, { words: progress(live), problem: live.message });
-    if (live.state === "failed" && !this.trace) this.open(undefined, live.message); // a link to a run that cannot be
+    if (live.ended && live.steps.length) this.on.ended();
+    Object.assign(this, { words: progress(live), problem: live.problem });
+    if (live.state === "failed" && !this.trace) this.open(undefined, live.problem); // a link to a run that cannot be
     this.on.news();
   }
 
@@ -97,9 +97,9 @@ class Runs {
   }
 }
 
-function progress({ state, place, items }) {
+function progress({ state, place, steps }) {
   const tokens = plural(
-    items.reduce((sum, step) => sum + step.committed.length, 0),
+    steps.reduce((sum, step) => sum + step.committed.length, 0),
     "token",
   );
   if (state === "waiting") return place > 1 ? `waiting, number ${place} in line` : "waiting for the model";

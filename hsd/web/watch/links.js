@@ -1,0 +1,44 @@
+// What links to Watch ask for, those of earlier versions too, and the options that made a trace, named as in a link.
+import { facts } from "../kit/facts.js";
+
+const EARLIER = { length: "max_new_tokens", several: "drafts" };
+const NAMES = ["prompt", "pair", "target", "draft", ...Object.keys(facts.options.properties)];
+
+const number = (text) => (/^\d{1,6}$/.test(text ?? "") ? Number(text) : undefined);
+
+/**
+ * {preset, where: {step, node}, own, swapped, options}. own: each rule with its own text; swapped: of those the second is
+ * looked at; options: of a run that is to be made, null where the link asks for none.
+ */
+function read(query) {
+  const given = [...query].map(([name, value]) => [EARLIER[name] ?? name, value]);
+  const options = Object.fromEntries(given.filter(([name]) => NAMES.includes(name)));
+  return {
+    preset: query.get("preset"),
+    where: { step: number(query.get("step")), node: number(query.get("node")) },
+    own: query.get("mode") === "free",
+    swapped: query.get("swap") === "1",
+    options: query.has("prompt") ? options : null,
+  };
+}
+
+/** Names of a trace's options that the options of a run have under another name. */
+const INSIDE = { levels: { rules: "level_rules" }, fuzzy: { mode: "fuzzy_mode", on: "divergence_on" } };
+
+/** link: of the run, which knows models of the visitor's own, and all digits of a seed. */
+function optionsOf({ setup, prompt }, link) {
+  const flat = Object.entries(setup.options).flatMap(([name, value]) =>
+    value && typeof value === "object" && !Array.isArray(value)
+      ? Object.entries(value).map(([inner, one]) => [INSIDE[name]?.[inner] ?? inner, one])
+      : [[name, value]],
+  );
+  const { seed, target, draft } = link ?? {};
+  const models = target ? { target, draft } : { pair: setup.pair };
+  const options = Object.fromEntries(flat.filter(([name]) => NAMES.includes(name)));
+  return { prompt: prompt.text, ...options, ...models, ...(seed && { seed }) };
+}
+
+/** Options for a link, without those that say nothing. */
+const short = (options) => Object.fromEntries(Object.entries(options).filter(([, value]) => value !== ""));
+
+export { optionsOf, read, short };

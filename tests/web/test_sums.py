@@ -1,0 +1,65 @@
+"""The numbers of both rules over a whole run, and where two texts part, computed in the page."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+
+import pytest
+from engine import Engine
+
+from hsd.paths import EXAMPLES
+
+
+@pytest.fixture(scope="module")
+def sums() -> Iterator[Engine]:
+    engine = Engine({"sums": "watch/sums.js"})
+    yield engine
+    engine.stop()
+
+
+def preset(name: str) -> dict:
+    return json.loads((EXAMPLES / "traces" / f"{name}.json").read_text())
+
+
+@pytest.mark.parametrize("name", ["story", "long-draft", "vanilla", "four-drafts", "greedy"])
+def test_the_sums_of_both_rules_are_those_of_the_trace(sums, name) -> None:
+    steps = preset(name)["steps"]
+    run, other = sums.call("(trace) => sums.compare(trace)", {"steps": steps})
+    shadows = [step["shadow"] for step in steps]
+    assert [run["rule"], other["rule"]] == [steps[0]["verdict"]["rule"], shadows[0]["rule"]]
+    assert run["drafted"] == other["drafted"] == sum(s["drafted"] for s in steps)
+    assert [run["kept"], other["kept"]] == [sum(s["kept"] for s in steps), sum(s["kept"] for s in shadows)]
+    assert run["more"] == sum(s["kept"] > s["shadow"]["kept"] for s in steps)
+    assert other["more"] == sum(s["kept"] < s["shadow"]["kept"] for s in steps)
+    assert [run["tokens"], run["calls"]] == [sum(len(s["committed"]) for s in steps), len(steps)]
+    assert [other["tokens"], other["calls"]] == [sum(s["kept"] + bool(s["next"]) for s in shadows), len(steps)]
+    for one in (run, other):
+        assert one["mean"] == pytest.approx(sum(s["expected_kept"][one["rule"]] for s in steps if s["drafted"]))
+
+
+def test_a_run_without_a_second_rule_has_nothing_beside_it(sums) -> None:
+    assert sums.call("(trace) => sums.compare(trace)", {"steps": []}) == []
+    same = preset("story")
+    for step in same["steps"]:
+        step["shadow"] = step["verdict"] | {"next": None}
+    assert len(sums.call("(trace) => sums.compare(trace)", same)) == 1
+    assert len(sums.call("(trace) => sums.compare(trace)", preset("plain"))) == 1
+
+
+def test_a_step_that_does_not_tell_its_mean_leaves_no_mean(sums) -> None:
+    trace = preset("story")
+    trace["steps"][0]["expected_kept"] = {}
+    assert [one["mean"] for one in sums.call("(trace) => sums.compare(trace)", trace)] == [None, None]
+
+
+def test_where_two_texts_part(sums) -> None:
+    run = preset("story")
+    other = copy.deepcopy(run)
+    call = "(a, b) => [sums.parting(a, b), sums.sameText(a, b)]"
+    assert sums.call(call, run, other) == [None, True]
+    other["steps"][3]["committed"][-1]["token"] += 1
+    assert sums.call(call, run, other) == [4, False]
+    del other["steps"][3:]
+    assert sums.call(call, run, other) == [None, False]
