@@ -69,7 +69,7 @@ def new_rule(monkeypatch) -> str:
 
 
 def test_a_new_chain_rule_appears_everywhere_by_its_entry_alone(new_rule, capsys):
-    from hsd.cli.bench import asked
+    from hsd.cli.bench import sweep
     from hsd.space import load
     from hsd.ui.api import verify_step
     from hsd.ui.lab import exact_numbers
@@ -91,7 +91,7 @@ def test_a_new_chain_rule_appears_everywhere_by_its_entry_alone(new_rule, capsys
     assert cli.main(["run", "x", "--rule", "nobody"]) == 2
     assert new_rule in capsys.readouterr().err
     arguments = cli.build_parser(["bench"]).parse_args(["bench", "--rules", new_rule])
-    assert f"{new_rule}, γ=5" in [case.name for case in asked(arguments).cases()]
+    assert f"{new_rule}, γ=5" in [case.name for case in sweep(arguments).cases()]
 
     space = load()
     assert read(space, {"prompt": "x", "rule": new_rule, "shadow": new_rule}).options.rule == new_rule

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,67 +11,80 @@ from hsd.bench.measure import Case
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.draft import COPIERS, LAYOUTS
 from hsd.errors import HsdError
-from hsd.rules import RULES, TREE_RULES, VANILLA, Fuzzy
+from hsd.rules import RULES, TREE_RULES, VANILLA, Knob
 
 SYSTEMS = ("speculative", *COPIERS, *LEVELLED)  # those that draft
-Named = Iterator[tuple[str, dict[str, Any]]]
+RECORDING = (*RunOptions.scoped("record"), "seed")  # options that no case has: each repetition has a seed of its own
+SHARED = tuple(name for name in RunOptions.scoped("shared") if name not in RECORDING)
+ALWAYS = ("max_new_tokens", "temperature")  # shared options that every case says
+FIRST = ("system", "gamma", "drafts")  # what varies slowest from case to case
+ALONE = ("drafts", "tree", "nodes")  # options that say nothing about a single draft
+Values = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Sweep:
     """Lists of which every combination is measured, each at the target of every system.
 
-    systems: of `SYSTEMS`. thresholds, exits: of systems with levels, () for the usual ones; tolerances, divergence: of
-    the fuzzy rule. trees: further drafts, as `tree_of` reads them, each by all of `rules_on`.
-    peers(gammas, options): the cases of another library, measured too.
+    values: option → what it is in turn; an option that means nothing beside the others is left out of a combination.
+    A system may also be the name of a copier, see `SYSTEMS`. trees: further drafts, as `tree_of` reads them, each by
+    all of `rules_on`. peers(gammas, options): the cases of another library, measured too.
     """
 
-    rules: Sequence[str]
-    gammas: Sequence[int] = (5,)
-    temperatures: Sequence[float] = (1.0,)
-    drafts: Sequence[int] = (1,)
-    tree: str = "paths"
+    values: Mapping[str, Sequence[Any]]
     trees: Sequence[str] = ()
-    systems: Sequence[str] = ("speculative",)
-    thresholds: Sequence[int] = ()
-    exits: Sequence[int] = ()
-    tolerances: Sequence[float] = (Fuzzy.tolerance,)
-    divergence: str = Fuzzy.divergence
-    max_new_tokens: int = 64
-    peers: Callable[[Sequence[int], dict[str, Any]], list[Case]] | None = None
+    peers: Callable[[Sequence[int], Values], list[Case]] | None = None
 
     def cases(self) -> list[Case]:
         """Plain decoding, then every combination, at each temperature. Raises HsdError for one that cannot be."""
-        if self.max_new_tokens < 1:
-            raise HsdError(f"max-new-tokens {self.max_new_tokens}: choose at least 1")
-        wrong = [system for system in self.systems if system not in SYSTEMS]
-        if wrong or not self.systems:
+        systems = self.values.get("system", ("speculative",))
+        wrong = [system for system in systems if system not in SYSTEMS]
+        if wrong or not systems:
             raise HsdError(f"unknown system {', '.join(wrong) or 'none'}: choose from {', '.join(SYSTEMS)}")
         cases = []
-        for temperature in self.temperatures:
-            at = f", T={temperature:g}" if len(self.temperatures) > 1 else ""
-            common = {"max_new_tokens": self.max_new_tokens, "trace": False, "temperature": temperature}
+        own = [*self._combinations(), *self._on_trees()]
+        for shared in self._product([name for name in SHARED if name in self.values]):
+            at = "".join(f", {_said(name, value)}" for name, value in shared.items() if len(self.values[name]) > 1)
+            common = {**{name: RunOptions.default(name) for name in ALWAYS}, "trace": False, **shared}
             cases.append(Case(f"plain{at}", {**common, "system": "plain"}))
-            for system in self.systems:
-                own = self._levelled if system in LEVELLED else self._copied if system in COPIERS else self._speculative
-                made = own(system)
-                cases += [Case(name + at, {**common, **options}) for name, options in made]
-            cases += [Case(name + at, {**common, **options}) for name, options in self._on_trees()]
-            peers = self.peers(self.gammas, common) if self.peers else []
+            cases += [Case(name + at, {**common, **options}) for name, options in own]
+            peers = self.peers(self.values.get("gamma", (RunOptions.default("gamma"),)), common) if self.peers else []
             cases += [Case(case.name + at, case.options, case.runner) for case in peers]
         for case in cases:
             RunOptions(**case.options)
         return cases
 
-    def _speculative(self, _: str) -> Named:
-        """Name and options of every rule with every draft length and number of drafts."""
-        for gamma, drafts, rule in itertools.product(self.gammas, self.drafts, self.rules):
-            several = {"drafts": drafts, "tree": self.tree} if drafts > 1 else {}
-            tail = f", γ={gamma}" + (f", {self.tree} K={drafts}" if several else "")
-            for name, settings in self._tuned(rule):
-                yield name + tail, {"rule": rule, "gamma": gamma, **several, **settings}
+    def _product(self, names: Sequence[str]) -> list[Values]:
+        """Every combination of the values of these options."""
+        return [dict(zip(names, one, strict=True)) for one in itertools.product(*map(self.values.__getitem__, names))]
 
-    def _on_trees(self) -> Named:
+    def _combinations(self) -> Iterator[tuple[str, Values]]:
+        """Name and options of every combination, each once."""
+        order = dict.fromkeys((*FIRST, *self.values))
+        met: list[Values] = []
+        for values in self._product([name for name in order if name in self.values and name not in SHARED]):
+            options = self._meant(values)
+            if options not in met:
+                met.append(options)
+                yield case_name(options), options
+
+    def _meant(self, values: Values) -> Values:
+        """A combination without what means nothing in it."""
+        if values.get("system") in COPIERS:
+            values = {**values, "proposer": values["system"], "system": "speculative"}
+        if values.get("proposer") in COPIERS:  # drafts are certain, q = 1, and of such all lossless rules keep the same
+            lossless = (name for name in self.values["rule"] if name in RULES and RULES[name].lossless)
+            values = {**values, "rule": next(lossless, "tokenwise")}
+        knob = _knob(values["rule"])
+        if knob and knob.open:  # its case is called by them
+            values = {name: RunOptions.default(name) for name in (knob.option, "divergence")} | values
+        kept = {name: value for name, value in values.items() if RunOptions.applies(name, values)}
+        without: tuple[str, ...] = ALONE if kept.get("drafts", 1) == 1 else ()
+        without += ("gamma",) if kept.get("system") in LEVELLED and kept.get("thresholds") else ()
+        without += ("system",) if kept.get("system") == "speculative" else ()
+        return {name: value for name, value in kept.items() if name not in without and value != ()}
+
+    def _on_trees(self) -> Iterator[tuple[str, Values]]:
         """Name and options of every tree, by each rule that fits."""
         for words in self.trees:
             tree = tree_of(words)
@@ -80,36 +93,43 @@ class Asked:
             for rule in rules_on(tree["tree"]):
                 yield f"{rule.removeprefix('recursive-')}, {form}", {"rule": rule, **tree}
 
-    def _copied(self, proposer: str) -> Named:
-        """Name and options of drafts copied from the text, for every draft length.
 
-        Each is certain, q = 1, and of such drafts all lossless rules keep equally many: the first one stands for all.
-        """
-        lossless = (name for name in self.rules if name in RULES and RULES[name].lossless)
-        rule = next(lossless, "tokenwise")
-        for gamma in self.gammas:
-            yield f"{COPIERS[proposer].short}, γ={gamma}", {"proposer": proposer, "rule": rule, "gamma": gamma}
+def case_name(o: Mapping[str, Any]) -> str:
+    """What a case is called, such as "hsd, γ=5", "n-grams, γ=5", "stack, hsd, T=3/5", "fuzzy kl≤0.3, γ=5"."""
+    system, proposer, rule = o.get("system", ""), o.get("proposer", ""), o["rule"]
+    head = COPIERS[proposer].short if proposer in COPIERS else ", ".join(filter(None, (system, _ruled(rule, o))))
+    words = {
+        "exits": f"exits {_value(o.get('exits', ()))}",
+        "thresholds": f"T={_value(o.get('thresholds', ()))}",
+        "gamma": f"{'T' if system in LEVELLED else 'γ'}={o.get('gamma')}",
+        "drafts": f"{o.get('tree', RunOptions.default('tree'))} K={o.get('drafts')}",
+    }
+    own = [words[name] for name in words if name in o]
+    settings = (knob.option, "divergence") if (knob := _knob(rule)) else ()
+    known = ("rule", "system", "tree", *words, *settings, *(("proposer",) if proposer in COPIERS else ()))
+    return ", ".join([head, *own, *(_said(name, value) for name, value in o.items() if name not in known)])
 
-    def _levelled(self, system: str) -> Named:
-        """Name and options of a stack, or of early exits, with every rule at the target."""
-        thresholds, exits = tuple(self.thresholds), tuple(self.exits) if system == "hispec" else ()
-        handed = {name: value for name, value in (("thresholds", thresholds), ("exits", exits)) if value}
-        tail = f", exits {'/'.join(map(str, exits))}" if exits else ""
-        tail += f", T={'/'.join(map(str, thresholds))}" if thresholds else ""
-        lengths = self.gammas if system == "stack" and not thresholds else [None]
-        for rule, gamma in itertools.product(self.rules, lengths):
-            more, levels = (f", T={gamma}", {"gamma": gamma}) if gamma else ("", {})
-            for name, settings in self._tuned(rule):
-                yield f"{system}, {name}{tail}{more}", {"system": system, "rule": rule, **handed, **levels, **settings}
 
-    def _tuned(self, rule: str) -> Named:
-        """A rule once, or once for each of its tolerances."""
-        if rule != "fuzzy":
-            yield rule, {}
-            return
-        for tolerance in self.tolerances:
-            settings = {"tolerance": tolerance, "divergence": self.divergence}
-            yield f"fuzzy {self.divergence}≤{tolerance:g}", settings
+def _ruled(rule: str, o: Mapping[str, Any]) -> str:
+    """A rule with its number, if that is given."""
+    knob = _knob(rule)
+    if not knob or knob.option not in o:
+        return rule
+    return f"{rule} {o['divergence']}≤{o['tolerance']:g}" if knob.open else f"{rule} {knob.sign}={o[knob.option]:g}"
+
+
+def _knob(rule: str) -> Knob | None:
+    return RULES[rule].knob if rule in RULES else None
+
+
+def _said(name: str, value: Any) -> str:
+    return f"T={value:g}" if name == "temperature" else f"{name.replace('_', '-')}={_value(value)}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return "/".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def tree_of(words: str) -> dict[str, Any]:

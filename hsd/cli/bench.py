@@ -13,21 +13,19 @@ from typing import Any
 
 import torch
 
-from hsd.bench.cases import SYSTEMS, Asked
+from hsd.bench.cases import RECORDING, Sweep
 from hsd.bench.measure import Case, Record, fitting, measure
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
 from hsd.bench.server import TIMEOUT, Server, connect
 from hsd.bench.view import view
-from hsd.cli.arguments import add_json, add_models, names, number, numbers, output, progress, wholes
-from hsd.decoding.options import LEVELLED
+from hsd.cli.arguments import GAMMA, add_flags, add_json, add_models, given, names, number, output, progress
+from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.errors import HsdError
-from hsd.facts import listed, rule_names
 from hsd.models import Pair
 from hsd.models.loading import load_pair
 from hsd.models.loading.registry import USUAL, draft_length, usual
 from hsd.models.threads import settle_threads
-from hsd.rules import DIVERGENCES, Fuzzy
 
 PEERS = ("transformers",)
 
@@ -36,25 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     add_models(parser, f"name of a pair (default: {USUAL})")
     parser.add_argument("--smaller", action="append", help="a further model for a stack, below the draft; may repeat")
-    parser.add_argument("--systems", type=names, default=["speculative"], help=f"with commas: {listed(SYSTEMS)}")
-    parser.add_argument(
-        "--rules", type=names, default=["tokenwise", "hsd"], help=f"with commas: {listed(rule_names())}"
-    )
-    parser.add_argument("--gamma", type=wholes, help="draft lengths, with commas (default: the pair's best, else 5)")
-    parser.add_argument("--temperature", type=numbers, default=[1.0], help="temperatures, with commas")
-    parser.add_argument("--drafts", type=wholes, default=[1], help="drafts per step, with commas")
-    parser.add_argument("--tree", default="paths", help="how several drafts are arranged")
     parser.add_argument(
         "--trees", type=names, default=(), help="further trees by all rules for them: comb:2:3,grown:3:3:10"
     )
-    parser.add_argument("--thresholds", type=wholes, help="stack: tokens that each level hands up, with commas")
-    parser.add_argument("--exits", type=wholes, help="hispec: layers before the draft's and the check's exit")
-    parser.add_argument("--tolerance", type=numbers, default=[Fuzzy.tolerance], help="rule fuzzy: with commas")
-    parser.add_argument("--divergence", default=Fuzzy.divergence, help=f"rule fuzzy: {listed(DIVERGENCES)}")
     parser.add_argument("--prompts", default="shipped", help="shipped, chat, gsm8k, speed_bench:coding, … or a file")
     parser.add_argument("--data", type=Path, help="folder with public prompt sets (default: $HSD_DATA)")
     parser.add_argument("--limit", type=int, default=12, help="at most so many prompts; 0 takes all")
-    parser.add_argument("--max-new-tokens", type=int, default=64, help="new tokens per prompt")
     parser.add_argument("--repetitions", type=int, default=5, help="repetitions that count; one more is dropped")
     parser.add_argument("--peer", choices=PEERS, help="measure this library's own generation loop too")
     parser.add_argument("--server", metavar="URL", help="measure an OpenAI-compatible server too: its own counts only")
@@ -62,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--server-timeout", type=number, default=TIMEOUT, help="seconds for one answer of it")
     parser.add_argument("--out", type=Path, help="file for the results (default: a new one in the folder runs)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="print the tables of an earlier file and stop")
+    also = {"rule": "--rules", "system": "--systems"}
+    add_flags(parser, RECORDING, True, also, rule="tokenwise,hsd", gamma=GAMMA)
     add_json(parser)
 
 
@@ -72,19 +59,20 @@ def main(arguments: argparse.Namespace) -> int:
         return 0
     arguments.pair = _named(arguments)
     workers = _Workers()
-    asked(arguments).cases()  # what cannot be measured is told before a server is asked
+    sweep(arguments).cases()  # what cannot be measured is told before a server is asked
     prompts = prompt_set(arguments.prompts, arguments.data, arguments.limit)
     server = _server(arguments, workers.count)
-    cases = asked(arguments, server).cases()
+    cases = sweep(arguments, server).cases()
     out = arguments.out or Path("runs") / f"bench-{datetime.now():%Y%m%d-%H%M%S}.jsonl"
     if not arguments.out:
         out.parent.mkdir(exist_ok=True)
     if workers.first:
         output(out)
     pair = _load(arguments)
-    texts = fitting(pair, prompts.prompts, arguments.max_new_tokens)
+    most = max(arguments.max_new_tokens or (RunOptions.default("max_new_tokens"),))
+    texts = fitting(pair, prompts.prompts, most)
     _warn(prompts, len(prompts.prompts) - len(texts))
-    found = facts(pair, prompts, arguments.max_new_tokens, arguments.repetitions, workers.count)
+    found = facts(pair, prompts, most, arguments.repetitions, workers.count)
     head = header(cases, {**found, **({"server": server.about} if server else {})})
     benchmark = workers.run(head, measure(pair, cases, workers.part(texts), arguments.repetitions), out)
     if benchmark:
@@ -106,26 +94,13 @@ def _server(arguments: argparse.Namespace, processes: int) -> Server | None:
     return connect(arguments.server, arguments.server_model, arguments.server_timeout)
 
 
-def asked(arguments: argparse.Namespace, server: Server | None = None) -> Asked:
+def sweep(arguments: argparse.Namespace, server: Server | None = None) -> Sweep:
     """What the options ask for. Raises HsdError for a number that is too small."""
     for name, least in (("repetitions", 1), ("limit", 0)):
         if getattr(arguments, name) < least:
             raise HsdError(f"{name} {getattr(arguments, name)}: choose at least {least}")
-    return Asked(
-        rules=arguments.rules,
-        gammas=arguments.gamma or [draft_length(arguments.pair)],
-        temperatures=arguments.temperature,
-        drafts=arguments.drafts,
-        tree=arguments.tree,
-        trees=arguments.trees,
-        systems=arguments.systems,
-        thresholds=arguments.thresholds or (),
-        exits=arguments.exits or (),
-        tolerances=arguments.tolerance,
-        divergence=arguments.divergence,
-        max_new_tokens=arguments.max_new_tokens,
-        peers=partial(_peers, bool(arguments.peer), server),
-    )
+    values = {"rule": ("tokenwise", "hsd"), "gamma": (draft_length(arguments.pair),), **given(arguments)}
+    return Sweep(values, arguments.trees, partial(_peers, bool(arguments.peer), server))
 
 
 def _peers(library: bool, server: Server | None, gammas: Sequence[int], options: dict[str, Any]) -> list[Case]:
@@ -192,14 +167,14 @@ def _named(arguments: argparse.Namespace) -> str | None:
     """The pair's name, where there are no models of one's own."""
     if arguments.target or arguments.draft:
         return arguments.pair  # type: ignore[no-any-return]
-    return arguments.pair or ("tiny" if {*LEVELLED} & {*arguments.systems} else usual())
+    return arguments.pair or ("tiny" if {*LEVELLED} & {*(arguments.system or ())} else usual())
 
 
 def _load(arguments: argparse.Namespace) -> Pair:
     pair = load_pair(
         arguments.pair,
         target=arguments.target,
-        draft=arguments.draft or (arguments.target if arguments.systems == ("hispec",) else None),
+        draft=arguments.draft or (arguments.target if arguments.system == ("hispec",) else None),
         device=arguments.device,
         dtype=arguments.dtype,
         smaller=arguments.smaller or (),

@@ -230,6 +230,43 @@ class Model(BaseModel):
         return cls.model_fields[name].default
 
     @classmethod
+    def when(cls, name: str) -> dict[str, list[str]]:
+        """With which values of which other options this one means something, see `Option`."""
+        menus = cls.menus()
+        return {
+            others: list(menus[wanted] if isinstance(wanted, str) else wanted)
+            for others, wanted in cls.options()[name].when.items()
+        }
+
+    @classmethod
+    def applies(cls, name: str, values: Mapping[str, Any]) -> bool:
+        """Whether an option means something beside these values; those that are not given are the defaults."""
+        return all(
+            any(values.get(other, cls.default(other)) in wanted for other in others.split("|"))
+            for others, wanted in cls.when(name).items()
+        )
+
+    @classmethod
+    def scoped(cls, *scopes: str) -> tuple[str, ...]:
+        """The options of these scopes, see `Option`."""
+        return tuple(name for name, option in cls.options().items() if option.scope in scopes)
+
+    @classmethod
+    def known(cls, query: Mapping[str, Any]) -> dict[str, Any]:
+        """Of the parameters of a link those that are options, by their names of today."""
+        named = {cls.old.get(name, name): value for name, value in query.items()}
+        return {name: value for name, value in named.items() if name in cls.options()}
+
+    def given(self) -> dict[str, Any]:
+        """The options that are not the default."""
+        return {name: value for name, value in self if value != self.default(name)}
+
+    def query(self) -> dict[str, str]:
+        """The parameters of a link to these options, which `read` takes."""
+        options, given = self.options(), self.given()
+        return {n: options[n].text(value) for n, value in self if n in given or options[n].always}
+
+    @classmethod
     def read(cls, values: Mapping[str, Any], most: Mapping[str, int] | None = None) -> Self:
         """Options from a form, a link or a program: as `Option.read` takes them.
 

@@ -56,8 +56,8 @@ class Options(Model):
     proposer: str = option("model", "Drafts come from",
         "A draft model, or the text itself: what followed its last words.", "drafts", menu="proposers",
         when={"system": ["speculative"]}, place="draft")
-    drafts: int = option(1, "Drafts", "Per step; from 2 on they form a tree.", "drafts", low=1, high=MAX_DRAFTS, step=1,
-        when=TREES, place="draft")
+    drafts: int = option(1, "Drafts", "Drafts per step; from 2 on they form a tree.", "drafts", low=1, high=MAX_DRAFTS,
+        step=1, when=TREES, place="draft")
     tree: str = option("paths", "Tree", "How several drafts are arranged.", "drafts", menu="trees", when=TREES,
         place="draft")
     nodes: int = option(0, "Nodes", "Size of a grown tree, the text's last token counted; 0: drafts · γ + 1.", "drafts",
@@ -72,8 +72,8 @@ class Options(Model):
     shadow: str = option("", "Compared with", "The rule that judges the same drafts and coins; left out, vanilla.",
         "more", menu="rules", open=True, unset="Vanilla", when=DRAFTING, scope="record")
     stack: tuple[int, ...] = option((), "Models",
-        "Of a stack, by place from 0, smallest first and the target last; none: all.", "levels", low=0, high=MAX_LEVELS,
-        each="place", when={"system": ["stack"]}, place="levels")
+        "Models of a stack by place from 0, smallest first, the target last; none: all.", "levels", low=0,
+        high=MAX_LEVELS, each="place", when={"system": ["stack"]}, place="levels")
     exits: tuple[int, ...] = option((), "Exits",
         "After how many layers HiSpec drafts, and checks; none: the trained ones.", "levels", low=1, high=MAX_LAYERS,
         each="exit", when={"system": ["hispec"]}, place="levels")

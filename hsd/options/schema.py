@@ -40,7 +40,7 @@ def _property(model: type[Model], option: Option, menus: Menus) -> dict[str, Any
         entry["oneOf"] = [{"const": name, "title": label} for label, name in choices]
     limits = {"minimum": option.low, "maximum": option.high}
     entry |= {name: limit for name, limit in limits.items() if limit is not None}
-    said: dict[str, Any] = {"group": option.group, "when": when(model, option), "step": option.step}
+    said: dict[str, Any] = {"group": option.group, "when": model.when(option.name), "step": option.step}
     said |= {"shown": list(option.shown or ()), "always": option.always}
     extra = {name: value for name, value in said.items() if value}
     default = list(option.default) if option.several else option.default
@@ -49,8 +49,16 @@ def _property(model: type[Model], option: Option, menus: Menus) -> dict[str, Any
     return {**whole, **about, **extra}
 
 
-def when(model: type[Model], option: Option) -> dict[str, list[str]]:
-    """With which values of which other options this one means something."""
-    return {
-        name: list(model.menus()[wanted] if isinstance(wanted, str) else wanted) for name, wanted in option.when.items()
-    }
+def words(model: type[Model], name: str, menus: Menus, usual: str = "") -> str:
+    """An option in a line, for programs: its help, what it may be, and its default, or what `usual` says."""
+    option = model.options()[name]
+    choices = [name for _, name in menus.get(option.menu, ()) if name] or (
+        model.menus()[option.menu] if option.menu else []
+    )
+    told = [", ".join(choices)] if choices else []
+    if option.low is not None and option.high is not None:
+        told.append(f"{option.low:g} to {option.high:,}")
+    told += ["with commas"] if option.several else []
+    usual = usual or ("" if option.several else option.text(option.default))
+    told += [f"default {usual}"] if usual else []
+    return f"{option.help.rstrip('.')} ({'; '.join(told)})" if told else option.help.rstrip(".")

@@ -19,7 +19,7 @@ from torch import Tensor
 from hsd.rules.grounds import Grounds
 from hsd.rules.law import Knob, Law, Rule, of_tokens, token_tests
 
-WEIGHT = Knob("draft_weight", "w", "Draft weight", "Its share in what is tested against; 0: exact.", 0.5, exact=0)
+WEIGHT = Knob("draft_weight", "w", "Draft weight", "The draft's share in what is tested; 0: exact.", 0.5, exact=0)
 EPSILON = Knob("epsilon", "ε", "Epsilon", "A token passes if p > min(ε, √ε·e⁻ᴴ); lower: more pass.", 0.09)
 
 

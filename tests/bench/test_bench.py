@@ -16,7 +16,7 @@ import torch
 import hsd
 from hsd import RULES, HsdError, figures
 from hsd.bench import Case, Record, measure, measurements, prompt_set, rows
-from hsd.bench.cases import Asked
+from hsd.bench.cases import Sweep
 from hsd.bench.report import FORMAT, markdown, parse, read
 from hsd.bench.summary import bootstrap, expected_tokens, fitted_acceptance, ratio
 from hsd.cli import main
@@ -134,18 +134,18 @@ def test_the_limit_of_copied_drafts_counts_no_draft_call():
 
 
 def test_copied_drafts_are_measured_by_one_rule_at_every_length():
-    asked = Asked(("naive-hsd", "hsd"), gammas=(2, 3), systems=("speculative", "ngram"))
+    asked = Sweep({"rule": ("naive-hsd", "hsd"), "gamma": (2, 3), "system": ("speculative", "ngram")})
     copied = [case for case in asked.cases() if case.options.get("proposer") == "ngram"]
     assert [case.name for case in copied] == ["n-grams, γ=2", "n-grams, γ=3"]
     assert {case.options["rule"] for case in copied} == {"naive-hsd"}
-    lossy = Asked(("hsd-released",), systems=("ngram",)).cases()
+    lossy = Sweep({"rule": ("hsd-released",), "gamma": (5,), "system": ("ngram",)}).cases()
     assert lossy[1].options["rule"] == "tokenwise"
     with pytest.raises(HsdError, match="unknown system magic: choose from speculative, ngram, stack, hispec"):
-        Asked(("hsd",), systems=("magic",)).cases()
+        Sweep({"rule": ("hsd",), "system": ("magic",)}).cases()
 
 
 def test_trees_are_measured_by_every_rule_that_fits_them():
-    cases = Asked(("hsd",), gammas=(2,), trees=("distinct-comb:2:3", "grown:3:3:10", "top:2:2")).cases()
+    cases = Sweep({"rule": ("hsd",), "gamma": (2,)}, trees=("distinct-comb:2:3", "grown:3:3:10", "top:2:2")).cases()
     found = {case.name: case.options for case in cases[2:]}
     assert list(found) == [
         "top-down, distinct-comb 2×3",
@@ -158,9 +158,9 @@ def test_trees_are_measured_by_every_rule_that_fits_them():
     assert (grown["tree"], grown["drafts"], grown["gamma"], grown["nodes"]) == ("grown", 3, 3, 10)
     for wrong in ("grown", "bush:2:2", "comb:2", "comb:2:x", "comb:2:2:2:2"):
         with pytest.raises(HsdError, match=r"tree '.*': give layout:drafts:gamma, such as comb:2:3"):
-            Asked(("hsd",), trees=(wrong,)).cases()
+            Sweep({"rule": ("hsd",)}, trees=(wrong,)).cases()
     with pytest.raises(HsdError, match="choose tree grown"):
-        Asked(("hsd",), trees=("comb:2:2:9",)).cases()
+        Sweep({"rule": ("hsd",)}, trees=("comb:2:2:9",)).cases()
 
 
 def test_of_a_certain_draft_all_lossless_rules_keep_equally_many():

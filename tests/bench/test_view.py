@@ -30,7 +30,7 @@ def test_the_command_measures_the_same_cases(file: Path):
     words = shlex.split(view(benchmark)["command"])
     assert words[:4] == ["python", "-m", "hsd", "bench"]
     arguments = cli.build_parser(["bench"]).parse_args(words[3:])
-    assert [(case.name, case.options) for case in cli.bench.asked(arguments).cases()] == [
+    assert [(case.name, case.options) for case in cli.bench.sweep(arguments).cases()] == [
         (case.name, case.options) for case in benchmark.cases()
     ]
 

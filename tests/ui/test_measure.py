@@ -19,7 +19,7 @@ from hsd import figures, space
 from hsd.bench.prompts import offered
 from hsd.bench.report import Benchmark, cells, parse
 from hsd.cli.bench import add_arguments
-from hsd.cli.bench import asked as asked_for
+from hsd.cli.bench import sweep as asked_for
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
 from hsd.ui import form

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from hsd.bench import Case, prompt_set
-from hsd.bench.cases import SYSTEMS, Asked, rules_on, tree_of
+from hsd.bench.cases import SYSTEMS, Sweep, rules_on, tree_of
 from hsd.bench.prompts import PUBLIC, offered
 from hsd.bench.server import Server
 from hsd.draft import COPIERS, LAYOUTS
@@ -67,18 +67,21 @@ class Batch:
         server: the one at `address`, once it was reached.
         """
         asked = server or (self.address and self.address.unasked)
-        return Asked(
-            rules=self.rules,
-            gammas=self.gammas,
-            temperatures=self.temperatures,
-            drafts=self.several,
-            tree=self.arranged,
-            trees=self.trees,
-            systems=("speculative", *self.systems),
-            thresholds=self.thresholds,
-            exits=self.exits,
-            tolerances=(self.tolerance,),
-            max_new_tokens=self.tokens,
+        values = {
+            "rule": self.rules,
+            "gamma": self.gammas,
+            "temperature": self.temperatures,
+            "drafts": self.several,
+            "tree": (self.arranged,),
+            "system": ("speculative", *self.systems),
+            "thresholds": (self.thresholds,),
+            "exits": (self.exits,),
+            "tolerance": (self.tolerance,),
+            "max_new_tokens": (self.tokens,),
+        }
+        return Sweep(
+            values,
+            self.trees,
             peers=(lambda _, options: [asked.case(options)]) if asked else None,
         ).cases()
 
