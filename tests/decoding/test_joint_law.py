@@ -12,6 +12,8 @@ import hsd
 from hsd import RULES
 from hsd.audit import audit_rules, context_free_models
 
+pytestmark = pytest.mark.long
+
 LOSSLESS = [name for name, rule in RULES.items() if rule.lossless]
 # All rules by exact enumeration elsewhere; here one of them quickly, and all in the slow tests.
 FEW = [rule if rule == "hsd" else pytest.param(rule, marks=pytest.mark.slow) for rule in LOSSLESS]
