@@ -49,8 +49,8 @@ def main(arguments: argparse.Namespace) -> int:
     _check_belonging(arguments, values)
     named = arguments.pair or arguments.target or arguments.draft  # the toy pair has levels
     name = arguments.pair if named or values.get("system") in LEVELLED else usual()
-    trace = {"trace": arguments.trace is not None}
-    options = hsd.RunOptions(**{"gamma": draft_length(name), **values, **trace})
+    recorded = {"trace": arguments.trace is not None}
+    options = hsd.RunOptions(**{"gamma": draft_length(name), **values, **recorded})
     alone = options.system in ("plain", "hispec") or options.copies
     target = output(arguments.trace) if arguments.trace else None
     progress("loading the models\n")
