@@ -7,10 +7,10 @@ import shutil
 from pathlib import Path
 
 from hsd.app.site import site
+from hsd.bench.published import published
 from hsd.errors import HsdError
 from hsd.rules import RULES, TREE_RULES, Rule, TreeRule
 from hsd.space import Space, front_matter
-from hsd.ui.measure.published import systems_here
 
 MARK = '<meta name="generator" content="hsd '
 OWN = ("web", "data", "hsd-web")
@@ -77,7 +77,7 @@ Papers:
 
 def cited_systems() -> list[tuple[str, str]]:
     """The systems that have papers."""
-    return [(str(one["name"]), str(one["source"])) for one in systems_here([])]
+    return [(one["name"], one["source"]) for one in published()["systems"]]
 
 
 def linked(source: str) -> str:

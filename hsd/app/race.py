@@ -32,10 +32,9 @@ from hsd.space import Space
 MOST_LANES = 5
 ROUNDS, USUAL_ROUNDS = (1, 3, 5), 3
 USUAL_RULES = ("tokenwise", "hsd")
-SHARED = ("temperature", "top_p", "top_k", "seed", "max_new_tokens", "prompt_as")
-UNTIMED = ("trace", "shadow", "engine")  # options that no lane has
-LANE = tuple(name for name in RunOptions.options() if name not in (*SHARED, *UNTIMED))
-SERVER = ("url", "model")  # of a lane that is a server's
+SHARED = tuple(name for name, option in RunOptions.options().items() if option.scope == "shared")
+LANE = tuple(name for name, option in RunOptions.options().items() if option.scope == "lane")
+FUZZY = RunOptions.menus()["rules with tolerance"]
 FORMAT = "hsd-race-2"
 FILE = EXAMPLES / "results" / "race.json"
 Values = Mapping[str, Any]
@@ -45,19 +44,23 @@ Values = Mapping[str, Any]
 class Plan:
     """A race that may be run. request: what the lanes share, as plain decoding; cases: the lanes, plain first.
 
-    addresses: of those that are a server's, by name. lanes: what was asked of each but the first.
+    addresses: of those that are a server's, by name.
     """
 
     request: Request
     cases: tuple[Case, ...]
     rounds: int
-    lanes: tuple[Values, ...]
     addresses: Mapping[str, servers.Address]
 
     def link(self) -> dict[str, str]:
         """The parameters of the link that runs it again. A server stays out of links."""
         shared = {name: value for name, value in query(self.request).items() if name not in LANE}
-        return {**shared, "lanes": linked(self.lanes), "rounds": str(self.rounds)}
+        return {**shared, "lanes": ",".join(self._linked()), "rounds": str(self.rounds)}
+
+    def _linked(self) -> Iterator[str]:
+        """The lanes as a link has them: option:value~option:value; lists as 3_5. See `from_link`."""
+        for options in (own(case.options) for case in self.cases[1:] if case.name not in self.addresses):
+            yield "~".join(f"{name}:{RunOptions.options()[name].text(value)}" for name, value in options.items())
 
     def described(self) -> dict[str, Any]:
         """What a page must know of it. The seed is text: JavaScript's numbers lose digits of a large one."""
@@ -79,8 +82,9 @@ class Plan:
 
 
 def own(options: Values) -> dict[str, Any]:
-    """A lane's options beside what all lanes share."""
-    return {name: value for name, value in options.items() if name in LANE}
+    """A lane's options beside what all lanes share: its rule, its γ, and what is not as usual."""
+    said = (name for name in options if name in LANE)
+    return {n: options[n] for n in said if n in ("rule", "gamma") or options[n] != RunOptions.default(n)}
 
 
 # ---- what is asked
@@ -89,8 +93,8 @@ def own(options: Values) -> dict[str, Any]:
 def read_plan(space: Space, asked: Values) -> Plan:
     """Check what is asked. Plain decoding is always the first lane and is not named. Raises HsdError, one line.
 
-    A lane has the options of `LANE`, or, where a server may be named, `SERVER`. γ of a lane that says none is the one
-    that is shared, else the pair's own. Without lanes: the vanilla rule and HSD.
+    A lane has the options of `LANE`, or, where a server may be named, url and model. γ of a lane that says none is
+    the one that is shared, else the pair's own. Without lanes: the vanilla rule and HSD.
     """
     lanes = asked.get("lanes") or [{"rule": rule} for rule in USUAL_RULES]
     lanes = from_link(lanes) if isinstance(lanes, str) else lanes
@@ -110,8 +114,7 @@ def read_plan(space: Space, asked: Values) -> Plan:
     found = [_lane(space, {**shared, **gamma}, lane, n) for n, lane in enumerate(lanes, start=2)]
     cases = _cases([request.options, *found], request.options)
     addresses = {c.name: one for c, one in zip(cases[1:], found, strict=True) if isinstance(one, servers.Address)}
-    told = tuple({n: lane[n] for n in (*LANE, *SERVER) if n in lane} for lane in lanes)
-    return Plan(request, cases, int(rounds), told, addresses)
+    return Plan(request, cases, int(rounds), addresses)
 
 
 def _lane(space: Space, shared: Values, lane: Values, number: int) -> RunOptions | servers.Address:
@@ -157,7 +160,7 @@ def _own(o: RunOptions) -> list[str]:
         return []
     always = ["rule"] if o.system == "hispec" or o.thresholds else ["rule", "gamma"]
     always += ["drafts"] if o.system == "speculative" else []
-    always += ["tolerance", "divergence"] if o.rule == "fuzzy" else []
+    always += ["tolerance", "divergence"] if o.rule in FUZZY else []
     more = [n for n in LANE if n not in (*always, "system", "gamma") and getattr(o, n) != RunOptions.default(n)]
     return [*always, *more]
 
@@ -190,20 +193,6 @@ def _slashes(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-# ---- lanes in links: option:value~option:value, with commas between lanes; lists as 3_5
-
-
-def linked(lanes: Sequence[Values]) -> str:
-    """The lanes as a link has them, but for servers."""
-    return ",".join("~".join(f"{n}:{_listed(v)}" for n, v in lane.items()) for lane in lanes if "url" not in lane)
-
-
-def _listed(value: Any) -> str:
-    if isinstance(value, str):
-        return "_".join(value.replace(",", " ").split())
-    return "_".join(map(str, value)) if isinstance(value, (list, tuple)) else f"{value}"
-
-
 def from_link(text: str) -> list[dict[str, Any]]:
     """The lanes of a link, not checked yet; also as earlier versions wrote them, by position: hsd~4~3~distinct."""
     return [_new(one) if ":" in one else _old(one.split("~")) for one in text.split(",")]
@@ -216,7 +205,7 @@ def _new(text: str) -> dict[str, Any]:
 def _old(parts: list[str]) -> dict[str, Any]:
     by = parts.pop(0) if parts[0] in ("ngram", "stack", "hispec") else ""
     own = {"ngram": ["gamma"], "stack": ["thresholds"], "hispec": ["exits", "thresholds"]}.get(by)
-    fuzzy = ["tolerance", "divergence"] if parts[:1] == ["fuzzy"] else []
+    fuzzy = ["tolerance", "divergence"] if parts[0] in FUZZY else []
     names = ["rule", *(own or ["gamma"]), *(fuzzy or ([] if own else ["drafts", "tree"]))]
     drafter = {"proposer": "ngram"} if by == "ngram" else {"system": by} if by else {}
     return {**drafter, **{name: part for name, part in zip(names, parts, strict=False) if part}}

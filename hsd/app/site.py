@@ -129,6 +129,7 @@ def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> V
         "pairs": [_pair(space, pair) for pair in offered],
         "starters": {pair.name: list(map(_starter, starters(pair.name, presets.values()))) for pair in offered},
         "limits": space.limits.model_dump(),
+        "race": speed.race_limits(space),
         "credits": pairs.credits(space),
         "schema": f"{folder_of_modules()}trace.schema.json",
         "bytes": MAX_BYTES,

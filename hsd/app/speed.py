@@ -47,11 +47,17 @@ def view(name: str) -> dict[str, Any]:
 
 
 def race_plan(space: Space, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What a race would be, for the page's form: its lanes and link, what else may be chosen, and how to ask for the
-    same from a program. Raises HsdError."""
+    """What a race would be, for the page's form: its lanes and link, and how to ask for the same from a program.
+
+    Raises HsdError.
+    """
     plan = race.read_plan(space, asked)
-    limits = {"lanes": race.MOST_LANES, "rounds": race.ROUNDS, "options": race.LANE, "server": servers.allowed(space)}
-    return {**plan.described(), "limits": limits, "programs": programs(plan)}
+    return {**plan.described(), "programs": programs(plan)}
+
+
+def race_limits(space: Space) -> dict[str, Any]:
+    """How many lanes a race has at most, how often each may be timed, and whether one may be a server's."""
+    return {"lanes": race.MOST_LANES, "rounds": race.ROUNDS, "server": servers.allowed(space)}
 
 
 def programs(plan: Plan) -> list[dict[str, str]]:

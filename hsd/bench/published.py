@@ -51,7 +51,7 @@ def systems_here(rows: Sequence[Row]) -> list[str]:
 
 
 def _here(claim: dict[str, str], rows: Sequence[Row]) -> str:
-    own = [row for row in rows if "acceptance_rate" in row and _system(row) == claim["system"]]
+    own = [row for row in rows if "acceptance_rate" in row and _is_of(row, claim)]
     if not own:
         return MISSING
     fastest = max(own, key=lambda row: row["speedup"])
@@ -78,16 +78,18 @@ def best_single(rows: Sequence[Row], temperature: float) -> Row | None:
     return max(found, key=lambda row: row["tokens_per_second"], default=None)
 
 
+def _is_of(row: Row, claim: dict[str, str]) -> bool:
+    """Whether a case is of a published system: of its rule, or of its structure with an exact rule."""
+    if "rule" in claim:
+        return _system(row) == "speculative" and row["options"].get("rule") == claim["rule"]
+    return _system(row) == claim["system"] and _is_exact(row)
+
+
 def _is_exact(row: Row) -> bool:
     rule = CHAIN_RULES.get(str(row["options"].get("rule")))
     return rule is not None and rule.lossless
 
 
 def _system(row: Row) -> str:
-    """The system of a case: "copied" for drafts that are copied from the text; a rule that is a system of its own."""
-    system = str(row["options"].get("system", "speculative"))
-    if copies(row["options"]):
-        return "copied"
-    if row["options"].get("rule") == "fuzzy":
-        return "fuzzy" if system == "speculative" else f"fuzzy {system}"
-    return system
+    """The system of a case; "copied" for drafts that are copied from the text."""
+    return "copied" if copies(row["options"]) else str(row["options"].get("system", "speculative"))

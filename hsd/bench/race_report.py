@@ -26,7 +26,8 @@ SAVED = 1.005  # tokens per call that are shown as more than one
 def lossless(case: Case) -> bool:
     """Whether a lane's text follows the target's distribution exactly."""
     options = RunOptions(**case.options)
-    exact = options.rule == "fuzzy" and options.tolerance < 0  # lets nothing pass that the exact test would not
+    fuzzy = options.rule in RunOptions.menus()["rules with tolerance"]
+    exact = fuzzy and options.tolerance < 0  # lets nothing pass that the exact test would not
     return bool(options.system == "plain" or exact or options.find(options.rule).lossless)
 
 

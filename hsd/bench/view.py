@@ -20,14 +20,8 @@ from hsd.draft import COPIERS
 
 FORMAT = "hsd-bench-view-1"
 SCALARS = (
-    "tokens_per_second",
-    "speedup",
-    "limit",
-    "efficiency",
-    "best_gamma",
-    "best_limit",
-    "ms_per_step",
-    "outside_ms_per_step",
+    *("tokens_per_second", "speedup", "limit", "efficiency"),
+    *("best_gamma", "best_limit", "ms_per_step", "outside_ms_per_step"),
 )
 INTERVALS = ("block_efficiency", "acceptance_length", "acceptance_rate")
 PER_POSITION = "acceptance_rate_per_position"  # one cell, the first position first

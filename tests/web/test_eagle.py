@@ -14,9 +14,9 @@ from web_page import Guest, address, answer, show
 import hsd
 from hsd import Trace
 from hsd.app.systems import eagle, recorded
+from hsd.bench.published import published
 from hsd.paths import ASSETS
 from hsd.trace import Step
-from hsd.ui.measure.published import EAGLE
 
 TREES = {"grown", "distinct-comb"}
 PRESETS = {name: one for name, one in recorded.presets().items() if one.options.get("tree") in TREES}
@@ -303,7 +303,7 @@ def test_the_published_figures_stand_with_their_caveat_beside_the_exact_statemen
     visitor = visitors()
     open_eagle(visitor)
     words = visitor.page.inner_text(f"{PANEL} .sy-eg-papers")
-    for told in EAGLE.values():
+    for told in published()["eagle"].values():
         assert told in words
     assert "No exact rule keeps more than Σ p(path) on average" in words
     measured = eagle.props()["measured"]

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from hsd.bench.published import published
 from hsd.paths import ASSETS, EXAMPLES
-from hsd.ui.measure.published import EAGLE
 
 Values = dict[str, Any]
 PAGE = ASSETS / "docs" / "rules.md"
@@ -22,14 +22,16 @@ LAYOUT = "distinct-comb"
 def props() -> Values:
     """What the page's script gets at the start.
 
-    published: see EAGLE. exact: by rule, how many tokens of a sampled tree it keeps on average over everything that can
-    be drawn, on `pairs` random pairs of small models; from the page on rules, which an enumeration has written.
+    published: see `hsd.bench.published`. exact: by rule, how many tokens of a sampled tree it keeps on average over
+    everything that can be drawn, on `pairs` random pairs of small models; from the page on rules, which an enumeration
+    has written.
     """
     text = PAGE.read_text(encoding="utf-8")
     rows = re.findall(rf"^\| (\S+), {LAYOUT} \| ([\d.]+) \|", text, re.MULTILINE)
     pairs = re.search(r"^## Several drafts\s+(\d+) random pairs", text, re.MULTILINE)
     exact = {"exact": dict(rows), "pairs": pairs[1] if pairs else ""}
-    return {"published": EAGLE, **exact, "measured": gains(json.loads(MEASURED.read_text(encoding="utf-8"))["kept"])}
+    kept = json.loads(MEASURED.read_text(encoding="utf-8"))["kept"]
+    return {"published": published()["eagle"], **exact, "measured": gains(kept)}
 
 
 def gains(rows: Sequence[Values]) -> Values:

@@ -103,10 +103,13 @@ class Benchmark {
     }
   }
 
-  /** plan: of a race, with programs that ask this app for its last lane. */
-  programs(plan) {
-    this.snippets = plan?.programs ?? this.snippets;
-    if (!this.view) return;
+  /** programs: that ask this app for the last lane of a race. */
+  offer(programs) {
+    this.snippets = programs;
+    if (this.view) this.programs();
+  }
+
+  programs() {
     const here = window.location.origin + window.location.pathname;
     const one = this.snippets.find(({ name }) => name === this.chosen);
     const name = (snippet) => {

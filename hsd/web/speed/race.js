@@ -13,12 +13,12 @@ const ALL = "All";
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
 class Race {
-  /** recorded: {races, all}, see hsd/app/race.py. told(): something has changed; planned(plan): a race was planned. */
-  constructor(recorded, { pairs }, { bar, told, planned }) {
-    Object.assign(this, { recorded, bar, told, lanes: [], shown: null, stop: null, state_: "none", ended: "" });
+  /** recorded: {races, all}, see hsd/app/race.py; about: what ask("page") gives. planned(plan): a race was planned. */
+  constructor(recorded, about, { bar, planned }) {
+    Object.assign(this, { recorded, bar, lanes: [], shown: null, stop: null, phase: "none", ended: "" });
     this.replay = new Replay((time) => this.drawAt(time));
     this.numbers = numbers();
-    this.setup = new Setup(pairs, (plan) => plan && planned(plan));
+    this.setup = new Setup(about, planned);
     this.verdict = h("p.sp-verdict", { role: "status" });
     this.source = h("p.hp-hint.sp-source");
     this.list = h("ol.sp-race");
@@ -51,7 +51,7 @@ class Race {
     const here = why("race")
       ? h("p.hp-hint", `To race another prompt, or other lanes: ${why("race")}.`)
       : h("details.sp-here", h("summary", "Another prompt, other lanes"), this.setup.element);
-    here.addEventListener("toggle", () => !this.setup.limits && this.setup.ask());
+    here.addEventListener("toggle", () => this.setup.ask(), { once: true });
     this.go.hidden = Boolean(why("race"));
     const race = h(
       "section.hp-card",
@@ -109,7 +109,6 @@ class Race {
     this.numbers.show(report, race.header.lanes);
     this.longest = Math.max(...rows.map((row) => row.tokens_per_second));
     this.replay.load(Math.max(0, ...this.lanes.map((lane) => (lane.row ? (lane.ends.at(-1)?.end ?? 0) : 0))));
-    this.told();
   }
 
   draw() {
@@ -124,13 +123,12 @@ class Race {
       if (lane.row) lane.at(time, lane.row.tokens_per_second);
       lane.draw(this.longest);
     }
-    this.told();
   }
 
   // ---- a race here
 
   get running() {
-    return this.state_ === "running";
+    return this.phase === "running";
   }
 
   begin() {
@@ -163,8 +161,7 @@ class Race {
     else if (!race) this.say(this.shown.report?.verdict ?? "");
     page.alert(problem);
     this.bar.remember();
-    if (this.state_ === "done" && !calm.matches) this.replay.start(0);
-    this.told();
+    if (this.phase === "done" && !calm.matches) this.replay.start(0);
   }
 
   started(header) {
@@ -200,11 +197,10 @@ class Race {
       this.lanes.find((_, i) => race.header.lanes[i].name === row.case).rate = row.tokens_per_second;
     this.longest = Math.max(this.longest, ...this.lanes.map((lane) => lane.rate ?? 0));
     for (const lane of this.lanes) lane.draw(this.longest);
-    this.told();
   }
 
   turn(state) {
-    this.state_ = state;
+    this.phase = state;
     this.go.disabled = this.running;
     this.cancel.hidden = !this.running;
   }
@@ -221,10 +217,10 @@ class Race {
     return this.shown.domain ? { domain: this.shown.domain } : this.shown.header.link;
   }
 
-  state() {
+  mirror() {
     const { playing, time, length } = this.replay;
     const lanes = this.lanes.map(({ ids, shown, ends, rate }) => ({ tokens: ids, shown, steps: ends.length, rate }));
-    return { state: this.state_, ...this.shown, setup: this.setup.values(), tracks: lanes, playing, time, length };
+    return { state: this.phase, ...this.shown, setup: this.setup.values(), tracks: lanes, playing, time, length };
   }
 }
 

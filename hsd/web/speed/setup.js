@@ -1,152 +1,128 @@
-// What a race here would be: its prompt, what all lanes share, the lanes, each with the options that its system has.
-// The server says what the lanes are called, and in one line what is wrong.
+// What a race here would be: its prompt, what all lanes share, and the lanes, each with the options of its own. Which
+// those are stands in the schema of options. The server says what the lanes are called, and in one line what is wrong.
 import { ask, Refusal } from "../answers/answers.js";
 import { h } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
 import { form } from "../kit/form.js";
 import { button, menu } from "../kit/parts.js";
 
-const SHARED = ["temperature", "max_new_tokens", "seed", "gamma"];
 const BURST = 200; // milliseconds without a change
 const SERVER = { url: "", model: "" };
 const SERVERS =
   "Counts and seconds only, as the server tells them; another model may run there. It stays out of links.";
 
+const scoped = (wanted) =>
+  Object.entries(facts.options.properties).flatMap(([name, { scope }]) => (scope === wanted ? [name] : []));
+const field = (words, control) => h("label.sp-field", words, " ", control);
+
 class Setup {
-  /** pairs: [{name, title}]. heard(plan): what the server says of what is set, or null where it refuses. */
-  constructor(pairs, heard) {
-    Object.assign(this, { heard, lanes: [], extra: {}, limits: null, timer: null, asking: 0 });
-    this.prompt = h("textarea.sp-prompt", {
-      "rows": 1,
-      "aria-label": "prompt of the race",
-      "oninput": () => this.later(),
-    });
-    this.pair = menu(
-      "pair",
-      pairs.map(({ name, title }) => [name, title]),
-      "",
-      () => this.later(),
-    );
-    this.rounds = menu("how often each lane is timed", [], "", () => this.later());
-    const changed = (name, value) => (name === "gamma" ? this.draftAlike(value) : this.later());
-    this.shared = form(facts.options, { only: SHARED, prefix: "hsd-race", changed });
+  /** race: {lanes, rounds, server}, what may be asked for. heard(plan): what the server makes of what is set. */
+  constructor({ pairs, race }, heard) {
+    const later = () => this.later();
+    Object.assign(this, { race, heard, lanes: [], timer: null, asking: 0, shares: [...scoped("shared"), "gamma"] });
+    const times = race.rounds.map((n) => [n, n === 1 ? "once" : `${n} times`]);
+    const titles = pairs.map(({ name, title }) => [name, title]);
+    this.prompt = h("textarea.sp-prompt", { "rows": 1, "aria-label": "prompt of the race", "oninput": later });
+    this.pair = menu("pair", titles, "", later);
+    this.rounds = menu("how often each lane is timed", times, "", later);
+    const changed = (name, value) => (name === "gamma" ? this.draftAlike(value) : later());
+    this.shared = form(facts.options, { only: this.shares, prefix: "hsd-race", changed });
     this.problem = h("p.hp-problem", { role: "alert", hidden: true });
     this.list = h("ol.sp-lanes");
-    this.add = button("Add a lane", "another lane, as the last one", () =>
-      this.append({ ...this.lanes.at(-1)?.values() }),
-    );
-    this.addServer = button("Add a server", SERVERS, () => this.append(SERVER), { hidden: true });
-    const label = (words, control) => h("label.sp-field", words, " ", control);
+    const last = () => this.lanes.findLast((lane) => !lane.served)?.values() ?? {};
+    this.add = button("Add a lane", "another lane, as the last one", () => this.append(last()));
+    this.addServer = button("Add a server", SERVERS, () => this.append(SERVER), { hidden: !race.server });
+    const fields = [field("Prompt", this.prompt), field("Pair", this.pair), field("timed", this.rounds)];
     this.element = h(
       "div.sp-setup",
-      h("div.sp-fields", label("Prompt", this.prompt), label("Pair", this.pair), label("timed", this.rounds)),
+      h("div.sp-fields", fields),
       this.shared.element,
-      h("p.hp-hint", "Plain decoding is the first lane. γ above is that of every lane, unless one says otherwise."),
+      h("p.hp-hint", "Plain decoding is the first lane. A lane may have a draft length of its own."),
       this.list,
       h("div.sp-tools", this.add, this.addServer),
       this.problem,
     );
   }
 
-  /** What is set: as `stream("race", …)` and `ask("race_plan", …)` take it. */
+  /** As `stream("race", …)` and `ask("race_plan", …)` take it. */
   values() {
     const own = { prompt: this.prompt.value, pair: this.pair.value, rounds: this.rounds.value };
-    return { ...this.extra, ...own, ...this.shared.values(), lanes: this.lanes.map((lane) => lane.values()) };
+    return { ...own, ...this.shared.values(), lanes: this.lanes.map((lane) => lane.values()) };
   }
 
-  /** Take over what a plan or a recorded race has: {link, lanes: [{name, own}], rounds}. */
+  /** Take over what a race has: {link, lanes: [{name, own}], rounds}. */
   set({ link, lanes, rounds }) {
-    const { prompt, pair = "", lanes: _, rounds: __, length, ...rest } = link;
     const given = lanes.filter(({ served }) => !served).slice(1);
-    const shared = { max_new_tokens: length, ...rest, gamma: given.find(({ own }) => own.gamma)?.own.gamma };
-    this.extra = Object.fromEntries(Object.entries(rest).filter(([name]) => !SHARED.includes(name)));
-    this.prompt.value = prompt;
-    this.pair.value = pair;
-    this.wanted = String(rounds);
-    this.shared.set(Object.fromEntries(SHARED.filter((name) => shared[name] !== undefined).map((n) => [n, shared[n]])));
+    const { length, ...shared } = { gamma: given.find(({ own }) => own.gamma)?.own.gamma, ...link };
+    const values = { ...(length ? { max_new_tokens: length } : {}), ...shared }; // as it was called
+    this.prompt.value = link.prompt;
+    this.pair.value = link.pair ?? "";
+    this.rounds.value = String(rounds);
+    this.shared.set(Object.fromEntries(this.shares.filter((name) => values[name]).map((name) => [name, values[name]])));
     this.draw(given.map(({ own }) => own));
-  }
-
-  /** A plan of the server: what may be set, and what the lanes are called. */
-  take({ limits, lanes }) {
-    const times = limits.rounds.map((n) => [n, n === 1 ? "once" : `${n} times`]);
-    if (!this.limits) {
-      this.limits = limits;
-      this.rounds.replaceChildren(...times.map(([value, words]) => h("option", { value }, words)));
-      this.rounds.value = this.wanted;
-      this.draw(this.lanes.map((lane) => lane.given));
-    }
-    this.addServer.hidden = !limits.server;
-    for (const [i, lane] of this.lanes.entries()) lane.say(lanes[i + 1]);
-    this.add.disabled = this.addServer.disabled = lanes.length >= limits.lanes;
+    this.name(lanes);
   }
 
   // ---- lanes
 
   draw(all) {
-    this.lanes = all.map((values, i) => this.lane(values, i));
+    this.lanes = all.map((values, i) => this.lane(values, i + 2));
     this.list.replaceChildren(...this.lanes.map(({ element }) => element));
+    this.add.disabled = this.addServer.disabled = all.length + 1 >= this.race.lanes;
+  }
+
+  /** lanes: of a plan. */
+  name(lanes) {
+    for (const [i, { title, served }] of this.lanes.entries()) {
+      const { name, lossless } = lanes[i + 1];
+      title.textContent = name + (lossless || served ? "" : " ✕ not lossless");
+    }
+  }
+
+  change(all) {
+    this.draw(all);
+    this.later();
   }
 
   append(values) {
-    this.draw([...this.lanes.map((lane) => lane.values()), values]);
+    this.change([...this.lanes.map((lane) => lane.values()), values]);
     this.lanes.at(-1).element.querySelector("details").open = true;
-    this.later();
   }
 
-  remove(i) {
-    this.draw(this.lanes.map((lane) => lane.values()).toSpliced(i, 1));
+  remove(number) {
+    this.change(this.lanes.map((lane) => lane.values()).toSpliced(number - 2, 1));
     this.add.focus();
-    this.later();
-  }
-
-  /** {element, given, values(), say(lane of a plan)}: `given` is what it was made with. */
-  lane(given, i) {
-    const served = "url" in given;
-    const made = served ? this.server(given, i) : this.options(given, i);
-    const title = h("span.sp-name", made.title);
-    const remove = button("✕", `remove lane ${i + 2}`, () => this.remove(i));
-    const body = h("details", h("summary", title), made.element);
-    return {
-      ...made,
-      given,
-      element: h("li", { "data-lane": i + 1 }, body, remove),
-      say: ({ name, lossless }) => (title.textContent = name + (lossless || served ? "" : " ✕ not lossless")),
-    };
-  }
-
-  options(given, i) {
-    const names = this.limits ? this.limits.options.filter((name) => name in facts.options.properties) : ["rule"];
-    const own = form(facts.options, { only: names, prefix: `hsd-lane-${i + 2}`, changed: () => this.later() });
-    own.set(given);
-    return { title: given.rule ?? "", element: own.element, values: () => (this.limits ? own.values() : given) };
-  }
-
-  server(given, i) {
-    const box = (name, words, hint) =>
-      h(
-        "label.sp-field",
-        words,
-        " ",
-        h("input.hp-field", {
-          "value": given[name],
-          "placeholder": hint,
-          "data-field": name,
-          "oninput": () => this.later(),
-          "aria-label": `${words} of lane ${i + 2}`,
-          "maxlength": 200,
-        }),
-      );
-    const boxes = [box("url", "URL", "http://localhost:8000"), box("model", "model", "the only one")];
-    const value = (label) => label.querySelector("input").value.trim();
-    const values = () => ({ url: value(boxes[0]), model: value(boxes[1]) });
-    return { title: "Server", element: h("div.sp-fields", boxes, h("p.hp-hint", SERVERS)), values };
   }
 
   /** One draft length for all lanes. */
   draftAlike(gamma) {
-    this.draw(this.lanes.map((lane) => ("url" in lane.given ? lane.values() : { ...lane.values(), gamma })));
-    this.later();
+    this.change(this.lanes.map((lane) => ({ ...lane.values(), ...(lane.served ? {} : { gamma }) })));
+  }
+
+  lane(given, number) {
+    const served = "url" in given;
+    const { element, values } = served ? this.server(given, number) : this.options(given, number);
+    const title = h("span.sp-name", served ? "Server" : "…");
+    const remove = button("✕", `remove lane ${number}`, () => this.remove(number));
+    const item = h("li", { "data-lane": number }, h("details", h("summary", title), element), remove);
+    return { element: item, title, served, values };
+  }
+
+  options(given, number) {
+    const only = [...new Set(["system", ...scoped("lane")])];
+    const made = form(facts.options, { only, prefix: `hsd-lane-${number}`, changed: () => this.later() });
+    made.set(given);
+    return made;
+  }
+
+  server(given, number) {
+    const box = (name, words, placeholder) => {
+      const names = { "data-field": name, "aria-label": `${words} of lane ${number}`, placeholder, "maxlength": 200 };
+      return h("input.hp-field", { value: given[name], oninput: () => this.later(), ...names });
+    };
+    const [url, model] = [box("url", "URL", "http://localhost:8000"), box("model", "model", "the only one")];
+    const values = () => ({ url: url.value.trim(), model: model.value.trim() });
+    return { element: h("div.sp-fields", field("URL", url), field("model", model), h("p.hp-hint", SERVERS)), values };
   }
 
   // ---- what the server says
@@ -169,7 +145,8 @@ class Setup {
     if (serial !== this.asking) return; // changed meanwhile
     this.problem.textContent = problem;
     this.problem.hidden = !problem;
-    if (plan) this.take(plan);
+    if (!plan) return;
+    this.name(plan.lanes);
     this.heard(plan);
   }
 }

@@ -5,35 +5,26 @@ import * as page from "../kit/page.js";
 import { Benchmark } from "./benchmark.js";
 import { Race } from "./race.js";
 
-let screen = null;
+let bar = null;
 
 async function start(root) {
   const query = asked("speed");
-  const [recorded, benchmarks] = await Promise.all([ask("races"), ask("page")]);
-  const benchmark = new Benchmark(benchmarks);
-  const bar = addressBar("speed", () => race.link());
-  const race = new Race(recorded, benchmarks, { bar, told: tell, planned: (plan) => benchmark.programs(plan) });
+  const [recorded, about] = await Promise.all([ask("races"), ask("page")]);
+  const benchmark = new Benchmark(about);
+  bar = addressBar("speed", () => race.link());
+  const race = new Race(recorded, about, { bar, planned: (plan) => benchmark.offer(plan.programs) });
   root.replaceChildren(race.element, benchmark.element);
-  screen = { race, benchmark, bar };
   race.open(query);
   page.listen((what) => what === "tab" && page.tab() !== "speed" && race.replay.pause());
   benchmark.open().then(() => {
     if (query.get("view") === "measure") benchmark.element.scrollIntoView(); // a link of an earlier version
-    tell();
   });
+  const state = () => ({ ready: Boolean(benchmark.view), ...race.mirror(), benchmark: benchmark.view });
+  Object.defineProperty(window, "__hsdSpeed", { get: state, configurable: true });
 }
 
 function opened() {
-  screen?.bar.remember();
-}
-
-function tell() {
-  if (screen)
-    window.__hsdSpeed = {
-      ready: Boolean(screen.benchmark.view),
-      ...screen.race.state(),
-      benchmark: screen.benchmark.view,
-    };
+  bar?.remember();
 }
 
 export { opened, start };

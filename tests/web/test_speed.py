@@ -1,0 +1,478 @@
+"""The tab Speed in a browser: every number of a race and of a benchmark is what Python computes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from recorded_server import VLLM
+
+import hsd
+from hsd.app import race, speed
+from hsd.bench import Case
+from hsd.bench.published import published
+from hsd.bench.race_report import report
+from hsd.bench.report import cells, read
+from hsd.bench.view import view
+from hsd.paths import EXAMPLES
+
+READY = "window.__hsdSpeed && window.__hsdSpeed.ready"
+DONE = "window.__hsdSpeed.state === 'done'"
+SHARED = {"prompt": "Once upon a time, there was a fox", "pair": "tiny", "max_new_tokens": 24, "seed": 7}
+SHARED |= {"temperature": 0.8}
+LONG = {"prompt": "Once upon a time", "pair": "tiny", "max_new_tokens": 250, "temperature": 1, "rounds": 5}
+LONG |= {"lanes": "rule:tokenwise~gamma:1,rule:hsd~gamma:1"}
+RECORDED, TOY = (EXAMPLES / "results" / name for name in ("bench-smollm2.jsonl", "bench.jsonl"))
+
+
+def opened(visitor, query: dict | None = None):
+    visitor.page.goto(visitor.app.url + "?" + urlencode({"tab": "speed", **(query or {})}))
+    visitor.until(READY)
+    return visitor
+
+
+def state(visitor) -> dict:
+    return visitor.page.evaluate("window.__hsdSpeed")
+
+
+def raced_here(visitor, query: dict) -> dict:
+    """Open a link that races, and wait for the end."""
+    opened(visitor, query)
+    visitor.until(DONE)
+    return state(visitor)
+
+
+def address(visitor) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(visitor.page.url).query).items()}
+
+
+def expected(told: dict) -> dict:
+    """The report of the records that the page has."""
+    cases = [Case(lane["name"], lane["options"]) for lane in told["header"]["lanes"]]
+    found = report(cases, [event["record"] for event in told["events"] if "record" in event])
+    return json.loads(json.dumps(found))
+
+
+def verdict(visitor) -> str:
+    return visitor.page.inner_text(".sp-verdict")
+
+
+def rates(visitor) -> list[str]:
+    return visitor.page.locator(".sp-race .sp-rate").all_inner_texts()
+
+
+def in_words(rate: float) -> str:
+    return f"{rate:,.0f} tokens/s" if rate >= 20 else f"{rate:.1f} tokens/s"
+
+
+def fold(visitor, words: str) -> None:
+    visitor.page.locator("summary", has_text=words).first.click()
+
+
+def saved(visitor, button) -> str:
+    with visitor.page.expect_download() as download:
+        button.click()
+    return Path(download.value.path()).read_text(encoding="utf-8")
+
+
+# ---- recorded races
+
+
+@pytest.mark.core
+@pytest.mark.recorded(core=True)
+def test_the_recorded_race_is_there_at_a_glance(visitors):
+    visitor = opened(visitors())
+    shown = race.recorded()["races"][0]
+    rows = shown["report"]["rows"]
+    assert verdict(visitor) == shown["report"]["verdict"]
+    assert rates(visitor) == [in_words(row["tokens_per_second"]) for row in rows]
+    widths = visitor.page.locator(".sp-fill").evaluate_all("all => all.map((one) => one.getBoundingClientRect().width)")
+    fastest = max(row["tokens_per_second"] for row in rows)
+    assert widths == pytest.approx([max(widths) * row["tokens_per_second"] / fastest for row in rows], rel=0.01)
+    assert "Recorded 22 Nov 2026 on AMD EPYC CPU" in visitor.page.inner_text(".sp-source")
+    assert [track["shown"] for track in state(visitor)["tracks"]] == [t["steps"] for t in state(visitor)["tracks"]]
+
+
+@pytest.mark.recorded
+def test_everything_folded_takes_two_screens_and_no_number_stands_twice(visitors):
+    visitor = opened(visitors())
+    assert visitor.page.evaluate("document.querySelector('main').getBoundingClientRect().height") <= 1600
+    below = visitor.page.evaluate("document.querySelector('.sp-part .hp-card').getBoundingClientRect().bottom")
+    assert below <= 800, "the race is above the fold"
+    words = visitor.page.inner_text("[aria-label='The race']")
+    numbers = re.findall(r"[\d.]+(?= tokens/s| ×(?! slower))", words)
+    assert len(numbers) == len(set(numbers)) == 5  # of four lanes, and of the sentence
+
+
+@pytest.mark.core
+@pytest.mark.recorded
+def test_each_kind_of_prompt_has_a_recorded_race_and_all_together_a_report(visitors):
+    visitor = opened(visitors())
+    shown = race.recorded()
+    names = [one["domain"] for one in shown["races"]]
+    assert visitor.page.locator(".sp-part .hp-option").all_inner_texts() == [*names, "All"]
+    for one in shown["races"][::-1]:
+        visitor.page.get_by_role("radio", name=one["domain"]).check()
+        assert verdict(visitor) == one["report"]["verdict"]
+        assert one["header"]["prompt"][:40] in visitor.page.inner_text(".sp-asked")
+        tracks = state(visitor)["tracks"]
+        assert [len(track["tokens"]) for track in tracks] == [row["tokens"] for row in one["report"]["rows"]]
+        visitor.until(f"location.search.includes('domain={one['domain']}')")
+    visitor.page.get_by_role("radio", name="All").check()
+    assert verdict(visitor) == shown["all"]["verdict"]
+    assert rates(visitor) == [in_words(row["tokens_per_second"]) for row in shown["all"]["rows"]]
+    again = opened(visitors(), {"domain": "Sums"})
+    assert state(again)["domain"] == "Sums"
+
+
+@pytest.mark.recorded
+def test_opening_the_tab_puts_it_into_the_address(visitors):
+    visitor = visitors()
+    visitor.page.goto(visitor.app.url)
+    visitor.page.get_by_role("tab", name="Speed").click()
+    visitor.until(READY)
+    visitor.until("location.search.includes('domain=Stories')")
+    assert address(visitor)["tab"] == "speed"
+    visitor.page.reload()
+    visitor.until(READY)
+    assert visitor.page.get_by_role("tab", name="Speed").get_attribute("aria-selected") == "true"
+
+
+@pytest.mark.recorded
+def test_the_folded_numbers_are_those_that_python_computes(visitors):
+    visitor = opened(visitors())
+    fold(visitor, "Where the time went")
+    found = race.recorded()["races"][0]["report"]
+    assert found["calls"] in visitor.page.inner_text(".sp-words")
+    for i, row in enumerate(found["rows"]):
+        line = visitor.page.locator(f".sp-numbers tr[data-case='{row['case']}']")
+        texts = [line.locator("td").nth(n).inner_text() for n in range(line.locator("td").count())]
+        low, high = row["speedups"]
+        assert texts[:3] == [str(row["tokens"]), str(row["target_calls"]), f"{row['tokens_per_call']:.2f}"]
+        assert float(texts[3]) == pytest.approx(row["seconds"], rel=5e-3)
+        assert texts[4] == f"{row['speedup']:.2f} ({low:.2f}–{high:.2f})"
+        bar = visitor.page.locator(".sp-times li").nth(i)
+        assert row["sentence"] in bar.inner_text()
+        width = bar.locator(".sp-stack").evaluate("e => e.getBoundingClientRect().width / e.parentElement.clientWidth")
+        assert width == pytest.approx(row["ms_per_token"] / max(r["ms_per_token"] for r in found["rows"]), abs=0.01)
+        shares = bar.locator(".sp-share").evaluate_all("all => all.map(e => Number(e.style.flexGrow))")
+        assert shares == pytest.approx([max(x, 1e-4) for x in row["shares"].values()], abs=1e-3)
+
+
+@pytest.mark.recorded
+def test_a_race_can_be_saved(visitors, tmp_path):
+    visitor = opened(visitors())
+    fold(visitor, "Where the time went")
+    buttons = visitor.page.locator(".sp-numbers .sp-tools")
+    found = race.recorded()["races"][0]["report"]["rows"]
+    for line, row in zip(csv.DictReader(io.StringIO(saved(visitor, buttons.get_by_text("CSV")))), found, strict=True):
+        assert line["lane"] == row["case"]
+        assert float(line["speedup"]) == row["speedup"]
+        assert float(line["share_target"]) == row["shares"]["target"]
+    (tmp_path / "race.json").write_text(saved(visitor, buttons.get_by_text("JSON")), encoding="utf-8")
+    (again,) = race.recorded(tmp_path / "race.json")["races"]
+    assert again["report"]["rows"] == found
+
+
+@pytest.mark.recorded
+def test_the_replay_shows_each_step_when_it_had_ended_and_the_pace_so_far(visitors):
+    visitor = opened(visitors())
+    told = state(visitor)
+    row = told["report"]["rows"][2]
+    ends = [s for e in told["events"] if (e["lane"], e["repetition"]) == (2, row["replay"]) for s in e["steps"]]
+    middle = (ends[4]["end"] + ends[5]["end"]) / 2
+    visitor.page.locator(".sp-slider").evaluate(
+        "(e, time) => { e.value = time; e.dispatchEvent(new Event('input')) }", middle
+    )
+    track = state(visitor)["tracks"][2]
+    assert track["shown"] == 5
+    assert track["rate"] == pytest.approx(sum(len(step["tokens"]) for step in ends[:5]) / middle, rel=1e-3)
+    assert visitor.page.locator('.sp-lane[data-lane="2"] .is-later').count() == len(ends) - 5
+    visitor.page.select_option(".sp-part [aria-label=pace]", "0.01")
+    visitor.page.get_by_role("button", name="play", exact=True).press("Enter")
+    visitor.until(f"window.__hsdSpeed.playing && window.__hsdSpeed.time > {middle}")
+    visitor.page.get_by_role("button", name="pause").click()
+    paused = state(visitor)
+    assert not paused["playing"]
+    assert middle < paused["time"] < paused["length"]
+
+
+# ---- races here
+
+
+def test_the_form_says_what_is_recorded_and_a_race_here_repeats_it(visitors):
+    visitor = opened(visitors(), {"domain": "Sums"})
+    header = race.recorded()["races"][1]["header"]
+    setup = state(visitor)["setup"]
+    assert setup["prompt"] == header["prompt"]
+    assert (setup["temperature"], setup["max_new_tokens"]) == (0.7, 96)
+    assert setup["lanes"] == [lane["own"] for lane in header["lanes"][1:]]
+    fold(visitor, "Another prompt")
+    names = visitor.page.locator(".sp-lanes summary")
+    visitor.until("document.querySelectorAll('.sp-lanes summary').length === 3")
+    visitor.until("document.querySelector('.sp-lanes summary').textContent === 'Vanilla, γ = 4'")
+    assert names.all_inner_texts() == [lane["name"] for lane in header["lanes"][1:]]
+
+
+def test_a_race_here_writes_what_hsd_run_writes_and_ends_in_the_numbers_of_its_records(visitors):
+    visitor = visitors()
+    told = raced_here(visitor, {**SHARED, "lanes": "tokenwise~4,hsd~4,traversal~3~3~distinct", "rounds": 3})
+    assert told["report"] == expected(told)
+    assert verdict(visitor) == told["report"]["verdict"]
+    pair = hsd.load_pair("tiny")
+    common = {name: value for name, value in SHARED.items() if name not in ("prompt", "pair")}
+    own = [{"system": "plain"}, {"rule": "tokenwise", "gamma": 4}, {"rule": "hsd", "gamma": 4}]
+    for i, more in enumerate(own):
+        run = hsd.run(pair, SHARED["prompt"], **common, **more)
+        assert told["tracks"][i]["tokens"] == run.tokens
+        written = visitor.page.locator(".sp-text").nth(i).text_content()
+        assert written.split() == "".join(c.piece for s in run.steps for c in s.committed).split()
+    assert len({len(track["tokens"]) for track in told["tracks"]}) == 1
+    assert visitor.page.inner_text(".sp-source").startswith("Run here just now")
+
+
+def test_with_reduced_motion_a_race_ends_on_its_last_picture(visitors):
+    told = raced_here(visitors(reduced_motion="reduce"), {**SHARED, "lanes": "hsd~4"})
+    assert not told["playing"]
+    assert told["time"] == told["length"]
+
+
+def test_the_link_of_a_race_runs_it_again(visitors):
+    visitor = visitors()
+    query = {"prompt": "A mole & a <b>hat</b>", "seed": "1234567890123456789", "max_new_tokens": "12", "pair": "tiny"}
+    told = raced_here(visitor, {**query, "temperature": "0.8", "lanes": "hsd~3,traversal~3~2~distinct", "rounds": "3"})
+    visitor.until("/rounds=3(&|$)/.test(location.search)")
+    asked = address(visitor)
+    assert {name: asked[name] for name in query} == query
+    assert visitor.page.locator(".sp-part b").count() == 0
+    again = raced_here(visitors(), asked)
+    assert again["header"]["lanes"] == told["header"]["lanes"]
+    assert again["header"]["seed"] == query["seed"]
+    assert [track["tokens"] for track in again["tracks"]] == [track["tokens"] for track in told["tracks"]]
+
+
+@pytest.mark.recorded
+def test_a_link_that_cannot_be_raced_says_so_and_shows_what_is_recorded(visitors):
+    visitor = opened(visitors(), {"prompt": "x", "lanes": "<img src=x>~5"})
+    words = "its foot says how to run one" if visitor.files else "lane 2: unknown rule '<img src=x>'"
+    assert words in visitor.alert()
+    visitor.until("window.__hsdSpeed.state !== 'running'")
+    assert state(visitor)["domain"] == "Stories"
+    assert verdict(visitor) == race.recorded()["races"][0]["report"]["verdict"]
+
+
+def test_lanes_are_added_changed_and_removed_with_every_option_of_a_run(visitors):
+    visitor = opened(visitors())
+    fold(visitor, "Another prompt")
+    visitor.page.get_by_role("button", name="Add a lane").click()
+    visitor.page.locator("#hsd-lane-5-rule select").select_option("ensemble")
+    weight = visitor.page.locator("#hsd-lane-5-draft-weight input[type=text]")
+    weight.fill("0.25")
+    visitor.page.locator(".sp-lanes summary", has_text="draft weight 0.25").wait_for()
+    visitor.page.get_by_role("button", name="remove lane 2").click()
+    visitor.page.locator("#hsd-race-gamma input[type=text]").fill("3")
+    visitor.page.locator(".sp-lanes summary", has_text="HSD, γ = 3").wait_for()
+    lanes = state(visitor)["setup"]["lanes"]
+    assert [lane["gamma"] for lane in lanes] == [3, 3, 3]
+    assert [lane.get("proposer", "model") for lane in lanes] == ["model", "ngram", "ngram"]
+    visitor.page.get_by_label("pair", exact=True).select_option("tiny")
+    visitor.page.get_by_label("prompt of the race").fill(SHARED["prompt"])
+    visitor.page.locator("#hsd-race-max-new-tokens input[type=text]").fill("8")
+    visitor.page.get_by_role("button", name="Race here").click()
+    visitor.until(DONE)
+    names = [lane["name"] for lane in state(visitor)["header"]["lanes"]]
+    assert names[1:3] == ["HSD, γ = 3", "N-grams, Vanilla, γ = 3"]
+    assert "draft weight 0.25" in names[3]
+    assert visitor.page.locator('.sp-lane[data-lane="3"] .sp-lossy').is_visible()
+
+
+def test_what_cannot_be_raced_is_one_line_in_the_form_and_nothing_shown_is_lost(visitors):
+    visitor = opened(visitors())
+    before = verdict(visitor)
+    fold(visitor, "Another prompt")
+    visitor.page.get_by_label("prompt of the race").fill("  ")
+    problem = visitor.page.locator(".sp-setup .hp-problem")
+    problem.wait_for()
+    assert problem.inner_text() == "the prompt is empty: type some text to continue"
+    visitor.page.get_by_role("button", name="Race here").click()
+    assert "the prompt is empty" in visitor.alert()
+    visitor.until("window.__hsdSpeed.state === 'failed'")
+    assert verdict(visitor) == before
+    assert state(visitor)["domain"] == "Stories"
+
+
+def test_a_cancel_counts_at_once_also_before_the_server_has_answered(visitors):
+    visitor = opened(visitors())
+    visitor.page.evaluate(
+        "() => { const named = (words) => [...document.querySelectorAll('.sp-part button')].find((one) => "
+        "one.textContent === words); named('Race here').click(); named('Cancel').click() }"
+    )
+    visitor.until("window.__hsdSpeed.state === 'cancelled'")
+    assert verdict(visitor) == "The race was cancelled. Nothing was timed yet."
+    assert state(visitor)["domain"] == "Stories"  # what was there stays
+
+
+def test_a_race_cancelled_between_lanes_keeps_the_numbers_of_the_lanes_that_were_timed(visitors):
+    visitor = opened(visitors(), LONG)
+    visitor.until("window.__hsdSpeed.state === 'running' && window.__hsdSpeed.report?.rows.length === 1")
+    visitor.page.get_by_role("button", name="Cancel", exact=True).last.click()
+    visitor.until("window.__hsdSpeed.state === 'cancelled'")
+    told = state(visitor)
+    assert told["report"] == expected(told)
+    assert verdict(visitor).startswith("The race was cancelled. What was timed until then: ")
+    named = {row["case"] for row in told["report"]["rows"]}
+    fold(visitor, "Where the time went")
+    untimed = visitor.page.locator(".sp-numbers td[data-column=none]").count()
+    assert untimed == len(told["header"]["lanes"]) - len(named)
+
+
+def test_a_servers_lane_shows_counts_and_seconds_and_stays_out_of_links(visitors, fake):
+    fake.told = {"metrics": {"speculative_decoding": VLLM}}
+    visitor = raced_again = opened(visitors(), {**SHARED, "lanes": "hsd~4", "rounds": "1"})
+    visitor.until(DONE)
+    fold(visitor, "Another prompt")
+    visitor.page.get_by_role("button", name="Add a server").click()
+    problem = visitor.page.locator(".sp-setup .hp-problem", has_text="no server is named")
+    problem.wait_for()
+    for name, value in (("url", f"{fake.url}/v1"), ("model", "one")):
+        visitor.page.locator(f".sp-lanes [data-field={name}]").fill(value)
+    visitor.page.locator(".sp-lanes summary", has_text="Server, one").wait_for()
+    visitor.page.get_by_role("button", name="Race here").click()
+    visitor.until("window.__hsdSpeed.state === 'running'")
+    visitor.until(DONE)
+    told = state(raced_again)
+    assert told["report"]["served"][0]["case"] == "Server, one"
+    lane = visitor.page.locator('.sp-lane[data-lane="2"]')
+    assert "Model one; counts and seconds only, as the server tells them" in lane.inner_text()
+    assert lane.locator(".sp-text").is_hidden()
+    fold(visitor, "Where the time went")
+    assert "acceptance length AL 2.75" in visitor.page.inner_text(".sp-times")
+    visitor.until("location.search.includes('lanes=')")
+    assert address(visitor)["lanes"] == "rule:hsd~gamma:4"
+    assert fake.url not in saved(visitor, visitor.page.locator(".sp-numbers .sp-tools").get_by_text("JSON"))
+
+
+# ---- benchmarks
+
+
+def table(visitor) -> list[list[str]]:
+    rows = visitor.page.locator(".sp-bench").first.locator("tbody tr").all()
+    return [row.locator("th, td").all_inner_texts() for row in rows]
+
+
+def lines(file: Path) -> list[list[str]]:
+    return [[cell or "–" for cell in cells(row)] for row in read(file).rows()]
+
+
+@pytest.mark.core
+@pytest.mark.recorded(core=True)
+def test_the_recorded_benchmarks_are_shown_and_can_be_saved(visitors):
+    visitor = opened(visitors())
+    assert table(visitor) == lines(RECORDED)
+    for words in ("2026-11-22", "pair smollm2", "AMD EPYC", "torch 2.13.0"):
+        assert words in visitor.page.inner_text("[aria-label=Benchmark] > .hp-hint")
+    visitor.page.get_by_role("radio", name="toy pair").check()
+    visitor.until("window.__hsdSpeed.benchmark.facts[0] === 'pair tiny'")
+    assert table(visitor) == lines(TOY)
+    buttons = visitor.page.locator("[aria-label=Benchmark] > .sp-tools")
+    names = [line["case"] for line in csv.DictReader(io.StringIO(saved(visitor, buttons.get_by_text("CSV"))))]
+    assert names == [row[0] for row in table(visitor)]
+    assert json.loads(saved(visitor, buttons.get_by_text("JSON")))["view"]["facts"][0] == "pair tiny"
+
+
+@pytest.mark.recorded
+def test_charts_are_drawn_when_they_are_seen_and_by_the_pages_policy(visitors):
+    visitor = opened(visitors())
+    assert not visitor.page.evaluate("Boolean(window.Plotly)")
+    fold(visitor, "Charts")
+    visitor.page.locator(".sp-chart .main-svg").nth(3).wait_for()
+    titles = visitor.page.locator(".sp-chart figcaption").all_inner_texts()
+    assert titles == [chart["title"] for chart in speed.view("smollm2")["charts"]]
+    assert visitor.page.locator(".sp-chart .scatterlayer .trace").count() > 5
+    bars = visitor.page.locator(".sp-chart .point path")
+    assert max(bars.evaluate_all("all => all.map((e) => e.getBoundingClientRect().width)")) > 50
+    fills = bars.evaluate_all("all => all.map((e) => e.style.fill).filter((fill) => fill.startsWith('url'))")
+    assert fills, "hatches say the same without colour"
+    assert all(fill.startswith('url("#') for fill in fills), "the page's address changes, and hatches stay"
+
+
+@pytest.mark.recorded
+def test_published_numbers_stand_beside_measured_ones_and_the_command_beside_all(visitors):
+    visitor = opened(visitors())
+    fold(visitor, "Published numbers")
+    words = visitor.page.locator(".sp-fold", has_text="Published numbers").inner_text()
+    for line in published()["lines"]:
+        assert line["setting"] in words
+    here = visitor.page.locator(".sp-here").all_text_contents()
+    assert here == speed.view("smollm2")["here"]["systems"]
+    fold(visitor, "The same on your machine")
+    assert visitor.page.locator(".sp-code code").first.inner_text() == speed.view("smollm2")["command"]
+
+
+@pytest.mark.core
+@pytest.mark.recorded
+def test_a_file_of_the_command_opens_with_a_server_and_without(visitors, tmp_path):
+    visitor = opened(visitors())
+    shown = view(read(TOY))
+    shown["rows"][1][0] = "<b>mine</b> ${1+1}"
+    shown["charts"][0]["data"][0]["name"] = "<b>mine</b>"
+    good, bad, old = (tmp_path / name for name in ("good.jsonl", "bad.jsonl", "old.jsonl"))
+    good.write_text(TOY.read_text() + json.dumps({"view": shown}) + "\n")
+    bad.write_text(json.dumps({"view": {**shown, "rows": [["x"], 3]}}))
+    old.write_text(TOY.read_text())
+    box = visitor.page.locator("[aria-label='file of a benchmark']")
+    box.set_input_files(good)
+    visitor.page.locator(".hp-option", has_text="your file").wait_for()
+    assert table(visitor)[1][0] == "<b>mine</b> ${1+1}"
+    fold(visitor, "Charts")
+    visitor.page.locator(".sp-chart .legendtext", has_text="‹b>mine‹/b>").wait_for()
+    before = table(visitor)
+    for file in (bad, old):
+        box.set_input_files(file)
+        visitor.page.locator(".hf-alert-words", has_text=f"{file.name} has no view of a benchmark").wait_for()
+        assert table(visitor) == before
+    printed = tmp_path / "printed.json"
+    printed.write_text(json.dumps({**read(TOY).header, "view": view(read(TOY))}))
+    box.set_input_files(printed)
+    visitor.until("window.__hsdSpeed.benchmark.rows[1][0] === 'tokenwise, γ=3'")
+    assert visitor.page.locator(".hf-alert").is_hidden()
+
+
+@pytest.mark.parametrize("endpoint", ["/run", "/verify_step"])
+def test_the_programs_on_the_page_work_as_they_stand(visitors, endpoint):
+    pytest.importorskip("gradio_client")
+    visitor = raced_here(visitors(), {**SHARED, "lanes": "hsd~4", "rounds": "1"}) and opened(visitors())
+    fold(visitor, "Another prompt")
+    visitor.page.get_by_label("pair", exact=True).select_option("tiny")
+    fold(visitor, "The same on your machine")
+    visitor.page.click(f'.sp-fold [data-name="{endpoint}"]')
+    visitor.page.locator(".sp-code code", has_text=f'api_name="{endpoint}"').wait_for()
+    code, shell = visitor.page.locator(".sp-code code").all_text_contents()[-2:]
+    environment = os.environ | {"HF_HUB_OFFLINE": "1"}
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=200)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip().splitlines()[-1]
+    curl = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=200)
+    assert "event: complete" in curl.stdout, curl.stdout + curl.stderr
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.recorded
+def test_nothing_sticks_out_on_a_phone(visitors, theme):
+    visitor = opened(visitors(width=390), {"__theme": theme})
+    for words in ("Where the time went", "Charts", "Published numbers", "The same on your machine"):
+        fold(visitor, words)
+    visitor.page.locator(".sp-chart .main-svg").nth(3).wait_for()
+    assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
+    for name in (".sp-race", ".sp-slider", ".sp-times", ".sp-verdict", ".sp-chart .main-svg"):
+        box = visitor.page.locator(name).first.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
