@@ -16,12 +16,6 @@ from hsd.paths import EXAMPLES, ROOT
 LONG = {"prompt": "Once upon a time", "gamma": "1", "max_new_tokens": "256", "temperature": "1", "seed": "3"}
 
 
-def unfold(visitor):
-    """Open all groups of options."""
-    for title in visitor.page.locator("#hsd-side .hp-group:not([open]) > summary").all():
-        title.click()
-
-
 @pytest.mark.core
 def test_a_tree_is_drawn_before_any_click_at_a_step_where_the_rules_differ(visitor):
     assert visitor.state["kept"] > visitor.state["shadowKept"]
@@ -117,8 +111,7 @@ def test_n_grams_draft_without_a_draft_model_and_the_page_says_so(visitor):
     visitor.set("drafts", "3")
     visitor.set("max-new-tokens", "24")
     visitor.set("prompt", "Once upon a time, a fox saw a fox and a fox saw")
-    unfold(visitor)
-    visitor.page.get_by_label("N-grams of the text").check()
+    visitor.choose("proposer", "N-grams of the text")
     visitor.until("document.querySelector('#hsd-drafts-input').value === '1'")
     visitor.run()
     visitor.page.get_by_text("● live", exact=True).wait_for()
@@ -131,11 +124,10 @@ def test_n_grams_draft_without_a_draft_model_and_the_page_says_so(visitor):
     visitor.options()
     visitor.page.get_by_text("● live", exact=True).wait_for()
     assert "copied from the text" in visitor.page.inner_text(".hp-setup")
-    unfold(visitor)
-    assert visitor.page.get_by_label("N-grams of the text").is_checked()
+    assert visitor.page.input_value("#hsd-proposer-input") == "ngram"
     visitor.choose("rule", "Traversal")  # a rule for trees takes the draft model
     visitor.until("document.querySelector('#hsd-drafts-input').value === '4'")
-    assert visitor.page.get_by_label("Draft model").is_checked()
+    assert visitor.page.input_value("#hsd-proposer-input") == "model"
 
 
 @pytest.mark.core

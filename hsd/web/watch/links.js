@@ -1,7 +1,7 @@
 // What links to Watch ask for, those of earlier versions too, and the options that made a trace, named as in a link.
 import { facts } from "../kit/facts.js";
 
-const EARLIER = { length: "max_new_tokens", several: "drafts" };
+const EARLIER = facts.options.old ?? {}; // name in links of earlier versions → today's
 const NAMES = ["prompt", "pair", "target", "draft", ...Object.keys(facts.options.properties)];
 
 const number = (text) => (/^\d{1,6}$/.test(text ?? "") ? Number(text) : undefined);
