@@ -107,7 +107,7 @@ class Visitor(Guest):
     def _control(self, selector: str) -> Any:
         """A control, where it is seen: options and their groups are folded at first."""
         control = self.page.locator(selector).first
-        group = self.page.locator(".hp-group:not([open])", has=control)
+        group = self.page.locator(".hp-option-group:not([open])", has=control)
         if not control.is_visible() and self.page.locator("#hsd-side", has=control).count():
             self.options()
         if group.count():

@@ -79,7 +79,7 @@ def test_keys_mean_nothing_to_the_player_while_someone_types(visitor):
 
 @pytest.mark.recorded
 def test_a_click_on_a_token_goes_to_its_step(visitor):
-    visitor.page.locator('.hp-group[data-step="2"]').click()
+    visitor.page.locator('.hp-group[data-step="2"] .hp-token').first.click()
     visitor.until("window.__hsd.step === 2")
 
 
@@ -133,6 +133,7 @@ def test_n_grams_draft_without_a_draft_model_and_the_page_says_so(visitor):
 @pytest.mark.core
 def test_a_live_run_streams_step_by_step_and_then_plays(visitor):
     visitor.set("prompt", "Once upon a time, there was a fox")
+    visitor.set("max-new-tokens", "160")
     visitor.run()
     visitor.until_source("running")
     visitor.until("window.__hsd.live && window.__hsd.steps >= 2")
@@ -158,7 +159,7 @@ def test_a_cancelled_run_keeps_what_it_had(visitors):
     visitor.page.locator(".hf-player").focus()
     visitor.page.keyboard.press("Home")
     visitor.until("window.__hsd.step === 0")
-    assert visitor.page.locator(".hp-group").count() == steps
+    assert visitor.page.locator(".hf-player .hp-group").count() == steps
     visitor.page.locator("#hsd-run:enabled").wait_for()
 
 
@@ -414,7 +415,7 @@ def test_another_page_can_show_the_view_in_a_frame(visitors):
 def test_a_server_that_goes_away_leaves_the_steps_and_an_offer_to_run_again(chromium, nothing_fetched):
     port = free_port()
     app = Server([sys.executable, str(ROOT / "tests" / "running_app.py"), str(port)], port)
-    guest = Guest(chromium, app.url)
+    guest = Guest(chromium, app.url, bypass_csp=True)
     page = guest.page
     try:
         page.goto(f"{app.url}?{urlencode(LONG)}")

@@ -73,7 +73,7 @@ async function* stream(name, options, { signal, status }) {
       if (done) return;
       if (event.type === "data" && fresh) yield JSON.parse(event.data[0]);
       else if (event.stage === "error") throw failure(event);
-      else if (event.stage === "pending") status({ place: event.position ?? 0, seconds: event.eta ?? null });
+      else if (event.stage === "pending") status(waiting(event));
       fresh = event.stage === "generating"; // at its end Gradio says the last message again
     }
   } finally {
@@ -82,6 +82,9 @@ async function* stream(name, options, { signal, status }) {
     if (!over) cancel(); // nobody listens any more
   }
 }
+
+/** Gradio counts those before it, and tells how many wait, until it begins. */
+const waiting = ({ size, position, eta }) => ({ place: size ? position + 1 : 0, seconds: eta ?? null });
 
 /** Whether something between has closed the connection without a word, which the client does not notice. */
 const closed = ({ stream_status, stream_instance }) => stream_status.open && stream_instance?.readyState === CLOSED;

@@ -165,10 +165,12 @@ function form(schema, { groups, only, prefix = "hsd", changed = () => {} }) {
   const drawn = only
     ? only.map((name) => controls[name].element)
     : groups.map(({ name, title }) =>
-        title ? h("details.hp-group", { id: `${prefix}-${name}` }, h("summary", title), inGroup(name)) : inGroup(name),
+        title
+          ? h("details.hp-option-group", { id: `${prefix}-${name}` }, h("summary", title), inGroup(name))
+          : inGroup(name),
       );
   const element = h("div.hp-form", drawn);
-  const folds = [...element.querySelectorAll(".hp-group")];
+  const folds = [...element.querySelectorAll(".hp-option-group")];
   apply();
 
   return {

@@ -191,8 +191,9 @@ class Watch {
   progress() {
     const { place, seconds, steps, begun } = this.run;
     const wait = seconds ? `, which takes about ${Math.ceil(seconds)} s` : "";
-    if (place) status(`Another run is using the model; this one is number ${place} in line${wait}.`);
-    else status(!steps.length && Date.now() - begun >= PATIENCE ? "Starting …" : "");
+    const line = `Another run is using the model; this one is number ${place} in line${wait}.`;
+    const soon = steps.length > 0 || Date.now() - begun < PATIENCE;
+    status(soon ? "" : place ? line : "Starting …");
   }
 
   /** A run that was watched to its end goes to the step that tells most; one that is being looked at stays there. */
