@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from engine import Engine
 
-from hsd.decoding.options import Options
+from hsd.decoding.options import RunOptions
 
 NAMES = ("rule", "shadow", "drafts", "tree", "proposer")
 
@@ -55,7 +55,7 @@ def fitted() -> Iterator[Callable[..., tuple]]:
 )
 def test_what_does_not_fit_gives_way_to_what_was_set(fitted, changed, before, after) -> None:
     assert fitted(changed, before) == after
-    assert Options(**dict(zip(NAMES, after, strict=True)))
+    assert RunOptions(**dict(zip(NAMES, after, strict=True)))
 
 
 @pytest.mark.parametrize("changed", NAMES)
@@ -73,4 +73,4 @@ def test_whatever_is_set_is_a_run_that_can_be_made(fitted, changed) -> None:
             before = dict(zip(NAMES, beside, strict=True)) | {changed: value}
             after = dict(zip(NAMES, fitted(changed, tuple(before.values())), strict=True))
             assert after[changed] == value
-            assert Options(**after)
+            assert RunOptions(**after)

@@ -19,7 +19,7 @@ const CONDITIONS = [
 /** What each option may become: what it is, then what is usual, then all there is. */
 const CHOICES = {
   shadow: ({ shadow }) => [shadow, ""],
-  proposer: ({ proposer }) => [proposer, facts.proposers[0].name],
+  proposer: ({ proposer }) => [proposer, facts.options.properties.proposer.default],
   tree: ({ tree }) => [tree, ...facts.layouts.map(({ name }) => name)],
   drafts: ({ drafts }) => [drafts, 1, SEVERAL],
   rule: (values) => [values.rule, facts.options.properties.rule.default, ...facts.rules.map(({ name }) => name)],
