@@ -86,7 +86,7 @@ def test_every_control_is_reached_by_its_name_and_says_its_help(page: Any) -> No
     page.get_by_role("slider", name="Draft length, slider").fill("7")
     page.get_by_role("combobox", name="Pair").select_option("Large")
     page.get_by_role("radiogroup", name="With the prompt").get_by_label("Answer").check()
-    page.locator("#hsd-more summary").click()
+    page.locator("#hsd-group-more summary").click()
     page.get_by_role("checkbox", name="Mark").check()
     assert values(page).items() >= {"gamma": 7, "pair": "large", "prompt_as": "chat", "mark": True}.items()
     assert page.evaluate("heard.map(([name]) => name)") == ["gamma", "pair", "prompt_as", "mark"]
@@ -99,14 +99,14 @@ def test_what_was_typed_is_kept_for_whoever_checks_it(page: Any) -> None:
 
 
 def test_an_option_is_there_where_it_applies(page: Any) -> None:
-    assert not page.is_visible("#hsd-fuzzy")
+    assert not page.is_visible("#hsd-group-fuzzy")
     page.get_by_role("combobox", name="Rule").select_option("fuzzy")
-    page.locator("#hsd-fuzzy summary").click()
+    page.locator("#hsd-group-fuzzy summary").click()
     assert page.get_attribute("#hsd-tolerance input[type=range]", "max") == "1"
     page.fill("#hsd-tolerance input:not([type=range])", "4")
     assert values(page)["tolerance"] == 4
     page.evaluate("made.set({ rule: 'hsd', gamma: 9 })")
-    assert not page.is_visible("#hsd-fuzzy")
+    assert not page.is_visible("#hsd-group-fuzzy")
     assert (values(page)["gamma"], "tolerance" in values(page)) == (9, False)
     page.evaluate("made.show('gamma', false)")
     assert not page.is_visible("#hsd-gamma")

@@ -166,7 +166,7 @@ function form(schema, { groups, only, prefix = "hsd", changed = () => {} }) {
     ? only.map((name) => controls[name].element)
     : groups.map(({ name, title }) =>
         title
-          ? h("details.hp-option-group", { id: `${prefix}-${name}` }, h("summary", title), inGroup(name))
+          ? h("details.hp-option-group", { id: `${prefix}-group-${name}` }, h("summary", title), inGroup(name))
           : inGroup(name),
       );
   const element = h("div.hp-form", drawn);
