@@ -22,10 +22,11 @@ from typing import Any
 import torch
 from measuring import interval, options, save, table
 from torch import Tensor
+from trade_off import Point, counts, point
 
 import hsd
 from hsd.bench import Record, machine
-from hsd.bench.fuzzy import Calibration, Point, calibrate, counts, point
+from hsd.bench.fuzzy import Calibration, calibrate
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
 from hsd.rules import DIVERGENCES, RULES, Law, Rule

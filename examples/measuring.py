@@ -19,7 +19,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this runs without installing the package
 
 import hsd
-from hsd.bench import Case, Measurement, measure, measurements, read_folder, shipped
+from hsd.bench import Case, Measurement, measure, measurements, prompt_set, shipped
 
 RESULTS = Path(__file__).with_name("results")
 
@@ -48,7 +48,8 @@ def unseen(data: Path) -> dict[str, list[str]]:
     from tiny.corpus import read
 
     openings = [" ".join(story.split()[:25]) for story in read(data)["stories"].held_out]
-    return {"stories": openings, **read_folder(data, count=1_000)}
+    sums, functions = (prompt_set(name, data, 1_000).prompts for name in ("gsm8k", "humaneval"))
+    return {"stories": openings, "sums": sums, "functions": functions}
 
 
 def source(given: argparse.Namespace) -> str:

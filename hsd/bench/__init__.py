@@ -1,7 +1,7 @@
 """Measuring: prompt sets, cases run in turn, intervals over prompts, and the limit a speed is compared with."""
 
 from hsd.bench.measure import Case, Record, measure
-from hsd.bench.prompts import PromptSet, prompt_set, read_folder, shipped
+from hsd.bench.prompts import PromptSet, prompt_set, shipped
 from hsd.bench.summary import Measurement, measurements, rows
 from hsd.models.timing import machine
 
@@ -14,7 +14,6 @@ __all__ = [
     "measure",
     "measurements",
     "prompt_set",
-    "read_folder",
     "rows",
     "shipped",
 ]

@@ -1,4 +1,4 @@
-"""The fuzzy rule's trade-off: which tolerance lets how much pass, what it gains, and what it costs.
+"""Which tolerance of the fuzzy rule lets how much pass.
 
 A tolerance means little by itself: published ones do not carry over to other models or texts. `calibrate` finds those
 of a pair and a text, in words that mean something: "accept 20 % of what would be rejected".
@@ -7,20 +7,16 @@ of a pair and a text, in words that mean something: "accept 20 % of what would b
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from hsd.bench.measure import Record
-from hsd.bench.summary import Interval, bootstrap, ratio
 from hsd.decoding.loop import run
 from hsd.errors import HsdError
 from hsd.models import Pair
-from hsd.trace import Step, Trace
+from hsd.trace import Trace
 
 EXACT = -1.0  # a tolerance that lets nothing pass
-Point = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -84,55 +80,3 @@ def exact_tests(trace: Trace) -> list[ExactTest]:
         if step.verdict
         for decision in step.verdict.decisions
     ]
-
-
-def drift(step: Step, tolerance: float) -> float:
-    """Σ D over the kept tokens with D ≤ tolerance: what a step of the fuzzy rule spent. At most tolerance × kept."""
-    return sum(value for value in step.divergences[: step.kept] if value <= tolerance)
-
-
-def overruled(step: Step) -> int:
-    """How many kept tokens the exact test, coin < min(1, p/q), would have rejected."""
-    return sum(node.coin >= min(1.0, node.p / node.q) for node in step.nodes[: step.kept] if node.q > 0)
-
-
-def counts(trace: Trace) -> Record:
-    """What a point of the trade-off is made of, from one traced run with one draft."""
-    asked, stats = trace.setup.options, trace.stats()
-    names = ("new_tokens", "target_calls", "steps", "drafted", "kept", "seconds")
-    tolerance = asked.fuzzy.tolerance if asked.rule == "fuzzy" else EXACT
-    return {
-        **{name: stats[name] for name in names},
-        "answers": 1,
-        "drift": sum(drift(step, tolerance) for step in trace.steps),
-        "overruled": sum(overruled(step) for step in trace.steps),
-        "impossible": sum(node.p == 0 for step in trace.steps for node in step.nodes[: step.kept]),
-        "finished": int(trace.result.finish == "end"),
-    }
-
-
-RATIOS = {
-    "tokens_per_call": ("new_tokens", "target_calls"),
-    "drift": ("drift", "new_tokens"),
-    "overruled": ("overruled", "kept"),
-    "length": ("new_tokens", "answers"),
-    "seconds": ("seconds", "answers"),
-    "right": ("right", "answers"),
-}
-
-
-def point(records: Sequence[Record]) -> Point:
-    """Where one setting lies, each number with its 95 % interval by a bootstrap over prompts.
-
-    tokens_per_call: committed per target call. drift: nats (of total variation: shares) per new token. overruled: the
-    share of kept tokens that the exact test would have rejected. length, seconds: of an answer. right: the share of
-    right answers, where they can be checked. Also plain sums: answers, finished (by an end of text), impossible (kept
-    tokens with p = 0).
-    """
-    known = {name: parts for name, parts in RATIOS.items() if all(parts[0] in record for record in records)}
-    sums = {name: sum(record[name] for record in records) for name in ("answers", "finished", "impossible")}
-    return {name: _interval(records, *parts) for name, parts in known.items()} | sums
-
-
-def _interval(records: Sequence[Record], above: str, below: str) -> Interval:
-    return bootstrap(records, lambda rows: ratio(rows, above, below))

@@ -189,12 +189,6 @@ def offered() -> list[str]:
     return ["shipped", *shipped(), "chat", *(PUBLIC if os.environ.get("HSD_DATA") else ())]
 
 
-def read_folder(folder: Path, count: int) -> dict[str, list[str]]:
-    """Domain → up to `count` prompts of public benchmarks that the embedded models never saw: sums and functions."""
-    sets = {"sums": "gsm8k", "functions": "humaneval"}
-    return {domain: prompt_set(name, folder, count).prompts for domain, name in sets.items()}
-
-
 def _lines(path: Path) -> list[str]:
     if not path.is_file():
         raise HsdError(f"no file {str(path)!r}: give a folder that holds the benchmark prompts")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -58,6 +58,21 @@ class CausalModel:
 
     def start(self) -> Session:
         return LeanSession(self.lean) if self.lean else CausalSession(self)
+
+    def mask(self, visible: Tensor, back: Callable[[], Tensor]) -> Any:
+        """(1, 1, n, length): what is not visible, or further back than a window, gets the lowest score. A model with
+        several kinds of attention takes one for each, by its name.
+
+        visible: (n, length), which tokens each new one may see. back: (n, length), how far before it they stand.
+        """
+
+        def scores(window: int | None) -> Tensor:
+            seen = visible if window is None else visible & (back() < window)
+            zeros = torch.zeros(seen.shape, dtype=self.model.dtype, device=seen.device)
+            return zeros.masked_fill_(~seen, torch.finfo(zeros.dtype).min)[None, None].to(self.input_device)
+
+        masks = {kind: scores(window) for kind, window in self.windows.items()}
+        return masks if len(masks) > 1 else next(iter(masks.values()))
 
     def early_exits(self, exits: Sequence[int]) -> EarlyExits:
         """The model and its exits after so many layers, see `hsd.models.exits`."""
@@ -133,19 +148,9 @@ class CausalSession:
         self._cache, self.length, self._positions, self._states = None, 0, [], Buffer()
 
     def _masked(self, view: View) -> dict[str, Any]:
-        """The view as the model's arguments: one mask, or one for each kind of attention that the model has."""
-        masks = {kind: self._mask(view, window) for kind, window in self._model.windows.items()}
-        mask = masks if len(masks) > 1 else next(iter(masks.values()))
+        """The view as the model's arguments."""
+        mask = self._model.mask(view.visible, lambda: view.positions[:, None] - torch.tensor(self._positions))
         return {"attention_mask": mask, "position_ids": view.positions[None].to(self._model.input_device)}
-
-    def _mask(self, view: View, window: int | None) -> Tensor:
-        """(1, 1, n, length + n): what is not visible, or further back than the window, gets the lowest score."""
-        visible = view.visible
-        if window is not None:
-            visible = visible & (view.positions[:, None] - torch.tensor(self._positions) < window)
-        dtype = self._model.model.dtype
-        scores = torch.zeros(visible.shape, dtype=dtype).masked_fill_(~visible, torch.finfo(dtype).min)
-        return scores[None, None].to(self._model.input_device)
 
 
 def attention_windows(model: Any) -> dict[str, int | None]:

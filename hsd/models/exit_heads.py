@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from hsd.models.packed import Product, packed
+from hsd.models.packed import product_of, spread
 
 
 class ExitHead:
@@ -24,24 +24,17 @@ class ExitHead:
 
     def __init__(self, weights: dict[str, Tensor], target: Any) -> None:
         rows, self._width = target.embedding, target.vocab_size
-
-        def product(weight: Tensor) -> Product:
-            weight = weight.to(rows)
-            return packed(weight) if target.packed else lambda x: F.linear(x, weight)
-
         self._vocab = drafted(weights).to(rows.device)
         self._norm, self._eps = weights["norm"].to(rows), target.model.config.get_text_config().rms_norm_eps
-        self._into, self._out, self._head = map(product, (weights["into"], weights["out"], rows[self._vocab]))
+        maps = (weights["into"], weights["out"], rows[self._vocab])
+        self._into, self._out, self._head = (product_of(weight.to(rows), pack=target.packed) for weight in maps)
         self.drafted = len(self._vocab)
         self.parameters = sum(weights[name].numel() for name in ("norm", "into", "out"))  # the rows are the target's
 
     def __call__(self, states: Tensor) -> Tensor:
         """(n, hidden) to (n, vocab): tokens that cannot be drafted get -inf."""
         y = F.rms_norm(states.to(self._norm), self._norm.shape, self._norm, self._eps)
-        known = self._head(y + self._out(F.silu(self._into(y))))
-        logits = known.new_full((len(states), self._width), -torch.inf)
-        logits[:, self._vocab] = known
-        return logits
+        return spread(self._head(y + self._out(F.silu(self._into(y)))), self._vocab, self._width)
 
 
 def drafted(weights: dict[str, Tensor]) -> Tensor:

@@ -69,13 +69,14 @@ class FixedSession:
     def read(self, tokens: Tensor, keep: int) -> Tensor:
         """Read `tokens` (n,) after what is there; logits after the last `keep` of them, (keep, vocab)."""
         positions = self.length + torch.arange(tokens.shape[0], device=tokens.device)
+        back = positions[:, None] - self._columns
         output = self._model.model(
             input_ids=tokens.unsqueeze(0),
             past_key_values=self._cache,
             use_cache=True,
             logits_to_keep=keep,
             position_ids=positions.unsqueeze(0),
-            attention_mask=self._masks(positions),
+            attention_mask=self._model.mask(back >= 0, lambda: back),
         )
         self.length += tokens.shape[0]
         logits: Tensor = output.logits[0]
@@ -84,16 +85,3 @@ class FixedSession:
     def close(self) -> None:
         """Free what the session holds."""
         self._cache = None
-
-    def _masks(self, positions: Tensor) -> Any:
-        """One mask, or one for each kind of attention that the model has."""
-        masks = {kind: self._mask(positions, window) for kind, window in self._model.windows.items()}
-        return masks if len(masks) > 1 else next(iter(masks.values()))
-
-    def _mask(self, positions: Tensor, window: int | None) -> Tensor:
-        """(1, 1, n, capacity): each token sees itself and all before it, or as far back as the window."""
-        back = positions[:, None] - self._columns
-        visible = back >= 0 if window is None else (back >= 0) & (back < window)
-        dtype = self._model.model.dtype
-        scores = torch.zeros(visible.shape, dtype=dtype, device=visible.device)
-        return scores.masked_fill_(~visible, torch.finfo(dtype).min)[None, None]

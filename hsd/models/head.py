@@ -22,7 +22,7 @@ from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Session, View
 from hsd.models.buffer import Buffer
 from hsd.models.lean import bias_of, rotated, turns
-from hsd.models.packed import Product, packed
+from hsd.models.packed import Product, product_of, spread
 
 LAYER = "midlayer."
 ROOM = 256  # columns that memory is first taken for
@@ -86,7 +86,7 @@ class HeadModel:
             rows = torch.cat([weights[f"{name}.weight"] for name in names]).to(place, kind)
             told = [weights[f"{name}.bias"] for name in names if f"{name}.bias" in weights]
             bias = torch.cat(told).to(place, kind) if told else None
-            return packed(rows, bias) if target.packed else lambda x: F.linear(x, rows, bias)
+            return product_of(rows, bias, target.packed)
 
         def norm(name: str) -> Tensor:
             return weights[name].to(place, kind)
@@ -130,10 +130,7 @@ class HeadModel:
 
     def logits(self, rows: Tensor) -> Tensor:
         """(n, hidden) to (n, vocab): tokens that cannot be drafted get -inf."""
-        known = self.head(self.normed(rows, self.last))
-        logits = known.new_full((len(rows), self.vocab_size), -torch.inf)
-        logits[:, self.vocab] = known
-        return logits
+        return spread(self.head(self.normed(rows, self.last)), self.vocab, self.vocab_size)
 
 
 class HeadSession:

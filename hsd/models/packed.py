@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 Product = Callable[[Tensor], Tensor]  # (..., in) to (..., out)
@@ -30,6 +31,18 @@ def packed(weight: Tensor, bias: Tensor | None = None) -> Product:
     held = torch.ops.quantized.linear_prepack_fp16.default(weight.detach(), None if bias is None else bias.detach())
     product = torch.ops.quantized.linear_dynamic_fp16.default
     return lambda x: product(x, held)
+
+
+def product_of(weight: Tensor, bias: Tensor | None = None, pack: bool = False) -> Product:
+    """x to x·weightᵀ + bias, packed or as it is."""
+    return packed(weight, bias) if pack else lambda x: F.linear(x, weight, bias)
+
+
+def spread(known: Tensor, ids: Tensor, width: int) -> Tensor:
+    """Logits (n, width) of a head that tells only some tokens, (n, len(ids)): -inf for all others."""
+    logits = known.new_full((len(known), width), -torch.inf)
+    logits[:, ids] = known
+    return logits
 
 
 class PackedLinear(nn.Linear):

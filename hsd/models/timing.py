@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -54,7 +54,7 @@ class TimedModel:
         return getattr(self._model, name)
 
     def start(self) -> Session:
-        return TimedSession(self._model.start(), self._times)
+        return cast(Session, TimedSession(self._model.start(), self._times))
 
 
 class TimedExits(TimedModel):
@@ -76,14 +76,10 @@ class TimedExits(TimedModel):
 
 
 class TimedSession:
-    """A session whose forward passes are timed."""
+    """A session whose forward passes are timed. Everything else is the session's own."""
 
     def __init__(self, session: Session, times: CallTimes) -> None:
         self._session, self._times = session, times
-
-    @property
-    def length(self) -> int:
-        return self._session.length
 
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         begin = time.perf_counter()
@@ -95,15 +91,6 @@ class TimedSession:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
-
-    def crop(self, length: int) -> None:
-        self._session.crop(length)
-
-    def select(self, columns: list[int]) -> None:
-        self._session.select(columns)
-
-    def close(self) -> None:
-        self._session.close()
 
 
 def timed(pair: Pair) -> tuple[Pair, dict[str, CallTimes]]:

@@ -8,9 +8,10 @@ import math
 
 import pytest
 import torch
+from trade_off import counts, drift, overruled, point
 
 import hsd
-from hsd.bench.fuzzy import EXACT, Calibration, ExactTest, calibrate, counts, drift, exact_tests, overruled, point
+from hsd.bench.fuzzy import EXACT, Calibration, ExactTest, calibrate, exact_tests
 from hsd.errors import HsdError
 from hsd.paths import ASSETS, EXAMPLES
 from hsd.rules import DIVERGENCES, Fuzzy, fuzzy_rule

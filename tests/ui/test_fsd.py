@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from trade_off import drift, overruled
 
 import hsd
-from hsd.bench.fuzzy import drift, overruled
 from hsd.errors import HsdError
 from hsd.paths import ASSETS
 from hsd.ui.systems import fsd

@@ -6,11 +6,11 @@ import re
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from trade_off import drift, overruled
 
 import hsd
 from hsd.app.systems import fsd
 from hsd.app.systems.recorded import presets, trace_of
-from hsd.bench.fuzzy import drift, overruled
 from hsd.paths import ASSETS
 
 NAMES = [name for name, preset in presets().items() if preset.options.get("rule") == "fuzzy"]
