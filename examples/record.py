@@ -6,7 +6,7 @@
 
 For a preset with `seeds: N`, seeds 0 to N-1 are tried and the run with the most telling step is kept: the one
 where the rule keeps most beyond vanilla of the same draft, on average over all coins and this time as well
-(`hsd.ui.presets.interest` says it in full). Such a run is chosen to explain something. It is no measurement.
+(`hsd.app.presets.interest` says it in full). Such a run is chosen to explain something. It is no measurement.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this runs without installing the package
 
 import hsd
+from hsd.app.presets import Preset, definitions, gain, interest, telling_step
 from hsd.models.threads import settle_threads
 from hsd.paths import EXAMPLES
-from hsd.ui.presets import Preset, definitions, gain, interest, telling_step
 
 
 def record(preset: Preset, pair: hsd.Pair, seeds: int) -> hsd.Trace:

@@ -23,6 +23,7 @@ from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this runs without installing the package
 
+from hsd.app.presets import definitions, recorded, telling_step
 from hsd.audit import (
     TableModels,
     audit_rules,
@@ -38,7 +39,6 @@ from hsd.rules import RULES, TREE_RULES, Fuzzy, TreeRule, fuzzy_rule
 from hsd.rules.fuzzy import relative_entropy
 from hsd.rules.rejection import top_down
 from hsd.trace import Change, Decision, Grounds, Step
-from hsd.ui.presets import definitions, recorded, telling_step
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAIN_PAIRS, TREE_PAIRS, SAME_DRAFTS = 40, 20, 1_500

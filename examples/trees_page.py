@@ -15,9 +15,9 @@ from typing import Any
 
 from measuring import RESULTS, interval, table
 
+from hsd.app.systems.eagle import gains
 from hsd.bench.report import read
 from hsd.planner import Models, plan
-from hsd.ui.systems.eagle import gains
 
 PAGE = Path(__file__).resolve().parents[1] / "assets" / "docs" / "trees.md"
 DOMAINS = ("sums", "stories", "code", "chat")

@@ -69,13 +69,12 @@ def new_rule(monkeypatch) -> str:
 
 
 def test_a_new_chain_rule_appears_everywhere_by_its_entry_alone(new_rule, capsys):
+    from hsd.app.endpoints import verify_step
+    from hsd.app.lab import exact_numbers
+    from hsd.app.race import read_plan
+    from hsd.app.request import read
     from hsd.cli.bench import sweep
     from hsd.space import load
-    from hsd.ui.api import verify_step
-    from hsd.ui.lab import exact_numbers
-    from hsd.ui.measure import batch
-    from hsd.ui.race.plan import read_plan, rule_facts
-    from hsd.ui.request import read
 
     entry = next(rule for rule in facts.facts()["rules"] if rule["name"] == new_rule)
     assert entry["title"] == entry["label"] == "Newcomer, a test"
@@ -96,9 +95,7 @@ def test_a_new_chain_rule_appears_everywhere_by_its_entry_alone(new_rule, capsys
     space = load()
     assert read(space, {"prompt": "x", "rule": new_rule, "shadow": new_rule}).options.rule == new_rule
     race = {"lanes": [{"rule": new_rule}], "rounds": 1}
-    assert any(rule["name"] == new_rule for rule in rule_facts())
-    assert read_plan(space, race, {"prompt": "x"}).cases[1].options["rule"] == new_rule
-    assert batch.read(space, {"rules": [new_rule]}).rules == (new_rule,)
+    assert read_plan(space, {**race, "prompt": "x"}).cases[1].options["rule"] == new_rule
     step = {"p": [[0.2, 0.8], [0.5, 0.5]], "q": [[0.6, 0.4]], "tokens": [0]}
     assert verify_step(**step, rule=new_rule) == verify_step(**step, rule="tokenwise")
     numbers = {"p": step["p"], "q": step["q"]}

@@ -109,7 +109,7 @@ def test_the_table_points_one_way():
 @pytest.mark.parametrize(
     ("library", "places"),
     [
-        ("gradio", {".ui", ".app"}),
+        ("gradio", {".app"}),
         ("transformers", {".models", ".models.loading", ".bench.peers", ".generate"}),
         ("plotly", {".ui"}),
     ],
@@ -130,9 +130,9 @@ def test_the_checker_sees_imports_of_every_form(tmp_path: Path):
     file = tmp_path / "sample.py"
     file.write_text(
         "import os, torch.nn\nfrom hsd import space, RULES\nfrom hsd.models.loading.pair import load_pair\n"
-        "def f():\n    import hsd.ui\n    from hsd.rules import law\n    from transformers import AutoModel\n"
+        "def f():\n    import hsd.app\n    from hsd.rules import law\n    from transformers import AutoModel\n"
     )
-    expected = {"torch", ".space", ".", ".models.loading.pair", ".ui", ".rules.law", "transformers"}
+    expected = {"torch", ".space", ".", ".models.loading.pair", ".app", ".rules.law", "transformers"}
     assert imports(file) == expected
 
 

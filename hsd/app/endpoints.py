@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -11,20 +10,19 @@ import gradio as gr
 import torch
 
 from hsd import facts
-from hsd.app.downloads import first
 from hsd.app.presets import Preset, recorded
 from hsd.app.queue import MODEL
 from hsd.app.race import stream
 from hsd.app.replies import compact
 from hsd.app.request import read
 from hsd.app.runs import Kept, finished, messages
-from hsd.app.words import described
 from hsd.audit import audit as exact_audit
+from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
+from hsd.options.endpoint import takes
 from hsd.rules import find_rule
 from hsd.space import Space
 from hsd.trace import Trace, step_in_words
-from hsd.ui import form
 
 MODES = ("paired", "free")
 Finish = Callable[..., tuple[Trace, str]]
@@ -40,10 +38,10 @@ def add_endpoints(server: gr.Server, space: Space, presets: Mapping[str, Preset]
     kept = Kept(space.limits.stored_traces)
 
     def request(given: Mapping[str, Any]) -> Any:
-        return read(space, {**given, "pair": given.get("pair") or first(space).name})
+        return read(space, given)
 
     def finish(**given: Any) -> tuple[Trace, str]:
-        return finished(request({n: v for n, v in given.items() if n != "gamma" or v}), kept, space.limits.run_seconds)
+        return finished(request(given), kept, space.limits.run_seconds)
 
     def decode(options: dict) -> Iterator[str]:  # type: ignore[type-arg]
         """Decode a prompt step by step: each answer is a JSON text with what is new, see the page on the API.
@@ -83,58 +81,43 @@ def add_endpoints(server: gr.Server, space: Space, presets: Mapping[str, Preset]
     return list(added)
 
 
-FIRST = ["prompt", "rule", "gamma", "max_new_tokens", "temperature", "top_p", "top_k", "seed", "system", "pair"]
-TYPES = {"whole": int, "number": float}
-
-
 def _run(finish: Finish) -> Callable[..., Any]:
-    """The endpoint `/run`, with a parameter for every field of a run. finish: decodes what is asked for, to its end."""
-    named = {"length": "max_new_tokens"}
-    table = {named.get(one.name, one.name): one for one in form.RUN if one.name not in ("target", "draft")}
-    order = [*FIRST, *(name for name in table if name not in FIRST)]
-    types: dict[str, type] = {name: TYPES.get(table[name].kind, str) for name in order}
+    """The endpoint `/run`, with a parameter for every option. finish: decodes what is asked for, to its end."""
 
-    def usual(name: str) -> Any:
-        return 0 if name == "gamma" else table[name].default or types[name]()
-
-    def run(*values: Any) -> dict:  # type: ignore[type-arg]
+    @takes(RunOptions, facts.menus(), without=("trace", "engine"), unset={"gamma": (0, "0 for what suits the pair")})
+    def run(prompt: str, pair: str = "", with_trace: bool = True, **options: Any) -> dict:  # type: ignore[type-arg]
         """Decode a prompt with a real model by speculative decoding, and record every decision.
 
         Answers {"text", "summary", "key", "trace"}: the new text; its statistics, such as target_calls and
         block_efficiency, new tokens per target call; a key by which explain_step finds this run for a while; and the
         trace, every draft, test and coin of every step.
-        """
-        given = dict(zip([*order, "with_trace"], values, strict=True))
-        with_trace = given.pop("with_trace")
-        return _whole(*finish(**given), with_trace)
 
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter(name, kind, default=usual(name), annotation=types[name]) for name in order]
-    parameters[0] = parameters[0].replace(default=inspect.Parameter.empty)
-    parameters.append(inspect.Parameter("with_trace", kind, default=True, annotation=bool))
-    run.__signature__ = inspect.Signature(parameters, return_annotation=dict)  # type: ignore[attr-defined]
-    run.__annotations__ = {**types, "with_trace": bool, "return": dict}  # Gradio derives the endpoint from these two
-    return described(run)
+        Args:
+            prompt: What the model answers or continues
+            pair: Target and draft model, by name, such as smollm2 or tiny, a toy; empty for the app's first
+            with_trace: false leaves out the trace, which is long: best for a language model, which has the key
+        """
+        return _whole(*finish(prompt=prompt, pair=pair, **options), with_trace)
+
+    return run
+
+
+SHARED = ("gamma", "max_new_tokens", "temperature", "seed", "drafts", "tree", "proposer", "prompt_as")
 
 
 def _compare(finish: Finish) -> Callable[..., Any]:
     """The endpoint `/compare`. finish: decodes what is asked for, to its end."""
 
+    without = [name for name in RunOptions.options() if name not in (*SHARED, "rule")]
+
+    @takes(RunOptions, facts.menus(), without=without, unset={"gamma": (0, "0 for what suits the pair")})
     def compare(
         prompt: str,
-        rule: str = "hsd",
         other: str = "tokenwise",
         mode: str = "paired",
-        gamma: int = 0,
-        max_new_tokens: int = 64,
-        temperature: float = 1.0,
-        seed: int = 0,
-        drafts: int = 1,
-        tree: str = "paths",
         pair: str = "",
-        prompt_as: str = "",
-        proposer: str = "model",
         with_trace: bool = True,
+        **options: Any,
     ) -> dict:  # type: ignore[type-arg]
         """Two verification rules on the same drafts and the same coins.
 
@@ -142,10 +125,15 @@ def _compare(finish: Finish) -> Callable[..., Any]:
         run in which they kept different numbers of tokens, which explain_step can tell of; one run if paired, else two,
         as the tool run answers.
         One run says little: coins decide much of what is kept in it.
+
+        Args:
+            prompt: What the model answers or continues
+            other: The rule to compare with, named as a rule
+            mode: paired: one run, and the other rule judges its drafts; free: two runs, each goes on with its own text
+            pair: Target and draft model, by name; empty for the app's first
+            with_trace: false leaves out the traces, which are long
         """
-        common = {"prompt": prompt, "gamma": gamma, "drafts": drafts, "tree": tree, "seed": seed}
-        common |= {"temperature": temperature, "prompt_as": prompt_as, "proposer": proposer, "pair": pair}
-        common |= {"max_new_tokens": max_new_tokens}
+        rule, common = options.pop("rule"), {"prompt": prompt, "pair": pair, **options}
         if mode not in MODES:
             raise HsdError(f"unknown mode {mode!r}: choose {' or '.join(MODES)}")
         first = finish(**common, rule=rule, shadow=other)
@@ -155,7 +143,7 @@ def _compare(finish: Finish) -> Callable[..., Any]:
         runs = [_whole(*first, with_trace), _whole(*second, with_trace)]
         return {"kept": [r["summary"]["kept"] for r in runs], "differences": [], "runs": runs}
 
-    return described(compare)
+    return compare
 
 
 def _explain_step(presets: Mapping[str, Preset], kept: Kept) -> Callable[..., Any]:

@@ -255,7 +255,7 @@ def pieces(plan: Plan, seconds: float) -> Iterator[dict[str, Any]]:
     """
     lent = device.zero_gpu() and plan.request.pair.from_hub
     if lent:
-        pairs.bring(plan.request.pair)  # type: ignore[arg-type]
+        pairs.bring(plan.request.pair)
     began, records = time.monotonic(), []
     running = (race_on_lent_gpu if lent else race)(*plan.arguments())
     try:

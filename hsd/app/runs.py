@@ -61,7 +61,7 @@ def messages(request: Request, kept: Kept, seconds: float) -> Iterator[Message]:
     whole: Message = {"steps": []}
     lent = device.zero_gpu() and request.pair.from_hub
     if lent:
-        pairs.bring(request.pair)  # type: ignore[arg-type]
+        pairs.bring(request.pair)
     given = asdict(request.pair), request.prompt, request.option_dict(), seconds
     with closing((decode_on_lent_gpu if lent else decode)(*given)) as pieces:  # type: ignore[type-var]
         for piece in pieces:

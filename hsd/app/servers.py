@@ -1,6 +1,6 @@
 """A server whose URL the visitor of a local app has typed: whether that may be, and how it is reached.
 
-Nothing else in `hsd.ui` leads to one. No link carries a URL, and on a Space, where strangers come, none can be typed.
+Nothing else in `hsd.app` leads to one. No link carries a URL, and on a Space, where strangers come, none can be typed.
 """
 
 from __future__ import annotations

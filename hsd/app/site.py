@@ -25,10 +25,9 @@ from hsd.app.systems.recorded import presets as systems_presets
 from hsd.errors import HsdError
 from hsd.facts import facts_json
 from hsd.models.loading.registry import draft_length
-from hsd.paths import ASSETS, WEB
+from hsd.paths import ASSETS, EXAMPLES, WEB
 from hsd.space import PairSpec, Space
 from hsd.trace import MAX_BYTES, Trace
-from hsd.ui import learn
 
 Values = dict[str, Any]
 Site = dict[str, Callable[[], bytes]]
@@ -161,7 +160,7 @@ def recorded_questions(space: Space) -> dict[str, Question]:
 
     return {
         "preset": Question(preset, _names(presets), f"unknown preset '?': choose {', '.join(presets)}"),
-        "lessons": Question(learn.content),
+        "lessons": Question(lessons),
         "races": Question(race.recorded),
         "systems": Question(systems),
         "system_run": Question(recorded_run, _names(systems_presets()), "there is no recorded run '?': choose another"),
@@ -173,6 +172,12 @@ def recorded_questions(space: Space) -> dict[str, Question]:
 
 def _names(known: Mapping[str, Any]) -> list[dict[str, str]]:
     return [{"name": name} for name in known]
+
+
+def lessons() -> Values:
+    """The lessons, as examples/learn_page.py has written them."""
+    found: Values = json.loads((EXAMPLES / "learn.json").read_text(encoding="utf-8"))
+    return found
 
 
 def systems() -> Values:

@@ -22,11 +22,9 @@ from hsd.bench import Record, measurements
 from hsd.bench.measure import Case
 from hsd.bench.report import read
 from hsd.bench.server import NOTE, connect
+from hsd.bench.view import view
 from hsd.cli import main
 from hsd.paths import ASSETS, ROOT
-from hsd.ui.measure.opened import opened
-from hsd.ui.measure.results import Results
-from hsd.ui.measure.view import as_csv
 
 PAIR = hsd.table_pair(vocab=5, order=2, seed=4)
 OPTIONS = {"max_new_tokens": 12, "temperature": 0.7}
@@ -195,18 +193,17 @@ def test_a_server_is_a_row_that_says_what_it_is(fake: Fake, tmp_path: Path, caps
     assert row["acceptance_length"] == (2.75, 2.75, 2.75)
     assert not {"block_efficiency", "speedup"} & set(row)  # its passes are not told, and its target may be another
     assert len(fake.asked) == 2 * 3  # each prompt once to warm up, twice to count
-    shown = opened(out)
-    page = Results().show(shown, "file", "k")
-    assert f"server one at {fake.url}: {NOTE}" in page.view["facts"]
-    assert page.view["rows"][-1][page.view["columns"].index("AL")] == "2.75 (2.75–2.75)"
+    page = view(read(out))
+    assert f"server one at {fake.url}: {NOTE}" in page["facts"]
+    assert page["rows"][-1][[title for title, _ in page["columns"]].index("AL")] == "2.75 (2.75–2.75)"
     head, *runs, _ = map(json.loads, out.read_text().splitlines())
     for wrong in ({"target_calls": "x"}, {"target_calls": None}, {"positions": [[1]]}, {"drafts": -1}, {"kept": "x"}):
         (tmp_path / "w.jsonl").write_text("\n".join(map(json.dumps, [head, *runs[:-1], {**runs[-1], **wrong}])))
         with pytest.raises(HsdError, match=r"line 13 of 'w.jsonl' is not a run of this benchmark"):
-            opened(tmp_path / "w.jsonl")
-    line = list(csv.DictReader(io.StringIO(as_csv(shown.rows()))))[-1]
+            read(tmp_path / "w.jsonl")
+    line = list(csv.DictReader(io.StringIO(page["csv"])))[-1]
     assert (line["acceptance_length"], line["block_efficiency"]) == ("2.75", "")
-    assert len(figures.acceptance_rate_per_position(shown.rows())["data"]) == 1  # ours alone
+    assert len(figures.acceptance_rate_per_position(read(out).rows())["data"]) == 1  # ours alone
 
 
 @needs_pair
@@ -240,7 +237,7 @@ def test_a_model_of_no_server_is_refused(capsys: pytest.CaptureFixture[str]):
 
 
 def test_the_page_has_one_way_to_a_server():
-    """A Space's visitors reach `hsd.ui`: `servers.py` is where they are stopped."""
+    """A Space's visitors reach `hsd.app`: `servers.py` is where they are stopped."""
     folder = ROOT / "hsd"
     texts = {file.relative_to(folder).as_posix(): file.read_text(encoding="utf-8") for file in folder.rglob("*.py")}
     users = sorted(name for name, text in texts.items() if "bench.server import" in text and "connect" in text)

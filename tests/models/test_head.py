@@ -18,6 +18,7 @@ from tree_cases import TREE_CASES
 
 import hsd
 from hsd import RULES, HsdError, Pair, load_pair
+from hsd.app.pairs import sizes
 from hsd.bench.prompts import prompt_set, shipped
 from hsd.models.base import View
 from hsd.models.causal import CausalModel, CausalSession
@@ -26,7 +27,6 @@ from hsd.models.lean import TOGETHER, LeanSession
 from hsd.models.loading import fetch
 from hsd.models.packed import packed, packs
 from hsd.paths import ASSETS
-from hsd.ui.pairs import sizes
 
 ROWS = 270
 DRAFTED = [*range(32, 127), 256]  # printable characters and the end: 96 of the vocabulary

@@ -6,11 +6,10 @@ from functools import lru_cache
 from typing import Any
 
 from hsd.app.presets import Preset, definitions, recorded
+from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
 from hsd.trace import Trace
-from hsd.ui import form
-from hsd.ui.request import OPTIONS, field_name
 
 Values = dict[str, Any]
 FILE = EXAMPLES / "presets_systems.yaml"
@@ -37,12 +36,8 @@ def listed(preset: Preset) -> Values:
 
 def asked(preset: Preset) -> Values:
     """The options of a preset as a request has them, its prompt and its pair included."""
-    given = {field_name(name): value for name, value in preset.options.items()}
-    options = form.defaults(OPTIONS) | {"temperature": 1.0}  # what `hsd.run` takes
-    given = {name: value for name, value in given.items() if name in options}
-    named = {"length": "max_new_tokens"}
-    found = {named.get(name, name): value for name, value in {**options, **given}.items()}
-    return {**found, "prompt": preset.prompt, "pair": preset.pair}
+    options = {name: RunOptions.default(name) for name in RunOptions.options()} | dict(preset.options)
+    return {**options, "prompt": preset.prompt, "pair": preset.pair}
 
 
 def recorded_run(name: Any) -> Values:

@@ -6,10 +6,10 @@ import pytest
 
 import hsd
 from hsd import space
+from hsd.app.request import read
+from hsd.app.systems import hispec, recorded
 from hsd.errors import HsdError
 from hsd.models.exits import head_cost
-from hsd.ui.request import read
-from hsd.ui.systems import hispec, recorded
 
 PRESETS = recorded.presets()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +11,6 @@ from types import ModuleType
 import pytest
 
 from hsd.paths import EXAMPLES
-from hsd.space import load as load_space
 
 FOLDER = EXAMPLES / "holding_up"
 
@@ -51,18 +49,3 @@ def test_runs_are_cancelled_in_every_phase_and_clients_served_in_turn(scripts: M
     held = scripts.load(0.3, 6, 0, str(tmp_path))
     assert (held["failures"], held["settings_with_two_texts"], held["tracebacks"]) == (0, 0, 0)
     assert held["runs_of_a_client"][0] > 0
-
-
-def test_the_sessions_that_gradio_keeps_take_little_memory():
-    """Each describes every component, in a third of a megabyte: ten thousand, Gradio's own limit, would not fit."""
-    pytest.importorskip("gradio")
-    from gradio.state_holder import SessionState
-
-    from hsd.ui.app import SESSIONS, build
-
-    demo = build(load_space())
-    tracemalloc.start()
-    kept = [SessionState(demo) for _ in range(10)]
-    each = tracemalloc.get_traced_memory()[0] / len(kept)
-    tracemalloc.stop()
-    assert each * SESSIONS < 100e6

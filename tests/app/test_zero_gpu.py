@@ -15,8 +15,8 @@ import torch
 from running_app import Server, free_port
 
 from hsd import Trace
+from hsd.app.runs import LOAD_SECONDS, TOKEN_SECONDS
 from hsd.paths import ROOT
-from hsd.ui.jobs import LOAD_SECONDS, TOKEN_SECONDS
 
 gradio_client = pytest.importorskip("gradio_client")
 pytest.importorskip("spaces")

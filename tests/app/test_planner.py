@@ -9,14 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hsd import space
+from hsd.app.systems import planner
+from hsd.app.systems.planner_presets import FILE, WORKED, measured, presets
+from hsd.app.systems.planner_ways import alternatives, described, graph, path_edges
 from hsd.errors import HsdError
 from hsd.planner import LONGEST, Models, best_of, fluid_latency, latency, mean_yield, plan, shortest_path
-from hsd.ui import systems
-from hsd.ui.jobs import Jobs
-from hsd.ui.systems import planner
-from hsd.ui.systems.planner_presets import FILE, WORKED, measured, presets
-from hsd.ui.systems.planner_ways import alternatives, described, graph, path_edges
 
 PRESETS = {preset["name"]: preset for preset in presets()}
 WRONG = {"costs": ["1", "4", "60"], "acceptance": [["0.9", "0.3"], ["0.9"]], "per_token": []}
@@ -194,12 +191,5 @@ def test_without_a_measurement_the_worked_inputs_are_left(tmp_path: Path, monkey
     (tmp_path / "plan.json").write_text('{"measured": 3}')
     with pytest.raises(HsdError, match="there is no measured plan"):
         measured(tmp_path / "plan.json")
-    monkeypatch.setattr("hsd.ui.systems.planner_presets.measured", lambda: measured(tmp_path / "plan.json"))
+    monkeypatch.setattr("hsd.app.systems.planner_presets.measured", lambda: measured(tmp_path / "plan.json"))
     assert [preset["name"] for preset in presets()] == list(WORKED)
-
-
-def test_the_functions_of_all_panels_have_names_of_their_own():
-    manifest = space.load()
-    screen = systems.Systems(manifest, Jobs(manifest.limits))
-    names = [function.__name__ for function in screen.functions()]
-    assert len(names) == len(set(names))
