@@ -55,7 +55,7 @@ def first_visit(chromium, app, width: int, query: str = "") -> tuple[int, float]
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("query", ["", "?tab=learn", "?tab=systems"])
+@pytest.mark.parametrize("query", ["", "?tab=learn", "?tab=speed", "?tab=systems"])
 def test_a_first_visit_loads_little_and_nothing_moves_meanwhile(chromium, app, width, query):
     loaded, moved = first_visit(chromium, app, width, query)
     assert moved < 0.01

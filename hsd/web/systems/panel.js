@@ -36,8 +36,7 @@ class Panel {
     this.below = [...this.player.cards, ...spec.extras.map((one) => one.element)];
     for (const one of this.below) one.hidden = true;
     root.append(this.controls.element, ...this.below);
-    root.classList.add("hf-wait");
-    this.begin(tools.query).finally(() => root.classList.remove("hf-wait"));
+    this.drawn = this.begin(tools.query);
   }
 
   async begin(query) {
@@ -135,7 +134,7 @@ function padded(value, otherwise) {
 
 function draw(root, tools, spec) {
   const panel = new Panel(root, tools, spec);
-  return { link: () => panel.link(), closed: () => panel.player.bar.pause() };
+  return { drawn: panel.drawn, link: () => panel.link(), closed: () => panel.player.bar.pause() };
 }
 
 export { draw, listed, padded };

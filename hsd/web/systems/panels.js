@@ -1,7 +1,7 @@
 // The panels of the Systems screen, in the order of their buttons.
 //
 // A panel is {name, title, sections: [draw, …]}. draw(root, tools) fills root, an empty div, when the panel is opened for
-// the first time; nothing runs before that. It may return {opened(), closed(), link()}: called when the panel comes into
+// the first time; nothing runs before that. It may return {drawn, opened(), closed(), link()}: a promise to be waited for before it is seen; called when the panel comes into
 // view (also the first time) and leaves it (another panel, another tab); link() gives the parameters that reproduce the
 // section in a link, as {name: text}. Names must not be ones that others use: tab, panel, plan (the planner), step, node,
 // and those of a run (pair, prompt, gamma, …) unless they mean a run: a link with a prompt also starts that run on Watch.

@@ -81,6 +81,10 @@ class Screen {
       panel.pane.append(root);
       return draw(root, tools) || {};
     });
+    panel.pane.classList.add("is-opening"); // so that nothing moves while it comes
+    panel.drawn = Promise.all(panel.parts.map(({ drawn }) => drawn)).finally(() => {
+      panel.pane.classList.remove("is-opening");
+    });
   }
 
   tools(name) {
@@ -133,7 +137,8 @@ async function answer(name, argument) {
 }
 
 async function start(root) {
-  new Screen(root, await ask("systems"));
+  const screen = new Screen(root, await ask("systems"));
+  await screen.panel.drawn;
 }
 
 export { start };

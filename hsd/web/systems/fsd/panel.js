@@ -20,7 +20,7 @@ class Panel {
       ended: () => this.follow && this.moved(telling(this.runs.trace)),
       news: () => this.show(),
     });
-    this.begin();
+    this.drawn = this.begin();
   }
 
   async begin() {
@@ -146,7 +146,7 @@ function telling(trace) {
 
 function draw(root, tools) {
   const panel = new Panel(root, tools);
-  return { link: () => panel.link() };
+  return { drawn: panel.drawn, link: () => panel.link() };
 }
 
 export { draw };

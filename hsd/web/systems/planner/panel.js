@@ -44,22 +44,22 @@ class Planner {
       ),
     ];
     root.append(this.inputs.element, ...this.results.map((one) => one.element));
-    this.open(tools.query.get("plan"), most, longest);
+    this.drawn = this.open(tools.query.get("plan"), most, longest);
   }
 
   // ---- where a state comes from
 
   open(text, most, longest) {
     const linked = text && models.decode(text, most, longest);
-    if (linked) this.use({ ...linked, preset: models.presetOf(linked, this.presets) });
-    else this.use(models.fromPreset(this.presets[0]), text ? BAD_LINK : "");
+    if (linked) return this.use({ ...linked, preset: models.presetOf(linked, this.presets) });
+    return this.use(models.fromPreset(this.presets[0]), text ? BAD_LINK : "");
   }
 
   /** notice: a line to show until the next change. */
   use(state, notice = "") {
     Object.assign(this, { state, notice, edge: null });
     this.showInputs();
-    this.refresh();
+    return this.refresh();
   }
 
   /** Another of the ways that are compared; the best one is followed when the inputs change. */
@@ -171,7 +171,7 @@ function wayOf(asked, best, { tried }) {
 
 function draw(root, tools) {
   const planner = new Planner(root, tools);
-  return { link: () => planner.link() };
+  return { drawn: planner.drawn, link: () => planner.link() };
 }
 
 export { draw };
