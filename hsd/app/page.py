@@ -37,7 +37,7 @@ def index(answers: str, space: Space, presets: Sequence[Preset], folder: str) ->
     """The page. answers: who answers it, "server" or "files"; folder: the path of `hsd/web` beside it."""
     first = modules(f"answers/{answers}.js", *ENTRIES)
     links = [
-        f'<script src="{folder}theme.js"></script>',
+        f'<script src="{folder}early.js"></script>',
         *(f'<link rel="stylesheet" href="{folder}{name}">' for name in SHARED_STYLES),
         *(f'<link rel="preload" as="fetch" crossorigin href="{path}">' for path in (f"{folder}facts.json", PAGE)),
         *(f'<link rel="modulepreload" href="{folder}{name}">' for name in first),
@@ -89,7 +89,7 @@ def with_run(run: dict[str, Any]) -> str:
 @cache
 def template() -> str:
     """That file without a run: where it stands is `>RUN<`. The page fills it in as well (step/export.js)."""
-    code = script("theme.js", "answers/file.js", *ENTRIES)
+    code = script("early.js", "answers/file.js", *ENTRIES)
     found = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     nothing: dict[str, Any] = {name: {"modules": [], "styles": []} for name in SCREENS}
     data = [

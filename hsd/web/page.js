@@ -16,7 +16,6 @@ const SCREENS = {
   systems: () => import("./systems/systems.js"),
   lab: () => import("./lab/lab.js"),
 };
-const FORMER = { compare: "watch", race: "speed", measure: "speed" }; // tabs of earlier versions, in links
 const KEYS = { ArrowRight: 1, ArrowLeft: -1, Home: 0, End: -1 };
 const part = (css) => document.querySelector(css);
 const list = part("#hsd-tabs");
@@ -80,18 +79,10 @@ function open(name) {
   return show(name);
 }
 
-/** The tab that the address asks for. A link of an earlier version gets today's words, and `view` says what it meant. */
+/** The tab that the address asks for; see early.js. */
 function asked() {
-  const url = new URL(window.location.href);
-  const query = url.searchParams;
-  const name = query.get("tab") ?? (query.has("lesson") ? "learn" : "watch");
-  if (name in FORMER) query.set("view", name);
-  const found = FORMER[name] ?? (panel(name) ? name : "watch");
-  if (found !== (query.get("tab") ?? "watch")) {
-    query.set("tab", found);
-    window.history.replaceState(window.history.state, "", url);
-  }
-  return found;
+  const name = new URLSearchParams(window.location.search).get("tab");
+  return name in SCREENS ? name : "watch";
 }
 
 /** A visitor has chosen a tab: one may come back to the last one. */

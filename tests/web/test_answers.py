@@ -31,7 +31,7 @@ OPEN = """async () => {
     try {
       const told = { signal: stop.signal, status: (place) => seen.places.push(place) };
       for await (const message of door.stream("run", options, told)) {
-        seen.messages.push(message);
+        window.arrived = seen.messages.push(message);
         if (seen.messages.length === abort) stop.abort();
         if (seen.messages.length === most) break;
       }
@@ -146,7 +146,7 @@ def test_a_server_that_goes_away_is_told_and_the_steps_so_far_stay(chromium: Bro
         guest.page.evaluate("(options) => { window.going = run(options).then((seen) => (window.seen = seen)); }", LONG)
         guest.page.fill("#hsd-prompt textarea", "Once upon a time")
         guest.page.locator(".hp-guess").first.wait_for()
-        guest.page.wait_for_timeout(1500)
+        guest.page.wait_for_function("window.arrived > 3")
         server.process.kill()
         guest.page.wait_for_function("window.seen")
         seen = guest.page.evaluate("window.seen")

@@ -20,7 +20,7 @@ STYLES = sorted(path.as_posix() for path in OWN if path.suffix == ".css")
 
 def test_every_module_and_every_sheet_belongs_to_the_page() -> None:
     used = {name for name in modules("page.js", later=True) if not name.startswith("vendor/")}
-    assert sorted({*used, "theme.js"}) == SCRIPTS
+    assert sorted({*used, "early.js"}) == SCRIPTS
     sheets = {f"{screen}/{screen}.css" for screen in SCREENS}
     assert sorted({*SHARED_STYLES, *sheets}) == STYLES
 

@@ -95,7 +95,7 @@ def test_a_phone_shows_all_tabs_and_each_can_be_opened(visitors):
     edges = [tab.bounding_box() for tab in tabs.all()]
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in edges)
     tabs.last.click()
-    page.wait_for_function(f"document.getElementById('hsd-layout').dataset.tab === '{TABS[-1]}'")
+    page.wait_for_function(f"document.documentElement.dataset.tab === '{TABS[-1]}'")
 
 
 @pytest.mark.recorded

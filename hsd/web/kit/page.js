@@ -10,7 +10,7 @@ const tab = () => open;
 /** page.js has opened a tab. Each screen keeps the address bar itself while its tab is open. */
 function opened(name) {
   open = name;
-  document.getElementById("hsd-layout").dataset.tab = name; // for the style sheets
+  document.documentElement.dataset.tab = name; // for the style sheets
   tell("tab");
 }
 

@@ -16,11 +16,10 @@ async function start(root) {
   root.replaceChildren(race.element, benchmark.element);
   race.open(query);
   page.listen((what) => what === "tab" && page.tab() !== "speed" && race.replay.pause());
-  benchmark.open().then(() => {
-    if (query.get("view") === "measure") benchmark.element.scrollIntoView(); // a link of an earlier version
-  });
   const state = () => ({ ready: Boolean(benchmark.view), ...race.mirror(), benchmark: benchmark.view });
   Object.defineProperty(window, "__hsdSpeed", { get: state, configurable: true });
+  await benchmark.open(); // so that nothing moves when it comes
+  if (query.get("view") === "measure") benchmark.element.scrollIntoView(); // a link of an earlier version
 }
 
 function opened() {

@@ -1,0 +1,25 @@
+// What is settled before anything is drawn, so that nothing moves or changes its colour later.
+{
+  const query = new URLSearchParams(window.location.search);
+  const page = document.documentElement;
+
+  // Light or dark: as the address says, as it was chosen before, or as the system has it.
+  let theme = query.get("__theme");
+  try {
+    theme ??= localStorage.getItem("hsd-theme");
+  } catch {
+    // a browser may keep nothing
+  }
+  const dark = theme ? theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
+  page.classList.toggle("dark", dark);
+
+  // The tab that the address asks for. A link of an earlier version gets today's words, and `view` says what it meant.
+  const FORMER = { compare: "watch", race: "speed", measure: "speed" };
+  const asked = query.get("tab") ?? (query.has("lesson") ? "learn" : "watch");
+  page.dataset.tab = FORMER[asked] ?? asked;
+  if (asked in FORMER) query.set("view", asked);
+  if (page.dataset.tab !== (query.get("tab") ?? "watch")) {
+    query.set("tab", page.dataset.tab);
+    window.history.replaceState(window.history.state, "", `?${query}${window.location.hash}`);
+  }
+}
