@@ -14,24 +14,39 @@ from visitor import App, Values, Visitor
 
 MARKS = ["<script>alert(1)</script>", "{{7*7}}", "../../etc/passwd", "\x00", "\ud800", "‮", "'; --", "%s%n", "🦊" * 50]
 NUMBERS = [0, -1, 1, 2**31, 2**63, 10**400, 0.5, -1e308, float("inf"), float("nan")]
-RUN = ["prompt", "rule", "gamma", "length", "temperature", "top_p", "top_k", "seed", "system", "pair", "drafts", "tree"]
+RUN = [
+    "prompt",
+    "rule",
+    "gamma",
+    "max_new_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "seed",
+    "system",
+    "pair",
+    "drafts",
+    "tree",
+]
 RUN += ["nodes", "proposer", "stack", "exits", "thresholds", "level_rules", "tolerance", "divergence", "prompt_as"]
 ENDPOINTS = {
     "run": RUN,
-    "compare": ["prompt", "rule", "other", "mode", "gamma", "length", "pair", "drafts", "tree"],
+    "compare": ["prompt", "rule", "other", "mode", "gamma", "max_new_tokens", "pair", "drafts", "tree"],
     "verify_step": ["p", "q", "tokens", "rule"],
     "audit": ["vocab", "gamma", "seed"],
     "presets": [],
     "no_such_endpoint": ["x"],
 }
 ASKED = [
-    "begin_job",
-    "read_job",
-    "cancel_job",
-    "read_preset",
-    "check_trace",
-    "pair_facts",
-    "no_such_function",
+    "pair",
+    "downloads",
+    "opened",
+    "check",
+    "exact_numbers",
+    "plan_stack",
+    "try_thresholds",
+    "race_plan",
+    "no_such_question",
     "_asdict",
 ]
 LINE = 600  # characters that an answer to bad input has at most
@@ -76,11 +91,10 @@ def abuse(calls: int, home: str, start: int = 0) -> Values:
         if kind == "endpoint":
             names = data.draw(st.lists(st.sampled_from([*ENDPOINTS[name], "unknown"]), max_size=6))
             given = {each: data.draw(rows if each in ("p", "q") else anything) for each in names}
-            _endpoint(visitor, name, {**({"length": 4} if name in ("run", "compare") else {}), **given}, judge)
+            _endpoint(visitor, name, {**({"max_new_tokens": 4} if name in ("run", "compare") else {}), **given}, judge)
         elif kind == "function":
             asked, argument = data.draw(st.sampled_from(ASKED)), data.draw(anything)
-            component = data.draw(st.sampled_from([visitor.stage, -1, 10**9, "x", None]) | simple)
-            _post(visitor, "component_server", _asking(visitor, asked, argument, component), kind, judge)
+            _post(visitor, f"../answers/{asked}", argument, kind, judge)
         elif kind == "positional":
             _post(visitor, f"call/{name}", {"data": data.draw(st.lists(anything, max_size=30))}, kind, judge)
         elif kind == "body":
@@ -91,7 +105,7 @@ def abuse(calls: int, home: str, start: int = 0) -> Values:
             _send(visitor, data.draw(st.sampled_from(["GET", "PUT", "DELETE"])), path, kind, judge)
 
     one()
-    kind, _ = visitor.call("run", prompt="Once upon a time", length=8, pair="tiny")
+    kind, _ = visitor.call("run", prompt="Once upon a time", max_new_tokens=8, pair="tiny")
     app.stop()
     prompts = sum(mark in line for line in app.lines for mark in ("alert(1)", "passwd", "aaaaaaaaaa"))
     return {
@@ -115,10 +129,6 @@ def _endpoint(visitor: Visitor, name: str, given: Values, judge: Any) -> None:
         told = answer.get("error") if isinstance(answer, dict) else answer
         clear = kind == "complete" or (isinstance(told, str) and "\n" not in told and len(told) < LINE)
         judge("endpoint", 200 if clear else 500, "" if clear else f"{name} {body[:100]!r}: {answer}")
-
-
-def _asking(visitor: Visitor, name: str, argument: Any, component: Any) -> Values:
-    return {"session_hash": visitor.session, "component_id": component, "fn_name": name, "data": argument}
 
 
 def _post(visitor: Visitor, path: str, value: Any, kind: str, judge: Any) -> None:

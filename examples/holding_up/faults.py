@@ -21,7 +21,7 @@ import httpx
 from visitor import FINISHED, ROOT, App, Values, Visitor
 
 PHASES = ("asked", "waiting", "first step", "later", "ended")
-LONG = {"prompt": "Once upon a time", "length": 200, "pair": "tiny", "temperature": 1.0}
+LONG = {"prompt": "Once upon a time", "max_new_tokens": 200, "pair": "tiny", "temperature": 1.0}
 
 
 def cancels(count: int, home: str) -> Values:
@@ -31,24 +31,22 @@ def cancels(count: int, home: str) -> Values:
     ended: Counter[str] = Counter()
     slowest, lost = 0.0, 0
     for turn, phase in zip(range(count), itertools.cycle(PHASES), strict=False):
-        ahead = neighbour.begin(**LONG, seed=turn)["key"] if phase == "waiting" else None
-        length = 8 if phase == "ended" else 200
-        asked = {**LONG, "length": length, "seed": turn}
-        key = visitor.ask("begin_job", asked).json()["key"] if phase == "asked" else visitor.begin(**asked)["key"]
-        items = 0
+        ahead = neighbour.begin(**LONG, seed=turn) if phase == "waiting" else None
+        run = visitor.begin(**{**LONG, "max_new_tokens": 8 if phase == "ended" else 200, "seed": turn})
+        steps = 0
         while phase not in ("asked", "waiting"):
-            told = visitor.read(key)
-            items = len(told["items"])
-            if told["state"] in FINISHED or (phase == "first step" and items) or (phase == "later" and items > 8):
+            steps = len(run.steps)
+            if run.state in FINISHED or (phase == "first step" and steps) or (phase == "later" and steps > 8):
                 break
+            time.sleep(0.005)
         began = time.monotonic()
-        visitor.ask("cancel_job", key)
+        run.cancel()
         if ahead:
-            neighbour.ask("cancel_job", ahead)
-        last = list(visitor.watch(key, every=0.02))[-1] if phase != "asked" else visitor.read(key)
+            ahead.cancel()
+        run.wait()
         slowest = max(slowest, time.monotonic() - began)
-        lost += len(visitor.read(key)["items"]) < items
-        ended[f"{phase}: {last.get('state')}"] += 1
+        lost += len(run.steps) < steps
+        ended[f"{phase}: {run.state}"] += 1
     works = _works(visitor)
     app.stop()
     return {
@@ -67,17 +65,15 @@ def kills(count: int, home: str) -> Values:
     for turn in range(count):
         app = App(HSD_HOME=home)
         visitor = Visitor(app.url)
-        key = visitor.begin(**LONG, seed=turn)["key"]
+        run = visitor.begin(**LONG, seed=turn)
         time.sleep(dice.random())
         app.stop(signal.SIGKILL)
-        try:
-            visitor.read(key)
-        except httpx.HTTPError as error:
-            told[type(error).__name__] += 1
+        told[run.wait().message] += 1
     app = App(HSD_HOME=home)
     visitor = Visitor(app.url)
     survived = count if _works(visitor) else 0
-    gone = visitor.read("a key of before")["error"]
+    _, gone = visitor.call("explain_step", trace="a key of before", step=0)
+    gone = gone["error"] if isinstance(gone, dict) else str(gone)
     app.stop()
     return {"kills": count, "survived": survived, "a_run_of_before": gone, "tracebacks": app.tracebacks}
 
@@ -130,10 +126,8 @@ def own_models(home: str) -> Values:
         visitor, found = Visitor(app.url), {}
         for what, source in asked.items():
             began = time.monotonic()
-            reply = visitor.begin(prompt="Hello", target=source, draft=source, length=4)
-            if "key" in reply:
-                reply = {"error": list(visitor.watch(reply["key"], every=0.05))[-1]["message"]}
-            words = reply["error"].replace(folder, "FOLDER")
+            run = visitor.begin(prompt="Hello", target=source, draft=source, max_new_tokens=4).wait()
+            words = run.message.replace(folder, "FOLDER")
             found[what] = {"answer": words, "seconds": time.monotonic() - began}
         works = _works(visitor)
         app.stop()
@@ -166,7 +160,7 @@ def traces(home: str) -> Values:
     visitor, found = Visitor(app.url), {}
     for name, text in hostile.items():
         began = time.monotonic()
-        reply = visitor.ask("check_trace", text)
+        reply = visitor.ask("check", {"text": text})
         took = time.monotonic() - began
         told = reply.json() if reply.status_code == 200 else {"error": reply.text}
         found[name] = {"answer": told.get("error", "opened"), "status": reply.status_code, "seconds": took}
@@ -198,7 +192,7 @@ def _declare(file: Path, rows: int, width: int) -> None:
 
 
 def _works(visitor: Visitor) -> bool:
-    return visitor.call("run", prompt="Once upon a time", length=8, pair="tiny")[0] == "complete"
+    return visitor.call("run", prompt="Once upon a time", max_new_tokens=8, pair="tiny")[0] == "complete"
 
 
 @contextmanager

@@ -72,7 +72,12 @@ def load(minutes: float, clients: int, browsers: int, home: str) -> Values:
 
 
 def _asked(dice: random.Random) -> Values:
-    return {"prompt": dice.choice(PROMPTS), "seed": dice.randrange(SEEDS), "length": dice.choice(LENGTHS), **SAME}
+    return {
+        "prompt": dice.choice(PROMPTS),
+        "seed": dice.randrange(SEEDS),
+        "max_new_tokens": dice.choice(LENGTHS),
+        **SAME,
+    }
 
 
 def _page(url: str, until: float, seen: Seen, number: int) -> None:
@@ -80,20 +85,16 @@ def _page(url: str, until: float, seen: Seen, number: int) -> None:
     visitor, dice = Visitor(url), random.Random(number)
     while time.monotonic() < until:
         asked, began = _asked(dice), time.monotonic()
-        reply = visitor.begin(**asked)
-        if "error" in reply:
-            _refused(reply["error"], seen)
-            continue
-        running: float | None = None
-        for told in visitor.watch(reply["key"]):
-            if told.get("place"):
-                seen.places.append(told["place"])
-            elif running is None:
-                running = time.monotonic()
-        if told.get("state") != "done":
-            seen.unexplained.append(str(told)[:200])
-            continue
-        _counted(seen, number, (running or began) - began, asked, told["result"]["text"])
+        run = visitor.begin(**asked)
+        while run.state == "waiting":
+            time.sleep(0.02)
+        running = time.monotonic()
+        run.wait()
+        seen.places += run.places
+        if run.state == "done":
+            _counted(seen, number, running - began, asked, run.text)
+        else:
+            _refused(run.message, seen)
 
 
 def _program(url: str, until: float, seen: Seen, number: int) -> None:

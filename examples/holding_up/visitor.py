@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,52 +68,88 @@ class App:
         self._process.wait(30)
 
 
+class Run:
+    """A run as its page sees it. state: "waiting", "running", or one of `FINISHED`; place: number in the line; steps: so
+    far; text: of the whole, once it is there; message: why it ended early."""
+
+    def __init__(self, visitor: Visitor, asked: Values) -> None:
+        self.session, self._http, self._api = secrets.token_hex(6), visitor.http, visitor.api
+        self.state, self.place, self.message, self.text = "waiting", 0, "", ""
+        self.places: list[int] = []
+        self.steps: list[Values] = []
+        self._last = ""
+        body = {"data": [asked], "fn_index": visitor.decode, "session_hash": self.session}
+        begun = self._http.post(f"{self._api}/queue/join", json=body, headers={"x-hsd-visitor": visitor.name})
+        self._event = begun.json().get("event_id") if begun.status_code == 200 else None
+        if self._event is None:
+            self.state, self.message = "failed", begun.text
+            return
+        self._following = threading.Thread(target=self._follow, daemon=True)
+        self._following.start()
+
+    def _follow(self) -> None:
+        try:
+            path = f"{self._api}/queue/data"
+            with self._http.stream("GET", path, params={"session_hash": self.session}, timeout=180) as answer:
+                for line in answer.iter_lines():
+                    if line.startswith("data: "):
+                        self._take(json.loads(line.removeprefix("data: ")))
+        except httpx.HTTPError as error:
+            self.state, self.message = "failed", type(error).__name__
+        if self.state not in FINISHED:
+            self.state = "cancelled"
+
+    def _take(self, told: Values) -> None:
+        if told["msg"] == "estimation":
+            self.place = told["rank"] + 1
+            self.places.append(self.place)
+        elif told["msg"] == "process_starts":
+            self.state, self.place = "running", 0
+        elif told["msg"] == "process_generating" and told["success"]:
+            for kind, _, text in _changes(told["output"]["data"][0]):
+                self._last = text if kind == "replace" else self._last + text
+            message = json.loads(self._last)
+            self.steps += message.get("steps", ())
+            self.text = message.get("result", {}).get("text", self.text)
+            self.message = message.get("message", self.message)
+        elif told["msg"] == "process_completed":
+            self.state = "done" if told["success"] else "failed"
+            self.message = self.message if told["success"] else str(told["output"].get("error"))
+
+    def cancel(self) -> None:
+        """End it after its current step."""
+        ended = {"session_hash": self.session, "event_id": self._event, "fn_index": 0}
+        self._http.post(f"{self._api}/cancel", json=ended)
+
+    def wait(self) -> Run:
+        """Until it has ended."""
+        if self.state not in FINISHED:
+            self._following.join(180)
+        return self
+
+
+def _changes(data: Any) -> list[list[Any]]:
+    """What Gradio sends of a new value: the value itself at first, then how it differs from the last."""
+    return [["replace", [], data]] if isinstance(data, str) else data
+
+
 class Visitor:
-    """What a page's script does, or a program: a session of its own, one run at a time."""
+    """What a page's script does, or a program: one run at a time, each in a session of its own."""
 
     def __init__(self, url: str) -> None:
-        self.session = secrets.token_hex(6)
+        self.name = secrets.token_hex(6)
         self.http = httpx.Client(base_url=url, timeout=60)
         config = self.http.get("/config").json()
         self.api = config["api_prefix"]
-        names = {part["props"].get("elem_id"): part["id"] for part in config["components"]}
-        self.stage, ticket = names["hsd-stage"], names["hsd-ticket"]
-        self._follow = next(each["id"] for each in config["dependencies"] if [ticket, "change"] in each["targets"])
+        self.decode = next(each["id"] for each in config["dependencies"] if each["api_name"] == "decode")
 
     def ask(self, name: str, argument: Any) -> httpx.Response:
-        """Call a function of the page."""
-        body = {"session_hash": self.session, "component_id": self.stage, "fn_name": name, "data": argument}
-        return self.http.post(f"{self.api}/component_server", json=body)
+        """A question of the page."""
+        return self.http.post(f"/answers/{name}", json=argument)
 
-    def begin(self, **asked: Any) -> Values:
-        """Put a run into the line as a page does: {"key"}, or {"error"}."""
-        reply: Values = self.ask("begin_job", asked).json()
-        if "key" in reply:
-            event = {"data": [reply["key"]], "fn_index": self._follow, "session_hash": self.session}
-            self.http.post(f"{self.api}/queue/join", json=event).raise_for_status()
-            threading.Thread(target=self._hear, daemon=True).start()
-        return reply
-
-    def _hear(self) -> None:
-        """Take what Gradio sends of a run, as a page does, until it says that there is no more."""
-        with self.http.stream("GET", f"{self.api}/queue/data", params={"session_hash": self.session}) as answer:
-            for line in answer.iter_lines():
-                if '"close_stream"' in line:
-                    return
-
-    def read(self, key: str, start: int = 0) -> Values:
-        reply: Values = self.ask("read_job", {"key": key, "start": start}).json()
-        return reply
-
-    def watch(self, key: str, every: float = 0.2) -> Iterator[Values]:
-        """What the page is told until the run has ended."""
-        start, ended = 0, False
-        while not ended:
-            reply = self.read(key, start)
-            yield reply
-            start += len(reply.get("items", ()))
-            ended = "error" in reply or reply["state"] in FINISHED
-            time.sleep(0 if ended else every)
+    def begin(self, **asked: Any) -> Run:
+        """Ask for a run as a page does."""
+        return Run(self, asked)
 
     def call(self, name: str, **values: Any) -> tuple[str, Any]:
         """Call an endpoint for programs: ("complete", its answer) or ("error", what it says)."""

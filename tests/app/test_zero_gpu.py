@@ -85,17 +85,17 @@ def asked_for(client: Any, **options: Any) -> dict[str, Any]:
 
 def test_an_embedded_pair_costs_no_visitor_gpu_seconds(client: Any, lender: Lender):
     before = len(lender.seconds)
-    assert len(asked_for(client, pair="tiny", length=8)["trace"]["steps"]) > 0
+    assert len(asked_for(client, pair="tiny", max_new_tokens=8)["trace"]["steps"]) > 0
     assert len(lender.seconds) == before
 
 
 def test_a_pair_that_needs_the_gpu_runs_in_a_process_that_is_lent_one(client: Any, lender: Lender):
-    answer = asked_for(client, pair="qwen2.5-7b", length=12)
+    answer = asked_for(client, pair="qwen2.5-7b", max_new_tokens=12)
     trace = Trace.from_json(json.dumps(answer["trace"]))
     assert trace.replay() == trace.tokens
     assert trace.tokens
     assert lender.seconds[-1] == LOAD_SECONDS + round(12 * TOKEN_SECONDS)
-    asked_for(client, pair="qwen2.5-7b", length=40)
+    asked_for(client, pair="qwen2.5-7b", max_new_tokens=40)
     assert lender.seconds[-1] == LOAD_SECONDS + 40 * TOKEN_SECONDS, "it follows from what is asked for"
     paths = [path for path, _ in lender.asked]
     assert paths.count("/schedule") == paths.count("/release")
@@ -103,14 +103,14 @@ def test_a_pair_that_needs_the_gpu_runs_in_a_process_that_is_lent_one(client: An
 
 def test_what_goes_wrong_in_the_lent_process_is_told_in_the_same_words(client: Any, lender: Lender):
     with pytest.raises(gradio_client.exceptions.AppError, match="128") as told:
-        client.predict("a" * 500, pair="qwen2.5-7b", length=8, api_name="/run")
+        client.predict("a" * 500, pair="qwen2.5-7b", max_new_tokens=8, api_name="/run")
     assert "\n" not in str(told.value)
 
 
 def test_a_gpu_that_is_not_lent_is_told_in_one_line(client: Any, lender: Lender):
     lender.refuses = True
     with pytest.raises(gradio_client.exceptions.AppError, match="GPU limit") as told:
-        asked_for(client, pair="qwen2.5-7b", length=8)
+        asked_for(client, pair="qwen2.5-7b", max_new_tokens=8)
     lender.refuses = False
     assert "\n" not in str(told.value)
     assert "<" not in str(told.value)
