@@ -69,8 +69,8 @@ class App:
 
 
 class Run:
-    """A run as its page sees it. state: "waiting", "running", or one of `FINISHED`; place: number in the line; steps: so
-    far; text: of the whole, once it is there; message: why it ended early."""
+    """A run as its page sees it. state: "waiting", "running", or one of `FINISHED`; place: number in the line; steps:
+    so far; text: of the whole, once it is there; message: why it ended early."""
 
     def __init__(self, visitor: Visitor, asked: Values) -> None:
         self.session, self._http, self._api = secrets.token_hex(6), visitor.http, visitor.api

@@ -53,10 +53,10 @@ class Kept:
 def messages(request: Request, kept: Kept, seconds: float) -> Iterator[Message]:
     """A run as it goes on.
 
-    First {"header"}, the trace without steps and result; then {"steps"}, new ones, at most 20 times a second; with the
-    last of them "result", and "message", one line, where the run was stopped after `seconds`. At the end {"key",
-    "link", "telling", "finish"}: by which `kept` has it, the parameters that ask for it again, the step to look at, and
-    why it ended. Closing it ends the run and frees its caches. Raises HsdError, after what was decoded before.
+    First {"header", "link"}: the trace without steps and result, and the parameters that ask for it again. Then
+    {"steps"}, new ones, at most 20 times a second; with the last of them "result", and "message", one line, where the
+    run was stopped after `seconds`. At the end {"key", "telling", "finish"}: by which `kept` has it, the step to look
+    at, and why it ended. Closing it ends the run and frees its caches. Raises HsdError, after what was decoded before.
     """
     whole: Message = {"steps": []}
     lent = device.zero_gpu() and request.pair.from_hub
@@ -67,10 +67,9 @@ def messages(request: Request, kept: Kept, seconds: float) -> Iterator[Message]:
         for piece in pieces:
             whole |= piece.get("header", {}) | {name: piece[name] for name in ("result",) if name in piece}
             whole["steps"] += piece.get("steps", ())
-            yield piece
+            yield {**piece, "link": query(request)} if "header" in piece else piece
     trace = Trace.model_validate(whole)
-    known = {"key": kept.add(trace), "link": query(request), "telling": telling_step(trace)}
-    yield {**known, "finish": trace.result.finish}
+    yield {"key": kept.add(trace), "telling": telling_step(trace), "finish": trace.result.finish}
 
 
 def finished(request: Request, kept: Kept, seconds: float) -> tuple[Trace, str]:

@@ -111,7 +111,7 @@ class Option:
 
     def read(self, value: Any, known: Iterable[str] = ()) -> Any:
         """The value from a form, a link or a program: numbers may be text, lists "3, 5" or "3_5". Raises HsdError."""
-        called = self.name if self.kind is str else self.title[:1].lower() + self.title[1:]
+        called = self.name.replace("_", " ") if self.kind is str else self.title[:1].lower() + self.title[1:]
         if not self.several:
             return self.check(self._number(value, called), known, called)
         entries = [self._number(entry, self.each) for entry in self._entries(value)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +12,7 @@ from types import ModuleType
 import pytest
 
 from hsd.paths import EXAMPLES
+from hsd.space import load as load_space
 
 FOLDER = EXAMPLES / "holding_up"
 
@@ -49,3 +51,20 @@ def test_runs_are_cancelled_in_every_phase_and_clients_served_in_turn(scripts: M
     held = scripts.load(0.3, 6, 0, str(tmp_path))
     assert (held["failures"], held["settings_with_two_texts"], held["tracebacks"]) == (0, 0, 0)
     assert held["runs_of_a_client"][0] > 0
+
+
+def test_the_sessions_that_gradio_keeps_take_little_memory():
+    """Each describes every endpoint: ten thousand, Gradio's own limit, would not fit."""
+    gradio = pytest.importorskip("gradio")
+    from gradio.state_holder import SessionState
+
+    from hsd.app.server import SESSIONS, build
+
+    with gradio.Blocks(mode="server") as blocks:
+        for function, more in build(load_space())._deferred_apis:
+            gradio.api(function, **more)
+    tracemalloc.start()
+    kept = [SessionState(blocks) for _ in range(10)]
+    each = tracemalloc.get_traced_memory()[0] / len(kept)
+    tracemalloc.stop()
+    assert each * SESSIONS < 100e6

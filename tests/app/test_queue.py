@@ -148,7 +148,7 @@ def test_a_run_that_is_cancelled_while_it_waits_never_starts(running):
     running.join("first")
     running.model.wait(lambda: running.model.order == ["first"])
     job = client.submit("never", api_name="/say")
-    running.model.wait(lambda: running.waiting() == 1)
+    running.model.wait(lambda: job.status().rank == 0)
     job.cancel()
     running.model.wait(lambda: running.waiting() == 0)
     running.model.gate.release(9)
