@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
 from visitor import FINISHED, ROOT, App, Values, Visitor
 
 PHASES = ("asked", "waiting", "first step", "later", "ended")
