@@ -133,7 +133,8 @@ function testFacts(view, judged, made) {
     ...{ whole: made.test === "draft", single: made.test === "token" },
     place: view.depth.get(made.node),
     piece: piece(view, made.node),
-    draft: judged.decisions.some(({ draft }) => draft) ? made.draft + 1 : null,
+    draft: made.draft + 1,
+    several: judged.decisions.some(({ draft }) => draft),
     ...{ low, high, coin, threshold, form: grounds.form },
     ...Object.fromEntries(Object.entries(numbers).map(([letter, name]) => [letter, number(grounds[name] ?? null)])),
     changes: changesOf(judged)
