@@ -19,7 +19,8 @@ from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
 from hsd.bench.server import TIMEOUT, Server, connect
 from hsd.bench.view import view
-from hsd.cli.arguments import GAMMA, add_flags, add_json, add_models, given, names, number, output, progress
+from hsd.cli.arguments import add_json, add_models, names, number, output, progress
+from hsd.cli.options import GAMMA, add_flags, given
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.errors import HsdError
 from hsd.models import Pair

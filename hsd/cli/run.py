@@ -11,7 +11,8 @@ from typing import Any
 import hsd
 from hsd.bench import prompt_set
 from hsd.bench.fuzzy import calibrate
-from hsd.cli.arguments import GAMMA, add_flags, add_json, add_models, check_flags, given, number, output, progress
+from hsd.cli.arguments import add_json, add_models, number, output, progress
+from hsd.cli.options import GAMMA, add_flags, check_flags, given
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import LEVELLED
 from hsd.errors import HsdError

@@ -1,0 +1,78 @@
+"""The options of a run as flags of a command, and back."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Container, Mapping
+from typing import Any
+
+from hsd import facts
+from hsd.cli.arguments import names, number, numbers, whole, wholes
+from hsd.decoding.options import RunOptions
+from hsd.errors import HsdError
+from hsd.options import Option
+from hsd.options.schema import words
+
+GAMMA = "the pair's best, else 5"
+
+
+def flag(option: str) -> str:
+    """How an option is called on the command line."""
+    return f"--{option.replace('_', '-')}"
+
+
+def add_flags(
+    parser: argparse.ArgumentParser,
+    without: Container[str] = (),
+    lists: bool = False,
+    also: Mapping[str, str] | None = None,
+    **usual: str,
+) -> None:
+    """A flag for every option of a run. lists: each takes several values with commas, lists with semicolons.
+
+    without: options that the command has no flag for. also: a further name of a flag, by option. usual: defaults
+    that are not the option's, as a help says them.
+    """
+    titles = {name: f"{title[:1].lower()}{title[1:]}" for name, title in RunOptions.groups.items() if title}
+    groups = {name: parser.add_argument_group(title) for name, title in titles.items()}
+    for name, option in RunOptions.options().items():
+        if name not in without:
+            names_of = [flag(name), *([also[name]] if also and name in also else [])]
+            help_ = words(RunOptions, name, facts.menus(), usual.get(name, "")).replace("%", "%%")
+            groups.get(option.group, parser).add_argument(*names_of, dest=name, type=_reader(option, lists), help=help_)
+
+
+def _reader(option: Option, lists: bool) -> Callable[[str], Any]:
+    """What reads the value of a flag."""
+    one = {int: whole, float: number}.get(option.kind, str)
+    several = {int: wholes, float: numbers}.get(option.kind, names)
+    if option.several and lists:
+        return lambda text: tuple(several(part) for part in text.split(";"))
+    return several if option.several or lists else one
+
+
+def given(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options of a run that were given by a flag."""
+    return {n: v for n in RunOptions.options() if (v := getattr(arguments, n, None)) is not None}
+
+
+def check_flags(values: Mapping[str, Any]) -> None:
+    """Raise HsdError for an option of another system or rule, which would otherwise be ignored."""
+    for name in values:
+        if RunOptions.options()[name].group in ("levels", "rule") and not RunOptions.applies(name, values):
+            other, wanted = next(iter(RunOptions.when(name).items()))
+            home = f"{flag(other.partition('|')[0])} {facts.listed(wanted)}"
+            raise HsdError(f"{flag(name)} is for {home}: choose it, or leave the option out")
+
+
+def command(values: Mapping[str, Any]) -> list[str]:
+    """The flags that give these options, as words of a command line; of a sweep, tuples of values."""
+    found = []
+    for name, value in values.items():
+        text = ",".join(map(_written, value)) if isinstance(value, (list, tuple)) else _written(value)
+        found += [f"{flag(name)}={text}"] if text.startswith("-") else [flag(name), text]
+    return found
+
+
+def _written(value: Any) -> str:
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
