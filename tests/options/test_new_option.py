@@ -12,7 +12,7 @@ import pytest
 from hsd.paths import ROOT
 
 BEFORE = "    trace: bool = option("
-LINE = """    shade: int = option(3, "Shade", "How dark it is, a test.", "sampling", low=0, high=9, step=1, place="sampling")
+LINE = """    shade: int = option(3, "Shade", "How dark it is, a test.", "sampling", low=0, high=9, place="sampling")
 """
 CHECKS = """
 import inspect
