@@ -61,7 +61,8 @@ def test_a_run_comes_as_messages_each_of_them_once(page):
     seen = page.evaluate("run", RUN)
     first, *_, last = seen["messages"]
     assert first["header"]["trace_version"] == 2
-    assert {"key", "link", "telling", "finish"} <= set(last)
+    assert first["link"]["pair"] == "tiny"
+    assert {"key", "telling", "finish"} <= set(last)
     keywords = {name: value for name, value in RUN.items() if name not in ("pair", "prompt")}
     wanted = hsd.run(hsd.load_pair("tiny"), RUN["prompt"], **keywords)
     assert [c["token"] for step in steps(seen) for c in step["committed"]] == wanted.tokens
@@ -128,7 +129,7 @@ def test_a_page_of_files_says_what_takes_a_model(chromium: Browser, served):
 def test_a_run_works_under_the_pages_own_policy_and_asks_nobody_else(chromium: Browser, app: Server):
     guest = Guest(chromium, app.url, serious=("error",))
     guest.page.goto(app.url + "?preset=story")
-    guest.page.locator(".hp-guess").first.wait_for()
+    guest.page.locator(".hp-guess >> visible=true").first.wait_for()
     guest.page.fill("#hsd-prompt textarea", "Once upon a time")
     guest.page.click("#hsd-run")
     guest.page.get_by_text("● live", exact=True).wait_for()
@@ -145,7 +146,7 @@ def test_a_server_that_goes_away_is_told_and_the_steps_so_far_stay(chromium: Bro
         guest.page.evaluate(OPEN)
         guest.page.evaluate("(options) => { window.going = run(options).then((seen) => (window.seen = seen)); }", LONG)
         guest.page.fill("#hsd-prompt textarea", "Once upon a time")
-        guest.page.locator(".hp-guess").first.wait_for()
+        guest.page.locator(".hp-guess >> visible=true").first.wait_for()
         guest.page.wait_for_function("window.arrived > 3")
         server.process.kill()
         guest.page.wait_for_function("window.seen")

@@ -43,7 +43,7 @@ def test_every_screen_of_the_folder_is_drawn_by_its_own_files_and_keeps_to_its_p
     guest.page.goto(served.url)
     for screen in SCREENS:
         guest.page.click(f"#hsd-tab-{screen}-button")
-        guest.page.locator(DRAWN[screen]).first.wait_for()
+        guest.page.locator(DRAWN[screen]).first.wait_for(state="attached")
     guest.close()
 
 
@@ -55,7 +55,7 @@ def test_what_would_need_a_model_is_absent_and_a_line_says_how_to_get_it(chromiu
     page.locator(".hf-alert:not([hidden])", has_text="has no model").wait_for()
     for screen in SCREENS:
         page.click(f"#hsd-tab-{screen}-button")
-        page.locator(DRAWN[screen]).first.wait_for()
+        page.locator(DRAWN[screen]).first.wait_for(state="attached")
         for words in ("Run", "Race", "Cancel", "☰ Options"):
             assert page.get_by_role("button", name=words, exact=True).count() == 0, (screen, words)
     page.click("#hsd-tab-systems-button")
@@ -173,7 +173,7 @@ def opened(chromium: Browser, file: Path, **options: object) -> Guest:
     """Someone who opens this file without any network; its own policy holds."""
     guest = Guest(chromium, file.as_uri(), offline=True, **options)
     guest.page.goto(file.as_uri())
-    guest.page.locator(".hp-guess").first.wait_for()
+    guest.page.locator(".hp-guess >> visible=true").first.wait_for()
     return guest
 
 
