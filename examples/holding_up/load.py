@@ -117,14 +117,13 @@ def _browse(url: str, until: float, seen: Seen, number: int) -> None:
     dice = random.Random(number)
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        page = browser.new_page()
+        page = browser.new_page(bypass_csp=True)  # so that a condition can be waited for
         page.on("pageerror", lambda error: seen.unexplained.append(f"page: {error}"))
         page.goto(url)
-        page.wait_for_function("window.hsdPage && window.hsdPage.call('watch', 'trace')", timeout=120_000)
+        page.wait_for_function("window.__hsd && window.__hsd.ready", timeout=120_000)
         while time.monotonic() < until:
             asked = _asked(dice)
             page.goto(f"{url}/?{urlencode(asked)}")
-            began = time.monotonic()
             try:
                 told = page.wait_for_function(ENDED, timeout=120_000).json_value()
             except Exception as error:
@@ -133,30 +132,35 @@ def _browse(url: str, until: float, seen: Seen, number: int) -> None:
             if isinstance(told, str):
                 _refused(told, seen)
                 continue
-            told = page.evaluate("window.hsdPage.call('watch', 'trace')")
-            _counted(seen, number, time.monotonic() - began - told["result"]["seconds"], asked, told["result"]["text"])
+            _counted(seen, number, None, asked, page.evaluate(WRITTEN))
         browser.close()
 
 
 ENDED = """() => {
-  const trace = window.hsdPage && window.hsdPage.call('watch', 'trace');
-  const asked = new URLSearchParams(location.search).get('prompt');
   const alert = [...document.querySelectorAll('[role=alert]')].find((e) => /waiting already/.test(e.innerText));
   if (alert) return alert.innerText;
-  const ended = !!trace && !!trace.result && ['length', 'end'].includes(trace.result.finish);
-  return ended && trace.prompt.text.includes(asked);
+  const live = /^● live$/.test(document.querySelector('.hf-source').innerText.trim());
+  return live && !window.__hsd.live;
+}"""
+
+WRITTEN = """() => {
+  const flow = document.querySelector('.hp-flow');
+  flow.dispatchEvent(new KeyboardEvent('keydown', { key: 'End', shiftKey: true, bubbles: true }));
+  const tokens = [...document.querySelectorAll('.hp-flow > :not(.hp-prompt)')].map((token) => token.textContent);
+  return tokens.join('').replaceAll('⏎', '\\n').replace('<|im_end|>', '');
 }"""
 
 
-def _counted(seen: Seen, number: int, waited: float, asked: Values, text: str) -> None:
+def _counted(seen: Seen, number: int, waited: float | None, asked: Values, text: str) -> None:
     seen.runs[number] += 1
-    seen.waited.append(max(waited, 0.0))
+    if waited is not None:
+        seen.waited.append(max(waited, 0.0))
     seen.texts[tuple(asked.values())].add(text)
 
 
 def _refused(words: str | None, seen: Seen) -> None:
     """Wait as long as one is told to."""
-    told = re.search(r"runs are waiting already: try again in about (\d+) seconds", words or "")
+    told = re.search(r"others are waiting already: try again in about (\d+) seconds", words or "")
     if told:
         seen.refused["try again in about … seconds"] += 1
         time.sleep(min(int(told[1]), 10))

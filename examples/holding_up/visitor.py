@@ -112,7 +112,8 @@ class Run:
             self.text = message.get("result", {}).get("text", self.text)
             self.message = message.get("message", self.message)
         elif told["msg"] == "process_completed":
-            self.state = "done" if told["success"] else "failed"
+            ended = "done" if "key" in json.loads(self._last or "{}") else "cancelled"
+            self.state = ended if told["success"] else "failed"
             self.message = self.message if told["success"] else str(told["output"].get("error"))
 
     def cancel(self) -> None:

@@ -25,23 +25,20 @@ from hsd.space import Space
 from hsd.trace import Trace, step_in_words
 
 MODES = ("paired", "free")
+USUAL_GAMMA = {"gamma": (0, "0 for what suits the pair")}
 Finish = Callable[..., tuple[Trace, str]]
 
 
 def add_endpoints(server: gr.Server, space: Space, presets: Mapping[str, Preset]) -> list[Callable[..., Any]]:
     """Add `/run`, `/decode`, `/race`, `/compare`, `/verify_step`, `/explain_step`, `/presets` and `/audit`.
 
-    Returns their functions.
-
     Where the package `mcp` is installed they are tools of a language model as well, which reads their docstrings.
+    Returns their functions.
     """
     kept = Kept(space.limits.stored_traces)
 
-    def request(given: Mapping[str, Any]) -> Any:
-        return read(space, given)
-
     def finish(**given: Any) -> tuple[Trace, str]:
-        return finished(request(given), kept, space.limits.run_seconds)
+        return finished(read(space, given), kept, space.limits.run_seconds)
 
     def decode(options: dict) -> Iterator[str]:  # type: ignore[type-arg]
         """Decode a prompt step by step: each answer is a JSON text with what is new, see the page on the API.
@@ -51,7 +48,7 @@ def add_endpoints(server: gr.Server, space: Space, presets: Mapping[str, Preset]
         """
         if not isinstance(options, dict):
             raise HsdError('options: give an object, such as {"prompt": "Once upon a time"}')
-        for message in messages(request(options), kept, space.limits.run_seconds):
+        for message in messages(read(space, options), kept, space.limits.run_seconds):
             yield compact(message)
 
     def race(options: dict) -> Iterator[str]:  # type: ignore[type-arg]
@@ -84,7 +81,7 @@ def add_endpoints(server: gr.Server, space: Space, presets: Mapping[str, Preset]
 def _run(finish: Finish) -> Callable[..., Any]:
     """The endpoint `/run`, with a parameter for every option. finish: decodes what is asked for, to its end."""
 
-    @takes(RunOptions, facts.menus(), without=("trace", "engine"), unset={"gamma": (0, "0 for what suits the pair")})
+    @takes(RunOptions, facts.menus(), without=("trace", "engine"), unset=USUAL_GAMMA)
     def run(prompt: str, pair: str = "", with_trace: bool = True, **options: Any) -> dict:  # type: ignore[type-arg]
         """Decode a prompt with a real model by speculative decoding, and record every decision.
 
@@ -102,15 +99,10 @@ def _run(finish: Finish) -> Callable[..., Any]:
     return run
 
 
-SHARED = ("gamma", "max_new_tokens", "temperature", "seed", "drafts", "tree", "proposer", "prompt_as")
-
-
 def _compare(finish: Finish) -> Callable[..., Any]:
     """The endpoint `/compare`. finish: decodes what is asked for, to its end."""
 
-    without = [name for name in RunOptions.options() if name not in (*SHARED, "rule")]
-
-    @takes(RunOptions, facts.menus(), without=without, unset={"gamma": (0, "0 for what suits the pair")})
+    @takes(RunOptions, facts.menus(), without=("trace", "engine", "shadow"), unset=USUAL_GAMMA)
     def compare(
         prompt: str,
         other: str = "tokenwise",

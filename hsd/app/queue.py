@@ -4,6 +4,7 @@
   and so on, so that a busy neighbour holds nobody up for more than a run. A visitor is who sends the same `VISITOR`
   header, as a page does, or the same session, as a client in Python does.
 - Gradio refuses with a status whose words no client shows. Here a refusal is told as other errors are, with a time.
+- Where a run ends and is cancelled in the same moment, Gradio fails and keeps the run for good. Here it does not.
 - Gradio keeps what nobody fetches, of up to two thousand sessions, and a set for every session that there ever was.
   Here both are forgotten after `FETCH_SECONDS`.
 """
@@ -14,6 +15,7 @@ import asyncio
 import math
 import time
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 from gradio import Error
@@ -56,6 +58,11 @@ class FairQueue(Queue):
             self._take_turns()
             self.broadcast_estimations(MODEL)
         return answer
+
+    async def reset_iterators(self, event_id: str) -> None:
+        """As Gradio's; who cancels may have dropped the iterator meanwhile."""
+        with suppress(KeyError):
+            await super().reset_iterators(event_id)
 
     def compute_analytics_summary(self, records: Any) -> Any:
         """Nothing: Gradio makes a table of the last ten thousand events after each, for a page that is not shown."""

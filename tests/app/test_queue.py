@@ -242,3 +242,24 @@ def test_events_are_of_the_visitor_who_says_so_or_of_their_session():
     assert queue._visitor(event(**{VISITOR: "v"})) == "v"
     assert queue._visitor(event()) == "session"
     assert asyncio.iscoroutinefunction(FairQueue.push)
+
+
+def test_a_run_that_ends_in_the_moment_in_which_it_is_cancelled_is_no_error():
+    iterators: dict[str, Any] = {}
+
+    async def steps():
+        try:
+            yield "a step"
+        finally:
+            iterators.clear()  # as the cancel does, which comes first
+
+    async def end() -> None:
+        run = steps()
+        await anext(run)
+        iterators["run"] = run
+        turns = FairQueue.__new__(FairQueue)
+        turns.server_app = SimpleNamespace(iterators=iterators, lock=asyncio.Lock())
+        await turns.reset_iterators("run")
+
+    asyncio.run(end())
+    assert not iterators

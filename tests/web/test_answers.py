@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from engine import Engine
 from running_app import Server, free_port
 from web_page import Browser, Guest
 
@@ -123,6 +124,15 @@ def test_a_page_of_files_says_what_takes_a_model(chromium: Browser, served):
     seen = guest.page.evaluate("run", RUN)
     assert seen["line"] == guest.page.evaluate("door.why('run')")
     guest.close()
+
+
+def test_a_run_that_the_server_stopped_says_why_and_keeps_its_steps():
+    engine = Engine({"run": "answers/run.js"})
+    take = "(message) => { const it = { steps: [], heard() {} }; run.Run.prototype.take.call(it, message); return it; }"
+    why = "stopped after 120 s, the longest time here: ask for less"
+    run = engine.call(take, {"steps": [1, 2], "message": why, "finish": "cancelled"})
+    engine.stop()
+    assert run == {"steps": [1, 2], "problem": why, "finish": "cancelled"}
 
 
 @pytest.mark.core

@@ -6,8 +6,8 @@ const ENDED = ["done", "cancelled", "failed"];
 
 /**
  * state: "waiting", "running" or one of ENDED; place: number in the queue while it waits, and seconds: how long that takes, or
- * null; problem: why it failed, one line; steps: those that have come; link: the parameters that ask for it again, and
- * telling: the step to look at, both null until it has ended by itself.
+ * null; problem: why it failed or was stopped, one line; steps: those that have come; link: the parameters that ask for it again, null
+ * before its first message; telling: the step to look at, null until it has ended by itself.
  */
 class Run {
   /** options: named as in a link. heard(run, steps): there is news; steps: those that are new. */
@@ -39,9 +39,9 @@ class Run {
     }
   }
 
-  /** steps: those that are new. */
-  take({ steps = [], ...news }) {
-    Object.assign(this, news);
+  /** steps: those that are new; message: why the server ended it early. */
+  take({ steps = [], message, ...news }) {
+    Object.assign(this, message ? { ...news, problem: message } : news);
     this.steps.push(...steps);
     this.heard(this, steps);
   }

@@ -61,6 +61,7 @@ async function* stream(name, options, { signal, status }) {
     await job.cancel();
   };
   let over = false;
+  let begun = false;
   let timer;
   const lost = new Promise((tell) => {
     timer = setInterval(() => closed(client) && tell({ value: { stage: "error", broken: true } }), LOOK);
@@ -71,8 +72,10 @@ async function* stream(name, options, { signal, status }) {
       const { done, value: event } = await Promise.race([job.next(), lost]);
       over = Boolean(done) || event.stage === "error";
       if (done) return;
-      if (event.type === "data" && fresh) yield JSON.parse(event.data[0]);
-      else if (event.stage === "error") throw failure(event);
+      if (event.type === "data" && fresh) {
+        begun = true;
+        yield JSON.parse(event.data[0]);
+      } else if (event.stage === "error") throw failure(event, begun);
       else if (event.stage === "pending") status(waiting(event));
       fresh = event.stage === "generating"; // at its end Gradio says the last message again
     }
@@ -89,6 +92,9 @@ const waiting = ({ size, position, eta }) => ({ place: size ? position + 1 : 0, 
 /** Whether something between has closed the connection without a word, which the client does not notice. */
 const closed = ({ stream_status, stream_instance }) => stream_status.open && stream_instance?.readyState === CLOSED;
 
-const failure = ({ broken, session_not_found, message }) => new Refusal(broken || session_not_found ? LOST : message);
+function failure({ broken, session_not_found, message }, begun) {
+  const lost = begun ? LOST : NO_ANSWER;
+  return new Refusal(broken || session_not_found ? lost : message);
+}
 
 export { ask, stream, why };

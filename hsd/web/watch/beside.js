@@ -211,7 +211,8 @@ function progress(second, live, rule) {
   if (live) return "The second run starts when the first one has ended.";
   if (!second) return "";
   const { problem, state, place, steps } = second;
-  if (problem) return `There is no second run: ${problem}`;
+  if (problem)
+    return steps.length ? `The run of ${short(rule)} ended early: ${problem}` : `There is no second run: ${problem}`;
   if (state === "waiting" && place) return `The run of ${short(rule)} is number ${place} in line.`;
   if (state === "cancelled") return `The run of ${short(rule)} was cancelled: this is what there was.`;
   return state === "done"
