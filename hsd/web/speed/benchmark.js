@@ -8,15 +8,13 @@ import { draw } from "./charts.js";
 
 const FORMAT = "hsd-bench-view-1";
 const MOST = 64e6; // bytes of a file
+const OPENS = "open a file that python -m hsd bench wrote, or what it prints with --report FILE --json";
 const RULES = [
   ["tokenwise", "token-wise"],
   ["blockwise", "block"],
   ["hsd", "HSD"],
 ];
 const NO_PAIR = "This benchmark has no setting with both the token-wise rule and HSD.";
-const OTHERS =
-  "Their papers measured other models on other hardware. The speeds here are medians over repetitions: with few of " +
-  "them, differences of some per cent may be noise.";
 const OWN =
   "python -m hsd bench --target Qwen/Qwen2.5-1.5B-Instruct --draft Qwen/Qwen2.5-0.5B-Instruct --prompts shipped";
 
@@ -34,8 +32,7 @@ class Benchmark {
       tabindex: -1,
       onchange: () => this.read(),
     });
-    const opens = "a file that python -m hsd bench wrote";
-    const files = [button("Open a file", opens, () => this.input.click()), this.input];
+    const files = [button("Open a file", OPENS, () => this.input.click()), this.input];
     const kept = [
       button("CSV", "the table with all digits", () => save("hsd-bench.csv", this.view.csv)),
       button("JSON", "what is shown; opens here again", () =>
@@ -72,34 +69,32 @@ class Benchmark {
     this.input.value = "";
     if (!file) return;
     try {
-      if (file.size > MOST)
-        throw new Error(`${file.name} has over ${MOST / 1e6} MB: choose a file of python -m hsd bench`);
-      this.show(checked(await file.text(), file.name), "");
-      page.alert("");
-    } catch (error) {
-      page.alert(error.message);
+      if (file.size < MOST) this.show(viewIn(await file.text()), "");
+      page.alert(file.size < MOST ? "" : `${file.name.slice(0, 60)} has over ${MOST / 1e6} MB: ${OPENS}`);
+    } catch {
+      page.alert(`${file.name.slice(0, 60)} has no view of a benchmark: ${OPENS}`);
     }
   }
 
+  /** Throws, and changes nothing, where a view from outside is none. name: "" for a file's. */
   show(view, name) {
+    const parts = [table(view.columns, view.rows), beside(view, this.published), code("This benchmark", view.command)];
+    this.facts.textContent = [view.date.slice(0, 10), ...view.facts].join(" · ");
     this.view = view;
     const options = this.recorded.map((one) => [one, this.titles[one] ?? one]);
     this.choice.set(name, name ? options : [...options, ["", "your file"]]);
-    const measured = new Date(view.date);
-    const when = Number.isNaN(measured.getTime()) ? view.date : measured.toISOString().slice(0, 10);
-    this.facts.textContent = [when, ...view.facts].join(" · ");
-    this.table.replaceChildren(table(view.columns, view.rows));
-    this.beside.lastElementChild.replaceChildren(...beside(view, this.published));
+    this.table.replaceChildren(parts[0]);
+    this.beside.lastElementChild.replaceChildren(...parts[1]);
+    this.command = parts[2];
     this.programs();
     if (this.charts.open) this.plot();
   }
 
   async plot() {
-    const { view } = this;
     try {
-      await draw(this.charts.lastElementChild, view.charts);
-    } catch (error) {
-      page.alert(error.message);
+      await draw(this.charts.lastElementChild, this.view.charts);
+    } catch {
+      page.alert("these charts could not be drawn: open them again, or reload the page");
     }
   }
 
@@ -122,7 +117,7 @@ class Benchmark {
     };
     const program = (words, kind) => code(words, one[kind].replaceAll("@APP@", here));
     this.elsewhere.lastElementChild.replaceChildren(
-      code("This benchmark", this.view.command),
+      this.command,
       code("With a pair of your own, each a Hub id or a folder", OWN),
       ...(one
         ? [
@@ -135,30 +130,11 @@ class Benchmark {
   }
 }
 
-/** The view in a file, or an Error: of a benchmark's lines the last has it, of what --json prints a part. */
-function checked(text, name) {
-  const wrong = new Error(
-    `${name.slice(0, 60)} has no view of a benchmark: open a file written by python -m hsd bench, or what it prints with --report FILE --json`,
-  );
-  let view;
-  try {
-    const lines = text.trimEnd();
-    view = JSON.parse(
-      lines.startsWith("{") && !lines.includes("\n") ? lines : lines.slice(lines.lastIndexOf("\n") + 1),
-    ).view;
-  } catch {
-    throw wrong;
-  }
-  const texts = (list) => Array.isArray(list) && list.length < 200 && list.every((one) => typeof one === "string");
-  const cells = (list, width) =>
-    Array.isArray(list) && list.length && list.length < 200 && list.every((row) => texts(row) && row.length === width);
-  const rules = (list) => Array.isArray(list) && list.every((line) => line && texts(Object.values(line)));
-  const charts = (list) =>
-    Array.isArray(list) && list.length <= 3 && list.every((one) => one && Array.isArray(one.data) && one.layout);
-  const { format, date, facts, command, columns, rows, charts: drawn, here, csv } = view ?? {};
-  const known = format === FORMAT && texts([date, command, csv]) && texts(facts) && cells(columns, 2);
-  if (!known || !cells(rows, columns.length) || !charts(drawn) || !rules(here?.rules) || !texts(here?.systems))
-    throw wrong;
+/** The view in a file: of a benchmark's lines the last one has it, of what --json prints it is a part. */
+function viewIn(text) {
+  const lines = text.trimEnd();
+  const { view } = JSON.parse(lines.slice(lines.lastIndexOf("\n") + 1));
+  if (view.format !== FORMAT) throw new Error("of another version");
   return view;
 }
 
@@ -173,12 +149,12 @@ function fold(title, opened) {
 
 /** columns: [name, meaning]; the first cell of a row names it. */
 function table(columns, rows) {
-  const head = columns.map(([name, meaning]) => h("th", { scope: "col", title: meaning || null }, name));
+  const head = columns.map(([name, meaning]) => h("th", { scope: "col", title: meaning || null }, String(name)));
   const line = ([first, ...rest]) =>
     h(
       "tr",
-      h("th", { scope: "row" }, first),
-      rest.map((text) => h("td", text || "–")),
+      h("th", { scope: "row" }, String(first)),
+      rest.map((text) => h("td", String(text || "–"))),
     );
   return h("table.sp-table.sp-bench", h("thead", h("tr", head)), h("tbody", rows.map(line)));
 }
@@ -196,7 +172,7 @@ function beside({ here }, { lines, notes, source, systems }) {
       { "data-system": name },
       head,
       h("p.hp-note", `Published: ${published}.`),
-      h("p.hp-note.sp-here", here.systems[i]),
+      h("p.hp-note.sp-here", String(here.systems[i])),
     );
   };
   const away = ["Published, other models and hardware (", paper(source), ", version 2)"];
@@ -208,7 +184,6 @@ function beside({ here }, { lines, notes, source, systems }) {
     ),
     ...notes.map((words) => h("p.hp-note", words)),
     h("div.sp-columns", systems.map(claim)),
-    h("p.hp-note", OTHERS),
   ];
 }
 
@@ -227,7 +202,7 @@ function code(name, text) {
   return h(
     "figure.sp-code",
     h("figcaption", name, copier),
-    h("pre", { "tabindex": 0, "aria-label": name }, h("code", text)),
+    h("pre", { "tabindex": 0, "aria-label": name }, h("code", String(text))),
   );
 }
 

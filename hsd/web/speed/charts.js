@@ -9,12 +9,8 @@ let loading = null; // the promise of what draws
 
 function plotly() {
   loading ??= new Promise((resolve, reject) => {
-    const onerror = () => {
-      loading = null;
-      reject(new Error("what draws the charts could not be loaded: open them again, or reload the page"));
-    };
-    document.head.append(h("script", { src: SOURCE, onload: () => resolve(window.Plotly), onerror }));
-  });
+    document.head.append(h("script", { src: SOURCE, onload: () => resolve(window.Plotly), onerror: reject }));
+  }).finally(() => (window.Plotly ? null : (loading = null)));
   return loading;
 }
 
@@ -23,13 +19,13 @@ function harmless({ data, layout }) {
   const text = JSON.stringify({ data, layout }, (_, value) =>
     typeof value === "string" ? value.replaceAll("<", "‹") : value,
   );
-  if (text.length > MOST) throw new Error("a chart of this file is too large to be drawn");
+  if (text.length > MOST) throw new Error("too large");
   const made = JSON.parse(text);
   const { images, updatemenus, sliders, shapes, annotations, ...rest } = made.layout;
   return { data: made.data.filter(({ type }) => type === "bar" || type === "scatter"), layout: rest };
 }
 
-/** Draw `charts` ({title, data, layout} each) in `root`. Throws an Error with a line for the reader. */
+/** Draw `charts` ({title, data, layout} each) in `root`. Throws where they cannot be. */
 async function draw(root, charts) {
   const places = charts.map(({ title }) => h("figure.sp-chart", h("figcaption", title), h("div")));
   root.replaceChildren(...places);

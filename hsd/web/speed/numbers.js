@@ -41,7 +41,7 @@ const RACED =
   "stacked models or exits the denominator is the mean over steps of the median times of the calls made. Tracing is " +
   "off. How much a rule keeps of its drafts on one text is partly luck: the benchmark below has many prompts.";
 
-/** {element, show(report, lanes)}: lanes: all of them, also those that were not timed. */
+/** {element, show(report)}. */
 function numbers() {
   const bars = h("ul.sp-times");
   const saved = h("p.sp-words");
@@ -62,17 +62,16 @@ function numbers() {
     h("details.sp-more", h("summary", "What these numbers are"), h("p.hp-hint", RACED)),
   );
 
-  function show(report, lanes) {
+  function show(report) {
     element.hidden = !report;
     if (!report) return;
     const timed = [...report.rows, ...report.served];
-    const others = lanes.filter(({ name }) => !timed.some((row) => row.case === name));
     const longest = Math.max(...report.rows.map((row) => row.ms_per_token));
     const [plain] = report.rows;
     bars.style.setProperty("--plain", `${(100 * plain.ms_per_token) / longest}%`);
     bars.replaceChildren(...report.rows.map((row) => bar(row, longest)), ...report.served.map(sentence));
     saved.textContent = report.calls;
-    body.replaceChildren(...timed.map(line), ...others.map(empty));
+    body.replaceChildren(...timed.map(line));
     basis.textContent = report.basis;
   }
 
@@ -99,11 +98,6 @@ const sentence = (row) => h("li", { "data-case": row.case }, h("h4.sp-name", row
 function line(row) {
   const cell = ([name, label, , text]) => h("td", { "data-column": name, "data-label": label }, text(row[name], row));
   return h("tr", { "data-case": row.case }, h("th", { scope: "row" }, row.case), COLUMNS.map(cell));
-}
-
-function empty({ name }) {
-  const cell = h("td", { "colspan": COLUMNS.length, "data-column": "none" }, "not timed");
-  return h("tr", { "data-case": name }, h("th", { scope: "row" }, name), cell);
 }
 
 /** The numbers as CSV, a line per lane. */

@@ -3,19 +3,24 @@ import { Refusal, stream, why } from "../answers/answers.js";
 import { h } from "../kit/dom.js";
 import { save } from "../kit/files.js";
 import * as page from "../kit/page.js";
-import { button, said, say, segments } from "../kit/parts.js";
+import { button, say, segments } from "../kit/parts.js";
 import { Lane } from "./lanes.js";
 import { asCsv, numbers } from "./numbers.js";
 import { Replay } from "./replay.js";
 import { Setup } from "./setup.js";
 
 const ALL = "All";
+const LEGEND = [
+  ["draft", "● kept from the draft"],
+  ["correction", "▲ correction"],
+  ["bonus", "◆ bonus, or the target alone"],
+];
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
 class Race {
   /** recorded: {races, all}, see hsd/app/race.py; about: what ask("page") gives. planned(plan): a race was planned. */
   constructor(recorded, about, { bar, planned }) {
-    Object.assign(this, { recorded, bar, lanes: [], shown: null, stop: null, phase: "none", ended: "" });
+    Object.assign(this, { recorded, bar, lanes: [], shown: null, stop: null, phase: "none" });
     this.replay = new Replay((time) => this.drawAt(time));
     this.numbers = numbers();
     this.setup = new Setup(about, planned);
@@ -33,24 +38,13 @@ class Race {
   }
 
   build() {
-    const copied = said();
-    const link = button("Copy link", "a link to this race", async () => copied.say(await this.bar.copyLink()));
     const file = (name, title, text) => button(name, title, () => save(`race.${name.toLowerCase()}`, text(this.shown)));
-    const files = [
-      file("CSV", "the table", ({ report }) => asCsv(report)),
-      file("JSON", "every run's times, and the numbers", whole),
-      link,
-      copied.element,
-    ];
-    this.numbers.element.append(h("div.sp-tools", files));
-    const [kept, correction, bonus] = [
-      ["draft", "● kept from the draft"],
-      ["correction", "▲ correction"],
-      ["bonus", "◆ bonus, or the target alone"],
-    ].map(([kind, words]) => h("span", h(`span.hp-swatch.is-${kind}`), ` ${words}`));
+    const csv = file("CSV", "the table", ({ report }) => asCsv(report));
+    this.numbers.element.append(h("div.sp-tools", csv, file("JSON", "every run's times, and the numbers", whole)));
+    const keys = LEGEND.map(([kind, words]) => h("span", h(`span.hp-swatch.is-${kind}`), ` ${words}`));
     const here = why("race")
       ? h("p.hp-hint", `To race another prompt, or other lanes: ${why("race")}.`)
-      : h("details.sp-here", h("summary", "Another prompt, other lanes"), this.setup.element);
+      : h("details.sp-other", h("summary", "Another prompt, other lanes"), this.setup.element);
     here.addEventListener("toggle", () => this.setup.ask(), { once: true });
     this.go.hidden = Boolean(why("race"));
     const race = h(
@@ -60,7 +54,7 @@ class Race {
       this.verdict,
       this.list,
       this.replay.element,
-      h("p.hp-hint.hp-keyline", kept, correction, bonus),
+      h("p.hp-hint.hp-keyline", keys),
       this.source,
       here,
     );
@@ -83,13 +77,15 @@ class Race {
   choose(domain) {
     const { races, all } = this.recorded;
     const one = races.find((race) => race.domain === domain);
-    if (!this.running) this.setup.set((one ?? races[0]).header);
+    this.setup.set((one ?? races[0]).header);
     this.show(one ?? { domain: ALL, header: { ...races[0].header, prompt: "" }, events: [], report: all });
-    this.choice.set(
-      domain,
-      this.domains.map((name) => [name, name]),
-    );
+    this.offer(domain);
     this.bar.remember();
+  }
+
+  offer(domain) {
+    const options = this.domains.map((name) => [name, name]);
+    this.choice.set(domain, options);
   }
 
   /** A whole race, recorded or ended: each lane's run of median length. */
@@ -106,7 +102,7 @@ class Race {
       lane.text.hidden ||= !lane.parts.length;
     }
     this.say(report?.verdict ?? "");
-    this.numbers.show(report, race.header.lanes);
+    this.numbers.show(report);
     this.longest = Math.max(...rows.map((row) => row.tokens_per_second));
     this.replay.load(Math.max(0, ...this.lanes.map((lane) => (lane.row ? (lane.ends.at(-1)?.end ?? 0) : 0))));
   }
@@ -171,11 +167,8 @@ class Race {
     this.longest = 1;
     this.draw();
     this.setup.set(header);
-    this.choice.set(
-      "",
-      this.domains.map((name) => [name, name]),
-    );
-    this.numbers.show(null, []);
+    this.offer("");
+    this.numbers.show(null);
     return race;
   }
 
@@ -201,7 +194,7 @@ class Race {
 
   turn(state) {
     this.phase = state;
-    this.go.disabled = this.running;
+    this.go.disabled = this.choice.element.disabled = this.running;
     this.cancel.hidden = !this.running;
   }
 
