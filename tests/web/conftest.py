@@ -79,7 +79,7 @@ class Visitor(Guest):
 
     def options(self) -> None:
         """Show the options, which are folded at first."""
-        if self.page.locator("#hsd-layout.is-folded").count():
+        if self.page.locator("#hsd-layout.is-folded").count() and self.page.locator(".hf-options").is_visible():
             self.page.click(".hf-options")
 
     def until(self, condition: str) -> None:

@@ -28,7 +28,7 @@ HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.h
 DRAWN = {
     "watch": "#hsd-tab-watch .hp-guess",
     "learn": "#hsd-tab-learn .ln-page",
-    "speed": "#hsd-tab-speed table",
+    "speed": "#hsd-tab-speed .sp-race li",
     "systems": "#sy-panel-stack .lv-board",
     "lab": "#hsd-tab-lab .hl-rules",
 }

@@ -188,7 +188,9 @@ def test_the_layers_that_are_lit_are_the_work_of_the_event(visitors):
 
 
 COMPUTED = """async (trace) => {
-  const { workOf, groupsOf } = await import(hsdPage.base + "systems/hispec/work.js");
+  const { workOf, groupsOf } = await import(
+    new URL("systems/hispec/work.js", document.querySelector("script[type=module]").src)
+  );
   const groups = groupsOf(trace.setup.options.levels.exits, 8);
   const size = ([from, to], i) => (to - from) * (groups[i][1] - groups[i][0] + 1);
   const layers = (read) => read.map(size).reduce((sum, x) => sum + x, 0);

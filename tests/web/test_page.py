@@ -11,7 +11,7 @@ AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 SCREENS = {  # what the address asks for, and what is there once it is drawn
     "watch": ("", "#hsd-tab-watch .hp-guess"),
     "learn": ("tab=learn", "#hsd-tab-learn .ln-page"),
-    "speed": ("tab=speed", "#hsd-tab-speed table"),
+    "speed": ("tab=speed", "#hsd-tab-speed .sp-race li"),
     "stack": ("tab=systems", "#sy-panel-stack .lv-board"),
     "hispec": ("tab=systems&panel=hispec", "#sy-panel-hispec .lv-board"),
     "fsd": ("tab=systems&panel=fsd", "#sy-panel-fsd svg"),

@@ -24,7 +24,7 @@ class Lane {
     this.element = h(
       "li.sp-lane",
       { "data-lane": index, "data-case": name },
-      h("h4.sp-name", name, mark, this.state),
+      h("h3.sp-name", name, mark, this.state),
       bar,
       notes.map((words) => h("p.hp-hint.sp-notes", words)),
       this.text,
