@@ -15,7 +15,7 @@ from typing import Any
 
 from measuring import RESULTS, interval, table
 
-from hsd.app.systems.eagle import gains
+from hsd.app.systems.panels import gains
 from hsd.bench.report import read
 from hsd.planner import Models, plan
 

@@ -65,6 +65,12 @@ def first(space: Space) -> PairSpec:
     return next(iter(available(space)), space.pairs[0])
 
 
+def stand_in(space: Space, name: str) -> str:
+    """That name; of a pair of the manifest that is not here and does not come, the name of one that can be run."""
+    spec = next((pair for pair in device.offered(space) if pair.name == name), None)
+    return name if spec is None or news(spec) is HERE or news(spec).coming else first(space).name
+
+
 def begin(space: Space, then: Callable[[str], object] = lambda name: None) -> threading.Thread | None:
     """Fetch what is not here, in the background, unless HSD_DOWNLOAD is 0. then: called with a name when it is here."""
     missing = [pair for pair in device.offered(space) if news(pair) is not HERE]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from hsd.app import device, downloads
@@ -30,9 +30,6 @@ class PairChoice:
     @property
     def from_hub(self) -> bool:
         return self.target is not None
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def choose(space: Space, name: str, target: str = "", draft: str = "") -> PairChoice:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from hsd import facts
-from hsd.app import device, pairs, servers
-from hsd.app.request import Request, query, read
+from hsd.app import device, downloads, pairs, servers
+from hsd.app.request import BESIDE, Request, query, read
 from hsd.app.runs import LOAD_SECONDS, TOKEN_SECONDS
 from hsd.bench import Case
 from hsd.bench import race as timing
@@ -32,8 +32,8 @@ from hsd.space import Space
 MOST_LANES = 5
 ROUNDS, USUAL_ROUNDS = (1, 3, 5), 3
 USUAL_RULES = ("tokenwise", "hsd")
-SHARED = tuple(name for name, option in RunOptions.options().items() if option.scope == "shared")
-LANE = tuple(name for name, option in RunOptions.options().items() if option.scope == "lane")
+SHARED = RunOptions.scoped("shared")
+LANE = RunOptions.scoped("lane")
 FUZZY = RunOptions.menus()["rules with tolerance"]
 FORMAT = "hsd-race-2"
 FILE = EXAMPLES / "results" / "race.json"
@@ -93,6 +93,8 @@ def own(options: Values) -> dict[str, Any]:
 def read_plan(space: Space, asked: Values) -> Plan:
     """Check what is asked. Plain decoding is always the first lane and is not named. Raises HsdError, one line.
 
+    In the place of a pair that is not here and does not come, as may be that of a recorded race, another one is taken.
+
     A lane has the options of `LANE`, or, where a server may be named, url and model. γ of a lane that says none is
     the one that is shared, else the pair's own. Without lanes: the vanilla rule and HSD.
     """
@@ -105,12 +107,11 @@ def read_plan(space: Space, asked: Values) -> Plan:
     rounds = str(asked.get("rounds") or USUAL_ROUNDS)
     if rounds not in map(str, ROUNDS):
         raise HsdError(f"{rounds[:20]} timed runs per lane: choose {', '.join(map(str, ROUNDS[:-1]))} or {ROUNDS[-1]}")
-    names = ("prompt", "pair", "target", "draft", "length", *SHARED)
-    shared = {name: asked[name] for name in names if asked.get(name) not in (None, "")}
-    earlier = shared.pop("length", None)  # what links of earlier versions call it
-    shared = {"max_new_tokens": earlier, **shared} if earlier else shared
+    given = {RunOptions.old.get(name, name): value for name, value in asked.items() if value not in (None, "")}
+    shared = {name: given[name] for name in (*BESIDE, *SHARED) if name in given}
+    shared["pair"] = downloads.stand_in(space, str(shared.get("pair", "")))
     request = read(space, {"prompt": "", **shared, "system": "plain"})
-    gamma = {"gamma": asked["gamma"]} if asked.get("gamma") else {}
+    gamma = {"gamma": given["gamma"]} if "gamma" in given else {}
     found = [_lane(space, {**shared, **gamma}, lane, n) for n, lane in enumerate(lanes, start=2)]
     cases = _cases([request.options, *found], request.options)
     addresses = {c.name: one for c, one in zip(cases[1:], found, strict=True) if isinstance(one, servers.Address)}

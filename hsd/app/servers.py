@@ -16,10 +16,6 @@ EXAMPLE = "http://localhost:8000"
 SECONDS = 30.0  # for an answer
 MOST = 200  # characters of a URL, and of a model's name
 NOT_HERE = "no server is asked from here: start the app on your own machine for that"
-COUNTS_ONLY = (
-    "counts and seconds only, as the server tells them: no trace, no p and no q, so nothing exact can be shown; the "
-    "seconds have the network and its own hardware in them, and another model may run there"
-)
 
 
 @dataclass(frozen=True)
@@ -28,11 +24,6 @@ class Address:
 
     url: str
     model: str
-
-    @property
-    def unasked(self) -> Server:
-        """Stands for the server until it is reached."""
-        return Server(self.url, self.model, False, SECONDS)
 
     def reach(self) -> Server:
         """Raises HsdError, one line, when there is none."""

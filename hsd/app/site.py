@@ -19,7 +19,7 @@ from hsd.app.presets import Preset, definitions, recorded
 from hsd.app.questions import shown
 from hsd.app.replies import shortened
 from hsd.app.starters import Starter, starters
-from hsd.app.systems import eagle, fsd, hispec, planner
+from hsd.app.systems import panels, planner
 from hsd.app.systems.recorded import listed, recorded_run
 from hsd.app.systems.recorded import presets as systems_presets
 from hsd.errors import HsdError
@@ -164,8 +164,8 @@ def recorded_questions(space: Space) -> dict[str, Question]:
         "races": Question(race.recorded),
         "systems": Question(systems),
         "system_run": Question(recorded_run, _names(systems_presets()), "there is no recorded run '?': choose another"),
-        "layer_facts": Question(lambda: hispec.layer_facts(None)),
-        "fuzzy_results": Question(lambda: fsd.fuzzy_results(None)),
+        "layer_facts": Question(panels.layer_facts),
+        "fuzzy_results": Question(panels.fuzzy_results),
         "benchmark": Question(speed.view, _names(speed.BENCHMARKS), "there is no benchmark '?': choose another"),
     }
 
@@ -183,4 +183,4 @@ def lessons() -> Values:
 def systems() -> Values:
     """What the Systems screen draws with besides its runs: what they are, the planner's inputs, what is published."""
     runs = [listed(preset) for preset in systems_presets().values()]
-    return {"recorded": runs, "planner": planner.props(), "eagle": eagle.props()}
+    return {"recorded": runs, "planner": planner.props(), "eagle": panels.trees()}

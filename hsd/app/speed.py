@@ -13,6 +13,7 @@ from typing import Any
 from hsd.app import race, servers
 from hsd.app.pairs import OWN
 from hsd.app.race import Plan
+from hsd.bench.cases import RECORDING
 from hsd.bench.published import published
 from hsd.bench.report import read
 from hsd.bench.view import view as view_of
@@ -35,7 +36,6 @@ SHOWN = {
     "verify_step": 'answer["threshold"], answer["expected_kept"]',
     "audit": 'answer["rules"]["hsd"]',
 }
-COMPARED = ("rule", "gamma", "drafts", "tree", "proposer")  # options that /compare takes beside what lanes share
 
 
 @cache
@@ -65,11 +65,11 @@ def programs(plan: Plan) -> list[dict[str, str]]:
     own = [case.options for case in plan.cases if case.name not in plan.addresses][-1]
     pair = {} if plan.request.pair.name == OWN else {"pair": plan.request.pair.name}  # endpoints know pairs by name
     common = {"prompt": plan.request.prompt, **pair, "seed": plan.request.options.seed}
-    usual = {name: value for name, value in own.items() if name != "trace" and value != RunOptions.default(name)}
+    common |= {name: value for name, value in RunOptions(**own).given().items() if name not in RECORDING}
     several = own.get("drafts", 1) > 1
     asked = {
-        "run": {**common, **usual},
-        "compare": {**common, **{n: v for n, v in usual.items() if n in (*COMPARED, "temperature", "max_new_tokens")}},
+        "run": common,
+        "compare": common,
         "verify_step": {**STEP, "rule": "hsd" if several else own.get("rule", "hsd")},
         "audit": {"vocab": 3, "gamma": min(own.get("gamma", 3), 3), "seed": 0},
     }

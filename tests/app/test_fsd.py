@@ -9,7 +9,7 @@ import pytest
 from trade_off import drift, overruled
 
 import hsd
-from hsd.app.systems import fsd
+from hsd.app.systems.panels import FUZZY, fuzzy_results
 from hsd.app.systems.recorded import find, presets, trace_of
 from hsd.errors import HsdError
 from hsd.paths import ASSETS
@@ -19,13 +19,13 @@ TINY = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the
 
 
 def test_the_panel_gets_the_recorded_measurement_or_one_line(tmp_path: Path):
-    assert fsd.fuzzy_results("") == json.loads(fsd.FILE.read_text(encoding="utf-8"))
+    assert fuzzy_results() == json.loads(FUZZY.read_text(encoding="utf-8"))
     for content in (None, "3", "{}", "nonsense"):
         file = tmp_path / f"{content}.json"
         if content is not None:
             file.write_text(content)
         with pytest.raises(HsdError, match=r"no measured trade-off: run `python examples/measure_fuzzy\.py`"):
-            fsd.results(file)
+            fuzzy_results(file)
 
 
 @pytest.mark.parametrize("name", NAMES)

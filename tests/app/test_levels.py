@@ -7,7 +7,7 @@ import pytest
 import hsd
 from hsd import space
 from hsd.app.request import read
-from hsd.app.systems import hispec, recorded
+from hsd.app.systems import panels, recorded
 from hsd.errors import HsdError
 from hsd.models.exits import head_cost
 
@@ -48,7 +48,7 @@ def test_a_run_can_be_asked_for_again_by_what_the_page_is_told():
 
 
 def test_the_facts_about_the_layers_are_the_models():
-    told = hispec.layer_facts("")
+    told = panels.layer_facts()
     target = hsd.load_pair("tiny").target
     assert told == {"layers": 8, "trained": [2, 4], "head": head_cost(target)}
 

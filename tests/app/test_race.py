@@ -11,10 +11,11 @@ from recorded_server import VLLM, Fake
 
 import hsd
 from hsd import facts, space
-from hsd.app import race
+from hsd.app import downloads, race
 from hsd.app.speed import race_limits
 from hsd.draft import COPIERS
 from hsd.errors import HsdError
+from hsd.models.loading import fetch
 from hsd.rules import RULES
 
 SHARED = {"prompt": "Once upon a time, there was a fox", "pair": "tiny", "max_new_tokens": 24, "seed": 7}
@@ -65,6 +66,20 @@ def test_every_option_of_a_run_that_says_how_to_draft_and_check_can_be_a_lanes()
     assert (ensemble.options["draft_weight"], typical.options["epsilon"]) == (0.25, 0.2)
     assert [one.name.split(", ")[-1] for one in (ensemble, typical)] == ["draft weight 0.25", "epsilon 0.2"]
     assert {"draft_weight", "epsilon", "fuzzy_mode", "level_rules", "nodes"} <= set(race.LANE)
+
+
+def test_a_pair_that_is_not_here_and_does_not_come_leaves_its_race_to_one_that_is(monkeypatch):
+    """As where HSD_DOWNLOAD is 0: the recorded races name a model that has to be fetched."""
+    link = {**race.recorded()["races"][0]["header"]["link"], "lanes": LANES}
+    monkeypatch.setattr(fetch, "find", lambda name: None)
+    monkeypatch.setattr(downloads, "_news", {})
+    asked = race.read_plan(space.load(), link)
+    assert (link["pair"], asked.request.pair.name, asked.link()["pair"]) == ("smollm2", "tiny", "tiny")
+    downloads._news["smollm2"] = downloads.News("downloading", 0.5)
+    with pytest.raises(HsdError, match="is not here yet"):
+        race.read_plan(space.load(), link)
+    with pytest.raises(HsdError, match="unknown pair 'nobody'"):
+        plan(pair="nobody")
 
 
 @pytest.mark.parametrize("proposer", COPIERS)

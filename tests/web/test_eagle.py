@@ -13,7 +13,8 @@ from web_page import Guest, address, answer, show
 
 import hsd
 from hsd import Trace
-from hsd.app.systems import eagle, recorded
+from hsd.app.systems import recorded
+from hsd.app.systems.panels import trees
 from hsd.bench.published import published
 from hsd.paths import ASSETS
 from hsd.trace import Step
@@ -306,10 +307,10 @@ def test_the_published_figures_stand_with_their_caveat_beside_the_exact_statemen
     for told in published()["eagle"].values():
         assert told in words
     assert "No exact rule keeps more than Σ p(path) on average" in words
-    measured = eagle.props()["measured"]
+    measured = trees()["measured"]
     assert f"over {measured['trees']:,} such trees on four kinds of text" in words
     assert f"in {measured['traversal']['clear']} of {measured['rows']} comparisons" in words
-    exact = eagle.props()["exact"]
+    exact = trees()["exact"]
     assert set(exact) >= {"recursive-tokenwise", "recursive-hsd", "traversal", "top-down"}
     for name in ("recursive-tokenwise", "recursive-hsd", "traversal"):
         assert f" {exact[name]}" in words
@@ -403,7 +404,7 @@ def test_an_old_trace_says_what_it_lacks_and_its_tokens_are_text(chromium):
     guest = Guest(chromium, address(), serious=())
     preset = {"name": "old", "title": "Old", "why": "It is old.", "asked": recorded.asked(PRESETS[CHOSEN])}
     known = {"systems": {"keys": ["all"]}, "system_run": {"keys": ["old"]}}
-    content = {"recorded": [preset], "planner": {"presets": []}, "eagle": eagle.props()}
+    content = {"recorded": [preset], "planner": {"presets": []}, "eagle": trees()}
     answers = {"data/page.json": {"recorded": known}, "data/systems/all.json": content}
     answer(guest.page, {**answers, "data/system_run/old.json": {**preset, "trace": old}})
     show(guest.page, FRAME, "?tab=systems&panel=eagle")

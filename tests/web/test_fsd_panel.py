@@ -9,7 +9,7 @@ import pytest
 from trade_off import drift, overruled
 
 import hsd
-from hsd.app.systems import fsd
+from hsd.app.systems.panels import fuzzy_results
 from hsd.app.systems.recorded import presets, trace_of
 from hsd.paths import ASSETS
 
@@ -87,7 +87,7 @@ def needles_and_drift_agree(here, trace: hsd.Trace) -> None:
 
 
 def test_a_share_sets_the_tolerance_that_was_calibrated_for_it(here):
-    results = fsd.results()
+    results = fuzzy_results()
     record(here, "fsd-story")
     table = results["texts"]["stories"]["calibration"]["tolerances"]
     assert told(here)["share"] == 0.4
@@ -106,7 +106,7 @@ def test_a_share_sets_the_tolerance_that_was_calibrated_for_it(here):
 
 
 def test_a_point_of_the_curve_tells_its_numbers_and_sets_its_tolerance(here):
-    results = fsd.results()
+    results = fuzzy_results()
     for text in ("sums", "stories"):
         press(here, "Text", text)
         for divergence, mode in (("kl", "exact-first"), ("js", "divergence-only")):
