@@ -241,34 +241,14 @@ def menus() -> dict[str, list[tuple[str, str]]]:
     """Label and name of each choice of an option, by the menus of `RunOptions`."""
     return {
         "rules": list(rule_menu()),
-        "trees": tree_menu(),
-        "divergences": divergence_menu(),
-        "modes": menu(MODE_NAMES),
-        "grounds": menu(GROUND_NAMES),
-        "proposers": proposer_menu(),
-        "prompts": menu(PROMPT_NAMES),
+        "trees": [(tree_title(name), name) for name in LAYOUTS],
+        "divergences": [(_divergence(name)[1], name) for name in DIVERGENCES],
+        "modes": [(title, name) for name, title in MODE_NAMES.items()],
+        "grounds": [(title, name) for name, title in GROUND_NAMES.items()],
+        "proposers": [(PROPOSER_NAMES[name], name) for name in PROPOSERS],
+        "prompts": [(title, name) for name, title in PROMPT_NAMES.items()],
         "systems": [(system_title(name), name) for name in SYSTEMS],
     }
-
-
-def menu(names: dict[str, str]) -> list[tuple[str, str]]:
-    """Label and name of each, as Gradio's menus take them."""
-    return [(words, name) for name, words in names.items()]
-
-
-def proposer_menu() -> list[tuple[str, str]]:
-    """Label and name of each that may draft."""
-    return [(PROPOSER_NAMES[name], name) for name in PROPOSERS]
-
-
-def drafting_menu() -> list[tuple[str, str]]:
-    """Label and name of what drafts in place of one draft model."""
-    return [*((PROPOSER_NAMES[name], name) for name in COPIERS), *((system_title(name), name) for name in LEVELLED)]
-
-
-def tree_menu() -> list[tuple[str, str]]:
-    """Label and name of every layout."""
-    return [(tree_title(name), name) for name in LAYOUTS]
 
 
 def system_title(name: str) -> str:
@@ -288,11 +268,6 @@ def _system(name: str) -> tuple[str, str, str]:
 def formula(divergence: str) -> str:
     """A divergence in a sentence."""
     return _divergence(divergence)[0]
-
-
-def divergence_menu() -> list[tuple[str, str]]:
-    """Label and name of every divergence."""
-    return [(_divergence(name)[1], name) for name in DIVERGENCES]
 
 
 def _divergence(name: str) -> tuple[str, str, str, float | None]:

@@ -21,6 +21,7 @@ ONLY_GRADIO = ("sdk_version", "python_version", "suggested_hardware", "models", 
 SKIPPED = ("__pycache__", ".pyc", ".ipynb_checkpoints", ".DS_Store")
 
 Count = Annotated[int, Field(ge=1)]
+Colour = Literal["red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=60)]
 
 
@@ -77,16 +78,16 @@ class Space(Strict):
 
     title: Annotated[str, Field(min_length=1, max_length=100)]
     emoji: str
-    color_from: Literal["red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"]
-    color_to: Literal["red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"]
-    short_description: Annotated[str, Field(max_length=60)]
-    license: str
-    tags: list[Slug]
+    color_from: Annotated[Colour, Field(serialization_alias="colorFrom")]
+    color_to: Annotated[Colour, Field(serialization_alias="colorTo")]
     sdk: Literal["gradio"]
     sdk_version: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")]
     python_version: Annotated[str, Field(pattern=r"^3\.\d+$")]
     app_file: str
-    hardware: str
+    hardware: Annotated[str, Field(serialization_alias="suggested_hardware")]
+    license: str
+    short_description: Annotated[str, Field(max_length=60)]
+    tags: list[Slug]
     pairs: Annotated[list[PairSpec], Field(min_length=1)]
     own_pair: Literal["never", "local", "always"]
     presets: Annotated[list[Slug], Field(min_length=1)]
@@ -139,24 +140,10 @@ def front_matter(space: Space | None = None, sdk: str = "gradio") -> str:
 
 def _card(space: Space, sdk: str = "gradio") -> dict[str, Any]:
     """The manifest in the Hub's own names; of a static Space without what only Python needs."""
-    models = [model for pair in space.pairs if pair.from_hub for model in (pair.target, pair.draft)]
-    preload = [m for pair in space.pairs if pair.preload and pair.from_hub for m in (pair.target, pair.draft)]
-    card: dict[str, Any] = {
-        "title": space.title,
-        "emoji": space.emoji,
-        "colorFrom": space.color_from,
-        "colorTo": space.color_to,
-        "sdk": space.sdk,
-        "sdk_version": space.sdk_version,
-        "python_version": space.python_version,
-        "app_file": space.app_file,
-        "suggested_hardware": space.hardware,
-        "license": space.license,
-        "short_description": space.short_description,
-        "tags": list(space.tags),
-        "models": models,
-        "preload_from_hub": preload,
-    }
+    from_hub = [pair for pair in space.pairs if pair.from_hub]
+    card: dict[str, Any] = space.model_dump(by_alias=True, exclude={"pairs", "own_pair", "presets", "limits"})
+    card["models"] = [model for pair in from_hub for model in (pair.target, pair.draft)]
+    card["preload_from_hub"] = [model for pair in from_hub if pair.preload for model in (pair.target, pair.draft)]
     if sdk == "static":
         card |= {"sdk": sdk, "app_file": "index.html"}
         card = {key: value for key, value in card.items() if key not in ONLY_GRADIO}

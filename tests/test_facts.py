@@ -38,7 +38,7 @@ def test_names_differ_and_say_what_a_reader_must_be_warned_of():
     for label, name in labels.items():
         assert ("not lossless" in label) == (not facts.find(name).lossless)
         assert ("several drafts" in label) == (name not in RULES)
-    for names in (facts.tree_menu(), facts.divergence_menu()):
+    for names in (facts.menus()["trees"], facts.menus()["divergences"]):
         assert len(dict(names)) == len(names)
     assert len({facts.short(name) for name in facts.rule_names()}) == len(facts.rule_names())
 

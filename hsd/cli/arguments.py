@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hsd.errors import HsdError
+
+if TYPE_CHECKING:
+    from hsd.models import Pair
 
 
 def whole(text: str) -> int:
@@ -47,6 +51,22 @@ def add_models(parser: argparse.ArgumentParser, pair: str, about: str = "") -> N
     parser.add_argument("--draft", help=f"{about}draft model or EAGLE-3 head: a folder or a Hub id")
     parser.add_argument("--device", help=f"{about}cuda, mps or cpu (default: the first that is there)")
     parser.add_argument("--dtype", help=f"{about}float32, bfloat16 or float16")
+
+
+def load(arguments: argparse.Namespace, name: str | None, alone: bool = False, **more: Any) -> Pair:
+    """The pair that these options name, on as many threads as suit it. Raises HsdError.
+
+    name: in place of --pair. alone: the target is its own draft where none is named. more: as `load_pair` takes it.
+    """
+    from hsd.models.loading import load_pair
+    from hsd.models.threads import settle_threads
+
+    draft = arguments.draft or (arguments.target if alone else None)
+    where = {"target": arguments.target, "draft": draft, "device": arguments.device, "dtype": arguments.dtype}
+    progress("loading the models\n")
+    pair = load_pair(name, **where, **more)
+    progress(f"{settle_threads(pair)}\n")
+    return pair
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

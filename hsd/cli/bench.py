@@ -19,14 +19,11 @@ from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
 from hsd.bench.server import TIMEOUT, Server, connect
 from hsd.bench.view import view
-from hsd.cli.arguments import add_json, add_models, names, number, output, progress
+from hsd.cli.arguments import add_json, add_models, load, names, number, output, progress
 from hsd.cli.options import GAMMA, add_flags, given
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.errors import HsdError
-from hsd.models import Pair
-from hsd.models.loading import load_pair
 from hsd.models.loading.registry import USUAL, draft_length, usual
-from hsd.models.threads import settle_threads
 
 PEERS = ("transformers",)
 
@@ -69,7 +66,7 @@ def main(arguments: argparse.Namespace) -> int:
         out.parent.mkdir(exist_ok=True)
     if workers.first:
         output(out)
-    pair = _load(arguments)
+    pair = load(arguments, arguments.pair, arguments.system == ("hispec",), smaller=arguments.smaller or ())
     most = max(arguments.max_new_tokens or (RunOptions.default("max_new_tokens"),))
     texts = fitting(pair, prompts.prompts, most)
     _warn(prompts, len(prompts.prompts) - len(texts))
@@ -169,19 +166,6 @@ def _named(arguments: argparse.Namespace) -> str | None:
     if arguments.target or arguments.draft:
         return arguments.pair  # type: ignore[no-any-return]
     return arguments.pair or ("tiny" if {*LEVELLED} & {*(arguments.system or ())} else usual())
-
-
-def _load(arguments: argparse.Namespace) -> Pair:
-    pair = load_pair(
-        arguments.pair,
-        target=arguments.target,
-        draft=arguments.draft or (arguments.target if arguments.system == ("hispec",) else None),
-        device=arguments.device,
-        dtype=arguments.dtype,
-        smaller=arguments.smaller or (),
-    )
-    settle_threads(pair)
-    return pair
 
 
 def _warn(prompts: PromptSet, left_out: int) -> None:

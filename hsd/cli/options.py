@@ -63,16 +63,3 @@ def check_flags(values: Mapping[str, Any]) -> None:
             other, wanted = next(iter(RunOptions.when(name).items()))
             home = f"{flag(other.partition('|')[0])} {facts.listed(wanted)}"
             raise HsdError(f"{flag(name)} is for {home}: choose it, or leave the option out")
-
-
-def command(values: Mapping[str, Any]) -> list[str]:
-    """The flags that give these options, as words of a command line; of a sweep, tuples of values."""
-    found = []
-    for name, value in values.items():
-        text = ",".join(map(_written, value)) if isinstance(value, (list, tuple)) else _written(value)
-        found += [f"{flag(name)}={text}"] if text.startswith("-") else [flag(name), text]
-    return found
-
-
-def _written(value: Any) -> str:
-    return f"{value:.12g}" if isinstance(value, float) else str(value)

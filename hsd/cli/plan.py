@@ -8,14 +8,11 @@ import sys
 from typing import Any
 
 from hsd.bench.prompts import PromptSet, prompt_set
-from hsd.cli.arguments import add_json, add_models, whole
+from hsd.cli.arguments import add_json, add_models, load, whole
 from hsd.errors import HsdError
-from hsd.models import Pair
-from hsd.models.loading import load_pair
-from hsd.models.threads import settle_threads
 from hsd.models.timing import machine
 from hsd.planner import LONGEST, Models, Plan, Stack, as_json, plan, read_acceptance, read_numbers
-from hsd.planner.measure import Measured, measure_stack
+from hsd.planner.measure import measure_stack
 from hsd.planner.measure_trees import LARGEST, measure_trees
 from hsd.planner.trees import TreeCosts, TreePlan, tree_plans
 
@@ -71,7 +68,7 @@ def _plan_tree(arguments: argparse.Namespace, measured: bool) -> int:
     if not measured:
         raise HsdError("--tree is measured on a pair: give --pair, or --target and --draft")
     prompts = _prompts(arguments)
-    pair = _load(arguments)
+    pair = load(arguments, arguments.pair)
     trees, costs, steps = measure_trees(pair, prompts.prompts, arguments.new_tokens, arguments.temperature)
     found = sorted(tree_plans(trees, costs, LARGEST), key=lambda tree: tree.per_token)
     where = machine(pair)
@@ -100,13 +97,6 @@ def _tree(best: TreePlan, costs: TreeCosts) -> dict[str, Any]:
     return {**options, "kept": best.kept, "step": best.step, "speedup": costs.target[1] / best.per_token}
 
 
-def _load(arguments: argparse.Namespace) -> Pair:
-    where = {name: getattr(arguments, name) for name in ("target", "draft", "device", "dtype")}
-    pair = load_pair(arguments.pair, **where)
-    settle_threads(pair)
-    return pair
-
-
 def _prompts(arguments: argparse.Namespace) -> PromptSet:
     for name in ("limit", "new_tokens"):
         if getattr(arguments, name) < 1:
@@ -115,28 +105,24 @@ def _prompts(arguments: argparse.Namespace) -> PromptSet:
 
 
 def _measure(arguments: argparse.Namespace) -> tuple[Models, list[str], dict[str, Any]]:
-    """The models as measured, their names, and what else there is to say about the measurement."""
+    """The models as measured, their names, and the measurement as plain data."""
     prompts = _prompts(arguments)
-    pair = _load(arguments)
+    pair = load(arguments, arguments.pair)
     names = [model.name for model in pair.models]
     found = measure_stack(pair, pair.models, prompts.prompts, arguments.new_tokens, arguments.temperature)
-    return found.models, names, {"measured": _facts(found, names, prompts.name, machine(pair))}
-
-
-def _facts(found: Measured, names: list[str], prompts: str, where: dict[str, Any]) -> dict[str, Any]:
-    """The measurement as plain data: what was found, on which text, on which machine."""
     models = found.models
-    return {
+    measured = {
         "names": names,
         "unit": "ms",
         "costs": list(models.costs),
         "per_token": list(models.per_token),
         "acceptance": [list(row) for row in models.acceptance],
         "positions": found.positions,
-        "prompts": prompts,
+        "prompts": prompts.name,
         "temperature": found.temperature,
-        "machine": where,
+        "machine": machine(pair),
     }
+    return models, names, {"measured": measured}
 
 
 def report(found: Plan, names: list[str], longest: int, facts: dict[str, Any]) -> str:

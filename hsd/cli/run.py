@@ -11,13 +11,12 @@ from typing import Any
 import hsd
 from hsd.bench import prompt_set
 from hsd.bench.fuzzy import calibrate
-from hsd.cli.arguments import add_json, add_models, number, output, progress
+from hsd.cli.arguments import add_json, add_models, load, number, output, progress
 from hsd.cli.options import GAMMA, add_flags, check_flags, given
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import LEVELLED
 from hsd.errors import HsdError
 from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, USUAL, draft_length, usual
-from hsd.models.threads import settle_threads
 
 CALIBRATION_PROMPTS = 12
 
@@ -54,17 +53,7 @@ def main(arguments: argparse.Namespace) -> int:
     options = hsd.RunOptions(**{"gamma": draft_length(name), **values, **recorded})
     alone = options.system in ("plain", "hispec") or options.copies
     target = output(arguments.trace) if arguments.trace else None
-    progress("loading the models\n")
-    pair = hsd.load_pair(
-        name,
-        target=arguments.target,
-        draft=arguments.draft or (arguments.target if alone else None),
-        device=arguments.device,
-        dtype=arguments.dtype,
-        quantize=arguments.quantize,
-        smaller=arguments.smaller,
-    )
-    progress(f"{settle_threads(pair)}\n")
+    pair = load(arguments, name, alone, quantize=arguments.quantize, smaller=arguments.smaller)
     if arguments.quantile is not None:
         options = _calibrated(pair, options, arguments)
     trace, failure = _decode_with_progress(pair, prompt, options)

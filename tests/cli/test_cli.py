@@ -15,7 +15,7 @@ from small_models import letters_tokenizer, save_model
 
 import hsd
 from hsd import HsdError
-from hsd.cli import bench, main
+from hsd.cli import main
 from hsd.models.loading import fetch
 
 ROOT = Path(__file__).parents[2]
@@ -125,8 +125,7 @@ def test_a_pair_that_has_been_fetched_is_the_usual_one(console: Console, monkeyp
     def load_pair(name: str | None, **how: Any) -> hsd.Pair:
         raise HsdError(f"asked for {name}")
 
-    monkeypatch.setattr(hsd, "load_pair", load_pair)
-    monkeypatch.setattr(bench, "load_pair", load_pair)
+    monkeypatch.setattr("hsd.models.loading.load_pair", load_pair)
     for here, named in ((None, "tiny"), (Path("there"), "smollm2")):
         monkeypatch.setattr(fetch, "find", lambda name, here=here: here)
         for command in (["run", "Once"], ["bench"]):
