@@ -4,8 +4,9 @@
     python examples/record_race.py --pair tiny        on the embedded pair
     python examples/record_race.py --pair qwen2.5-7b  on another pair of the Spacefile
 
-Plain decoding, vanilla, HSD and n-grams of the text race on one prompt of each domain, all with the same γ: the one
-with which vanilla and HSD together were fastest over all domains in a short measurement before. Writes
+Plain decoding, vanilla, HSD and n-grams of the text race on one prompt of each domain, at temperature 0, where all of
+them write the same text, and all with the same γ: the one with which vanilla and HSD together were fastest over all
+domains in a short measurement before. Writes
 examples/results/race.json (or --out) and prints the page's own sentences. Takes a few minutes; times are worth keeping
 only where nothing else runs.
 """
@@ -47,7 +48,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pair", default="smollm2", help="name of a pair in the Spacefile")
     parser.add_argument("--max-new-tokens", type=int, default=96, help="new tokens, at most")
-    parser.add_argument("--temperature", type=float, default=0.7)
+    parser.add_argument("--temperature", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=5, help="timed runs per lane: 1, 3 or 5")
     parser.add_argument("--gamma", type=int, help="the draft length of all lanes (default: the fastest)")

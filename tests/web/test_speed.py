@@ -24,7 +24,7 @@ from hsd.bench.report import cells, read
 from hsd.bench.view import view
 from hsd.paths import EXAMPLES
 
-READY = "window.__hsdSpeed && window.__hsdSpeed.ready"
+READY = "window.__hsdSpeed && window.__hsdSpeed.ready && !window.__hsdSpeed.playing"
 DONE = "window.__hsdSpeed.state === 'done'"
 SHARED = {"prompt": "Once upon a time, there was a fox", "pair": "tiny", "max_new_tokens": 24, "seed": 7}
 SHARED |= {"temperature": 0.8}
@@ -240,6 +240,28 @@ def test_a_race_here_writes_what_hsd_run_writes_and_ends_in_the_numbers_of_its_r
     assert visitor.page.inner_text(".sp-source").startswith("Run here just now")
 
 
+def test_at_temperature_0_the_page_shows_that_no_lane_changed_a_word(visitors):
+    visitor = visitors()
+    told = raced_here(visitor, {**SHARED, "temperature": 0, "lanes": "tokenwise~4,hsd~4,traversal~3~3~distinct"})
+    length = len(told["tracks"][0]["tokens"])
+    assert all(track["tokens"] == told["tracks"][0]["tokens"] for track in told["tracks"])
+    assert visitor.page.inner_text(".sp-same") == f"Not a word changed: 4 lanes, the same {length} tokens."
+    raced_here(visitor, {**SHARED, "lanes": "fuzzy~4~0.9~js"})
+    assert visitor.page.inner_text(".sp-same") == "", "nothing is said of a lane that is not exact"
+
+
+def test_a_recorded_race_begins_by_itself(visitors):
+    visitor = visitors()
+    visitor.page.goto(visitor.app.url + "?tab=speed")
+    visitor.until("window.__hsdSpeed && window.__hsdSpeed.playing && window.__hsdSpeed.time > 0")
+    visitor.until(READY)
+    assert state(visitor)["time"] == state(visitor)["length"]
+    still = visitors(reduced_motion="reduce")
+    still.page.goto(still.app.url + "?tab=speed")
+    still.until("window.__hsdSpeed")
+    assert state(still)["time"] == state(still)["length"]
+
+
 def test_with_reduced_motion_a_race_ends_on_its_last_picture(visitors):
     told = raced_here(visitors(reduced_motion="reduce"), {**SHARED, "lanes": "hsd~4"})
     assert not told["playing"]
@@ -300,9 +322,8 @@ def test_what_cannot_be_raced_is_one_line_in_the_form_and_nothing_shown_is_lost(
     before = verdict(visitor)
     fold(visitor, "Another prompt")
     visitor.page.get_by_label("prompt of the race").fill("  ")
-    problem = visitor.page.locator(".sp-setup .hp-problem")
-    problem.wait_for()
-    assert problem.inner_text() == "the prompt is empty: type some text to continue"
+    line = "the prompt is empty: type some text to continue"
+    visitor.page.locator(".sp-setup .hp-problem").get_by_text(line, exact=True).wait_for()
     visitor.page.get_by_role("button", name="Race here").click()
     assert "the prompt is empty" in visitor.alert()
     visitor.until("window.__hsdSpeed.state === 'failed'")

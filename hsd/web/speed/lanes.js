@@ -14,7 +14,7 @@ const readable = (piece) =>
 class Lane {
   /** notes: what a reader must know of the lane, such as exits that were not trained. */
   constructor(index, { name, lossless, served }, notes = []) {
-    Object.assign(this, { ends: [], ids: [], parts: [], shown: 0, rate: null });
+    Object.assign(this, { name, lossless, ends: [], ids: [], parts: [], shown: 0, rate: null });
     this.number = h("span.sp-rate");
     this.state = h("span.sp-state");
     this.fill = h("span.sp-fill");

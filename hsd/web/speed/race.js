@@ -2,6 +2,7 @@
 import { Refusal, stream, why } from "../answers/answers.js";
 import { h } from "../kit/dom.js";
 import { save } from "../kit/files.js";
+import { plural } from "../kit/format.js";
 import * as page from "../kit/page.js";
 import { button, say, segments } from "../kit/parts.js";
 import { Lane } from "./lanes.js";
@@ -25,6 +26,7 @@ class Race {
     this.numbers = numbers();
     this.setup = new Setup(about, planned);
     this.verdict = h("p.sp-verdict", { role: "status" });
+    this.same = h("p.sp-same");
     this.source = h("p.hp-hint.sp-source");
     this.list = h("ol.sp-race");
     this.choice = segments("Prompt", (domain) => this.choose(domain));
@@ -52,6 +54,7 @@ class Race {
       { "aria-label": "The race" },
       h("div.sp-tools", this.choice.element, h("span.hp-grow"), this.cancel, this.go),
       this.verdict,
+      this.same,
       this.list,
       this.replay.element,
       h("p.hp-hint.hp-keyline", keys),
@@ -61,15 +64,15 @@ class Race {
     return [race, this.numbers.element];
   }
 
-  /** What the address asks for: a recorded domain, or a race to run. */
+  /** What the address asks for: a recorded domain, which begins by itself, or a race to run. */
   open(query) {
     const domain = query.get("domain");
     const { races, all } = this.recorded;
     this.domains = [...races.map((race) => race.domain), ...(all ? [ALL] : [])];
     this.choose(this.domains.includes(domain) ? domain : this.domains[0]);
-    if (!query.has("prompt")) return;
-    if (why("race")) page.alert(why("race"));
-    else this.follow(Object.fromEntries(query));
+    if (query.has("prompt") && !why("race")) this.follow(Object.fromEntries(query));
+    else if (query.has("prompt")) page.alert(why("race"));
+    else if (!calm.matches) this.replay.start(0);
   }
 
   // ---- a race to show
@@ -102,6 +105,7 @@ class Race {
       lane.text.hidden ||= !lane.parts.length;
     }
     this.say(report?.verdict ?? "");
+    say(this.same, report ? sameness(this.lanes, race.header) : "");
     this.numbers.show(report);
     this.longest = Math.max(...rows.map((row) => row.tokens_per_second));
     this.replay.load(Math.max(0, ...this.lanes.map((lane) => (lane.row ? (lane.ends.at(-1)?.end ?? 0) : 0))));
@@ -110,6 +114,7 @@ class Race {
   draw() {
     const { header, domain } = this.shown;
     this.lanes = header.lanes.map((lane, i) => new Lane(i, lane, header.notes?.[i]));
+    say(this.same, "");
     this.list.replaceChildren(...this.lanes.map((lane) => lane.element));
     this.source.replaceChildren(...source(header, Boolean(domain)));
   }
@@ -215,6 +220,18 @@ class Race {
     const lanes = this.lanes.map(({ ids, shown, ends, rate }) => ({ tokens: ids, shown, steps: ends.length, rate }));
     return { state: this.phase, ...this.shown, setup: this.setup.values(), tracks: lanes, playing, time, length };
   }
+}
+
+/** What the exact lanes' texts have in common; "" where there are not two of them. */
+function sameness(lanes, { sampling }) {
+  const [plain, ...others] = lanes.filter(({ lossless, ids }) => lossless && ids.length);
+  if (!others.length) return "";
+  if (sampling.temperature > 0)
+    return "The texts differ by their coins: each lane draws its own from the target's distribution.";
+  const other = others.find(({ ids }) => String(ids) !== String(plain.ids));
+  if (!other) return `Not a word changed: ${others.length + 1} lanes, the same ${plural(plain.ids.length, "token")}.`;
+  const first = other.ids.findIndex((id, i) => id !== plain.ids[i]) + 1;
+  return `${other.name} leaves plain decoding's text at token ${first}: a pass over several tokens rounds otherwise than one over one.`;
 }
 
 /** What a race was run on and with. */
