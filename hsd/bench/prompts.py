@@ -109,9 +109,9 @@ def _find(name: str, data: Path | None) -> PromptSet:
 
 
 def _public(name: str, category: str, data: Path | None) -> PromptSet:
-    public, where = PUBLIC[name], data or _folder_of_environment()
-    if where is not None:
-        rows, source = _json_lines(where / public.file), public.file
+    public, where = PUBLIC[name], data or os.environ.get("HSD_DATA")
+    if where:
+        rows, source = _json_lines(Path(where).expanduser() / public.file), public.file
     else:
         rows, source = _from_hub(public.hub) if public.hub else [], public.hub[0] if public.hub else ""
     if not rows:
@@ -133,11 +133,6 @@ def _of_category(rows: list[Row], category: str, name: str) -> list[Row]:
         kinds = sorted({str(r.get("category")) for r in rows})
         raise HsdError(f"{name} has no category {category!r}: choose {', '.join(kinds)}")
     return found
-
-
-def _folder_of_environment() -> Path | None:
-    given = os.environ.get("HSD_DATA")
-    return Path(given).expanduser() if given else None
 
 
 def _from_hub(where: tuple[str, str | None, str]) -> list[Row]:
@@ -182,11 +177,6 @@ def shipped() -> dict[str, list[str]]:
 def _written(file: str) -> dict[str, list[str]]:
     prompts: dict[str, list[str]] = json.loads((EXAMPLES / file).read_text(encoding="utf-8"))
     return prompts
-
-
-def offered() -> list[str]:
-    """The sets that can be measured here: public ones only where a folder with them is named."""
-    return ["shipped", *shipped(), "chat", *(PUBLIC if os.environ.get("HSD_DATA") else ())]
 
 
 def _lines(path: Path) -> list[str]:

@@ -72,15 +72,9 @@ def facts(pair: Pair, prompts: PromptSet, new_tokens: int, repetitions: int, pro
     }
 
 
-class Writer:
-    """Writes a benchmark as it goes on; what is written is safe, whatever happens next."""
-
-    def __init__(self, file: IO[str]) -> None:
-        self._file = file
-
-    def line(self, data: dict[str, Any]) -> None:
-        self._file.write(json.dumps(data) + "\n")
-        self._file.flush()
+def write_line(file: IO[str], data: dict[str, Any]) -> None:
+    """Write a line as the benchmark goes on; what is written is safe, whatever happens next."""
+    print(json.dumps(data), file=file, flush=True)
 
 
 def read(path: Path) -> Benchmark:
@@ -160,13 +154,8 @@ def is_known(value: Any) -> bool:
 def markdown(benchmark: Benchmark) -> str:
     """The table, what it was measured on, what was accepted at each position, and where the time went."""
     table = benchmark.rows()
-    lines = [
-        f"{_setting(benchmark, table)}",
-        *server_words(benchmark.header),
-        "",
-        _line(COLUMNS),
-        _line(["---"] * len(COLUMNS)),
-    ]
+    head = f"{words(benchmark.header.get('date'), 40)}: {'; '.join(setting(benchmark.header, table))}"
+    lines = [head, "", _line(COLUMNS), _line(["---"] * len(COLUMNS))]
     lines += [_line(cells(row)) for row in table]
     rates = {row["case"]: row.get("acceptance_rate_per_position", []) for row in table}
     places = range(max(map(len, rates.values())))
@@ -181,24 +170,30 @@ def markdown(benchmark: Benchmark) -> str:
     return "\n".join(lines)
 
 
-def server_words(header: dict[str, Any]) -> list[str]:
-    """What is to be said of a server that was measured too: a line, or none."""
-    server = header.get("server")
-    if not isinstance(server, dict):
-        return []
-    return [" ".join(f"server {server.get('model')} at {server.get('url')}: {server.get('note')}".split())[:400]]
-
-
-def _setting(benchmark: Benchmark, table: list[Row]) -> str:
-    head = benchmark.header
-    m = head["machine"]
-    versions = f"Python {m['python']}, torch {m['torch']}, transformers {m['transformers']}"
-    return (
-        f"{head['pair']}; prompts {head['prompts']['name']} ({head['prompts']['source']}): {table[0]['prompts']}, "
-        f"{head['max_new_tokens']} new tokens, {head['repetitions']} repetitions; {m['device']}, {m['processor']}, "
-        f"{m['threads']} of {m['cores']} threads, load {m['load']}, {m['dtype']}, {versions}; hsd {head['version']}, "
-        f"{head['date']}"
+def setting(header: dict[str, Any], rows: Sequence[Row]) -> list[str]:
+    """What was measured, how, and on what: short phrases from a header, which may come from anywhere."""
+    prompts, m, server = (
+        value if isinstance(value := header.get(name), dict) else {} for name in ("prompts", "machine", "server")
     )
+    source = ", ".join(words(prompts.get(name), 80) for name in ("name", "source"))
+    counted = f"{rows[0]['prompts']} prompts ({source}), {rows[0]['runs']} runs per case"
+    threads = f"{words(m.get('threads'), 8)} of {words(m.get('cores'), 8)} threads"
+    libraries = f"torch {words(m.get('torch'), 30)}, transformers {words(m.get('transformers'), 30)}"
+    told = f"server {server.get('model')} at {server.get('url')}: {server.get('note')}"
+    return [
+        f"pair {words(header.get('pair'))}",
+        f"{counted}, {words(header.get('max_new_tokens'), 8)} new tokens",
+        f"{words(m.get('device'))}, {words(m.get('processor'))}, {threads}",
+        words(m.get("dtype"), 40),
+        f"load {words(m.get('load'), 8)} when it began",
+        f"{libraries}, hsd {words(header.get('version'), 20)}",
+        *([words(told, 400)] if server else []),
+    ]
+
+
+def words(value: Any, most: int = 60) -> str:
+    """A header's value as one short line."""
+    return " ".join(str("?" if value is None or isinstance(value, (dict, list)) else value).split())[:most]
 
 
 def _line(cells: Iterable[str]) -> str:

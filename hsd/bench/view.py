@@ -8,16 +8,26 @@ from __future__ import annotations
 import csv
 import io
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hsd import figures
+from hsd.bench.cases import RECORDING
 from hsd.bench.published import rules_here, systems_here
-from hsd.bench.report import COLUMNS, Benchmark, cells, is_known, server_words
+from hsd.bench.report import COLUMNS, Benchmark, cells, is_known, setting, words
 from hsd.bench.summary import PARTS, Row
-from hsd.decoding.options import LEVELLED
+from hsd.decoding.options import RunOptions
 from hsd.draft import COPIERS
+from hsd.figures import charts
 
+OTHERWISE = (
+    *RECORDING,
+    "rule",
+    "system",
+    "proposer",
+    "drafts",
+    "tree",
+    "nodes",
+)  # options that are no flag by their name
 FORMAT = "hsd-bench-view-1"
 SCALARS = (
     *("tokens_per_second", "speedup", "limit", "efficiency"),
@@ -36,8 +46,8 @@ def view(benchmark: Benchmark) -> dict[str, Any]:
     rows = benchmark.rows()
     return {
         "format": FORMAT,
-        "date": _words(benchmark.header.get("date"), 40),
-        "facts": facts(benchmark, rows),
+        "date": words(benchmark.header.get("date"), 40),
+        "facts": setting(benchmark.header, rows),
         "command": command(benchmark.header, rows[0]["prompts"]),
         "columns": [list(column) for column in COLUMNS.items()],
         "rows": [cells(row) for row in rows],
@@ -45,41 +55,6 @@ def view(benchmark: Benchmark) -> dict[str, Any]:
         "here": {"rules": rules_here(rows), "systems": systems_here(rows)},
         "csv": as_csv(rows),
     }
-
-
-def charts(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """At most three, each with its title; those for which there is nothing to show are left out."""
-    drafting = [row for row in rows if "acceptance_rate" in row and row["options"].get("rule")]
-    chains = [row for row in drafting if row["options"].get("system") not in LEVELLED]
-    gammas, temperatures = ({row["options"][name] for row in chains} for name in ("gamma", "temperature"))
-    by = "temperature" if len(temperatures) > 1 and len(gammas) == 1 else "gamma"
-    words = {"gamma": "draft length γ", "temperature": "temperature"}[by]
-    found: list[tuple[str, list[Row], Callable[[], figures.Chart]]] = [
-        (f"Tokens per target call by {words}, 95 % intervals", chains, lambda: figures.block_efficiency(rows, by)),
-        ("Acceptance rate per position in the draft", drafting, lambda: figures.acceptance_rate_per_position(rows)),
-        ("Where the time goes", list(rows), lambda: figures.time_shares(rows)),
-    ]
-    return [{"title": title, **draw()} for title, own, draw in found if own]
-
-
-def facts(benchmark: Benchmark, rows: Sequence[Row]) -> list[str]:
-    """What was measured, how, and on what: short phrases from the header, which may come from anywhere."""
-    head = benchmark.header
-    prompts, machine = (
-        value if isinstance(value, dict) else {} for value in (head.get("prompts"), head.get("machine"))
-    )
-    counted = f"{rows[0]['prompts']} prompts ({_words(prompts.get('name'))}), {rows[0]['runs']} runs per case"
-    threads = f"{_words(machine.get('threads'), 8)} of {_words(machine.get('cores'), 8)} threads"
-    return [
-        f"pair {_words(head.get('pair'))}",
-        f"{counted}, {_words(head.get('max_new_tokens'), 8)} new tokens",
-        f"{_words(machine.get('device'))}, {_words(machine.get('processor'))}, {threads}",
-        f"{_words(machine.get('dtype'), 40)}",
-        f"load {_words(machine.get('load'), 8)} when it began",
-        f"torch {_words(machine.get('torch'), 30)}, transformers {_words(machine.get('transformers'), 30)}, "
-        f"hsd {_words(head.get('version'), 20)}",
-        *server_words(head),
-    ]
 
 
 def command(header: dict[str, Any], prompts: int) -> str:
@@ -91,20 +66,17 @@ def command(header: dict[str, Any], prompts: int) -> str:
         "pair": [header["pair"]],
         "prompts": [header["prompts"]["name"]],
         "limit": [prompts],
+        "repetitions": [header["repetitions"]],
         "systems": [o["proposer"] if o.get("proposer") in COPIERS else o.get("system", "speculative") for o in chains],
         "rules": [o["rule"] for o in chains if o.get("proposer") not in COPIERS],
-        "gamma": [o["gamma"] for o in chains if "gamma" in o],
         "trees": [_tree(o) for o in drafting if o.get("drafts", 1) > 1],
-        "temperature": [o["temperature"] for o in own],
-        "thresholds": next((o["thresholds"] for o in chains if o.get("thresholds")), []),
-        "exits": next((o["exits"] for o in chains if o.get("exits")), []),
-        "tolerance": [o["tolerance"] for o in chains if "tolerance" in o],
-        "divergence": [o["divergence"] for o in chains if "divergence" in o],
-        "repetitions": [header["repetitions"]],
-        "max-new-tokens": [header["max_new_tokens"]],
     }
-    words = [(name, ",".join(dict.fromkeys(map(_short, values)))) for name, values in given.items() if values]
-    flags = [word for name, value in words for word in (f"--{name}", value)]
+    texts = {name: ",".join(dict.fromkeys(map(_short, values))) for name, values in given.items()}
+    for name, option in RunOptions.options().items():
+        values = [o[name] for o in (own if option.scope == "shared" else chains) if name in o and o[name] != []]
+        if name not in OTHERWISE:
+            texts[name.replace("_", "-")] = (";" if option.several else ",").join(dict.fromkeys(map(_short, values)))
+    flags = [word for name, text in texts.items() if text for word in (f"--{name}", text)]
     return shlex.join(["python", "-m", "hsd", "bench", *flags])
 
 
@@ -114,7 +86,7 @@ def _tree(options: dict[str, Any]) -> str:
 
 
 def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else str(_one(value, ","))
 
 
 def as_csv(rows: Sequence[Row]) -> str:
@@ -138,16 +110,11 @@ def _numbers(values: Iterable[Any]) -> list[Any]:
     return [value if value == "" or is_known(value) else "" for value in values]
 
 
-def _one(value: Any) -> Any:
+def _one(value: Any, between: str = " ") -> Any:
     """A value as one cell: lists as "3 5"."""
-    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+    return between.join(map(str, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _plain(value: Any) -> Any:
     """Text that no spreadsheet takes for a formula."""
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
-
-
-def _words(value: Any, most: int = 60) -> str:
-    """A header's value as one short line."""
-    return " ".join(str("?" if value is None or isinstance(value, (dict, list)) else value).split())[:most]

@@ -16,7 +16,7 @@ import torch
 from hsd.bench.cases import RECORDING, Sweep
 from hsd.bench.measure import Case, Record, fitting, measure
 from hsd.bench.prompts import PromptSet, prompt_set
-from hsd.bench.report import Benchmark, Writer, facts, header, markdown, read
+from hsd.bench.report import Benchmark, facts, header, markdown, read, write_line
 from hsd.bench.server import TIMEOUT, Server, connect
 from hsd.bench.view import view
 from hsd.cli.arguments import add_json, add_models, load, names, number, output, progress
@@ -76,7 +76,7 @@ def main(arguments: argparse.Namespace) -> int:
     if benchmark:
         _print(benchmark, arguments.json)
         with out.open("a", encoding="utf-8") as file:
-            Writer(file).line({"view": view(benchmark)})
+            write_line(file, {"view": view(benchmark)})
         print(f"results in {out}", file=sys.stderr)
     return 1 if workers.failed else 0
 
@@ -144,11 +144,10 @@ class _Workers:
     def _write(self, head: dict[str, Any], records: Iterator[Record], out: Path) -> list[Record]:
         made: list[Record] = []
         with out.open("w", encoding="utf-8") as file:
-            writer = Writer(file)
-            writer.line(head)
+            write_line(file, head)
             try:
                 for record in records:
-                    writer.line(record)
+                    write_line(file, record)
                     made.append(record)
                     progress(f"\r{len(made)} runs")
             except (KeyboardInterrupt, HsdError) as error:

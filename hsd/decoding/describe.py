@@ -119,8 +119,9 @@ class Describer:
         weight, mass = left or (None, None)
         return Residual(node=node, origin=origin, top=top, rest=hidden, weight=weight, mass=mass, draw=number)
 
-    def committed(self, tokens: Sequence[int], kept: int, after: Origin) -> list[Committed]:
-        """The tokens that a round committed: `kept` from the draft, and what came after them."""
+    def committed(self, tokens: Sequence[int], kept: int, bonus: bool) -> list[Committed]:
+        """The tokens that a round committed: `kept` from the draft, and what came after them, a bonus or not."""
+        after: Origin = "bonus" if bonus else "correction"
         return [
             Committed(token=token, piece=self.piece(token), origin="draft" if i < kept else after)
             for i, token in enumerate(tokens)

@@ -14,18 +14,16 @@ from typing import Any, Literal
 
 import torch
 
+from hsd.decoding.describe import Describer
 from hsd.decoding.options import PROPOSERS, RunOptions
 from hsd.decoding.record import work_of
-from hsd.decoding.rounds import Outcome
 from hsd.decoding.systems import Levels, levels_of, longest_block, make_recorder, make_rounds
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair
 from hsd.models.loading.registry import draft_length
 from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
 from hsd.trace import (
-    Committed,
     ModelInfo,
-    Origin,
     Prompt,
     Result,
     Setup,
@@ -99,6 +97,7 @@ class Decoding(Iterator[Step]):
             )
         self._rounds = make_rounds(pair, options, self._levels, len(self._prompt))
         self._longest = longest_block(options, self._levels)
+        self._describe = Describer(pair.codec)
         self._recorder = make_recorder(pair, options, self._levels) if options.trace else None
         self._steps = self._decode()
 
@@ -188,19 +187,11 @@ class Decoding(Iterator[Step]):
             target_calls=played.target_calls,
             work=work[-1] if work else Work(calls=played.target_calls),
             below=work[:-1],
-            committed=self._origins(played),
+            committed=self._describe.committed(played.committed, played.kept, played.bonus),
             times=clock.times(),
             start=clock.start - self._begin,
             **detail,
         )
-
-    def _origins(self, played: Outcome) -> list[Committed]:
-        last: Origin = "bonus" if played.bonus else "correction"
-        piece = self.pair.codec.piece
-        return [
-            Committed(token=token, piece=piece(token), origin="draft" if i < played.kept else last)
-            for i, token in enumerate(played.committed)
-        ]
 
     def _room(self) -> int:
         """How many tokens may still be committed."""

@@ -94,7 +94,6 @@ class Recorder:
                 yield self._event(visit, "verify", tested, visit.played.kept, visit.played.committed)
 
     def _event(self, visit: Visit, kind: str, tested: list[Tested], kept: int, committed: list[int]) -> Event:
-        bonus = visit.played is not None and visit.played.bonus
         return Event(
             level=visit.level,
             kind=kind,  # type: ignore[arg-type]
@@ -103,7 +102,7 @@ class Recorder:
             held=visit.held,
             tested=tested,
             kept=kept,
-            committed=self._describe.committed(committed, kept, "bonus" if bonus else "correction"),
+            committed=self._describe.committed(committed, kept, visit.played is not None and visit.played.bonus),
             work=work_of(visit.work),
             seconds=visit.seconds,
         )
@@ -169,7 +168,7 @@ class _Step:
         residual = self._describe.residual(
             node, token, float(self.number), ruling.next.cpu(), self.rows.p[node], q, left
         )
-        (following,) = self._describe.committed([token], 0, residual.origin)
+        (following,) = self._describe.committed([token], 0, bonus)
         return Verdict(**told, residual=residual, next=following)
 
     def _q(self, node: int) -> Tensor:

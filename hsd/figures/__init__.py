@@ -24,6 +24,7 @@ GRID = "rgba(128, 136, 150, 0.28)"
 LONGEST = 60  # characters of a name that fit into a legend
 PALE = {"fillmode": "overlay", "fgcolor": "rgba(255, 255, 255, 0.75)", "size": 6}  # a hatch, over the bar's colour
 DASHES = ("solid", "dot", "dash", "longdash", "dashdot", "longdashdot")
+AXES = {"gamma": "draft length γ", "temperature": "temperature"}
 STACKED = {"stack": ("square-open", "/"), "hispec": ("circle-open", "\\"), "copied": ("x-open", ".")}  # marker, hatch
 
 
@@ -44,12 +45,26 @@ PARTS = {
 }
 
 
+def charts(rows: Sequence[Row]) -> list[Chart]:
+    """At most three, each with its "title"; those for which there is nothing to show are left out."""
+    made = {
+        "Acceptance rate per position in the draft": acceptance_rate_per_position(rows),
+        "Where the time goes": time_shares(rows),
+    }
+    chains = _chains(rows)
+    if chains:
+        gammas, temperatures = ({row["options"][name] for row in chains} for name in ("gamma", "temperature"))
+        by = "temperature" if len(temperatures) > 1 and len(gammas) == 1 else "gamma"
+        made = {f"Tokens per target call by {AXES[by]}, 95 % intervals": block_efficiency(rows, by), **made}
+    return [{"title": title, **chart} for title, chart in made.items() if chart["data"]]
+
+
 def block_efficiency(rows: Sequence[Row], by: str = "gamma") -> Chart:
     """Tokens per target call with 95 % intervals, a line per rule. by: "gamma" or "temperature", the x axis.
 
     Stacks and early exits, which have no draft length, are left out.
     """
-    drafting = [row for row in _drafting(rows) if not _levelled(row)]
+    drafting = _chains(rows)
     other = "gamma" if by == "temperature" else "temperature"
     traces = []
     for name, line in _lines(drafting, by):
@@ -63,9 +78,8 @@ def block_efficiency(rows: Sequence[Row], by: str = "gamma") -> Chart:
                 "line": {"color": style.colour, "width": 2, "dash": _dash(drafting, line[0], other)},
             }
         )
-    words = {"gamma": "draft length γ", "temperature": "temperature"}
     ticks = {"tickvals": sorted({row["options"][by] for row in drafting})}
-    return _chart(traces, _height(traces), {"title": words[by], **ticks}, {"title": "tokens per target call"})
+    return _chart(traces, _height(traces), {"title": AXES[by], **ticks}, {"title": "tokens per target call"})
 
 
 def acceptance_rate_per_position(rows: Sequence[Row]) -> Chart:
@@ -160,6 +174,11 @@ def _chart(traces: list[Chart], height: int, x: Chart, y: Chart, **layout: Any) 
 def _drafting(rows: Iterable[Row]) -> list[Row]:
     """The rows of our own cases that draft."""
     return [row for row in rows if "acceptance_rate" in row and row["options"].get("rule")]
+
+
+def _chains(rows: Iterable[Row]) -> list[Row]:
+    """Those whose drafts have a fixed length."""
+    return [row for row in _drafting(rows) if not _levelled(row)]
 
 
 def _levelled(row: Row) -> bool:

@@ -287,7 +287,7 @@ def test_a_file_gives_every_number_again():
     assert "| hsd | 278 | 1.39× | 2.50 (" in table
     assert ") | 2.50 (" in table
     assert "| acceptance rate per position, % | 1 |\n| --- | --- |\n| hsd | 50.0 |" in table
-    assert "x (y): 2, 20 new tokens, 2 repetitions" in table
+    assert "2 prompts (x, y), 4 runs per case, 20 new tokens" in table
 
 
 def test_a_file_that_was_cut_off_can_be_read_up_to_there():
