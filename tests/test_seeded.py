@@ -21,6 +21,11 @@ def test_seeded_runs_give_the_recorded_tokens(name):
     check(name, SEEDS[:2])
 
 
+def test_every_case_is_recorded():
+    assert set(RECORDED) == set(cases())
+    assert all(len(tokens) == len(SEEDS) and any(tokens) for tokens in RECORDED.values())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RECORDED)
 def test_all_seeded_runs_give_the_recorded_tokens(name):

@@ -7,6 +7,8 @@ import json
 import measure_systems
 import pytest
 
+import hsd
+
 
 @pytest.fixture(scope="module")
 def results() -> dict:
@@ -24,8 +26,8 @@ def test_every_domain_has_every_system(results: dict):
 
 
 def test_every_system_that_is_measured_can_be_decoded():
-    import hsd
-
-    for case in measure_systems.systems(8):
-        if case.runner is None:
-            hsd.RunOptions(**case.options)
+    pair = hsd.load_pair("tiny")
+    own = [case for case in measure_systems.systems(2) if case.runner is None]
+    assert len(own) > 3
+    for case in own:
+        assert len(hsd.run(pair, "Once upon a time", **case.options).tokens) == 2
