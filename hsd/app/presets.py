@@ -14,7 +14,6 @@ from hsd.paths import EXAMPLES
 from hsd.rules import VANILLA
 from hsd.trace import Decision, Step, Trace
 
-FIELDS = {"title", "why", "prompt", "options", "seeds", "pair"}
 CLEAR = 0.05  # a coin this far from its threshold is seen to be on one side, and a gain of so many tokens is one
 ENOUGH = 1.0  # tokens: a larger gain over all coins makes a step no clearer
 
@@ -38,18 +37,12 @@ class Preset:
 
 
 def definitions(path: Path = EXAMPLES / "presets.yaml") -> dict[str, Preset]:
-    """All presets by name. Raises HsdError, one line, when the file cannot be read or has unknown keys."""
+    """All presets by name. Raises HsdError, one line, when the file cannot be read, or has unknown or missing keys."""
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise HsdError(f"cannot read the presets: {' '.join(str(error).split())[:200]}") from None
-    presets = {}
-    for name, entry in data.items():
-        wrong = set(entry) - FIELDS or {"title", "why", "prompt"} - set(entry)
-        if wrong:
-            raise HsdError(f"preset {name!r}: unknown or missing {', '.join(sorted(wrong))}")
-        presets[name] = Preset(name, **entry)
-    return presets
+        entries = yaml.safe_load(path.read_text(encoding="utf-8")).items()
+        return {name: Preset(name, **entry) for name, entry in entries}
+    except (OSError, yaml.YAMLError, AttributeError, TypeError) as error:
+        raise HsdError(f"cannot read {path.name}: {' '.join(str(error).split())[:200]}") from None
 
 
 def recorded(preset: Preset) -> Trace:

@@ -24,7 +24,6 @@ from hsd.rng import Numbers
 from hsd.rules import Rule
 from hsd.sampling import Sampling, draw
 
-Lap = Callable[[str], None]
 BLOCK = 64  # capacities are multiples of this
 WARM_UPS = 3
 
@@ -66,7 +65,7 @@ class CapturedRounds:
             self._target.read(tokens, keep=1)
             self._draft.read(tokens, keep=1)
 
-    def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Lap) -> CapturedRound:
+    def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Callable[[str], None]) -> CapturedRound:
         """One round after `text`. `lap` is told what the time since its last call went to."""
         used = torch.cat([numbers.draft(gamma), numbers.coins(gamma), numbers.after(1)])
         tail = torch.tensor([*text[-2:], len(text)])

@@ -97,8 +97,7 @@ class ByLaw:
 
     @property
     def kept_law(self) -> list[float]:
-        found: list[float] = self.law.stop.tolist()
-        return found
+        return list(self.law.stop.tolist())
 
 
 @dataclass(frozen=True)

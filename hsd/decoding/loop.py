@@ -61,7 +61,8 @@ class _Clock:
 class Decoding(Iterator[Step]):
     """A run under way: iterate to decode step by step; `trace()` gives what there is so far at any time.
 
-    prompt_ids: the prompt as tokens, where it is not to be encoded here. Models' caches are freed when the run ends,
+    prompt_ids: the prompt as tokens, where it is not to be encoded here. notes: what a reader of the run must know of
+    it, such as that its rule is not lossless. Models' caches are freed when the run ends,
     fails or is closed.
     """
 
@@ -87,6 +88,7 @@ class Decoding(Iterator[Step]):
         self.steps: list[Step] = []
         self.finish: Finish = "cancelled"
         self._levels = levels_of(pair, options)
+        self.notes = self._levels.notes
         if len(self._prompt) >= self._levels.context:
             size, context = len(self._prompt), self._levels.context
             raise HsdError(f"the prompt has {size:,} tokens, the context {context:,}: shorten the prompt")
@@ -121,28 +123,7 @@ class Decoding(Iterator[Step]):
 
     def trace(self) -> Trace:
         """The trace of all steps so far."""
-        return Trace(
-            app_version=__version__,
-            created=self._created,
-            setup=self.setup(),
-            prompt=self.prompt(),
-            steps=self.steps,
-            result=self.result(),
-        )
-
-    def result(self) -> Result:
-        """How the run stands: the text of all steps so far, why it ended or would, its seconds."""
-        new = [token for step in self.steps for token in step.tokens]
-        return Result(text=self._new_text(new), finish=self.finish, seconds=self._seconds)
-
-    @property
-    def notes(self) -> list[str]:
-        """What whoever reads the run must know of it, such as that its rule is not lossless."""
-        return self._levels.notes
-
-    def setup(self) -> Setup:
-        """What made this run."""
-        return Setup(
+        setup = Setup(
             options=_recorded(self.options, self._levels),
             pair=self.pair.name,
             models=[model_info(model) for model in self._levels.models],
@@ -151,11 +132,20 @@ class Decoding(Iterator[Step]):
             versions={"torch": torch.__version__, "transformers": version("transformers")},
             notes=self.notes,
         )
+        pieces = [self.pair.codec.piece(token) for token in self._prompt]
+        return Trace(
+            app_version=__version__,
+            created=self._created,
+            setup=setup,
+            prompt=Prompt(text=self._prompt_text, ids=self._prompt, pieces=pieces),
+            steps=self.steps,
+            result=self.result(),
+        )
 
-    def prompt(self) -> Prompt:
-        """The prompt as the target reads it."""
-        piece = self.pair.codec.piece
-        return Prompt(text=self._prompt_text, ids=self._prompt, pieces=[piece(t) for t in self._prompt])
+    def result(self) -> Result:
+        """How the run stands: the text of all steps so far, why it ended or would, its seconds."""
+        new = [token for step in self.steps for token in step.tokens]
+        return Result(text=self._new_text(new), finish=self.finish, seconds=self._seconds)
 
     def _decode(self) -> Generator[Step, None, None]:
         try:
@@ -266,4 +256,5 @@ def _recorded(options: RunOptions, levels: Levels) -> Any:
     """The options of a run as a trace has them: those of its levels as they came out."""
     proposer = "none" if options.system == "plain" else options.proposer
     gamma = 0 if proposer == "none" or options.levelled else options.gamma
-    return SetupOptions.of({**dict(options), "proposer": proposer, "gamma": gamma, **levels.described()})
+    own = {name: list(getattr(levels, name)) for name in ("stack", "exits", "thresholds", "level_rules")}
+    return SetupOptions.of({**dict(options), "proposer": proposer, "gamma": gamma, **own})

@@ -14,13 +14,12 @@ from torch import Tensor
 
 from hsd.decoding.describe import SCALARS, Describer, scalars
 from hsd.decoding.judge import ByLaw, Ruling, judge
-from hsd.decoding.rounds import Round, last
+from hsd.decoding.rounds import Round, following, last
 from hsd.draft import Draft, Visit
 from hsd.models.base import Codec
 from hsd.models.base import Work as Computed
 from hsd.models.reading import Rows
 from hsd.rules import Change, Rule, TreeRule
-from hsd.sampling import draw
 from hsd.trace import Change as Changed
 from hsd.trace import Decision, Event, Grounds, Path, Tested, Verdict, Work
 
@@ -58,9 +57,8 @@ class Recorder:
         judged = {self._rule.name: played.ruling}
         judged |= {name: judge(rule, step.draft, step.rows) for name, rule in self._others.items()}
         own = step.verdict(self._rule.name, played.ruling, played.token)
-        shadow = step.verdict(
-            self._shadow.name, judged[self._shadow.name], self._after(step, judged[self._shadow.name])
-        )
+        other = judged[self._shadow.name]  # the run's last number draws what follows what it keeps
+        shadow = step.verdict(self._shadow.name, other, following(step.draft, other, step.number, self._end_ids))
         known = {name: law for name, ruling in judged.items() if (law := ruling.kept_law) is not None}
         divergence = played.ruling.law.divergence if isinstance(played.ruling, ByLaw) else None
         return {
@@ -75,13 +73,6 @@ class Recorder:
             "kept_law": {name: known[name] for name in (self._rule.name, self._shadow.name) if name in known},
             "expected_kept": {name: sum(t * chance for t, chance in enumerate(law)) for name, law in known.items()},
         }
-
-    def _after(self, step: _Step, ruling: Ruling) -> int | None:
-        """The token that follows what the rule to compare with keeps: the run's last number draws it."""
-        node = last(ruling)
-        if node and step.draft.ids[node - 1] in self._end_ids:
-            return None
-        return int(draw(ruling.next, step.number.to(ruling.next.device)))
 
     def _events(self, draft: Draft) -> Iterator[Event]:
         """Everything that led to a draft at the levels below the target, in the order in which it was done."""

@@ -22,8 +22,6 @@ from hsd.rules.law import of_tokens, residual_row
 from hsd.sampling import draw
 
 Lap = Callable[[str], None]
-NOTHING = Work()
-Resampled = Iterator[tuple[int, float]]  # tokens, each with the number that drew it
 
 
 class Outcome(Protocol):
@@ -69,7 +67,7 @@ class Round:
     token: int | None
     extra: list[int] = field(default_factory=list)
     extra_draws: list[float] = field(default_factory=list)
-    work: Work = NOTHING
+    work: Work = field(default_factory=Work)
 
     @property
     def drafted(self) -> int:
@@ -120,7 +118,7 @@ class Rounds:
         rows = self._score(text, draft)
         lap("target")
         ruling = judge(self._rule, draft, rows)
-        token = self._after(draft, ruling, number)
+        token = following(draft, ruling, number, self.end_ids)
         lap("verify")
         extra: list[int] = []
         extra_draws: list[float] = []
@@ -147,18 +145,14 @@ class Rounds:
         unread = torch.tensor(text[self.target.length :], device=self.target.device)
         return self.target.read(torch.cat([unread, draft.tokens.to(unread.device)]), keep=len(draft.tokens) + 1)
 
-    def _after(self, draft: Draft, ruling: Ruling, number: Tensor) -> int | None:
-        """The token that follows what is kept, None where that ends the text."""
-        node, row = last(ruling), ruling.next
-        if node and draft.ids[node - 1] in self.end_ids:
-            return None
-        return int(draw(row, number.to(row.device)))
-
-    def _resampled(self, start: int, draft: Draft, p: Tensor, kept: int, token: int, numbers: Numbers) -> Resampled:
+    def _resampled(
+        self, start: int, draft: Draft, p: Tensor, kept: int, token: int, numbers: Numbers
+    ) -> Iterator[tuple[int, float]]:
         """Naive HSD after a rejection: draw the block's other positions from residuals, one target call each.
 
-        `start` is the length of the text before the round, `token` what followed the kept ones. A draft that was cut
-        at the end of a text stands for the whole one: once it is rejected, all of its positions are open.
+        Gives each token with the number that drew it. `start` is the length of the text before the round, `token` what
+        followed the kept ones. A draft that was cut at the end of a text stands for the whole one: once it is rejected,
+        all of its positions are open.
         """
         missing = draft.asked - kept - 1
         if kept == len(draft.tokens) or missing <= 0:
@@ -184,6 +178,14 @@ class Rounds:
         """Free all models' caches."""
         self.target.close()
         self._proposer.close()
+
+
+def following(draft: Draft, ruling: Ruling, number: Tensor, end_ids: frozenset[int]) -> int | None:
+    """The token that follows what is kept, None where that ends the text."""
+    node, row = last(ruling), ruling.next
+    if node and draft.ids[node - 1] in end_ids:
+        return None
+    return int(draw(row, number.to(row.device)))
 
 
 def last(ruling: Ruling) -> int:

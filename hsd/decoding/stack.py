@@ -46,7 +46,7 @@ class StackLevel(Proposer):
         while len(settled) < wanted and not (settled and settled[-1] in self._rounds.end_ids):
             begin = time.perf_counter()
             longer, most = [*text, *settled], min(self._below, gamma - len(settled) - 1)
-            played = self._rounds.play(longer, most, self._numbers, _ignore)
+            played = self._rounds.play(longer, most, self._numbers, lambda _: None)  # from above all of it is drafting
             seconds = time.perf_counter() - begin
             visits.append(Visit(self._level, len(longer), wanted, len(settled), seconds, played.work, played))
             settled += played.committed
@@ -83,7 +83,3 @@ def _draws(played: Round) -> Tensor:
     """The number that drew each token that a round committed, (n,) on the CPU."""
     drawn = played.draft.draws[[node - 1 for node in played.ruling.path]]
     return drawn if played.token is None else torch.cat([drawn, played.number])
-
-
-def _ignore(_: str) -> None:
-    """Nobody asks what the time within a level went to: from above, all of it is drafting."""

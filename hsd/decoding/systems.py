@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 from hsd.decoding.options import MAX_ROUNDS, RunOptions, check_stack
 from hsd.decoding.record import Recorder
@@ -17,7 +16,7 @@ from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, Session
 from hsd.models.reading import Reader
 from hsd.rng import Streams
-from hsd.rules import RULES, TREE_RULES, VANILLA, Knob, Rule, TreeRule, find_tree_rule
+from hsd.rules import RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
 
 HISPEC_THRESHOLDS, ALONE = (2, 4), (1,)  # of two exits, and of one that drafts for the whole model
 
@@ -27,7 +26,7 @@ class Levels:
     """The levels of a run, smallest model first, the target last.
 
     open: starts a session at each. stack: their places in the pair; exits: after how many layers they end; thresholds,
-    rules: see `RunOptions`; all empty where there are no levels but draft and target. notes: sentences for the reader.
+    level_rules: see `RunOptions`; all empty where there are only draft and target. notes: sentences for the reader.
     """
 
     models: tuple[LanguageModel, ...]
@@ -35,22 +34,13 @@ class Levels:
     stack: tuple[int, ...] = ()
     exits: tuple[int, ...] = ()
     thresholds: tuple[int, ...] = ()
-    rules: tuple[str, ...] = ()
+    level_rules: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
 
     @property
     def context(self) -> int:
         """How many tokens all of them can read."""
         return min(model.context for model in self.models)
-
-    def described(self) -> dict[str, Any]:
-        """What a trace says about them besides the models."""
-        return {
-            "stack": list(self.stack),
-            "exits": list(self.exits),
-            "thresholds": list(self.thresholds),
-            "level_rules": list(self.rules),
-        }
 
 
 def levels_of(pair: Pair, options: RunOptions) -> Levels:
@@ -149,13 +139,9 @@ def _about_rule(options: RunOptions, models: int = 2) -> list[str]:
         return []
     knob = rule.knob if isinstance(rule, Rule) else None
     if knob and knob.exact is not None and getattr(options, knob.option) <= knob.exact:
-        return [_about_no_tolerance(options) if rule.name == "fuzzy" else _about_exact(rule.name, knob)]
+        exact = f"At {knob.title.lower()} {knob.exact:g} rule {rule.name} is exact."
+        return [_about_no_tolerance(options) if rule.name == "fuzzy" else exact]
     return [f"Rule {rule.name} is not lossless: the text does not follow the target exactly."]
-
-
-def _about_exact(rule: str, knob: Knob) -> str:
-    """A value of its knob at which a rule gives nothing up."""
-    return f"At {knob.title.lower()} {knob.exact:g} rule {rule} is exact."
 
 
 def _about_no_tolerance(options: RunOptions) -> str:
@@ -206,7 +192,7 @@ def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) ->
         for session, model in zip(levels.open(), levels.models, strict=True)
     ]
     proposer, longest = _smallest(readers, ends, options), levels.thresholds[0] if levels.thresholds else options.gamma
-    between = zip(readers[1:-1], levels.rules, strict=True)
+    between = zip(readers[1:-1], levels.level_rules, strict=True)
     for level, (reader, name) in enumerate(between, start=1):
         rounds = Rounds(reader, ends, options.find(name, options.drafts > 1 and level == 1), proposer)
         stacked = StackLevel(level, rounds, levels.thresholds[level], longest, Streams(options.seed, level))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hsd.app.replies import NOT_UNDERSTOOD
 from hsd.app.systems.planner_presets import presets
 from hsd.app.systems.planner_ways import alternatives, described, graph
 from hsd.app.systems.planner_words import bound_sentence, trial_sentence, verdict
@@ -15,7 +16,6 @@ from hsd.planner import LONGEST, Models, Stack, latency, read_numbers, shortest_
 
 Values = dict[str, Any]
 MOST, LONGEST_TEXT, HIGHEST_COST = 5, 40, 1e6
-NOT_UNDERSTOOD = "the page asked for a plan in a way that is not understood: reload it"
 
 
 def plan_stack(asked: Any) -> Values:

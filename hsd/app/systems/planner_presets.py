@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
 
@@ -13,24 +15,7 @@ FILE = EXAMPLES / "results" / "plan.json"
 COMMAND = "python -m hsd plan --pair tiny --limit 60 --new-tokens 64 --json > examples/results/plan.json"
 DIGITS = 3  # of a measured number
 
-# Costs, acceptances and per-token costs are texts, as they stand in the page's fields; no per-token costs: all 0.
-WORKED: dict[str, dict[str, Any]] = {
-    "skip": {
-        "title": "A stack that skips M₁",
-        "costs": ["1", "4", "12", "60"],
-        "acceptance": [["0.80", "0.72", "0.62"], ["0.85", "0.75"], ["0.90"]],
-    },
-    "single": {
-        "title": "One draft is best",
-        "costs": ["1", "15", "30", "60"],
-        "acceptance": [["0.82", "0.80", "0.78"], ["0.90", "0.84"], ["0.88"]],
-    },
-    "all": {
-        "title": "All models are used",
-        "costs": ["0.2", "2", "10", "60"],
-        "acceptance": [["0.65", "0.60", "0.55"], ["0.85", "0.78"], ["0.92"]],
-    },
-}
+WORKED: dict[str, dict[str, Any]] = yaml.safe_load((EXAMPLES / "planner.yaml").read_text(encoding="utf-8"))
 INVENTED = "Costs and acceptances made up to show a case; the costs have no unit."
 
 
