@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -25,8 +25,21 @@ from hsd.draft import COPIERS, LAYOUTS
 from hsd.errors import HsdError
 from hsd.options.schema import schema
 from hsd.paths import GLOSSARY
-from hsd.rules import DIVERGENCES, RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
+from hsd.rules import (
+    DIVERGENCES,
+    LETTERS,
+    RULES,
+    TREE_RULES,
+    USUAL,
+    VANILLA,
+    Form,
+    Look,
+    Rule,
+    TreeRule,
+    find_tree_rule,
+)
 from hsd.rules.fuzzy import MODES, ROWS
+from hsd.rules.law import OTHER_LOOK
 from hsd.trace.fill import SENTENCES
 
 Facts = dict[str, Any]
@@ -59,27 +72,6 @@ PROMPT_NAMES = {"chat": "Answer it (chat)", "text": "Continue it (text)"}
 PROPOSER_NAMES = {"model": "Draft model", **{name: one.title for name, one in COPIERS.items()}, "none": "None"}
 
 
-@dataclass(frozen=True)
-class Look:
-    """How something is drawn in every figure: its colour (Okabe and Ito), and marker and hatch, which do without it."""
-
-    colour: str
-    symbol: str = "circle"
-    hatch: str = ""
-
-
-RULE_LOOKS = {
-    "tokenwise": Look("#7a869a", "circle", "-"),
-    "hsd": Look("#0072b2", "diamond"),
-    "blockwise": Look("#56b4e9", "square", "x"),
-    "naive-hsd": Look("#e69f00", "triangle-up", "+"),
-    "hsd-released": Look("#d55e00", "x", "."),
-    "top-down": Look("#cc79a7", "triangle-down", "|"),
-    "traversal": Look("#009e73", "star", "/"),
-    "one-hot": Look("#8c7a00", "cross", "\\"),
-}
-OTHER_RULE = Look("#8a5a9e", "hexagon", "|")  # those that give up exactness, and rules that have no look of their own
-
 # ---- rules
 
 
@@ -109,12 +101,19 @@ def rule_names() -> list[str]:
 def rule_menu() -> Iterator[tuple[str, str]]:
     """Label and name of every rule; those that are not lossless, and those that need several drafts, say so."""
     for name in rule_names():
-        title = find(name).title
-        if name not in RULES:
-            yield f"{title} (several drafts)", name
-        else:
-            marked = RULES[name].lossless or "not lossless" in title
-            yield (title if marked else f"{title} (not lossless)"), name
+        yield rule_title(name) if name in RULES else f"{rule_title(name)} (several drafts)", name
+
+
+def rule_title(name: str) -> str:
+    """A rule in a menu or the head of a table, with what these must warn of."""
+    title, mark = find(name).title, rule_mark(name)
+    return f"{title} ({mark})" if mark else title
+
+
+def rule_mark(name: str) -> str:
+    """What has to stand beside a rule's name: that it is not lossless, or what it costs; "" for most."""
+    rule = find(name)
+    return rule.mark if isinstance(rule, Rule) else "" if rule.lossless else "not lossless"
 
 
 def find(name: str) -> Rule | TreeRule:
@@ -132,24 +131,26 @@ def trees_of(name: str) -> list[str]:
 
 
 def rule_look(name: str) -> Look:
-    """How a rule is drawn; one for several drafts looks as the rule it is made of."""
-    return RULE_LOOKS.get(chain_name(name), OTHER_RULE)
+    """How a rule is drawn; a name that a later version may have written, as those that have no look of their own."""
+    return find(name).look if name in {*RULES, *TREE_RULES} else OTHER_LOOK
 
 
 def _rule(order: int, name: str) -> Facts:
     rule, tree = find(name), TREE_RULES.get(f"recursive-{name}")
-    chain = isinstance(rule, Rule)
-    resamples = isinstance(rule, Rule) and rule.resamples
     law = RULES.get(chain_name(name))
+    own = rule if isinstance(rule, Rule) else None
+    chain, resamples = own is not None, own is not None and own.resamples
     return {
         "order": order,
         "name": name,
-        "title": rule.title,
+        "title": rule_title(name),
         "label": {n: label for label, n in rule_menu()}.get(name, rule.title),
+        "mark": rule_mark(name),
         "short": short(name),
         "head": head(name),
         "lossless": rule.lossless,
         "forward": rule.forward,
+        "vanilla": name == VANILLA["single"],
         "kind": "chain" if chain else "tree",
         "asked": chain_name(name),
         "recursive": tree.name if chain and tree else None,
@@ -159,11 +160,20 @@ def _rule(order: int, name: str) -> Facts:
         "below": chain and rule.lossless and not resamples,
         "resamples": resamples,
         "law": (law.equals or law.name) if law else name,
-        "loses": rule.loses if isinstance(rule, Rule) else "",
+        "loses": own.loses if own else "",
         "term": next((key for key, entry in glossary().items() if entry.get("rule") == name), None),
-        "knob": asdict(rule.knob) if isinstance(rule, Rule) and rule.knob else None,
+        "knob": asdict(own.knob) if own and own.knob else None,
+        "recipe": own.recipe.told() if own else None,
+        "modes": {mode: recipe.told() for mode, recipe in own.modes.items()} if own else {},
+        "by_divergence": own is not None and own.recipe.by_divergence,
         "look": asdict(rule_look(name)),
     }
+
+
+def forms() -> dict[str, Form]:
+    """Every form that the test of a rule may have, by name."""
+    recipes = [recipe for rule in RULES.values() for recipe in (rule.recipe, *rule.modes.values())]
+    return {form.name: form for recipe in recipes for form in recipe.forms}
 
 
 # ---- all of it
@@ -173,11 +183,14 @@ def facts(most: Mapping[str, int] | None = None) -> Facts:
     """Everything, as plain data. Lists are in the order of menus and tables.
 
     rules: all that can be asked for, then the tree rules that several drafts of a chain rule are judged by. Of each:
-    title (menus, heads of tables), label (the title with what a menu must warn of), short and head (in a sentence, and
-    at its start), citation, lossless, forward (tests the first token first), kind "chain" or "tree", asked (the name in
-    a request), recursive (the tree rule it stands for with several drafts), single (judges one draft), trees (layouts
-    it fits), levels (fits the target of a stack), below (fits levels below the target), resamples, law (the same
-    for two rules that are one law), loses (see `Rule`), term (its entry in the glossary), knob, look.
+    title (heads of tables, with what these must warn of), mark (that warning alone, for a menu of short names), label
+    (the title, and whether it takes several drafts), short and head (in a sentence, and at its start), lossless,
+    forward (tests the first token first), vanilla, kind "chain" or "tree", asked (the name in a request), recursive
+    (the tree rule it stands for with several drafts), single (judges one draft), trees (layouts it fits), levels (fits
+    the target of a stack), below (fits levels below the target), resamples, law (the same for two rules that are one
+    law), loses (see `Rule`), term (its entry in the glossary), knob, recipe and modes (see `hsd.rules.recipe`),
+    by_divergence, look. usual: the rule where nobody says which, vanilla: the one that others are compared with.
+    forms: of tests, and letters: of the numbers in them, both by name, see `hsd.rules.forms`.
     keyings: ways to make random numbers, as in `hsd.conform.keying`.
     glossary: see `glossary`. sentences: see `hsd/trace/sentences.yaml`.
     options: of a run, as `hsd.options.schema` has them; most: a Space's lower limits of them.
@@ -185,6 +198,8 @@ def facts(most: Mapping[str, int] | None = None) -> Facts:
     names = [*rule_names(), *(name for name in TREE_RULES if chain_name(name) != name)]
     return {
         "rules": [_rule(i, name) for i, name in enumerate(names)],
+        "usual": USUAL,
+        "vanilla": VANILLA["single"],
         "layouts": [
             {
                 "name": name,
@@ -209,6 +224,8 @@ def facts(most: Mapping[str, int] | None = None) -> Facts:
         ],
         "proposers": [{"name": n, "title": title, "copies": n in COPIERS} for n, title in PROPOSER_NAMES.items()],
         "keyings": [{**asdict(one), "name": name, "returns": sorted(one.returns)} for name, one in KEYINGS.items()],
+        "forms": {name: form.told() for name, form in forms().items()},
+        "letters": {name: asdict(letter) for name, letter in LETTERS.items()},
         "glossary": {key: {k: v for k, v in entry.items() if k != "rule"} for key, entry in glossary().items()},
         "sentences": SENTENCES,
         "options": schema(RunOptions, menus(), most),

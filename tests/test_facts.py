@@ -69,8 +69,9 @@ def new_rule(monkeypatch) -> str:
 
 
 def test_a_new_chain_rule_appears_everywhere_by_its_entry_alone(new_rule, capsys):
-    from hsd.app.endpoints import verify_step
     from hsd.app.lab import exact_numbers
+
+    from hsd.app.endpoints import verify_step
     from hsd.app.race import read_plan
     from hsd.app.request import read
     from hsd.cli.bench import sweep

@@ -7,7 +7,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from hsd.app import device, downloads, lab, pairs, speed
+from hsd.app import device, downloads, pairs, speed
 from hsd.app.presets import telling_step
 from hsd.app.replies import NOT_UNDERSTOOD, Answer, answer
 from hsd.app.systems import planner
@@ -26,7 +26,6 @@ class Questions:
             "downloads": lambda _: self.downloads(),
             "opened": lambda _: shown(opened) if opened else None,
             "check": lambda given: shown(Trace.from_json(str(given.get("text") or ""))),
-            "exact_numbers": lab.exact_numbers,
             "plan_stack": planner.plan_stack,
             "try_thresholds": planner.try_thresholds,
             "race_plan": lambda given: speed.race_plan(space, given),

@@ -66,7 +66,7 @@ class RunOptions(Tuned):
             "trees": tuple(LAYOUTS),
             "trees that grow": tuple(name for name, layout in LAYOUTS.items() if layout.grown),
             "divergences": tuple(DIVERGENCES),
-            "modes": MODES,
+            "modes": tuple(MODES),
             "grounds": ROWS,
             "proposers": PROPOSERS,
             "proposers of trees": tuple(name for name in PROPOSERS if name not in COPIERS),

@@ -199,7 +199,7 @@ def _decisions(ruling: Ruling) -> list[Decision]:
             coin=tried.coin,
             accepted=tried.accepted,
             draft=tried.test.draft,
-            grounds=Grounds(**asdict(tried.test.grounds)),
+            grounds=Grounds(**tried.test.grounds.told()),
         )
         for tried in ruling.tests
     ]

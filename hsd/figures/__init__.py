@@ -16,7 +16,8 @@ from typing import Any
 
 from hsd.decoding.options import LEVELLED
 from hsd.draft import COPIERS
-from hsd.facts import Look, rule_look, short, system_short
+from hsd.facts import rule_look, short, system_short
+from hsd.rules import Look
 
 Row = dict[str, Any]
 Chart = dict[str, Any]

@@ -1,17 +1,20 @@
 """Verification rules as pure functions on tensors: no model, no random numbers, no input or output."""
 
-from hsd.rules.chain import RULES, find_rule
+from hsd.rules.chain import RULES, USUAL, find_rule
 from hsd.rules.explain import BranchMasses, branch_masses
+from hsd.rules.forms import LETTERS, Form, Grounds
 from hsd.rules.fuzzy import DIVERGENCES, Fuzzy, drift, fuzzy_rule
-from hsd.rules.grounds import Form, Grounds
-from hsd.rules.law import Knob, Law, PrefixRatios, Rule
+from hsd.rules.law import Knob, Law, Look, PrefixRatios, Rule
+from hsd.rules.recipe import Recipe
 from hsd.rules.tree import Change, DraftTree, Ending, Path, Test, TreeRule, decide, endings
 from hsd.rules.trees import TREE_RULES, VANILLA, check_fit, find_tree_rule
 
 __all__ = [
     "DIVERGENCES",
+    "LETTERS",
     "RULES",
     "TREE_RULES",
+    "USUAL",
     "VANILLA",
     "BranchMasses",
     "Change",
@@ -22,8 +25,10 @@ __all__ = [
     "Grounds",
     "Knob",
     "Law",
+    "Look",
     "Path",
     "PrefixRatios",
+    "Recipe",
     "Rule",
     "Test",
     "TreeRule",

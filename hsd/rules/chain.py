@@ -8,18 +8,18 @@ Cost of a law: token-wise O(γ), the others O(γ V), all vectorised and without 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
+from hsd.rules.forms import CAPPED, CHOSEN, NAIVE, RATIO, SHARE, TOKEN
 from hsd.rules.fuzzy import Fuzzy, fuzzy_rule
-from hsd.rules.grounds import Grounds
-from hsd.rules.law import Because, Law, PrefixRatios, Rule, by_prefixes, by_tokens, deficient_mass, token_tests
+from hsd.rules.law import Law, Look, PrefixRatios, Rule, deficient_mass, token_tests
+from hsd.rules.recipe import Recipe
 from hsd.rules.relaxed import ENSEMBLE, TYPICAL
 
-__all__ = ["RULES", "Rule", "find_rule"]
+__all__ = ["RULES", "USUAL", "Rule", "find_rule"]
 
 
 def tokenwise_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
@@ -36,7 +36,7 @@ def agreement_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
     Keeps Σ p·q of a position on average, never more than the Σ min(p, q) of token-wise.
     """
     certain = torch.zeros_like(q).scatter_(-1, tokens.unsqueeze(-1), 1.0)
-    return replace(tokenwise_law(p, certain, tokens), because=partial(by_tokens, form="chosen"))
+    return tokenwise_law(p, certain, tokens)
 
 
 def blockwise_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
@@ -45,8 +45,8 @@ def blockwise_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
     c = log_capped.exp()
     deficient = deficient_mass(p[:-1], q, c[:-1]).double()  # S_t, t = 0 … γ-1
     inner = _share(deficient, deficient - torch.expm1(log_capped[:-1]))[1:]
-    because = partial(by_prefixes, "share", "capped", deficient, log_capped)
-    return Law(p, q, _thresholds(inner, c, tokens), forward=False, a=c[:-1], because=because)
+    numbers = {"capped": c, "deficient": deficient}
+    return Law(p, q, _thresholds(inner, c, tokens), forward=False, a=c[:-1], numbers=numbers)
 
 
 def hsd_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
@@ -62,9 +62,9 @@ def hsd_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
     gap = p[:-1] * branch[:-1].exp().unsqueeze(-1).to(p.dtype) - q  # r*(X_{1:t}, x) q(x) - q(x) for every x
     missing, excess = gap.clamp_min(0).sum(-1).double(), -gap.clamp_max(0).sum(-1).double()
     starred = torch.cat([log[:1], log[1:] - peak[:-1]])
-    because = partial(by_prefixes, "share", "capped", missing, branch)
+    numbers = {"capped": branch.exp(), "deficient": missing}
     threshold = _thresholds(_share(missing, excess)[1:], starred.clamp_max(0).exp(), tokens)
-    return Law(p, q, threshold, forward=False, a=branch[:-1].exp(), because=because)
+    return Law(p, q, threshold, forward=False, a=branch[:-1].exp(), numbers=numbers)
 
 
 def hsd_released_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
@@ -74,12 +74,7 @@ def hsd_released_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
     """
     capped, log = hsd_law(p, q, tokens), PrefixRatios.of(p, q, tokens).log
     threshold = _thresholds(capped.threshold[:-1], log.clamp_max(0).exp(), tokens)
-    return replace(capped, threshold=threshold, because=partial(_uncapped_end, capped.because, log))
-
-
-def _uncapped_end(because: Because, log: Tensor, p: list[float], q: list[float]) -> list[Grounds]:
-    """The grounds of a capped rule but for its last test."""
-    return [*because(p, q)[:-1], Grounds("ratio", p[-1], q[-1], float(log[-2].exp()))]
+    return replace(capped, threshold=threshold)
 
 
 def naive_hsd_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
@@ -93,8 +88,7 @@ def naive_hsd_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
     a, b = log.clamp_max(0).exp(), (-log[:-1]).clamp_max(0).exp()
     deficient = deficient_mass(p[:-1], q, a[:-1], b).double()
     inner = _share(deficient, torch.maximum(deficient, deficient + b - a[:-1]))[1:]
-    because = partial(by_prefixes, "naive", "ratio", deficient, log)
-    return Law(p, q, _thresholds(inner, a, tokens), forward=False, a=a[:-1], b=b, because=because)
+    return Law(p, q, _thresholds(inner, a, tokens), False, a=a[:-1], b=b, numbers={"deficient": deficient})
 
 
 def _thresholds(inner: Tensor, whole: Tensor, tokens: Tensor) -> Tensor:
@@ -116,8 +110,10 @@ RULES: dict[str, Rule] = {
             "vanilla",
             "Leviathan et al. 2023, arXiv 2211.17192",
             True,
+            Recipe((TOKEN,)),
             tokenwise_law,
             drafts="Yang et al. 2024, arXiv 2401.06706",
+            look=Look("#7a869a", "circle", "-"),
         ),
         Rule(
             "blockwise",
@@ -125,8 +121,10 @@ RULES: dict[str, Rule] = {
             "block verification",
             "Sun et al. 2024, arXiv 2403.10444",
             True,
+            Recipe((SHARE,), CAPPED, a="capped"),
             blockwise_law,
             drafts="Sun et al. 2024, arXiv 2403.10444, with 2401.06706",
+            look=Look("#56b4e9", "square", "x"),
         ),
         Rule(
             "hsd",
@@ -134,27 +132,33 @@ RULES: dict[str, Rule] = {
             "HSD",
             "Zhou et al. 2026, arXiv 2601.05724, algorithm 2",
             True,
+            Recipe((SHARE,), CAPPED, a="min(1, starred)", inner="per(deficient, excess, 1)"),
             hsd_law,
             drafts="Zhou et al. 2026, arXiv 2601.05724, algorithm 3",
             equals="blockwise",
+            look=Look("#0072b2", "diamond"),
         ),
         Rule(
             "hsd-released",
-            "HSD as released (not lossless)",
+            "HSD as released",
             "HSD as released",
             "Zhou et al. 2026, arXiv 2601.05724, listing 2",
             False,
+            Recipe((SHARE,), RATIO, a="min(1, starred)", inner="per(deficient, excess, 1)"),
             hsd_released_law,
             loses="the whole draft is tested without the cap, so it accepts more than it may.",
+            look=Look("#d55e00", "x", "."),
         ),
         Rule(
             "naive-hsd",
-            "Naive HSD (extra target calls)",
+            "Naive HSD",
             "naive HSD",
             "Zhou et al. 2026, arXiv 2601.05724, algorithm 1",
             True,
+            Recipe((NAIVE,), RATIO, a="min(1, ratio)", b="min(1, 1 / ratio)"),
             naive_hsd_law,
             resamples=True,
+            look=Look("#e69f00", "triangle-up", "+"),
         ),
         Rule(
             "agreement",
@@ -162,6 +166,7 @@ RULES: dict[str, Rule] = {
             "agreement",
             "several inference engines, such as llama.cpp and TensorRT-LLM",
             True,
+            Recipe((CHOSEN,)),
             agreement_law,
             drafts="Miao et al. 2024, arXiv 2305.09781",
         ),
@@ -170,6 +175,9 @@ RULES: dict[str, Rule] = {
         TYPICAL,
     ]
 }
+
+
+USUAL = "hsd"  # where nobody says which
 
 
 def find_rule(name: str) -> Rule:

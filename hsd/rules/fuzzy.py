@@ -15,7 +15,7 @@ token. All of this is about the rows that are sampled from: with D of raw rows, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,10 +23,10 @@ import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
-from hsd.rules.grounds import Form, Grounds
+from hsd.rules.forms import Form
 from hsd.rules.law import Knob, Law, Rule, token_tests
+from hsd.rules.recipe import Recipe
 
-MODES = ("exact-first", "divergence-only")
 ROWS = ("warped", "raw")
 
 
@@ -87,7 +87,7 @@ class Fuzzy:
     on: str = "warped"
 
     def __post_init__(self) -> None:
-        known = {"divergence": DIVERGENCES, "mode": MODES, "on": ROWS}
+        known: dict[str, Iterable[str]] = {"divergence": DIVERGENCES, "mode": MODES, "on": ROWS}
         for field, names in known.items():
             if getattr(self, field) not in names:
                 raise HsdError(f"unknown {field} {getattr(self, field)!r}: choose one of {', '.join(names)}")
@@ -117,33 +117,60 @@ def fuzzy_law(
 ) -> Law:
     """The law for one draft, see `Fuzzy`. raw: the rows to compute D on; left out, p and q. tolerance: another one."""
     judged_p, judged_q = raw or (p, q)
+    tolerance = config.tolerance if tolerance is None else tolerance
     divergence = DIVERGENCES[config.divergence](judged_p[: len(tokens)], judged_q).double()
-    near = divergence <= (config.tolerance if tolerance is None else tolerance)
+    near = divergence <= tolerance
     first, ones = config.mode == "exact-first", torch.ones_like(divergence)
     threshold = torch.where(near, 1.0, token_tests(p, q, tokens) if first else 0.0)
-    because = partial(_grounds, divergence, near, "beyond" if first else "far")
+    padded = torch.nn.functional.pad(divergence, (1, 0))
+    numbers = {"divergence": padded, "tolerance": tolerance}
     b = None if first else torch.zeros_like(ones)
-    return Law(p, q, threshold, forward=True, a=ones, b=b, because=because, divergence=divergence)
+    return Law(p, q, threshold, forward=True, a=ones, b=b, numbers=numbers, divergence=divergence)
 
 
-def _grounds(divergence: Tensor, near: Tensor, else_: Form, p: list[float], q: list[float]) -> list[Grounds]:
-    rows = zip(near.tolist(), p, q, divergence.tolist(), strict=True)
-    return [Grounds("near" if passes else else_, pt, qt, divergence=d) for passes, pt, qt, d in rows]
+_FAR = {"p": "p", "q": "q", "divergence": "divergence"}
+NEAR = Form(
+    "near",
+    "a",
+    "1",
+    _FAR,
+    ", as the rows of target and draft are near: divergence {divergence}",
+    when="divergence <= tolerance",
+)
+BEYOND = Form(
+    "beyond",
+    "a",
+    "min(1, p / q)",
+    _FAR,
+    " = min(1, p/q) with p = {p}, q = {q}, as the rows are too far apart to pass: divergence {divergence}",
+    when="divergence > tolerance",
+)
+FAR = Form(
+    "far",
+    "a",
+    "0",
+    _FAR,
+    ", as the rows of target and draft are too far apart: divergence {divergence}",
+    when="divergence > tolerance",
+)
+MODES = {"exact-first": Recipe((NEAR, BEYOND)), "divergence-only": Recipe((NEAR, FAR), b="0")}
 
 
 def fuzzy_rule(config: Fuzzy) -> Rule:
     """The rule with these settings. Not lossless, whatever they are; a tolerance below 0 is exact all the same."""
     return Rule(
         "fuzzy",
-        "FSD, fuzzy (not lossless)",
+        "FSD, fuzzy",
         "FSD",
         "Holsman et al. 2025, arXiv 2502.20704",
         False,
+        MODES[config.mode],
         partial(fuzzy_law, config),
         knob=TOLERANCE,
         raw=config.on == "raw",
         loses="a token passes wherever the rows are near, {divergence} ≤ T = {value}, whatever it is. "
         "This step spent {drift} of drift, at most T × kept = {bound}.",
+        modes=MODES,
     )
 
 

@@ -11,18 +11,20 @@ threshold, and that fixes how many tokens are kept. After t < γ kept tokens the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
-from hsd.rules.grounds import Form, Grounds
 
-Because = Callable[[list[float], list[float]], list[Grounds]]  # from p and q of the drafted tokens
+if TYPE_CHECKING:
+    from hsd.rules.forms import Grounds
+    from hsd.rules.recipe import Recipe
+
 TINY = torch.finfo(torch.float64).tiny
 
 
@@ -78,22 +80,6 @@ def residual_row(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> Te
     return leftover(p, q, a, b)[0]
 
 
-def by_tokens(p: list[float], q: list[float], form: Form = "token") -> list[Grounds]:
-    """The grounds of a rule that judges every token by its own p and q."""
-    return [Grounds(form, pt, qt) for pt, qt in zip(p, q, strict=True)]
-
-
-def by_prefixes(inner: Form, whole: Form, mass: Tensor, log: Tensor, p: list[float], q: list[float]) -> list[Grounds]:
-    """The grounds of a rule that judges whole prefixes.
-
-    inner: the form of the tests at 1 … γ-1; whole: that of the whole draft's. mass (γ,) and log (γ+1,): the mass of the
-    branches and the logarithm of their ratios, from t = 0 on.
-    """
-    before = log.exp().tolist()
-    found = [Grounds(inner, before=ratio, mass=missing) for ratio, missing in zip(before, mass.tolist(), strict=False)]
-    return [*found[1:], Grounds(whole, p[-1], q[-1], before[-2])]
-
-
 @dataclass(frozen=True)
 class Law:
     """The law of one step under one rule.
@@ -102,8 +88,9 @@ class Law:
     forward: True if positions are tested from 1 up and the first failure stops (token-wise); False if from γ
     down and the first success decides. Nothing is left to test at position 0.
     a, b: (γ,) factors of the residual after t = 0 … γ-1 kept tokens; b is 1 where it is None.
-    because: says what the thresholds were computed from, see `grounds`; asked only when somebody wants to know.
+    numbers: what it was made from, by names in `hsd.rules.forms.LETTERS`: settings, and what was worked out on the way.
     divergence: (γ,) float64, D of the rows t = 0 … γ-1 in which position t+1 was drafted, for a rule that judges by it.
+    recipe: the record of the rule whose law it is.
     """
 
     p: Tensor
@@ -112,8 +99,9 @@ class Law:
     forward: bool
     a: Tensor
     b: Tensor | None = None
-    because: Because = by_tokens
+    numbers: Mapping[str, Any] = field(default_factory=dict)
     divergence: Tensor | None = None
+    recipe: Recipe | None = None
 
     @property
     def gamma(self) -> int:
@@ -164,9 +152,10 @@ class Law:
 
     def grounds(self, tokens: Tensor) -> list[Grounds]:
         """What the thresholds at positions 1 … γ were computed from. Waits for the device."""
-        return (
-            self.because(of_tokens(self.p, tokens).tolist(), of_tokens(self.q, tokens).tolist()) if self.gamma else []
-        )
+        if not self.gamma:
+            return []
+        assert self.recipe, "a law of no rule"
+        return self.recipe.grounds(self, tokens)
 
     def order(self) -> range:
         """The positions in the order in which they are tested."""
@@ -202,16 +191,30 @@ class Knob:
 
 
 @dataclass(frozen=True)
+class Look:
+    """How something is drawn in every figure: its colour (Okabe and Ito), and marker and hatch, which do without it."""
+
+    colour: str
+    symbol: str = "circle"
+    hatch: str = ""
+
+
+OTHER_LOOK = Look("#8a5a9e", "hexagon", "|")  # of rules that give up exactness, or have no look of their own
+
+
+@dataclass(frozen=True)
 class Rule:
     """A verification rule.
 
-    title: in menus and heads of tables. short: inside a sentence. citation: where it comes from. drafts: the same for
-    verifying several drafts one after another by it; empty where that is not offered.
+    title: in menus and heads of tables, without what these must warn of, see `mark`. short: inside a sentence.
+    citation: where it comes from. drafts: the same for verifying several drafts one after another by it; empty where
+    that is not offered.
     lossless: the output follows the target exactly; proved by enumeration in `hsd.audit`.
-    build(p, q, tokens), and raw as a fourth where `raw` is set: makes the law; `law` checks what it is given.
+    recipe: how it judges a draft, as data. build(p, q, tokens), and raw as a fourth where `raw` is set: makes the law;
+    without it the recipe does. `law` checks what it is given. modes: other recipes, for a rule that has a mode.
     resamples: after a rejection every further position of the block is drawn anew, one target call each.
     knob: the number that changes its law, so that its name alone does not say what it keeps; see `tuned`.
-    raw: it judges the raw distributions too, and wants to be given them.
+    raw: it judges the raw distributions too, and wants to be given them. look: how it is drawn in every figure.
     equals: the rule whose law it is, by another derivation. loses: of a rule that is not lossless, what it gives up, in
     words that follow "Not lossless:"; {value} is its knob's, {divergence} the measure, {drift} what a step spent of it.
     """
@@ -221,24 +224,35 @@ class Rule:
     short: str
     citation: str
     lossless: bool
-    build: Callable[..., Law]
+    recipe: Recipe
+    build: Callable[..., Law] | None = None
     drafts: str = ""
     resamples: bool = False
     knob: Knob | None = None
     raw: bool = False
     equals: str = ""
     loses: str = ""
+    modes: Mapping[str, Recipe] = field(default_factory=dict)
+    look: Look = OTHER_LOOK
 
-    @cached_property
+    @property
     def forward(self) -> bool:
         """Whether the first token is tested first, and the first failure stops; else the whole draft comes first."""
-        row = torch.ones(2, 1)
-        return self.build(row, row[:1], torch.tensor([0])).forward
+        return self.recipe.forward
+
+    @property
+    def mark(self) -> str:
+        """What a menu or a table must warn of."""
+        return "not lossless" if not self.lossless else "extra target calls" if self.resamples else ""
 
     def tuned(self, value: float) -> Rule:
         """The same with its knob at `value`, which `build` takes by the option's name."""
         assert self.knob
-        return replace(self, build=partial(self.build, **{self.knob.option: self.knob.check(value)}))
+        return replace(self, build=partial(self._law, **{self.knob.option: self.knob.check(value)}))
+
+    @property
+    def _law(self) -> Callable[..., Law]:
+        return self.build or self.recipe.law
 
     def law(self, p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None) -> Law:
         """The law for one draft: p (γ+1, V) and q (γ, V) with rows summing to 1, tokens (γ,) int64.
@@ -252,8 +266,8 @@ class Rule:
             shapes = f"p {tuple(p.shape)}, q {tuple(q.shape)}, tokens {tuple(tokens.shape)}"
             raise HsdError(f"{shapes} do not fit: they must be (γ+1, V), (γ, V) and (γ,)")
         if not self.raw or raw is None:
-            return self.build(p, q, tokens)
+            return replace(self._law(p, q, tokens), recipe=self.recipe)
         if raw[0].shape not in (p.shape, q.shape) or raw[1].shape != q.shape:
             shapes = " and ".join(str(tuple(rows.shape)) for rows in raw)
             raise HsdError(f"raw rows {shapes} do not fit p and q: they must be (γ or γ+1, V) and (γ, V)")
-        return self.build(p, q, tokens, raw)
+        return replace(self._law(p, q, tokens, raw), recipe=self.recipe)

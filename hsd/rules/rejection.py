@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from hsd.rules.chain import Rule
-from hsd.rules.grounds import Grounds
+from hsd.rules.forms import CHOSEN, TOKEN, Grounds
 from hsd.rules.law import Law, leftover
 from hsd.rules.tree import Change, Ending, Kind, Path, Process, Test, Tree, without
 
@@ -89,7 +89,7 @@ def top_down(tree: Tree) -> Process:
         for child in tree.children(node):
             assert q is not None
             x = tree.token(child)
-            grounds = Grounds("token", p=float(p[x]), q=float(q[x]))
+            grounds = Grounds(TOKEN, p=float(p[x]), q=float(q[x]))
             if (yield Test(child, grounds.threshold, "token", grounds, changes=changes)):
                 node, changes = child, ()
                 break
@@ -115,7 +115,7 @@ def one_hot(tree: Tree) -> Process:
         for child in tree.children(node):
             x = tree.token(child)
             chance = float(p[x])
-            if (yield Test(child, chance, "token", Grounds("chosen", p=chance, q=1.0), changes=changes)):
+            if (yield Test(child, chance, "token", Grounds(CHOSEN, p=chance, q=1.0), changes=changes)):
                 node, changes = child, ()
                 break
             p = without(p, x)

@@ -11,13 +11,12 @@ the draft proposes them. At ε = 0 every token passes that the target can write 
 
 from __future__ import annotations
 
-from functools import partial
-
 import torch
 from torch import Tensor
 
-from hsd.rules.grounds import Grounds
+from hsd.rules.forms import Form
 from hsd.rules.law import Knob, Law, Rule, of_tokens, token_tests
+from hsd.rules.recipe import Recipe
 
 WEIGHT = Knob("draft_weight", "w", "Draft weight", "The draft's share in what is tested; 0: exact.", 0.5, exact=0)
 EPSILON = Knob("epsilon", "ε", "Epsilon", "A token passes if p > min(ε, √ε·e⁻ᴴ); lower: more pass.", 0.09)
@@ -29,12 +28,7 @@ def ensemble_law(p: Tensor, q: Tensor, tokens: Tensor, draft_weight: float = WEI
     The residual max(p' - q, 0) is (1 - w) max(p - q, 0), and so, normalised, that of token-wise verification.
     """
     threshold = draft_weight + (1 - draft_weight) * token_tests(p, q, tokens)
-    because = partial(_mixed, draft_weight)
-    return Law(p, q, threshold, forward=True, a=torch.ones_like(threshold), because=because)
-
-
-def _mixed(weight: float, p: list[float], q: list[float]) -> list[Grounds]:
-    return [Grounds("mixed", pt, qt, weight=weight) for pt, qt in zip(p, q, strict=True)]
+    return Law(p, q, threshold, forward=True, a=torch.ones_like(threshold), numbers={"draft_weight": draft_weight})
 
 
 def typical_law(p: Tensor, q: Tensor, tokens: Tensor, epsilon: float = EPSILON.default) -> Law:
@@ -42,31 +36,55 @@ def typical_law(p: Tensor, q: Tensor, tokens: Tensor, epsilon: float = EPSILON.d
     entropy = torch.special.entr(p[: len(tokens)]).sum(-1).double()
     likely = of_tokens(p, tokens) > (epsilon**0.5 * torch.exp(-entropy)).clamp_max(epsilon)
     ones = torch.ones_like(entropy)
-    because = partial(_typical, likely, entropy)
-    return Law(p, q, likely.double(), forward=True, a=ones, b=torch.zeros_like(ones), because=because)
+    numbers = {"entropy": torch.nn.functional.pad(entropy, (1, 0)), "epsilon": epsilon}
+    return Law(p, q, likely.double(), forward=True, a=ones, b=torch.zeros_like(ones), numbers=numbers)
 
 
-def _typical(likely: Tensor, entropy: Tensor, p: list[float], q: list[float]) -> list[Grounds]:
-    rows = zip(likely.tolist(), entropy.tolist(), p, q, strict=True)
-    return [Grounds("likely" if passes else "unlikely", pt, qt, entropy=h) for passes, h, pt, qt in rows]
-
-
+MIXED = Form(
+    "mixed",
+    "a",
+    "weight + (1 - weight) * min(1, p / q)",
+    {"p": "p", "q": "q", "weight": "draft_weight"},
+    " = w + (1 − w)·min(1, p/q) with w = {weight}, p = {p}, q = {q}",
+)
+_BAR = "min(epsilon, sqrt(epsilon) * exp(-entropy))"
+_LIKELY = {"p": "p", "q": "q", "entropy": "entropy"}
+LIKELY = Form(
+    "likely",
+    "a",
+    "1",
+    _LIKELY,
+    ", as p is above min(ε, √ε·e⁻ᴴ) with H = {entropy}",
+    when=f"p > {_BAR}",
+    coin=False,
+)
+UNLIKELY = Form(
+    "unlikely",
+    "a",
+    "0",
+    _LIKELY,
+    ", as p is not above min(ε, √ε·e⁻ᴴ) with H = {entropy}",
+    when=f"p <= {_BAR}",
+    coin=False,
+)
 ENSEMBLE = Rule(
     "ensemble",
-    "Ensemble (not lossless)",
+    "Ensemble",
     "ensemble",
     "assistant_ensemble_weight of transformers",
     False,
+    Recipe((MIXED,)),
     ensemble_law,
     knob=WEIGHT,
     loses="the test takes (1 − w)·p + w·q for the target, w = {value}, and at drafted places the text follows that.",
 )
 TYPICAL = Rule(
     "typical",
-    "Typical (not lossless)",
+    "Typical",
     "typical",
     "Cai et al. 2024, arXiv 2401.10774",
     False,
+    Recipe((LIKELY, UNLIKELY), b="0"),
     typical_law,
     knob=EPSILON,
     loses="a token passes wherever p > min(ε, √ε·e⁻ᴴ), ε = {value}, however often "

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from hsd.rules.grounds import Grounds
+from hsd.rules.forms import CAPPED, SHARE, Grounds
 from hsd.rules.law import leftover
 from hsd.rules.tree import Change, Ending, Kind, Process, Test, Tree, without
 
@@ -50,10 +50,10 @@ class _Working:
         if node in self.settled:
             return self.settled[node]
         if not node:
-            return 1.0, Grounds("capped")
+            return 1.0, Grounds(CAPPED)
         above, x = self.parent[node], self.tree.token(node)
         before, _ = self.rate(above)
-        grounds = Grounds("capped", float(self.target(above)[x]), float(self.draft(above)[x]), before)
+        grounds = Grounds(CAPPED, float(self.target(above)[x]), float(self.draft(above)[x]), before)
         return grounds.threshold, grounds
 
     def delete(self, leaf: int) -> Change:
@@ -69,7 +69,7 @@ class _Working:
         self.p[node] = row
         self.q[node] = q if self.tree.replacement else without(q, self.tree.token(leaf))
         if node:
-            grounds = Grounds("share", before=before, mass=lost)
+            grounds = Grounds(SHARE, before=before, mass=lost)
             self.settled[node] = grounds.threshold, grounds
         return Change(node, before, lost, row, self.rate(node)[0])
 

@@ -15,7 +15,8 @@ from typing import Literal, Protocol
 
 from torch import Tensor
 
-from hsd.rules.grounds import Grounds
+from hsd.rules.forms import Grounds
+from hsd.rules.law import OTHER_LOOK, Look
 
 Kind = Literal["token", "draft", "prefix"]
 
@@ -161,6 +162,7 @@ class TreeRule:
     process: Callable[[Tree], Process]
     siblings: frozenset[str]
     forward: bool = True
+    look: Look = OTHER_LOOK
 
 
 def endings(process: Callable[[], Process]) -> Iterator[tuple[float, Ending]]:

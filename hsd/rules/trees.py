@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hsd.errors import HsdError
 from hsd.rules.chain import RULES
-from hsd.rules.law import Rule
+from hsd.rules.law import Look, Rule
 from hsd.rules.rejection import one_hot, recursive, top_down
 from hsd.rules.traversal import traversal
 from hsd.rules.tree import TreeRule
@@ -16,9 +16,16 @@ ANY = SAMPLED | {"chosen"}
 
 def _draft_after_draft(rule: Rule) -> TreeRule:
     """Recursive rejection with a chain rule."""
-    title, process = f"Draft after draft: {rule.title}", recursive(rule)
     return TreeRule(
-        f"recursive-{rule.name}", title, rule.short, rule.drafts, rule.lossless, process, SAMPLED, rule.forward
+        f"recursive-{rule.name}",
+        f"Draft after draft: {rule.title}",
+        rule.short,
+        rule.drafts,
+        rule.lossless,
+        recursive(rule),
+        SAMPLED,
+        rule.forward,
+        rule.look,
     )
 
 
@@ -27,7 +34,14 @@ TREE_RULES: dict[str, TreeRule] = {
     for rule in [
         *(_draft_after_draft(rule) for rule in RULES.values() if rule.drafts),
         TreeRule(
-            "top-down", "Top-down rejection", "top-down", "Miao et al. 2024, arXiv 2305.09781", True, top_down, SAMPLED
+            "top-down",
+            "Top-down rejection",
+            "top-down",
+            "Miao et al. 2024, arXiv 2305.09781",
+            True,
+            top_down,
+            SAMPLED,
+            look=Look("#cc79a7", "triangle-down", "|"),
         ),
         TreeRule(
             "traversal",
@@ -38,13 +52,23 @@ TREE_RULES: dict[str, TreeRule] = {
             traversal,
             SAMPLED,
             forward=False,
+            look=Look("#009e73", "star", "/"),
         ),
-        TreeRule("one-hot", "Rule for chosen trees", "one-hot", "Li et al. 2024, arXiv 2406.16858", True, one_hot, ANY),
+        TreeRule(
+            "one-hot",
+            "Rule for chosen trees",
+            "one-hot",
+            "Li et al. 2024, arXiv 2406.16858",
+            True,
+            one_hot,
+            ANY,
+            look=Look("#8c7a00", "cross", "\\"),
+        ),
     ]
 }
 
 
-VANILLA = {"independent": "recursive-tokenwise", "distinct": "top-down", "chosen": "one-hot"}
+VANILLA = {"single": "tokenwise", "independent": "recursive-tokenwise", "distinct": "top-down", "chosen": "one-hot"}
 NEEDS = {
     "independent": "draws its siblings independently",
     "distinct": "draws siblings without replacement",

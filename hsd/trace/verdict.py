@@ -106,16 +106,11 @@ class Branch(Record):
 class Grounds(Record):
     """The numbers that went into a threshold; which of them count depends on the form.
 
-    token: min(1, p/q). capped: min(1, before·p/q) with the capped ratio c before it; ratio: the same with the uncapped
-    ratio r. share: mass / (mass + 1 − before). naive: mass / max(mass, mass + 1 − before). chosen: p.
-    near: 1, as divergence ≤ tolerance; far: 0, as it is not; beyond: it is not, so min(1, p/q) decides.
-    mixed: weight + (1 − weight)·min(1, p/q). likely: 1, as p > min(ε, √ε·exp(−entropy)); unlikely: 0, as it is not.
+    The forms are those of the rules' records, `forms` in `hsd.facts.facts()`; a later version may have more.
     `p` is what the target that was valid by then gave the token.
     """
 
-    form: Literal[
-        "token", "capped", "ratio", "share", "naive", "chosen", "near", "far", "beyond", "mixed", "likely", "unlikely"
-    ]
+    form: Annotated[str, Field(pattern="^[a-z][a-z0-9-]{0,39}$")]
     p: Probability = 0.0
     q: Probability = 0.0
     before: Positive = 1.0

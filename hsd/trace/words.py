@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hsd.errors import HsdError
+from hsd.expression import evaluate
 from hsd.trace.fill import Facts, filled, number, pair, quoted, say
 from hsd.trace.run import Trace
 from hsd.trace.step import Step
@@ -19,7 +20,6 @@ from hsd.trace.verdict import Decision, Verdict
 LINES = ("opening", "draft", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning")
 SAME = 0.005  # kept tokens; a smaller difference is not seen in two digits
 CERTAIN = 1 - 1e-9
-COINLESS = ("likely", "unlikely")
 
 
 def step_in_words(trace: Trace, index: int, known: Facts | None = None) -> str:
@@ -54,6 +54,7 @@ class _Reading:
     def __init__(self, trace: Trace, step: Step, known: Facts) -> None:
         self.step, self.options = step, trace.setup.options
         self.rules = {rule["name"]: rule for rule in known.get("rules", [])}
+        self.forms = known.get("forms", {})
         self.nodes = {node.id: node for node in step.nodes}
         self.branches = {branch.node: branch for branch in step.branches}
         self.parents = {node.parent for node in step.nodes}
@@ -156,13 +157,14 @@ class _Reading:
 
     def test(self, judged: Verdict, made: Decision) -> dict[str, Any]:
         grounds, several = made.grounds, any(decision.draft for decision in judged.decisions)
-        coinless = grounds.form in COINLESS
-        sides = (self.bar(grounds.entropy or 0.0), grounds.p) if coinless else (made.coin, made.threshold)
+        form = self.forms.get(grounds.form, {"words": "", "coin": True})
+        numbers = grounds.model_dump(exclude={"form"})
+        sides = (made.coin, made.threshold) if form["coin"] else self.sides(form["when"], numbers)
         (low, high), (coin, threshold) = pair(*sides), pair(*sides, 3)
         order = judged.decisions.index(made) + 1
         return {
             "accepted": made.accepted,
-            "coinless": coinless,
+            "coinless": not form["coin"],
             "always": made.threshold >= 1,
             "never": made.threshold <= 0,
             "whole": made.test == "draft",
@@ -178,11 +180,7 @@ class _Reading:
             "form": grounds.form,
             "p": number(grounds.p),
             "q": number(grounds.q),
-            "c": number(grounds.before),
-            "S": number(grounds.mass),
-            "D": number(grounds.divergence),
-            "w": number(grounds.weight),
-            "H": number(grounds.entropy),
+            "because": filled(form["words"], {name: number(x) for name, x in numbers.items()}) or None,
             "changes": [self.change(judged, i) for i, c in enumerate(judged.changes) if c.after == order],
         }
 
@@ -198,17 +196,18 @@ class _Reading:
             "cause": None if several else _piece(self.nodes[cause.node].piece),
             "draft": cause.draft + 1,
             "after piece": _piece(self.nodes[change.node].piece) if change.node else None,
-            "strikes": cause.grounds.form == "chosen",
+            "strikes": self.forms.get(cause.grounds.form, {}).get("certain", False),
             "weight": number(change.weight, 4, 4),
             "mass": number(change.mass, 4, 4),
             "p": "p′" if again else "p",
             "q": "q′" if again and distinct else "q",
         }
 
-    def bar(self, entropy: float) -> float:
-        """What p must exceed under a rule that throws no coin, in a row of that entropy."""
-        epsilon: float = self.options.knobs["epsilon"]
-        return min(epsilon, math.sqrt(epsilon) * math.exp(-entropy))
+    def sides(self, when: list[Any], numbers: dict[str, Any]) -> tuple[float, float]:
+        """The two numbers that a test without a coin compares, the lower first where it passes."""
+        known = self.options.flat() | numbers
+        left, right = (float(evaluate(side, known)) for side in when[1:])
+        return (right, left) if when[0] in (">", "<=") else (left, right)
 
     def knob(self, name: str) -> dict[str, Any]:
         """The number of a rule that has one, whether the rule is exact at that, and what it gives up."""

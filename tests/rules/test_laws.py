@@ -199,7 +199,7 @@ def test_thresholds_follow_from_their_grounds(rule: str, problem: Problem):
     given_tensors = tensors(problem.p, problem.q, problem.tokens)
     law = RULES[rule].law(*given_tensors)
     grounds = law.grounds(given_tensors[2])
-    assert [ground.form for ground in grounds] == [*[FORMS[rule][0]] * (problem.gamma - 1), FORMS[rule][1]]
+    assert [ground.form.name for ground in grounds] == [*[FORMS[rule][0]] * (problem.gamma - 1), FORMS[rule][1]]
     for threshold, ground in zip(law.threshold.tolist(), grounds, strict=True):
         slack = of_rounding(ground, torch.float64)
         assert threshold == pytest.approx(ground.threshold, abs=slack)
@@ -215,7 +215,7 @@ def of_rounding(ground: Grounds, dtype: torch.dtype) -> float:
 def whole(ground: Grounds) -> float | None:
     """What the mass is a share of; None for a threshold that is no share."""
     mass, rest = ground.mass, ground.mass + 1 - ground.before
-    return {"share": rest, "naive": max(mass, rest)}.get(ground.form)
+    return {"share": rest, "naive": max(mass, rest)}.get(ground.form.name)
 
 
 def again(ground: Grounds) -> float:
@@ -223,7 +223,8 @@ def again(ground: Grounds) -> float:
     before, rho, divided_by = ground.before, ground.p / ground.q if ground.q else 0.0, whole(ground)
     if divided_by is not None:
         return ground.mass / divided_by if divided_by else 1.0
-    return {"token": min(1.0, rho), "chosen": ground.p}.get(ground.form) or (min(1.0, before * rho) if rho else 0.0)
+    plain = {"token": min(1.0, rho), "chosen": ground.p}
+    return plain.get(ground.form.name) or (min(1.0, before * rho) if rho else 0.0)
 
 
 @pytest.mark.parametrize(("mode", "other"), [("exact-first", "beyond"), ("divergence-only", "far")])
@@ -233,9 +234,9 @@ def test_thresholds_of_the_fuzzy_rule_follow_from_their_grounds(mode: str, other
     law = fuzzy_rule(Fuzzy(mode=mode)).law(p, q, tokens)
     for threshold, ground in zip(law.threshold.tolist(), law.grounds(tokens), strict=True):
         assert ground.divergence is not None
-        assert ground.form == ("near" if ground.divergence <= Fuzzy.tolerance else other)
+        assert ground.form.name == ("near" if ground.divergence <= Fuzzy.tolerance else other)
         assert threshold == pytest.approx(ground.threshold, abs=1e-12)
-        assert threshold == pytest.approx({"near": 1, "far": 0}.get(ground.form, min(1, ground.p / ground.q)))
+        assert threshold == pytest.approx({"near": 1, "far": 0}.get(ground.form.name, min(1, ground.p / ground.q)))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)

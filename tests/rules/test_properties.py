@@ -141,7 +141,7 @@ def test_thresholds_are_probabilities_and_follow_from_their_grounds(
         assert 0 <= test.threshold <= 1
         assert accepted == (coin < test.threshold)
         assert test.threshold == pytest.approx(test.grounds.threshold, abs=of_rounding(test.grounds, dtype))
-        assert (test.grounds.form == "chosen") == (rule.name in BLIND)
+        assert (test.grounds.form.name == "chosen") == (rule.name in BLIND)
 
 
 @BOTH

@@ -9,10 +9,10 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 import torch
+from hsd.app.lab import exact_numbers
 from lab_page import page as page_html
 from web_page import Browser, Guest, address, answer, show
 
-from hsd.app.lab import exact_numbers
 from hsd.audit import context_free_models, output_law, target_law, total_variation
 from hsd.conform.keying import KEYINGS
 from hsd.facts import facts

@@ -1,4 +1,4 @@
-"""The lab's JavaScript computes what the Python rules and the Python audit compute."""
+"""The rules in JavaScript, made from their records, compute what the Python rules and the Python audit compute."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine import Engine
 from hsd import facts
 from hsd.audit import TableModels, audit_rules, context_free_models, ideal_kept, output_law, target_law
 from hsd.conform.keying import KEYINGS, audit_keyings
-from hsd.rules import DIVERGENCES, RULES, Fuzzy, Rule, branch_masses, drift, fuzzy_rule
+from hsd.rules import DIVERGENCES, RULES, Fuzzy, branch_masses, drift, fuzzy_rule
 from hsd.rules.fuzzy import MODES
 
 EXACT = 1e-12
@@ -21,17 +21,11 @@ LOSSLESS = [name for name, rule in RULES.items() if rule.lossless]
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Engine]:
-    """The modules of the lab that have no page."""
-    files = ("rules", "enumerate", "fuzzy", "relaxed", "simulate", "keying")
-    engine = Engine({"exact" if name == "enumerate" else name: f"lab/{name}.js" for name in files})
+    """The modules of the rules; they have no page."""
+    files = ("law", "tests", "divergence", "audit", "sample", "keying")
+    engine = Engine({name: f"rules/{name}.js" for name in files})
     yield engine
     engine.stop()
-
-
-@pytest.fixture(scope="module")
-def twins(lab: Engine) -> dict[str, Rule]:
-    """The rules that are restated; of the others the page asks the server."""
-    return {name: RULES[name] for name in lab.call("() => Object.keys(rules.RULES)")}
 
 
 # ---- models, in both languages
@@ -90,21 +84,14 @@ def close(first: object, second: object) -> bool:
 # ---- the mathematics
 
 
-def test_rules_are_those_of_python(lab: Engine, twins: dict[str, Rule]) -> None:
-    known = lab.call("() => rules.RULES")
-    assert list(twins) == [name for name in RULES if name in twins]
-    for name, rule in twins.items():
-        assert known[name]["resamples"] == rule.resamples
-
-
 @pytest.mark.parametrize("name", MODELS)
-def test_enumeration_equals_the_audit(lab: Engine, twins: dict[str, Rule], name: str) -> None:
+def test_enumeration_equals_the_audit(lab: Engine, name: str) -> None:
     model = MODELS[name]
-    audited, found = tables(model), lab.call("(m) => exact.enumerate(m)", model)
+    audited, found = tables(model), lab.call("(m) => audit.enumerate(m)", model)
     assert close(found["target"], target_law(audited).flatten())
     assert close(found["ideal"], ideal_kept(audited))
     expected = audit_rules(audited)
-    for rule in twins.values():
+    for rule in RULES.values():
         output, kept = output_law(audited, rule.law, rule.resamples)
         one = found["rules"][rule.name]
         assert close(one["output"], output.flatten()), rule.name
@@ -120,23 +107,23 @@ def test_position_tables_and_context_free_models_agree() -> None:
 
 
 @pytest.mark.parametrize("name", ["near", "equal", "toy 4", "own 3^3 seed 1", "zeros 3^4", "zeros 5^2"])
-def test_every_draft_has_pythons_thresholds_and_residuals(lab: Engine, twins: dict[str, Rule], name: str) -> None:
+def test_every_draft_has_pythons_thresholds_and_residuals(lab: Engine, name: str) -> None:
     model = MODELS[name]
     p, q = (torch.tensor(model[side], dtype=torch.float64) for side in "pq")
     paths = itertools.product(range(model["vocab"]), repeat=model["gamma"])
     drafts = [x for x in paths if all(q[t, token] > 0 for t, token in enumerate(x))]
     found = lab.call(
         """(rule, p, q, drafts) => drafts.map((x) => {
-          const R = rules, law = R.RULES[rule].law(p, q, x);
-          return {threshold: law.threshold, stop: R.stops(law), order: R.order(law), kept: R.expectedKept(law),
-                  next: p.map((_, t) => R.next(law, p, q, t))};
-        })""".replace("(rule, p, q, drafts) => ", "(p, q, drafts) => Object.keys(rules.RULES).map((rule) => ")
+          const one = law.lawOf(rule, p, q, x);
+          return {threshold: one.threshold, stop: law.stops(one.threshold, one.forward), order: law.order(one),
+                  kept: law.expectedKept(one), next: p.map((_, t) => law.next(one, t))};
+        })""".replace("(rule, p, q, drafts) => ", "(p, q, drafts) => [...law.CHAINS.keys()].map((rule) => ")
         + ")",
         model["p"],
         model["q"],
         drafts,
     )
-    for (rule_name, rule), laws in zip(twins.items(), found, strict=True):
+    for (rule_name, rule), laws in zip(RULES.items(), found, strict=True):
         for x, one in zip(drafts, laws, strict=True):
             law = rule.law(p, q, torch.tensor(x))
             assert close(one["threshold"], law.threshold), (rule_name, x)
@@ -153,7 +140,7 @@ def test_what_explains_a_draft_equals_branch_masses(lab: Engine, name: str) -> N
     for x in itertools.product(range(model["vocab"]), repeat=model["gamma"]):
         if any(q[t, token] == 0 for t, token in enumerate(x)):
             continue
-        facts = lab.call("(p, q, x) => rules.explain('hsd', p, q, x)", model["p"], model["q"], x)
+        facts = lab.call("(p, q, x) => law.explain(law.lawOf('hsd', p, q, x))", model["p"], model["q"], x)
         masses = branch_masses(p, q, torch.tensor(x))
         assert close([one["ratio"] for one in facts], masses.ratio), x
         assert close([one["capped"] for one in facts], masses.capped)
@@ -164,15 +151,15 @@ def test_what_explains_a_draft_equals_branch_masses(lab: Engine, name: str) -> N
         assert close([min(1, one["star"]) for one in facts], masses.capped)
 
 
-def test_coins_decide_as_in_python(lab: Engine, twins: dict[str, Rule]) -> None:
+def test_coins_decide_as_in_python(lab: Engine) -> None:
     model = MODELS["near"]
     p, q = (torch.tensor(model[side], dtype=torch.float64) for side in "pq")
     coins = torch.rand(40, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     drafts = torch.randint(3, (40, 4), generator=torch.Generator().manual_seed(2))
-    for name, rule in twins.items():
+    for name, rule in RULES.items():
         expected = [int(rule.law(p, q, x).kept(c)) for x, c in zip(drafts, coins, strict=True)]
         found = lab.call(
-            "(rule, p, q, xs, cs) => xs.map((x, i) => rules.kept(rules.RULES[rule].law(p, q, x), cs[i]))",
+            "(rule, p, q, xs, cs) => xs.map((x, i) => law.kept(law.lawOf(rule, p, q, x), cs[i]))",
             name,
             model["p"],
             model["q"],
@@ -185,7 +172,7 @@ def test_coins_decide_as_in_python(lab: Engine, twins: dict[str, Rule]) -> None:
 @pytest.mark.parametrize("zeros", [False, True])
 def test_the_largest_case_is_lossless_where_it_must_be(lab: Engine, zeros: bool) -> None:
     model = random_model(5, 4, 7, zeros)
-    found = lab.call("(m) => exact.enumerate(m)", model)
+    found = lab.call("(m) => audit.enumerate(m)", model)
     for name, one in found["rules"].items():
         assert one["exact"] == (name in LOSSLESS), name
         assert abs(sum(one["output"]) - 1) < EXACT
@@ -194,11 +181,11 @@ def test_the_largest_case_is_lossless_where_it_must_be(lab: Engine, zeros: bool)
     assert close(found["rules"]["blockwise"]["output"], found["rules"]["hsd"]["output"])
 
 
-def test_a_coin_of_zero_accepts_nothing_that_the_target_never_says(lab: Engine, twins: dict[str, Rule]) -> None:
+def test_a_coin_of_zero_accepts_nothing_that_the_target_never_says(lab: Engine) -> None:
     """But for a mixture, in which the draft has a share."""
     model = MODELS["disjoint"]
-    kept = "(p, q) => Object.values(rules.RULES).map((r) => rules.kept(r.law(p, q, [2, 3, 2]), [0, 0, 0]))"
-    assert lab.call(kept, model["p"], model["q"]) == [3 if name == "ensemble" else 0 for name in twins]
+    kept = "(p, q) => [...law.CHAINS.keys()].map((name) => law.kept(law.lawOf(name, p, q, [2, 3, 2]), [0, 0, 0]))"
+    assert lab.call(kept, model["p"], model["q"]) == [3 if name == "ensemble" else 0 for name in RULES]
 
 
 # ---- the mathematics of the fuzzy rule
@@ -212,11 +199,8 @@ def as_settings(config: Fuzzy) -> dict:
 
 def test_the_settings_are_those_of_python(lab: Engine) -> None:
     numbers = {rule.knob.option: rule.knob.default for rule in RULES.values() if rule.knob}
-    assert lab.call("() => rules.SETTINGS") == as_settings(Fuzzy()) | numbers
-    assert lab.call("() => relaxed.RANGE") == [KNOBS[0].low, KNOBS[0].high] == [KNOBS[1].low, KNOBS[1].high]
-    assert lab.call("() => fuzzy.RANGE[0]") == RULES["fuzzy"].knob.low
-    assert lab.call("() => Object.keys(fuzzy.DIVERGENCES)") == list(DIVERGENCES)
-    assert lab.call("() => fuzzy.MODES") == list(MODES)
+    assert lab.call("() => law.SETTINGS") == as_settings(Fuzzy()) | numbers
+    assert lab.call("() => Object.keys(divergence.DIVERGENCES)") == list(DIVERGENCES)
 
 
 @pytest.mark.parametrize("name", DIVERGENCES)
@@ -226,7 +210,7 @@ def test_divergences_equal_pythons(lab: Engine, name: str) -> None:
         [*p, p[0], [1, 0, 0, 0], [1, 0, 0, 0], [0.5, 0.5, 0, 0]],
         [*q, p[0], [0, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]],
     )
-    found = lab.call("(name, p, q) => p.map((row, t) => String(fuzzy.DIVERGENCES[name](row, q[t])))", name, p, q)
+    found = lab.call("(name, p, q) => p.map((row, t) => String(divergence.DIVERGENCES[name](row, q[t])))", name, p, q)
     values = torch.tensor([float(x.replace("Infinity", "inf")) for x in found], dtype=torch.float64)
     expected = DIVERGENCES[name](torch.tensor(p, dtype=torch.float64), torch.tensor(q, dtype=torch.float64))
     assert torch.equal(values.isinf(), expected.isinf())
@@ -242,10 +226,11 @@ def test_every_setting_gives_pythons_law_and_enumeration(lab: Engine, name: str)
     audited, settings = tables(model), [as_settings(config) for config in SETTINGS]
     found = lab.call(
         """(model, all, drafts) => all.map((settings) => ({
-          exact: exact.enumerate({...model, settings}).rules.fuzzy,
+          exact: audit.enumerate({...model, settings}).rules.fuzzy,
           laws: drafts.map((x) => {
-            const law = rules.RULES.fuzzy.law(model.p, model.q, x, settings);
-            return {...law, next: model.p.map((_, t) => rules.next(law, model.p, model.q, t))};
+            const one = law.lawOf("fuzzy", model.p, model.q, x, settings);
+            const near = x.map((_, t) => law.groundsAt(one, t + 1).form === "near");
+            return {threshold: one.threshold, near, next: model.p.map((_, t) => law.next(one, t))};
           }),
         }))""",
         model,
@@ -268,7 +253,7 @@ def test_the_divergence_of_the_output_is_the_drift_that_was_spent(lab: Engine) -
     """The lab's KL(output‖target) against Python's expected drift, which it equals where no exact test is asked."""
     model, config = MODELS["near"], Fuzzy(mode="divergence-only")
     p, q = (torch.tensor(model[side], dtype=torch.float64) for side in "pq")
-    found = lab.call("(m, settings) => exact.enumerate({...m, settings}).rules.fuzzy", model, as_settings(config))
+    found = lab.call("(m, settings) => audit.enumerate({...m, settings}).rules.fuzzy", model, as_settings(config))
     law = fuzzy_rule(config).law(p, q, torch.tensor([0, 0, 0, 0]))  # rows are the same after every draft
     assert found["kept"] == pytest.approx(4, abs=EXACT)
     assert close(found["divergence"], drift(law, 4, config.tolerance))
@@ -316,9 +301,9 @@ def test_every_number_gives_pythons_law_and_enumeration(lab: Engine, name: str, 
     for number in (0.0, 0.05, 0.2, 0.7, 1.0):
         found = lab.call(
             """(model, rule, settings, x) => {
-              const law = rules.RULES[rule].law(model.p, model.q, x, settings);
-              const next = model.p.map((_, t) => rules.next(law, model.p, model.q, t));
-              return {...law, next, exact: exact.enumerate({...model, settings}).rules[rule]};
+              const one = law.lawOf(rule, model.p, model.q, x, settings);
+              const next = model.p.map((_, t) => law.next(one, t));
+              return {threshold: one.threshold, next, exact: audit.enumerate({...model, settings}).rules[rule]};
             }""",
             model,
             rule,
@@ -338,6 +323,6 @@ def test_every_number_gives_pythons_law_and_enumeration(lab: Engine, name: str, 
 
 
 def test_a_deviation_is_infinite_where_the_law_has_nothing(lab: Engine) -> None:
-    off = "(counts, law) => String(simulate.deviation(counts, law, 10).deviation)"
+    off = "(counts, law) => String(sample.deviation(counts, law, 10).deviation)"
     assert lab.call(off, [5, 5], [1, 0]) == "Infinity"
     assert lab.call(off, [10, 0], [1, 0]) == "0"

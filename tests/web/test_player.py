@@ -80,7 +80,7 @@ def test_formulas_reproduce_the_recorded_thresholds(stage: Stage, rule: str) -> 
     pairs = stage.page.evaluate(
         """() => window.player.trace().steps.flatMap((step, i) => {
           const view = hsdPlayer.model.readStep(window.player.trace(), i);
-          const pair = (d) => [hsdPlayer.model.groundsOf(view, d).value, d.threshold];
+          const pair = (d) => [hsdPlayer.model.numbersOf(view, d).value, d.threshold];
           return [step.verdict, step.shadow].flatMap(({decisions}) => decisions.map(pair));
         })"""
     )

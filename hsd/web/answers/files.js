@@ -11,7 +11,6 @@ const LINES = {
   pair: NO_MODEL,
   plan_stack: "this page is made of files and plans nothing: python -m hsd plan does, and its foot says how to run it",
   try_thresholds: NO_PYTHON,
-  exact_numbers: NO_PYTHON,
   open_benchmark: NO_PYTHON,
 };
 const OWN = {

@@ -1,10 +1,9 @@
 // The fifth card: one draft under two rules with the same coins, position by position.
 import { h, SIGNS } from "../kit/dom.js";
-import { rule as known } from "../kit/facts.js";
 import { subscript } from "../kit/format.js";
 import { button, card, menu, say } from "../kit/parts.js";
 import { position, value } from "./position.js";
-import { expectedKept, explain, next, range, RULES, stops } from "./rules.js";
+import { CHAINS, expectedKept, explain, lawOf, next, range, stops, USUAL, VANILLA } from "../rules/law.js";
 import { names } from "./state.js";
 import {
   averageWords,
@@ -18,18 +17,13 @@ import {
   verdictSentence,
 } from "./words.js";
 
-const FORWARD = capital(
-  named(
-    Object.keys(RULES)
-      .filter((name) => known(name).forward)
-      .map(short),
-  ),
-);
+const RULES = [...CHAINS.values()];
+const FORWARD = capital(named(RULES.filter(({ forward }) => forward).map(({ short: words }) => words)));
 
 /** actions: token(t, x), coin(t, value), rule(name), throwCoins(), drawDraft(). */
 function draft(actions) {
   const beside = "Rule beside vanilla";
-  const titles = Object.keys(RULES).map((name) => [name, known(name).title]);
+  const titles = RULES.map(({ name, title }) => [name, title]);
   const rule = menu(beside, titles, null, actions.rule);
   const drawing = button("Draw a draft from q", "draw the tokens as the draft model does", actions.drawDraft);
   const throwing = button("Throw the coins", "new random coins", actions.throwCoins);
@@ -81,23 +75,28 @@ function draft(actions) {
 
 /** What is said about the paper's step. */
 function paper({ draft: tokens }, { p, q }) {
-  const of = (name) => stops(RULES[name].law(p, q, tokens));
-  return [...PAPER_TEXT, paperSentence(of("hsd"), of("tokenwise"))].filter(Boolean);
+  const of = (name) => chances(lawOf(name, p, q, tokens));
+  return [...PAPER_TEXT, paperSentence(of(USUAL), of(VANILLA))].filter(Boolean);
 }
 
 /** Everything that the card shows about the draft. judged: vanilla, and the chosen rule if it is another. */
 function judge(valid, model) {
   const { p, q } = model;
-  const shown = valid.rule === "tokenwise" ? ["tokenwise"] : ["tokenwise", valid.rule];
-  const judged = shown.map((name) => {
-    const law = RULES[name].law(p, q, valid.draft, model.settings);
-    const facts = explain(name, p, q, valid.draft).map((one, t) => ({ ...one, divergence: divergenceAt(law, t) }));
-    return { name, law, ...tests(law, valid.coins), facts, average: expectedKept(law), stop: stops(law) };
+  const judged = [...new Set([VANILLA, valid.rule])].map((name) => {
+    const law = lawOf(name, p, q, valid.draft, model.settings);
+    return {
+      name,
+      law,
+      ...tests(law, valid.coins, model.settings),
+      facts: explain(law),
+      average: expectedKept(law),
+      stop: chances(law),
+    };
   });
   return { valid, model, judged, facts: judged[judged.length - 1].facts };
 }
 
-const divergenceAt = (law, t) => (law.divergence && t ? law.divergence[t - 1] : null);
+const chances = ({ threshold, forward }) => stops(threshold, forward);
 
 function impossible({ valid, model }) {
   const t = valid.draft.findIndex((x, i) => model.q[i][x] === 0);
@@ -107,7 +106,7 @@ function impossible({ valid, model }) {
 }
 
 function speak(element, { valid, judged }) {
-  const sentences = judged.map(({ name, law }) => verdictSentence(name, law, valid.coins)).reverse();
+  const sentences = judged.map((one) => verdictSentence(one, valid.coins)).reverse();
   sentences.push(averageWords(judged));
   while (element.children.length < sentences.length) element.append(h("p"));
   while (element.children.length > sentences.length) element.lastChild.remove();
@@ -127,7 +126,7 @@ function ending({ valid, model }, { name, law, kept, facts }) {
   const bonus = kept === gamma;
   const origin = bonus ? "bonus" : "correction";
   const step = valid.kind === "step";
-  const row = next(law, model.p, model.q, kept);
+  const row = next(law, kept);
   const chips = valid.draft.map((x, i) =>
     i < kept
       ? h("span.hl-chip.is-kept", `✓ ${names(valid, i)[x]}`)
@@ -150,14 +149,12 @@ function ending({ valid, model }, { name, law, kept, facts }) {
 }
 
 /** What the correction is drawn from: whole is set where q plays no part in it. */
-function residualOf(law, { weight, deficient }) {
-  return {
-    weight: value(weight),
-    mass: deficient,
-    whole: Boolean((law.near || law.bars) && law.b),
-    certain: Boolean(law.q),
-  };
-}
+const residualOf = ({ recipe }, { weight, deficient }) => ({
+  weight: value(weight),
+  mass: deficient,
+  whole: recipe.b === 0,
+  certain: recipe.certain,
+});
 
 function nextBar(token, mass, origin) {
   const bar = h(`span.hp-swatch.is-${origin}`, { style: `width:${100 * mass}%` });

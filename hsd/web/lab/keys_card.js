@@ -2,9 +2,8 @@
 import { h } from "../kit/dom.js";
 import { facts, rule as known } from "../kit/facts.js";
 import { card, say } from "../kit/parts.js";
-import { ROUNDING } from "./enumerate.js";
-import { audit, TEXT, tooLarge } from "./keying.js";
-import { RULES } from "./rules.js";
+import { ROUNDING } from "../rules/audit.js";
+import { audit, TEXT, tooLarge } from "../rules/keying.js";
 import { capital, distance, four, short } from "./words.js";
 
 const PATIENCE = 150; // milliseconds without a change until it is worked out
@@ -78,7 +77,7 @@ function keysCard(actions) {
 function unfit({ kind, rule, vocab, gamma }) {
   if (kind === "own")
     return "These rows differ by position, and keys need rows that never change: choose the same p and q.";
-  if (RULES[rule].resamples)
+  if (known(rule).resamples)
     return `${capital(short(rule))} draws the rest of a block by further calls: pick another rule.`;
   return tooLarge({ vocab, gamma }) ? "Too many outcomes for several steps: reduce γ or take fewer tokens." : "";
 }

@@ -1,31 +1,25 @@
 // The lab put together: one state, what follows from it, and the cards that show it.
-// start(root) fills the lab's container and returns the lab; the numbers of rules that are not restated here are asked
-// for. For tests, window.__hsdLab = {ready, ms, state,
-// model, exact, message, simulated} mirrors the lab that changed last; ms is what the last change took.
-import { ask, Refusal, why } from "../answers/answers.js";
+// start(root) fills the lab's container and returns the lab. For tests, window.__hsdLab = {ready, ms, state, model,
+// exact, message, simulated} mirrors the lab that changed last; ms is what the last change took.
 import { h } from "../kit/dom.js";
-import { facts } from "../kit/facts.js";
 import { addressBar, asked } from "../kit/link.js";
 import * as page from "../kit/page.js";
 import { button, said, say } from "../kit/parts.js";
 import { draft } from "./draft.js";
-import { enumerate, ROUNDING } from "./enumerate.js";
+import { enumerate } from "../rules/audit.js";
 import { inputs } from "./inputs.js";
 import { keysCard } from "./keys_card.js";
 import { law } from "./law.js";
 import { decode, encode, LinkError } from "./link.js";
 import { results } from "./results.js";
-import { RULES } from "./rules.js";
-import { meanKept, pick, simulation } from "./simulate.js";
+import { pick } from "../rules/law.js";
+import { meanKept, simulation } from "../rules/sample.js";
 import { drag, model, normalise, parse, PRESETS, preset, problems, reshape, tooLarge } from "./state.js";
 import { tuning } from "./tuning.js";
 import { capital } from "./words.js";
 
 const STEPS = 10000;
 const CHUNK = 100;
-const PATIENCE = 150; // milliseconds without a change until others are asked
-const told = ({ single, name }) => !why("exact_numbers") && single && !Object.hasOwn(RULES, name);
-const OTHERS = facts.rules.filter(told).map(({ name }) => name);
 const INTRODUCTION =
   "Two or more tokens, no model: change what target and draft believe, and see by exact arithmetic what every rule does with it.";
 
@@ -40,7 +34,6 @@ function complaint(wrong) {
 class Lab {
   constructor(root) {
     this.exactKey = "";
-    this.others = {}; // of rules that are not restated here, by name
     this.run = null; // the simulation: {state, history, run, running}
     this.bar = addressBar("lab", () => ({ lab: encode(this.valid) }));
     this.build(root);
@@ -52,7 +45,7 @@ class Lab {
     const actions = this.actions();
     this.cards = {
       inputs: inputs(actions),
-      results: results(actions, OTHERS),
+      results: results(actions),
       tuning: tuning(actions),
       law: law(actions),
       draft: draft(actions),
@@ -149,9 +142,6 @@ class Lab {
     if (key !== this.exactKey) {
       this.model = model(this.valid);
       this.exact = kind === "step" ? null : enumerate(this.model);
-      this.others = {};
-      clearTimeout(this.askTimer);
-      if (this.exact && OTHERS.length) this.askTimer = setTimeout(() => this.askOthers(this.exact), PATIENCE);
     }
     const runKey = key + rule + seed;
     if (runKey !== this.runKey) this.run = null;
@@ -159,27 +149,9 @@ class Lab {
     this.runKey = runKey;
   }
 
-  /** The numbers of the rules that are not restated here. */
-  async askOthers(exact) {
-    const { p, q } = this.model;
-    for (const name of OTHERS) {
-      try {
-        const { kept, distance } = await ask("exact_numbers", { rule: name, p, q });
-        if (this.exact !== exact) return;
-        const told = { kept, distance, exact: distance < ROUNDING, extra: 0, committed: kept + 1, calls: 1 };
-        this.others = { ...this.others, [name]: { name, ...told } };
-      } catch (refusal) {
-        if (!(refusal instanceof Refusal)) throw refusal;
-        if (this.exact === exact) say(this.alert, refusal.message);
-        return;
-      }
-      this.draw();
-    }
-  }
-
   draw() {
     const { valid, model: numbers, exact, run } = this;
-    const view = { valid, model: numbers, exact, others: this.others, simulation: run, running: run && run.running };
+    const view = { valid, model: numbers, exact, simulation: run, running: run && run.running };
     this.cards.results.element.hidden = this.cards.law.element.hidden = !exact;
     if (exact) {
       this.cards.results.update(view);

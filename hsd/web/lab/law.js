@@ -3,8 +3,9 @@
 import { h, label, s } from "../kit/dom.js";
 import { count } from "../kit/format.js";
 import { button, card, field, say, setField } from "../kit/parts.js";
-import { digits, marginal, ROUNDING, shownLength, totalVariation } from "./enumerate.js";
-import { deviation, interval, meanKept } from "./simulate.js";
+import { digits, marginal, ROUNDING, shownLength } from "../rules/audit.js";
+import { totalVariation } from "../rules/divergence.js";
+import { deviation, interval, meanKept } from "../rules/sample.js";
 import { LETTERS } from "./state.js";
 import { capital, four, lawHint, lawSentence, short, trialSentence } from "./words.js";
 

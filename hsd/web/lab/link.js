@@ -2,19 +2,21 @@
 // back. settings: the fuzzy rule's, then the numbers of others; older links lack these, or all of it. keys: only where
 // the card about random numbers is open.
 // What comes in is hostile: every part is checked, and what is wrong is told in one line.
-import { DIVERGENCES, MODES, RANGE } from "./fuzzy.js";
-import { KNOBS, RANGE as SHARE } from "./relaxed.js";
-import { RULES, SETTINGS } from "./rules.js";
+import { facts } from "../kit/facts.js";
+import { CHAINS, SETTINGS } from "../rules/law.js";
 import { LETTERS, NUMBER, PAPER, problems, tooLarge } from "./state.js";
 
 const PAPER_GAMMA = PAPER.tokens.length;
 const VERSION = "1";
 const KEYS = "keys";
+const [DIVERGENCES, MODES] = [facts.divergences, facts.modes].map((list) => list.map(({ name }) => name));
+const KNOBS = [...CHAINS.values()].flatMap(({ knob }) => knob ?? []);
+const [TOLERANCE, ...MORE] = KNOBS; // a link has them in this order, the first before the mode
 const rowsText = (rows) => rows.map((cells) => cells.map((x) => String(x).trim()).join("_")).join("--");
 
 function encode({ kind, vocab, gamma, rule, draft, coins, seed, p, q, settings: own, keys }) {
   const letters = draft.map((x) => LETTERS[x]).join("");
-  const settings = [own.divergence, own.tolerance, own.mode, ...Object.keys(KNOBS).map((name) => own[name])].join("_");
+  const settings = [own.divergence, own.tolerance, own.mode, ...MORE.map(({ option }) => own[option])].join("_");
   const rows = [rowsText(p), rowsText(q)];
   return [
     VERSION,
@@ -51,7 +53,7 @@ function decode(text) {
   need((keys || [10, 11].includes(parts.length)) && parts[0] === VERSION, "it is not one that this page makes");
   const [, kind, vocabText, gammaText, rule, letters, coinTexts, seedText, p, q, told] = parts;
   need(["same", "own", "step"].includes(kind), "its kind is none of same, own, step");
-  need(Object.hasOwn(RULES, rule), `its rule is none of ${Object.keys(RULES).join(", ")}`);
+  need(CHAINS.has(rule), `its rule is none of ${[...CHAINS.keys()].join(", ")}`);
   const vocab = whole(vocabText, 2, LETTERS.length, "the number of tokens");
   const gamma = whole(gammaText, 1, 12, "γ");
   const settings = told === undefined ? { ...SETTINGS } : readSettings(told);
@@ -63,22 +65,15 @@ function decode(text) {
 
 function readSettings(text) {
   const [divergence, tolerance = "", mode, ...more] = text.split("_");
-  const names = Object.keys(KNOBS);
-  const number = (digits, [low, high], name) => {
+  const number = (digits, { option, low, high }) => {
     const value = NUMBER.test(digits.replace(/^-/, "")) ? Number(digits) : NaN;
-    need(value >= low && value <= high, `its ${name} must be a number from ${low} to ${high}`);
-    return value;
+    need(value >= low && value <= high, `its ${option.replace("_", " ")} must be a number from ${low} to ${high}`);
+    return [option, value];
   };
-  need(Object.hasOwn(DIVERGENCES, divergence), `its divergence is none of ${Object.keys(DIVERGENCES).join(", ")}`);
-  need(MODES.includes(mode) && [0, names.length].includes(more.length), `its mode is none of ${MODES.join(", ")}`);
-  const knobs = more.map((digits, i) => [names[i], number(digits, SHARE, names[i].replace("_", " "))]);
-  return {
-    ...SETTINGS,
-    divergence,
-    tolerance: number(tolerance, RANGE, "tolerance"),
-    mode,
-    ...Object.fromEntries(knobs),
-  };
+  need(DIVERGENCES.includes(divergence), `its divergence is none of ${DIVERGENCES.join(", ")}`);
+  need(MODES.includes(mode) && [0, MORE.length].includes(more.length), `its mode is none of ${MODES.join(", ")}`);
+  const knobs = [number(tolerance, TOLERANCE), ...more.map((digits, i) => number(digits, MORE[i]))];
+  return { ...SETTINGS, divergence, mode, ...Object.fromEntries(knobs) };
 }
 
 function readDraft({ kind, vocab, gamma }, letters, coinTexts) {

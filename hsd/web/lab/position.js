@@ -43,7 +43,7 @@ function position(state, t, actions) {
     "dl.hl-values",
     values.map((one) => one.element),
   );
-  const lanes = ["tokenwise", "other"].map(lane);
+  const lanes = ["vanilla", "other"].map(lane);
   const throws = h("div.hl-coin", h("span.hl-lane-name", "coin"), coin, coinText);
   const element = h(
     "li.hl-pos",

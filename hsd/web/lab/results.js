@@ -1,8 +1,7 @@
 // The second card: every rule's exact numbers, one row each, and what they say.
 import { h } from "../kit/dom.js";
-import { rule as titled } from "../kit/facts.js";
 import { card, say, unique } from "../kit/parts.js";
-import { RULES } from "./rules.js";
+import { CHAINS } from "../rules/law.js";
 import { distance, findings, four, verdict } from "./words.js";
 
 const COLUMNS = [
@@ -17,10 +16,9 @@ const FINE_PRINT =
   "output is from the target, as the largest difference in probability that any event can show. Tokens per call: what a " +
   "step writes, over its target calls.";
 
-/** others: names of rules whose numbers come from the server, a little later, and which no other card can show. */
-function results(actions, others) {
+function results(actions) {
   const group = unique("rule");
-  const lines = [...Object.keys(RULES), ...others].map((name) => line(name, group, actions));
+  const lines = [...CHAINS.values()].map((rule) => line(rule, group, actions));
   const ideal = h("td", { "data-label": "Kept, E[τ]" });
   const last = h(
     "tr.hl-ideal",
@@ -41,9 +39,8 @@ function results(actions, others) {
     h("p.hp-hint", FINE_PRINT),
   );
 
-  function update({ valid, exact, model, others: told }) {
-    const rules = { ...exact.rules, ...told };
-    for (const one of lines) one.update(rules, exact.ideal, valid);
+  function update({ valid, exact, model }) {
+    for (const one of lines) one.update(exact, valid);
     say(ideal, four(exact.ideal));
     const list = findings(exact, model);
     notes.replaceChildren(...list.map(({ title, text }) => h("li", h("b", title), " ", text)));
@@ -52,20 +49,16 @@ function results(actions, others) {
   return { element, update };
 }
 
-function line(name, group, actions) {
+function line({ name, title }, group, actions) {
   const cells = Object.fromEntries(COLUMNS.map(([key, words]) => [key, h(`td.hl-${key}`, { "data-label": words })]));
-  const known = Object.hasOwn(RULES, name);
-  const pick = { type: "radio", name: group, value: name, disabled: !known, onchange: () => actions.rule(name) };
-  const radio = h("input", pick);
+  const radio = h("input", { type: "radio", name: group, value: name, onchange: () => actions.rule(name) });
   const [number, fill, mark] = ["figure", "fill", "mark"].map((part) => h(`span.hl-${part}`));
   cells.kept.append(number, h("span.hl-bar", { "aria-hidden": "true" }, fill, mark));
-  const title = h("span", { title: known ? "" : "exact numbers from the server" }, titled(name).title);
-  const head = h("th", { scope: "row" }, h("label", radio, title));
+  const head = h("th", { scope: "row" }, h("label", radio, h("span", title)));
   const element = h("tr", { "data-rule": name }, head, Object.values(cells));
 
-  function update(rules, ideal, { rule: selected, gamma }) {
+  function update({ rules, ideal }, { rule: selected, gamma }) {
     const found = rules[name];
-    if (!found) return;
     const judged = verdict(found);
     radio.checked = name === selected;
     element.classList.toggle("is-selected", name === selected);

@@ -3,8 +3,8 @@
 // ("1/3"), settings those of the rules that have some, and keys says whether the card about random numbers is open.
 // kind: "same" (one row for every position), "own" (rows per position), "step" (the paper's one draft).
 import { count, subscript } from "../kit/format.js";
-import { MAX_OUTCOMES, outcomes } from "./enumerate.js";
-import { range, SETTINGS, sum } from "./rules.js";
+import { MAX_OUTCOMES, outcomes } from "../rules/audit.js";
+import { range, SETTINGS, sum, USUAL } from "../rules/law.js";
 
 const LETTERS = "abcdefgh";
 const SUM_TOLERANCE = 1e-9;
@@ -37,11 +37,11 @@ const PRESETS = {
   keys: {
     title: "Numbers that come again",
     ...same(["0.1", "0.5", "0.4"], ["0.5", "0.4", "0.1"], 4, [0, 1, 0, 1], [0.1, 0.6, 0.3, 0.8]),
-    rule: "hsd",
+    rule: USUAL,
     keys: true,
   },
 };
-const LOOKS = { rule: "hsd", seed: 1, settings: SETTINGS, keys: false };
+const LOOKS = { rule: USUAL, seed: 1, settings: SETTINGS, keys: false };
 
 /** Two outcomes at each position: the drafted token, and all others as one. The bonus row is not known. */
 function paperStep() {

@@ -2,27 +2,19 @@
 import { h } from "../kit/dom.js";
 import { facts, rule as known } from "../kit/facts.js";
 import { card, say, segments, setSlider, slider, unique } from "../kit/parts.js";
+import { forms, recipeOf } from "../rules/tests.js";
 import { barWords, excludedWords, mixtureWords, modeWords, nearWords } from "./words.js";
 
 const FORMULAS = facts.divergences.map(({ name, formula }) => [name, formula]);
 const MODES = facts.modes.map(({ name, title }) => [name, title]);
-const TOLD = {
-  fuzzy: {
-    title: "FSD: how far from the target may a token be",
-    hint: "Where the two rows are near, D ≤ T, the draft's token passes, whatever it is. That is not lossless, by design.",
-    lines: [nearWords, modeWords, excludedWords],
-  },
-  ensemble: {
-    title: "Ensemble: how much of the draft stands in for the target",
-    hint: "The classic test against (1 − w)·p + w·q in place of p: exact for that mixture, and not for the target.",
-    lines: [mixtureWords],
-  },
-  typical: {
-    title: "Typical acceptance: how likely must a token be",
-    hint: "A token passes where p > min(ε, √ε·e⁻ᴴ), H being the entropy of the target's row. No coin, and q is not asked.",
-    lines: [barWords],
-  },
-};
+
+/** What the numbers of the model say of a rule with these settings: functions of (model, kind). */
+function linesOf(name, settings) {
+  if (known(name).by_divergence) return [nearWords, modeWords, excludedWords];
+  const [form] = recipeOf(name, settings).each.map((one) => forms[one]);
+  if (!form.coin) return [(model, kind) => barWords(model, kind, form.when)];
+  return Object.values(form.along).includes("draft_weight") ? [mixtureWords] : [];
+}
 
 /** actions: settings(change). */
 function tuning(actions) {
@@ -47,20 +39,21 @@ function tuning(actions) {
     knob = known(rule).knob;
     element.hidden = !knob;
     if (!knob) return;
-    const told = TOLD[rule];
-    element.setAttribute("aria-label", told.title);
-    say(title, told.title);
-    say(hint, told.hint);
-    choices.hidden = rule !== "fuzzy";
+    const { head, term, by_divergence: byDivergence } = known(rule);
+    const told = linesOf(rule, settings);
+    element.setAttribute("aria-label", `${head}: ${knob.title.toLowerCase()}`);
+    say(title, `${head}: ${knob.title.toLowerCase()}`);
+    say(hint, term ? facts.glossary[term].words : knob.words);
+    choices.hidden = !byDivergence;
     divergence.set(settings.divergence, FORMULAS);
     mode.set(settings.mode, MODES);
     say(label, `${knob.title} ${knob.sign}`);
     say(text, String(settings[knob.option]));
     Object.assign(number, { min: knob.low, max: knob.high, ariaLabel: `${knob.title} ${knob.sign}` });
     setSlider(number, settings[knob.option], text.textContent);
-    while (lines.children.length < told.lines.length) lines.append(h("p"));
-    while (lines.children.length > told.lines.length) lines.lastChild.remove();
-    told.lines.forEach((words, i) => say(lines.children[i], words(model, kind)));
+    while (lines.children.length < told.length) lines.append(h("p"));
+    while (lines.children.length > told.length) lines.lastChild.remove();
+    told.forEach((words, i) => say(lines.children[i], words(model, kind)));
   }
 
   return { element, update };

@@ -1,10 +1,11 @@
 // The lab's sentences. Every one is made from the numbers it speaks of; nothing here touches the page.
 import { divergence as divergenceOf, rule as known } from "../kit/facts.js";
 import { count, exact, pair, plural } from "../kit/format.js";
-import { ROUNDING } from "./enumerate.js";
-import { DIVERGENCES } from "./fuzzy.js";
-import { bar, entropy } from "./relaxed.js";
-import { kept, order, RULES } from "./rules.js";
+import { apart, ROUNDING } from "../rules/audit.js";
+import { DIVERGENCES, entropy } from "../rules/divergence.js";
+import { evaluate } from "../rules/expression.js";
+import { groundsAt, kept, order, range, USUAL, VANILLA } from "../rules/law.js";
+import { forms, letters } from "../rules/tests.js";
 import { LETTERS } from "./state.js";
 
 const four = (x) => x.toFixed(4);
@@ -36,25 +37,28 @@ function verdict(found) {
 // ---- about all rules
 
 /** The sentences under the table of rules: {title, text}. */
-function findings({ rules, ideal, gap }, model) {
-  const { fuzzy, "hsd-released": wrong } = rules;
-  const all = [
-    sameLaw(rules, gap, model),
-    gain(rules, model),
-    released(wrong),
-    naive(rules, ideal),
-    near(fuzzy, model),
-  ];
+function findings(exact, model) {
+  const { rules } = exact;
   const certain = model.q.every((row) => row.includes(1)) ? [oneHot(rules)] : [];
-  return [...certain, ...all, ...["ensemble", "typical"].map((name) => relaxed(rules[name], model))];
+  const told = Object.values(rules).flatMap((found) => about(found, exact, model));
+  return [...certain, gain(rules, model), ...told];
+}
+
+/** What there is to say of one rule. */
+function about(found, { rules, ideal }, model) {
+  const { law, lossless, resamples, by_divergence: byDivergence, knob } = known(found.name);
+  if (law !== found.name) return [sameLaw(rules[law], found, model)];
+  if (resamples) return [openPositions(found, rules, ideal)];
+  if (lossless) return [];
+  return [byDivergence ? near(found, model) : knob ? relaxed(found, model) : lossy(found)];
 }
 
 /** Of a draft that is certain: what every lossless rule does with it. */
 function oneHot(rules) {
   const lossless = Object.values(rules).filter(({ name }) => known(name).lossless);
-  const apart = (found) => Math.max(...found.stop.map((chance, t) => Math.abs(chance - rules.tokenwise.stop[t])));
+  const apart = (found) => Math.max(...found.stop.map((chance, t) => Math.abs(chance - rules[VANILLA].stop[t])));
   const gap = Math.max(...lossless.map(apart));
-  const same = `all ${lossless.length} lossless rules keep ${four(rules.tokenwise.kept)}, and each number of tokens with the same chance`;
+  const same = `all ${lossless.length} lossless rules keep ${four(rules[VANILLA].kept)}, and each number of tokens with the same chance`;
   const text = `q is 1 on one token, so p/q is p and never above 1: there is nothing to cap, and the masses telescope to token-wise tests. So ${same}${gap ? ` (up to rounding, ${exact(gap)})` : ""}.`;
   return { title: "The draft is certain.", text };
 }
@@ -68,61 +72,66 @@ function relaxed(found, { settings }) {
   return { title, text: `${keeps}; what it writes differs from the target by ${distance(found.distance)}.` };
 }
 
-function sameLaw({ blockwise, hsd }, gap, { vocab, gamma }) {
-  const title = "Block verification and HSD are the same law.";
+function sameLaw(one, other, { vocab, gamma }) {
+  const title = `${known(one.name).head} and ${short(other.name)} are the same law.`;
   const drafts = `over all ${count(vocab ** gamma)} drafts`;
+  const gap = apart(one, other);
   const thresholds =
-    gap.thresholds === 0
+    gap === 0
       ? `, and ${drafts} every threshold is equal`
-      : gap.thresholds < ROUNDING
-        ? `, and ${drafts} no threshold differs by more than rounding (${exact(gap.thresholds)})`
+      : gap < ROUNDING
+        ? `, and ${drafts} no threshold differs by more than rounding (${exact(gap)})`
         : "";
-  const both = four(hsd.kept) === four(blockwise.kept) ? "" : ` and ${four(blockwise.kept)}`;
-  return { title, text: `Both keep ${four(hsd.kept)}${both}${thresholds}.` };
+  const both = four(other.kept) === four(one.kept) ? "" : ` and ${four(one.kept)}`;
+  return { title, text: `Both keep ${four(other.kept)}${both}${thresholds}.` };
 }
 
-function gain({ tokenwise, hsd }, { gamma }) {
-  const more = hsd.kept - tokenwise.kept;
+function gain({ [VANILLA]: vanilla, [USUAL]: usual }, { gamma }) {
+  const more = usual.kept - vanilla.kept;
+  const title = `${known(USUAL).head} against ${short(VANILLA)}.`;
   if (more < 1e-9) {
     const why =
       gamma === 1
         ? "With one drafted token there is nothing to judge together: "
         : "On these numbers judging the draft as a whole gains nothing: ";
-    return { title: "HSD against vanilla.", text: `${why}both keep ${four(hsd.kept)} of ${gamma}.` };
+    return { title, text: `${why}both keep ${four(usual.kept)} of ${gamma}.` };
   }
-  const share = tokenwise.kept > 0 ? ` (${percentMore(more / tokenwise.kept)} more)` : "";
-  const amount = `It keeps ${four(hsd.kept)} of ${plural(gamma, "drafted token")}, vanilla ${four(tokenwise.kept)}${share}`;
-  return { title: "HSD against vanilla.", text: `${amount}: one weak token need not cost the tokens after it.` };
+  const share = vanilla.kept > 0 ? ` (${percentMore(more / vanilla.kept)} more)` : "";
+  const amount = `It keeps ${four(usual.kept)} of ${plural(gamma, "drafted token")}, ${short(VANILLA)} ${four(vanilla.kept)}${share}`;
+  return { title, text: `${amount}: one weak token need not cost the tokens after it.` };
 }
 
 const percentMore = (x) => (x < 0.0095 ? "less than 1 %" : `${Math.round(100 * x)} %`);
 
-function released(found) {
-  const whole = "It tests the whole draft without the cap";
-  if (found.exact)
-    return { title: "The released code.", text: `On these numbers it is exact, but not in general. ${whole}.` };
-  const off = `and keeps ${four(found.kept)}, but what it writes differs from the target by ${distance(found.distance)}`;
-  return { title: "The released code accepts too much.", text: `${whole} ${off}.` };
+/** Of a rule that is not lossless and has no number that could make it so. */
+function lossy(found) {
+  const { head, loses } = known(found.name);
+  if (found.exact) return { title: `${head}.`, text: "On these numbers it is exact, but not in general." };
+  const off = `It keeps ${four(found.kept)}, but what it writes differs from the target by ${distance(found.distance)}`;
+  return { title: `${head} accepts too much.`, text: `${off}${loses ? `: ${loses}` : "."}` };
 }
 
-function naive({ "naive-hsd": found, hsd }, ideal) {
+/** Of a rule that draws the rest of a block anew. */
+function openPositions(found, { [USUAL]: usual }, ideal) {
+  const { head } = known(found.name);
   const reaches = Math.abs(found.kept - ideal) < 1e-9 ? `keeps the ideal ${four(ideal)}` : `keeps ${four(found.kept)}`;
   if (found.extra < 1e-9)
-    return { title: "Naive HSD", text: `${reaches}, and on these numbers it needs no further target call.` };
+    return { title: head, text: `${reaches}, and on these numbers it needs no further target call.` };
   const rate = (one) => four(one.committed / one.calls);
   const price = `but needs ${four(found.extra)} further target calls a step`;
-  const text = `It ${reaches}, ${price}: ${rate(found)} tokens per target call against ${rate(hsd)} for HSD.`;
-  return { title: "Naive HSD pays for it.", text };
+  const text = `It ${reaches}, ${price}: ${rate(found)} tokens per target call against ${rate(usual)} for ${short(USUAL)}.`;
+  return { title: `${head} pays for it.`, text };
 }
 
 /** What FSD gives up, with the bound where there is one: tolerance · E[kept], by the chain rule. */
 function near(found, { settings: { divergence, tolerance } }) {
+  const { head } = known(found.name);
   const keeps = `With ${formulaOf(divergence)} up to ${tolerance} it keeps ${four(found.kept)}`;
   if (found.exact) {
     const why = found.strict
       ? "at a tolerance of 0 or less nothing passes that could change what is written"
       : "no position that it reaches has a divergence above 0 and within the tolerance";
-    return { title: "FSD.", text: `${keeps}, and on these numbers it is exact: ${why}.` };
+    return { title: `${head}.`, text: `${keeps}, and on these numbers it is exact: ${why}.` };
   }
   const most = tolerance * found.kept;
   const bound = divergence === "kl" || (divergence === "tv" && most < 1) ? `, at most T · E[τ] = ${four(most)}` : "";
@@ -131,7 +140,7 @@ function near(found, { settings: { divergence, tolerance } }) {
     divergence === "kl"
       ? `${nats}; the total variation is ${distance(found.distance)}`
       : `what it writes differs from the target by ${distance(found.distance)}${bound}`;
-  return { title: "FSD gives up exactness.", text: `${keeps}; ${amount}.` };
+  return { title: `${head} gives up exactness.`, text: `${keeps}; ${amount}.` };
 }
 
 // ---- about the settings of the fuzzy rule
@@ -144,7 +153,9 @@ function nearWords({ gamma, p, q, settings: { divergence, tolerance, mode } }, k
   const inside = values.flatMap((x, t) => (x <= tolerance ? [t + 1] : []));
   const several = `position${inside.length === 1 ? "" : "s"} ${inside.join(", ")}`;
   const where = inside.length === gamma ? "every position" : several;
-  const lets = inside.length ? `so tokens pass by D at ${where}` : "so no token passes by D, and FSD is exact here";
+  const lets = inside.length
+    ? `so tokens pass by D at ${where}`
+    : "so no token passes by D, and the rule is exact here";
   const rows = kind === "step" ? " of the lumped rows" : "";
   const found =
     kind === "same"
@@ -180,18 +191,16 @@ function mixtureWords({ p, q, settings: { draft_weight: w } }, kind) {
   return `${where} p and q are ${text(apart)} apart (total variation), and the mixture w times that from p: ${text(apart.map((x) => w * x))}.`;
 }
 
-/** What p must exceed here, and which tokens do. */
-function barWords({ q, p, settings }, kind) {
-  const one = (row) => `${exact(bar(row, settings), 4)} (H = ${exact(entropy(row), 4)} nats)`;
+/** Of a form that throws no coin: what p must exceed here, and which tokens do. when: its condition. */
+function barWords({ q, p, settings }, kind, [, , least]) {
+  const bar = (row) => evaluate(least, { ...settings, entropy: entropy(row) });
+  const one = (row) => `${exact(bar(row), 4)} (H = ${exact(entropy(row), 4)} nats)`;
   const rows = p.slice(0, q.length);
   if (kind !== "same") return `What p must exceed, by position: ${rows.map(one).join(", ")}.`;
-  const pass = rows[0].flatMap((x, i) => (x > bar(rows[0], settings) ? [LETTERS[i]] : []));
+  const pass = range(rows[0].length).filter((i) => rows[0][i] > bar(rows[0]));
+  const names = pass.map((i) => LETTERS[i]).join(", ");
   const who =
-    pass.length === rows[0].length
-      ? "every token passes"
-      : pass.length
-        ? `these pass: ${pass.join(", ")}`
-        : "no token passes";
+    pass.length === rows[0].length ? "every token passes" : names ? `these pass: ${names}` : "no token passes";
   return `Here p must exceed ${one(rows[0])}: ${who}, however often the draft proposes it.`;
 }
 
@@ -240,8 +249,8 @@ function trialSentence({ name, trials, target, own, exactHere, shownDistance }) 
 
 // ---- about one draft
 
-/** Every test of a rule with its coin by position, {order, tested, passed, decides, near, far}, and how many are kept. */
-function tests(law, coins) {
+/** Every test of a rule with its coin by position, {order, tested, passed, decides, case}, and how many are kept. */
+function tests(law, coins, settings) {
   const count = kept(law, coins);
   const decisive = law.forward ? count + 1 : count; // 0 or γ+1: no test decided, all went one way
   const places = new Map(order(law).map((t, i) => [t, i + 1]));
@@ -249,8 +258,6 @@ function tests(law, coins) {
     const t = i + 1;
     const tested = law.forward ? t <= decisive : t >= decisive;
     const passed = coins[i] < threshold;
-    const near = law.near?.[i];
-    const far = near === false && law.b !== null; // a divergence too large, and no exact test that could still pass
     return {
       t,
       order: places.get(t),
@@ -258,19 +265,28 @@ function tests(law, coins) {
       tested,
       passed,
       decides: t === decisive,
-      near,
-      far,
-      bar: law.bars?.[i],
+      case: caseOf(law, t, settings),
     };
   });
   return { kept: count, list };
 }
 
-function testWords({ t, tested, passed, near, far, bar: least }, forward, gamma) {
+/** Of a test that no coin decides, because of a condition: that in letters, and in numbers; else null. */
+function caseOf(law, t, settings) {
+  const grounds = groundsAt(law, t);
+  const form = forms[grounds.form];
+  if (!form.when || typeof form.threshold !== "number") return null;
+  const [sign, left, right] = form.when;
+  const shown = { ">": ">", "<=": "≤", "<": "<", ">=": "≥" }[sign];
+  const name = (tree) => (typeof tree === "string" ? letters[tree].sign : "bar");
+  const numbers = { ...settings, ...grounds };
+  const values = [left, right].map((tree) => exact(evaluate(tree, numbers), 4));
+  return { letters: `${name(left)} ${shown} ${name(right)}`, numbers: values.join(` ${shown} `) };
+}
+
+function testWords({ t, tested, passed, case: one }, forward, gamma) {
   if (!tested) return idle(forward ? "not reached" : "no test needed");
-  if (least !== undefined) return passed ? good("passes, p > bar") : bad("p ≤ bar, stop");
-  if (near) return good("passes, D ≤ T");
-  if (far) return bad("D > T, stop");
+  if (one) return passed ? good(`passes, ${one.letters}`) : bad(`${one.letters}, stop`);
   if (forward) return passed ? good("passes") : bad("fails, stop");
   if (!passed) return bad(t > 1 ? "fails, step back" : "fails, keep none");
   return good(t === gamma ? "passes, keep all" : `passes, keep ${t}`);
@@ -283,10 +299,9 @@ function coinWords(test, coins) {
 
 function whyForward({ list }, coins) {
   const failed = list.find((test) => test.decides);
-  if (failed && failed.far) return `token ${failed.t} fails, for its divergence D is above T`;
-  if (failed && failed.bar !== undefined)
-    return `token ${failed.t} fails, for its p is not above ${exact(failed.bar, 4)}`;
-  return failed ? `token ${failed.t} fails, for its ${coinWords(failed, coins)}` : "every token passes its test";
+  if (!failed) return "every token passes its test";
+  if (failed.case) return `token ${failed.t} fails, for ${failed.case.letters}: ${failed.case.numbers}`;
+  return `token ${failed.t} fails, for its ${coinWords(failed, coins)}`;
 }
 
 function whyBackward({ list, kept: count }, coins) {
@@ -299,10 +314,9 @@ function whyBackward({ list, kept: count }, coins) {
 }
 
 /** One rule's verdict: "HSD keeps 2 of 2: the whole draft passes at once, its coin 0.4 is below 1." */
-function verdictSentence(name, law, coins) {
-  const result = tests(law, coins);
-  const why = (law.forward ? whyForward : whyBackward)(result, coins);
-  return `${capital(short(name))} keeps ${result.kept} of ${law.threshold.length}: ${why}.`;
+function verdictSentence({ name, law, kept: amount, list }, coins) {
+  const why = (law.forward ? whyForward : whyBackward)({ kept: amount, list }, coins);
+  return `${capital(short(name))} keeps ${amount} of ${law.threshold.length}: ${why}.`;
 }
 
 /**
@@ -316,7 +330,7 @@ function nextWords(name, count, gamma, { weight, mass, whole, certain }) {
   if (mass === 0) return "The residual is empty there, so the next token comes from the target's own row.";
   const open = gamma - count - 1;
   const more =
-    RULES[name].resamples && open > 0
+    known(name).resamples && open > 0
       ? ` Then ${open === 1 ? "one more position is" : `${open} more positions are`} drawn anew, each at the price of a target call.`
       : "";
   if (certain) return `${after} the correction is drawn from p without the token that failed.`;
@@ -332,11 +346,11 @@ const PAPER_TEXT = [
 ];
 
 /** What the paper's step shows, as far as the numbers still show it. */
-function paperSentence(hsd, tokenwise) {
-  const sure = hsd.findIndex((chance) => chance > 1 - ROUNDING);
-  if (sure < 1 || tokenwise[0] < ROUNDING) return null;
-  const survive = `Under HSD the first ${plural(sure, "token")} survive whatever the coins: the threshold there is 1, and every later one is 0.`;
-  return `${survive} Vanilla already risks the whole draft at its first token: with probability ${four(tokenwise[0])} it keeps none.`;
+function paperSentence(usual, vanilla) {
+  const sure = usual.findIndex((chance) => chance > 1 - ROUNDING);
+  if (sure < 1 || vanilla[0] < ROUNDING) return null;
+  const survive = `Under ${short(USUAL)} the first ${plural(sure, "token")} survive whatever the coins: the threshold there is 1, and every later one is 0.`;
+  return `${survive} ${known(VANILLA).head} already risks the whole draft at its first token: with probability ${four(vanilla[0])} it keeps none.`;
 }
 
 /** The average over all coins, for this draft alone. */

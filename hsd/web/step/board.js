@@ -5,11 +5,10 @@ import { h, prose, token } from "../kit/dom.js";
 import { number, pair, short } from "../kit/format.js";
 import { term } from "../kit/glossary.js";
 import { menu } from "../kit/parts.js";
-import { comparedAt } from "./arithmetic.js";
 import { coinOf, decisive, rho, ruleInfo } from "./model.js";
 import { bars, mean } from "./odds.js";
 import { beatOf, named } from "./phases.js";
-import { chances, judges, likely } from "./rejudge.js";
+import { chances, comparedAt, judges, likely } from "./again.js";
 
 const CELLS = 15; // characters of a token that fit its column
 

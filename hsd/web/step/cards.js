@@ -3,7 +3,7 @@
 import { h, prose, token } from "../kit/dom.js";
 import { number, pair } from "../kit/format.js";
 import { card, setSlider, slider } from "../kit/parts.js";
-import { groundsOf } from "./arithmetic.js";
+import { numbersOf } from "./again.js";
 import { note } from "./changes.js";
 import { plain, say } from "./fill.js";
 import { formula } from "./formula.js";
@@ -81,7 +81,7 @@ function test(view, judged, decision, { i, kind, select, coin }) {
       h("span.hp-says", plain(say("says", facts))),
     ),
     coinLine(decision),
-    formula(facts.place, groundsOf(view, decision), decision.threshold),
+    formula(facts.place, numbersOf(view, decision), decision.threshold),
     view.isTrie || !coin || decision.coinless ? null : supposing(decision, coin),
   );
 }

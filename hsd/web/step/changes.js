@@ -3,6 +3,7 @@
 import { h, prose, token } from "../kit/dom.js";
 import { count, exact, nearOne, number, percent, plural } from "../kit/format.js";
 import { say } from "./fill.js";
+import { forms } from "../rules/tests.js";
 import { changesOf } from "./model.js";
 import { changeFacts } from "./sentences.js";
 
@@ -25,7 +26,7 @@ function note(view, judged, change) {
 function numbers(view, judged, { node, rate, earlier, after }) {
   const cause = judged.decisions[after - 1];
   const open = (view.children.get(node) || []).length - earlier.length - 1;
-  const distinct = view.options.draft.tree.startsWith("distinct") && cause.grounds.form !== "chosen";
+  const distinct = view.options.draft.tree.startsWith("distinct") && !forms[cause.grounds.form]?.certain;
   const tested = [...earlier.map((before) => judged.decisions[before.after - 1]), cause];
   const gone = tested.reduce((sum, decision) => sum + view.nodes.get(decision.node).q, 0);
   return {

@@ -1,7 +1,7 @@
 // The mass bars under the tree: how much the draft gives too much (excess) and too little (deficient) in each branch.
 import { label, s } from "../kit/dom.js";
 import { number, short, shorten } from "../kit/format.js";
-import { quotient as quotientOf } from "./arithmetic.js";
+import { quotient as quotientOf } from "./again.js";
 import * as L from "./layout.js";
 
 /** Excess and deficient mass keep their own hatch everywhere, so that colour is never needed. */

@@ -5,6 +5,7 @@
 // step. ρ = p/q of one token; r the product of ρ along the path; c the same product, cut at 1 on the way.
 import { facts, layout, rule as ruleInfo } from "../kit/facts.js";
 import { real } from "../kit/format.js";
+import { comparison, SETTINGS } from "../rules/tests.js";
 
 /** A run's rule by the name that its verdicts have: several drafts are judged by a rule of their own. */
 const ruleOf = ({ rule, draft }) => (draft.drafts > 1 && ruleInfo(rule).recursive) || rule;
@@ -59,7 +60,8 @@ function depths(nodes) {
  */
 function judge(view, told) {
   const at = new Map();
-  const decisions = told.decisions.map((made, i) => ({ ...made, order: i + 1, ...comparison(view, made) }));
+  const settings = settingsOf(view.options);
+  const decisions = told.decisions.map((made, i) => ({ ...made, order: i + 1, ...comparison(made, settings) }));
   for (const decision of decisions) at.set(decision.node, [...(at.get(decision.node) || []), decision]);
   const last = lastKept(told);
   const path = new Set(pathTo(view, last));
@@ -72,11 +74,11 @@ function judge(view, told) {
   return { ...told, info: ruleInfo(told.rule), decisions, at, last, path, verdict };
 }
 
+/** The settings that rules of a run judge by, as web/rules takes them. */
+const settingsOf = ({ fuzzy, knobs }) => ({ ...SETTINGS, ...fuzzy, tolerance: real(fuzzy.tolerance), ...knobs });
+
 /** The value of the one number that a rule has, see `knob` in facts. */
-function knobOf({ options }, rule) {
-  const { option, default: usual } = ruleInfo(rule).knob;
-  return { ...options.fuzzy, ...options.knobs }[option] ?? usual;
-}
+const knobOf = ({ options }, rule) => settingsOf(options)[ruleInfo(rule).knob.option];
 
 /** What rejections made of the target, in order: each change with `earlier`, those at its place that it builds on. */
 function changesOf(judged) {
@@ -86,20 +88,6 @@ function changesOf(judged) {
     // a token that several drafts drew is there once for each; once one was tested, the next starts anew
     return { ...change, earlier: before.filter(({ after }) => !between(change.node, after, change.after)) };
   });
-}
-
-/** What a token's p must exceed under typical acceptance, in a row of that entropy. */
-function barOf(view, entropy) {
-  const epsilon = knobOf(view, "typical");
-  return Math.min(epsilon, Math.sqrt(epsilon) * Math.exp(-real(entropy)));
-}
-
-const COINLESS = ["likely", "unlikely"];
-
-/** The two numbers that a test compares; it passes if the first is below the second. coinless: the first is no coin. */
-function comparison(view, { coin, threshold, grounds }) {
-  if (!grounds || !COINLESS.includes(grounds.form)) return { sides: [coin, threshold], coinless: false };
-  return { sides: [barOf(view, grounds.entropy), grounds.p], coinless: true };
 }
 
 /** The last node that a verdict keeps; 0 for none. */
@@ -212,7 +200,7 @@ const DIVERGENCES = Object.fromEntries(facts.divergences.map(({ name, formula })
  * the kept tokens with D ≤ T, and its bound T × kept. Null where neither rule is that.
  */
 function fuzzy(view) {
-  if (![view.own, view.shadow].some((judged) => judged && judged.rule === "fuzzy")) return null;
+  if (![view.own, view.shadow].some((judged) => judged && judged.info.by_divergence)) return null;
   const { divergence, tolerance, mode, on } = view.options.fuzzy;
   const values = view.step.divergences.map(real);
   const T = real(tolerance);
@@ -243,11 +231,9 @@ const VERDICTS = {
 const differs = (step) => Boolean(step.shadow) && step.shadow.kept !== step.kept;
 
 export {
-  barOf,
   capped,
   changesOf,
   coinOf,
-  comparison,
   copies,
   decisive,
   differs,
@@ -265,6 +251,7 @@ export {
   rho,
   ruleInfo,
   ruleOf,
+  settingsOf,
   VERDICTS,
   verdicts,
   WRITTEN,

@@ -4,7 +4,7 @@ import { copy, save } from "../kit/files.js";
 import { make, report } from "./export.js";
 import { coinOf, differs, readStep, ruleInfo } from "./model.js";
 import * as phases from "./phases.js";
-import { again, judges } from "./rejudge.js";
+import { again, judges } from "./again.js";
 import { Stage } from "./stage.js";
 
 const TEXT = 160; // characters of the text so far beside a picture
@@ -15,7 +15,7 @@ class Player {
     this.options = options;
     this.record = null;
     this.read = null; // the step that is shown, as model.readStep gives it
-    this.view = null; // the same as it is judged here: with another rule or other coins, see rejudge.js
+    this.view = null; // the same as it is judged here: with another rule or other coins, see again.js
     this.plan = null; // its phases and beats, see phases.js
     this.step = -1;
     this.state = { node: 0, item: null, pinned: false, mass: "relative", beat: 0 };

@@ -2,6 +2,7 @@
 // the same words. Pure: a view of model.js in, sentence parts out.
 import { rule as ruleInfo } from "../kit/facts.js";
 import { real } from "../kit/format.js";
+import { forms } from "../rules/tests.js";
 import { through } from "./drafts.js";
 import { filled, number, pair, plain, say } from "./fill.js";
 import { changesOf, coinOf, copies, knobOf, lastKept, pathTo, ratio } from "./model.js";
@@ -127,7 +128,7 @@ function verdictFacts(view, judged) {
 function testFacts(view, judged, made) {
   const { grounds, sides, coinless, threshold: h } = made;
   const [[low, high], [coin, threshold]] = [pair(...sides), pair(...sides, 3)];
-  const numbers = { p: "p", q: "q", c: "before", S: "mass", D: "divergence", w: "weight", H: "entropy" };
+  const told = Object.fromEntries(Object.entries(grounds).map(([name, x]) => [name, name === "form" ? x : number(x)]));
   return {
     ...{ accepted: made.accepted, coinless, always: h >= 1, never: h <= 0 },
     ...{ whole: made.test === "draft", single: made.test === "token" },
@@ -136,7 +137,8 @@ function testFacts(view, judged, made) {
     draft: made.draft + 1,
     several: judged.decisions.some(({ draft }) => draft),
     ...{ low, high, coin, threshold, form: grounds.form },
-    ...Object.fromEntries(Object.entries(numbers).map(([letter, name]) => [letter, number(grounds[name] ?? null)])),
+    ...{ p: told.p, q: told.q },
+    because: plain(filled(forms[grounds.form]?.words ?? "", told)) || null,
     changes: changesOf(judged)
       .filter(({ after }) => after === made.order)
       .map((change) => changeFacts(view, judged, change)),
@@ -151,7 +153,7 @@ function changeFacts(view, judged, { after, node, weight, mass, earlier }) {
     "cause": judged.decisions.some(({ draft }) => draft) ? null : piece(view, cause.node),
     "draft": cause.draft + 1,
     "after piece": node ? piece(view, node) : null,
-    "strikes": cause.grounds.form === "chosen",
+    "strikes": forms[cause.grounds.form]?.certain ?? false,
     "weight": number(weight, 4, 4),
     "mass": number(mass, 4, 4),
     "p": again ? "p′" : "p",

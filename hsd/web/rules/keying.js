@@ -1,8 +1,9 @@
 // What the keys of random numbers do to a text, as hsd/conform/keying.py enumerates it: several steps of one rule, with
 // the same rows after every text. A number enters through thresholds only, so what is known of it is an interval, in
 // which it is still uniform. A state is what is known of the numbers of positions that are still to come.
-import { joints, totalVariation } from "./enumerate.js";
-import { next, order, range, RULES } from "./rules.js";
+import { joints } from "./audit.js";
+import { totalVariation } from "./divergence.js";
+import { lawOf, next, order, range } from "./law.js";
 
 const TEXT = 6; // tokens of the text that is judged
 const MOST_BRANCHES = 1500; // outcomes of a step times its length
@@ -34,10 +35,10 @@ function draw(known, place, ends, visit) {
   [known[place], known[place + 1]] = [low, high];
 }
 
-/** Decoding step by step. keying: as in facts.json; model: as in enumerate.js, of which the first rows are used. */
+/** Decoding step by step. keying: as in facts.json; model: as in audit.js, of which the first rows are used. */
 class Steps {
   constructor(rule, keying, { p, q, vocab, gamma, settings }) {
-    Object.assign(this, { rule: RULES[rule], keying, vocab, gamma, settings });
+    Object.assign(this, { rule, keying, vocab, gamma, settings });
     this.p = range(gamma + 1).map(() => p[0]);
     this.q = range(gamma).map(() => q[0]);
     this.alone = joints(range(TEXT).map(() => p[0]));
@@ -124,8 +125,8 @@ class Steps {
   law(draft) {
     const key = draft.join();
     if (!this.laws.has(key)) {
-      const law = this.rule.law(this.p, this.q, draft, this.settings);
-      const rows = this.p.map((_, t) => endsOf(next(law, this.p, this.q, t)));
+      const law = lawOf(this.rule, this.p, this.q, draft, this.settings);
+      const rows = this.p.map((_, t) => endsOf(next(law, t)));
       this.laws.set(key, { ...law, order: order(law), next: rows });
     }
     return this.laws.get(key);

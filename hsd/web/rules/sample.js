@@ -1,7 +1,7 @@
 // The real sampling process, with its own seeded generator: draft tokens are drawn, coins are thrown, residuals are
 // drawn from. Nothing here knows the exact law that its counts are compared with.
-import { joints, openResidual } from "./enumerate.js";
-import { kept, next, range, RULES, sum } from "./rules.js";
+import { joints, openResidual } from "./audit.js";
+import { CHAINS, kept, lawOf, next, pick, range, sum } from "./law.js";
 
 /** sfc32, seeded by one whole number: numbers in [0, 1) with 32 bits. */
 function generator(seed) {
@@ -18,26 +18,13 @@ function generator(seed) {
   return draw;
 }
 
-/** The token in whose part of the row the number u falls; rounding at the end never picks a token of probability 0. */
-function pick(row, u) {
-  let left = u * sum(row);
-  let last = 0;
-  for (const [x, mass] of row.entries()) {
-    if (mass <= 0) continue;
-    last = x;
-    left -= mass;
-    if (left < 0) return x;
-  }
-  return last;
-}
-
 /**
  * A simulation to which `run(n)` adds n steps of the rule. counts: how often each sequence of γ+1 tokens came out;
  * trials, keptSum and keptSquares give the mean number of kept tokens and its error.
  */
 function simulation(model, name, seed) {
   const { vocab, gamma, p, q } = model;
-  const rule = RULES[name];
+  const { resamples } = CHAINS.get(name);
   const random = generator(seed);
   const [jointP, jointQ] = [joints(p), joints(q)];
   const laws = new Map(); // a draft's law is worked out when it is first drawn
@@ -45,9 +32,9 @@ function simulation(model, name, seed) {
 
   const code = (tokens) => tokens.reduce((total, x) => total * vocab + x, 0);
 
-  function lawOf(tokens) {
+  function known(tokens) {
     const key = code(tokens);
-    if (!laws.has(key)) laws.set(key, rule.law(p, q, tokens, model.settings));
+    if (!laws.has(key)) laws.set(key, lawOf(name, p, q, tokens, model.settings));
     return laws.get(key);
   }
 
@@ -55,16 +42,16 @@ function simulation(model, name, seed) {
   function following(output) {
     const t = output.length;
     const prefix = code(output);
-    return rule.resamples && t < gamma ? openResidual(jointP[t][prefix], jointQ[t][prefix], p[t], q[t]) : p[t];
+    return resamples && t < gamma ? openResidual(jointP[t][prefix], jointQ[t][prefix], p[t], q[t]) : p[t];
   }
 
   function once() {
     const tokens = range(gamma).map((t) => pick(q[t], random()));
     const coins = range(gamma).map(() => random());
-    const law = lawOf(tokens);
+    const law = known(tokens);
     const count = kept(law, coins);
     const output = tokens.slice(0, count);
-    output.push(pick(next(law, p, q, count), random()));
+    output.push(pick(next(law, count), random()));
     while (output.length <= gamma) output.push(pick(following(output), random()));
     state.trials += 1;
     state.keptSum += count;
@@ -115,4 +102,4 @@ function standardErrors(count, mass, trials) {
   return difference / error;
 }
 
-export { generator, pick, simulation, meanKept, interval, deviation };
+export { generator, simulation, meanKept, interval, deviation };

@@ -1,8 +1,8 @@
 // Exact enumeration, as hsd/audit/chains.py does it: every draft, every outcome, no random number.
 // A model here is {vocab, gamma, p, q}: rows that depend on the position only; `settings` may hold those of rules.
 // A sequence of n tokens is a number in base V, first token highest, so that a law over all is an array of Vⁿ numbers.
-import { relativeEntropy } from "./fuzzy.js";
-import { next, range, RULES, SETTINGS, stops, sum } from "./rules.js";
+import { relativeEntropy, totalVariation } from "./divergence.js";
+import { CHAINS, exactWith, lawOf, mean, next, range, SETTINGS, stops, sum } from "./law.js";
 
 const MAX_OUTCOMES = 4096;
 const ROUNDING = 1e-12; // a total variation below this is rounding
@@ -24,7 +24,7 @@ function openResidual(jointP, jointQ, p, q) {
 }
 
 /** Where the drafts end under a rule: per number of kept tokens and prefix, its mass, and that times the next token's row. */
-function endings(model, rule, drafts) {
+function endings(model, name, drafts) {
   const { vocab, gamma, p, q } = model;
   const mass = range(gamma + 1).map((t) => new Array(vocab ** t).fill(0));
   const rows = range(gamma + 1).map((t) => new Array(vocab ** t).fill(null));
@@ -33,13 +33,13 @@ function endings(model, rule, drafts) {
   drafts.forEach((weight, code) => {
     thresholds.push(null);
     if (weight === 0) return;
-    const law = rule.law(p, q, digits(code, gamma, vocab), model.settings);
+    const law = lawOf(name, p, q, digits(code, gamma, vocab), model.settings);
     thresholds[code] = law.threshold;
-    stops(law).forEach((chance, t) => {
+    stops(law.threshold, law.forward).forEach((chance, t) => {
       const prefix = Math.floor(code / vocab ** (gamma - t));
       const share = weight * chance;
       if (share === 0) return;
-      if (law.q || !known[t][prefix]) known[t][prefix] = next(law, p, q, t); // of the others it depends on the prefix only
+      if (law.recipe.certain || !known[t][prefix]) known[t][prefix] = next(law, t); // else the prefix alone decides
       const before = rows[t][prefix];
       rows[t][prefix] = known[t][prefix].map((x, i) => (before ? before[i] : 0) + share * x);
       mass[t][prefix] += share;
@@ -71,18 +71,16 @@ function spread(model, rule, { rows }, targets, drafts) {
   return flow;
 }
 
-const totalVariation = (first, second) => first.reduce((total, x, i) => total + Math.abs(x - second[i]), 0) / 2;
-
 /**
  * Everything exact about one rule. `output` is its law of the first γ+1 tokens, `divergence` KL(output‖target),
  * `extra` its further target calls; `exact` says that it follows the target here, `strict` that its settings make it exact anywhere.
  */
 function audit(model, name, targets, drafts) {
-  const rule = RULES[name];
-  const found = endings(model, rule, drafts[model.gamma]);
+  const rule = CHAINS.get(name);
+  const found = endings(model, name, drafts[model.gamma]);
   const output = spread(model, rule, found, targets, drafts);
-  const stop = found.mass.map(sum);
-  const kept = stop.reduce((total, chance, t) => total + t * chance, 0);
+  const stop = found.mass.map((row) => sum(row));
+  const kept = mean(stop);
   const extra = rule.resamples
     ? stop.reduce((total, chance, t) => total + chance * Math.max(model.gamma - t - 1, 0), 0)
     : 0;
@@ -99,7 +97,7 @@ function audit(model, name, targets, drafts) {
     divergence: relativeEntropy(output, targets[model.gamma + 1]),
     calls: 1 + extra,
     exact: distance < ROUNDING,
-    strict: Boolean(rule.exact && rule.exact(model.settings || SETTINGS)),
+    strict: exactWith(name, { ...SETTINGS, ...model.settings }),
     thresholds: found.thresholds,
   };
 }
@@ -120,12 +118,8 @@ function enumerate(model) {
     (total, t) => total + drafts[t + 1].reduce((part, x, i) => part + Math.min(x, targets[t + 1][i]), 0),
     0,
   );
-  const rules = Object.fromEntries(Object.keys(RULES).map((name) => [name, audit(model, name, targets, drafts)]));
-  const gap = {
-    thresholds: apart(rules.blockwise, rules.hsd),
-    output: totalVariation(rules.blockwise.output, rules.hsd.output),
-  };
-  return { target: targets[model.gamma + 1], rules, ideal, gap };
+  const rules = Object.fromEntries([...CHAINS.keys()].map((name) => [name, audit(model, name, targets, drafts)]));
+  return { target: targets[model.gamma + 1], rules, ideal };
 }
 
 /** The law of the first n tokens, from the law of more. */
@@ -146,6 +140,7 @@ export {
   ROUNDING,
   digits,
   enumerate,
+  apart,
   marginal,
   shownLength,
   outcomes,

@@ -1,0 +1,88 @@
+"""A small language of expressions over named numbers: "min(1, before * p / q)", and as data ["min", 1, ["/", …]].
+
+A rule's record says in it how a threshold comes about. `web/rules/expression.js` reads the same data. Numbers, names,
++ - * / < <= > >=, and the functions min, max, exp, sqrt and per(a, b, c), which is a / b, and c where both are 0.
+
+For drafts made by hand: a factor of 0 makes 0, whatever the other is, and a divisor of 0 counts as very small, so that
+a / 0 is large, and 0 where a is 0. No value is ever NaN because of it.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Protocol
+
+Tree = float | str | list[Any]  # a number, a name, or an operator and its operands
+SMALLEST = 1e-300
+
+
+class Numbers(Protocol):
+    """Numbers by name: a dictionary, or what works them out when they are asked for."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+def _quotient(a: float, b: float) -> float:
+    return a / max(b, SMALLEST) if a > 0 else 0.0
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": lambda a, b: a * b if a and b else 0.0,
+    "/": _quotient,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "min": min,
+    "max": max,
+    "exp": math.exp,
+    "sqrt": math.sqrt,
+    "per": lambda a, b, c: _quotient(a, b) if a > 0 or b > 0 else c,
+}
+_SIGNS: dict[type[ast.AST], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+
+
+@cache
+def parse(text: str) -> Tree:
+    """An expression as data. Raises ValueError for what is not in the language."""
+    return _tree(ast.parse(text, mode="eval").body, text)
+
+
+def _tree(node: ast.AST, text: str) -> Tree:
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            return value
+        case ast.Name(id=name):
+            return name
+        case ast.BinOp(left=a, op=sign, right=b) | ast.Compare(left=a, ops=[sign], comparators=[b]) if (
+            type(sign) in _SIGNS
+        ):
+            return [_SIGNS[type(sign)], _tree(a, text), _tree(b, text)]
+        case ast.UnaryOp(op=ast.USub(), operand=a):
+            return ["-", 0, _tree(a, text)]
+        case ast.Call(func=ast.Name(id=name), args=operands, keywords=[]) if name in OPERATORS:
+            return [name, *(_tree(operand, text) for operand in operands)]
+    raise ValueError(f"{text!r} is not an expression that is known here")
+
+
+def evaluate(tree: Tree, numbers: Numbers) -> Any:
+    """The value of an expression: a number or, of a comparison, a truth. Raises KeyError for a name that has none."""
+    if isinstance(tree, list):
+        sign, *operands = tree
+        return OPERATORS[sign](*[evaluate(operand, numbers) for operand in operands])
+    return numbers[tree] if isinstance(tree, str) else tree

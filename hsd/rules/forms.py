@@ -1,0 +1,151 @@
+"""The form of a test as one record: how its threshold comes about, in numbers, in letters and in words.
+
+Python evaluates the records here (`Grounds.threshold`, `hsd.rules.recipe`) and the page in `web/rules`, where they
+arrive with `facts.json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hsd.expression import evaluate, parse
+
+
+@dataclass(frozen=True)
+class Letter:
+    """How a number is written in a formula: its sign; whose position its index is, 0 for the test's own and -1 for the
+    one before it; "p" or "q" if it measures the target or the draft; and what it is, in words."""
+
+    sign: str
+    words: str = ""
+    index: int | None = None
+    of: str = ""
+
+
+LETTERS = {
+    "p": Letter("p", "what the target gives the token", of="p"),
+    "q": Letter("q", "what the draft gives the token", of="q"),
+    "ratio": Letter("r", "joint ratio p/q of the draft up to here, without a cap", 0),
+    "above_ratio": Letter("r", "joint ratio p/q of the draft before this token, without a cap", -1),
+    "capped": Letter("c", "joint ratio p/q of the draft up to here, never above 1 on the way", 0),
+    "above_capped": Letter("c", "joint ratio p/q of the draft before this token, never above 1 on the way", -1),
+    "starred": Letter("r*", "joint ratio p/q of the draft up to here, counted from its best point", 0),
+    "deficient": Letter("S", "deficient mass of the branch after these tokens", of="p"),
+    "excess": Letter("E", "excess mass of the branch after these tokens", of="q"),
+    "divergence": Letter("D", "divergence of the two rows", 0),
+    "entropy": Letter("H", "entropy of the target's row"),
+    "tolerance": Letter("T", "tolerance"),
+    "draft_weight": Letter("w", "the draft's share in the mixture that stands in for the target"),
+    "epsilon": Letter("ε", "the rule's number"),
+}
+"""The numbers along a single draft, for a test that decides about its first t tokens, and the settings of rules.
+
+Of the branch after those tokens: deficient is Σ max(a p - b q, 0) with the factors of the rule's residual, excess
+Σ max(b q - a p, 0). divergence and entropy are of the rows that token t was drawn from.
+"""
+
+
+@dataclass(frozen=True)
+class Form:
+    """One form of test.
+
+    name: in traces. sign: of its threshold in formulas, "a" for a token and "h" for a whole prefix. threshold: an
+    expression over the numbers that `Grounds` holds. along: where these come from along a single draft, as expressions
+    over `LETTERS`; the others are not part of the form. words: what follows the threshold in a sentence, with numbers
+    of `Grounds` in braces. when: a comparison over `LETTERS`; of a rule's forms the first whose comparison holds is the
+    test. coin: False where no coin is thrown, so that the two sides of `when` are what the test compares. also: other
+    ways in which the threshold is written along a single draft. certain: the draft's choice counts as certain, so that
+    a token that failed is struck out of p.
+    """
+
+    name: str
+    sign: str
+    threshold: str
+    along: Mapping[str, str] = field(hash=False)
+    words: str = ""
+    when: str = ""
+    coin: bool = True
+    also: tuple[str, ...] = ()
+    certain: bool = False
+
+    def told(self) -> dict[str, Any]:
+        """The record as plain data, its expressions parsed."""
+        return {
+            "name": self.name,
+            "sign": self.sign,
+            "threshold": parse(self.threshold),
+            "along": {name: parse(text) for name, text in self.along.items()},
+            "words": self.words,
+            "when": parse(self.when) if self.when else None,
+            "coin": self.coin,
+            "certain": self.certain,
+            "also": [parse(text) for text in self.also],
+        }
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """The numbers that a threshold was computed from; which of them count is told by the form.
+
+    p: what the target that is valid by now gives the token, which earlier rejections may have changed. before: the
+    ratio of a prefix. mass: Σ max(before · p - q, 0) over the vocabulary, divided by `before` where that exceeds 1.
+    divergence: of the two rows, entropy: of the target's, in nats, for a rule that judges by it. weight: the draft's.
+    """
+
+    form: Form
+    p: float = 0.0
+    q: float = 0.0
+    before: float = 1.0
+    mass: float = 0.0
+    divergence: float | None = None
+    weight: float = 0.0
+    entropy: float | None = None
+
+    @property
+    def threshold(self) -> float:
+        """The probability with which the test succeeds."""
+        return float(evaluate(parse(self.form.threshold), vars(self)))
+
+    def told(self) -> dict[str, Any]:
+        """As a trace has it."""
+        return {**vars(self), "form": self.form.name}
+
+
+# ---- the forms of rules for one draft and for trees alike; a rule that has one of its own tells it in its own file
+
+_RATES = {"p": "p", "q": "q"}
+TOKEN = Form("token", "a", "min(1, p / q)", _RATES, " = min(1, p/q) with p = {p}, q = {q}")
+CHOSEN = Form("chosen", "h", "p", _RATES, " = p = {p}, as the draft’s choice counts as certain", certain=True)
+CAPPED = Form(
+    "capped",
+    "h",
+    "min(1, before * (p / q))",
+    {**_RATES, "before": "above_capped"},
+    " = min(1, c·p/q) with the capped ratio c = {before} before it, p = {p}, q = {q}",
+    also=("min(1, starred)", "capped"),
+)
+RATIO = Form(
+    "ratio",
+    "h",
+    "min(1, before * (p / q))",
+    {**_RATES, "before": "above_ratio"},
+    " = min(1, r·p/q) with the joint ratio r = {before} before it, p = {p}, q = {q}",
+    also=("min(1, ratio)",),
+)
+SHARE = Form(
+    "share",
+    "h",
+    "per(mass, mass + 1 - before, 1)",
+    {"before": "capped", "mass": "deficient"},
+    " = S/(S + 1 − c) with the deficient mass S = {mass} and the capped ratio c = {before}",
+    also=("deficient / excess",),
+)
+NAIVE = Form(
+    "naive",
+    "h",
+    "per(mass, max(mass, mass + 1 - before), 1)",
+    {"before": "ratio", "mass": "deficient"},
+    " = S/max(S, S + 1 − r) with the deficient mass S = {mass} and the joint ratio r = {before}",
+)

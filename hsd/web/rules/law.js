@@ -1,0 +1,213 @@
+// The laws of all rules for a single draft, made from their records: probabilities in, probabilities out. p has γ+1 rows,
+// q has γ, arrays of any kind (Float64Array too) with one probability per token; tokens are the γ drafted ids. No random
+// number. hsd/rules/chain.py states the same laws as functions, and tests hold both together.
+//
+//   const law = lawOf("hsd", p, q, tokens)   // {forward, threshold: [γ], a: [γ], b: [γ], q, …}
+//   stops(law.threshold, law.forward)        // the chances of keeping 0 … γ tokens
+//   kept(law, coins)                         // how many are kept with these coins
+//   next(law, t)                             // the row of the token after t kept ones
+import { DIVERGENCES, entropy, sum } from "./divergence.js";
+import {
+  CHAINS,
+  factorsAt,
+  forms,
+  groundsOf,
+  recipeOf,
+  SETTINGS,
+  stops,
+  thresholdAt,
+  USUAL,
+  VANILLA,
+} from "./tests.js";
+
+const TINY = 1e-300; // keeps a draft that q cannot produce from dividing by zero
+const range = (n) => Array.from({ length: n }, (_, i) => i);
+
+/** The numbers along a draft by names of facts.letters, for one t after another: see `at`. */
+class Along {
+  constructor(recipe, p, q, tokens, { divergence, mode, ...settings }) {
+    const certain = (row, t) => row.map((_, x) => Number(x === tokens[t]));
+    Object.assign(this, settings, { recipe, t: 0, tokens, rows: { p, q: recipe.certain ? q.map(certain) : q } });
+    this.apart = DIVERGENCES[divergence];
+  }
+
+  /** The same object with the numbers after t = 0 … γ tokens. */
+  at(t) {
+    this.t = t;
+    return this;
+  }
+
+  get p() {
+    return this.rows.p[this.t - 1][this.tokens[this.t - 1]];
+  }
+
+  get q() {
+    return this.rows.q[this.t - 1][this.tokens[this.t - 1]];
+  }
+
+  /** For t = 0 … γ: log r, the highest of them up to t, and the highest before t. */
+  get logs() {
+    if (this.ratios) return this.ratios;
+    const found = { log: [0], peak: [0], above: [0] };
+    this.tokens.forEach((x, t) => {
+      const { p, q } = this.rows;
+      found.log.push(found.log[t] + Math.log(p[t][x]) - Math.log(Math.max(q[t][x], TINY)));
+      found.above.push(found.peak[t]);
+      found.peak.push(Math.max(found.peak[t], found.log[t + 1]));
+    });
+    this.ratios = found;
+    return found;
+  }
+
+  get ratio() {
+    return Math.exp(this.logs.log[this.t]);
+  }
+
+  get above_ratio() {
+    return Math.exp(this.logs.log[this.t - 1]);
+  }
+
+  get capped() {
+    return Math.exp(this.logs.log[this.t] - this.logs.peak[this.t]);
+  }
+
+  get above_capped() {
+    return Math.exp(this.logs.log[this.t - 1] - this.logs.peak[this.t - 1]);
+  }
+
+  get starred() {
+    return Math.exp(this.logs.log[this.t] - this.logs.above[this.t]);
+  }
+
+  get deficient() {
+    return this.mass(1);
+  }
+
+  get excess() {
+    return this.mass(-1);
+  }
+
+  /** Σ max(sign · (a p − b q), 0) over the branch. */
+  mass(sign) {
+    const { p, q } = this.rows;
+    const [a, b] = factorsAt(this.recipe, this);
+    const row = q[this.t];
+    return sum(p[this.t], (x, i) => Math.max(sign * (a * x - b * row[i]), 0));
+  }
+
+  get divergence() {
+    return this.apart(this.rows.p[this.t - 1], this.rows.q[this.t - 1]);
+  }
+
+  get entropy() {
+    return entropy(this.rows.p[this.t - 1]);
+  }
+}
+
+/**
+ * The law of a rule for one draft. threshold: the chance that the test at t = 1 … γ succeeds; forward: from 1 up, and the
+ * first failure stops, else from γ down, and the first success decides; a, b: of the residual max(a p − b q, 0) after
+ * t = 0 … γ-1 kept tokens, with the q that is given here: the certain one of a rule that counts the draft as certain.
+ */
+function lawOf(name, p, q, tokens, settings = SETTINGS) {
+  const recipe = recipeOf(name, settings);
+  const along = new Along(recipe, p, q, tokens, { ...SETTINGS, ...settings });
+  const gamma = tokens.length;
+  const factors = range(gamma).map((t) => factorsAt(recipe, along.at(t)));
+  const threshold = range(gamma).map((i) => thresholdAt(recipe, along.at(i + 1), i + 1 === gamma));
+  const [a, b] = [0, 1].map((i) => factors.map((both) => both[i]));
+  return { name, recipe, along, forward: !recipe.whole, threshold, a, b, p, q: along.rows.q };
+}
+
+/**
+ * What explains a draft, for t = 0 … γ: rho of the token (from t = 1), r, m (after how many earlier tokens r was largest,
+ * if above 1), r* and c; for each branch t = 0 … γ-1 the factor a and the masses under it; D for a rule that judges by it.
+ */
+function explain({ along, a }) {
+  const { log } = along.logs;
+  const gamma = a.length;
+  let best = 0;
+  return range(gamma + 1).map((t) => {
+    if (t > 1 && log[t - 1] >= log[best]) best = t - 1;
+    const numbers = along.at(t);
+    const branch = t < gamma;
+    return {
+      rho: t ? numbers.p / numbers.q : null,
+      ratio: numbers.ratio,
+      pivot: log[best] > 0 ? best : 0,
+      star: numbers.starred,
+      capped: numbers.capped,
+      weight: branch ? a[t] : null,
+      deficient: branch ? numbers.deficient : null,
+      excess: branch ? numbers.excess : null,
+      divergence: t && usesDivergence(along.recipe) ? numbers.divergence : null,
+    };
+  });
+}
+
+const usesDivergence = ({ each }) => each.some((name) => "divergence" in forms[name].along);
+
+/** The numbers that the test at t compares, see `groundsOf`. */
+const groundsAt = ({ recipe, along, threshold }, t) => groundsOf(recipe, along.at(t), t === threshold.length);
+
+/** The row of the token after t kept ones: the residual, p itself where none is left, or the bonus row. */
+function next({ threshold, a, b, p, q }, t) {
+  if (t === threshold.length) return p[t];
+  const residual = p[t].map((x, i) => Math.max(a[t] * x - b[t] * q[t][i], 0));
+  const mass = sum(residual);
+  return mass > 0 ? residual.map((x) => x / mass) : p[t];
+}
+
+/** The positions in the order in which they are tested. */
+const order = ({ forward, threshold }) => range(threshold.length).map((i) => (forward ? i + 1 : threshold.length - i));
+
+/** How many drafted tokens are kept with these coins. Strict <: a coin of 0 must not accept p = 0. */
+function kept(law, coins) {
+  for (const t of order(law)) {
+    const success = coins[t - 1] < law.threshold[t - 1];
+    if (success !== law.forward) return law.forward ? t - 1 : t;
+  }
+  return law.forward ? law.threshold.length : 0;
+}
+
+const mean = (chances) => chances.reduce((total, chance, t) => total + t * chance, 0);
+const expectedKept = (law) => mean(stops(law.threshold, law.forward));
+
+/** The token in whose part of the row the number u falls; rounding at the end never picks a token of probability 0. */
+function pick(row, u) {
+  let left = u * sum(row);
+  let last = 0;
+  for (const [x, chance] of row.entries()) {
+    if (chance <= 0) continue;
+    last = x;
+    left -= chance;
+    if (left < 0) return x;
+  }
+  return last;
+}
+
+/** Whether a rule that is not lossless is so with these settings. */
+function exactWith(name, settings) {
+  const { knob } = CHAINS.get(name);
+  return Boolean(knob) && knob.exact !== null && settings[knob.option] <= knob.exact;
+}
+
+export {
+  CHAINS,
+  exactWith,
+  expectedKept,
+  explain,
+  groundsAt,
+  kept,
+  lawOf,
+  mean,
+  next,
+  order,
+  pick,
+  range,
+  SETTINGS,
+  stops,
+  sum,
+  USUAL,
+  VANILLA,
+};

@@ -1,0 +1,101 @@
+// The tests of a rule by its record, see hsd/rules/recipe.py and forms.py: from the numbers along a draft to thresholds.
+// Whose numbers these are is not known here: rows of probabilities (law.js), or what a trace recorded (step/again.js).
+import { facts } from "../kit/facts.js";
+import { real } from "../kit/format.js";
+import { evaluate } from "./expression.js";
+
+const { forms, letters, usual: USUAL, vanilla: VANILLA } = facts; // USUAL: the rule where nobody says which
+const CHAINS = new Map(facts.rules.filter(({ single }) => single).map((rule) => [rule.name, rule]));
+
+/** What rules may be set to: {divergence, mode, and the number of every rule that has one by its option}. */
+const SETTINGS = {
+  divergence: facts.divergences[0].name,
+  mode: facts.modes[0].name,
+  ...Object.fromEntries([...CHAINS.values()].flatMap(({ knob }) => (knob ? [[knob.option, knob.default]] : []))),
+};
+
+/** The record by which a rule judges; undefined for one that does not judge a single draft. */
+function recipeOf(name, settings = SETTINGS) {
+  const rule = CHAINS.get(name);
+  return rule && (rule.modes[settings.mode] ?? rule.recipe);
+}
+
+/**
+ * The numbers that the test of the first t tokens compares, {form, and some of p, q, before, mass, …}, as a trace has
+ * them; null where they are not known. numbers: an object by names of `letters`; whole: these are all tokens.
+ */
+function groundsOf(recipe, numbers, whole) {
+  const names = whole && recipe.whole ? [recipe.whole] : recipe.each;
+  for (const name of names) {
+    const form = forms[name];
+    const holds = names.length > 1 ? evaluate(form.when, numbers) : true;
+    if (holds === null) return null;
+    if (!holds) continue;
+    const found = Object.entries(form.along).map(([key, tree]) => [key, evaluate(tree, numbers)]);
+    return found.some(([, value]) => value === null) ? null : { form: name, ...Object.fromEntries(found) };
+  }
+  return null;
+}
+
+/** Grounds as a trace has them, their numbers as numbers. */
+const readGrounds = (grounds) => Object.fromEntries(Object.entries(grounds).map(([name, x]) => [name, real(x)]));
+
+/** The threshold of a test by its grounds; null for a form that a later version may have written. */
+function thresholdOf(grounds) {
+  const form = forms[grounds.form];
+  return form ? evaluate(form.threshold, grounds) : null;
+}
+
+/** The threshold of the test of the first t tokens, null where it is not known; arguments as in `groundsOf`. */
+function thresholdAt(recipe, numbers, whole) {
+  if (recipe.inner && !(whole && recipe.whole)) return evaluate(recipe.inner, numbers);
+  const grounds = groundsOf(recipe, numbers, whole);
+  return grounds && thresholdOf(grounds);
+}
+
+/** The factors a and b of the residual max(a p − b q, 0) after t kept tokens; numbers: of these t. */
+const factorsAt = (recipe, numbers) => [evaluate(recipe.a, numbers), evaluate(recipe.b, numbers)];
+
+/**
+ * The two numbers that a test compares, the lower first where it passes: {sides, coinless}. They are its coin and its
+ * threshold but for a form that throws no coin. settings: the numbers of rules, by option.
+ */
+function comparison({ coin, threshold, grounds }, settings) {
+  const form = grounds && forms[grounds.form];
+  if (!form || form.coin) return { sides: [coin, threshold], coinless: false };
+  const [sign, ...sides] = form.when;
+  const [left, right] = sides.map((tree) => evaluate(tree, { ...settings, ...readGrounds(grounds) }));
+  return { sides: [">", "<="].includes(sign) ? [right, left] : [left, right], coinless: true };
+}
+
+/** The chances that exactly t = 0 … γ tokens are kept. */
+function stops(threshold, forward) {
+  const gamma = threshold.length;
+  const out = new Array(gamma + 1);
+  let reached = 1;
+  for (let i = 0; i < gamma; i += 1) {
+    const t = forward ? i : gamma - i;
+    const h = threshold[forward ? t : t - 1];
+    out[t] = reached * (forward ? 1 - h : h);
+    reached *= forward ? h : 1 - h;
+  }
+  out[forward ? gamma : 0] = reached;
+  return out;
+}
+
+export {
+  CHAINS,
+  comparison,
+  factorsAt,
+  forms,
+  groundsOf,
+  letters,
+  readGrounds,
+  recipeOf,
+  SETTINGS,
+  stops,
+  thresholdAt,
+  thresholdOf,
+  USUAL,
+  VANILLA,
+};

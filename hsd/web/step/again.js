@@ -1,0 +1,164 @@
+// A single draft judged in the page: the thresholds of tests that a trace does not have, because no rule made them, and
+// the whole draft once more, by another rule or with other coins. The numbers are those that the trace recorded; the
+// rules are those of web/rules. In a tree what a test compares depends on all tests before it, so there nothing is
+// judged again. Pure.
+import {
+  CHAINS,
+  comparison,
+  factorsAt,
+  forms,
+  groundsOf,
+  readGrounds,
+  recipeOf,
+  stops,
+  thresholdAt,
+  thresholdOf,
+} from "../rules/tests.js";
+import { real } from "../kit/format.js";
+import { capped, coinOf, judge, ratio, ruleInfo, settingsOf } from "./model.js";
+
+const same = (a, b, slack = 1e-6) => Math.abs(a - b) <= slack * Math.max(Math.abs(a), Math.abs(b));
+
+/** The numbers of the first t tokens as the step recorded them, by names of facts.letters; null for those it lacks. */
+function recorded(view, recipe, t) {
+  const [node, branch, above] = [view.nodes.get(t), view.branches.get(t), view.branches.get(t - 1)];
+  const ratios = Array.from({ length: t + 1 }, (_, id) => ratio(view, id));
+  const numbers = {
+    ...settingsOf(view.options),
+    p: node ? node.p : null,
+    q: node ? (recipe.certain ? 1 : node.q) : null,
+    ratio: ratios[t],
+    above_ratio: t ? ratios[t - 1] : null,
+    capped: capped(view, t),
+    above_capped: t ? capped(view, t - 1) : null,
+    starred: ratios[t] && ratios[t] / Math.max(1, ...ratios.slice(0, t)),
+    divergence: real(view.step.divergences[t - 1] ?? null),
+    entropy: real(above?.entropy ?? null), // traces of earlier versions have none
+  };
+  // the branch's masses are those under c; where b is below 1 the test passes for certain, whatever its mass
+  const [a, b] = factorsAt(recipe, numbers);
+  const known = branch && (b < 1 || same(a, branch.capped));
+  return { ...numbers, deficient: known ? branch.deficient : null, excess: known ? branch.excess : null };
+}
+
+/** The test of the first t tokens by a rule, {node, threshold, grounds}, each null where the step does not tell it. */
+function unmade(view, rule, t) {
+  const recipe = view.isTrie ? null : recipeOf(rule, settingsOf(view.options));
+  if (!recipe) return { node: t, threshold: null, grounds: null };
+  const [numbers, whole] = [recorded(view, recipe, t), t === view.step.nodes.length];
+  return { node: t, threshold: thresholdAt(recipe, numbers, whole), grounds: groundsOf(recipe, numbers, whole) };
+}
+
+/** The tests of a rule at tokens 1 … γ, made or not. */
+function tests(view, rule) {
+  const known = [view.own, view.shadow].find((judged) => judged && judged.rule === rule);
+  const made = (id) => known && known.decisions.find((decision) => decision.node === id);
+  return view.step.nodes.map(({ id }) => made(id) || unmade(view, rule, id));
+}
+
+/** The two numbers that the test at a node compares, made or not, as `comparison` has them. */
+function comparedAt(view, id, judged, made, coin) {
+  return made || comparison({ coin, ...unmade(view, judged.rule, id) }, settingsOf(view.options));
+}
+
+/** Deficient over excess mass of a branch, where that is the threshold of the test that would end the draft there. */
+function quotient(view, id, judged) {
+  if (!id || !view.branches.has(id) || !view.children.has(id)) return null;
+  const { threshold, grounds } = unmade(view, judged.rule, id);
+  const quotients = grounds && forms[grounds.form].also.some(([sign, ...of]) => sign === "/" && of.includes("excess"));
+  return quotients ? threshold : null;
+}
+
+/**
+ * The numbers of a test that was made: {form, numbers, value: the threshold that they give, changed: in a tree, which of
+ * them are no longer the step's first ones}.
+ */
+function numbersOf(view, { node: id, grounds }) {
+  const read = readGrounds(grounds);
+  const numbers = { ...settingsOf(view.options), ...read };
+  return {
+    form: grounds.form,
+    numbers,
+    value: thresholdOf(read),
+    changed: view.isTrie ? changes(view, id, read) : null,
+  };
+}
+
+function changes(view, id, { form, p, q, before, mass }) {
+  const [node, branch] = [view.nodes.get(id), view.branches.get(id)];
+  const along = forms[form]?.along ?? {};
+  const path = String(along.before).startsWith("above_") ? node.parent : id;
+  return {
+    p: "p" in along && !same(p, node.p),
+    q: "q" in along && !same(q, node.q),
+    before: !same(before, capped(view, path)),
+    mass: Boolean(branch) && !same(mass, branch.deficient),
+  };
+}
+
+// ---- judged again
+
+/** The rules that the page can judge this draft by; of a tree, and of a step without details, none. */
+function judges(view) {
+  if (view.isTrie || !view.detail) return [];
+  const rules = new Set([view.rule, view.shadow && view.shadow.rule, ...CHAINS.keys()]);
+  return [...rules].filter((rule) => rule && tests(view, rule).every(({ threshold }) => threshold !== null));
+}
+
+/** What a rule keeps of the draft: a verdict as a trace has it, without what was drawn after it. */
+function verdict(view, rule, coins) {
+  const { forward } = ruleInfo(rule);
+  const list = tests(view, rule).map(({ node, threshold, grounds }) => {
+    const coin = coins.get(node) ?? coinOf(view, node);
+    const whole = !forward && !view.children.has(node);
+    const test = forward ? "token" : whole ? "draft" : "prefix";
+    return { node, coin, threshold, grounds, test, accepted: coin < threshold };
+  });
+  if (!forward) list.reverse();
+  const end = list.findIndex(({ accepted }) => accepted !== forward);
+  const decisions = end < 0 ? list : list.slice(0, end + 1);
+  const last = decisions.findLast(({ accepted }) => accepted);
+  return { rule, kept: last ? view.depth.get(last.node) : 0, decisions, changes: [], residual: null, next: null };
+}
+
+/**
+ * The view with both verdicts as they would be if the run's rule were `rule` and coins fell as in `coins` (node → coin).
+ * A verdict that comes out as recorded keeps what was drawn after it.
+ */
+function again(view, { rule, coins }) {
+  const one = (judged, by) => {
+    const told = verdict(view, by, coins);
+    const unchanged = by === judged.rule && told.kept === judged.kept;
+    return judge(view, unchanged ? { ...told, residual: judged.residual, next: judged.next } : told);
+  };
+  const own = one(view.own, rule || view.rule);
+  const shadow = view.shadow && one(view.shadow, view.shadow.rule);
+  const sameRule = Boolean(shadow) && shadow.rule === own.rule;
+  const unchanged = own.rule === view.rule && own.kept === view.own.kept;
+  return { ...view, own, shadow, sameRule, rule: own.rule, drawn: unchanged ? view.drawn : null, original: view };
+}
+
+/** The chances that 0 … γ tokens are kept, over all coins; null where the step does not tell. */
+function chances(view, rule) {
+  const known = (view.step.kept_law || {})[rule];
+  if (known) return known;
+  const thresholds = tests(view, rule).map(({ threshold }) => threshold);
+  return thresholds.includes(null) ? null : stops(thresholds, ruleInfo(rule).forward);
+}
+
+/**
+ * The tokens that would likely follow, where a rule kept other tokens than in the run: of the branch's listed tokens
+ * those with most of the rule's residual, the largest first: [{piece, origin}]. Empty after the whole draft.
+ */
+function likely(view, judged) {
+  const branch = view.branches.get(judged.last);
+  const recipe = recipeOf(judged.rule, settingsOf(view.options));
+  if (!branch || !recipe || judged.kept === view.step.drafted) return [];
+  const [a, b] = factorsAt(recipe, recorded(view, recipe, judged.last));
+  const drafted = view.children.get(judged.last).map((id) => view.nodes.get(id).token);
+  const left = ({ token, p, q }) => a * p - b * (recipe.certain ? Number(drafted.includes(token)) : q);
+  const found = branch.top.filter((top) => left(top) > 0).sort((one, two) => left(two) - left(one));
+  return found.map(({ piece }) => ({ piece, origin: "correction" }));
+}
+
+export { again, chances, comparedAt, judges, likely, numbersOf, quotient };
