@@ -45,16 +45,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "sqrt": math.sqrt,
     "per": lambda a, b, c: _quotient(a, b) if a > 0 or b > 0 else c,
 }
-_SIGNS: dict[type[ast.AST], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-}
+_SIGNS = dict(zip(("Add", "Sub", "Mult", "Div", "Lt", "LtE", "Gt", "GtE"), OPERATORS, strict=False))
 
 
 @cache
@@ -70,9 +61,9 @@ def _tree(node: ast.AST, text: str) -> Tree:
         case ast.Name(id=name):
             return name
         case ast.BinOp(left=a, op=sign, right=b) | ast.Compare(left=a, ops=[sign], comparators=[b]) if (
-            type(sign) in _SIGNS
+            type(sign).__name__ in _SIGNS
         ):
-            return [_SIGNS[type(sign)], _tree(a, text), _tree(b, text)]
+            return [_SIGNS[type(sign).__name__], _tree(a, text), _tree(b, text)]
         case ast.UnaryOp(op=ast.USub(), operand=a):
             return ["-", 0, _tree(a, text)]
         case ast.Call(func=ast.Name(id=name), args=operands, keywords=[]) if name in OPERATORS:

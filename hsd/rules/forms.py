@@ -15,8 +15,11 @@ from hsd.expression import evaluate, parse
 
 @dataclass(frozen=True)
 class Letter:
-    """How a number is written in a formula: its sign; whose position its index is, 0 for the test's own and -1 for the
-    one before it; "p" or "q" if it measures the target or the draft; and what it is, in words."""
+    """How a number is written in a formula, and what it is in words.
+
+    index: 0 where it stands with the position of the test, -1 with the one before. of: "p" or "q", if it is the
+    target's or the draft's.
+    """
 
     sign: str
     words: str = ""
@@ -72,15 +75,10 @@ class Form:
 
     def told(self) -> dict[str, Any]:
         """The record as plain data, its expressions parsed."""
-        return {
-            "name": self.name,
-            "sign": self.sign,
+        return vars(self) | {
             "threshold": parse(self.threshold),
             "along": {name: parse(text) for name, text in self.along.items()},
-            "words": self.words,
             "when": parse(self.when) if self.when else None,
-            "coin": self.coin,
-            "certain": self.certain,
             "also": [parse(text) for text in self.also],
         }
 

@@ -50,13 +50,7 @@ MIXED = Form(
 _BAR = "min(epsilon, sqrt(epsilon) * exp(-entropy))"
 _LIKELY = {"p": "p", "q": "q", "entropy": "entropy"}
 LIKELY = Form(
-    "likely",
-    "a",
-    "1",
-    _LIKELY,
-    ", as p is above min(ε, √ε·e⁻ᴴ) with H = {entropy}",
-    when=f"p > {_BAR}",
-    coin=False,
+    "likely", "a", "1", _LIKELY, ", as p is above min(ε, √ε·e⁻ᴴ) with H = {entropy}", when=f"p > {_BAR}", coin=False
 )
 UNLIKELY = Form(
     "unlikely",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 import torch
 from hsd.app.lab import exact_numbers
 from lab_page import page as page_html
+from new_rule import NEWCOMER
 from web_page import Browser, Guest, address, answer, show
 
 from hsd.audit import context_free_models, output_law, target_law, total_variation
@@ -105,19 +105,16 @@ def here(labs) -> LabPage:
 
 
 @pytest.mark.core
-def test_a_rule_that_the_page_cannot_compute_has_the_numbers_of_the_server(here: LabPage, monkeypatch) -> None:
-    new = replace(RULES["hsd-released"], name="newcomer", title="Newcomer, a test")
-    monkeypatch.setitem(RULES, new.name, new)
-    p, q = [1 / 3, 2 / 3], [2 / 3, 1 / 3]
-    told = exact_numbers({"rule": "newcomer", "p": [p] * 3, "q": [q] * 2})
-    answers = {"facts.json": facts(), "data/page.json": {"recorded": {}}, "answers/exact_numbers": told}
-    answer(here.page, answers)
-    show(here.page, page_html(answers="server"))
-    row = here.page.locator(".hl-rules tr[data-rule=newcomer]")
-    row.locator(".hl-figure", has_text="1.3333").wait_for()
-    assert "Newcomer, a test" in row.inner_text()
-    assert here.cell("newcomer", "distance") == here.cell("hsd-released", "distance")
-    assert row.locator("input").is_disabled()
+def test_a_rule_that_is_a_record_alone_is_worked_out_and_judges_the_draft(here: LabPage, monkeypatch) -> None:
+    monkeypatch.setitem(RULES, NEWCOMER.name, NEWCOMER)
+    answer(here.page, {"facts.json": facts(), "data/page.json": {"recorded": {}}})
+    show(here.page, page_html())
+    here.page.wait_for_function("window.__hsdLab && window.__hsdLab.ready")
+    _, kept = output_law(context_free_models([1 / 3, 2 / 3], [2 / 3, 1 / 3], 2), NEWCOMER.law)
+    assert "Newcomer, a test (not lossless)" in here.text(".hl-rules tr[data-rule=newcomer]")
+    assert here.cell("newcomer", "kept") == f"{float(kept):.4f}"
+    here.rule("newcomer")
+    assert here.page.locator(".hl-lane.is-other .hl-lane-figure").all_inner_texts() == ["h 0.25", "h 1"]
 
 
 @pytest.mark.core

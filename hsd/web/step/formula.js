@@ -91,6 +91,13 @@ function meanings(form) {
 const namesOf = (tree) =>
   Array.isArray(tree) ? tree.slice(1).flatMap(namesOf) : typeof tree === "string" ? [tree] : [];
 
+/** The formula as one line of text; arguments as below. */
+function spoken(position, made, recorded) {
+  const form = forms[made.form];
+  const [symbols, values] = written(form, position, made);
+  return [...symbols, form.when ? ": " : " = ", ...values, " = ", exact(recorded)].map(text).join("");
+}
+
 /**
  * Symbolic and numeric line of one test, ending in the recorded threshold; nothing for a form of a later version.
  * position: of the token, from 1; made: see numbersOf.
@@ -100,10 +107,10 @@ function formula(position, made, recorded) {
   if (!form) return null;
   const [symbols, values] = written(form, position, made);
   const agrees = Math.abs(made.value - recorded) <= 1e-3;
-  const spoken = [...symbols, form.when ? ": " : " = ", ...values, " = ", exact(recorded)].map(text).join("");
+  const words = { "aria-label": spoken(position, made, recorded), "title": meanings(form) };
   return h(
     "div",
-    { "class": "hp-formula", "role": "math", "aria-label": spoken, "title": meanings(form), "data-form": form.name },
+    { "class": "hp-formula", "role": "math", ...words, "data-form": form.name },
     h("span", { class: "hp-letters" }, symbols.map(node)),
     " ",
     h(
@@ -118,4 +125,4 @@ function formula(position, made, recorded) {
   );
 }
 
-export { formula };
+export { formula, spoken };

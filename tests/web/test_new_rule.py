@@ -1,0 +1,84 @@
+"""A rule with a new form that is a record in Python and nothing else, wherever the page judges and speaks of rules."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import operator
+from collections.abc import Iterator
+
+import pytest
+from engine import Engine
+from new_rule import NEWCOMER
+
+from hsd import run, table_pair
+from hsd.audit import context_free_models, output_law
+from hsd.facts import facts
+from hsd.rules import RULES
+from hsd.trace import step_in_words
+
+FILES = ("step/model.js", "step/again.js", "step/formula.js", "step/sentences.js", "rules/law.js", "rules/audit.js")
+
+
+@pytest.fixture
+def page(monkeypatch) -> Iterator[Engine]:
+    """The page's modules with facts in which the rule stands."""
+    monkeypatch.setitem(RULES, NEWCOMER.name, NEWCOMER)
+    engine = Engine({file.split("/")[1].removesuffix(".js"): file for file in FILES})
+    yield engine
+    engine.stop()
+
+
+def trace_by(rule: str) -> dict:
+    pair = table_pair(vocab=8, order=1, seed=3)
+    return run(pair, "ab", rule=rule, gamma=3, max_new_tokens=12, seed=1)
+
+
+def test_a_draft_of_another_rule_can_be_judged_by_it(page: Engine):
+    """The board: its chances, and the whole verdict with other coins."""
+    trace = trace_by("hsd")
+    told = page.call(
+        """(trace, rule) => trace.steps.map((_, i) => {
+          const view = model.readStep(trace, i);
+          const judged = again.again(view, {rule, coins: new Map()}).own;
+          return [again.judges(view).includes(rule), again.chances(view, rule), judged.kept];
+        })""",
+        json.loads(trace.to_json()),
+        NEWCOMER.name,
+    )
+    for step, (offered, chances, kept) in zip(trace.steps, told, strict=True):
+        if not step.nodes:
+            continue
+        thresholds = [min(1, node.p / (2 * node.q)) for node in step.nodes]
+        passed = [node.coin < h for node, h in zip(step.nodes, thresholds, strict=True)]
+        reached = [1, *itertools.accumulate(thresholds, operator.mul)]
+        assert offered
+        assert chances == pytest.approx([one * (1 - h) for one, h in zip(reached, [*thresholds, 0], strict=True)])
+        assert kept == [*passed, False].index(False)
+
+
+def test_its_tests_have_formulas_and_sentences(page: Engine):
+    trace = trace_by(NEWCOMER.name)
+    told = page.call(
+        """(trace) => trace.steps.map((_, i) => {
+          const view = model.readStep(trace, i);
+          const spoken = (made) =>
+            formula.spoken(view.depth.get(made.node), again.numbersOf(view, made), made.threshold);
+          return [view.own.decisions.map(spoken), sentences.lines(view).join("\\n")];
+        })""",
+        json.loads(trace.to_json()),
+    )
+    for step, (formulas, words) in zip(trace.steps, told, strict=True):
+        assert len(formulas) == len(step.verdict.decisions)
+        assert all(one.startswith(f"a{'₁₂₃'[i]} = min(1, (p)/(2 · q)) = min(1, (") for i, one in enumerate(formulas))
+        assert ("= min(1, p/(2q)) with p = " in words) == bool(formulas)
+        assert words == step_in_words(trace, step.index, facts())
+
+
+def test_the_lab_works_out_its_law(page: Engine):
+    p, q, gamma = [0.5, 0.3, 0.2], [0.2, 0.3, 0.5], 3
+    told = page.call("(m) => audit.enumerate(m).rules", {"vocab": 3, "gamma": gamma, "p": [p] * 4, "q": [q] * 3})
+    output, kept = output_law(context_free_models(p, q, gamma), NEWCOMER.law)
+    assert told[NEWCOMER.name]["kept"] == pytest.approx(float(kept))
+    assert told[NEWCOMER.name]["output"] == pytest.approx(output.flatten().tolist())
+    assert not told[NEWCOMER.name]["exact"]
