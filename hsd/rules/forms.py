@@ -135,7 +135,7 @@ RATIO = Form(
 SHARE = Form(
     "share",
     "h",
-    "per(mass, mass + 1 - before, 1)",
+    "per(mass, mass + (1 - before), 1)",
     {"before": "capped", "mass": "deficient"},
     " = S/(S + 1 − c) with the deficient mass S = {mass} and the capped ratio c = {before}",
     also=("deficient / excess",),
@@ -143,7 +143,7 @@ SHARE = Form(
 NAIVE = Form(
     "naive",
     "h",
-    "per(mass, max(mass, mass + 1 - before), 1)",
+    "per(mass, max(mass, mass + (1 - before)), 1)",
     {"before": "ratio", "mass": "deficient"},
     " = S/max(S, S + 1 − r) with the deficient mass S = {mass} and the joint ratio r = {before}",
 )

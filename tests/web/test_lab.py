@@ -8,7 +8,6 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 import torch
-from hsd.app.lab import exact_numbers
 from lab_page import page as page_html
 from new_rule import NEWCOMER
 from web_page import Browser, Guest, address, answer, show
