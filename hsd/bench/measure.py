@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from hsd.decoding.loop import run
@@ -55,20 +56,16 @@ def measure(
         for number, prompt in prompts:
             for case in cases:
                 seed = 1_000 * repetition + number
-                record = (case.runner or _own(case))(pair, prompt, seed)
+                record = (case.runner or partial(_own, case.options))(pair, prompt, seed)
                 if repetition or warm:
                     yield {"case": case.name, "prompt": number, "repetition": repetition, "seed": seed, **record}
 
 
-def _own(case: Case) -> Runner:
-    """The runner of a case that is decoded here."""
-
-    def runner(pair: Pair, prompt: str, seed: int) -> Record:
-        watched, times = timed(pair)
-        trace = run(watched, prompt, seed=seed, **case.options)
-        return {**sums(trace), "calls": call_summaries(times)}
-
-    return runner
+def _own(options: dict[str, Any], pair: Pair, prompt: str, seed: int) -> Record:
+    """A run that is decoded here."""
+    watched, times = timed(pair)
+    trace = run(watched, prompt, seed=seed, **options)
+    return {**sums(trace), "calls": call_summaries(times)}
 
 
 def sums(trace: Trace) -> Record:

@@ -6,12 +6,13 @@ import copy
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
 from transformers.utils import logging
 
-from hsd.bench.measure import Case, Record, Runner
+from hsd.bench.measure import Case, Record
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.timing import CallTimes
@@ -20,7 +21,7 @@ from hsd.models.timing import CallTimes
 def peer_case(gamma: int, options: dict[str, Any], assisted: bool = True) -> Case:
     """`generate`, with the draft as assistant or without. options: as for `hsd.run`; rule and system do not matter."""
     name = f"transformers, assisted, γ={gamma}" if assisted else "transformers, plain"
-    return Case(name, {**options, "gamma": gamma}, _runner(gamma, options, assisted))
+    return Case(name, {**options, "gamma": gamma}, partial(_assisted, gamma, options, assisted))
 
 
 def exit_peer_case(gamma: int, options: dict[str, Any], depth: int) -> Case:
@@ -31,43 +32,37 @@ def exit_peer_case(gamma: int, options: dict[str, Any], depth: int) -> Case:
     may use the model meanwhile.
     """
     name = f"transformers, exit {depth}, γ={gamma}"
-    return Case(name, {**options, "gamma": gamma}, _exit_runner(gamma, options, depth))
+    return Case(name, {**options, "gamma": gamma}, partial(_leaving, gamma, options, depth))
 
 
-def _runner(gamma: int, options: dict[str, Any], assisted: bool) -> Runner:
-    def runner(pair: Pair, prompt: str, seed: int) -> Record:
-        target, draft = _module(pair.target), _module(pair.draft)
-        if assisted and target.config.vocab_size != draft.config.vocab_size:
-            raise HsdError("transformers needs equal vocabulary sizes for its assistant: leave the peer out")
-        calls = {"target": CallTimes(), "draft": CallTimes()}
-        with _timed(target, lambda: calls["target"]), _timed(draft, lambda: calls["draft"]), _fair(draft, gamma):
-            how = {**_sampling(options), "assistant_model": draft if assisted else None}
-            return _generate(pair, prompt, seed, how, calls)
-
-    return runner
+def _assisted(gamma: int, options: dict[str, Any], assisted: bool, pair: Pair, prompt: str, seed: int) -> Record:
+    target, draft = _module(pair.target), _module(pair.draft)
+    if assisted and target.config.vocab_size != draft.config.vocab_size:
+        raise HsdError("transformers needs equal vocabulary sizes for its assistant: leave the peer out")
+    calls = {"target": CallTimes(), "draft": CallTimes()}
+    with _timed(target, lambda: calls["target"]), _timed(draft, lambda: calls["draft"]), _fair(draft, gamma):
+        how = {**_sampling(options), "assistant_model": draft if assisted else None}
+        return _generate(pair, prompt, seed, how, calls)
 
 
-def _exit_runner(gamma: int, options: dict[str, Any], depth: int) -> Runner:
-    def runner(pair: Pair, prompt: str, seed: int) -> Record:
-        target = _module(pair.target)
-        config = getattr(target, target.base_model_prefix).config
-        layers = target.config.get_text_config().num_hidden_layers
-        if getattr(config, "num_hidden_layers", None) != layers:
-            raise HsdError(f"transformers cannot leave {type(target).__name__} early: leave the peer out")
-        if not 1 <= depth < layers:
-            raise HsdError(f"exit {depth}: choose one from 1 to {layers - 1}, before the last of the target's layers")
-        calls = {"target": CallTimes(), "draft": CallTimes()}
+def _leaving(gamma: int, options: dict[str, Any], depth: int, pair: Pair, prompt: str, seed: int) -> Record:
+    target = _module(pair.target)
+    config = getattr(target, target.base_model_prefix).config
+    layers = target.config.get_text_config().num_hidden_layers
+    if getattr(config, "num_hidden_layers", None) != layers:
+        raise HsdError(f"transformers cannot leave {type(target).__name__} early: leave the peer out")
+    if not 1 <= depth < layers:
+        raise HsdError(f"exit {depth}: choose one from 1 to {layers - 1}, before the last of the target's layers")
+    calls = {"target": CallTimes(), "draft": CallTimes()}
 
-        def whose() -> CallTimes:
-            return calls["target" if config.num_hidden_layers == layers else "draft"]
+    def whose() -> CallTimes:
+        return calls["target" if config.num_hidden_layers == layers else "draft"]
 
-        try:
-            with _timed(target, whose), _fair(target, gamma):
-                return _generate(pair, prompt, seed, {**_sampling(options), "assistant_early_exit": depth}, calls)
-        finally:
-            config.num_hidden_layers = layers  # the library does not put it back when a call fails
-
-    return runner
+    try:
+        with _timed(target, whose), _fair(target, gamma):
+            return _generate(pair, prompt, seed, {**_sampling(options), "assistant_early_exit": depth}, calls)
+    finally:
+        config.num_hidden_layers = layers  # the library does not put it back when a call fails
 
 
 def _generate(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: dict[str, CallTimes]) -> Record:
@@ -86,12 +81,8 @@ def _generate(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: di
         seconds = time.perf_counter() - begin
     summary = {name: times.summary() for name, times in calls.items()}
     made = 1 + sum(n for n, _, _ in summary["target"]["widths"].values())
-    return {
-        "new_tokens": output.shape[1] - ids.shape[1],
-        "target_calls": made,
-        "seconds": seconds,
-        "calls": summary,
-    }
+    new = output.shape[1] - ids.shape[1]
+    return {"new_tokens": new, "target_calls": made, "seconds": seconds, "calls": summary}
 
 
 def _module(model: Any) -> Any:
@@ -102,13 +93,11 @@ def _module(model: Any) -> Any:
 
 
 def _sampling(options: dict[str, Any]) -> dict[str, Any]:
-    temperature = options.get("temperature", 1.0)
-    sampled = {"temperature": temperature, "top_p": options.get("top_p", 1.0), "top_k": options.get("top_k", 0)}
-    return {
-        "max_new_tokens": options["max_new_tokens"],
-        "do_sample": temperature > 0,
-        **(sampled if temperature else {}),
-    }
+    temperature, length = options.get("temperature", 1.0), {"max_new_tokens": options["max_new_tokens"]}
+    if not temperature:
+        return {**length, "do_sample": False}
+    cut = {"top_p": options.get("top_p", 1.0), "top_k": options.get("top_k", 0)}
+    return {**length, "do_sample": True, "temperature": temperature, **cut}
 
 
 @contextmanager
@@ -150,12 +139,5 @@ def _timed(module: Any, times: Callable[[], CallTimes]) -> Iterator[None]:
         ids = named["input_ids"] if named.get("input_ids") is not None else positional[0]
         times().add(ids.shape[-1], time.perf_counter() - begun.pop())
 
-    hooks = [
-        module.register_forward_pre_hook(before),
-        module.register_forward_hook(after, with_kwargs=True),
-    ]
-    try:
+    with module.register_forward_pre_hook(before), module.register_forward_hook(after, with_kwargs=True):
         yield
-    finally:
-        for hook in hooks:
-            hook.remove()
