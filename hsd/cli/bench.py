@@ -55,7 +55,8 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.report:
         _print(read(arguments.report), arguments.json)
         return 0
-    arguments.pair = _named(arguments)
+    if not (arguments.pair or arguments.target or arguments.draft):  # the toy pair has levels
+        arguments.pair = "tiny" if {*LEVELLED} & {*(arguments.system or ())} else usual()
     workers = _Workers()
     sweep(arguments).cases()  # what cannot be measured is told before a server is asked
     prompts = prompt_set(arguments.prompts, arguments.data, arguments.limit)
@@ -158,13 +159,6 @@ class _Workers:
                 print(f"\nstopped early; {len(made)} runs are kept in {out}{why}", file=sys.stderr)
         progress("\n")
         return made
-
-
-def _named(arguments: argparse.Namespace) -> str | None:
-    """The pair's name, where there are no models of one's own."""
-    if arguments.target or arguments.draft:
-        return arguments.pair  # type: ignore[no-any-return]
-    return arguments.pair or ("tiny" if {*LEVELLED} & {*(arguments.system or ())} else usual())
 
 
 def _warn(prompts: PromptSet, left_out: int) -> None:

@@ -14,7 +14,7 @@ from hsd.models.timing import machine
 from hsd.planner import LONGEST, Models, Plan, Stack, as_json, plan, read_acceptance, read_numbers
 from hsd.planner.measure import measure_stack
 from hsd.planner.measure_trees import LARGEST, measure_trees
-from hsd.planner.trees import TreeCosts, TreePlan, tree_plans
+from hsd.planner.trees import tree_plans
 
 GIVEN, MEASURED = ("costs", "acceptance", "per_token"), ("pair", "target", "draft")
 
@@ -75,7 +75,9 @@ def _plan_tree(arguments: argparse.Namespace, measured: bool) -> int:
     told = {"prompts": prompts.name, "steps": steps, "temperature": arguments.temperature, "machine": where}
     if arguments.json:
         plain = {"target": costs.target, "level": costs.level, "around": costs.around}
-        print(json.dumps({"best": _tree(found[0], costs), "unit": "ms", "costs": plain, **told}))
+        tree = {name: getattr(found[0], name) for name in ("drafts", "gamma", "nodes", "kept", "step")}
+        tree["speedup"] = costs.target[1] / found[0].per_token
+        print(json.dumps({"best": tree, "unit": "ms", "costs": plain, **told}))
         return 0
     print(f"best grown tree: --drafts {found[0].drafts} --gamma {found[0].gamma} --nodes {found[0].nodes}")
     for drafts in trees:
@@ -90,11 +92,6 @@ def _plan_tree(arguments: argparse.Namespace, measured: bool) -> int:
     print(f"  ms of a level of the draft, so many nodes broad: {levels}; around them {costs.around:.2f} ms a step")
     print(_place(where))
     return 0
-
-
-def _tree(best: TreePlan, costs: TreeCosts) -> dict[str, Any]:
-    options = {"drafts": best.drafts, "gamma": best.gamma, "nodes": best.nodes}
-    return {**options, "kept": best.kept, "step": best.step, "speedup": costs.target[1] / best.per_token}
 
 
 def _prompts(arguments: argparse.Namespace) -> PromptSet:

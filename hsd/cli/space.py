@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hsd import space
+from hsd.app import exported
 from hsd.cli.arguments import output, whole
 from hsd.errors import HsdError
 from hsd.paths import ROOT
@@ -69,9 +70,6 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _export_folder(folder: str) -> int:
-    from hsd import space
-    from hsd.app import exported
-
     found = exported(Path(folder), space.load())
     size = sum(path.stat().st_size for path in found)
     print(f"{folder}: {len(found)} files, {size / 1e6:.1f} MB; python -m http.server -d {folder} shows them")
@@ -81,18 +79,10 @@ def _export_folder(folder: str) -> int:
 def _publish(arguments: argparse.Namespace) -> int:
     if not (arguments.repository or arguments.dry_run):
         raise HsdError("name the Space as owner/name, or list its files by --dry-run")
-    if not arguments.static:
-        return _send(arguments, "gradio", ROOT)
-    from hsd.app import exported
-
     with TemporaryDirectory() as folder:
-        exported(Path(folder), space.load())
-        return _send(arguments, "static", Path(folder))
-
-
-def _send(arguments: argparse.Namespace, sdk: str, folder: Path) -> int:
-    if arguments.dry_run:
-        print("\n".join(space.listing(sdk, folder)))
-    else:
-        print(space.publish(arguments.repository, root=folder, sdk=sdk))
+        root, sdk = (Path(folder), "static") if arguments.static else (ROOT, "gradio")
+        if arguments.static:
+            exported(root, space.load())
+        listing = space.listing(sdk, root) if arguments.dry_run else []
+        print("\n".join(listing) or space.publish(arguments.repository, root=root, sdk=sdk))
     return 0
