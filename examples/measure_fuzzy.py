@@ -121,7 +121,8 @@ def at_random(share: float, spent: Callable[[dict[str, Tensor]], None], **option
         def find(self, name: str, several: bool | None = None) -> Any:
             if name != "random":
                 return super().find(name, several)
-            return Rule(name, "random (not lossless)", "random", "", False, partial(random_law, share, spent))
+            law = partial(random_law, share, spent)
+            return Rule(name, "random (not lossless)", "random", "", False, RULES["ensemble"].recipe, law)
 
     return AtRandom(rule="random", **options)
 
@@ -129,13 +130,13 @@ def at_random(share: float, spent: Callable[[dict[str, Tensor]], None], **option
 def random_law(share: float, spent: Callable[[dict[str, Tensor]], None], p: Tensor, q: Tensor, tokens: Tensor) -> Law:
     """The exact tests, with `share` of their rejections accepted: a position then follows (1 - share) p + share q.
 
-    Its divergence from p is what each visited position costs.
+    That is the test of `ensemble`, by which a step is told. What each visited position costs is its divergence from p.
     """
     exact = RULES["tokenwise"].law(p, q, tokens)
     mixture = (1 - share) * p[: len(tokens)] + share * q
     spent({name: divergence(p[: len(tokens)], mixture) for name, divergence in DIVERGENCES.items()})
     threshold = exact.threshold + share * (1 - exact.threshold)
-    return Law(p, q, threshold, forward=True, a=torch.ones_like(threshold))
+    return Law(p, q, threshold, forward=True, a=torch.ones_like(threshold), numbers={"draft_weight": share})
 
 
 def random_record(pair: hsd.Pair, share: float, prompt: str, asked: dict[str, Any]) -> tuple[hsd.Trace, Record]:

@@ -9,11 +9,6 @@ PAGE = """<!doctype html><html lang="en" class="{theme}" data-answers="{answers}
 .dark body {{ background: #0f1218 }}</style></head>
 <body><div id="hsd-layout"></div><div class="hsd-lab hsd-kit" id="one"></div><script type="module">
 import {{ start }} from "./lab/lab.js";
-import * as rules from "./lab/rules.js";
-import * as exact from "./lab/enumerate.js";
-import * as fuzzy from "./lab/fuzzy.js";
-import * as simulate from "./lab/simulate.js";
-window.hsdLab = {{ rules, exact, fuzzy, simulate }};
 window.lab = start(document.getElementById("one"));
 </script></body></html>"""
 
