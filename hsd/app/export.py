@@ -56,7 +56,8 @@ def _check(folder: Path) -> None:
 def readme(space: Space) -> str:
     """What a Space reads, and people: what this folder is, how to get it live, and the papers."""
     rules: list[Rule | TreeRule] = [*RULES.values(), *TREE_RULES.values()]
-    named = [*((rule.title, rule.citation) for rule in rules), *cited_systems()]
+    named = [(rule.title, rule.citation) for rule in rules]
+    named += [(system["name"], system["source"]) for system in published()["systems"]]
     papers = "\n".join(f"- {title}: {linked(source)}" for title, source in named if "arXiv" in source)
     return f"""{front_matter(space, "static")}
 # {space.title}
@@ -73,11 +74,6 @@ Papers:
 
 {papers}
 """
-
-
-def cited_systems() -> list[tuple[str, str]]:
-    """The systems that have papers."""
-    return [(one["name"], one["source"]) for one in published()["systems"]]
 
 
 def linked(source: str) -> str:

@@ -1,9 +1,8 @@
-"""What stands before the app: how large a request may be, answers made smaller, and one line for what goes wrong."""
+"""What stands before the app: how large a request may be, and one line for what goes wrong."""
 
 from __future__ import annotations
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -63,8 +62,3 @@ def _limited(receive: Receive) -> Receive:
         return {"type": "http.disconnect"} if read > MOST else message
 
     return next_part
-
-
-def compressed(app: ASGIApp) -> ASGIApp:
-    """Packs what Gradio sends as it is, traces above all; the site packs its own files."""
-    return GZipMiddleware(app, minimum_size=1000, compresslevel=9)

@@ -21,6 +21,7 @@ from hsd.app.request import BESIDE, Request, query, read
 from hsd.app.runs import LOAD_SECONDS, TOKEN_SECONDS
 from hsd.bench import Case
 from hsd.bench import race as timing
+from hsd.bench.cases import in_a_name
 from hsd.bench.race import Event
 from hsd.bench.race_report import lossless, report
 from hsd.decoding.options import RunOptions
@@ -139,7 +140,7 @@ def _cases(lanes: Sequence[RunOptions | servers.Address], shared: RunOptions) ->
     cases = []
     for lane in lanes:
         if isinstance(lane, servers.Address):
-            name, options = _joined("Server", lane.model[:60]), _case_options(shared)
+            name, options = f"Server, {lane.model[:60]}" if lane.model else "Server", _case_options(shared)
             del options["system"]  # what decodes there is not known
         else:
             name, options = lane_name(lane), _case_options(lane)
@@ -175,23 +176,13 @@ def lane_name(o: RunOptions) -> str:
     words = {
         "gamma": f"T = {o.gamma} each" if o.system == "stack" else f"γ = {o.gamma}",
         "drafts": f"{o.drafts} drafts, {facts.tree_words(o.tree)}" if o.drafts > 1 else "",
-        "exits": f"exits {_slashes(o.exits)}",
-        "thresholds": f"T = {_slashes(o.thresholds)}",
+        "exits": f"exits {in_a_name(o.exits)}",
+        "thresholds": f"T = {in_a_name(o.thresholds)}",
         "tolerance": f"{facts.formula(o.divergence).split('(')[0]} ≤ {o.tolerance:g}",
         **dict.fromkeys(("rule", "proposer", "tree", "divergence"), ""),  # said already
     }
-    own = [words.get(name, f"{name.replace('_', ' ')} {_slashes(getattr(o, name))}") for name in _own(o)]
-    return _joined(by, facts.head(o.rule), *own)
-
-
-def _joined(*parts: str) -> str:
-    return ", ".join(part for part in parts if part)
-
-
-def _slashes(value: Any) -> str:
-    if isinstance(value, (list, tuple)):
-        return "/".join(map(str, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    own = [words.get(name, f"{name.replace('_', ' ')} {in_a_name(getattr(o, name))}") for name in _own(o)]
+    return ", ".join(filter(None, [by, facts.head(o.rule), *own]))
 
 
 def from_link(text: str) -> list[dict[str, Any]]:

@@ -8,13 +8,14 @@ from importlib.util import find_spec
 
 import gradio as gr
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import HTMLResponse
 
 from hsd.app import device, downloads, pairs
 from hsd.app.blocks import Endpoints
 from hsd.app.endpoints import add_endpoints
 from hsd.app.files import Files
-from hsd.app.middleware import compressed, guarded
+from hsd.app.middleware import guarded
 from hsd.app.questions import Questions
 from hsd.app.reference import reference
 from hsd.app.site import folder_of_modules, presets_of, site
@@ -66,7 +67,8 @@ def serve(
 def build(space: Space, opened: Trace | None = None) -> gr.Server:
     """The server. opened: a trace to show first instead of a preset."""
     files = Files(site(space, "server", opened), folder_of_modules())
-    before = [Middleware(guarded), Middleware(compressed)]
+    packed = Middleware(GZipMiddleware, minimum_size=1000)  # what Gradio sends as it is; the site packs its own files
+    before = [Middleware(guarded), packed]
     server = gr.Server(
         title=space.title, middleware=before, docs_url=None, redoc_url=None
     )  # theirs load from elsewhere

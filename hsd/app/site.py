@@ -18,7 +18,7 @@ from hsd.app import device, page, pairs, race, speed
 from hsd.app.presets import Preset, definitions, recorded
 from hsd.app.questions import shown
 from hsd.app.replies import shortened
-from hsd.app.starters import Starter, starters
+from hsd.app.starters import starters
 from hsd.app.systems import panels, planner
 from hsd.app.systems.recorded import listed, recorded_run
 from hsd.app.systems.recorded import presets as systems_presets
@@ -126,7 +126,7 @@ def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> V
         "opened": opened,
         "own": device.own_pairs_allowed(space),
         "pairs": [_pair(space, pair) for pair in offered],
-        "starters": {pair.name: list(map(_starter, starters(pair.name, presets.values()))) for pair in offered},
+        "starters": {pair.name: [one.shown() for one in starters(pair.name, presets.values())] for pair in offered},
         "limits": space.limits.model_dump(),
         "race": speed.race_limits(space),
         "credits": pairs.credits(space),
@@ -144,10 +144,6 @@ def _pair(space: Space, pair: PairSpec) -> Values:
         "gamma": draft_length(pair.name),
         "chats": pairs.chats(space, pair.name),
     }
-
-
-def _starter(one: Starter) -> Values:
-    return {"prompt": one.prompt, "prompt_as": one.prompt_as, "label": one.label}
 
 
 def recorded_questions(space: Space) -> dict[str, Question]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -32,6 +32,10 @@ class Starter:
         if self.prompt_as == "chat":
             return whole
         return f"{whole} …" if len(whole) <= LABEL else f"… {whole[-LABEL:].partition(' ')[2]} …"
+
+    def shown(self) -> dict[str, str]:
+        """As the page has it."""
+        return {**asdict(self), "label": self.label}
 
 
 @lru_cache(maxsize=4)

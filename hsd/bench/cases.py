@@ -99,8 +99,8 @@ def case_name(o: Mapping[str, Any]) -> str:
     system, proposer, rule = o.get("system", ""), o.get("proposer", ""), o["rule"]
     head = COPIERS[proposer].short if proposer in COPIERS else ", ".join(filter(None, (system, _ruled(rule, o))))
     words = {
-        "exits": f"exits {_value(o.get('exits', ()))}",
-        "thresholds": f"T={_value(o.get('thresholds', ()))}",
+        "exits": f"exits {in_a_name(o.get('exits', ()))}",
+        "thresholds": f"T={in_a_name(o.get('thresholds', ()))}",
         "gamma": f"{'T' if system in LEVELLED else 'γ'}={o.get('gamma')}",
         "drafts": f"{o.get('tree', RunOptions.default('tree'))} K={o.get('drafts')}",
     }
@@ -123,10 +123,11 @@ def _knob(rule: str) -> Knob | None:
 
 
 def _said(name: str, value: Any) -> str:
-    return f"T={value:g}" if name == "temperature" else f"{name.replace('_', '-')}={_value(value)}"
+    return f"T={value:g}" if name == "temperature" else f"{name.replace('_', '-')}={in_a_name(value)}"
 
 
-def _value(value: Any) -> str:
+def in_a_name(value: Any) -> str:
+    """A value in the name of a case: lists as "3/5"."""
     if isinstance(value, (list, tuple)):
         return "/".join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value)

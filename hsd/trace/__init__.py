@@ -10,11 +10,11 @@ Units: probabilities are plain numbers in [0, 1]; times are seconds.
 """
 
 from hsd.trace.levels import Event, Tested, Work
-from hsd.trace.options import GROUPS, SetupOptions
+from hsd.trace.options import SetupOptions
 from hsd.trace.run import ModelInfo, Prompt, Result, Setup, Trace
 from hsd.trace.statistics import statistics
 from hsd.trace.step import Step, Times, replay_step
-from hsd.trace.values import MAX_BYTES, Origin, Test
+from hsd.trace.values import MAX_BYTES, Origin
 from hsd.trace.verdict import (
     Branch,
     Candidate,
@@ -32,7 +32,6 @@ from hsd.trace.verdict import (
 from hsd.trace.words import step_in_words
 
 __all__ = [
-    "GROUPS",
     "MAX_BYTES",
     "Branch",
     "Candidate",
@@ -53,7 +52,6 @@ __all__ = [
     "Setup",
     "SetupOptions",
     "Step",
-    "Test",
     "Tested",
     "Times",
     "Trace",
