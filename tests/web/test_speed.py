@@ -317,6 +317,18 @@ def test_lanes_are_added_changed_and_removed_with_every_option_of_a_run(visitors
     assert visitor.page.locator('.sp-lane[data-lane="3"] .sp-lossy').is_visible()
 
 
+def test_a_race_here_takes_a_pair_that_is_here(visitors):
+    """No test's app has fetched the model of the recorded races."""
+    visitor = opened(visitors())
+    assert state(visitor)["header"]["pair"] == "smollm2"
+    fold(visitor, "Another prompt")
+    visitor.until("document.querySelector('.sp-setup select[aria-label=pair]').value === 'tiny'")
+    visitor.page.locator("#hsd-race-max-new-tokens input[type=text]").fill("8")
+    visitor.page.get_by_role("button", name="Race here").click()
+    visitor.until("window.__hsdSpeed.state === 'done' && window.__hsdSpeed.domain === ''")
+    assert state(visitor)["header"]["pair"] == "tiny"
+
+
 def test_what_cannot_be_raced_is_one_line_in_the_form_and_nothing_shown_is_lost(visitors):
     visitor = opened(visitors())
     before = verdict(visitor)

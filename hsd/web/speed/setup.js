@@ -146,6 +146,7 @@ class Setup {
     this.problem.textContent = problem;
     this.problem.hidden = !problem;
     if (!plan) return;
+    this.pair.value = plan.link.pair ?? ""; // another one where that of a recorded race is not here
     this.name(plan.lanes);
     this.heard(plan);
   }
