@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
@@ -118,17 +119,9 @@ def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Itera
         return
     watched, times = timed(pair)
     decoding = Decoding(watched, prompt, RunOptions(seed=seed, **case.options))
-    spent = 0.0
-    try:
-        while True:
-            begin = time.perf_counter()
-            step = next(decoding, None)
-            spent += time.perf_counter() - begin
-            if step is None:
-                break
-            yield {**which, "steps": [_step(step, spent)]}
-    finally:
-        decoding.close()
+    with closing(decoding):
+        for step in decoding:
+            yield {**which, "steps": [_step(step, decoding.seconds)]}
     trace = decoding.trace()
     record = {**known, **sums(trace), "calls": call_summaries(times)}
     yield {**which, "steps": [], "text": trace.text, "finish": trace.result.finish, "record": record}

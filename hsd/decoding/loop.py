@@ -61,9 +61,9 @@ class _Clock:
 class Decoding(Iterator[Step]):
     """A run under way: iterate to decode step by step; `trace()` gives what there is so far at any time.
 
-    prompt_ids: the prompt as tokens, where it is not to be encoded here. notes: what a reader of the run must know of
-    it, such as that its rule is not lossless. Models' caches are freed when the run ends,
-    fails or is closed.
+    prompt_ids: the prompt as tokens, where it is not to be encoded here. notes: what a reader of it must know, such as
+    that its rule is not lossless. seconds: of decoding so far, without what passed between steps. Models' caches are
+    freed when the run ends, fails or is closed.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Decoding(Iterator[Step]):
         self._text = list(self._prompt)
         self._created = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self._begin = time.perf_counter()
-        self._seconds = 0.0
+        self.seconds = 0.0
         self.steps: list[Step] = []
         self.finish: Finish = "cancelled"
         self._levels = levels_of(pair, options)
@@ -114,7 +114,7 @@ class Decoding(Iterator[Step]):
                 f"out of memory after {made} new tokens: choose a smaller gamma, fewer drafts or a smaller pair"
             ) from None
         finally:
-            self._seconds += time.perf_counter() - begin  # what the consumer does between steps does not count
+            self.seconds += time.perf_counter() - begin  # what the consumer does between steps does not count
 
     def close(self) -> None:
         """End the run now; what was decoded stays."""
@@ -145,7 +145,7 @@ class Decoding(Iterator[Step]):
     def result(self) -> Result:
         """How the run stands: the text of all steps so far, why it ended or would, its seconds."""
         new = [token for step in self.steps for token in step.tokens]
-        return Result(text=self._new_text(new), finish=self.finish, seconds=self._seconds)
+        return Result(text=self._new_text(new), finish=self.finish, seconds=self.seconds)
 
     def _decode(self) -> Generator[Step, None, None]:
         try:
