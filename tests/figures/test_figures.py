@@ -9,9 +9,11 @@ import pytest
 
 from hsd import figures
 from hsd.bench.report import read
-from hsd.facts import RULE_LOOKS
+from hsd.facts import rule_look
 from hsd.figures import PARTS
 from hsd.paths import EXAMPLES
+from hsd.rules import RULES, TREE_RULES
+from hsd.rules.law import OTHER_LOOK
 
 HOSTILE = "<img src=x onerror=alert(1)> ${1+1} %{y} <a href='javascript:alert(1)'>x</a>" + "w" * 300
 ALL = (
@@ -60,7 +62,7 @@ def test_block_efficiency_shows_value_and_both_ends_of_the_interval(recorded):
             found[trace["marker"]["symbol"], x] = (y, y - down, y + up)
     assert len(found) == len(drafting(recorded)) > 3
     for r in drafting(recorded):
-        symbol = RULE_LOOKS[r["options"]["rule"]].symbol
+        symbol = rule_look(r["options"]["rule"]).symbol
         assert found[symbol, r["options"]["gamma"]] == pytest.approx(r["block_efficiency"])
 
 
@@ -94,12 +96,12 @@ def test_the_longest_drafts_are_seen_first_and_the_others_wait_in_the_legend():
 
 
 def test_rules_differ_in_colour_and_in_shape_and_look_the_same_in_every_figure():
-    drawn = RULE_LOOKS.values()
+    drawn = {rule.look for rule in (*RULES.values(), *TREE_RULES.values())} - {OTHER_LOOK}
     assert len({s.colour for s in drawn}) == len({s.symbol for s in drawn}) == len({s.hatch for s in drawn}) == 8
     rows = [row("tokenwise"), row("hsd")]
     lines = [figures.block_efficiency(rows), figures.acceptance_rate_per_position(rows)]
     colours = [[trace[part]["color"] for trace in figure["data"]] for figure in lines for part in ("line", "marker")]
-    assert colours == [[RULE_LOOKS["tokenwise"].colour, RULE_LOOKS["hsd"].colour]] * 4
+    assert colours == [[rule_look("tokenwise").colour, rule_look("hsd").colour]] * 4
 
 
 @pytest.mark.parametrize("make", ALL)
