@@ -1,10 +1,12 @@
 // The picture of a lesson: rows over the drafted tokens, some lit and the rest dim. Every number is the step's own, or was
 // measured.
 import { h, token } from "../kit/dom.js";
-import { number, percent, short } from "../kit/format.js";
+import { number, short } from "../kit/format.js";
+import { chances, masses as massesOf, trial } from "../step/cells.js";
+import { capped, ratio, readAlone, rho } from "../step/model.js";
+import { bars, mean } from "../step/odds.js";
 
 const SHOWN = 4; // candidates of a place that have a row of their own
-const HIGH = 44; // pixels of a chance of 1
 
 // What a row says above itself, and how it is drawn.
 const ROWS = {
@@ -16,19 +18,19 @@ const ROWS = {
   "masses": ["before each token: deficient ▧ and excess ▨", masses],
   "place": ["the first place: what q proposes, what p wants", (at) => place(at, false)],
   "parts": ["the first place: p is what is kept, and what corrections ▧ add", (at) => place(at, at.answered)],
-  "classic": ["classic rule, from the left: coin against threshold", (at) => lane(at, at.step.shadow)],
-  "hsd": ["HSD, from the right: coin against threshold", (at) => lane(at, at.step.verdict)],
-  "kept-classic": ["classic rule: chance of keeping so many, over all coins", (at) => kept(at, at.step.shadow)],
-  "kept-hsd": ["HSD: chance of keeping so many, over all coins", (at) => kept(at, at.step.verdict)],
+  "classic": ["classic rule, from the left: coin against threshold", (at) => lane(at, at.view.shadow)],
+  "hsd": ["HSD, from the right: coin against threshold", (at) => lane(at, at.view.own)],
+  "kept-classic": ["classic rule: chance of keeping so many, over all coins", (at) => kept(at, at.view.shadow)],
+  "kept-hsd": ["HSD: chance of keeping so many, over all coins", (at) => kept(at, at.view.own)],
   "costs": ["at each γ: what a step costs, in plain passes · how many tokens it brings", costs],
 };
 
 /** The picture of a lesson, before or after its answer. content: what the server told. */
 function scene(content, lesson, answered) {
-  const at = { ...content, lesson, answered };
+  const at = { ...content, view: readAlone(content.step), lesson, answered };
   const order = Object.keys(ROWS).filter((name) => lesson.show.includes(name));
   return h(
-    "div.ln-scene",
+    "div.ln-scene.hsd-player",
     { "data-lesson": lesson.key },
     order.map((name) => row(name, at)),
   );
@@ -58,6 +60,7 @@ function cells(at, draw) {
   return h("div.ln-cells", at.step.nodes.map(one));
 }
 
+/** A bar with words in it. */
 function bar(css, share, words) {
   const width = `width:${(100 * Math.min(share, 1)).toFixed(1)}%`;
   return h("span.ln-bar", h("i.hp-segment", { class: css, style: width }), h("b", words));
@@ -83,41 +86,24 @@ function times({ times, answered }) {
 }
 
 function probabilities(at) {
-  return cells(at, ({ p, q }) => [bar("is-q", q, `q ${short(q)}`), bar("is-p", p, `p ${short(p)}`)]);
+  return cells(at, (node) => chances(node).slice(0, 2));
 }
 
-function ratios(at) {
-  let r = 1;
-  let c = 1;
-  return cells(at, ({ p, q }) => {
-    r *= p / q;
-    c = Math.min(1, (c * p) / q);
-    return [`ρ ${number(p / q)}`, `r ${number(r)}`, `c ${number(c)}`].map((words) => h("span.ln-number", words));
-  });
+function ratios({ view, ...at }) {
+  const numbers = ({ id, ...node }) => ({ ρ: rho(node), r: ratio(view, id), c: capped(view, id) });
+  const lines = (node) => Object.entries(numbers(node)).map(([name, x]) => h("span.ln-number", `${name} ${number(x)}`));
+  return cells(at, lines);
 }
 
 function masses(at) {
-  const branches = new Map(at.step.branches.map((branch) => [branch.node, branch]));
-  return cells(at, ({ parent }) => {
-    const { deficient, excess } = branches.get(parent);
-    return [bar("is-deficient", deficient, `▧ ${short(deficient)}`), bar("is-excess", excess, `▨ ${short(excess)}`)];
-  });
+  return cells(at, ({ parent }) => massesOf(at.view.branches.get(parent)));
 }
 
 /** What one rule did with the coins of this run: the tests it made, and what they mean for the other tokens. */
-function lane(at, verdict) {
-  const tests = new Map(verdict.decisions.map((test) => [test.node, test]));
+function lane(at, judged) {
   return cells(at, ({ id }) => {
-    const test = tests.get(id);
-    if (!test) return [h("span.ln-track"), h("span.ln-number", id <= verdict.kept ? "✓ kept along" : "lost")];
-    const { coin, threshold, accepted } = test;
-    const track = h(
-      "span.ln-track",
-      h("i", { style: `width:${(100 * threshold).toFixed(1)}%` }),
-      h("b", { style: `left:${(100 * coin).toFixed(1)}%` }),
-    );
-    const words = `${accepted ? "✓" : "✕"} ${short(coin)} ${accepted ? "<" : "≥"} ${short(threshold)}`;
-    return [track, h("span.ln-number", { class: accepted ? "is-kept" : "is-rejected" }, words)];
+    const { state, parts } = trial(at.view, judged, id);
+    return h("span.hp-trial", { class: `is-${state}` }, parts);
   });
 }
 
@@ -144,21 +130,10 @@ function candidate(name, p, q, corrected) {
 }
 
 /** Chances of keeping 0, 1, … tokens over all coins, their mean, and what this run's coins gave. */
-function kept({ step }, { rule, kept: now }) {
-  const chances = step.kept_law[rule];
-  const mean = chances.reduce((sum, chance, t) => sum + t * chance, 0);
-  const column = (chance, t) =>
-    h(
-      "span.ln-column",
-      h("small", t === now ? `▾ ${percent(chance)}` : percent(chance)),
-      h("i", { style: `height:${(HIGH * chance).toFixed(1)}px` }),
-      h("small", String(t)),
-    );
-  return h(
-    "div.ln-kept",
-    chances.map(column),
-    h("span.ln-mean", "mean ", h("b", number(mean)), h("small", "▾ this time")),
-  );
+function kept({ step }, judged) {
+  const law = step.kept_law[judged.rule];
+  const words = h("span.ln-mean", "mean ", h("b", number(mean(law))), h("small", "▾ this time"));
+  return h("div.ln-kept", bars(judged, law, { numbers: true }), words);
 }
 
 function costs({ costs, answered }) {

@@ -2,13 +2,14 @@
 // masses of what may follow each token, and a lane per rule with its tests, what it keeps, and its chances.
 // Every part carries the beat at which it appears (data-at), so that a beat only changes classes.
 import { h, prose, token } from "../kit/dom.js";
-import { number, pair, short } from "../kit/format.js";
+import { number } from "../kit/format.js";
 import { term } from "../kit/glossary.js";
 import { menu } from "../kit/parts.js";
-import { coinOf, decisive, rho, ruleInfo } from "./model.js";
+import { chances as oddsOf, judges, likely } from "./again.js";
+import { chances, masses, trial } from "./cells.js";
+import { ruleInfo } from "./model.js";
 import { bars, mean } from "./odds.js";
 import { beatOf, named } from "./phases.js";
-import { chances, comparedAt, judges, likely } from "./again.js";
 
 const CELLS = 15; // characters of a token that fit its column
 
@@ -30,7 +31,7 @@ function create(actions) {
   function draw(view, { plan, selected, changed }) {
     grid.style.setProperty("--hp-columns", view.step.drafted);
     grid.classList.toggle("is-what-if", changed);
-    const rows = [guesses, pass, ratios, masses].flatMap((row) => row(view, plan, actions));
+    const rows = [guesses, pass, ratios, massesBefore].flatMap((row) => row(view, plan, actions));
     const lanes = plan.lanes.flatMap((lane) => drawLane(view, lane, plan, actions));
     const held = focusIn(grid);
     grid.replaceChildren(...rows, ...lanes);
@@ -118,58 +119,28 @@ function pass(view, plan) {
 
 function ratios(view, plan) {
   const [q, p] = ["draft", "ratio"].map((name) => (i) => beatOf(plan, name, i));
-  const line = (of, value, at) =>
-    h(
-      "span.hp-level",
-      { "data-at": at },
-      h("i.hp-level-name", of),
-      h("span.hp-level-track", h(`span.hp-segment.is-${of}`, { style: `width:${(100 * value).toFixed(1)}%` })),
-      h("b", short(value)),
-    );
-  const cells = view.step.nodes.map((node, i) => {
-    const ratio = rho(node);
-    const said = h(
-      `span.hp-rho${ratio < 1 ? ".is-low" : ""}`,
-      { "data-at": p(0) },
-      term("rho", "p/q"),
-      " ",
-      h("b", short(ratio)),
-    );
-    return { node: node.id, at: q(i), content: [line("q", node.q, q(i)), line("p", node.p, p(0)), said] };
-  });
-  return row(
-    "is-ratios",
-    ["chances", h("small", term("q"), " of the draft, ", term("p"), " of the target")],
-    "",
-    cells,
-  );
+  const cells = view.step.nodes.map((node, i) => ({
+    node: node.id,
+    at: q(i),
+    content: chances(node, { q: { "data-at": q(i) }, p: { "data-at": p(0) } }),
+  }));
+  const name = ["chances", h("small", term("q"), " of the draft, ", term("p"), " of the target")];
+  return row("is-ratios", name, "", cells);
 }
 
-function masses(view, plan) {
+/** Each token stands under what could have come in its place. */
+function massesBefore(view, plan) {
   const at = beatOf(plan, "masses");
-  const line = (kind, of, value) =>
-    h(
-      "span.hp-level",
-      { title: `${kind} ${number(value)}` },
-      h(
-        "span.hp-level-track",
-        h(`span.hp-segment.is-${of}.is-${kind}`, { style: `width:${(100 * value).toFixed(1)}%` }),
-      ),
-      h("b", short(value)),
-    );
-  const mass = (id) => {
-    const branch = view.branches.get(id);
-    if (!branch) return h("span.hp-hint", "the draft ends");
-    return [line("excess", "q", branch.excess), line("deficient", "p", branch.deficient)];
-  };
-  const cells = view.step.nodes.map(({ id }) => ({ node: id, at, content: mass(id) }));
+  const cells = view.step.nodes.map(({ id, parent }) => {
+    const branch = view.branches.get(parent);
+    return { node: id, at, content: branch ? masses(branch) : "" };
+  });
   const name = [
-    "what may follow ",
+    "before each ",
     h("span", h("span.hp-swatch.is-excess"), " ", term("excess", "too much")),
     h("span", h("span.hp-swatch.is-deficient"), " ", term("deficient", "too little")),
   ];
-  const start = h("span", { "data-at": at }, mass(0));
-  return row("is-masses", name, start, cells);
+  return row("is-masses", name, "", cells);
 }
 
 // ---- the lanes
@@ -190,7 +161,7 @@ function laneName(view, phase, judged, at, { judgeBy }) {
   const arrow = [forward ? "" : "← ", h("span", forward ? "from the left " : "from the right"), forward ? "→" : ""];
   const rules = phase === "own" ? judges(view.original || view) : [];
   const head = rules.length > 1 ? ruleMenu(judged, rules, judgeBy) : h("span.hp-lane-title", title(judged));
-  const law = chances(view, judged.rule);
+  const law = oddsOf(view, judged.rule);
   return [
     h("span.hp-lane-head", head, h("small", arrow)),
     h("span.hp-lane-keeps", { "data-at": at }, outcome(view, phase, judged)),
@@ -231,40 +202,14 @@ function outcome(view, phase, judged) {
   return prose(keeps);
 }
 
-const BAR = "no coin: what p must exceed here, and the coloured part is p";
-
-/** A coin on a line from 0 to 1, of which the part below the threshold passes; and the verdict in words. */
+/** A test as a button that opens it in full. */
 function laneCell(view, judged, id, { test }) {
-  const made = decisive(judged, id);
-  const verdict = judged.verdict(id);
-  const { sides, coinless } = comparedAt(view, id, judged, made, coinOf(view, id));
-  const [coin, threshold] = sides;
-  const state = made ? (made.accepted ? "pass" : "fail") : verdict === "kept" ? "carried" : "none";
-  const said = {
-    pass: "✓",
-    fail: verdict === "over" ? "✕ step back" : "✕",
-    carried: "✓ kept with it",
-    none: "– not looked at",
-  }[state];
-  const compared = made ? pair(...sides, 1).map((text) => text.replace(/^0\./, ".")) : [];
-  const sentence = made ? `${compared[0]} ${made.accepted ? "<" : "≥"} ${coinless ? "p " : ""}${compared[1]} ` : "";
-  const at = (x) => `--hp-at:${(100 * Math.min(x, 1)).toFixed(2)}%`;
+  const { state, parts } = trial(view, judged, id, "drag: what if the coin had been another?");
   return h(
     `button.hp-trial.is-${state}`,
     { type: "button", title: "open the test", onclick: () => test(judged, id) },
     h("span.hp-unseen", `${named(judged)}, token ${view.depth.get(id)}: `),
-    h(
-      "span.hp-gauge",
-      { "data-coin": coin === null || coinless ? null : id },
-      threshold === null ? null : h("span.hp-gauge-zone", { style: at(threshold) }),
-      coin === null
-        ? null
-        : h("span.hp-gauge-coin", {
-            style: at(coin),
-            title: coinless ? BAR : "drag: what if the coin had been another?",
-          }),
-    ),
-    h("span.hp-trial-words", h("span", sentence), h("b", said)),
+    parts,
   );
 }
 

@@ -16,24 +16,29 @@ const written = (step) => step[WRITTEN] || step.committed;
 
 const UNTOLD = { decisions: [], changes: [], residual: null, next: null }; // a verdict whose details were not recorded
 
-/** Everything the panels ask about one step. */
+/** Everything that is asked about one step of a trace. */
 function readStep(trace, index) {
-  const step = trace.steps[index];
-  const { options } = trace.setup;
-  const view = { trace, step, index, options, detail: step.nodes.length > 0 };
+  const view = readAlone(trace.steps[index], trace.setup.options);
+  return Object.assign(view, { trace, index, rootPiece: lastPieceBefore(trace, index) });
+}
+
+const CHAIN = { draft: { drafts: 1, tree: "paths" }, fuzzy: {} };
+
+/** The same about a step without its run: what was tested, kept and drawn. options: of the run, where it is known. */
+function readAlone(step, options = CHAIN) {
+  const view = { step, options, detail: step.nodes.length > 0 };
   view.nodes = new Map(step.nodes.map((node) => [node.id, node]));
   view.branches = new Map(step.branches.map((branch) => [branch.node, branch]));
   view.children = childrenOf(step.nodes);
   view.depth = depths(step.nodes);
   view.deepest = Math.max(...view.depth.values());
-  view.isTrie = step.paths.length > 1 || options.draft.drafts > 1;
+  view.isTrie = (step.paths || []).length > 1 || options.draft.drafts > 1;
   view.own = judge(view, step.verdict || { ...UNTOLD, rule: ruleOf(options), kept: step.kept });
   view.rule = view.own.rule;
   view.shadow = step.shadow ? judge(view, step.shadow) : null;
   view.sameRule = Boolean(view.shadow) && view.shadow.rule === view.rule;
   view.differs = differs(step);
   view.spine = spine(view);
-  view.rootPiece = lastPieceBefore(trace, index);
   view.drawn = drawnToken(step, view.own.residual);
   view.decided = view.own.residual ? view.own.residual.node : view.own.last;
   return view;
@@ -139,7 +144,7 @@ function lastPieceBefore(trace, index) {
 
 /** The token that was drawn after the kept ones, with what is known about it; null if the text ended before. */
 function drawnToken(step, residual) {
-  const committed = step.committed[step.kept];
+  const committed = (step.committed || [])[step.kept];
   if (!committed || committed.origin === "draft") return null;
   const outcome = residual ? residual.top.find((top) => top.token === committed.token) : null;
   return { ...committed, outcome: outcome || null, extra: step.committed.slice(step.kept + 1) };
@@ -247,6 +252,7 @@ export {
   ledger,
   pathTo,
   ratio,
+  readAlone,
   readStep,
   rho,
   ruleInfo,

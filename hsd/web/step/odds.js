@@ -27,15 +27,15 @@ function odds(view) {
 
 const mean = (chances) => chances.reduce((sum, chance, t) => sum + t * chance, 0);
 
-/** One rule's chances of keeping 0, 1, … tokens, a column each. */
-function bars({ info, rule, kept }, chances) {
+/** One rule's chances of keeping 0, 1, … tokens, a column each; numbers: with every chance above its column. */
+function bars({ info, rule, kept }, chances, { numbers = false } = {}) {
   const said = chances.map((chance, t) => `${t}: ${percent(chance)}`).join(", ");
   const spoken = `${info.short} keeps ${number(mean(chances))} on average; ${said}; this time ${kept}`;
-  const columns = chances.map((chance, t) => column(chance, t, t === kept, chances.length));
+  const columns = chances.map((chance, t) => column(chance, t, { now: t === kept, many: chances.length, numbers }));
   return h("span.hp-odds-bars", { "data-rule": rule, "role": "img", "aria-label": spoken }, columns);
 }
 
-function column(chance, t, now, many) {
+function column(chance, t, { now, many, numbers }) {
   const said = many <= NUMBERED || t % 5 === 0 || now;
   return h(
     "span.hp-odds-column",
@@ -43,6 +43,7 @@ function column(chance, t, now, many) {
       class: now ? "is-now" : null,
       title: `keeps ${plural(t, "token")}: ${percent(chance)}${now ? ", this time" : ""}`,
     },
+    numbers ? h("small.hp-odds-number", percent(chance)) : null,
     h("i", { class: chance > 0 ? "is-possible" : null, style: `height:${(HIGH * chance).toFixed(1)}px` }),
     h("small", said ? String(t) : ""),
   );

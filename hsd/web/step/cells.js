@@ -1,0 +1,61 @@
+// What stands under one token, as elements without any state: its chances, the masses of a branch, a test as a line with
+// coin and threshold. The board is made of them; so are other screens that show a part of a step.
+import { h } from "../kit/dom.js";
+import { number, pair, short } from "../kit/format.js";
+import { term } from "../kit/glossary.js";
+import { comparedAt } from "./again.js";
+import { coinOf, decisive, rho } from "./model.js";
+
+/** A bar of a share with its number; name: what stands before it, if anything. */
+function level(kind, value, { name = null, ...attributes } = {}) {
+  const width = `width:${(100 * Math.min(value, 1)).toFixed(1)}%`;
+  const track = h("span.hp-level-track", h("span.hp-segment", { class: kind, style: width }));
+  return h("span.hp-level", attributes, name && h("i.hp-level-name", name), track, h("b", short(value)));
+}
+
+/** q, p and their ratio. q, p: attributes of their lines, such as the beat at which they appear. */
+function chances(node, { q = {}, p = {} } = {}) {
+  const ratio = rho(node);
+  const css = ratio < 1 ? ".is-low" : "";
+  return [
+    level("is-q", node.q, { name: "q", ...q }),
+    level("is-p", node.p, { name: "p", ...p }),
+    h(`span.hp-rho${css}`, p, term("rho", "p/q"), " ", h("b", short(ratio))),
+  ];
+}
+
+/** What the draft gives too much and too little to the tokens that may follow. */
+const masses = ({ excess, deficient }) => [
+  level("is-q is-excess", excess, { title: `excess ${number(excess)}` }),
+  level("is-p is-deficient", deficient, { title: `deficient ${number(deficient)}` }),
+];
+
+const BAR = "no coin: what p must exceed here, and the coloured part is p";
+const SAID = { pass: "✓", fail: "✕", over: "✕ step back", carried: "✓ kept with it", none: "– not looked at" };
+
+/**
+ * A rule's test at a token: {state: "pass", "fail", "carried" or "none"; parts: a line from 0 to 1 with its coin, of which
+ * the part below the threshold passes, and the verdict in words}. drag: what the coin's title offers.
+ */
+function trial(view, judged, id, drag = null) {
+  const made = decisive(judged, id);
+  const verdict = judged.verdict(id);
+  const { sides, coinless } = comparedAt(view, id, judged, made, coinOf(view, id));
+  const [coin, threshold] = sides;
+  const state = made ? (made.accepted ? "pass" : "fail") : verdict === "kept" ? "carried" : "none";
+  const compared = made ? pair(...sides, 1).map((text) => text.replace(/^0\./, ".")) : [];
+  const sentence = made ? `${compared[0]} ${made.accepted ? "<" : "≥"} ${coinless ? "p " : ""}${compared[1]} ` : "";
+  const at = (x) => `--hp-at:${(100 * Math.min(x, 1)).toFixed(2)}%`;
+  const gauge = h(
+    "span.hp-gauge",
+    { "data-coin": coin === null || coinless ? null : id, "title": made ? null : unmade(threshold) },
+    threshold === null ? null : h("span.hp-gauge-zone", { style: at(threshold) }),
+    coin === null ? null : h("span.hp-gauge-coin", { style: at(coin), title: coinless ? BAR : drag }),
+  );
+  const words = h("span.hp-trial-words", h("span", sentence), h("b", SAID[verdict === "over" ? "over" : state]));
+  return { state, parts: [gauge, words] };
+}
+
+const unmade = (threshold) => (threshold === null ? null : `threshold ${number(threshold)}; the test was not made`);
+
+export { chances, level, masses, trial };
