@@ -15,7 +15,7 @@ const ROWS = {
   "times": ["time of one pass, in milliseconds", times],
   "pq": ["q, the draft's · p, the target's", probabilities],
   "ratio": ["ρ = p/q · joint ratio r · cut at 1: c", ratios],
-  "masses": ["before each token: deficient ▧ and excess ▨", masses],
+  "masses": ["before each token: excess ▨ and deficient ▧", masses],
   "place": ["the first place: what q proposes, what p wants", (at) => place(at, false)],
   "parts": ["the first place: p is what is kept, and what corrections ▧ add", (at) => place(at, at.answered)],
   "classic": ["classic rule, from the left: coin against threshold", (at) => lane(at, at.view.shadow)],

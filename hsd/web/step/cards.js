@@ -4,6 +4,7 @@ import { h, prose, token } from "../kit/dom.js";
 import { number, pair } from "../kit/format.js";
 import { card, setSlider, slider } from "../kit/parts.js";
 import { numbersOf } from "./again.js";
+import { gauge, level } from "./cells.js";
 import { note } from "./changes.js";
 import { plain, say } from "./fill.js";
 import { formula } from "./formula.js";
@@ -93,20 +94,11 @@ function supposing({ node, coin }, suppose) {
   return h("label.hp-hint.hp-suppose", "what if the coin had been ", input);
 }
 
-/** A 0–1 line: the part below the threshold passes, and the coin lies on it. */
+/** The line with the coin, and both numbers. */
 function coinLine({ sides, coinless, accepted }) {
-  const [coin, threshold] = sides;
-  const [coinText, thresholdText] = pair(coin, threshold);
-  const low = `${coinless ? "bar" : "coin"} ${coinText}`;
-  const high = `${coinless ? "p" : "threshold"} ${thresholdText}`;
-  const at = (x) => ({ style: `--hp-at:${(100 * Math.min(x, 1)).toFixed(2)}%` });
-  return h(
-    "div.hp-coinline",
-    { "role": "img", "aria-label": `${low}, ${high}: ${accepted ? "passes" : "fails"}` },
-    h("div.hp-coinlabel", at(coin), h("span", low)),
-    h("div.hp-line", h("div.hp-passzone", at(threshold)), h("div.hp-tick", at(threshold)), h("div.hp-coin", at(coin))),
-    h("div.hp-thresholdlabel", at(threshold), h("span", high)),
-  );
+  const [low, high] = pair(...sides);
+  const [coin, threshold] = coinless ? ["bar", "p"] : ["coin", "threshold"];
+  return [gauge(...sides), h("span.hp-sides", `${coin} ${low} ${accepted ? "<" : "≥"} ${threshold} ${high}`)];
 }
 
 /** E[kept] of this very draft for every rule, averaged over all coins: luck taken out. */
@@ -121,8 +113,7 @@ function expected(view) {
       "div",
       { class: `hp-expect${rule === view.rule ? " is-own" : ""}` },
       h("span", ruleInfo(rule).short, ruleInfo(rule).lossless ? "" : " (not lossless)"),
-      h("span.hp-expect-track", h("span.hp-expect-bar", { style: `width:${Math.min(100, (100 * kept) / most)}%` })),
-      h("b", number(kept)),
+      level("", kept / most, { words: number(kept) }),
     );
   const drafted = view.isTrie ? `of these drafts (${view.deepest} at most)` : `of these ${view.step.drafted} tokens`;
   return h(

@@ -6,11 +6,11 @@ import { term } from "../kit/glossary.js";
 import { comparedAt } from "./again.js";
 import { coinOf, decisive, rho } from "./model.js";
 
-/** A bar of a share with its number; name: what stands before it, if anything. */
-function level(kind, value, { name = null, ...attributes } = {}) {
+/** A bar of a share with its number, or other words; name: what stands before it, if anything. */
+function level(kind, value, { name = null, words = short(value), ...attributes } = {}) {
   const width = `width:${(100 * Math.min(value, 1)).toFixed(1)}%`;
   const track = h("span.hp-level-track", h("span.hp-segment", { class: kind, style: width }));
-  return h("span.hp-level", attributes, name && h("i.hp-level-name", name), track, h("b", short(value)));
+  return h("span.hp-level", attributes, name && h("i.hp-level-name", name), track, h("b", words));
 }
 
 /** q, p and their ratio. q, p: attributes of their lines, such as the beat at which they appear. */
@@ -45,17 +45,26 @@ function trial(view, judged, id, drag = null) {
   const state = made ? (made.accepted ? "pass" : "fail") : verdict === "kept" ? "carried" : "none";
   const compared = made ? pair(...sides, 1).map((text) => text.replace(/^0\./, ".")) : [];
   const sentence = made ? `${compared[0]} ${made.accepted ? "<" : "≥"} ${coinless ? "p " : ""}${compared[1]} ` : "";
-  const at = (x) => `--hp-at:${(100 * Math.min(x, 1)).toFixed(2)}%`;
-  const gauge = h(
-    "span.hp-gauge",
-    { "data-coin": coin === null || coinless ? null : id, "title": made ? null : unmade(threshold) },
-    threshold === null ? null : h("span.hp-gauge-zone", { style: at(threshold) }),
-    coin === null ? null : h("span.hp-gauge-coin", { style: at(coin), title: coinless ? BAR : drag }),
-  );
+  const line = gauge(coin, threshold, {
+    "data-coin": coin === null || coinless ? null : id,
+    "title": made ? null : unmade(threshold),
+    "drag": coinless ? BAR : drag,
+  });
   const words = h("span.hp-trial-words", h("span", sentence), h("b", SAID[verdict === "over" ? "over" : state]));
-  return { state, parts: [gauge, words] };
+  return { state, parts: [line, words] };
+}
+
+/** A line from 0 to 1 of which the part below the threshold passes, and the coin on it; null: not known. */
+function gauge(coin, threshold, { drag = null, ...attributes } = {}) {
+  const at = (x) => `--hp-at:${(100 * Math.min(x, 1)).toFixed(2)}%`;
+  return h(
+    "span.hp-gauge",
+    attributes,
+    threshold === null ? null : h("span.hp-gauge-zone", { style: at(threshold) }),
+    coin === null ? null : h("span.hp-gauge-coin", { style: at(coin), title: drag }),
+  );
 }
 
 const unmade = (threshold) => (threshold === null ? null : `threshold ${number(threshold)}; the test was not made`);
 
-export { chances, level, masses, trial };
+export { chances, gauge, level, masses, trial };
