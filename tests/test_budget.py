@@ -70,5 +70,5 @@ def test_all_rooms_together_keep_to_the_sum():
 
 def test_a_file_counts_for_the_smallest_room_that_it_lies_in():
     places = {"models/loading/hub.py": "models.loading", "models/base.py": "models", "web/page.js": "web"}
-    places |= {"web/step/board.css": "styles", "__init__.py": "__init__", "cli/__init__.py": "cli"}
+    places |= {"web/step/step.css": "styles", "__init__.py": "__init__", "cli/__init__.py": "cli"}
     assert {place: room_of(PACKAGE / place) for place in places} == places

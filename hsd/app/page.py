@@ -20,7 +20,7 @@ from hsd.space import Space
 from hsd.trace import Trace
 from hsd.version import __version__
 
-SHARED_STYLES = ("kit/kit.css", "page.css", "step/player.css", "step/board.css", "watch/watch.css")
+SHARED_STYLES = ("kit/kit.css", "page.css", "step/step.css", "watch/watch.css")
 """The sheets that are there before any screen is opened."""
 
 POLICY = (

@@ -17,7 +17,7 @@ from hsd.trace.run import Trace
 from hsd.trace.step import Step
 from hsd.trace.verdict import Decision, Verdict
 
-LINES = ("opening", "draft", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning")
+LINES = ("opening", "drafting", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning")
 SAME = 0.005  # kept tokens; a smaller difference is not seen in two digits
 CERTAIN = 1 - 1e-9
 
@@ -132,7 +132,7 @@ class _Reading:
             "forward": forward,
             "kind": kind,
             "resamples": rule.get("resamples", False),
-            "further": bool(rule.get("resamples")) and judged.kept < step.drafted - 1,
+            "resumes": bool(rule.get("resamples")) and judged.kept < step.drafted - 1,
             "kept": judged.kept,
             "after": judged.kept + 1,
             "all": not self.tree and judged.kept == step.drafted,
@@ -147,7 +147,7 @@ class _Reading:
             "tried": len({decision.draft for decision in made}),
             "failures": len(made) - len(passed),
             "through": self.through(last),
-            "overruled": "" if exact or self.tree else _listing(self.overruled(judged)),
+            "spared": "" if exact or self.tree else _listing(self.overruled(judged)),
             "mean": None if mean is None else number(mean),
             "odds": None if judged.kept >= len(law) else number(law[judged.kept]),
             "certain": judged.kept < len(law) and law[judged.kept] >= CERTAIN,
@@ -272,15 +272,12 @@ class _Reading:
         gap, more = (means[0] or 0.0) - (means[1] or 0.0), one.kept - two.kept
         ends = [next((d.node for d in reversed(v.decisions) if d.accepted), 0) for v in (one, two)]
         parted = one.next is not None and two.next is not None and one.next.token != two.next.token
-        low, high = (own, other) if one.kept < two.kept else (other, own)
         laws = [self.rules.get(verdict.rule, {}).get("law", verdict.rule) for verdict in (one, two)]
         return {
             "same": one.rule == two.rule,
             "alike": one.rule != two.rule and laws[0] == laws[1],
             "differs": more != 0,
             "difference": "kept" if more else "path" if ends[0] != ends[1] else "next" if parted else "",
-            "low": low,
-            "high": high,
             "level": abs(gap) < SAME,
             "against": gap * more < 0,
             "by": abs(more),

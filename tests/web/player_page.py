@@ -30,8 +30,7 @@ WORDS = [f" {word}" for word in STARTS.split()] + [
 ]
 PAGE = """<!doctype html><html lang="en" class="{theme}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>player</title>
-<link rel="stylesheet" href="kit/kit.css"><link rel="stylesheet" href="step/player.css">
-<link rel="stylesheet" href="step/board.css">
+<link rel="stylesheet" href="kit/kit.css"><link rel="stylesheet" href="step/step.css">
 <style>body {{ margin: 0; padding: 16px; font-family: system-ui, sans-serif; background: #fff }}
 .dark body {{ background: #0f1218 }}</style></head>
 <body><div id="one"></div><script type="module">

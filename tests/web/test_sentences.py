@@ -13,11 +13,11 @@ from example_script import EXAMPLES
 from hsd import RULES, Pair, run
 from hsd.facts import facts
 from hsd.trace import Trace, step_in_words
-from hsd.trace.fill import say
+from hsd.trace.fill import SENTENCES, say
 from hsd.trace.words import facts_of
 
 RECORDED = sorted((EXAMPLES / "traces").glob("*.json"))
-TOLD = ("lead", "detail", "why", "warning", "both")
+TOLD = ("lead", "detail", "why", "warning")
 TELL = """(trace) => trace.steps.map((_, i) => {
   const view = model.readStep(trace, i);
   const told = sentences.story(view);
@@ -47,6 +47,15 @@ def test_so_they_do_of_a_run_by_any_rule(rule: str, drafts: int, temperature: fl
         pytest.skip("judges one draft")
     options = {"gamma": 4, "seed": 5, "max_new_tokens": 20, "temperature": temperature, "drafts": drafts}
     assert_same_words(run(byte_pair, "Once upon a time", rule=rule, **options), page)
+
+
+def test_no_fact_has_the_name_of_a_sentence(byte_pair: Pair):
+    """Else one that is missing would be told as that sentence; a list of facts has the name of the sentence for each."""
+    trace = run(byte_pair, "Once upon a time", rule="hsd", gamma=4, seed=5, max_new_tokens=12, drafts=3)
+    values = facts_of(trace, 0, facts())
+    scopes = [values, values["own"], values["own"]["tests"][0], *values["own"]["tests"][0]["changes"][:1]]
+    for scope in scopes:
+        assert {name for name, value in scope.items() if not isinstance(value, list)} & SENTENCES.keys() == set()
 
 
 def assert_same_words(trace: Trace, page: Engine) -> None:

@@ -98,7 +98,11 @@ function supposing({ node, coin }, suppose) {
 function coinLine({ sides, coinless, accepted }) {
   const [low, high] = pair(...sides);
   const [coin, threshold] = coinless ? ["bar", "p"] : ["coin", "threshold"];
-  return [gauge(...sides), h("span.hp-sides", `${coin} ${low} ${accepted ? "<" : "≥"} ${threshold} ${high}`)];
+  const title = `${coin} ${sides[0]}, ${threshold} ${sides[1]}`;
+  return [
+    gauge(...sides),
+    h("span.hp-sides", { title }, `${coin} ${low} ${accepted ? "<" : "≥"} ${threshold} ${high}`),
+  ];
 }
 
 /** E[kept] of this very draft for every rule, averaged over all coins: luck taken out. */

@@ -1,5 +1,5 @@
 // Where everything of the draft tree goes. Pure: a step in, boxes with coordinates out.
-// One column per position. A chain is one row with tall boxes; a tree has the rows of rows.js with low ones.
+// One column per position, and the rows of rows.js.
 // Candidates that were not drafted stand below the drafted ones of their column.
 import * as drafts from "./drafts.js";
 import { pathTo } from "./model.js";
@@ -10,10 +10,7 @@ const PAD = 14;
 const ROOT = 92; // width of the root's column, which also holds the labels of the rows
 const GAP = 24; // between columns, where the edges run
 const HEADER = 30;
-const PILL = { draft: 76, drawn: 76, root: 76, candidate: 50 };
-const LOW = { ...PILL, draft: 48, drawn: 48 }; // in a tree
-const BADGE = 19;
-const ROW = PILL.draft + 2 * BADGE + 18;
+const PILL = { draft: 48, drawn: 48, root: 76, candidate: 50 };
 const STEP = PILL.candidate + 7;
 const REST = 34;
 const MASS = 104;
@@ -48,8 +45,7 @@ function placeDrafted(plan) {
     slot: null,
     verdict: "kept",
   });
-  if (view.isTrie) Object.assign(plan, rows.place(view, plan.shown, item));
-  else view.spine.forEach((id) => item(id, 0));
+  Object.assign(plan, rows.place(view, plan.shown, item));
 }
 
 function draftItem(view, id, row, column) {
@@ -77,14 +73,13 @@ const take = (plan, column) => {
   return slot;
 };
 
-/** The token drawn after the kept ones, and those that a rule may have drawn after it at further calls. */
+/** The token drawn after the kept ones. */
 function placeDrawn(plan) {
   const { view } = plan;
   if (!view.drawn || !view.own.residual) return;
   const parent = view.own.residual.node;
   const column = view.depth.get(parent) + 1;
-  const alone = view.isTrie || !plan.maxRow.has(column);
-  const { token, piece, origin, outcome, extra } = view.drawn;
+  const { token, piece, origin, outcome } = view.drawn;
   plan.items.push({
     key: "drawn",
     kind: "drawn",
@@ -98,31 +93,12 @@ function placeDrawn(plan) {
     verdict: origin,
     words: view.step.drafted ? origin : "plain",
     row: 0,
-    slot: alone ? null : take(plan, column),
+    slot: null,
   });
-  extra.forEach((more, i) =>
-    plan.items.push({
-      key: `extra${i}`,
-      kind: "drawn",
-      parentKey: i ? `extra${i - 1}` : "drawn",
-      branch: parent,
-      token: more.token,
-      piece: more.piece,
-      p: null,
-      q: null,
-      column: column + 1 + i,
-      verdict: "correction",
-      words: "correction",
-      row: 0,
-      slot: take(plan, column + 1 + i),
-    }),
-  );
 }
 
-/** A chain shows the rivals in every column; a tree only those of the selected branch. */
-function shownBranches({ view, selected }) {
-  return view.step.branches.filter((branch) => !view.isTrie || branch.node === selected);
-}
+/** Rivals are shown of the selected branch only. */
+const shownBranches = ({ view, selected }) => view.step.branches.filter((branch) => branch.node === selected);
 
 function placeCandidates(plan, branch) {
   const { view } = plan;
@@ -144,7 +120,7 @@ function placeCandidates(plan, branch) {
 function placeBonusCandidates(plan) {
   const { residual } = plan.view.own;
   if (!residual || residual.origin !== "bonus" || plan.view.branches.has(residual.node)) return;
-  if (plan.view.isTrie && plan.selected !== residual.node) return;
+  if (plan.selected !== residual.node) return;
   const column = plan.view.depth.get(residual.node) + 1;
   const rivals = residual.top.filter((top) => !plan.view.drawn || top.token !== plan.view.drawn.token);
   for (const rival of rivals.slice(0, CANDIDATES)) pushCandidate(plan, residual.node, column, { ...rival, q: null });
@@ -179,9 +155,9 @@ function measure(plan, room) {
   const massTop = Math.max(placeBoxes(plan, grid), placeRests(plan, grid)) + 10;
   const masses = placeMasses(plan, grid);
   const width = grid.left(grid.columns) + grid.pill + PAD;
-  const height = masses.length ? massTop + MASS + (plan.view.isTrie ? 44 : 26) : massTop;
+  const height = masses.length ? massTop + MASS + 44 : massTop;
   const { items, rests, labels, shown } = plan;
-  return { ...grid, items, rests, labels, shown, masses, massTop, badge: BADGE, width, height };
+  return { ...grid, items, rests, labels, shown, masses, massTop, width, height };
 }
 
 /** Columns share the room that there is, within limits; beyond it the picture scrolls. */
@@ -197,9 +173,7 @@ function columnGrid(plan, room) {
 /** Gives every pill its place; returns where the lowest one ends, the tests under it included. */
 function placeBoxes(plan, { pill, left }) {
   const { view } = plan;
-  const tall = view.isTrie ? LOW : PILL;
-  const row = view.step.drafted ? ROW : PILL.drawn + 7;
-  const tops = view.isTrie ? rows.tops(plan, HEADER - 6, (item) => tall[item.kind]) : [HEADER, HEADER + row];
+  const tops = rows.tops(plan, HEADER - 6, (item) => PILL[item.kind]);
   const under = (column) => tops[(plan.maxRow.get(column) ?? 0) + 1];
   for (const label of plan.labels) {
     Object.assign(label, { x: left(view.depth.get(label.node)), y: tops[label.row] - 7 });
@@ -208,8 +182,8 @@ function placeBoxes(plan, { pill, left }) {
     item.x = left(item.column);
     item.w = item.column ? pill : ROOT;
     item.y = item.slot === null ? tops[item.row] : slotTop(plan, item, under(item.column) + 4);
-    item.h = tall[item.kind];
-    return item.y + item.h + (item.kind === "draft" && !view.isTrie ? 2 * BADGE + 8 : 0);
+    item.h = PILL[item.kind];
+    return item.y + item.h;
   });
   return Math.max(tops[tops.length - 1], ...bottoms);
 }
@@ -225,10 +199,9 @@ function placeRests(plan, { left }) {
   return Math.max(0, ...bottoms);
 }
 
-/** The room that the verdicts under a drafted token take: in a chain those of two rules. */
+/** The room that the tests under a drafted token take. */
 function testsUnder({ view }, item) {
-  if (item.kind !== "draft") return 0;
-  return view.isTrie ? LINE * lines(view, item.id).length : 2 * BADGE;
+  return item.kind === "draft" ? LINE * lines(view, item.id).length : 0;
 }
 
 /** Slots are as tall as a candidate, except those that hold a drawn token. */
@@ -239,9 +212,9 @@ function slotTop(plan, item, top) {
   return above.reduce((y, other) => y + (PILL[other.kind] - PILL.candidate) + STEP, top);
 }
 
-/** One pair of mass bars per column: the branches along one path, in a tree the one through the selected token. */
+/** One pair of mass bars per column: the branches along the path through the selected token. */
 function placeMasses({ view, selected }, { left, pill }) {
-  return [0, ...(view.isTrie ? through(view, selected) : view.spine)]
+  return [0, ...through(view, selected)]
     .filter((node) => view.branches.has(node))
     .map((node) => ({ node, x: left(view.depth.get(node) + 1), w: pill, branch: view.branches.get(node) }));
 }

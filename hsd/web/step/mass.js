@@ -1,7 +1,6 @@
 // The mass bars under the tree: how much the draft gives too much (excess) and too little (deficient) in each branch.
 import { label, s } from "../kit/dom.js";
 import { number, short, shorten } from "../kit/format.js";
-import { quotient as quotientOf } from "./again.js";
 import * as L from "./layout.js";
 
 /** Excess and deficient mass keep their own hatch everywhere, so that colour is never needed. */
@@ -90,7 +89,6 @@ function massPair(view, m, { top, base, height, names, handlers, active }) {
       ),
     ];
   };
-  const quotient = quotientOf(view, m.node, view.own);
   return s(
     "g",
     {
@@ -101,7 +99,7 @@ function massPair(view, m, { top, base, height, names, handlers, active }) {
     s(
       "title",
       {},
-      `excess ${number(m.branch.excess * m.factor)}, deficient ${number(m.branch.deficient * m.factor)}, capped ratio c ${number(m.branch.capped)}${quotient === null ? "" : `; S/E = deficient/excess = ${number(quotient)} is the threshold for keeping the draft up to here`}`,
+      `excess ${number(m.branch.excess * m.factor)}, deficient ${number(m.branch.deficient * m.factor)}, capped ratio c ${number(m.branch.capped)}`,
     ),
     s("rect", { class: "hp-hit", x: m.x, y: base - height - 16, width: m.w, height: height + 34 }),
     one("excess", left),
@@ -109,9 +107,9 @@ function massPair(view, m, { top, base, height, names, handlers, active }) {
     s(
       "text",
       { "class": "hp-small", "x": m.x + m.w / 2, "y": base + 14, "text-anchor": "middle" },
-      `c ${short(m.branch.capped)}${quotient === null ? "" : ` · S/E ${short(quotient)}`}`,
+      `c ${short(m.branch.capped)}`,
     ),
-    view.isTrie ? branchName(view, m, base + 30) : null,
+    branchName(view, m, base + 30),
   );
 }
 

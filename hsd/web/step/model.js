@@ -10,10 +10,6 @@ import { comparison, SETTINGS } from "../rules/tests.js";
 /** A run's rule by the name that its verdicts have: several drafts are judged by a rule of their own. */
 const ruleOf = ({ rule, draft }) => (draft.drafts > 1 && ruleInfo(rule).recursive) || rule;
 
-// What a mirrored step committed in the run itself (see mirror.js): a symbol, so that no file and no reader meets it.
-const WRITTEN = Symbol("written");
-const written = (step) => step[WRITTEN] || step.committed;
-
 const UNTOLD = { decisions: [], changes: [], residual: null, next: null }; // a verdict whose details were not recorded
 
 /** Everything that is asked about one step of a trace. */
@@ -136,7 +132,7 @@ function spine(view) {
 
 function lastPieceBefore(trace, index) {
   for (let i = index - 1; i >= 0; i -= 1) {
-    const committed = written(trace.steps[i]);
+    const { committed } = trace.steps[i];
     if (committed.length) return committed[committed.length - 1].piece;
   }
   return trace.prompt.pieces.length ? trace.prompt.pieces[trace.prompt.pieces.length - 1] : "";
@@ -260,6 +256,4 @@ export {
   settingsOf,
   VERDICTS,
   verdicts,
-  WRITTEN,
-  written,
 };

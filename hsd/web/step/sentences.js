@@ -7,14 +7,14 @@ import { through } from "./drafts.js";
 import { filled, number, pair, plain, say } from "./fill.js";
 import { changesOf, coinOf, copies, knobOf, lastKept, pathTo, ratio } from "./model.js";
 
-const LINES = ["opening", "draft", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning"];
+const LINES = ["opening", "drafting", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning"];
 const SAME = 0.005; // kept tokens; a smaller difference is not seen in two digits
 const CERTAIN = 1 - 1e-9;
 
-/** What is said of a step: lead, detail, why and warning, and both, on its two rules. Sentence parts each. */
+/** What is said of a step: lead, detail, why and warning, sentence parts each. */
 function story(view) {
   const facts = factsOf(view);
-  return Object.fromEntries(["lead", "detail", "why", "warning", "both"].map((name) => [name, say(name, facts)]));
+  return Object.fromEntries(["lead", "detail", "why", "warning"].map((name) => [name, say(name, facts)]));
 }
 
 /** The same for those who read and do not look: plain lines with every test, as `python -m hsd explain` prints them. */
@@ -101,7 +101,7 @@ function verdictFacts(view, judged) {
     forward,
     kind,
     "resamples": info.resamples,
-    "further": info.resamples && kept < step.drafted - 1,
+    "resumes": info.resamples && kept < step.drafted - 1,
     kept,
     "after": kept + 1,
     "all": !tree && kept === step.drafted,
@@ -116,7 +116,7 @@ function verdictFacts(view, judged) {
     "tried": new Set(made.map(({ draft }) => draft)).size,
     "failures": made.length - passed.length,
     "through": through(view, last),
-    "overruled": exact || tree ? "" : listing(overruled(view, judged)),
+    "spared": exact || tree ? "" : listing(overruled(view, judged)),
     "mean": mean === undefined ? null : number(mean),
     "odds": kept < law.length ? number(law[kept]) : null,
     "certain": kept < law.length && law[kept] >= CERTAIN,
@@ -213,13 +213,11 @@ function between(view, own, other) {
   const [mine, theirs] = [one, two].map(({ rule }) => step.expected_kept[rule]);
   if (mine !== undefined && theirs !== undefined) [own.mean, other.mean] = pair(mine, theirs, 3);
   const [gap, more] = [(mine ?? 0) - (theirs ?? 0), one.kept - two.kept];
-  const [low, high] = more < 0 ? [own, other] : [other, own];
   return {
     same: view.sameRule,
     alike: sameLaw(one.rule, two.rule),
     differs: more !== 0,
-    difference: difference(step, one, two) ?? "",
-    ...{ low, high },
+    difference: difference(one, two),
     level: Math.abs(gap) < SAME,
     against: gap * more < 0,
     by: Math.abs(more),
@@ -227,12 +225,11 @@ function between(view, own, other) {
   };
 }
 
-/** In what two verdicts on a step differ: "kept", "path" (as many, but others), "next" (the token after them), or null. */
-function difference(step, one = step.verdict, two = step.shadow) {
-  if (!one || !two) return null;
+/** In what two verdicts on a step differ: "kept", "path" (as many, but others), "next" (the token after them), or "". */
+function difference(one, two) {
   if (one.kept !== two.kept) return "kept";
   if (lastKept(one) !== lastKept(two)) return "path";
-  return one.next && two.next && one.next.token !== two.next.token ? "next" : null;
+  return one.next && two.next && one.next.token !== two.next.token ? "next" : "";
 }
 
 /** Whether two rules are one law by different derivations. */
@@ -246,4 +243,4 @@ const words = (view, nodes) => plain([{ piece: nodes.map((id) => view.nodes.get(
 const listed = (items) => items.map((item, i) => ({ ...item, last: i === items.length - 1 }));
 const listing = (all) => [all.slice(0, -1).join(", "), ...all.slice(-1)].filter(Boolean).join(" and ");
 
-export { changeFacts, difference, lines, listing, sameLaw, story, testFacts, verdictFacts };
+export { changeFacts, lines, listing, story, testFacts, verdictFacts };

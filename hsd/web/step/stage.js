@@ -221,7 +221,7 @@ class Stage {
     const drawing = { width: this.width, selected: state.node, item: state.item, mass: state.mass };
     const { plan, active } = this.tree.draw(view, drawing);
     this.activeKey = active;
-    const leftOut = view.isTrie && view.detail ? leftOutWords(view, plan, state.node) : [];
+    const leftOut = view.detail ? leftOutWords(view, plan, state.node) : [];
     this.card.hidden.textContent = leftOut.join(" ");
     this.tree.element.classList.toggle("is-pinned", state.pinned);
     this.card.massButton.hidden = !view.branches.size;

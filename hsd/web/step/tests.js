@@ -1,35 +1,16 @@
-// The tests under the tokens of the picture: coin against threshold, in a chain one badge per rule, in a tree every
-// test with its number in the order taken, the run's rule in a circle and the other in a square.
+// The tests under the tokens of the tree: coin against threshold, each with its number in the order taken, the run's rule
+// in a circle and the other in a square.
 import { label, s } from "../kit/dom.js";
 import { pair, shorten } from "../kit/format.js";
 import * as L from "./layout.js";
-import { decisive, verdicts } from "./model.js";
+import { verdicts } from "./model.js";
 import { LINE, lines } from "./rows.js";
 
 /** What stands under a drafted token. */
-function under(view, item, plan) {
+function under(view, item) {
   const top = item.y + item.h + 4;
-  if (view.isTrie) {
-    const list = lines(view, item.id).map((line, i) => testLine(view, line, item, top + i * LINE));
-    return s("g", { "aria-hidden": "true" }, list);
-  }
-  const badges = verdicts(view).map((judged, i) => badge(judged, item, top + i * plan.badge, plan.badge - 3));
-  return s("g", { "aria-hidden": "true" }, badges);
-}
-
-function badge(judged, item, y, height) {
-  const decision = decisive(judged, item.id);
-  const verdict = judged.verdict(item.id);
-  const words = decision ? compare(decision) : verdict === "kept" ? "kept too" : "not reached";
-  const icon = decision ? (decision.accepted ? "✓" : "✕") : verdict === "kept" ? "✓" : "–";
-  const outcome = decision ? (decision.accepted ? "pass" : "fail") : verdict === "kept" ? "carried" : "none";
-  return s(
-    "g",
-    { ...group(judged, outcome, item, y), "data-verdict": verdict },
-    s("rect", { width: item.w, height, rx: 4 }),
-    s("text", { class: "hp-badge-icon", x: 8, y: 12 }, icon),
-    s("text", { class: "hp-badge-text", x: 21, y: 12 }, words),
-  );
+  const list = lines(view, item.id).map((line, i) => testLine(view, line, item, top + i * LINE));
+  return s("g", { "aria-hidden": "true" }, list);
 }
 
 const group = (judged, outcome, item, y) => ({

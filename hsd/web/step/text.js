@@ -3,7 +3,6 @@
 import { afterLayout, h, SIGNS } from "../kit/dom.js";
 import * as format from "../kit/format.js";
 import { plural, shorten, visible } from "../kit/format.js";
-import { written } from "./model.js";
 
 const PROMPT_SHOWN = 160;
 const PROMPT_MORE = 2000;
@@ -82,7 +81,7 @@ function create(onStep) {
   const groups = [];
 
   function group(step, index) {
-    const tokens = written(step).map((committed) =>
+    const tokens = step.committed.map((committed) =>
       breakable(
         committed.piece,
         h(

@@ -4,7 +4,7 @@ import { label, s } from "../kit/dom.js";
 import { count, number, percent, short, shorten, visible } from "../kit/format.js";
 import * as L from "./layout.js";
 import { masses, patterns } from "./mass.js";
-import { VERDICTS, verdicts } from "./model.js";
+import { VERDICTS } from "./model.js";
 import { compare, key, under } from "./tests.js";
 
 const CELL = 7.9; // width of a character of the token's font
@@ -40,7 +40,7 @@ function create(handlers) {
       group(plan.items, (it) => pill(view, it, it.key === active, handlers)),
       group(
         plan.items.filter((it) => it.kind === "draft"),
-        (it) => under(view, it, plan),
+        (it) => under(view, it),
       ),
       group(plan.rests, restLabel),
       masses(view, plan, { mass, names, handlers, selected }),
@@ -83,24 +83,13 @@ function headers(view, plan) {
 
 function rowLabels(view, plan) {
   if (!view.own.decisions.length) return null;
-  if (view.isTrie) {
-    const names = plan.labels.map(({ x, y, words }) => label(x + 1, y, words, "hp-rowlabel"));
-    return s("g", {}, names, key(view));
-  }
-  const y = L.HEADER + L.PILL.draft;
-  const name = ({ rule, info }) => `${rule === "blockwise" ? "block" : info.short} ${info.forward ? "→" : "←"}`;
-  return s(
-    "g",
-    {},
-    verdicts(view).map((judged, i) =>
-      label(L.PAD, y + 17 + i * plan.badge, name(judged), `hp-rowlabel${judged === view.own ? " is-own" : ""}`),
-    ),
-  );
+  const names = plan.labels.map(({ x, y, words }) => label(x + 1, y, words, "hp-rowlabel"));
+  return s("g", {}, names, key(view));
 }
 
 function edges(view, plan) {
   const byKey = new Map(plan.items.map((item) => [item.key, item]));
-  const parentOf = (item) => byKey.get(item.parentKey ?? (item.parent ? `n${item.parent}` : "root"));
+  const parentOf = (item) => byKey.get(item.parent ? `n${item.parent}` : "root");
   const lines = plan.items.filter((item) => item.kind !== "root").map((item) => edge(parentOf(item), item));
   return s("g", { "aria-hidden": "true" }, lines);
 }
@@ -150,20 +139,13 @@ function pill(view, item, active, { select, hover }) {
 }
 
 function contents(item) {
-  const verdict = VERDICTS[item.words ?? item.verdict];
-  const low = item.h < L.PILL.draft;
-  const top = item.kind === "candidate" ? 28 : low ? 26 : 30;
-  const gap = low && item.kind !== "candidate" ? 10 : 12;
-  const bars =
-    item.p === null
-      ? [label(9, top + 6, "extra target call", "hp-small")]
-      : [...(item.q === null ? [] : bar(item, "q", top)), ...bar(item, "p", item.q === null ? top : top + gap)];
-  if (item.kind === "candidate") return bars;
-  return [
-    ...bars,
-    s("text", { "class": "hp-icon", "x": item.w - 10, "y": 20, "text-anchor": "end" }, verdict.icon),
-    low ? null : label(9, item.h - 9, verdict.word, "hp-verdict"),
-  ];
+  const candidate = item.kind === "candidate";
+  const top = candidate ? 28 : 26;
+  const below = item.q === null ? top : top + (candidate ? 12 : 10);
+  const bars = [...(item.q === null ? [] : bar(item, "q", top)), ...(item.p === null ? [] : bar(item, "p", below))];
+  const { icon } = VERDICTS[item.words ?? item.verdict];
+  const sign = s("text", { "class": "hp-icon", "x": item.w - 10, "y": 20, "text-anchor": "end" }, icon);
+  return candidate ? bars : [...bars, sign];
 }
 
 /** A bar for q or p on a 0–1 track, and its number. */
@@ -193,10 +175,10 @@ function describe(view, item) {
   if (item.q > 0 && item.p !== null) lines.push(`p/q ${number(item.p / item.q)}`);
   if (item.kind !== "draft") return [...lines, VERDICTS[item.words ?? item.verdict].word];
   lines.push(VERDICTS[item.verdict].word);
-  if (view.isTrie) lines.push(...testWords(view, view.own, item.id));
+  lines.push(...testWords(view, view.own, item.id));
   if (view.shadow && !view.sameRule) {
     lines.push(`${view.shadow.info.short}: ${VERDICTS[view.shadow.verdict(item.id)].word}`);
-    if (view.isTrie) lines.push(...testWords(view, view.shadow, item.id));
+    lines.push(...testWords(view, view.shadow, item.id));
   }
   return lines;
 }

@@ -1,6 +1,6 @@
 // What the FSD panel knows: its settings, what a calibration makes of a tolerance, and what a step did. Pure; no page.
 import { facts } from "../../kit/facts.js";
-import { fuzzy, readStep, written } from "../../step/model.js";
+import { fuzzy, readStep } from "../../step/model.js";
 import { titles } from "../parts.js";
 
 const DIVERGENCES = titles(facts.divergences, "formula");
@@ -97,7 +97,7 @@ function totals(trace, count) {
     sum.kept += step.kept;
     sum.overruled += kept.filter((row) => row.rejects).length;
     sum.impossible += kept.filter((row) => row.node.p === 0).length;
-    sum.tokens += written(step).length;
+    sum.tokens += step.committed.length;
     sum.calls += step.target_calls;
   });
   return sum;
