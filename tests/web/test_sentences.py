@@ -50,7 +50,7 @@ def test_so_they_do_of_a_run_by_any_rule(rule: str, drafts: int, temperature: fl
 
 
 def test_no_fact_has_the_name_of_a_sentence(byte_pair: Pair):
-    """Else one that is missing would be told as that sentence; a list of facts has the name of the sentence for each."""
+    """Else one that is missing would be told as that sentence; a list of facts has the name of each one's sentence."""
     trace = run(byte_pair, "Once upon a time", rule="hsd", gamma=4, seed=5, max_new_tokens=12, drafts=3)
     values = facts_of(trace, 0, facts())
     scopes = [values, values["own"], values["own"]["tests"][0], *values["own"]["tests"][0]["changes"][:1]]

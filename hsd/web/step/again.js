@@ -61,14 +61,6 @@ function comparedAt(view, id, judged, made, coin) {
   return made || comparison({ coin, ...unmade(view, judged.rule, id) }, settingsOf(view.options));
 }
 
-/** Deficient over excess mass of a branch, where that is the threshold of the test that would end the draft there. */
-function quotient(view, id, judged) {
-  if (!id || !view.branches.has(id) || !view.children.has(id)) return null;
-  const { threshold, grounds } = unmade(view, judged.rule, id);
-  const quotients = grounds && forms[grounds.form].also.some(([sign, ...of]) => sign === "/" && of.includes("excess"));
-  return quotients ? threshold : null;
-}
-
 /**
  * The numbers of a test that was made: {form, numbers, value: the threshold that they give, changed: in a tree, which of
  * them are no longer the step's first ones}.
@@ -161,4 +153,4 @@ function likely(view, judged) {
   return found.map(({ piece }) => ({ piece, origin: "correction" }));
 }
 
-export { again, chances, comparedAt, judges, likely, numbersOf, quotient };
+export { again, chances, comparedAt, judges, likely, numbersOf };
