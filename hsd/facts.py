@@ -26,6 +26,7 @@ from hsd.errors import HsdError
 from hsd.options.schema import schema
 from hsd.paths import GLOSSARY
 from hsd.rules import (
+    COMPARED,
     DIVERGENCES,
     LETTERS,
     RULES,
@@ -189,7 +190,8 @@ def facts(most: Mapping[str, int] | None = None) -> Facts:
     (the tree rule it stands for with several drafts), single (judges one draft), trees (layouts it fits), levels (fits
     the target of a stack), below (fits levels below the target), resamples, law (the same for two rules that are one
     law), loses (see `Rule`), term (its entry in the glossary), knob, recipe and modes (see `hsd.rules.recipe`),
-    by_divergence, look. usual: the rule where nobody says which, vanilla: the one that others are compared with.
+    by_divergence, look. usual: the rule where nobody says which, vanilla: the one that others are compared with,
+    compared: for trees, the others.
     forms: of tests, and letters: of the numbers in them, both by name, see `hsd.rules.forms`.
     keyings: ways to make random numbers, as in `hsd.conform.keying`.
     glossary: see `glossary`. sentences: see `hsd/trace/sentences.yaml`.
@@ -200,6 +202,7 @@ def facts(most: Mapping[str, int] | None = None) -> Facts:
         "rules": [_rule(i, name) for i, name in enumerate(names)],
         "usual": USUAL,
         "vanilla": VANILLA["single"],
+        "compared": COMPARED,
         "layouts": [
             {
                 "name": name,

@@ -28,7 +28,7 @@ def custom_generate(
     assistant_model: Any = None,
     draft_model: Any = None,
     streamer: Any = None,
-    rule: str = "hsd",
+    rule: str = RunOptions.default("rule"),
     gamma: int = 5,
     drafts: int = 1,
     tree: str = "paths",

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from hsd.decoding.options import RunOptions
+from hsd.rules import RULES, TREE_RULES, USUAL
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "hsd"
+RULED = {*RULES, *TREE_RULES}
 
 
 def rooms(heading: str) -> dict[str, list[str]]:
@@ -141,3 +146,41 @@ def test_importing_the_package_does_not_import_the_page():
     code = "import sys, hsd; print(sorted({'gradio', 'plotly', 'transformers'} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert result.stdout.strip() == "[]"
+
+
+HOMONYMS = {  # words that are also names of rules, by the file in which they mean something else
+    "bench/view.py": {"hsd"},  # the package and its command
+    "cli/__init__.py": {"hsd"},
+    "models/loading/fetch.py": {"hsd"},
+    "space.py": {"hsd"},
+    "web/kit/form.js": {"hsd"},
+    "web/learn/scene.js": {"hsd"},  # a row of a lesson's picture
+    "options/run.py": {"hsd", "fuzzy"},  # the default that every other place asks for, and a group of options
+    "trace/options.py": {"fuzzy"},
+    "web/systems/fsd/curve.js": {"fuzzy"},  # a series of measured points
+}
+
+
+def literals(file: Path) -> set[str]:
+    """Every text that stands in a file as a value: in Python, and between quotation marks in JavaScript."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".js":
+        code = re.sub(r"(?m)^\s*(//|\*|/\*).*$|//\s.*$", "", text)
+        return {found[1] for found in re.finditer(r"""["'`]([a-z-]+)["'`]""", code)}
+    return {node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant) and node.value in RULED}
+
+
+def test_a_rule_is_asked_for_its_record_and_not_known_by_its_name():
+    """No file outside the rooms of rules names one: what it does may depend on what a rule's entry says."""
+    files = (file for kind in ("*.py", "*.js") for file in PACKAGE.rglob(kind))
+    named = {
+        str(file.relative_to(PACKAGE)): literals(file) & RULED
+        for file in files
+        if file.relative_to(PACKAGE).parts[0] != "rules" and not {"vendor"} & set(file.parts)
+    }
+    named = {name: found for name, found in named.items() if found and not name.startswith("web/rules/")}
+    assert named == HOMONYMS
+
+
+def test_the_usual_rule_is_the_default_of_the_option():
+    assert RunOptions.default("rule") == USUAL

@@ -20,7 +20,7 @@ from hsd.audit import audit as exact_audit
 from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
 from hsd.options.endpoint import takes
-from hsd.rules import find_rule
+from hsd.rules import USUAL, VANILLA, find_rule
 from hsd.space import Space
 from hsd.trace import Trace, step_in_words
 
@@ -105,7 +105,7 @@ def _compare(finish: Finish) -> Callable[..., Any]:
     @takes(RunOptions, facts.menus(), without=("trace", "engine", "shadow"), unset=USUAL_GAMMA)
     def compare(
         prompt: str,
-        other: str = "tokenwise",
+        other: str = VANILLA["single"],
         mode: str = "paired",
         pair: str = "",
         with_trace: bool = True,
@@ -197,7 +197,7 @@ def audit(vocab: int = 3, gamma: int = 3, seed: int = 0) -> dict:  # type: ignor
     return exact_audit(vocab=vocab, gamma=gamma, seed=seed)
 
 
-def verify_step(p: list[list[float]], q: list[list[float]], tokens: list[int], rule: str = "hsd") -> dict:  # type: ignore[type-arg]
+def verify_step(p: list[list[float]], q: list[list[float]], tokens: list[int], rule: str = USUAL) -> dict:  # type: ignore[type-arg]
     """Judge one draft of your own by a verification rule, exactly and over all coins.
 
     Answers the rule's law: {"threshold", "stop", "next", "expected_kept", "forward"}. stop[t] is the probability that

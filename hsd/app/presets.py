@@ -105,4 +105,4 @@ def gain(step: Step) -> float:
 
 def _side(step: Step) -> int:
     """Which way a difference is told: -1 in a run that is vanilla itself."""
-    return -1 if step.verdict and step.verdict.rule in ("tokenwise", *VANILLA.values()) else 1
+    return -1 if step.verdict and step.verdict.rule in VANILLA.values() else 1

@@ -28,11 +28,12 @@ from hsd.decoding.options import RunOptions
 from hsd.draft import COPIERS
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
+from hsd.rules import USUAL, VANILLA
 from hsd.space import Space
 
 MOST_LANES = 5
 ROUNDS, USUAL_ROUNDS = (1, 3, 5), 3
-USUAL_RULES = ("tokenwise", "hsd")
+USUAL_RULES = (VANILLA["single"], USUAL)
 SHARED = RunOptions.scoped("shared")
 LANE = RunOptions.scoped("lane")
 FUZZY = RunOptions.menus()["rules with tolerance"]

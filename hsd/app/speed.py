@@ -20,6 +20,7 @@ from hsd.bench.view import view as view_of
 from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
+from hsd.rules import USUAL
 from hsd.space import Space
 
 BENCHMARKS = {"smollm2": "bench-smollm2.jsonl", "tiny": "bench.jsonl"}
@@ -70,7 +71,7 @@ def programs(plan: Plan) -> list[dict[str, str]]:
     asked = {
         "run": common,
         "compare": common,
-        "verify_step": {**STEP, "rule": "hsd" if several else own.get("rule", "hsd")},
+        "verify_step": {**STEP, "rule": USUAL if several else own.get("rule", USUAL)},
         "audit": {"vocab": 3, "gamma": min(own.get("gamma", 3), 3), "seed": 0},
     }
     return [{"name": f"/{n}", "python": _python(n, a), "curl": _curl(n, a)} for n, a in asked.items()]

@@ -11,7 +11,7 @@ from hsd.bench.measure import Case
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.draft import COPIERS, LAYOUTS
 from hsd.errors import HsdError
-from hsd.rules import RULES, TREE_RULES, VANILLA, Knob
+from hsd.rules import COMPARED, RULES, TREE_RULES, VANILLA, Knob
 
 SYSTEMS = ("speculative", *COPIERS, *LEVELLED)  # those that draft
 RECORDING = (*RunOptions.scoped("record"), "seed")  # options that no case has: each repetition has a seed of its own
@@ -74,7 +74,7 @@ class Sweep:
             values = {**values, "proposer": values["system"], "system": "speculative"}
         if values.get("proposer") in COPIERS:  # drafts are certain, q = 1, and of such all lossless rules keep the same
             lossless = (name for name in self.values["rule"] if name in RULES and RULES[name].lossless)
-            values = {**values, "rule": next(lossless, "tokenwise")}
+            values = {**values, "rule": next(lossless, VANILLA["single"])}
         knob = _knob(values["rule"])
         if knob and knob.open:  # its case is called by them
             values = {name: RunOptions.default(name) for name in (knob.option, "divergence")} | values
@@ -146,5 +146,5 @@ def tree_of(words: str) -> dict[str, Any]:
 def rules_on(layout: str) -> list[str]:
     """The rules that a tree is measured with: the vanilla one, HSD draft after draft, and traversal, if they fit it."""
     siblings = LAYOUTS[layout].siblings
-    names = dict.fromkeys((VANILLA[siblings], "recursive-hsd", "traversal"))
+    names = dict.fromkeys((VANILLA[siblings], *COMPARED))
     return [name for name in names if siblings in TREE_RULES[name].siblings]

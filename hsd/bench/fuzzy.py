@@ -14,6 +14,7 @@ from functools import cached_property
 from hsd.decoding.loop import run
 from hsd.errors import HsdError
 from hsd.models import Pair
+from hsd.rules.fuzzy import NAME
 from hsd.trace import Trace
 
 EXACT = -1.0  # a tolerance that lets nothing pass
@@ -66,7 +67,7 @@ def calibrate(
 
     Prompt i has seed i. options: further keywords of `hsd.run`, the same as in the runs that the tolerance is for.
     """
-    asked = {**options, "rule": "fuzzy", "divergence": divergence, "divergence_on": on, "tolerance": EXACT}
+    asked = {**options, "rule": NAME, "divergence": divergence, "divergence_on": on, "tolerance": EXACT}
     asked["fuzzy_mode"] = "exact-first"  # the other mode makes no exact tests
     traces = (run(pair, prompt, **{**asked, "seed": seed}) for seed, prompt in enumerate(prompts))
     return Calibration(divergence, on, tuple(test for trace in traces for test in exact_tests(trace)))

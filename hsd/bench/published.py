@@ -11,10 +11,9 @@ import yaml
 
 from hsd.bench.report import interval
 from hsd.bench.summary import Row, copies
-from hsd.rules import RULES as CHAIN_RULES
+from hsd.rules import RULES, USUAL, VANILLA
 
 FILE = Path(__file__).with_suffix(".yaml")
-RULES = ("tokenwise", "blockwise", "hsd")
 MISSING = "Not in this benchmark."
 
 
@@ -27,16 +26,17 @@ def published() -> dict[str, Any]:
 
 def rules_here(rows: Sequence[Row]) -> list[dict[str, str]]:
     """The same rules in a benchmark: a line per setting in which both HSD and token-wise were measured."""
+    rules = [name for name in published()["lines"][0] if name in RULES]
     found: dict[tuple[Any, ...], dict[str, str]] = {}
     for row in rows:
         options = row["options"]
-        if options.get("rule") in RULES and "acceptance_rate" in row and _system(row) == "speculative":
+        if options.get("rule") in rules and "acceptance_rate" in row and _system(row) == "speculative":
             setting = (options["gamma"], options["temperature"], options.get("drafts", 1), options.get("tree", "paths"))
             found.setdefault(setting, {})[options["rule"]] = interval(row["block_efficiency"])
     return [
-        {"setting": _words(*setting), **{rule: values.get(rule, "") for rule in RULES}}
+        {"setting": _words(*setting), **{rule: values.get(rule, "") for rule in rules}}
         for setting, values in found.items()
-        if {"tokenwise", "hsd"} <= set(values)
+        if {VANILLA["single"], USUAL} <= set(values)
     ]
 
 
@@ -86,7 +86,7 @@ def _is_of(row: Row, claim: dict[str, str]) -> bool:
 
 
 def _is_exact(row: Row) -> bool:
-    rule = CHAIN_RULES.get(str(row["options"].get("rule")))
+    rule = RULES.get(str(row["options"].get("rule")))
     return rule is not None and rule.lossless
 
 

@@ -24,6 +24,7 @@ from hsd.cli.options import GAMMA, add_flags, given
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.errors import HsdError
 from hsd.models.loading.registry import USUAL, draft_length, usual
+from hsd.rules import VANILLA
 
 PEERS = ("transformers",)
 
@@ -98,7 +99,11 @@ def sweep(arguments: argparse.Namespace, server: Server | None = None) -> Sweep:
     for name, least in (("repetitions", 1), ("limit", 0)):
         if getattr(arguments, name) < least:
             raise HsdError(f"{name} {getattr(arguments, name)}: choose at least {least}")
-    values = {"rule": ("tokenwise", "hsd"), "gamma": (draft_length(arguments.pair),), **given(arguments)}
+    values = {
+        "rule": (VANILLA["single"], RunOptions.default("rule")),
+        "gamma": (draft_length(arguments.pair),),
+        **given(arguments),
+    }
     return Sweep(values, arguments.trees, partial(_peers, bool(arguments.peer), server))
 
 

@@ -17,6 +17,7 @@ from hsd.conform.judge import row, rows_models
 from hsd.conform.keying import KEYINGS, audit_keyings
 from hsd.conform.report import conform
 from hsd.errors import HsdError
+from hsd.rules import USUAL
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     keyed.add_argument(
         "--keying", action="store_true", help="several steps of a rule, with every way to key its numbers"
     )
-    keyed.add_argument("--rule", default="hsd", help="which rule (default: hsd)")
+    keyed.add_argument("--rule", default=USUAL, help=f"which rule (default: {USUAL})")
     keyed.add_argument("--p", type=numbers, default=(0.1, 0.5, 0.4), help="the target's row (default: .1,.5,.4)")
     keyed.add_argument("--q", type=numbers, default=(0.5, 0.4, 0.1), help="the draft's row (default: .5,.4,.1)")
     keyed.add_argument("--tokens", type=whole, default=6, help="tokens of the text that is judged (default: 6)")

@@ -18,6 +18,7 @@ from hsd.errors import HsdError
 from hsd.rules import RULES, Fuzzy, Law, fuzzy_rule
 from hsd.rules.fuzzy import DIVERGENCES, MODES
 from hsd.rules.law import token_tests
+from hsd.rules.relaxed import ENSEMBLE, TYPICAL
 
 MOST_OUTCOMES = 1_500  # V ** (γ+1): beyond, recovering the law of every draft takes more than half a minute
 SHRINKS = 2  # small pairs of models that are tried for each size
@@ -88,7 +89,7 @@ def _typical(judged: list[Judged], tolerance: float) -> list[str]:
     fitting = [
         (low, high)
         for low, high in _between([0.0, *met], 1.0)
-        if _equal(judged, RULES["typical"].tuned((low + high) / 2).law, tolerance)
+        if _equal(judged, TYPICAL.tuned((low + high) / 2).law, tolerance)
     ]
     return [f"typical (an epsilon from {fitting[0][0]:.3g} to {fitting[-1][1]:.3g})"] if fitting else []
 
@@ -109,7 +110,7 @@ def _ensemble(judged: list[Judged], tolerance: float) -> list[str]:
         missing = 1 - float(token_tests(*rows)[0])
         if missing > 0.05:
             weight = 1 - float(law.stop[0]) / missing
-            fits = 0 < weight <= 1 and _equal(judged, RULES["ensemble"].tuned(weight).law, 100 * tolerance)
+            fits = 0 < weight <= 1 and _equal(judged, ENSEMBLE.tuned(weight).law, 100 * tolerance)
             return [f"ensemble (draft weight {weight:.4g})"] if fits else []
     return []
 

@@ -12,6 +12,7 @@ from hsd.conform.boxes import Outcome
 from hsd.conform.judge import Judged, check_size, equal_rules, judge, rows_models, smallest_counterexample
 from hsd.conform.sampled import ERROR, chain_models, sample
 from hsd.errors import HsdError
+from hsd.rules import RULES
 
 
 def conform(
@@ -130,9 +131,10 @@ def _edges(adapter: Adapter) -> list[str]:
 
 def _notes(judged: list[Judged], rules: list[str]) -> list[str]:
     notes = []
-    if rules == ["naive-hsd"]:
+    if rules and all(name in RULES and RULES[name].resamples for name in rules):
         notes.append(
-            "naive HSD is lossless only if the rest of the block is drawn anew from residuals, by further calls"
+            f"{RULES[rules[0]].short} is lossless only if the rest of the block is drawn anew from residuals, "
+            "by further calls"
         )
     if not any(law.coins for one in judged for law in one.laws.values()):
         notes.append("no coin changes anything: what is kept follows from p, q and the draft alone")

@@ -130,7 +130,8 @@ class RunOptions(Tuned):
             return rule
         if name in TREE_RULES:
             raise HsdError(f"rule {name} is for several drafts: choose drafts of 2 or more")
-        found = fuzzy_rule(self.fuzzy) if name == "fuzzy" else find_rule(name)
+        found = find_rule(name)
+        found = fuzzy_rule(self.fuzzy) if found.modes else found
         return found.tuned(getattr(self, found.knob.option)) if found.knob else found
 
     @property
@@ -149,13 +150,13 @@ class RunOptions(Tuned):
 
     @property
     def fuzzy(self) -> Fuzzy:
-        """The settings of rule "fuzzy"."""
+        """The settings of a rule that judges by a divergence."""
         return Fuzzy(self.divergence, self.tolerance, self.fuzzy_mode, self.divergence_on)
 
     @property
     def shadow_rule(self) -> str:
         """The name of the rule to compare with."""
-        return self.shadow or ("tokenwise" if self.drafts == 1 else VANILLA[self.layout.siblings])
+        return self.shadow or VANILLA["single" if self.drafts == 1 else self.layout.siblings]
 
     @property
     def sampling(self) -> Sampling:
@@ -166,10 +167,14 @@ def _resamples(o: RunOptions) -> bool:
     return o.drafts == 1 and o.rule not in TREE_RULES and getattr(o.find(o.rule), "resamples", False)
 
 
+def _by_divergence(*names: str) -> bool:
+    return any(name in RULES and RULES[name].recipe.by_divergence for name in names)
+
+
 def _moves(o: RunOptions) -> bool:
     """Whether a step has no fixed shape, or is more than its tokens."""
     other = o.trace or o.system != "speculative" or o.drafts > 1 or o.copies
-    return other or _resamples(o) or (o.rule == "fuzzy" and o.divergence_on == "raw")
+    return other or _resamples(o) or (_by_divergence(o.rule) and o.divergence_on == "raw")
 
 
 REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
@@ -183,7 +188,7 @@ REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
         "or fewer drafts",
     ),
     (
-        lambda o: o.drafts > 1 and "fuzzy" in (o.rule, o.shadow),
+        lambda o: o.drafts > 1 and _by_divergence(o.rule, o.shadow),
         "rule fuzzy is for one draft: a divergence is the same for all siblings in a tree and cannot choose among "
         "them; choose drafts 1",
     ),

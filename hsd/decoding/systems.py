@@ -119,7 +119,7 @@ def _level_rules(options: RunOptions, levels: int) -> tuple[str, ...]:
     if given and len(given) != count:
         raise HsdError(f"{len(given)} level rules for {count} levels between draft and target: give one for each")
     top = top_rule(options, levels)
-    same = top.name if top.lossless and not getattr(top, "resamples", False) else "tokenwise"
+    same = top.name if top.lossless and not getattr(top, "resamples", False) else VANILLA["single"]
     names = given or ((_for_tree(options, same), *(same,) * (count - 1)) if tree and count else (same,) * count)
     for level, name in enumerate(names):
         options.find(name, several=tree and not level)
@@ -128,19 +128,20 @@ def _level_rules(options: RunOptions, levels: int) -> tuple[str, ...]:
 
 def _for_tree(options: RunOptions, name: str) -> str:
     """A chain rule's counterpart for the options' tree, or the usual rule for such trees."""
-    fits = name in ("tokenwise", "blockwise", "hsd") and options.layout.siblings == "independent"
+    fits = name in RULES and RULES[name].drafts and options.layout.siblings == "independent"
     return find_tree_rule(name).name if fits else VANILLA[options.layout.siblings]
 
 
 def _about_rule(options: RunOptions, models: int = 2) -> list[str]:
     """What a reader must know about the rule: whether the text follows the target."""
     rule = top_rule(options, models)
-    if rule.lossless or (rule.name == "hsd-released" and options.temperature == 0):  # certain rows: rules agree
+    chain = rule if isinstance(rule, Rule) else None
+    if rule.lossless or (chain and chain.greedy and options.temperature == 0):  # certain rows: rules agree
         return []
-    knob = rule.knob if isinstance(rule, Rule) else None
-    if knob and knob.exact is not None and getattr(options, knob.option) <= knob.exact:
+    knob = chain.knob if chain else None
+    if chain and knob and knob.exact is not None and getattr(options, knob.option) <= knob.exact:
         exact = f"At {knob.title.lower()} {knob.exact:g} rule {rule.name} is exact."
-        return [_about_no_tolerance(options) if rule.name == "fuzzy" else exact]
+        return [_about_no_tolerance(options) if chain.recipe.by_divergence else exact]
     return [f"Rule {rule.name} is not lossless: the text does not follow the target exactly."]
 
 
@@ -215,9 +216,9 @@ def _smallest(readers: Sequence[Reader], ends: frozenset[int], options: RunOptio
 def top_rule(options: RunOptions, models: int, shadow: bool = False) -> Rule | TreeRule:
     """The target's rule, or the one to compare with. Where the target is not the one that reads a tree, for a chain."""
     if options.system == "plain":
-        return RULES["tokenwise"]
+        return RULES[VANILLA["single"]]
     several = options.drafts > 1 and models == 2
-    name = options.rule if not shadow else options.shadow_rule if several else options.shadow or "tokenwise"
+    name = options.rule if not shadow else options.shadow_rule if several else options.shadow or VANILLA["single"]
     if options.drafts > 1 and not several and name in TREE_RULES:
         raise HsdError(
             f"rule {name} is for a tree, which the target of this stack does not read: name it in level_rules"

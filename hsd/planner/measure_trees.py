@@ -13,6 +13,7 @@ from hsd.errors import HsdError
 from hsd.models import LanguageModel, Pair
 from hsd.models.timing import CallTimes, TimedSession
 from hsd.planner.trees import Thought, TreeCosts
+from hsd.rules import VANILLA
 from hsd.trace import Step
 
 BROAD, DEEP, LARGE = (2, 3, 4, 6), 5, 49  # of the trees that are tried; of larger ones no better is expected
@@ -35,7 +36,14 @@ def measure_trees(
     around: list[float] = []
     for seed, prompt in enumerate(prompts):
         for drafts in BROAD:
-            tree = {"rule": "one-hot", "tree": "grown", "drafts": drafts, "gamma": DEEP, "nodes": LARGE, "seed": seed}
+            tree = {
+                "rule": VANILLA["chosen"],
+                "tree": "grown",
+                "drafts": drafts,
+                "gamma": DEEP,
+                "nodes": LARGE,
+                "seed": seed,
+            }
             steps = run(pair, prompt, **tree, **sampling).steps
             trees.setdefault(drafts, []).extend(thoughts(step) for step in steps if _deep(step))
             timed = run(pair, prompt, **tree | {"nodes": LARGEST}, **sampling, trace=False).steps[1:]

@@ -7,9 +7,10 @@ from hsd.rules.fuzzy import DIVERGENCES, Fuzzy, drift, fuzzy_rule
 from hsd.rules.law import Knob, Law, Look, PrefixRatios, Rule
 from hsd.rules.recipe import Recipe
 from hsd.rules.tree import Change, DraftTree, Ending, Path, Test, TreeRule, decide, endings
-from hsd.rules.trees import TREE_RULES, VANILLA, check_fit, find_tree_rule
+from hsd.rules.trees import COMPARED, TREE_RULES, VANILLA, check_fit, find_tree_rule
 
 __all__ = [
+    "COMPARED",
     "DIVERGENCES",
     "LETTERS",
     "RULES",

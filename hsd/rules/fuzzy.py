@@ -27,6 +27,7 @@ from hsd.rules.forms import Form
 from hsd.rules.law import Knob, Law, Rule, token_tests
 from hsd.rules.recipe import Recipe
 
+NAME = "fuzzy"
 ROWS = ("warped", "raw")
 
 
@@ -153,13 +154,25 @@ FAR = Form(
     ", as the rows of target and draft are too far apart: divergence {divergence}",
     when="divergence > tolerance",
 )
-MODES = {"exact-first": Recipe((NEAR, BEYOND)), "divergence-only": Recipe((NEAR, FAR), b="0")}
+MODES = {
+    "exact-first": Recipe(
+        (NEAR, BEYOND),
+        residual="D is above the tolerance here, so FSD corrects as vanilla does: what the target has more of, "
+        "max(p − q, 0), scaled up to 1.",
+    ),
+    "divergence-only": Recipe(
+        (NEAR, FAR),
+        b="0",
+        residual="D is above the tolerance here, and this mode asks no more: the next token follows the whole target "
+        "p, not what max(p − q, 0) leaves of it.",
+    ),
+}
 
 
 def fuzzy_rule(config: Fuzzy) -> Rule:
     """The rule with these settings. Not lossless, whatever they are; a tolerance below 0 is exact all the same."""
     return Rule(
-        "fuzzy",
+        NAME,
         "FSD, fuzzy",
         "FSD",
         "Holsman et al. 2025, arXiv 2502.20704",

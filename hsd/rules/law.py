@@ -215,7 +215,8 @@ class Rule:
     resamples: after a rejection every further position of the block is drawn anew, one target call each.
     knob: the number that changes its law, so that its name alone does not say what it keeps; see `tuned`.
     raw: it judges the raw distributions too, and wants to be given them. look: how it is drawn in every figure.
-    equals: the rule whose law it is, by another derivation. loses: of a rule that is not lossless, what it gives up, in
+    equals: the rule whose law it is, by another derivation. greedy: exact at temperature 0, though it is not lossless.
+    loses: of a rule that is not lossless, what it gives up, in
     words that follow "Not lossless:"; {value} is its knob's, {divergence} the measure, {drift} what a step spent of it.
     """
 
@@ -231,6 +232,7 @@ class Rule:
     knob: Knob | None = None
     raw: bool = False
     equals: str = ""
+    greedy: bool = False
     loses: str = ""
     modes: Mapping[str, Recipe] = field(default_factory=dict)
     look: Look = OTHER_LOOK

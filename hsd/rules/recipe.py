@@ -27,7 +27,7 @@ class Recipe:
     each: the forms of its tests; of several the first applies whose `when` holds. whole: the form of the test of the
     whole draft, for a rule that steps back from it; None for one that goes forward. a, b: after t kept tokens the
     residual is max(a p - b q, 0). inner: the threshold before the whole draft as the rule's source states it, where
-    that is not the form's own expression.
+    that is not the form's own expression. residual: what is said of that residual, where it needs words of its own.
     """
 
     each: tuple[Form, ...]
@@ -35,6 +35,7 @@ class Recipe:
     a: str = "1"
     b: str = "1"
     inner: str = ""
+    residual: str = ""
 
     @property
     def forward(self) -> bool:
@@ -63,6 +64,7 @@ class Recipe:
             "each": [form.name for form in self.each],
             "whole": self.whole.name if self.whole else None,
             "certain": self.certain,
+            "residual": self.residual,
             **{name: parse(text) if text else None for name, text in texts.items()},
         }
 

@@ -67,7 +67,11 @@ ENSEMBLE = Rule(
     "ensemble",
     "assistant_ensemble_weight of transformers",
     False,
-    Recipe((MIXED,)),
+    Recipe(
+        (MIXED,),
+        residual="What the mixture has more of than q is (1 − w)·max(p − q, 0): scaled up to 1 the same as for "
+        "vanilla, max(p − q, 0).",
+    ),
     ensemble_law,
     knob=WEIGHT,
     loses="the test takes (1 − w)·p + w·q for the target, w = {value}, and at drafted places the text follows that.",
@@ -78,7 +82,12 @@ TYPICAL = Rule(
     "typical",
     "Cai et al. 2024, arXiv 2401.10774",
     False,
-    Recipe((LIKELY, UNLIKELY), b="0"),
+    Recipe(
+        (LIKELY, UNLIKELY),
+        b="0",
+        residual="The test took nothing from p, so nothing is taken out of it: the next token follows the whole "
+        "target p.",
+    ),
     typical_law,
     knob=EPSILON,
     loses="a token passes wherever p > min(ε, √ε·e⁻ᴴ), ε = {value}, however often "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hsd.errors import HsdError
-from hsd.rules.chain import RULES
+from hsd.rules.chain import RULES, USUAL
 from hsd.rules.law import Look, Rule
 from hsd.rules.rejection import one_hot, recursive, top_down
 from hsd.rules.traversal import traversal
@@ -69,6 +69,7 @@ TREE_RULES: dict[str, TreeRule] = {
 
 
 VANILLA = {"single": "tokenwise", "independent": "recursive-tokenwise", "distinct": "top-down", "chosen": "one-hot"}
+COMPARED = (f"recursive-{USUAL}", "traversal")  # with the vanilla rule of a tree, wherever trees are measured
 NEEDS = {
     "independent": "draws its siblings independently",
     "distinct": "draws siblings without replacement",

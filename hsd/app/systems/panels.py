@@ -11,18 +11,20 @@ from typing import Any
 
 from hsd.app import pairs
 from hsd.bench.published import published
+from hsd.draft import LAYOUTS
 from hsd.errors import HsdError
 from hsd.models.exits import head_cost, trained_exits
 from hsd.models.groups import decoder_of
 from hsd.paths import ASSETS, EXAMPLES
+from hsd.rules import COMPARED, VANILLA
 
 Values = dict[str, Any]
 EMBEDDED = pairs.PairChoice("tiny")
 FUZZY = EXAMPLES / "results" / "fuzzy.json"
 PAGE = ASSETS / "docs" / "rules.md"
 MEASURED = EXAMPLES / "results" / "smollm2.json"
-BESIDE = ("recursive-hsd", "traversal")  # rules that are compared with top-down rejection
 LAYOUT = "distinct-comb"
+BEFORE = VANILLA[LAYOUTS[LAYOUT].siblings]  # top-down rejection
 
 
 def layer_facts() -> Values:
@@ -69,8 +71,8 @@ def gains(rows: Sequence[Values]) -> Values:
     in how many rows the interval of the difference has 0 outside.
     """
     found: Values = {"trees": sum(row["trees"] for row in rows), "rows": len(rows)}
-    for rule in BESIDE:
-        shares = [row[f"{rule} more"][0] / (1 + row["top-down"][0]) for row in rows]
+    for rule in COMPARED:
+        shares = [row[f"{rule} more"][0] / (1 + row[BEFORE][0]) for row in rows]
         clear = sum(low > 0 or high < 0 for _, low, high in (row[f"{rule} more"] for row in rows))
         found[rule] = {"least": min(shares), "most": max(shares), "clear": clear}
     return found

@@ -1,6 +1,7 @@
 // A benchmark: recorded, or a file that `python -m hsd bench` wrote, which brings what is drawn here along as its view.
 import { ask } from "../answers/answers.js";
 import { h } from "../kit/dom.js";
+import { rule } from "../kit/facts.js";
 import { copy, save } from "../kit/files.js";
 import * as page from "../kit/page.js";
 import { button, segments } from "../kit/parts.js";
@@ -9,11 +10,6 @@ import { draw } from "./charts.js";
 const FORMAT = "hsd-bench-view-1";
 const MOST = 64e6; // bytes of a file
 const OPENS = "open a file that python -m hsd bench wrote, or what it prints with --report FILE --json";
-const RULES = [
-  ["tokenwise", "token-wise"],
-  ["blockwise", "block"],
-  ["hsd", "HSD"],
-];
 const NO_PAIR = "This benchmark has no setting with both the token-wise rule and HSD.";
 const OWN =
   "python -m hsd bench --target Qwen/Qwen2.5-1.5B-Instruct --draft Qwen/Qwen2.5-0.5B-Instruct --prompts shipped";
@@ -161,8 +157,9 @@ function table(columns, rows) {
 
 /** Published numbers, and the same rules and systems in the benchmark that is shown. */
 function beside({ here }, { lines, notes, source, systems }) {
-  const heads = [["tokens per target call", ""], ...RULES.map(([, name]) => [name, ""])];
-  const cells = (line) => [line.setting, ...RULES.map(([rule]) => line[rule])];
+  const rules = Object.keys(lines[0]).filter((name) => name !== "setting");
+  const heads = [["tokens per target call", ""], ...rules.map((name) => [rule(name).short, ""])];
+  const cells = (line) => [line.setting, ...rules.map((name) => line[name])];
   const shown = (title, list) =>
     h("div", h("h4.hp-subtitle", title), h("div.hp-scroll", table(heads, list.map(cells))));
   const claim = ({ name, source: where, published }, i) => {

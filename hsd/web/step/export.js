@@ -101,8 +101,8 @@ function draftWords(setup) {
   const { rule, shadow, draft, fuzzy } = setup.options;
   const near = `${DIVERGENCES[fuzzy.divergence]} ≤ ${fuzzy.tolerance}, ${fuzzy.mode}, ${fuzzy.on} rows`;
   const settings = [...new Set([rule, shadow])].map((name) => {
-    const { knob } = ruleInfo(name);
-    return name === "fuzzy" ? near : knob ? `${knob.sign} = ${knobOf(setup, name)}` : "";
+    const { knob, by_divergence: byDivergence } = ruleInfo(name);
+    return byDivergence ? near : knob ? `${knob.sign} = ${knobOf(setup, name)}` : "";
   });
   return [draftedBy(setup), draftsWords(draft), ...settings].filter(Boolean).join("; ");
 }

@@ -3,6 +3,7 @@
 import { h, prose, SIGNS, token } from "../kit/dom.js";
 import { adding, count, exact, number, percent, plural, real } from "../kit/format.js";
 import { card } from "../kit/parts.js";
+import { recipeOf } from "../rules/tests.js";
 import * as changes from "./changes.js";
 import * as model from "./model.js";
 import { pathTo } from "./model.js";
@@ -212,23 +213,13 @@ function residualPart(view, node) {
 /** A rule may take the whole target for its residual: its factor of q is 0, and w = 1/0. */
 const whole = (residual) => residual.origin === "correction" && real(residual.weight) === Infinity;
 
-const FORWARD = {
-  agreement: "The draft counts as certain: p without the token that failed, scaled up to 1.",
-  ensemble:
-    "What the mixture has more of than q is (1 − w)·max(p − q, 0): scaled up to 1 the same as for vanilla, max(p − q, 0).",
-  typical: "The test took nothing from p, so nothing is taken out of it: the next token follows the whole target p.",
-};
-
 /** Which part of the branch the residual is, in words; not every rule weighs the target by c. */
 function residualWords(view, residual) {
   const { node } = residual;
   const weight = real(residual.weight);
   if (view.isTrie) return leftByTests(view, node);
-  if (view.rule === "fuzzy" && whole(residual))
-    return "D is above the tolerance here, and this mode asks no more: the next token follows the whole target p, not what max(p − q, 0) leaves of it.";
-  if (view.rule === "fuzzy")
-    return "D is above the tolerance here, so FSD corrects as vanilla does: what the target has more of, max(p − q, 0), scaled up to 1.";
-  if (Object.hasOwn(FORWARD, view.rule)) return FORWARD[view.rule];
+  const own = recipeOf(view.rule, view.trace.setup.options.fuzzy)?.residual;
+  if (own) return own;
   if (view.own.info.forward)
     return "Vanilla compares p with q directly, without c: what the target has more of, max(p − q, 0), scaled up to 1.";
   const branch = view.branches.get(node);

@@ -1,5 +1,5 @@
 // EAGLE-3: a head on the target's own features drafts a tree, which the target reads in one pass.
-import { facts } from "../../kit/facts.js";
+import { facts, layout } from "../../kit/facts.js";
 import { SHARED } from "../controls.js";
 import * as panel from "../panel.js";
 import { choice } from "../parts.js";
@@ -8,6 +8,7 @@ import { isChosen, Player } from "./player.js";
 
 const TREES = { "grown": "chosen: the k likeliest", "distinct-comb": "sampled: drawn at random" };
 const CHOSEN = "grown";
+const { vanilla: VANILLA } = layout(CHOSEN); // the only rule for a tree that is chosen
 const PAIRS = [
   ["smollm2", "SmolLM2 and its EAGLE-3 head"],
   ["tiny", "the toy pair: a draft model, no head"],
@@ -29,8 +30,9 @@ const START = { pair: "smollm2", system: "speculative", drafts: "4", gamma: "5",
 /** A chosen tree has one rule; a drawn one keeps all its nodes. */
 function fit(asked) {
   const tree = asked.tree in TREES ? asked.tree : CHOSEN;
-  if (tree === CHOSEN) return { ...START, ...asked, tree, rule: "one-hot", shadow: "" };
-  const rule = RULES.some(([name]) => name === asked.rule) && asked.rule !== "one-hot" ? asked.rule : "traversal";
+  if (tree === CHOSEN) return { ...START, ...asked, tree, rule: VANILLA, shadow: "" };
+  const rule =
+    RULES.some(([name]) => name === asked.rule) && asked.rule !== VANILLA ? asked.rule : facts.compared.at(-1);
   return { ...START, ...asked, nodes: "0", tree, rule, shadow: "" };
 }
 

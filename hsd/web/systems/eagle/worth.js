@@ -1,7 +1,7 @@
 // What rules keep of a tree on average, over all coins: one number for all of them where it was chosen, one each where it
 // was drawn; and what has been published about HSD inside EAGLE-3.
 import { h, prose } from "../../kit/dom.js";
-import { rule } from "../../kit/facts.js";
+import { facts, rule } from "../../kit/facts.js";
 import { number, plural, short, visible } from "../../kit/format.js";
 import { card, say } from "../../kit/parts.js";
 import { div, p, span, table } from "../parts.js";
@@ -140,7 +140,7 @@ const CANNOT =
 const CAN =
   "something, for how likely each token was to be drawn is known, and a rule that judges several tokens at once can " +
   "make more of it. One tree may favour any rule; what counts is the average over all that can be drawn. ";
-const COMPARED = ["recursive-tokenwise", "recursive-hsd", "traversal"];
+const COMPARED = [rule(facts.vanilla).recursive, ...facts.compared];
 
 /** What rules keep on average over all draws and coins, exactly. */
 function enumerated(exact, pairs) {

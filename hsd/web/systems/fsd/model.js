@@ -11,10 +11,11 @@ const TEXTS = {
   stories: "Once upon a time, there was a little girl named Lily. She had a red ball. One day,",
 };
 const NUMBER = /^-?\d{0,6}(\.\d{0,8})?(e[+-]?\d{1,3})?$/i;
+const RULE = facts.rules.find((rule) => rule.by_divergence).name;
 const FIXED = {
   pair: "tiny",
-  rule: "fuzzy",
-  shadow: "tokenwise",
+  rule: RULE,
+  shadow: facts.vanilla,
   system: "speculative",
   gamma: 5,
   drafts: 1,
@@ -103,5 +104,5 @@ function totals(trace, count) {
   return sum;
 }
 
-export { DIVERGENCES, MODES, GROUNDS, TEXTS, start, asked, fromAsked, tolerances, shareOf };
+export { RULE, DIVERGENCES, MODES, GROUNDS, TEXTS, start, asked, fromAsked, tolerances, shareOf };
 export { encode, decode, positions, totals };

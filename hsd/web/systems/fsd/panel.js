@@ -14,7 +14,7 @@ const KEEPING = ["text", "divergence", "mode", "on"]; // a tolerance of one of t
 class Panel {
   constructor(root, tools) {
     Object.assign(this, { root, tools, state: model.start(), step: 0, metric: "right", follow: true, ready: false });
-    this.runs = new Runs(tools, (asked) => asked.rule === "fuzzy", {
+    this.runs = new Runs(tools, (asked) => asked.rule === model.RULE, {
       shown: (trace, asked) => this.shown(trace, asked),
       grew: (trace) => this.grew(trace),
       ended: () => this.follow && this.moved(telling(this.runs.trace)),

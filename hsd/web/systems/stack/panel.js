@@ -1,4 +1,5 @@
 // The model stack: each model drafts for the next larger one.
+import { facts } from "../../kit/facts.js";
 import { RULES, SHARED, THRESHOLD } from "../controls.js";
 import * as levels from "../levels/panel.js";
 import { listed, padded } from "../panel.js";
@@ -44,7 +45,7 @@ function fit(asked) {
 
 /** The recorded vanilla run on the same prompt at the same temperature and seed, or null. */
 async function beside(tools, { prompt, setup }) {
-  const wanted = { system: "speculative", rule: "tokenwise", prompt: prompt.text };
+  const wanted = { system: "speculative", rule: facts.vanilla, prompt: prompt.text };
   const { sampling, seed } = setup.options;
   const numbers = { temperature: sampling.temperature, seed };
   const same = (asked) =>
