@@ -148,7 +148,7 @@ def test_bad_settings_get_one_line_and_the_run_on_screen_stays(here):
     here.page.fill("[data-field='tolerance']", "much")
     here.page.click(".sy-fsd .sy-run")
     here.until("window.__hsdSystems.fsd.live === 'failed'")
-    assert here.page.inner_text(".sy-fsd .hp-problem") == "Tolerance much: give a number, such as 0.3"
+    assert here.page.inner_text(".sy-fsd .hp-problem") == "Tolerance much: choose a number"
     assert here.page.inner_text("#sy-panel-fsd .hp-flow") == before
 
 

@@ -301,7 +301,6 @@ def frame(chromium):
         "data/page.json": {"recorded": {"systems": {"keys": ["all"]}}},
         "data/systems/all.json": content,
         "answers/plan_stack": {"error": "no"},
-        "answers/fails": None,
     }
     answer(guest.page, answers)
 
@@ -325,9 +324,6 @@ def test_a_panel_is_drawn_when_it_is_first_seen_and_told_when_it_comes_and_goes(
     frame.get_by_role("tab", name="Late").click()
     frame.evaluate("openTab('race')")
     assert frame.evaluate("log.slice(3)") == ["closed", "opened", "closed"]
-    assert frame.evaluate("lateTools.ask('fails')") == {
-        "error": "the server does not answer: check the connection, or reload the page"
-    }
 
 
 def test_the_row_of_panels_is_a_tab_list(frame):

@@ -134,7 +134,7 @@ function form(schema, { groups, only, prefix = "hsd", changed = () => {} }) {
     const [own, titled, help] = [`${id}-input`, `${id}-title`, `${id}-help`];
     const names = { "id": own, "aria-labelledby": titled, "aria-describedby": property.description ? help : null };
     const hear = () => {
-      apply();
+      apply(true);
       changed(name, made.get());
     };
     const made = kind(property)(property, names, hear);
@@ -151,10 +151,13 @@ function form(schema, { groups, only, prefix = "hsd", changed = () => {} }) {
   /** names: of one option, or of several of which any will do: "rule|shadow". */
   const holds = ([names, wanted]) => names.split("|").some((name) => wanted.includes(given(name)));
 
-  /** Show the options that apply. */
-  function apply() {
-    for (const { element, when, off } of Object.values(controls))
-      element.hidden = off || !Object.entries(when).every(holds);
+  /** Show the options that apply; unfold: also where they stand in a fold and have not been shown until now. */
+  function apply(unfold = false) {
+    for (const { element, when, off } of Object.values(controls)) {
+      const hidden = off || !Object.entries(when).every(holds);
+      if (unfold && element.hidden && !hidden) element.closest("details")?.setAttribute("open", "");
+      element.hidden = hidden;
+    }
     for (const fold of folds) fold.hidden = ![...fold.children].some((one) => one.matches(".hp-control:not([hidden])"));
   }
 
