@@ -32,7 +32,7 @@ function recorded(view, recipe, t) {
     capped: capped(view, t),
     above_capped: t ? capped(view, t - 1) : null,
     starred: ratios[t] && ratios[t] / Math.max(1, ...ratios.slice(0, t)),
-    divergence: real(view.step.divergences[t - 1] ?? null),
+    divergence: real(view.step.divergences?.[t - 1] ?? null), // which a lesson has not
     entropy: real(above?.entropy ?? null), // traces of earlier versions have none
   };
   // the branch's masses are those under c; where b is below 1 the test passes for certain, whatever its mass
