@@ -137,7 +137,7 @@ def test_hidden_rows_come_with_the_answer_and_take_no_other_place(visitors) -> N
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Engine]:
-    engine = Engine({"link": "lab/link.js", "rules": "lab/rules.js"})
+    engine = Engine({"link": "lab/link.js"})
     yield engine
     engine.stop()
 
