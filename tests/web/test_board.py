@@ -234,3 +234,53 @@ def test_a_rule_that_the_step_does_not_tell_enough_for_is_not_offered(stage: Sta
             stage.page.click(".hp-back")
         assert stage.page.locator(".is-what-if").count() == 0
     assert set(offered) == {True, False}
+
+
+ORIGINS = """() => [...document.querySelectorAll(".hp-cell-of.is-lane")].flatMap((cell) => {
+  const from = cell.querySelector(".hp-origin");
+  if (!from) return [];
+  const said = cell.querySelector(".hp-trial-words span").textContent;
+  return [{ rule: cell.dataset.rule, node: Number(cell.dataset.node), said, from: from.textContent }];
+})"""
+
+
+def value(text: str) -> float:
+    """A number as the page writes it."""
+    mantissa, _, exponent = text.replace("−", "-").partition("·10")
+    return float(mantissa) * 10 ** int(exponent.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")) or 0)
+
+
+@pytest.mark.core
+@pytest.mark.recorded
+def test_a_threshold_stands_beside_what_it_is_made_of(stage: Stage, trace: dict) -> None:
+    forms = set()
+    for index, step in enumerate(trace["steps"]):
+        stage.load(trace, index)
+        stage.page.keyboard.press("End")
+        for cell in stage.page.evaluate(ORIGINS):
+            words, _, result = cell["from"].partition(" = ")
+            forms.add(words if "÷" not in words else "÷")
+            threshold = cell["said"].split()[-1]
+            if result.endswith(", at most 1"):
+                assert (value(result.split(",")[0]) >= 1, threshold) == (True, "1"), cell
+                continue
+            assert result == threshold, cell
+            node = step["nodes"][cell["node"] - 1]
+            if words == "p/q":
+                assert value(result) == pytest.approx(node["p"] / node["q"], rel=0.06, abs=0.006), cell
+            elif "÷" in words:
+                branch = next(b for b in step["branches"] if b["node"] == cell["node"])
+                assert value(result) == pytest.approx(branch["deficient"] / branch["excess"], rel=0.06, abs=0.006)
+                numbers = [value(text) for text in words.split(" ÷ ")]
+                assert numbers == pytest.approx([branch["deficient"], branch["excess"]], rel=0.06, abs=0.006)
+    assert {"p/q", "÷"} <= forms
+
+
+def test_what_a_threshold_is_made_of_is_marked_while_its_test_is_pointed_at(stage: Stage, trace: dict) -> None:
+    index = step_where(trace, lambda s: any(d["test"] == "prefix" for d in s["verdict"]["decisions"]))
+    made = next(d for d in trace["steps"][index]["verdict"]["decisions"] if d["test"] == "prefix")
+    stage.load(trace, index)
+    stage.page.locator(f".is-own.is-lane[data-node='{made['node']}'] .hp-trial").focus()
+    assert stage.page.locator(".is-masses.is-joined").get_attribute("data-node") == str(made["node"] + 1)
+    stage.page.locator(".is-joined .hp-trial").evaluate("e => e.blur()")
+    assert stage.page.locator(".is-joined").count() == 0

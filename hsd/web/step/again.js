@@ -2,6 +2,7 @@
 // the whole draft once more, by another rule or with other coins. The numbers are those that the trace recorded; the
 // rules are those of web/rules. In a tree what a test compares depends on all tests before it, so there nothing is
 // judged again. Pure.
+import { evaluate } from "../rules/expression.js";
 import {
   CHAINS,
   comparison,
@@ -59,6 +60,29 @@ function tests(view, rule) {
 /** The two numbers that the test at a node compares, made or not, as `comparison` has them. */
 function comparedAt(view, id, judged, made, coin) {
   return made || comparison({ coin, ...unmade(view, judged.rule, id) }, settingsOf(view.options));
+}
+
+/**
+ * Where the threshold of the test at a node comes from, before it is cut at 1: {value; and of, two numbers by name whose
+ * quotient it is, or name, the one number that it is}; null where the step does not tell, and for what is neither.
+ */
+function origin(view, judged, id) {
+  const recipe = view.isTrie ? null : recipeOf(judged.rule, settingsOf(view.options));
+  if (!recipe) return null;
+  const step = recorded(view, recipe, id);
+  const grounds = groundsOf(recipe, step, id === view.step.nodes.length);
+  if (!grounds) return null;
+  const { also, threshold } = forms[grounds.form];
+  const numbers = { ...step, ...grounds };
+  for (const tree of [...also].reverse().concat([threshold])) {
+    const whole = tree[0] === "min" && tree[1] === 1 ? tree[2] : tree; // without the cut
+    const value = evaluate(whole, numbers);
+    if (value === null) continue;
+    if (typeof whole === "string") return { value, name: whole };
+    if (whole[0] === "/" && whole.slice(1).every((name) => typeof name === "string"))
+      return { value, of: whole.slice(1).map((name) => ({ name, value: numbers[name] })) };
+  }
+  return null;
 }
 
 /**
@@ -153,4 +177,4 @@ function likely(view, judged) {
   return found.map(({ piece }) => ({ piece, origin: "correction" }));
 }
 
-export { again, chances, comparedAt, judges, likely, numbersOf };
+export { again, chances, comparedAt, judges, likely, numbersOf, origin };

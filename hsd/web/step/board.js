@@ -21,6 +21,8 @@ function create(actions) {
   const element = h("section.hp-card.hp-board", { "aria-label": "The draft and both verdicts" }, map, scroller);
   let parts = [];
   dragging(grid, actions);
+  for (const event of ["pointerover", "focusin"]) grid.addEventListener(event, ({ target }) => join(grid, target));
+  for (const event of ["pointerleave", "focusout"]) grid.addEventListener(event, () => join(grid, grid));
   map.addEventListener("click", (event) => {
     const column = event.target.closest("[data-node]");
     const cell = column && grid.querySelector(`.hp-guess[data-node="${column.dataset.node}"]`);
@@ -75,6 +77,16 @@ function follow(scroller, cell) {
   const [box, inner] = [scroller.getBoundingClientRect(), cell.getBoundingClientRect()];
   if (inner.left >= box.left && inner.right <= box.right) return;
   scroller.scrollLeft += inner.left - box.left - box.width / 2;
+}
+
+/** What a threshold is made of is marked while its test is pointed at or has the focus. */
+function join(grid, target) {
+  const test = target.closest(".is-lane");
+  const made = test?.querySelector(".hp-origin")?.dataset.from; // masses after a token are drawn before the next one
+  const cells = { masses: [".is-masses", 1], chances: [".is-ratios", 0] }[made];
+  const found = cells && grid.querySelector(`${cells[0]}[data-node="${Number(test.dataset.node) + cells[1]}"]`);
+  for (const one of grid.querySelectorAll(".is-joined")) one.classList.remove("is-joined");
+  for (const one of found ? [found, test] : []) one.classList.add("is-joined");
 }
 
 /** A row: its name, the column before the draft, and a cell per token. */

@@ -1,9 +1,10 @@
 // What stands under one token, as elements without any state: its chances, the masses of a branch, a test as a line with
 // coin and threshold. The board is made of them; so are other screens that show a part of a step.
 import { h } from "../kit/dom.js";
-import { number, pair, short } from "../kit/format.js";
+import { exact, number, pair, short } from "../kit/format.js";
 import { term } from "../kit/glossary.js";
-import { comparedAt } from "./again.js";
+import { letters } from "../rules/tests.js";
+import { comparedAt, origin } from "./again.js";
 import { coinOf, decisive, rho } from "./model.js";
 
 /** A bar of a share with its number, or other words; name: what stands before it, if anything. */
@@ -51,7 +52,23 @@ function trial(view, judged, id, drag = null) {
     "drag": coinless ? BAR : drag,
   });
   const words = h("span.hp-trial-words", h("span", sentence), h("b", SAID[verdict === "over" ? "over" : state]));
-  return { state, parts: [line, words] };
+  return { state, parts: [line, words, made ? source(origin(view, judged, id), compared[1]) : null] };
+}
+
+/** Where a threshold comes from, such as ".64 ÷ .97 = .66", which are the masses of a branch. threshold: as it was said. */
+function source(from, threshold) {
+  if (!from || (from.of ?? []).some(({ value }) => value === null)) return null;
+  const [one, other] = from.of ?? [];
+  const rates = one?.name === "p" && other?.name === "q";
+  const said = ({ value }) => exact(value, 2, 1).replace(/^0\./, ".");
+  const words = one ? (rates ? "p/q" : `${said(one)} ÷ ${said(other)}`) : letters[from.name].sign;
+  const meant = (from.of ?? [from]).map(({ name }) => letters[name].words).join(" ÷ ");
+  const cut = from.value > 1 ? `${said(from)}, at most 1` : threshold;
+  return h(
+    "span.hp-origin",
+    { "title": meant, "data-from": one && !rates ? "masses" : "chances" },
+    `${words} = ${cut}`,
+  );
 }
 
 /** A line from 0 to 1 of which the part below the threshold passes, and the coin on it; null: not known. */
