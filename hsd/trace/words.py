@@ -180,7 +180,7 @@ class _Reading:
             "form": grounds.form,
             "p": number(grounds.p),
             "q": number(grounds.q),
-            "because": filled(form["words"], {name: number(x) for name, x in numbers.items()}) or None,
+            "form words": filled(form["words"], {name: number(x) for name, x in numbers.items()}) or None,
             "changes": [self.change(judged, i) for i, c in enumerate(judged.changes) if c.after == order],
         }
 

@@ -138,7 +138,7 @@ function testFacts(view, judged, made) {
     several: judged.decisions.some(({ draft }) => draft),
     ...{ low, high, coin, threshold, form: grounds.form },
     ...{ p: told.p, q: told.q },
-    because: plain(filled(forms[grounds.form]?.words ?? "", told)) || null,
+    "form words": plain(filled(forms[grounds.form]?.words ?? "", told)) || null,
     changes: changesOf(judged)
       .filter(({ after }) => after === made.order)
       .map((change) => changeFacts(view, judged, change)),
