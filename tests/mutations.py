@@ -468,8 +468,8 @@ MUTATIONS = [
         "the coin draws the correction",
         "The coin of the first position also draws the token after the kept ones.",
         "decoding/rounds.py",
-        "self._after(draft, ruling, number)",
-        "self._after(draft, ruling, coins[:1] if needed else number)",
+        "following(draft, ruling, number, self.end_ids)",
+        "following(draft, ruling, coins[:1] if needed else number, self.end_ids)",
         (THREE,),
     ),
     # drafting
@@ -502,7 +502,7 @@ MUTATIONS = [
         "bonus after the end of text",
         "A token is drawn although the kept draft ended the text.",
         "decoding/rounds.py",
-        "if node and draft.ids[node - 1] in self.end_ids:",
+        "if node and draft.ids[node - 1] in end_ids:",
         "if False:",
         (
             f"{DECODE}::test_nothing_follows_the_end_of_a_text",
@@ -570,8 +570,8 @@ MUTATIONS = [
         "bonus dropped",
         "After a draft that was kept whole no further token is drawn.",
         "decoding/rounds.py",
-        "if node and draft.ids[node - 1] in self.end_ids:",
-        "if node and (node not in draft.parents or draft.ids[node - 1] in self.end_ids):",
+        "if node and draft.ids[node - 1] in end_ids:",
+        "if node and (node not in draft.parents or draft.ids[node - 1] in end_ids):",
         (f"{DECODE}::test_equal_models_keep_every_drafted_token",),
     ),
     # levels of a stack
