@@ -18,9 +18,9 @@ const ROWS = {
   "masses": ["before each token: excess ▨ and deficient ▧", masses],
   "place": ["the first place: what q proposes, what p wants", (at) => place(at, false)],
   "parts": ["the first place: p is what is kept, and what corrections ▧ add", (at) => place(at, at.answered)],
-  "classic": ["classic rule, from the left: coin against threshold", (at) => lane(at, at.view.shadow)],
+  "classic": ["vanilla, from the left: coin against threshold", (at) => lane(at, at.view.shadow)],
   "hsd": ["HSD, from the right: coin against threshold", (at) => lane(at, at.view.own)],
-  "kept-classic": ["classic rule: chance of keeping so many, over all coins", (at) => kept(at, at.view.shadow)],
+  "kept-classic": ["vanilla: chance of keeping so many, over all coins", (at) => kept(at, at.view.shadow)],
   "kept-hsd": ["HSD: chance of keeping so many, over all coins", (at) => kept(at, at.view.own)],
   "costs": ["at each γ: what a step costs, in plain passes · how many tokens it brings", costs],
 };

@@ -2,6 +2,7 @@
 // masses of what may follow each token, and a lane per rule with its tests, what it keeps, and its chances.
 // Every part carries the beat at which it appears (data-at), so that a beat only changes classes.
 import { h, prose, token } from "../kit/dom.js";
+import { facts } from "../kit/facts.js";
 import { number } from "../kit/format.js";
 import { term } from "../kit/glossary.js";
 import { menu } from "../kit/parts.js";
@@ -174,8 +175,10 @@ function laneName(view, phase, judged, at, { judgeBy }) {
   const rules = phase === "own" ? judges(view.original || view) : [];
   const head = rules.length > 1 ? ruleMenu(judged, rules, judgeBy) : h("span.hp-lane-title", title(judged));
   const law = oddsOf(view, judged.rule);
+  const full = facts.glossary[judged.info.term]?.full; // what an abbreviation stands for
   return [
     h("span.hp-lane-head", head, h("small", arrow)),
+    full && h("small.hp-lane-full", term(judged.info.term, full)),
     h("span.hp-lane-keeps", { "data-at": at }, outcome(view, phase, judged)),
     law &&
       h(

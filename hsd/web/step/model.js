@@ -102,7 +102,7 @@ function decisive(judged, id) {
 
 const RANK = new Map(facts.rules.map(({ name }, i) => [name, i]));
 
-/** The verdicts that a step shows, in an order that is the same whichever is the run's own: the classic one first. */
+/** The verdicts that a step shows, in an order that is the same whichever is the run's own: vanilla first. */
 function verdicts({ own, shadow, sameRule }) {
   const shown = shadow && !sameRule ? [own, shadow] : [own];
   return shown.sort((a, b) => (RANK.get(a.rule) ?? 0) - (RANK.get(b.rule) ?? 0));
