@@ -109,6 +109,14 @@ def test_files_that_tell_nothing_are_left_to_the_loader(tmp_path: Path, content:
     assert numbers_in_folder(tmp_path) is None
 
 
+def test_a_file_larger_than_the_memory_tells_its_size(tmp_path):
+    header = json.dumps({"w": {"dtype": "F16", "shape": [8_000_000, 8192], "data_offsets": [0, 131_072_000_000]}})
+    with (tmp_path / "model.safetensors").open("wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header.encode())
+        file.truncate(8 + len(header) + 131_072_000_000)
+    assert numbers_in_folder(tmp_path) == 8_000_000 * 8192
+
+
 # What is free
 
 
