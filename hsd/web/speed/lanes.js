@@ -18,7 +18,13 @@ class Lane {
     this.number = h("span.sp-rate");
     this.state = h("span.sp-state");
     this.fill = h("span.sp-fill");
-    this.text = h("p.sp-text", { "dir": "auto", "tabindex": 0, "aria-label": `text of ${name}`, "hidden": served });
+    this.text = h("p.sp-text", {
+      "role": "group",
+      "dir": "auto",
+      "tabindex": 0,
+      "aria-label": `text of ${name}`,
+      "hidden": served,
+    });
     const mark = lossless || served ? null : h("span.sp-lossy", "✕ not lossless");
     const bar = h("div.sp-bar", this.fill, this.number);
     this.element = h(
