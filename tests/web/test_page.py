@@ -70,7 +70,7 @@ def test_axe_finds_nothing_that_is_moderate_or_serious(visitors, screen, theme):
     if not AXE.exists():
         pytest.skip("axe-core is not installed: make browser does")
     query, drawn = SCREENS[screen]
-    visitor = visitors().open(f"?{query}&__theme={theme}")
+    visitor = visitors(reduced_motion="reduce").open(f"?{query}&__theme={theme}")  # what fades in has no contrast yet
     page = visitor.page
     page.locator(drawn).first.wait_for()
     page.wait_for_load_state("networkidle")
