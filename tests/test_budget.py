@@ -10,8 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "hsd"
-COUNTED = (".py", ".js", ".html", ".css")
-IN_ALL = 34_000
+COUNTED = (".py", ".c", ".js", ".html", ".css")
+IN_ALL = 35_200
 
 Budget = tuple[tuple[str, ...], int, int]  # rooms, their budget, and what they may take for now
 

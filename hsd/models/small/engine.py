@@ -1,0 +1,107 @@
+"""The module of `engine.c` by `wasmtime`: its memory, its functions, and weights that go in as a file has them.
+
+Nothing here knows what is computed; the browser drives the same module by the same calls.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hsd.errors import HsdError
+
+MODULE = Path(__file__).with_name("engine.wasm")
+ROWS = 8  # tokens of one pass, at most
+STAGED = 1 << 20  # bytes of a tensor that are handed over at once
+KINDS = {0: "F32", 1: "F16", 3: "Q4_1", 8: "Q8_0"}  # what can be packed, as GGUF numbers it
+WEIGHTS_IN_4_BITS = 3
+
+
+class Engine:
+    """One instance of the module: what is put into it stays until the instance is let go.
+
+    Raises HsdError where `wasmtime` is not installed.
+    """
+
+    def __init__(self) -> None:
+        try:
+            import wasmtime
+        except ImportError:
+            raise HsdError("the portable engine needs wasmtime: run `python -m pip install wasmtime`") from None
+        config = wasmtime.Config()
+        config.cache = True
+        core = wasmtime.Engine(config)
+        self._store = wasmtime.Store(core)
+        module = wasmtime.Module.from_file(core, str(MODULE))
+        exports = wasmtime.Instance(self._store, module, []).exports(self._store)
+        self._functions: dict[str, Any] = {name: item for name, item in exports.items() if name != "memory"}
+        self._memory: Any = exports["memory"]
+        self._staging = self.take(STAGED)
+        self._inputs = {name: self.call(name) for name in ("tokens", "positions", "before", "visible")}
+
+    def call(self, name: str, *arguments: float) -> int:
+        """Call a function of the module; what it returns, 0 if nothing."""
+        return self._functions[name](self._store, *arguments) or 0
+
+    def made(self, name: str, *arguments: float) -> int:
+        """Call a function that takes memory; where its result lies. Raises HsdError when there is none left."""
+        place = self.call(name, *arguments)
+        if not place:
+            raise HsdError("the portable engine has no memory left: close other texts, or choose a shorter context")
+        return place
+
+    def take(self, size: int) -> int:
+        """So many bytes of the module's memory, for good."""
+        return self.made("take", size)
+
+    def address(self, place: int) -> int:
+        """Where a place of the module's memory is in this process, until the next call."""
+        base = ctypes.cast(self._memory.data_ptr(self._store), ctypes.c_void_p).value
+        assert base is not None
+        return base + place
+
+    def write(self, place: int, data: Any) -> None:
+        """Copy bytes (any buffer) into the module's memory."""
+        held = bytes(data)
+        ctypes.memmove(self.address(place), held, len(held))
+
+    def tell(self, name: str, values: Sequence[int]) -> None:
+        """Fill one of the inputs: "tokens", "positions" or "before", at most `ROWS` numbers."""
+        self.write(self._inputs[name], (ctypes.c_int32 * len(values))(*values))
+
+    def tell_visible(self, visible: Tensor) -> None:
+        """Fill the input that says who sees whom, (n, columns) bool."""
+        rows = visible.contiguous()
+        ctypes.memmove(self.address(self._inputs["visible"]), rows.data_ptr(), rows.numel())
+
+    def numbers(self, place: int, *shape: int) -> Tensor:
+        """A copy of float32 numbers in the module's memory, of this shape."""
+        found = torch.empty(shape)
+        ctypes.memmove(found.data_ptr(), self.address(place), 4 * found.numel())
+        return found
+
+    def vector(self, numbers: Tensor) -> int:
+        """Put float32 numbers into the module's memory."""
+        held = numbers.detach().to(torch.float32).contiguous().flatten()
+        place = self.take(4 * held.numel())
+        ctypes.memmove(self.address(place), held.data_ptr(), 4 * held.numel())
+        return place
+
+    def matrix(self, kind: int, rows: int, columns: int, data: memoryview, width: int = 0) -> int:
+        """Pack a matrix (rows, columns) that lies in `data` as GGUF's type `kind`, a key of `KINDS`.
+
+        width: of attention's heads where the file has the numbers that turn together beside each other.
+        """
+        place = self.made("matrix", int(kind == WEIGHTS_IN_4_BITS), rows, columns)
+        row = len(data) // rows
+        part = max(STAGED // row // (width or 1), 1) * (width or 1)
+        for first in range(0, rows, part):
+            count = min(part, rows - first)
+            self.write(self._staging, data[first * row : (first + count) * row])
+            self.call("pack", place, first, count, kind, self._staging, width)
+        return place

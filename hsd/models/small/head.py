@@ -1,0 +1,126 @@
+"""The project's own head by the portable engine, in its target's instance. See `hsd.models.head` for what it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hsd.errors import HsdError
+from hsd.models.base import Session, View
+from hsd.models.head import LAYER, before_of
+from hsd.models.packed import spread
+from hsd.models.small.engine import ROWS
+from hsd.models.small.model import SmallModel, SmallSession, Text
+
+F16, F32 = 1, 0  # as GGUF numbers them
+
+
+class SmallHead:
+    """A head for a `SmallModel` that keeps the states it reads.
+
+    weights: of the file, by the names that `hsd.models.head` has; float16 or float32, packed here into blocks of 8
+    bits. config: the file's. Raises HsdError for heads of another form than the project's own.
+    """
+
+    device, dtype = torch.device("cpu"), "int16, 8bit weights"
+
+    def __init__(
+        self, config: dict[str, Any], weights: dict[str, Tensor], target: SmallModel, name: str, revision: str | None
+    ) -> None:
+        mlp, attention = LAYER + "mlp.{}_proj", LAYER + "self_attn.{}_proj"
+        straight = f"{LAYER}token_proj"
+        if any(f"{name}.weight" not in weights for name in (straight, "taps_norm")) or "target_layers" not in config:
+            raise HsdError("the portable engine reads heads that this project trained: choose another engine")
+        if tuple(config["target_layers"]) != target.taps or config["hidden_size"] != target.shape.hidden:
+            raise HsdError(f"this head is for another target than {target.name}: choose another head")
+        self.name, self.revision, self.target = name, revision, target
+        self.vocab_size, self.context = target.vocab_size, target.context
+        self.vocab = weights["d2t"] + torch.arange(len(weights["d2t"]))
+        self.parameters = sum(w.numel() for name, w in weights.items() if name not in ("d2t", "t2d"))
+        engine, heads = target.engine, config["num_attention_heads"]
+        groups = config.get("num_key_value_heads", heads)
+        width = config.get("head_dim", target.shape.hidden // heads)
+
+        def matrix(name: str) -> int:
+            held = weights[f"{name}.weight"].contiguous()
+            kind = F16 if held.dtype == torch.float16 else F32
+            held = held if kind == F16 else held.float()
+            rows, columns = held.shape
+            return engine.matrix(kind, rows, columns, memoryview(held.view(torch.uint8).numpy().tobytes()))
+
+        def vector(name: str) -> int:
+            return engine.vector(weights[f"{name}.weight"])
+
+        products = [matrix(attention.format(part)) for part in "qkvo"]
+        products += [matrix(mlp.format(part)) for part in ("gate", "up", "down")]
+        self.place = engine.made(
+            "head", target.place, config["intermediate_size"], heads, groups, width,
+            float(config.get("rope_theta", 10_000.0)), float(config["rms_norm_eps"]),
+            matrix("fc"), matrix(straight), matrix("lm_head"), vector("norm"), vector("taps_norm"),
+            vector(f"{LAYER}hidden_norm"), vector(f"{LAYER}input_layernorm"),
+        )  # fmt: skip
+        engine.call("layer", self.place, 0, 0, vector(f"{LAYER}post_attention_layernorm"), *products)
+
+    @property
+    def drafted(self) -> int:
+        """How many tokens it can draft."""
+        return len(self.vocab)
+
+    def start(self) -> SmallHeadSession:
+        return SmallHeadSession(self)
+
+
+class SmallHeadSession(Text):
+    """A text read by a head, one step behind a session of its target. See `hsd.models.head.HeadSession`."""
+
+    def __init__(self, model: SmallHead) -> None:
+        super().__init__(model.target.engine, model.target.engine.made("follow", model.place))
+        self._model, self._sure = model, 0
+        self._target: SmallSession | None = None
+
+    def follow(self, target: Session) -> None:
+        """Draft from what this session of the target knows. Raises HsdError where it does not tell."""
+        if not isinstance(target, SmallSession) or target.engine is not self.engine:
+            raise HsdError(f"{self._model.name} drafts from its own target's hidden states, which this system lacks")
+        self._target = target
+
+    def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
+        """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab), -inf for what it cannot draft."""
+        assert self._target is not None, "follow a session of the target first"
+        ids, begin, found = tokens.tolist(), self.length, list[Tensor]()
+        known = self._target.length if self._sure == begin else 0  # after a guess, everything is one
+        before, done = before_of(len(ids), begin, view), 0
+        while done < len(ids):  # in one pass: all that rests on nothing from the same pass
+            rest = before[done : done + ROWS]
+            many = next((i for i, column in enumerate(rest) if column >= known), len(rest))
+            sure = many > 0
+            if not sure:
+                many = next((i for i, column in enumerate(rest) if column >= begin + done), len(rest))
+            part = slice(done, done + many)
+            tree = self.prepare(ids[part], view and View(view.visible[part], view.positions[part]))
+            self.engine.tell("before", before[part])
+            wanted = max(0, min(many, done + many - (len(ids) - keep)))
+            target = self._target.place if sure else 0
+            self.engine.made("guess", self._model.place, self.place, target, many, wanted, int(tree))
+            self.length += many
+            done += many
+            if sure:
+                self._sure = self.length
+            if wanted:
+                found.append(self.engine.numbers(self.engine.call("logits"), wanted, self._model.drafted))
+        return spread(torch.cat(found), self._model.vocab, self._model.vocab_size)
+
+    def crop(self, length: int) -> None:
+        """Forget tokens from `length` on, and all that was read without the target's knowledge."""
+        self._sure = min(length, self._sure)
+        super().crop(self._sure)
+
+    def select(self, columns: list[int]) -> None:
+        """Keep these columns as far as the target knew them; those of a tree are read again."""
+        self.crop(next((i for i, column in enumerate(columns) if i != column), len(columns)))
+
+    def close(self) -> None:
+        self._sure = 0
+        super().close()

@@ -1,0 +1,166 @@
+"""A Llama of SmolLM2's shape by the portable engine, and texts that it reads. See `hsd.models.base`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import finalize
+
+import torch
+from torch import Tensor
+
+from hsd.errors import HsdError
+from hsd.models.base import View
+from hsd.models.small.engine import ROWS, Engine
+
+DTYPE = "int16, 4bit weights"
+SHARING = 3  # heads of attention for each group of keys and values, or a multiple
+LONGEST, WIDEST, DEEPEST = 8192, 8192, 64  # tokens of a text, numbers of a row, layers
+TURNED = ("attn_q", "attn_k")  # whose rows the file has in the order of its own rotary positions
+PRODUCTS = (*TURNED, "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A tensor as it lies in a GGUF file: its number of the type, rows, columns (1 for a vector), and its bytes."""
+
+    kind: int
+    rows: int
+    columns: int
+    data: memoryview
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Layers, hidden size, size between gate and down, heads of attention and their groups, the width of each."""
+
+    layers: int
+    hidden: int
+    inner: int
+    heads: int
+    groups: int
+    width: int
+    vocab: int
+    context: int
+    base: float
+    eps: float
+
+    def check(self) -> None:
+        """Raise HsdError for a shape that the engine does not compute."""
+        if (
+            self.heads % (SHARING * self.groups)
+            or self.heads * self.width != self.hidden
+            or self.width not in (32, 64, 128)
+            or any(size % 32 or size > WIDEST for size in (self.hidden, self.inner))
+            or self.vocab % 8
+            or self.layers > DEEPEST
+        ):
+            raise HsdError("the portable engine reads models of SmolLM2's shape: choose another engine for this one")
+
+
+class SmallModel:
+    """A model in an engine of its own, from the tensors of a GGUF file by their names.
+
+    taps: after how many layers hidden states are kept for a head, fixed here.
+    """
+
+    device = torch.device("cpu")
+    dtype = DTYPE
+    portable = True
+
+    def __init__(
+        self, shape: Shape, tensors: dict[str, Packed], name: str, revision: str | None, taps: Sequence[int] = ()
+    ) -> None:
+        shape.check()
+        self.shape, self.name, self.revision, self.taps = shape, name, revision, tuple(taps)
+        self.vocab_size, self.context = shape.vocab, min(shape.context, LONGEST)
+        self.parameters = sum(tensor.rows * tensor.columns for tensor in tensors.values())
+        self.engine = Engine()
+        norms = [f"blk.{i}.{part}_norm" for i in range(shape.layers) for part in ("attn", "ffn")]
+        places = {name: self._vector(tensors[f"{name}.weight"]) for name in (*norms, "output_norm")}
+        table = self._matrix(tensors["token_embd.weight"])
+        self.place = self.engine.made(
+            "model", shape.hidden, shape.inner, shape.heads, shape.groups, shape.width, shape.layers, shape.base,
+            shape.eps, table, places["output_norm"],
+        )  # fmt: skip
+        for i in range(shape.layers):
+            products = (self._matrix(tensors[f"blk.{i}.{part}.weight"], part in TURNED) for part in PRODUCTS)
+            self.engine.call(
+                "layer", self.place, i, places[f"blk.{i}.attn_norm"], places[f"blk.{i}.ffn_norm"], *products
+            )
+        for layer in self.taps:
+            self.engine.call("tap", self.place, layer)
+
+    def start(self) -> SmallSession:
+        return SmallSession(self)
+
+    def _matrix(self, tensor: Packed, turned: bool = False) -> int:
+        width = self.shape.width if turned else 0
+        return self.engine.matrix(tensor.kind, tensor.rows, tensor.columns, tensor.data, width)
+
+    def _vector(self, tensor: Packed) -> int:
+        return self.engine.vector(torch.frombuffer(bytearray(tensor.data), dtype=torch.float32))
+
+
+class Text:
+    """A text in an engine: how far it is read, and how it is cut back. Its memory is given back when it is let go."""
+
+    def __init__(self, engine: Engine, place: int) -> None:
+        self.engine, self.place, self.length = engine, place, 0
+        self._shut = finalize(self, engine.call, "shut", place)
+
+    def crop(self, length: int) -> None:
+        """Forget all tokens from position `length` on."""
+        if length < self.length:
+            self.engine.call("cut", self.place, length)
+            self.length = length
+
+    def select(self, columns: list[int]) -> None:
+        """Keep only these of the tokens read, in ascending order, and forget the others."""
+        for to, column in enumerate(columns):
+            if to != column:
+                self.engine.call("move", self.place, column, to)
+        self.crop(len(columns))
+
+    def close(self) -> None:
+        """Free what the text holds."""
+        self._shut()
+        self.length = 0
+
+    def prepare(self, tokens: Sequence[int], view: View | None) -> bool:
+        """Tell the engine the tokens of one pass, and for a tree who sees whom, which is returned."""
+        n = len(tokens)
+        positions: Any = range(self.length, self.length + n) if view is None else view.positions.tolist()
+        self.engine.tell("tokens", tokens)
+        self.engine.tell("positions", positions)
+        if view is not None:
+            self.engine.tell_visible(view.visible[:, : self.length + n])
+        return view is not None
+
+
+class SmallSession(Text):
+    """One text read by a `SmallModel`. See `hsd.models.base.Session`."""
+
+    def __init__(self, model: SmallModel) -> None:
+        super().__init__(model.engine, model.engine.made("open", model.place))
+        self._model = model
+
+    def hidden(self, column: int) -> Tensor:
+        """(taps, hidden): the states of one token that was read."""
+        places = [self.engine.call("state", self.place, tap, column) for tap in range(len(self._model.taps))]
+        return torch.stack([self.engine.numbers(place, self._model.shape.hidden) for place in places])
+
+    def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
+        """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab). A pass for each `ROWS` tokens."""
+        ids, found = tokens.tolist(), []
+        for begin in range(0, len(ids), ROWS):
+            part = slice(begin, begin + ROWS)
+            n = len(ids[part])
+            tree = self.prepare(ids[part], view and View(view.visible[part], view.positions[part]))
+            wanted = max(0, min(n, begin + n - (len(ids) - keep)))
+            self.engine.made("read", self.place, n, wanted, int(tree))
+            self.length += n
+            if wanted:
+                found.append(self.engine.numbers(self.engine.call("logits"), wanted, self._model.vocab_size))
+        return found[0] if len(found) == 1 else torch.cat(found)

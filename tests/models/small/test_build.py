@@ -1,0 +1,20 @@
+"""The portable engine's module is what its source compiles to, and small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hsd.models.small.build import COMPILER, build, can_build
+from hsd.models.small.engine import MODULE
+
+
+@pytest.mark.skipif(not can_build(), reason=f"the compiler is not here: pip install ziglang=={COMPILER}")
+def test_the_module_is_compiled_from_its_source(tmp_path: Path):
+    build(tmp_path / "engine.wasm")
+    assert (tmp_path / "engine.wasm").read_bytes() == MODULE.read_bytes()
+
+
+def test_the_module_is_small_enough_to_travel_with_a_page():
+    assert MODULE.stat().st_size <= 60_000

@@ -1,0 +1,154 @@
+"""A GGUF file with a random Llama of SmolLM2's shape, small enough for any test, and its weights as float32."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hsd.models.base import View
+
+HIDDEN, INNER, HEADS, GROUPS, LAYERS, VOCAB, BASE, EPS = 192, 64, 6, 2, 3, 64, 10_000.0, 1e-5
+WIDTH = HIDDEN // HEADS
+TAPS = (1, 2)
+F32, Q4_1, Q8_0, U32, FLOAT, TEXT = 0, 3, 8, 4, 6, 8
+FIELDS = {
+    "general.architecture": "llama",
+    "llama.block_count": LAYERS,
+    "llama.embedding_length": HIDDEN,
+    "llama.feed_forward_length": INNER,
+    "llama.attention.head_count": HEADS,
+    "llama.attention.head_count_kv": GROUPS,
+    "llama.context_length": 512,
+    "llama.rope.freq_base": BASE,
+    "llama.attention.layer_norm_rms_epsilon": EPS,
+}
+
+
+def text(value: str) -> bytes:
+    return struct.pack("<Q", len(value)) + value.encode()
+
+
+def field(name: str, value: Any) -> bytes:
+    if isinstance(value, str):
+        return text(name) + struct.pack("<I", TEXT) + text(value)
+    kind, letter = (FLOAT, "f") if isinstance(value, float) else (U32, "I")
+    return text(name) + struct.pack(f"<I{letter}", kind, value)
+
+
+def packed(weights: Tensor, kind: int) -> tuple[bytes, Tensor]:
+    """The tensor in blocks of 32, and the numbers that those stand for."""
+    blocks = weights.reshape(-1, 32)
+    if kind == Q8_0:
+        scale = (blocks.abs().amax(1, keepdim=True) / 127).half()
+        q = (blocks / scale.float()).round().clamp(-127, 127)
+        data = torch.cat([scale.view(torch.uint8), q.to(torch.int8).view(torch.uint8)], 1)
+        return data.numpy().tobytes(), (q * scale.float()).reshape(weights.shape)
+    low = blocks.amin(1, keepdim=True).half()
+    scale = ((blocks.amax(1, keepdim=True) - low.float()) / 15).half()
+    q = ((blocks - low.float()) / scale.float()).round().clamp(0, 15)
+    byte = (q[:, :16] + 16 * q[:, 16:]).to(torch.uint8)
+    data = torch.cat([scale.view(torch.uint8), low.view(torch.uint8), byte], 1)
+    return data.numpy().tobytes(), (q * scale.float() + low.float()).reshape(weights.shape)
+
+
+def file_order(rows: Tensor) -> Tensor:
+    """Rows of queries or keys with those that turn together beside each other, as the format has them."""
+    return rows.view(-1, 2, WIDTH // 2, rows.shape[-1]).transpose(1, 2).reshape(rows.shape)
+
+
+def sizes() -> dict[str, tuple[int, ...]]:
+    kept = GROUPS * WIDTH
+    layer = {"attn_q": (HIDDEN, HIDDEN), "attn_k": (kept, HIDDEN), "attn_v": (kept, HIDDEN)}
+    layer |= {"attn_output": (HIDDEN, HIDDEN), "ffn_gate": (INNER, HIDDEN), "ffn_up": (INNER, HIDDEN)}
+    layer |= {"ffn_down": (HIDDEN, INNER), "attn_norm": (HIDDEN,), "ffn_norm": (HIDDEN,)}
+    found = {f"blk.{i}.{name}.weight": shape for i in range(LAYERS) for name, shape in layer.items()}
+    return {"token_embd.weight": (VOCAB, HIDDEN), "output_norm.weight": (HIDDEN,)} | found
+
+
+def write_gguf(file: Path, seed: int = 0, **instead: Any) -> dict[str, Tensor]:
+    """Write the file; its weights as float32, queries and keys in the order of `transformers`. instead: other fields,
+    with __ for a dot."""
+    noise = torch.Generator().manual_seed(seed)
+    fields = FIELDS | {name.replace("__", "."): value for name, value in instead.items()}
+    places, data, weights = b"", b"", {}
+    for name, shape in sizes().items():
+        kind = F32 if len(shape) == 1 else Q8_0 if name.startswith("token") else Q4_1
+        numbers = 1 + 0.1 * torch.randn(shape, generator=noise)
+        if kind == F32:
+            held, weights[name] = numbers.numpy().tobytes(), numbers
+        else:
+            numbers = torch.randn(shape, generator=noise) / 6
+            _, numbers = packed(numbers, kind)
+            turned = "attn_q" in name or "attn_k" in name
+            held, again = packed(file_order(numbers) if turned else numbers, kind)
+            weights[name] = again.view(-1, WIDTH // 2, 2, HIDDEN).transpose(1, 2).reshape(shape) if turned else again
+        places += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape[::-1], kind, len(data))
+        data += held + bytes(-len(held) % 32)
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(sizes()), len(fields))
+    head += b"".join(field(*item) for item in fields.items()) + places
+    file.write_bytes(head + bytes(-len(head) % 32) + data)
+    return weights
+
+
+def head_weights(seed: int = 1, drafted: int = 16) -> dict[str, Tensor]:
+    """Of a head for this model, as the project's own files have them: every fourth token can be drafted."""
+    noise, layer = torch.Generator().manual_seed(seed), "midlayer."
+    kept = GROUPS * WIDTH
+    shapes = {"fc": (HIDDEN, len(TAPS) * HIDDEN), "lm_head": (drafted, HIDDEN), layer + "token_proj": (HIDDEN, HIDDEN)}
+    shapes |= {
+        layer + f"self_attn.{x}_proj": (rows, 2 * HIDDEN) for x, rows in zip("qkv", (HIDDEN, kept, kept), strict=True)
+    }
+    shapes |= {layer + "self_attn.o_proj": (HIDDEN, HIDDEN), layer + "mlp.down_proj": (HIDDEN, INNER)}
+    shapes |= {layer + f"mlp.{x}_proj": (INNER, HIDDEN) for x in ("gate", "up")}
+    found = {f"{name}.weight": (torch.randn(shape, generator=noise) / 12).half() for name, shape in shapes.items()}
+    norms = [layer + f"{x}_norm" for x in ("hidden", "post_attention_layer")] + [layer + "input_layernorm", "norm"]
+    names = [name.replace("layer_norm", "layernorm") for name in norms]
+    found |= {f"{name}.weight": (1 + 0.1 * torch.randn(HIDDEN, generator=noise)).half() for name in names}
+    found["taps_norm.weight"] = (1 + 0.1 * torch.randn(len(TAPS), HIDDEN, generator=noise)).half()
+    return found | {"d2t": 3 * torch.arange(drafted)}
+
+
+HEAD = {
+    "architectures": ["LlamaForCausalLMEagle3"], "draft_vocab_size": 16, "target_layers": list(TAPS),
+    "hidden_size": HIDDEN, "intermediate_size": INNER, "num_attention_heads": HEADS, "num_key_value_heads": GROUPS,
+    "vocab_size": VOCAB, "rms_norm_eps": EPS, "rope_theta": BASE,
+}  # fmt: skip
+
+
+def torch_model(weights: dict[str, Tensor]) -> Any:
+    """The same Llama by `transformers`, float32."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        hidden_size=HIDDEN, intermediate_size=INNER, num_attention_heads=HEADS, num_key_value_heads=GROUPS,
+        num_hidden_layers=LAYERS, vocab_size=VOCAB, rms_norm_eps=EPS, tie_word_embeddings=True,
+        max_position_embeddings=512, rope_parameters={"rope_type": "default", "rope_theta": BASE},
+    )  # fmt: skip
+    names = {"attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj"}
+    names |= {"attn_output": "self_attn.o_proj", "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj"}
+    names |= {"ffn_down": "mlp.down_proj", "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}
+    names |= {"token_embd": "embed_tokens", "output_norm": "norm"}
+    state = {"lm_head.weight": weights["token_embd.weight"]}
+    for name, tensor in weights.items():
+        *before, part, _ = name.replace("blk.", "layers.").split(".")
+        state[".".join(["model", *before, names[part], "weight"])] = tensor
+    model = LlamaForCausalLM(config).eval()
+    model.load_state_dict(state)
+    return model
+
+
+def tree_view(length: int, parents: list[int]) -> View:
+    """Of new nodes after `length` tokens; a parent of -1 is the text's last token, any other an earlier node."""
+    visible = torch.zeros(len(parents), length + len(parents), dtype=torch.bool)
+    positions = []
+    for row, parent in enumerate(parents):
+        visible[row, :length] = True
+        if parent >= 0:
+            visible[row, length:] = visible[parent, length:]
+        visible[row, length + row] = True
+        positions.append(int(visible[row].sum()) - 1)
+    return View(visible, torch.tensor(positions))
