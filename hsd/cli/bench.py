@@ -23,6 +23,7 @@ from hsd.cli.arguments import add_json, add_models, load, names, number, output,
 from hsd.cli.options import GAMMA, add_flags, given
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.errors import HsdError
+from hsd.models.loading.pair import PORTABLE
 from hsd.models.loading.registry import USUAL, draft_length, usual
 from hsd.rules import VANILLA
 
@@ -56,8 +57,11 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.report:
         _print(read(arguments.report), arguments.json)
         return 0
+    engine = PORTABLE if PORTABLE in (arguments.engine or ()) else None
+    if engine and len(arguments.engine) > 1:
+        raise HsdError("engine portable has models of its own: measure it in a run of its own")
     if not (arguments.pair or arguments.target or arguments.draft):  # the toy pair has levels
-        arguments.pair = "tiny" if {*LEVELLED} & {*(arguments.system or ())} else usual()
+        arguments.pair = "tiny" if {*LEVELLED} & {*(arguments.system or ())} else usual(engine)
     workers = _Workers()
     sweep(arguments).cases()  # what cannot be measured is told before a server is asked
     prompts = prompt_set(arguments.prompts, arguments.data, arguments.limit)
@@ -68,7 +72,9 @@ def main(arguments: argparse.Namespace) -> int:
         out.parent.mkdir(exist_ok=True)
     if workers.first:
         output(out)
-    pair = load(arguments, arguments.pair, arguments.system == ("hispec",), smaller=arguments.smaller or ())
+    pair = load(
+        arguments, arguments.pair, arguments.system == ("hispec",), smaller=arguments.smaller or (), engine=engine
+    )
     most = max(arguments.max_new_tokens or (RunOptions.default("max_new_tokens"),))
     texts = fitting(pair, prompts.prompts, most)
     _warn(prompts, len(prompts.prompts) - len(texts))

@@ -7,7 +7,9 @@ import json
 import sys
 from pathlib import Path
 
+from hsd.errors import HsdError
 from hsd.models.loading import fetch
+from hsd.models.loading.pair import PORTABLE
 
 BAR, QUARTERS, PERCENTS = 30, 4, 100
 
@@ -15,6 +17,7 @@ BAR, QUARTERS, PERCENTS = 30, 4, 100
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="which one; left out: list them")
+    parser.add_argument("--engine", help="portable: the published file alone, for `run --engine portable`")
     parser.add_argument("--json", action="store_true", help="one JSON object per line, on standard output")
 
 
@@ -25,15 +28,17 @@ def main(arguments: argparse.Namespace) -> int:
         for model in fetch.MODELS.values():
             print((_as_json if as_json else _as_line)(model, fetch.find(model.name)))
         return 0
+    if arguments.engine not in (None, PORTABLE):
+        raise HsdError(f"unknown engine {arguments.engine!r}: choose {PORTABLE}, or leave it out")
     told = Progress(as_json)
     try:
-        folder = fetch.fetch(name, told)
+        place = (fetch.fetch_file if arguments.engine else fetch.fetch)(name, told)
     finally:
         told.close()
     if as_json:
         told("done", 1.0)
     else:
-        print(f"{name} is in {folder}")
+        print(f"{name} is in {place}")
     return 0
 
 

@@ -30,7 +30,7 @@ from hsd.sampling import Sampling
 MAX_ROUNDS = 1_024  # of one level, in one step
 SYSTEMS = ("speculative", "plain", "stack", "hispec")
 LEVELLED = ("stack", "hispec")
-ENGINES = ("eager", "captured")
+ENGINES = ("eager", "captured", "portable")
 PROPOSERS = ("model", *COPIERS)
 PROMPTS = ("chat", "text")
 

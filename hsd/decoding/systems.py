@@ -181,6 +181,8 @@ def _about_exits(target: LanguageModel, exits: Sequence[int], layers: int) -> li
 def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) -> Player:
     """Who plays the rounds of a run on a prompt of so many tokens."""
     ends = pair.codec.end_ids
+    if options.engine == "portable" and not getattr(pair.target, "portable", False):
+        raise HsdError("engine 'portable' is for a pair that was loaded with it: load_pair(…, engine='portable')")
     if options.engine == "captured" and prompt > 1:
         from hsd.decoding.captured import CapturedRounds
 

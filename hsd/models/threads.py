@@ -39,7 +39,7 @@ def settle_threads(pair: Pair) -> Threads:
     target = pair.target
     if target.device.type != "cpu":
         chosen = Threads(AVAILABLE, {})
-    elif target.parameters < SMALL or AVAILABLE == 1:
+    elif target.parameters < SMALL or AVAILABLE == 1 or getattr(target, "portable", False):
         chosen = Threads(1, {})
     else:
         chosen = _FOUND.get(target) or _measured(target)

@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,6 +25,7 @@ from hsd.paths import ASSETS
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
+PORTABLE = "portable"
 KEPT_PAIRS = 2
 
 
@@ -46,6 +48,7 @@ class Recipe:
     chat: bool | None = None
     note: str = ""
     smaller: tuple[str, ...] = ()
+    engine: str | None = None
 
     @property
     def drafting(self) -> list[tuple[str, str | None]]:
@@ -72,6 +75,7 @@ def load_pair(
     quantize: str | None = None,
     chat: bool | None = None,
     smaller: Sequence[str] = (),
+    engine: str | None = None,
 ) -> Pair:
     """A pair by name, or from two folders or Hub ids.
 
@@ -85,7 +89,8 @@ def load_pair(
     (`hsd.models.packed`), which a fetched model gets where dtype is not given. chat: put prompts into the tokenizer's
     chat template; by default if there is one and the target was tuned on chats. smaller: folders or Hub ids of models
     for a stack under the draft model, smallest first; "tiny" has one. A model may be named as its own draft, which
-    loads it once: for decoding with the target alone and for its early exits.
+    loads it once: for decoding with the target alone and for its early exits. engine: "portable" for a fetched pair
+    in integers on a CPU, from the published file, with the same bits on every machine (`hsd.models.small`).
 
     Pairs are shared: asking again for the same one returns the same object. Raises HsdError, one line, when a model
     cannot be had, the memory is too small, or the two do not fit.
@@ -97,6 +102,12 @@ def load_pair(
     where, note = _device(device), ""
     if isinstance(smaller, str):
         raise HsdError(f"smaller {smaller!r}: give a list of folders or Hub ids, smallest first")
+    if engine is not None:
+        if engine != PORTABLE:
+            raise HsdError(f"unknown engine {engine!r}: choose {PORTABLE}, or leave it out")
+        if target or draft or smaller or device not in (None, "cpu") or dtype or quantize or device_map:
+            raise HsdError("the portable engine has one form: give the pair's name alone, with chat where it matters")
+        return _load(_portable(name or next(iter(FETCHED)), chat))
     if name is None and target is None and draft is None:
         name = "tiny"
     if name is not None:
@@ -142,6 +153,18 @@ def _fetched(name: str, smaller: Sequence[str]) -> tuple[str, str, Sequence[str]
     return str(target), str(target), smaller, f"{FETCHED[name]}; no draft model: proposer ngram or system plain"
 
 
+def _portable(name: str, chat: bool | None) -> Recipe:
+    """The recipe of a fetched pair from its published file. Raises HsdError when it is not here."""
+    if name not in FETCHED:
+        raise HsdError(f"the portable engine reads {', '.join(FETCHED)}, not {name[:60]!r}: leave the engine out")
+    file = fetch.find_file(name)
+    if file is None:
+        raise HsdError(f"{name}'s file is not on this machine: run python -m hsd fetch {name} --engine {PORTABLE}")
+    note = f"{FETCHED[name]}; its draft knows the most used tokens only"
+    revision, draft = fetch.MODELS[name].revision, str(ASSETS / name / "draft")
+    return Recipe(name, str(file), draft, "cpu", torch.float32, revision, chat=chat, note=note, engine=PORTABLE)
+
+
 def _check_stack(models: Sequence[str]) -> None:
     """Raise HsdError if a model of a stack is named twice. A pair alone may have one model for both."""
     twice = next((source for source in models if models.count(source) > 1), None)
@@ -162,6 +185,12 @@ def _load(recipe: Recipe) -> Pair:
 
 def _load_new(recipe: Recipe) -> Pair:
     """What costs little comes first: a pair that cannot work is refused before its weights are read."""
+    if recipe.engine == PORTABLE:
+        from hsd.models.loading.portable import small_pair
+
+        called = {"name": recipe.name, "note": recipe.note, "revision": recipe.revision or ""}
+        called |= {"target": fetch.MODELS[recipe.name].title, "draft": _labels(recipe)[-1]}
+        return small_pair(Path(recipe.target), Path(recipe.draft), recipe.chat, called)
     from hsd.models.loading.exit_heads import load_exit_heads
     from hsd.models.loading.heads import is_head, load_head, size
     from hsd.models.loading.hub import find

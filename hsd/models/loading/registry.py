@@ -61,8 +61,13 @@ def names() -> list[str]:
     return [*EMBEDDED, *FETCHED, *PAIRS]
 
 
-def usual() -> str:
-    """The pair of the app and of the command line where none is named: a fetched one if it is here, else the toy."""
+def usual(engine: str | None = None) -> str:
+    """The pair of the app and of the command line where none is named: a fetched one if it is here, else the toy.
+
+    engine: where one is named, it has no toy.
+    """
+    if engine:
+        return next(iter(FETCHED))
     return next(filter(fetch.find, FETCHED), next(iter(EMBEDDED)))
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from transformers import AutoTokenizer
-
 from hsd.errors import HsdError, first_line
 from hsd.models.base import Pair
 from hsd.models.loading.hub import Source, cannot_load
@@ -76,6 +74,8 @@ def _named_ends(pair: Pair) -> frozenset[int]:
 
 def load_tokenizer(source: Source) -> Any:
     """The tokenizer of a model. Raises HsdError, one line, when that is impossible."""
+    from transformers import AutoTokenizer  # takes seconds, and a pair of the portable engine does without
+
     try:
         return AutoTokenizer.from_pretrained(source.name, **source.options)
     except (OSError, ValueError, KeyError) as error:

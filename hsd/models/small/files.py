@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file
@@ -34,9 +35,9 @@ def load_small_head(folder: Path, target: SmallModel, name: str, revision: str |
     raise HsdError(f"the head in {folder.name!r} cannot be read: {reason}")
 
 
-def config_of(folder: Path) -> dict[str, object]:
+def config_of(folder: Path) -> dict[str, Any]:
     """A head's configuration. Raises OSError or ValueError."""
-    found: dict[str, object] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     return found
 
 

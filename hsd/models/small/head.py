@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -82,9 +82,9 @@ class SmallHeadSession(Text):
 
     def follow(self, target: Session) -> None:
         """Draft from what this session of the target knows. Raises HsdError where it does not tell."""
-        if not isinstance(target, SmallSession) or target.engine is not self.engine:
+        if getattr(target, "engine", None) is not self.engine:
             raise HsdError(f"{self._model.name} drafts from its own target's hidden states, which this system lacks")
-        self._target = target
+        self._target = cast(SmallSession, target)
 
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab), -inf for what it cannot draft."""
@@ -110,7 +110,8 @@ class SmallHeadSession(Text):
                 self._sure = self.length
             if wanted:
                 found.append(self.engine.numbers(self.engine.call("logits"), wanted, self._model.drafted))
-        return spread(torch.cat(found), self._model.vocab, self._model.vocab_size)
+        rows = torch.cat(found) if found else torch.empty(0, self._model.drafted)
+        return spread(rows, self._model.vocab, self._model.vocab_size)
 
     def crop(self, length: int) -> None:
         """Forget tokens from `length` on, and all that was read without the target's knowledge."""

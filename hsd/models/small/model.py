@@ -163,4 +163,4 @@ class SmallSession(Text):
             self.length += n
             if wanted:
                 found.append(self.engine.numbers(self.engine.call("logits"), wanted, self._model.vocab_size))
-        return found[0] if len(found) == 1 else torch.cat(found)
+        return torch.cat(found) if found else torch.empty(0, self._model.vocab_size)

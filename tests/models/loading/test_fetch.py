@@ -430,3 +430,29 @@ def test_the_real_model_knows_the_capital_of_france(monkeypatch: pytest.MonkeyPa
     assert "Paris" in copied.text
     assert copied.tokens == hsd.run(pair, "The capital of France is", system="plain", **how).tokens
     assert (pair.target.name, pair.target.revision) == ("SmolLM2-135M-Instruct", "b179c9523d0e")
+
+
+# The published file alone
+
+
+def test_the_file_alone_is_fetched_without_a_conversion(quick: Path, capsys: pytest.CaptureFixture[str]):
+    assert fetch.find_file("smollm2") is None
+    with pytest.raises(HsdError, match=r"not on this machine: run python -m hsd fetch smollm2 --engine portable"):
+        load_pair("smollm2", engine="portable")
+    assert main(["fetch", "smollm2", "--engine", "portable"]) == 0
+    file = fetch.find_file("smollm2")
+    assert file is not None
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == fetch.MODELS["smollm2"].gguf_sha256
+    assert capsys.readouterr().out == f"smollm2 is in {file}\n"
+    assert fetch.find("smollm2") is None
+    assert {entry.name for entry in quick.iterdir()} == {".smollm2.lock", file.name}
+    assert fetch.fetch_file("smollm2") == file
+    file.write_bytes(file.read_bytes()[:-1])
+    assert fetch.find_file("smollm2") is None
+    assert fetch.fetch_file("smollm2") == fetch.find_file("smollm2") == file
+
+
+def test_another_engine_is_not_fetched(quick: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["fetch", "smollm2", "--engine", "quick"]) == 2
+    assert "choose portable" in capsys.readouterr().err
+    assert not quick.exists()
