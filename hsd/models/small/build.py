@@ -14,7 +14,7 @@ SOURCE = Path(__file__).with_name("engine.c")
 COMPILER = "0.17.1"  # of ziglang: another one gives other bytes, though the same results
 FLAGS = (
     "-target", "wasm32-freestanding", "-O3", "-msimd128", "-mbulk-memory", "-mnontrapping-fptoint",
-    "-ffreestanding", "-nostdlib", "-Wall", "-Wextra", "-Werror",
+    "-mllvm", "-disable-lsr", "-ffreestanding", "-nostdlib", "-Wall", "-Wextra", "-Werror",
     "-Wl,--no-entry", "-Wl,--strip-all", "-Wl,-z,stack-size=65536",
 )  # fmt: skip
 

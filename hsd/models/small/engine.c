@@ -5,9 +5,8 @@
    here. A row does not know which rows are read beside it. So a row has the same bits alone, in a draft and in a tree,
    and on every processor.
 
-   Weights are packed as they arrive: four outputs lie beside each other, so that one product is for all four, and what
-   a block unpacks to serves every row of the pass. A packed block of 4 x 32 weights of 4 bits is 4 scales, 4 minima
-   and 64 bytes, one of 8 bits 4 scales and 128 bytes.
+   Weights are packed as they arrive: eight outputs lie beside each other, so that one product is for four of them, and
+   what a block unpacks to serves every row of the pass (`Block4` and `Block8`).
 
    The host asks for memory by `take`, packs matrices, tells the layers, opens texts, and reads up to ROWS tokens at a
    time: it writes tokens, positions and, for a tree, who sees whom, and finds logits and hidden states where the
@@ -17,6 +16,7 @@
 
 #define EXPORT(name) __attribute__((export_name(#name)))
 #define INLINE static inline __attribute__((always_inline))
+#define UNROLL _Pragma("clang loop unroll(full)")
 #define EACH(i, n) for (int i = 0; i < (n); i++)
 
 enum { ROWS = 8, BLOCK = 32, PAGE = 64, MAX_LAYERS = 64, MAX_TAPS = 8, MAX_COLUMNS = 8192, MAX_IN = 8192, MAX_WIDTH = 128 };
@@ -25,6 +25,10 @@ enum { OF_F32 = 0, OF_F16 = 1, OF_Q4_1 = 3, OF_Q8_0 = 8 }; /* as GGUF numbers th
 typedef v128_t V;
 typedef unsigned char Byte;
 typedef unsigned short Half;
+/* 8 outputs by 32 weights of 4 or 8 bits: scales, minima, and for each pair of weights vectors that have it for four
+   outputs each; those of 4 bits have pair 4i + j in the nibbles j of vector i. */
+typedef struct { float scale[8], low[8]; Half words[4][2][8]; } Block4;
+typedef struct { float scale[8]; signed char words[16][2][8]; } Block8;
 typedef struct { int four, out, in; Byte *data; } Matrix; /* four: whether weights have 4 bits, else 8 */
 typedef struct { const float *before, *after; const Matrix *q, *k, *v, *mix, *gate, *up, *down; } Layer;
 typedef struct {
@@ -201,9 +205,11 @@ static void normed(const float *x, const float *weight, float eps, int size, flo
 
 /* ---- weights ---- */
 
+static int size_of(int four) { return four ? sizeof(Block4) : sizeof(Block8); }
+
 EXPORT(matrix) Matrix *matrix(int four, int out, int in) { /* out: a multiple of 8, in: of 32 */
   Matrix *m = take(sizeof *m);
-  Byte *data = m ? take(out / 4 * (in / BLOCK) * (four ? 96 : 144)) : 0;
+  Byte *data = m ? take(out / 8 * (in / BLOCK) * size_of(four)) : 0;
   if (!data) return 0;
   *m = (Matrix){four, out, in, data};
   return m;
@@ -213,44 +219,43 @@ static int row_bytes(int type, int in) {
   return type == OF_F32 ? in * 4 : type == OF_F16 ? in * 2 : in / BLOCK * (type == OF_Q4_1 ? 20 : 34);
 }
 
-static void packed8(Byte *to, int lane, const signed char *q, float scale) {
-  ((float *)to)[lane] = scale;
-  EACH(k, BLOCK) to[16 + k / 2 * 8 + lane * 2 + k % 2] = (Byte)q[k];
+static void packed8(Block8 *to, int o, const signed char *q, float scale) {
+  to->scale[o] = scale;
+  EACH(k, BLOCK) to->words[k / 2][o / 4][o % 4 * 2 + k % 2] = q[k];
 }
 
-static void packed4(Byte *to, int lane, const Byte *block) {
-  ((float *)to)[lane] = half(*(Half *)block), ((float *)to)[4 + lane] = half(*(Half *)(block + 2));
-  Half *words = (Half *)(to + 32);
-  EACH(k, BLOCK) { /* pair k / 2 of the four outputs: nibble pair % 4 of vector pair / 4 */
+static void packed4(Block4 *to, int o, const Byte *block) {
+  to->scale[o] = half(*(Half *)block), to->low[o] = half(*(Half *)(block + 2));
+  EACH(k, BLOCK) {
     int weight = k < 16 ? block[4 + k] & 15 : block[4 + k - 16] >> 4, pair = k / 2;
-    Half *word = words + pair / 4 * 8 + lane * 2 + k % 2;
+    Half *word = &to->words[pair / 4][o / 4][o % 4 * 2 + k % 2];
     *word = (Half)(pair % 4 ? *word | weight << pair % 4 * 4 : weight);
   }
 }
 
-static void rounded(Byte *to, int lane, const float *x) { /* numbers to a block of 8 bits */
+static void rounded(Block8 *to, int o, const float *x) { /* numbers to a block of 8 bits */
   float most = 0;
   signed char q[BLOCK];
   EACH(k, BLOCK) most = __builtin_fabsf(x[k]) > most ? __builtin_fabsf(x[k]) : most;
   EACH(k, BLOCK) q[k] = most > 0 ? (signed char)__builtin_rintf(x[k] / most * 127) : 0;
-  packed8(to, lane, q, most / 127);
+  packed8(to, o, q, most / 127);
 }
 
 /* Rows of a tensor, as they lie in the file, from row `first` on. width: of attention's heads where the file has the
    pairs that turn together beside each other, and not half a head apart; 0 elsewhere. */
 EXPORT(pack) void pack(Matrix *m, int first, int rows, int type, const Byte *from, int width) {
-  int blocks = m->in / BLOCK, bytes = row_bytes(type, m->in), size = m->four ? 96 : 144;
+  int blocks = m->in / BLOCK, bytes = row_bytes(type, m->in), size = size_of(m->four);
   EACH(i, rows) {
     int o = first + i, at = width ? i / width * width + i % (width / 2) * 2 + i % width / (width / 2) : i;
     EACH(b, blocks) {
-      Byte *to = m->data + ((o / 4) * blocks + b) * size;
+      void *to = m->data + ((o / 8) * blocks + b) * size;
       const Byte *row = from + at * bytes;
       float x[BLOCK];
-      if (type == OF_Q4_1) packed4(to, o % 4, row + b * 20);
-      else if (type == OF_Q8_0) packed8(to, o % 4, (const signed char *)row + b * 34 + 2, half(*(Half *)(row + b * 34)));
+      if (type == OF_Q4_1) packed4(to, o % 8, row + b * 20);
+      else if (type == OF_Q8_0) packed8(to, o % 8, (const signed char *)row + b * 34 + 2, half(*(Half *)(row + b * 34)));
       else {
         EACH(k, BLOCK) x[k] = type == OF_F16 ? half(((Half *)row)[b * BLOCK + k]) : ((float *)row)[b * BLOCK + k];
-        rounded(to, o % 4, x);
+        rounded(to, o % 8, x);
       }
     }
   }
@@ -258,118 +263,135 @@ EXPORT(pack) void pack(Matrix *m, int first, int rows, int type, const Byte *fro
 
 static void embedded(const Matrix *m, int token, float *out) { /* a row of a matrix of 8 bits */
   EACH(b, m->in / BLOCK) {
-    const Byte *block = m->data + ((token / 4) * (m->in / BLOCK) + b) * 144;
-    float scale = ((const float *)block)[token % 4];
-    EACH(k, BLOCK)
-      out[b * BLOCK + k] = scale * (float)(signed char)block[16 + k / 2 * 8 + token % 4 * 2 + k % 2];
+    const Block8 *block = (const Block8 *)m->data + token / 8 * (m->in / BLOCK) + b;
+    int o = token % 8;
+    EACH(k, BLOCK) out[b * BLOCK + k] = block->scale[o] * (float)block->words[k / 2][o / 4][o % 4 * 2 + k % 2];
   }
 }
 
 /* ---- products ---- */
 
-/* What one or more products read: for each block the rows' integers, their scales, and scale times sum. */
-static Byte activations[MAX_IN / BLOCK * ROWS * 72] __attribute__((aligned(16)));
+/* What products read: rows in parts of up to four; for each block the integers of its 16 pairs, a vector for each row
+   that has the pair four times, then the rows' scales, and scale times sum, four times each. */
+static Byte activations[MAX_IN / BLOCK * ROWS * 96] __attribute__((aligned(16)));
+
+static Byte *part(int row, int in) { return activations + row * (in / BLOCK) * 96; }
 
 static void integers(const float *x, int stride, int n, int in) {
-  EACH(b, in / BLOCK) EACH(r, n) {
+  EACH(r, n) EACH(b, in / BLOCK) {
     const float *from = x + r * stride + b * BLOCK;
-    Byte *block = activations + b * n * 72;
+    int first = r & ~3, rows = n - first < 4 ? n - first : 4;
+    Byte *block = part(first, in) + b * rows * 96 + (r - first) * 16;
     V most = wasm_f32x4_abs(load(from)), total = wasm_i32x4_splat(0);
     for (int k = 4; k < BLOCK; k += 4) most = wasm_f32x4_pmax(most, wasm_f32x4_abs(load(from + k)));
     most = wasm_f32x4_pmax(most, wasm_i32x4_shuffle(most, most, 2, 3, 0, 1));
     most = wasm_f32x4_pmax(most, wasm_i32x4_shuffle(most, most, 1, 0, 3, 2));
     float top = wasm_f32x4_extract_lane(most, 0);
     V scale = every(top > 0 ? 32767 / top : 0);
-    for (int k = 0; k < BLOCK; k += 8) {
+    for (int k = 0; k < BLOCK; k += 8, block += rows * 16) {
       V low = wasm_i32x4_trunc_sat_f32x4(wasm_f32x4_nearest(times(load(from + k), scale)));
       V high = wasm_i32x4_trunc_sat_f32x4(wasm_f32x4_nearest(times(load(from + k + 4), scale)));
+      V pairs = wasm_i16x8_narrow_i32x4(low, high);
       total = wasm_i32x4_add(total, wasm_i32x4_add(low, high));
-      store(block + r * 64 + k * 2, wasm_i16x8_narrow_i32x4(low, high));
+      store(block, pairs);
     }
     int sum = wasm_i32x4_extract_lane(total, 0) + wasm_i32x4_extract_lane(total, 1) +
               wasm_i32x4_extract_lane(total, 2) + wasm_i32x4_extract_lane(total, 3);
-    float *scales = (float *)(block + n * 64);
-    scales[r] = top / 32767;
-    scales[n + r] = scales[r] * (float)sum;
+    store(block, every(top / 32767));
+    store(block + rows * 16, every(top / 32767 * (float)sum));
   }
 }
 
-/* n rows of activations by `wide` groups of four outputs at a time; both are constants once inlined. */
-INLINE void product(const Matrix *m, float *out, int stride, const int four, const int n, const int wide) {
-  const int blocks = m->in / BLOCK, size = four ? 96 : 144;
+/* Keeps the compiler from moving what comes later to before this: it would load all of a block first, for which there
+   are not registers enough. */
+#define HERE(v) __asm__ volatile("" : "+r"(v) : : "memory")
+
+INLINE V pair(V v, const int i) { /* two of eight integers, four times */
+  return i == 0   ? wasm_i32x4_shuffle(v, v, 0, 0, 0, 0)
+         : i == 1 ? wasm_i32x4_shuffle(v, v, 1, 1, 1, 1)
+         : i == 2 ? wasm_i32x4_shuffle(v, v, 2, 2, 2, 2)
+                  : wasm_i32x4_shuffle(v, v, 3, 3, 3, 3);
+}
+
+/* n rows of activations by eight outputs; `four` and n are constants once inlined. */
+INLINE void product(const void *w, const Byte *a, int blocks, float *out, int stride, const int four, const int n) {
   const V low = wasm_i16x8_splat(15);
-  for (int o = 0; o < m->out; o += 4 * wide) {
-    const Byte *w = m->data + o / 4 * blocks * size, *a = activations;
-    V sums[2][ROWS];
-    EACH(g, wide) EACH(r, n) sums[g][r] = every(0);
-    for (int b = 0; b < blocks; b++, w += size, a += n * 72) {
-      V dots[2][ROWS], words[2], q[2];
-#pragma clang loop unroll(full)
-      for (int pair = 0; pair < 16; pair++) {
-        EACH(g, wide) {
-          const Byte *block = w + g * blocks * size;
-          if (four && pair % 4 == 0) words[g] = load(block + 32 + pair * 4);
-          if (!four) q[g] = wasm_i16x8_load8x8(block + 16 + pair * 8);
-          else if (pair % 4 == 0) q[g] = wasm_v128_and(words[g], low);
-          else if (pair % 4 == 3) q[g] = wasm_u16x8_shr(words[g], 12);
-          else q[g] = wasm_v128_and(wasm_u16x8_shr(words[g], pair % 4 * 4), low);
+  V sums[2][4];
+  UNROLL EACH(r, n) sums[0][r] = sums[1][r] = every(0);
+  for (int b = 0; b < blocks; b++, a += n * 96) {
+    const Block4 *w4 = (const Block4 *)w + b;
+    const Block8 *w8 = (const Block8 *)w + b;
+    V dots[2][4];
+    UNROLL EACH(r, n) dots[0][r] = dots[1][r] = every(0);
+    UNROLL EACH(i, 4) {
+      V words[2], q[2], xs[4];
+      UNROLL EACH(r, n) xs[r] = load(a + (i * n + r) * 16);
+      if (four) words[0] = load(w4->words[i][0]), words[1] = load(w4->words[i][1]);
+      UNROLL EACH(j, 4) {
+        UNROLL EACH(g, 2) {
+          if (!four) q[g] = wasm_i16x8_load8x8(w8->words[4 * i + j][g]);
+          else if (j == 0) q[g] = wasm_v128_and(words[g], low);
+          else if (j == 3) q[g] = wasm_u16x8_shr(words[g], 12);
+          else q[g] = wasm_v128_and(wasm_u16x8_shr(words[g], j * 4), low);
         }
-        EACH(r, n) {
-          V x = wasm_v128_load32_splat(a + r * 64 + pair * 4);
-          EACH(g, wide) {
-            V dot = wasm_i32x4_dot_i16x8(q[g], x);
-            dots[g][r] = pair ? wasm_i32x4_add(dots[g][r], dot) : dot;
+        UNROLL EACH(r, n) {
+          V x = pair(xs[r], j);
+          UNROLL EACH(g, 2) {
+            dots[g][r] = wasm_i32x4_add(dots[g][r], wasm_i32x4_dot_i16x8(q[g], x));
+            HERE(dots[g][r]);
           }
         }
       }
-      EACH(r, n) {
-        V scale = wasm_v128_load32_splat(a + n * 64 + r * 4), sum = wasm_v128_load32_splat(a + n * 68 + r * 4);
-        EACH(g, wide) {
-          const Byte *block = w + g * blocks * size;
-          V y = times(times(wasm_f32x4_convert_i32x4(dots[g][r]), scale), load(block));
-          sums[g][r] = plus(sums[g][r], y);
-          if (four) sums[g][r] = plus(sums[g][r], times(load(block + 16), sum));
-        }
+    }
+    UNROLL EACH(r, n) {
+      V scale = load(a + n * 64 + r * 16), sum = load(a + n * 80 + r * 16);
+      UNROLL EACH(g, 2) {
+        V size = load((four ? w4->scale : w8->scale) + 4 * g);
+        sums[g][r] = plus(sums[g][r], times(times(wasm_f32x4_convert_i32x4(dots[g][r]), scale), size));
+        if (four) sums[g][r] = plus(sums[g][r], times(load(w4->low + 4 * g), sum));
       }
     }
-    EACH(g, wide) EACH(r, n) store(out + r * stride + o + 4 * g, sums[g][r]);
   }
+  UNROLL EACH(r, n) store(out + r * stride, sums[0][r]), store(out + r * stride + 4, sums[1][r]);
 }
 
-#define CASE(four, n, wide) \
-  case four * 16 + n: product(m, out, stride, four, n, wide); break;
-#define CASES(four) \
-  CASE(four, 1, 2) CASE(four, 2, 2) CASE(four, 3, 2) CASE(four, 4, 2) \
-  CASE(four, 5, 1) CASE(four, 6, 1) CASE(four, 7, 1) CASE(four, 8, 1)
+#define CASE(four, n) \
+  case four * 8 + n: product(w, a, blocks, out, stride, four, n); break;
 
-static void multiply(const Matrix *m, int n, float *out, int stride) {
-  switch (m->four * 16 + n) { CASES(0) CASES(1) }
+static void multiply(const Matrix *m, int n, float *to, int stride) {
+  int blocks = m->in / BLOCK, size = size_of(m->four);
+  for (int o = 0; o < m->out; o += 8) for (int first = 0; first < n; first += 4) {
+    const Byte *w = m->data + o / 8 * blocks * size, *a = part(first, m->in);
+    float *out = to + first * stride + o;
+    switch (m->four * 8 + (n - first < 4 ? n - first : 4)) {
+      CASE(0, 1) CASE(0, 2) CASE(0, 3) CASE(0, 4) CASE(1, 1) CASE(1, 2) CASE(1, 3) CASE(1, 4)
+    }
+  }
 }
 
 /* ---- a layer ---- */
 
 static float row_x[ROWS * MAX_IN], row_y[ROWS * MAX_IN], row_q[ROWS * MAX_IN], row_k[ROWS * MAX_IN],
-    row_up[ROWS * MAX_IN], scores[3][MAX_COLUMNS], joined[ROWS * MAX_IN];
-static int seen[MAX_COLUMNS];
+    row_up[ROWS * MAX_IN], scores[3][MAX_COLUMNS + 4], joined[ROWS * MAX_IN];
+static const float *seen[MAX_COLUMNS + 1]; /* the keys of the columns that a row sees, in the order of reading */
 
-/* One row's attention in groups of up to three heads that share keys; columns in the order in which they were read. */
-static void attend(const Text *t, int layer, const float *q, int count, float *out) {
-  const Model *m = t->model;
-  const int width = m->width, each = m->heads / m->groups;
+/* One row's attention, three heads that share keys at a time, two columns at a time. */
+static void attend(const Model *m, const float *q, int count, float *out) {
+  const int width = m->width, each = m->heads / m->groups, values = PAGE * m->groups * width;
   V scale = every(1 / __builtin_sqrtf((float)width));
   EACH(g, m->groups) for (int h = 0; h < each; h += 3) {
     const float *mine = q + (g * each + h) * width;
-    EACH(i, count) {
-      const float *key = keys(t, 2 * layer, seen[i]) + g * width;
-      V a = every(0), b = a, c = a;
+    for (int i = 0; i < count; i += 2) {
+      const float *one = seen[i] + g * width, *two = seen[i + 1] + g * width;
+      V a[3] = {every(0), every(0), every(0)}, b[3] = {a[0], a[0], a[0]};
       for (int d = 0; d < width; d += 4) {
-        V k = load(key + d);
-        a = plus(a, times(k, load(mine + d)));
-        b = plus(b, times(k, load(mine + width + d)));
-        c = plus(c, times(k, load(mine + 2 * width + d)));
+        V k = load(one + d), l = load(two + d);
+        UNROLL EACH(j, 3) {
+          V x = load(mine + j * width + d);
+          a[j] = plus(a[j], times(k, x)), b[j] = plus(b[j], times(l, x));
+        }
       }
-      scores[0][i] = across(times(a, scale)), scores[1][i] = across(times(b, scale));
-      scores[2][i] = across(times(c, scale));
+      EACH(j, 3) scores[j][i] = across(times(a[j], scale)), scores[j][i + 1] = across(times(b[j], scale));
     }
     EACH(j, 3) {
       float most = scores[j][0], sum = 0;
@@ -383,9 +405,9 @@ static void attend(const Text *t, int layer, const float *q, int count, float *o
     for (int d = 0; d < width; d += 8) {
       V mixed[6] = {every(0), every(0), every(0), every(0), every(0), every(0)};
       EACH(i, count) {
-        const float *value = keys(t, 2 * layer + 1, seen[i]) + g * width + d;
+        const float *value = seen[i] + values + g * width + d;
         V v = load(value), w = load(value + 4);
-        EACH(j, 3) {
+        UNROLL EACH(j, 3) {
           V share = wasm_v128_load32_splat(scores[j] + i);
           mixed[2 * j] = plus(mixed[2 * j], times(share, v));
           mixed[2 * j + 1] = plus(mixed[2 * j + 1], times(share, w));
@@ -416,8 +438,9 @@ static void attention(Text *t, int layer, int n, int tree) {
   EACH(r, n) {
     int count = 0;
     EACH(c, tree ? begin + n : begin + r + 1)
-      if (!tree || input.visible[r * (begin + n) + c]) seen[count++] = c;
-    attend(t, layer, row_q + r * queries, count, row_y + r * queries);
+      if (!tree || input.visible[r * (begin + n) + c]) seen[count++] = keys(t, 2 * layer, c);
+    seen[count] = seen[count - 1];
+    attend(m, row_q + r * queries, count, row_y + r * queries);
   }
   integers(row_y, queries, n, queries);
 }
