@@ -560,22 +560,22 @@ def test_exports_hold_the_run(stage: Stage, trace: dict) -> None:
 
     def saved(label: str) -> bytes:
         with stage.page.expect_download() as download:
-            stage.page.click(f".hp-tools button:has-text('{label}')")
+            stage.page.get_by_role("button", name=label, exact=True).click()
         return Path(download.value.path()).read_bytes()
 
-    assert json.loads(saved("Trace JSON")) == trace
-    rows = list(csv.DictReader(io.StringIO(saved("Steps CSV").decode(), newline="")))
+    assert json.loads(saved("JSON")) == trace
+    rows = list(csv.DictReader(io.StringIO(saved("CSV").decode(), newline="")))
     assert [int(row["kept"]) for row in rows] == [s["kept"] for s in trace["steps"]]
     assert [int(row["other_kept"]) for row in rows] == [s["shadow"]["kept"] for s in trace["steps"]]
     assert {row["other_rule"] for row in rows} == {"tokenwise"}
-    picture = ET.fromstring(saved("Picture SVG"))
+    picture = ET.fromstring(saved("SVG"))
     assert picture.tag.endswith("svg")
     words = " ".join(text.text or "" for text in picture.iter("{http://www.w3.org/2000/svg}text"))
     on_board = stage.each(".hp-board-grid :is(b, .hp-trial-words span)", "e.textContent.trim()")
     assert len(on_board) > 5 * trace["steps"][0]["drafted"]
     assert [word for said in on_board for word in said.split() if word not in words] == []
     assert not re.search(r"var\(|color\(|NaN|undefined", ET.tostring(picture, encoding="unicode"))
-    assert saved("Picture PNG").startswith(b"\x89PNG")
+    assert saved("PNG").startswith(b"\x89PNG")
     report = saved("Report").decode()
     assert trace["result"]["text"] in report
     assert f"Kept {trace['steps'][2]['kept']} of 5" in report

@@ -274,7 +274,7 @@ def test_a_bad_trace_file_is_one_clear_line_and_what_was_shown_stays(visitor, tm
 @pytest.mark.recorded
 def test_a_saved_trace_can_be_opened_again(visitor, tmp_path: Path):
     with visitor.page.expect_download() as download:
-        visitor.page.get_by_role("button", name="Trace JSON").click()
+        visitor.page.get_by_role("button", name="JSON", exact=True).click()
     file = tmp_path / "saved.json"
     download.value.save_as(file)
     text = visitor.page.inner_text(".hp-flow")

@@ -1,4 +1,4 @@
-// What a visitor takes along: files to save, tables as CSV, text in the clipboard.
+// What a visitor saves: files to save, tables as CSV, text in the clipboard.
 import { h } from "./dom.js";
 
 const TYPES = {

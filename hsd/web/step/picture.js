@@ -1,6 +1,6 @@
-// What is on screen as a picture of its own, SVG or PNG: every colour, font and number is written into the elements. A tree
+// What is on screen as a picture of its own, SVG, PNG or a sheet to print: every colour, font and number is written into the elements. A tree
 // is SVG already; of the board every box and every line of text is drawn where the browser has put it.
-import { s } from "../kit/dom.js";
+import { h, s } from "../kit/dom.js";
 
 const LINE = 20; // height of a line of words above and below the picture
 const LETTER = 8.5; // width of a letter in them, at most on average
@@ -26,12 +26,12 @@ const PAINT = [
 /** The text of an SVG file. around: lines of words {above: [sentence, …], below: […]}; long ones are broken. */
 function svgText(shown, around = {}) {
   const body = shown instanceof SVGElement ? ownDrawing(shown) : board(shown);
-  const width = Math.max(body.width, 640);
+  const width = Math.ceil(Math.max(body.width, 640));
   const [above, below] = ["above", "below"].map((side) =>
     (around[side] || []).flatMap((words) => broken(words, width)),
   );
   const top = above.length ? -LINE * above.length - 12 : 0;
-  const height = body.height - top + (below.length ? LINE * below.length + 12 : 0);
+  const height = Math.ceil(body.height) - top + (below.length ? LINE * below.length + 12 : 0);
   const { color, fontFamily } = getComputedStyle(shown);
   const bold = broken((around.above || [""])[0], width).length;
   const line = (y, first) => (words, i) =>
@@ -51,22 +51,42 @@ function svgText(shown, around = {}) {
   return new XMLSerializer().serializeToString(drawing);
 }
 
-/** The same as a PNG at twice its size. */
-function png(shown, around) {
-  const source = URL.createObjectURL(new Blob([svgText(shown, around)], { type: "image/svg+xml" }));
-  const failed = () => new Error("the picture could not be drawn");
-  return new Promise((resolve, reject) => {
-    const picture = new Image();
-    picture.onload = () => {
-      const canvas = document.createElement("canvas");
-      [canvas.width, canvas.height] = [2 * picture.width, 2 * picture.height];
-      canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
-      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(failed())), "image/png");
-    };
-    picture.onerror = () => reject(failed());
-    picture.src = source;
-  }).finally(() => URL.revokeObjectURL(source));
+const failed = () => new Error("the picture could not be drawn");
+
+/** What `use` makes of the same as an image that has been loaded. */
+async function image(shown, around, use) {
+  const picture = new Image();
+  picture.src = URL.createObjectURL(new Blob([svgText(shown, around)], { type: "image/svg+xml" }));
+  try {
+    await picture.decode().catch(() => Promise.reject(failed()));
+    return await use(picture);
+  } finally {
+    URL.revokeObjectURL(picture.src);
+  }
 }
+
+/** The same as a PNG at twice its size. */
+const png = (shown, around) =>
+  image(shown, around, (picture) => {
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [2 * picture.width, 2 * picture.height];
+    canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+    return new Promise((resolve, reject) =>
+      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(failed())), "image/png"),
+    );
+  });
+
+/** The same alone on a sheet of its size, for the browser to print or to save as a PDF: its text stays text. */
+const print = (shown, around) =>
+  image(shown, around, (picture) => {
+    const page = `@page { size: ${picture.width}px ${picture.height}px; margin: 0; }`;
+    const sheet = h("div.hp-sheet", h("style", page), picture);
+    document.body.append(sheet);
+    return new Promise((resolve) => {
+      window.addEventListener("afterprint", resolve, { once: true });
+      window.print();
+    }).finally(() => sheet.remove());
+  });
 
 /** Words in lines that fit the width. */
 function broken(words, width) {
@@ -136,7 +156,7 @@ function boxes(element, at) {
   const box = at(element.getBoundingClientRect());
   const hatch = Object.keys(HATCHES).find((kind) => element.matches(`.hp-segment.${kind}, .hp-swatch.${kind}`));
   const fill = hatch ? `url(#${hatch})` : plainColour(style.backgroundColor);
-  if (!box.width || !box.height) return [];
+  if (!box.width || !box.height || element.matches("select")) return [];
   const sides = SIDES.map((side) => [
     side,
     Number.parseFloat(style[`border${side}Width`]),
@@ -179,7 +199,7 @@ function texts(element, at) {
   if (element.matches("select")) {
     const { x, y, height } = at(element.getBoundingClientRect());
     const middle = y + height / 2 - Number.parseFloat(style.fontSize) * 0.6;
-    return [line({ x: x + 4, y: middle, words: element.selectedOptions[0].text })];
+    return [line({ x, y: middle, words: element.selectedOptions[0].text })];
   }
   if (element.closest("select")) return [];
   const mark = /^"(.+)"$/.exec(getComputedStyle(element, "::before").content);
@@ -230,4 +250,4 @@ function backgroundOf(element) {
   return "#fff";
 }
 
-export { png, svgText };
+export { png, print, svgText };

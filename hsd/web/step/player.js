@@ -7,7 +7,8 @@ import * as phases from "./phases.js";
 import { again, judges } from "./again.js";
 import { Stage } from "./stage.js";
 
-const TEXT = 160; // characters of the text so far beside a picture
+const TEXT = 160; // characters of the prompt and of the text so far beside a picture
+const PICTURES = ["svg", "png", "pdf"];
 const NO_CHANGE = { rule: null, coins: new Map() }; // what a visitor supposes: another rule, other coins
 
 class Player {
@@ -281,24 +282,29 @@ class Player {
   async save(kind) {
     if (!this.record) return;
     const { rule, seed } = this.record.setup.options;
-    const picture = kind === "svg" || kind === "png";
+    const picture = PICTURES.includes(kind);
     const name = `hsd-${rule}-seed${seed}${picture ? `-step${this.step + 1}` : ""}.${kind}`;
     try {
       const around = picture ? this.around() : null;
-      save(name, await make(kind, this.record, { step: this.step, shown: this.stage.picture, around }));
+      const content = await make(kind, this.record, { step: this.step, shown: this.stage.picture, around });
+      if (content) save(name, content);
     } catch (error) {
       this.stage.toast.say(error.message);
     }
   }
 
-  /** The words around a picture: what happened, the text so far, what made it, and where it can be seen. */
+  /** The words around a picture: what happened, prompt and text so far, what made it, and where it can be seen. */
   around() {
-    const { rule } = this.record.setup.options;
-    const written = this.steps.slice(0, this.step + 1).flatMap((step) => step.committed.map(({ piece }) => piece));
-    const text = written.join("").replace(/\s+/g, " ").slice(-TEXT).replace(/^\S* /, "");
+    const { short, mark } = ruleInfo(this.view.rule);
+    const pieces = this.steps.slice(0, this.step + 1).flatMap((step) => step.committed.map(({ piece }) => piece));
+    const [prompt, text] = [this.record.prompt.text, pieces.join("")].map((words) => words.replace(/\s+/g, " ").trim());
+    const start = prompt.length > TEXT ? `${prompt.slice(0, TEXT).replace(/ \S*$/, "")} …` : prompt;
+    const end = text.length > TEXT ? `… ${text.slice(-TEXT).replace(/^\S* /, "")}` : text;
     const { address = () => "" } = this.options;
-    const sentence = `${ruleInfo(rule).short}, step ${this.step + 1}: ${this.stage.story.parts.lead.textContent}`;
-    return { above: [sentence, `… ${text}`], below: [this.stage.transport.setup.textContent, address()] };
+    const rule = mark ? `${short} (${mark})` : short;
+    const sentence = `${rule}, step ${this.step + 1}: ${this.stage.story.parts.lead.textContent}`;
+    const above = [sentence, `Prompt: ${start}`, `Text so far: ${end}`];
+    return { above, below: [this.stage.transport.setup.textContent, address()] };
   }
 
   async copyEmbedding() {
