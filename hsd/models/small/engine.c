@@ -25,10 +25,10 @@ enum { OF_F32 = 0, OF_F16 = 1, OF_Q4_1 = 3, OF_Q8_0 = 8 }; /* as GGUF numbers th
 typedef v128_t V;
 typedef unsigned char Byte;
 typedef unsigned short Half;
-/* 8 outputs by 32 weights of 4 or 8 bits: scales, minima, and for each pair of weights vectors that have it for four
-   outputs each; those of 4 bits have pair 4i + j in the nibbles j of vector i. */
-typedef struct { float scale[8], low[8]; Half words[4][2][8]; } Block4;
-typedef struct { float scale[8]; signed char words[16][2][8]; } Block8;
+/* 8 outputs by 32 weights of 4 or 8 bits: scales, minima, and vectors of a pair of weights for each of four outputs:
+   which pair of which output is told by `at`. The nibbles j of vector i of 4 bits are the vector 4i + j of 8 bits. */
+typedef struct { float scale[8], low[8]; Half words[4 * 2 * 8]; } Block4;
+typedef struct { float scale[8]; signed char words[16 * 2 * 8]; } Block8;
 typedef struct { int four, out, in; Byte *data; } Matrix; /* four: whether weights have 4 bits, else 8 */
 typedef struct { const float *before, *after; const Matrix *q, *k, *v, *mix, *gate, *up, *down; } Layer;
 typedef struct {
@@ -205,12 +205,25 @@ static void normed(const float *x, const float *weight, float eps, int size, flo
 
 /* ---- weights ---- */
 
+/* Where a block has weight k of output o. Lane l of a vector meets the pair l of the activations in vectors 0 and 1 of
+   four, and the pair across from it in 2 and 3; it is of output l in 0 and 2, and of the next one in 1 and 3. So two
+   arrangements of the activations serve four outputs. */
+static Byte places[8][BLOCK]; /* in the words of a block of 8 bits: 16 for each vector, 8 for each group */
+
+static void find_places(void) {
+  EACH(o, 8) EACH(k, BLOCK) {
+    int pair = k / 2 % 4, odd = (pair - o) & 1, lane = odd ? (o + 3) % 4 : o % 4;
+    places[o][k] = (Byte)((k / 8 * 4 + odd + (pair == lane ? 0 : 2)) * 16 + o / 4 * 8 + lane * 2 + k % 2);
+  }
+}
+
 static int size_of(int four) { return four ? sizeof(Block4) : sizeof(Block8); }
 
 EXPORT(matrix) Matrix *matrix(int four, int out, int in) { /* out: a multiple of 8, in: of 32 */
   Matrix *m = take(sizeof *m);
   Byte *data = m ? take(out / 8 * (in / BLOCK) * size_of(four)) : 0;
   if (!data) return 0;
+  find_places();
   *m = (Matrix){four, out, in, data};
   return m;
 }
@@ -221,15 +234,14 @@ static int row_bytes(int type, int in) {
 
 static void packed8(Block8 *to, int o, const signed char *q, float scale) {
   to->scale[o] = scale;
-  EACH(k, BLOCK) to->words[k / 2][o / 4][o % 4 * 2 + k % 2] = q[k];
+  EACH(k, BLOCK) to->words[places[o][k]] = q[k];
 }
 
 static void packed4(Block4 *to, int o, const Byte *block) {
   to->scale[o] = half(*(Half *)block), to->low[o] = half(*(Half *)(block + 2));
   EACH(k, BLOCK) {
-    int weight = k < 16 ? block[4 + k] & 15 : block[4 + k - 16] >> 4, pair = k / 2;
-    Half *word = &to->words[pair / 4][o / 4][o % 4 * 2 + k % 2];
-    *word = (Half)(pair % 4 ? *word | weight << pair % 4 * 4 : weight);
+    int place = places[o][k], weight = k < 16 ? block[4 + k] & 15 : block[4 + k - 16] >> 4;
+    to->words[place / 64 * 16 + place % 16] |= weight << place / 16 % 4 * 4;
   }
 }
 
@@ -265,7 +277,7 @@ static void embedded(const Matrix *m, int token, float *out) { /* a row of a mat
   EACH(b, m->in / BLOCK) {
     const Block8 *block = (const Block8 *)m->data + token / 8 * (m->in / BLOCK) + b;
     int o = token % 8;
-    EACH(k, BLOCK) out[b * BLOCK + k] = block->scale[o] * (float)block->words[k / 2][o / 4][o % 4 * 2 + k % 2];
+    EACH(k, BLOCK) out[b * BLOCK + k] = block->scale[o] * (float)block->words[places[o][k]];
   }
 }
 
@@ -306,49 +318,44 @@ static void integers(const float *x, int stride, int n, int in) {
    are not registers enough. */
 #define HERE(v) __asm__ volatile("" : "+r"(v) : : "memory")
 
-INLINE V pair(V v, const int i) { /* two of eight integers, four times */
-  return i == 0   ? wasm_i32x4_shuffle(v, v, 0, 0, 0, 0)
-         : i == 1 ? wasm_i32x4_shuffle(v, v, 1, 1, 1, 1)
-         : i == 2 ? wasm_i32x4_shuffle(v, v, 2, 2, 2, 2)
-                  : wasm_i32x4_shuffle(v, v, 3, 3, 3, 3);
-}
-
-/* n rows of activations by eight outputs; `four` and n are constants once inlined. */
+/* n rows of activations by eight outputs, `wide` groups of four at a time, as many as there are registers for. `four`
+   and n are constants once inlined. */
 INLINE void product(const void *w, const Byte *a, int blocks, float *out, int stride, const int four, const int n) {
+  const int wide = n > 2 ? 1 : 2;
   const V low = wasm_i16x8_splat(15);
   V sums[2][4];
   UNROLL EACH(r, n) sums[0][r] = sums[1][r] = every(0);
   for (int b = 0; b < blocks; b++, a += n * 96) {
     const Block4 *w4 = (const Block4 *)w + b;
     const Block8 *w8 = (const Block8 *)w + b;
-    V dots[2][4];
-    UNROLL EACH(r, n) dots[0][r] = dots[1][r] = every(0);
-    UNROLL EACH(i, 4) {
-      V words[2], q[2], xs[4];
-      UNROLL EACH(r, n) xs[r] = load(a + (i * n + r) * 16);
-      if (four) words[0] = load(w4->words[i][0]), words[1] = load(w4->words[i][1]);
-      UNROLL EACH(j, 4) {
-        UNROLL EACH(g, 2) {
-          if (!four) q[g] = wasm_i16x8_load8x8(w8->words[4 * i + j][g]);
-          else if (j == 0) q[g] = wasm_v128_and(words[g], low);
-          else if (j == 3) q[g] = wasm_u16x8_shr(words[g], 12);
-          else q[g] = wasm_v128_and(wasm_u16x8_shr(words[g], j * 4), low);
-        }
-        UNROLL EACH(r, n) {
-          V x = pair(xs[r], j);
-          UNROLL EACH(g, 2) {
-            dots[g][r] = wasm_i32x4_add(dots[g][r], wasm_i32x4_dot_i16x8(q[g], x));
-            HERE(dots[g][r]);
+    UNROLL for (int first = 0; first < 2; first += wide) {
+      V dots[2][4][2];
+      UNROLL EACH(g, wide) UNROLL EACH(r, n) dots[g][r][0] = dots[g][r][1] = every(0);
+      UNROLL EACH(i, 4) {
+        V words[2], xs[4];
+        UNROLL EACH(r, n) xs[r] = load(a + (i * n + r) * 16);
+        if (four) UNROLL EACH(g, wide) words[g] = load(w4->words + (i * 2 + first + g) * 8);
+        UNROLL EACH(j, 4) {
+          if (j == 2) UNROLL EACH(r, n) xs[r] = wasm_i32x4_shuffle(xs[r], xs[r], 2, 3, 0, 1);
+          UNROLL EACH(g, wide) {
+            V q = !four  ? wasm_i16x8_load8x8(w8->words + (i * 8 + j * 2 + first + g) * 8)
+                  : j < 3 ? wasm_v128_and(wasm_u16x8_shr(words[g], j * 4), low)
+                          : wasm_u16x8_shr(words[g], 12);
+            UNROLL EACH(r, n) {
+              dots[g][r][j % 2] = wasm_i32x4_add(dots[g][r][j % 2], wasm_i32x4_dot_i16x8(q, xs[r]));
+              HERE(dots[g][r][j % 2]);
+            }
           }
         }
       }
-    }
-    UNROLL EACH(r, n) {
-      V scale = load(a + n * 64 + r * 16), sum = load(a + n * 80 + r * 16);
-      UNROLL EACH(g, 2) {
-        V size = load((four ? w4->scale : w8->scale) + 4 * g);
-        sums[g][r] = plus(sums[g][r], times(times(wasm_f32x4_convert_i32x4(dots[g][r]), scale), size));
-        if (four) sums[g][r] = plus(sums[g][r], times(load(w4->low + 4 * g), sum));
+      UNROLL EACH(r, n) {
+        V scale = load(a + n * 64 + r * 16), sum = load(a + n * 80 + r * 16);
+        UNROLL EACH(g, wide) {
+          V *to = &sums[first + g][r], next = wasm_i32x4_shuffle(dots[g][r][1], dots[g][r][1], 3, 0, 1, 2);
+          V whole = wasm_f32x4_convert_i32x4(wasm_i32x4_add(dots[g][r][0], next));
+          *to = plus(*to, times(times(whole, scale), load((four ? w4->scale : w8->scale) + 4 * (first + g))));
+          if (four) *to = plus(*to, times(load(w4->low + 4 * (first + g)), sum));
+        }
       }
     }
   }

@@ -35,9 +35,7 @@ class Engine:
             raise HsdError("the portable engine needs wasmtime: run `python -m pip install wasmtime`") from None
         config = wasmtime.Config()
         config.cache = True
-        config.cranelift_opt_level = (
-            "none"  # "speed" loads all of a block before it computes, and runs out of registers
-        )
+        config.cranelift_opt_level = "none"  # "speed" loads a whole block before it computes: too few registers
         core = wasmtime.Engine(config)
         self._store = wasmtime.Store(core)
         module = wasmtime.Module.from_file(core, str(MODULE))
