@@ -12,6 +12,7 @@
   }
   const dark = theme ? theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
   page.classList.toggle("dark", dark);
+  page.classList.toggle("hsd-embedded", query.get("embed") === "1");
 
   // The tab that the address asks for. A link of an earlier version gets today's words, and `view` says what it meant.
   const FORMER = { compare: "watch", race: "speed", measure: "speed" };

@@ -129,7 +129,6 @@ window.addEventListener("afterprint", () => theme.toggle("dark", dark));
 part("#hsd-theme").addEventListener("click", turnTheme);
 part("#hsd-skip").addEventListener("click", skip);
 part(".hf-close").addEventListener("click", () => page.alert(""));
-document.body.classList.toggle("hsd-embedded", new URLSearchParams(window.location.search).get("embed") === "1");
 
 async function titled() {
   const { heading } = await ask("page");

@@ -64,8 +64,10 @@ function addressBar(tab, values, packed = () => null) {
   const href = () => address({ ...own, ...values() }, packed());
 
   function write() {
-    if (window.location.protocol !== "file:" && openTab() === tab && values())
-      window.history.replaceState(window.history.state, "", href());
+    if (openTab() !== tab || !values()) return;
+    const whole = document.querySelector(".hsd-embedded .hf-whole"); // in a frame the link to the page says it
+    if (whole) whole.href = href();
+    else if (window.location.protocol !== "file:") window.history.replaceState(window.history.state, "", href());
   }
 
   /** What is shown has changed. */

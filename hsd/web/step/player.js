@@ -49,7 +49,7 @@ class Player {
       selectNode: (node) => this.selectNode(node),
       selectItem: (item) => this.selectItem(item),
       judgeBy: (rule) => this.suppose({ rule }),
-      coin: (node, value) => this.suppose({ coins: new Map([...this.supposed.coins, [node, value]]) }),
+      coin: (node, value) => this.suppose({ coins: [...this.supposed.coins, [node, Number(value.toFixed(4))]] }),
       asItWas: () => this.suppose(NO_CHANGE),
       pin: () => this.pin(),
       escape: () => this.escape(),
@@ -128,11 +128,12 @@ class Player {
     return this.plan ? phases.pause(phases.at(this.plan, this.state.beat)) : 1000;
   }
 
-  /** Judge the step by another rule or with other coins; what was recorded stays as it is. */
+  /** Judge the step by another rule or with other coins, [node, coin] each; what was recorded stays as it is. */
   suppose(change) {
     this.pause();
     if (!this.read) return;
     const wanted = { ...this.supposed, ...change };
+    wanted.coins = new Map([...wanted.coins].filter(([node]) => this.read.nodes.has(node)));
     const asked = [wanted.rule || this.read.rule, this.read.shadow ? this.read.shadow.rule : null].filter(Boolean);
     if (!asked.every((rule) => judges(this.read).includes(rule)))
       return this.stage.toast.say("this step does not tell enough to judge it again");
@@ -318,7 +319,7 @@ class Player {
 
   // ---- the controller
 
-  load(trace, { step = 0, node = null, live = false } = {}) {
+  load(trace, { step = 0, node = null, live = false, supposed = null } = {}) {
     this.pause();
     this.record = { ...trace, steps: [...trace.steps] };
     this.live = live;
@@ -328,7 +329,7 @@ class Player {
     if (!this.record.steps.length) return this.showEmpty();
     this.show(Math.max(0, Math.min(step, this.record.steps.length - 1)));
     if (node !== null && hasNode(this.view, node)) this.selectNode(node);
-    return undefined;
+    return supposed && this.suppose(supposed);
   }
 
   showEmpty() {
@@ -349,27 +350,29 @@ class Player {
     return this.changed();
   }
 
-  select({ step = this.step, node = null, mass = this.state.mass } = {}) {
+  select({ step = this.step, node = null, mass = this.state.mass, supposed = null } = {}) {
     if (!this.steps.length) return;
     this.go(step);
     if (mass !== this.state.mass) this.toggleMass();
     if (node !== null && node !== this.state.node && hasNode(this.view, node)) this.selectNode(node);
+    if (supposed) this.suppose(supposed);
   }
 
   report() {
     const { node, pinned, mass, beat } = this.state;
-    const { step, live } = this;
+    const { step, live, playing } = this;
     const phase = this.plan ? phases.at(this.plan, beat).phase.name : null;
-    return { step, node, pinned, mass, beat, phase, steps: this.steps.length, live, playing: this.playing };
+    const supposed = { rule: this.supposed.rule, coins: [...this.supposed.coins] };
+    return { step, node, pinned, mass, beat, phase, steps: this.steps.length, live, playing, supposed };
   }
 
   /** Tell the page where we are; the callback hears of every move once. */
   changed() {
     const current = this.view ? this.view.step : null;
-    const { step, steps, node, live, pinned, mass } = this.report();
+    const { step, steps, node, live, pinned, mass, supposed } = this.report();
     const shadowKept = current && current.shadow ? current.shadow.kept : null;
     window.__hsd = { ready: true, step, steps, node, live, kept: current ? current.kept : null, shadowKept };
-    const place = [step, node, pinned, mass].join();
+    const place = [step, node, pinned, mass, supposed.rule, ...supposed.coins].join();
     if (place === this.announced) return;
     this.announced = place;
     if (this.options.onSelect) this.options.onSelect(this.report());

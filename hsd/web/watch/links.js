@@ -6,8 +6,25 @@ const NAMES = ["prompt", "pair", "target", "draft", ...Object.keys(facts.options
 
 const number = (text) => (/^\d{1,6}$/.test(text ?? "") ? Number(text) : undefined);
 
+const COINS = /^(\d{1,4}):(0?\.\d{1,6}|0|1)(?:,|$)/;
+
+/** The what-if that a link asks for, {rule, coins: [[node, coin], …]}, or null. */
+function supposed(query) {
+  const [rule, list] = [query.get("judge"), query.get("coins") ?? ""];
+  const coins = [];
+  for (let rest = list, found; (found = COINS.exec(rest)); rest = rest.slice(found[0].length))
+    coins.push(found.slice(1).map(Number));
+  return rule || coins.length ? { rule, coins } : null;
+}
+
+/** The same as parameters of a link: `judge` and `coins`. */
+const supposing = ({ rule, coins }) => ({
+  judge: rule,
+  coins: coins.length ? coins.map((one) => one.join(":")).join() : null,
+});
+
 /**
- * {preset, where: {step, node}, own, swapped, options}. own: each rule with its own text; swapped: of those the second is
+ * {preset, where: {step, node, supposed}, own, swapped, options}. own: each rule with its own text; swapped: of those the second is
  * looked at; options: of a run that is to be made, null where the link asks for none.
  */
 function read(query) {
@@ -15,7 +32,7 @@ function read(query) {
   const options = Object.fromEntries(given.filter(([name]) => NAMES.includes(name)));
   return {
     preset: query.get("preset"),
-    where: { step: number(query.get("step")), node: number(query.get("node")) },
+    where: { step: number(query.get("step")), node: number(query.get("node")), supposed: supposed(query) },
     own: query.get("mode") === "free",
     swapped: query.get("swap") === "1",
     options: query.has("prompt") ? options : null,
@@ -41,4 +58,4 @@ function optionsOf({ setup, prompt }, link) {
 /** Options for a link, without those that say nothing. */
 const short = (options) => Object.fromEntries(Object.entries(options).filter(([, value]) => value !== ""));
 
-export { optionsOf, read, short };
+export { optionsOf, read, short, supposing };

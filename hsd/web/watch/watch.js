@@ -24,7 +24,7 @@ class Watch {
     this.source = null; // what is shown: {kind: "preset" | "run" | "file", trace, link, packed, run}
     this.recorded = null; // the recorded run that was shown last
     this.run = null; // the live run that is followed
-    this.wanted = null; // {step, node} of a link, until it can be shown
+    this.wanted = null; // {step, node, supposed} of a link, until it can be shown
     this.placed = false; // a link has said where to look
     this.asking = null; // the name of the pair whose facts are awaited
     this.turn = 0; // how often something else was asked for: an answer that comes late is not shown
@@ -129,11 +129,12 @@ class Watch {
     this.show({ kind: "file", packed: why("link") ? null : await pack(reply.trace) }, reply, where);
   }
 
-  show(source, { trace, step, node = null, title = "", why: reason = "" }, where = {}) {
+  show(source, { trace, step, node = null, supposed = null, title = "", why: reason = "" }, where = {}) {
     this.leave();
     this.caption.replaceChildren(h("b", title), " ", h("span.hf-caption-why", reason));
     this.caption.hidden = !title;
-    this.display({ ...source, trace }, { step: where.step ?? step, node: where.node ?? node, live: false });
+    const place = { step: where.step ?? step, node: where.node ?? node, supposed: where.supposed ?? supposed };
+    this.display({ ...source, trace }, { ...place, live: false });
   }
 
   display(source, where) {
@@ -216,10 +217,10 @@ class Watch {
   }
 
   showWanted(count) {
-    const { step, node = null } = this.wanted ?? {};
+    const { step, ...where } = this.wanted ?? {};
     if (step === undefined || count <= step) return;
     Object.assign(this, { wanted: null, placed: true });
-    this.player.select({ step, node });
+    this.player.select({ step, ...where });
   }
 
   // ---- chips
@@ -254,9 +255,10 @@ class Watch {
 
   address() {
     if (!this.source || this.wanted) return null;
-    const { step, node } = this.player.state();
+    const { step, node, supposed } = this.player.state();
     const { link, packed } = this.source;
-    return link || packed ? { ...link, ...(step >= 0 && { step, node }), ...this.beside.address } : {};
+    const place = step >= 0 && { step, node, ...links.supposing(supposed) };
+    return link || packed ? { ...link, ...place, ...this.beside.address } : {};
   }
 
   moved(step) {
