@@ -34,7 +34,6 @@ class Engine:
         except ImportError:
             raise HsdError("the portable engine needs wasmtime: run `python -m pip install wasmtime`") from None
         config = wasmtime.Config()
-        config.cache = True
         config.cranelift_opt_level = "none"  # "speed" loads a whole block before it computes: too few registers
         core = wasmtime.Engine(config)
         self._store = wasmtime.Store(core)

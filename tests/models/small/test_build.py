@@ -16,5 +16,18 @@ def test_the_module_is_compiled_from_its_source(tmp_path: Path):
     assert (tmp_path / "engine.wasm").read_bytes() == MODULE.read_bytes()
 
 
+def test_every_instruction_of_the_module_has_one_result_on_every_processor():
+    wasmtime = pytest.importorskip("wasmtime")
+    config = wasmtime.Config()
+    config.wasm_relaxed_simd = False  # the only instructions whose results may differ, but for the bits of a NaN
+    engine = wasmtime.Engine(config)
+    wasmtime.Module.validate(engine, MODULE.read_bytes())
+    relaxed = wasmtime.wat2wasm(
+        "(module (func (param v128) (result v128) (f32x4.relaxed_madd (local.get 0) (local.get 0) (local.get 0))))"
+    )
+    with pytest.raises(wasmtime.WasmtimeError):
+        wasmtime.Module.validate(engine, relaxed)
+
+
 def test_the_module_is_small_enough_to_travel_with_a_page():
     assert MODULE.stat().st_size <= 60_000

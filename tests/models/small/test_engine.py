@@ -77,6 +77,28 @@ def test_rows_in_a_draft_have_the_bits_of_rows_alone(model: SmallModel, n: int):
     assert torch.equal(torch.cat(parts), alone(model, ids))
 
 
+def test_an_interpreter_that_knows_no_processor_gives_the_same_bits(
+    folder: Path, model: SmallModel, head: SmallHead, monkeypatch: pytest.MonkeyPatch
+):
+    wasmtime = pytest.importorskip("wasmtime")
+    made = wasmtime.Config.__init__
+
+    def interpreted(config: Any) -> None:
+        made(config)
+        config.target = "pulley64"
+
+    monkeypatch.setattr(wasmtime.Config, "__init__", interpreted)
+    again = load_small(read_gguf(folder / "model.gguf"), "small", None, TAPS)
+    heads = [head, load_small_head(folder, again, "head", None)]
+    rows = []
+    for target, drafting in zip((model, again), heads, strict=True):
+        text, draft = target.start(), drafting.start()
+        draft.follow(text)
+        found = [text.forward(IDS[:21], 21), draft.forward(IDS[:21], 3), draft.forward(IDS[21:22], 1)]
+        rows.append([*found, text.forward(IDS[30:33], 3, tree_view(21, [-1, -1, 0]))])
+    assert all(torch.equal(a, b) for a, b in zip(*rows, strict=True))
+
+
 def test_a_long_text_in_one_call_has_the_bits_of_rows_alone(model: SmallModel):
     assert torch.equal(model.start().forward(IDS, 3), alone(model, IDS)[-3:])
 

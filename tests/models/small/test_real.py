@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ CHAT = [  # "What is the capital of France?" in the chat template
     1, 9690, 198, 2683, 359, 253, 5356, 5646, 11173, 3365, 3511, 308, 34519, 28, 7018, 411, 407, 19712, 8182, 2, 198,
     1, 4093, 198, 1780, 314, 260, 3575, 282, 4649, 47, 2, 198, 1, 520, 9531, 198,
 ]  # fmt: skip
+BITS = ["305c3461ba8c3677", "d10e53b6632f77d6", "bcd4e3cd9e9fab9e"]  # as x86 and wasmtime's interpreter gave them
 PARIS = [504, 3575, 282, 4649, 314, 7042, 30, 2]
 
 
@@ -53,6 +55,15 @@ def test_it_knows_the_capital_of_france(model: SmallModel):
         tokens.append(int(row[-1].argmax()))
         row = session.forward(torch.tensor(tokens[-1:]), 1)
     assert tokens == PARIS
+
+
+def test_the_bits_are_those_of_every_other_machine(model: SmallModel, head: SmallHead):
+    target, draft = model.start(), head.start()
+    draft.follow(target)
+    rows = [target.forward(torch.tensor(CHAT), len(CHAT)), draft.forward(torch.tensor([*CHAT, PARIS[0]]), 2)]
+    rows.append(draft.forward(torch.tensor(PARIS[1:2]), 1))  # a guess, on the head's own output
+    assert not any(row.isnan().any() for row in rows)
+    assert [sha256(row.numpy().tobytes()).hexdigest()[:16] for row in rows] == BITS
 
 
 def test_rows_have_the_same_bits_alone_in_drafts_and_in_a_tree(model: SmallModel):
