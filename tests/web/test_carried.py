@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
+
 import pytest
 
 from hsd.paths import EXAMPLES
@@ -47,6 +50,18 @@ def test_a_long_trace_says_that_its_link_cannot_carry_it(visitors):
     assert copied(visitor) == "nothing"
     assert "too long for a link" in visitor.alert()
     assert "#" not in visitor.page.url
+
+
+@pytest.mark.recorded
+def test_a_link_that_unpacks_to_something_huge_is_refused_in_one_line(visitors):
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed = packer.compress(b"[" * 20_000_000) + packer.flush()
+    text = base64.urlsafe_b64encode(packed).decode().rstrip("=")
+    assert len(text) < 32_000, "short enough to be unpacked"
+    visitor = visitors()
+    visitor.page.goto(f"{visitor.app.url}#trace={text}")
+    assert "\n" not in visitor.alert()
+    visitor.until_source("recorded")
 
 
 @pytest.mark.recorded

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -18,7 +19,7 @@ from web_page import Browser, Guest, address, show
 
 from hsd import HsdError, Trace, space
 from hsd.app import export
-from hsd.app.page import SCREENS, single
+from hsd.app.page import SCREENS, single, with_run
 from hsd.cli import main
 from hsd.paths import EXAMPLES
 
@@ -234,8 +235,9 @@ def test_the_file_prints_in_light_colours_without_its_buttons(chromium: Browser,
 
 @pytest.mark.recorded
 def test_the_players_button_saves_the_file_that_the_command_writes(visitors, chromium: Browser, tmp_path: Path):
-    visitor = visitors().open("?preset=story&step=4")
+    visitor = visitors().open("?preset=story&step=4", options=False)
     visitor.until("window.__hsd.step === 4")
+    visitor.page.select_option(".hp-lane-rule", "blockwise")
     with visitor.page.expect_download() as download:
         visitor.page.get_by_role("button", name="HTML", exact=True).click()
     file = tmp_path / "saved.html"
@@ -243,10 +245,49 @@ def test_the_players_button_saves_the_file_that_the_command_writes(visitors, chr
     guest = opened(chromium, file)
     assert guest.page.evaluate("window.__hsd.step") == 4
     assert guest.page.inner_text("h1") == "HSD, hierarchical, step by step"
+    prompt = Trace.from_file(STORY).prompt.text
+    line = f"A file with one recorded run, which needs no network. Prompt: “{prompt}” Open it where it was saved"
+    assert guest.page.inner_text(".hf-sentence") == line
+    lanes = "(all) => all.map((one) => one.textContent)"
+    assert guest.page.eval_on_selector_all(".hp-trial", lanes) == visitor.page.eval_on_selector_all(".hp-trial", lanes)
+    link = guest.page.locator(".hf-under a", has_text="where it was saved")
+    assert link.get_attribute("href") == visitor.page.url
+    guest.page.locator(".hf-player").focus()
+    guest.page.keyboard.press("Shift+ArrowLeft")
+    back = visitors().open("?" + urlsplit(link.get_attribute("href")).query, options=False)
+    back.until("window.__hsd.step === 3 && location.search.includes('judge=blockwise')")
     guest.close()
     written, saved = single(Trace.from_file(STORY), step=5), file.read_text(encoding="utf-8")
     without_run = re.compile(r'(id="hsd-one-run">).*?(</script>)', re.DOTALL)
     assert without_run.sub(r"\1\2", saved) == without_run.sub(r"\1\2", written)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("address", ["javascript:window.hacked=1", "file:///etc/passwd", "http://", "", None])
+def test_a_file_links_to_pages_of_servers_only(chromium: Browser, tmp_path: Path, address: str | None):
+    file = tmp_path / "run.html"
+    trace = Trace.from_file(STORY).model_dump(mode="json")
+    file.write_text(with_run({"trace": trace, "step": 0, "title": "", "from": address}), encoding="utf-8")
+    guest = opened(chromium, file)
+    assert guest.page.locator("#hsd-app .hf-under a").count() == 0
+    guest.close()
+
+
+@pytest.mark.recorded
+def test_the_file_of_a_trace_from_a_disk_leads_to_the_page_or_carries_it(visitors, chromium: Browser, tmp_path: Path):
+    for name, carried in (("sum.json", True), ("lighthouse.json", False)):
+        visitor = visitors().open(options=False)
+        visitor.page.set_input_files(".hf-file", TRACES / name)
+        visitor.until_source("trace file")
+        with visitor.page.expect_download() as download:
+            visitor.page.get_by_role("button", name="HTML", exact=True).click()
+        file = tmp_path / f"{name}.html"
+        download.value.save_as(file)
+        guest = opened(chromium, file)
+        link = guest.page.get_attribute(".hf-under a", "href")
+        assert ("#trace=" in link) == ("step=" in link) == carried
+        assert link.startswith(visitor.app.url)
+        guest.close()
 
 
 # ---- the commands

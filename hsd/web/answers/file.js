@@ -3,6 +3,7 @@ import { ruleInfo, ruleOf } from "../step/model.js";
 import { Refusal } from "./refusal.js";
 
 const ALONE = "this page is one recorded run and has no model: pass the file on, or open its trace in the app";
+const PROMPT = 200; // characters of it that are named
 const run = JSON.parse(document.getElementById("hsd-one-run").textContent);
 
 function heading({ title, trace: { setup } }) {
@@ -10,7 +11,14 @@ function heading({ title, trace: { setup } }) {
   return title || `${rule}, step by step`;
 }
 
-const ANSWERS = { page: { heading: heading(run), presets: [], credits: [] }, opened: { ...run, title: "" } };
+/** What this file is, in a line. */
+function about({ trace: { prompt } }) {
+  const [whole, start] = [prompt.text, prompt.text.slice(0, PROMPT)].map((text) => text.replace(/\s+/g, " ").trim());
+  return `A file with one recorded run, which needs no network. Prompt: “${start}${start < whole ? " …" : ""}”`;
+}
+
+const page = { heading: heading(run), about: about(run), from: run.from, presets: [], credits: [] };
+const ANSWERS = { page, opened: { ...run, title: "" } };
 
 const why = (name) => (ANSWERS[name] ? "" : ALONE);
 

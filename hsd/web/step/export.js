@@ -107,22 +107,22 @@ function draftWords(setup) {
   return [draftedBy(setup), draftsWords(draft), ...settings].filter(Boolean).join("; ");
 }
 
-/** The run with its player as one file, opened at this step. step: from 0. */
-async function html(trace, step) {
+/** The run with its player as one file. view: {step, from 0; node, supposed; from, the address that it was saved at}. */
+async function html(trace, view) {
   const template = await fetch(new URL("../single.html", import.meta.url));
   if (!template.ok) throw new Error("the page for the file could not be fetched");
-  const run = JSON.stringify({ trace, step, node: null, title: "" }).replaceAll("<", "\\u003c");
+  const run = JSON.stringify({ trace, title: "", ...view }).replaceAll("<", "\\u003c");
   return (await template.text()).replace(">RUN<", () => `>${run}<`);
 }
 
 /** The content of a file: json, csv, txt, html, svg or png; nothing of a pdf, which the browser saves. Rejects if it
  * cannot be made. */
-async function make(kind, trace, { step, shown, around }) {
+async function make(kind, trace, { view, shown, around }) {
   const content = {
     json: () => JSON.stringify(trace),
     csv: () => csv(trace),
     txt: () => report(trace),
-    html: () => html(trace, step),
+    html: () => html(trace, view),
     svg: () => svgText(shown, around),
     png: () => png(shown, around),
     pdf: () => print(shown, around),

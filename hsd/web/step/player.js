@@ -287,7 +287,9 @@ class Player {
     const name = `hsd-${rule}-seed${seed}${picture ? `-step${this.step + 1}` : ""}.${kind}`;
     try {
       const around = picture ? this.around() : null;
-      const content = await make(kind, this.record, { step: this.step, shown: this.stage.picture, around });
+      const { step, node, supposed } = this.report();
+      const view = { step, node, supposed, from: this.address() };
+      const content = await make(kind, this.record, { view, shown: this.stage.picture, around });
       if (content) save(name, content);
     } catch (error) {
       this.stage.toast.say(error.message);
@@ -301,11 +303,15 @@ class Player {
     const [prompt, text] = [this.record.prompt.text, pieces.join("")].map((words) => words.replace(/\s+/g, " ").trim());
     const start = prompt.length > TEXT ? `${prompt.slice(0, TEXT).replace(/ \S*$/, "")} …` : prompt;
     const end = text.length > TEXT ? `… ${text.slice(-TEXT).replace(/^\S* /, "")}` : text;
-    const { address = () => "" } = this.options;
     const rule = mark ? `${short} (${mark})` : short;
     const sentence = `${rule}, step ${this.step + 1}: ${this.stage.story.parts.lead.textContent}`;
     const above = [sentence, `Prompt: ${start}`, `Text so far: ${end}`];
-    return { above, below: [this.stage.transport.setup.textContent, address()] };
+    const [page] = this.address().split("#"); // what stands behind it is a whole trace
+    return { above, below: [this.stage.transport.setup.textContent, page] };
+  }
+
+  address() {
+    return this.options.address ? this.options.address() : "";
   }
 
   async copyEmbedding() {

@@ -17,11 +17,22 @@ function supposed(query) {
   return rule || coins.length ? { rule, coins } : null;
 }
 
-/** The same as parameters of a link: `judge` and `coins`. */
-const supposing = ({ rule, coins }) => ({
-  judge: rule,
-  coins: coins.length ? coins.map((one) => one.join(":")).join() : null,
-});
+/** The parameters of a link to what a player shows; null for those that say nothing. */
+function placeOf({ step, node, supposed: { rule, coins } }) {
+  if (step < 0) return {};
+  return { step, node, judge: rule, coins: coins.map((one) => one.join(":")).join() || null };
+}
+
+/** The address that a file was saved at, "" where that is no page of a server; shown: what its run is to be opened at. */
+function back(from, shown = null) {
+  if (!/^https?:/.test(from ?? "") || !URL.canParse(from)) return "";
+  const url = new URL(from);
+  const there = url.search || url.hash; // else that page does not have the run
+  for (const [name, value] of Object.entries(shown && there ? placeOf(shown) : {}))
+    if (value === null) url.searchParams.delete(name);
+    else url.searchParams.set(name, value);
+  return url.href;
+}
 
 /**
  * {preset, where: {step, node, supposed}, own, swapped, options}. own: each rule with its own text; swapped: of those the second is
@@ -58,4 +69,4 @@ function optionsOf({ setup, prompt }, link) {
 /** Options for a link, without those that say nothing. */
 const short = (options) => Object.fromEntries(Object.entries(options).filter(([, value]) => value !== ""));
 
-export { optionsOf, read, short, supposing };
+export { back, optionsOf, placeOf, read, short };

@@ -10,7 +10,7 @@ import { create } from "../step/player.js";
 import { Beside } from "./beside.js";
 import { pairWords, sourceWords, tracePair } from "./chips.js";
 import { follow } from "./downloads.js";
-import { chip, explaining, files, folding, status } from "./head.js";
+import { chip, explaining, files, folding, part, status } from "./head.js";
 import * as links from "./links.js";
 import { Setup } from "./setup.js";
 
@@ -39,7 +39,7 @@ class Watch {
     this.player = create(this.place, {
       onSelect: ({ step }) => this.moved(step),
       link: why("link") ? null : () => this.link(),
-      address: () => (this.source.kind === "file" ? document.baseURI : this.bar.href()),
+      address: () => this.home(),
       hidden: () => page.tab() !== "watch",
     });
     this.beside = new Beside({
@@ -61,6 +61,8 @@ class Watch {
       },
       judge: (rule) => this.player.judgeBy(rule),
     });
+    this.back = h("a", { target: "_blank", rel: "noopener" }, "Open it where it was saved");
+    if (told.about) part("sentence").replaceChildren(told.about, " ", links.back(told.from) ? this.back : "");
     this.fold = folding();
     files((file) => this.openFile(file));
     explaining(told.credits);
@@ -255,16 +257,22 @@ class Watch {
 
   address() {
     if (!this.source || this.wanted) return null;
-    const { step, node, supposed } = this.player.state();
     const { link, packed } = this.source;
-    const place = step >= 0 && { step, node, ...links.supposing(supposed) };
-    return link || packed ? { ...link, ...place, ...this.beside.address } : {};
+    return link || packed ? { ...link, ...links.placeOf(this.player.state()), ...this.beside.address } : {};
+  }
+
+  /** Where this view can be seen: of a page on a disk where that was saved; "" for nowhere. */
+  home() {
+    const { origin, pathname, protocol } = window.location;
+    if (protocol === "file:") return links.back(this.told.from, this.player.state());
+    return this.source.link || this.source.packed ? this.bar.href() : origin + pathname;
   }
 
   moved(step) {
     if (!this.source) return;
     this.beside.moveTo(step);
     this.bar.remember();
+    this.back.href = this.home();
   }
 }
 
