@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from html import escape
+from itertools import groupby
 from typing import Any
 
 from hsd.app.modules import imported_later, modules, read, script
@@ -49,9 +50,20 @@ def index(answers: str, space: Space, presets: Sequence[Preset], folder: str) ->
         title=escape(space.title),
         description=escape(space.short_description),
         head="\n".join(links),
-        presets="".join(f'<option value="{one.name}">{escape(one.title)}</option>' for one in presets),
+        presets=_menu(space, presets),
         data=_block("hsd-modules", json.dumps(_needed(first))),
     )
+
+
+def _menu(space: Space, presets: Sequence[Preset]) -> str:
+    """The recorded runs to choose from, under the pairs that made them, which says whether a real model speaks."""
+    titles = {pair.name: pair.title for pair in space.pairs}
+    choice = '<option value="{}">{}</option>'.format
+    menu = ""
+    for pair, some in groupby(presets, key=lambda one: titles.get(one.pair, one.pair)):
+        choices = "".join(choice(one.name, escape(one.title)) for one in some)
+        menu += f'<optgroup label="{escape(pair or "")}">{choices}</optgroup>'
+    return menu
 
 
 PAGE = "data/page.json"

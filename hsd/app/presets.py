@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from hsd.rules import VANILLA
 from hsd.trace import Decision, Step, Trace
 
 CLEAR = 0.05  # a coin this far from its threshold is seen to be on one side, and a gain of so many tokens is one
+SURE = 1e-6  # tokens: rounding
 ENOUGH = 1.0  # tokens: a larger gain over all coins makes a step no clearer
 
 
@@ -52,6 +54,14 @@ def recorded(preset: Preset) -> Trace:
     return _read(preset.file)
 
 
+@lru_cache(maxsize=1)
+def timings() -> dict[str, dict[str, Any]]:
+    """How fast each recorded run was beside plain decoding, by preset, as examples/time_presets.py measured it."""
+    file = EXAMPLES / "results" / "presets.json"
+    found: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return found
+
+
 @lru_cache(maxsize=32)
 def _read(file: Path) -> Trace:
     return Trace.from_json(file.read_bytes())
@@ -65,14 +75,15 @@ def telling_step(trace: Trace) -> int:
 def interest(step: Step) -> tuple[float, ...]:
     """How telling a step is, compared from left to right.
 
-    Whether it is law and not luck that shows: the rule gains over all coins (see `gain`), and this time as well.
-    Whether luck at least does not turn it round. How much the rule gains, up to `ENOUGH`, in tenths of a token; how
-    well a tree shows what several drafts are for (see `_handing_over`); stepping back is seen, because a longer draft
-    failed first; how many of the two deciding coins lie clearly on their side of the threshold; the whole gain; how
-    many tokens are kept; how many were drafted.
+    How many tokens no coin could have cost: the rule keeps the whole draft for certain, which gains at least `ENOUGH`
+    over all coins, and gains this time as well. Whether it is law and not luck that shows: the rule gains over all
+    coins (see `gain`), and this time as well. Whether luck at least does not turn it round. How much the rule gains, up
+    to `ENOUGH`, in tenths of a token; how well a tree shows what several drafts are for (see `_handing_over`); stepping
+    back is seen, because a longer draft failed first; how many of the two deciding coins lie clearly on their side of
+    the threshold; the whole gain; how many tokens are kept; how many were drafted.
     """
     if step.shadow is None or step.verdict is None or not step.verdict.decisions:
-        return (0.0,) * 7 + (float(step.kept), float(step.drafted))
+        return (0.0,) * 8 + (float(step.kept), float(step.drafted))
     decisions = step.verdict.decisions
     stepped_back = step.kept > 0 and decisions[-1].accepted and not decisions[0].accepted
     deciding = [*decisions[-1:], *step.shadow.decisions[-1:]]
@@ -80,7 +91,14 @@ def interest(step: Step) -> tuple[float, ...]:
     gained, now = gain(step), _side(step) * (step.kept - step.shadow.kept)
     seen = (_handing_over(decisions), float(stepped_back), float(clear))
     law, fair = float(gained > CLEAR and now > 0), float(now >= 0)
-    return (law, fair, round(min(gained, ENOUGH), 1), *seen, gained, float(step.kept), float(step.drafted))
+    sure, size = _certain(step, gained, now), (float(step.kept), float(step.drafted))
+    return (sure, law, fair, round(min(gained, ENOUGH), 1), *seen, gained, *size)
+
+
+def _certain(step: Step, gained: float, now: float) -> float:
+    """The tokens of a draft that the rule keeps whatever its coins, where the other one fails; else 0."""
+    own = step.expected_kept.get(step.verdict.rule, 0.0) if step.verdict else 0.0
+    return step.drafted * float(own > step.drafted - SURE and gained >= ENOUGH and now > 0)
 
 
 def _handing_over(decisions: list[Decision]) -> float:

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from hsd.app import device, page, pairs, race, speed
-from hsd.app.presets import Preset, definitions, recorded
+from hsd.app.presets import Preset, definitions, recorded, timings
 from hsd.app.questions import shown
 from hsd.app.replies import shortened
 from hsd.app.starters import starters
@@ -152,7 +152,7 @@ def recorded_questions(space: Space) -> dict[str, Question]:
 
     def preset(name: str) -> Values:
         one = presets[name]
-        return {**shortened(shown(recorded(one))), "title": one.title, "why": one.why}
+        return {**shortened(shown(recorded(one))), "title": one.title, "why": one.why, "timed": timings().get(name)}
 
     return {
         "preset": Question(preset, _names(presets), f"unknown preset '?': choose {', '.join(presets)}"),

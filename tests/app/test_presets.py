@@ -50,6 +50,17 @@ def test_what_a_preset_opens_on_is_true_over_all_coins(name: str):
         assert mean(step, step.verdict.rule) > mean(step, step.shadow.rule) + 0.05
 
 
+def test_the_page_opens_on_a_draft_that_hsd_cannot_lose_and_vanilla_did():
+    trace = recorded(PRESETS[space.load().presets[0]])
+    step = trace.steps[telling_step(trace)]
+    assert step.verdict
+    assert step.shadow
+    thresholds = [decision.threshold for decision in step.verdict.decisions]
+    assert (step.kept, thresholds) == (step.drafted, [1.0]), "the whole draft passes, whatever the coin"
+    assert step.shadow.kept < step.drafted
+    assert mean(step, step.shadow.rule) < step.drafted - 1
+
+
 def test_the_page_gets_a_recorded_run_with_fewer_digits_and_nothing_else_changed():
     trace = recorded(PRESETS["sum"])
     got = json.loads(site(space.load(), "files")["data/preset/sum.json"]())["trace"]

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from player_page import Stage, differing, step_where, word_trace
 
+from hsd import RULES
+
 CHAIN_RULES = ["tokenwise", "blockwise", "hsd", "hsd-released", "naive-hsd", "agreement"]
 
 
@@ -284,3 +286,72 @@ def test_what_a_threshold_is_made_of_is_marked_while_its_test_is_pointed_at(stag
     assert stage.page.locator(".is-masses.is-joined").get_attribute("data-node") == str(made["node"] + 1)
     stage.page.locator(".is-joined .hp-trial").evaluate("e => e.blur()")
     assert stage.page.locator(".is-joined").count() == 0
+
+
+@pytest.mark.core
+@pytest.mark.recorded
+def test_what_is_judged_as_a_prefix_has_a_bracket_over_what_is_kept_and_over_what_is_dropped(stage, trace):
+    index = step_where(trace, lambda s: 0 < s["kept"] < s["drafted"] and not s["verdict"]["decisions"][0]["accepted"])
+    step = trace["steps"][index]
+    stage.load(trace, index)
+    assert stage.each(".hp-bracket", "[e.closest('[data-phase], .is-own, .is-shadow').matches('.is-own')][0]") == (
+        [True] * step["drafted"]
+    ), "vanilla judges tokens"
+    kinds = stage.each(".is-own .hp-bracket", "e.matches('.is-kept')")
+    assert kinds == [i < step["kept"] for i in range(step["drafted"])]
+    ends = stage.each(".is-own .hp-bracket", "[e.matches('.is-first'), e.matches('.is-last')]")
+    assert [i + 1 for i, (first, _) in enumerate(ends) if first] == [1, step["kept"] + 1]
+    assert [i + 1 for i, (_, last) in enumerate(ends) if last] == [step["kept"], step["drafted"]]
+    failed = stage.each(".is-own .hp-trial.is-fail b", "e.textContent")
+    assert failed == ["✕ step back"] * sum(not d["accepted"] for d in step["verdict"]["decisions"])
+
+
+@pytest.mark.core
+@pytest.mark.recorded
+def test_no_lossy_rule_stands_without_its_mark(stage: Stage, trace: dict) -> None:
+    """In the menu, in its lane, in what is told of it, and in the picture; and no lossless one has the mark."""
+    stage.load(trace)
+    options = stage.each(".hp-lane-rule option", "[e.value, e.textContent]")
+    assert {name for name, _ in options} > {"hsd-released", "ensemble", "typical", "blockwise"}
+    for rule, words in options:
+        stage.page.select_option(".hp-lane-rule", rule)
+        lossy = not RULES[rule].lossless
+        assert words.endswith(", not lossless") is lossy
+        assert stage.page.locator(".hp-row-name.is-own > .hp-lossy").count() == lossy
+        assert stage.text(".hp-warning").startswith("Not lossless: ") is lossy
+        picture = stage.page.evaluate("hsdPlayer.picture.svgText(document.querySelector('.hp-board-grid'))")
+        assert ("not lossless" in picture) is lossy
+        expected = stage.each(".hp-expect > span:first-child", "e.textContent")
+        assert any("not lossless" in told for told in expected)
+
+
+@pytest.mark.core
+def test_what_if_is_told_like_any_other_step_and_the_text_shows_what_would_be_kept(stage: Stage, trace: dict) -> None:
+    index = step_where(trace, lambda s: s["kept"] > s["shadow"]["kept"])
+    step = trace["steps"][index]
+    stage.load(trace, index)
+    written = stage.text(".hp-group.is-now")
+    stage.page.select_option(".hp-lane-rule", "hsd-released")
+    released = word_trace(rule="hsd-released", shadow="hsd")
+    same = next((s for s in released["steps"] if s["context_length"] == step["context_length"]), None)
+    told = stage.text(".hp-why")
+    assert told.startswith(("Over all coins HSD as released keeps", "Whatever the coins, HSD as released keeps"))
+    assert same is None or f"{step['expected_kept']['tokenwise']:.3g}" in told
+    kept = stage.page.locator(".is-own .hp-trial:is(.is-pass, .is-carried)").count()
+    pieces = "".join(node["piece"] for node in step["nodes"][:kept]).replace("\n", "")
+    assert stage.text(".hp-group.is-now").replace("␣", " ").strip() == f"{pieces} …".strip()
+    stage.page.click(".hp-back")
+    assert stage.text(".hp-group.is-now") == written
+
+
+@pytest.mark.core
+def test_a_chat_template_is_folded_until_it_is_asked_for(stage: Stage, trace: dict) -> None:
+    pieces = ["<|im_start|>", "user", "\n", "How", " many", "?", "<|im_end|>", "\n"]
+    asked = trace | {"prompt": {"text": "How many?", "ids": list(range(8)), "pieces": pieces}}
+    asked["setup"] = {**trace["setup"], "options": {**trace["setup"]["options"], "prompt_as": "chat"}}
+    stage.load(asked)
+    assert stage.text(".hp-prompt").split() == ["How", "many?", "chat", "template"]
+    stage.page.click(".hp-prompt button")
+    assert "<|im_start|>" in stage.text(".hp-prompt")
+    stage.load(trace)
+    assert stage.page.locator(".hp-prompt button").count() == 0

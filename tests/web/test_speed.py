@@ -313,7 +313,7 @@ def test_lanes_are_added_changed_and_removed_with_every_option_of_a_run(visitors
     names = [lane["name"] for lane in state(visitor)["header"]["lanes"]]
     assert names[1:3] == ["HSD, γ = 3", "N-grams, Vanilla, γ = 3"]
     assert "draft weight 0.25" in names[3]
-    assert visitor.page.locator('.sp-lane[data-lane="3"] .sp-lossy').is_visible()
+    assert visitor.page.locator('.sp-lane[data-lane="3"] .hp-lossy').is_visible()
 
 
 def test_a_race_here_takes_a_pair_that_is_here(visitors):

@@ -461,3 +461,51 @@ def test_a_trace_can_be_let_go_over_the_page(visitor):
 def test_everything_folded_takes_two_windows_at_most(visitors):
     visitor = visitors().open("?preset=story", options=False)
     assert visitor.page.evaluate("document.documentElement.scrollHeight") <= 1600
+
+
+@pytest.mark.core
+@pytest.mark.recorded
+def test_the_first_window_says_where_thresholds_come_from_what_hsd_is_how_fast_and_whether_lossless(visitors):
+    """Untouched, and without scrolling."""
+    visitor = visitors(height=800).open(options=False)
+    inside = "list => list.map((e) => [e.innerText, e.getBoundingClientRect().bottom <= innerHeight])"
+
+    def seen(selector: str) -> list[str]:
+        found = visitor.page.eval_on_selector_all(selector, inside)
+        assert all(within for _, within in found), found
+        return [words for words, _ in found]
+
+    origins = seen(".hp-origin")
+    assert len(origins) == visitor.page.locator(".is-lane .hp-trial:is(.is-pass, .is-fail)").count() > 1
+    assert all(" = " in words for words in origins)
+    assert seen(".hp-lane-full") == ["hierarchical speculative decoding"]
+    (told,) = seen(".hf-outcome")
+    assert "× plain decoding" in told
+    assert "lossless in law" in told
+
+
+@pytest.mark.core
+@pytest.mark.recorded
+def test_what_came_of_a_run_is_told_by_its_own_numbers_and_by_those_it_was_timed_with(visitors):
+    trace = json.loads((EXAMPLES / "traces" / "story.json").read_text(encoding="utf-8"))
+    timed = json.loads((EXAMPLES / "results" / "presets.json").read_text(encoding="utf-8"))["story"]
+    steps = trace["steps"]
+    told = visitors().open("?preset=story").page.inner_text(".hf-outcome")
+    tokens = sum(len(step["committed"]) for step in steps) / sum(step["target_calls"] for step in steps)
+    assert f"{tokens:.3g} tokens per target call" in told
+    assert f"{timed['times']:.2f} × plain decoding" in told
+    means = [1 + sum(s["expected_kept"][rule] for s in steps) / len(steps) for rule in ("hsd", "tokenwise")]
+    assert f"HSD {means[0]:.2f}, vanilla {means[1]:.2f} ({means[0] - means[1]:+.2f} ± " in told
+    lossy = visitors().open("?preset=released").page.inner_text(".hf-outcome")
+    assert "✕ not lossless" in lossy
+    assert "word for word" in visitors().open("?preset=paris").page.inner_text(".hf-outcome")
+
+
+def test_a_live_run_tells_its_own_speed_and_offers_to_race(visitor):
+    visitor.set("prompt", "Once upon a time")
+    visitor.set("max-new-tokens", "24")
+    visitor.run()
+    visitor.page.get_by_text("● live", exact=True).wait_for()
+    visitor.page.locator(".hf-outcome", has_text="race it").wait_for()
+    visitor.page.click(".hf-outcome .hf-link")
+    visitor.page.locator("#hsd-tab-speed:not([hidden])").wait_for()

@@ -20,6 +20,12 @@ function button(label, title, onclick, attributes = {}) {
   return h("button.hp-button", { "type": "button", title, "aria-label": name, onclick, ...attributes }, label);
 }
 
+/** What stands beside the name of a rule that is not lossless; null for all others. rule: of facts.js. */
+const lossy = ({ lossless }) =>
+  lossless === false
+    ? h("span.hp-lossy", { title: "its text does not follow the target's distribution exactly" }, " ✕ not lossless")
+    : null;
+
 /** Set text only where it changed, so that a screen reader hears of changes only. */
 function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
@@ -170,6 +176,7 @@ export {
   setSlider,
   field,
   setField,
+  lossy,
   menu,
   roving,
   press,

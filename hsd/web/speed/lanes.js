@@ -1,6 +1,7 @@
 // The lanes: for each its name, one bar of tokens a second, and its text. They show what they are given.
 import { h } from "../kit/dom.js";
 import { runs } from "../kit/format.js";
+import { lossy } from "../kit/parts.js";
 
 const PLAIN = { "␣": " ", "⏎": " ", "⇥": " " };
 const rateOf = (x) => (x >= 20 ? Math.round(x).toLocaleString("en") : x.toFixed(1));
@@ -25,7 +26,7 @@ class Lane {
       "aria-label": `text of ${name}`,
       "hidden": served,
     });
-    const mark = lossless || served ? null : h("span.sp-lossy", "✕ not lossless");
+    const mark = served ? null : lossy({ lossless });
     const bar = h("div.sp-bar", this.fill, this.number);
     this.element = h(
       "li.sp-lane",

@@ -5,10 +5,10 @@ import { h, prose, token } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
 import { number } from "../kit/format.js";
 import { term } from "../kit/glossary.js";
-import { menu } from "../kit/parts.js";
+import { lossy, menu } from "../kit/parts.js";
 import { chances as oddsOf, judges, likely } from "./again.js";
 import { chances, masses, trial } from "./cells.js";
-import { ruleInfo } from "./model.js";
+import { exactly, ruleInfo } from "./model.js";
 import { bars, mean } from "./odds.js";
 import { beatOf, named } from "./phases.js";
 
@@ -149,9 +149,10 @@ function massesBefore(view, plan) {
     return { node: id, at, content: branch ? masses(branch) : "" };
   });
   const name = [
-    "before each ",
-    h("span", h("span.hp-swatch.is-excess"), " ", term("excess", "too much")),
-    h("span", h("span.hp-swatch.is-deficient"), " ", term("deficient", "too little")),
+    "masses ",
+    h("small", "before each token"),
+    h("span", h("span.hp-swatch.is-excess"), " ", term("excess", "excess"), h("small", " q too much")),
+    h("span", h("span.hp-swatch.is-deficient"), " ", term("deficient", "deficient"), h("small", " too little")),
   ];
   return row("is-masses", name, "", cells);
 }
@@ -164,21 +165,33 @@ function drawLane(view, { phase, judged }, plan, actions) {
   const cells = view.step.nodes.map(({ id }) => {
     const i = order(id);
     const at = i < 0 ? last : beatOf(plan, phase, i);
-    return { node: id, at, content: laneCell(view, judged, id, actions), attributes: { "data-rule": judged.rule } };
+    const content = [bracket(view, judged, id, last), laneCell(view, judged, id, actions)];
+    return { node: id, at, content, attributes: { "data-rule": judged.rule } };
   });
   return row(`is-lane.is-${phase}`, laneName(view, phase, judged, last, actions), "", cells);
+}
+
+/** A part of the bracket over the tokens that a rule keeps as one, and over those it drops, where it judges prefixes. */
+function bracket(view, { info, kept, decisions }, id, at) {
+  if (info.forward || !decisions.length) return null;
+  const place = view.depth.get(id);
+  const [first, last] = place <= kept ? [1, kept] : [kept + 1, view.step.drafted];
+  const ends = [place === first ? "is-first" : "", place === last ? "is-last" : ""].join(" ");
+  const css = `is-${place <= kept ? "kept" : "dropped"} ${ends}`;
+  return h("i.hp-bracket", { "class": css, "data-at": at, "aria-hidden": "true" });
 }
 
 function laneName(view, phase, judged, at, { judgeBy }) {
   const { forward } = judged.info;
   const arrow = [forward ? "" : "← ", h("span", forward ? "from the left " : "from the right"), forward ? "→" : ""];
   const rules = phase === "own" ? judges(view.original || view) : [];
-  const head = rules.length > 1 ? ruleMenu(judged, rules, judgeBy) : h("span.hp-lane-title", title(judged));
+  const head = rules.length > 1 ? ruleMenu(view, judged, rules, judgeBy) : h("span.hp-lane-title", title(judged));
   const law = oddsOf(view, judged.rule);
   const full = facts.glossary[judged.info.term]?.full; // what an abbreviation stands for
   return [
     h("span.hp-lane-head", head, h("small", arrow)),
     full && h("small.hp-lane-full", term(judged.info.term, full)),
+    exactly(view, judged.rule) ? null : lossy(judged.info),
     h("span.hp-lane-keeps", { "data-at": at }, outcome(view, phase, judged)),
     law &&
       h(
@@ -197,10 +210,10 @@ function laneName(view, phase, judged, at, { judgeBy }) {
 /** The rule's name, explained where the glossary knows it. */
 const title = (judged) => (judged.info.term ? term(judged.info.term, named(judged)) : named(judged));
 
-const ruleMenu = (judged, rules, judgeBy) =>
+const ruleMenu = (view, judged, rules, judgeBy) =>
   menu(
     "the rule that judges this draft",
-    rules.map((rule) => [rule, named({ info: ruleInfo(rule) })]),
+    rules.map((rule) => [rule, `${named({ info: ruleInfo(rule) })}${exactly(view, rule) ? "" : ", not lossless"}`]),
     judged.rule,
     judgeBy,
     { class: "hp-speed hp-lane-rule", title: "judge this draft by another rule" },

@@ -32,7 +32,14 @@ const masses = ({ excess, deficient }) => [
 ];
 
 const BAR = "no coin: what p must exceed here, and the coloured part is p";
-const SAID = { pass: "✓", fail: "✕", over: "✕ step back", carried: "✓ kept with it", none: "– not looked at" };
+const SAID = {
+  pass: "✓",
+  fail: "✕",
+  back: "✕ step back",
+  out: "✕ none is kept",
+  carried: "✓ kept with it",
+  none: "– not reached",
+};
 
 /**
  * A rule's test at a token: {state: "pass", "fail", "carried" or "none"; parts: a line from 0 to 1 with its coin, of which
@@ -40,10 +47,9 @@ const SAID = { pass: "✓", fail: "✕", over: "✕ step back", carried: "✓ ke
  */
 function trial(view, judged, id, drag = null) {
   const made = decisive(judged, id);
-  const verdict = judged.verdict(id);
   const { sides, coinless } = comparedAt(view, id, judged, made, coinOf(view, id));
   const [coin, threshold] = sides;
-  const state = made ? (made.accepted ? "pass" : "fail") : verdict === "kept" ? "carried" : "none";
+  const state = made ? (made.accepted ? "pass" : "fail") : judged.path.has(id) ? "carried" : "none";
   const compared = made ? pair(...sides, 1).map((text) => text.replace(/^0\./, ".")) : [];
   const sentence = made ? `${compared[0]} ${made.accepted ? "<" : "≥"} ${coinless ? "p " : ""}${compared[1]} ` : "";
   const line = gauge(coin, threshold, {
@@ -51,7 +57,8 @@ function trial(view, judged, id, drag = null) {
     "title": made ? null : unmade(threshold),
     "drag": coinless ? BAR : drag,
   });
-  const words = h("span.hp-trial-words", h("span", sentence), h("b", SAID[verdict === "over" ? "over" : state]));
+  const back = state === "fail" && !judged.info.forward && (view.depth.get(id) > 1 ? "back" : "out");
+  const words = h("span.hp-trial-words", h("span", sentence), h("b", SAID[back || state]));
   return { state, parts: [line, words, made ? source(origin(view, judged, id), compared[1]) : null] };
 }
 

@@ -8,17 +8,12 @@ const swatch = (kind, words) => h("span", {}, h("span", { class: `hp-swatch is-$
 
 /** What is told of a step; `parts` by the names of sentences.js. */
 function storyCard(asItWas) {
-  const back = button("as it was", "back to what happened in the run (Esc)", asItWas, {
+  const back = button("Back to the run", "undo the what-if (Esc)", asItWas, {
     class: "hp-button hp-back",
     hidden: true,
   });
   const odds = h("div.hp-slot");
-  const parts = {
-    lead: h("p.hp-lead"),
-    detail: h("p.hp-detail"),
-    why: h("p.hp-hint.hp-why"),
-    warning: h("p.hp-warning"),
-  };
+  const parts = { lead: h("p.hp-lead"), why: h("p.hp-why"), detail: h("p.hp-detail"), warning: h("p.hp-warning") };
   const spoken = h("div.hp-told", { "aria-live": "polite", "aria-atomic": "true" }, Object.values(parts));
   const element = h("section.hp-card.hp-story", { "aria-label": "What happened" }, spoken, back, odds);
   return { parts, back, odds, element };

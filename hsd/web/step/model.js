@@ -81,6 +81,12 @@ const settingsOf = ({ fuzzy, knobs }) => ({ ...SETTINGS, ...fuzzy, tolerance: re
 /** The value of the one number that a rule has, see `knob` in facts. */
 const knobOf = ({ options }, rule) => settingsOf(options)[ruleInfo(rule).knob.option];
 
+/** Whether a rule is lossless with the number that it has here. */
+function exactly({ options }, rule) {
+  const { lossless, knob } = ruleInfo(rule);
+  return lossless || (Boolean(knob) && knob.exact !== null && real(knobOf({ options }, rule)) <= knob.exact);
+}
+
 /** What rejections made of the target, in order: each change with `earlier`, those at its place that it builds on. */
 function changesOf(judged) {
   const between = (node, from, to) => judged.decisions.slice(from, to).some((decision) => decision.node === node);
@@ -241,6 +247,7 @@ export {
   DIVERGENCES,
   draftedBy,
   draftsWords,
+  exactly,
   fuzzy,
   judge,
   knobOf,

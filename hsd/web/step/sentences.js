@@ -3,9 +3,11 @@
 import { rule as ruleInfo } from "../kit/facts.js";
 import { real } from "../kit/format.js";
 import { forms } from "../rules/tests.js";
+import { chances } from "./again.js";
 import { through } from "./drafts.js";
 import { filled, number, pair, plain, say } from "./fill.js";
-import { changesOf, coinOf, copies, knobOf, lastKept, pathTo, ratio } from "./model.js";
+import { changesOf, coinOf, copies, exactly, knobOf, lastKept, pathTo, ratio } from "./model.js";
+import { mean } from "./odds.js";
 
 const LINES = ["opening", "drafting", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning"];
 const SAME = 0.005; // kept tokens; a smaller difference is not seen in two digits
@@ -85,13 +87,12 @@ function verdictFacts(view, judged) {
     kind = info.drafts ? "drafts" : forward ? "root" : "leaves";
     stop = kind === "root" && !ended ? made.at(-1) : (passed.at(-1) ?? made.at(-1));
   } else if (!forward) stop ??= made[0];
-  const law = (step.kept_law || {})[judged.rule] || [];
-  const mean = step.expected_kept[judged.rule];
-  const knob = knobFacts(view, judged.rule);
-  const exact = info.lossless || knob.exact;
+  const law = (view.original ? chances(view, judged.rule) : step.kept_law?.[judged.rule]) ?? [];
+  const average = step.expected_kept[judged.rule] ?? (law.length ? mean(law) : null);
+  const exact = exactly(view, judged.rule);
   const tests = made.map((decision) => testFacts(view, judged, decision));
   return {
-    ...knob,
+    ...knobFacts(view, judged.rule),
     name,
     "Name": name.slice(0, 1).toUpperCase() + name.slice(1),
     "link": info.term ? { words: name, term: info.term } : name,
@@ -117,7 +118,8 @@ function verdictFacts(view, judged) {
     "failures": made.length - passed.length,
     "through": through(view, last),
     "spared": exact || tree ? "" : listing(overruled(view, judged)),
-    "mean": mean === undefined ? null : number(mean),
+    average,
+    "mean": average === null ? null : number(average),
     "odds": kept < law.length ? number(law[kept]) : null,
     "certain": kept < law.length && law[kept] >= CERTAIN,
     ...best(view, judged),
@@ -168,9 +170,8 @@ function knobFacts(view, rule) {
   const { kept, divergences } = view.step;
   const spent = divergences.slice(0, kept).reduce((sum, D) => sum + (real(D) <= value ? real(D) : 0), 0);
   const put = { value: number(value), drift: number(spent), bound: number(value * kept) };
-  const exact = Boolean(knob) && knob.exact !== null && value <= knob.exact;
   const lost = plain(filled(loses, { ...put, divergence: view.options.fuzzy.divergence }));
-  return { sign: knob ? knob.sign : "", value: put.value, exact, loses: lost || null };
+  return { sign: knob ? knob.sign : "", value: put.value, loses: lost || null };
 }
 
 /** How much likelier the target finds the whole draft than the draft did, and where that was largest. */
@@ -209,9 +210,9 @@ const overruled = (view, { kept }) =>
 
 /** In what they differ, and what of it is luck. */
 function between(view, own, other) {
-  const { step, own: one, shadow: two } = view;
-  const [mine, theirs] = [one, two].map(({ rule }) => step.expected_kept[rule]);
-  if (mine !== undefined && theirs !== undefined) [own.mean, other.mean] = pair(mine, theirs, 3);
+  const { own: one, shadow: two } = view;
+  const [mine, theirs] = [own.average, other.average];
+  if (mine !== null && theirs !== null) [own.mean, other.mean] = pair(mine, theirs, 3);
   const [gap, more] = [(mine ?? 0) - (theirs ?? 0), one.kept - two.kept];
   return {
     same: view.sameRule,

@@ -122,6 +122,7 @@ class Stage {
     this.card.element.hidden = this.onBoard;
     this.story.odds.replaceChildren(this.onBoard ? "" : odds(view));
     this.transport.phases(plan);
+    if (this.parts.has("text")) this.text.suppose(view.index, wouldKeep(view));
     this.drawSelection(view, state);
     this.drawFold("decisions");
     this.drawBeat(view, plan, state.beat);
@@ -278,5 +279,8 @@ class Stage {
     this.card.readline.replaceChildren(...pin, h("bdi", {}, words.length > 240 ? `${words.slice(0, 240)}…` : words));
   }
 }
+
+/** The pieces that a step would keep where something is supposed; null where nothing is. */
+const wouldKeep = ({ original, own, nodes }) => original && [...own.path].map((id) => nodes.get(id).piece);
 
 export { Stage };

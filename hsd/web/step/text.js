@@ -6,6 +6,7 @@ import { plural, shorten, visible } from "../kit/format.js";
 
 const PROMPT_SHOWN = 160;
 const PROMPT_MORE = 2000;
+const ASKED_SHOWN = 600; // characters of a question
 const SPACE = visible(" ");
 const NAMES = { draft: "from the draft, kept", correction: "correction", bonus: "bonus" };
 
@@ -21,23 +22,32 @@ function legend() {
   );
 }
 
-const promptPart = (prompt) => h("span", { class: "hp-prompt" }, ending(prompt.pieces, PROMPT_SHOWN));
+/** What the text goes on from; what a chat template put around a question unfolds by a button. */
+function promptPart({ prompt: { text, pieces }, setup }) {
+  if (setup.options.prompt_as !== "chat" || !pieces.join("").includes(text)) return h("span.hp-prompt", ending(pieces, PROMPT_SHOWN));
+  const title = "what the model really reads: the question in its chat template";
+  const whole = () => box.replaceChildren(...ending(pieces, PROMPT_SHOWN).flat());
+  const box = h(
+    "span.hp-prompt",
+    h("bdi", { dir: "auto" }, text.length > ASKED_SHOWN ? `… ${text.slice(-ASKED_SHOWN)}` : text),
+    " ",
+    more("chat template", whole, { title }),
+    h("br"),
+  );
+  return box;
+}
+
+const more = (words, onclick, attributes = {}) =>
+  h("button.hp-more", { type: "button", onclick, ...attributes }, words);
 
 /** The last `count` pieces, after a button that brings some of those before them. */
 function ending(pieces, count) {
   const hidden = pieces.length - count;
   const shown = pieces.slice(-count).map((piece) => breakable(piece, wrapped(piece)));
   if (hidden <= 0) return shown;
-  const more = h(
-    "button",
-    {
-      type: "button",
-      class: "hp-more",
-      onclick: () => more.replaceWith(h("span", {}, ending(pieces.slice(0, hidden), PROMPT_MORE))),
-    },
-    `… ${plural(hidden, "earlier token")}`,
-  );
-  return [more, shown];
+  const earlier = () => button.replaceWith(h("span", ending(pieces.slice(0, hidden), PROMPT_MORE)));
+  const button = more(`… ${plural(hidden, "earlier token")}`, earlier);
+  return [button, ...shown];
 }
 
 /** A line may break before a space and must break after a line end; words stay whole. */
@@ -79,6 +89,7 @@ function create(onStep) {
     flow,
   );
   const groups = [];
+  let supposed = null; // {group, written: its children}, while it shows what a step would keep
 
   function group(step, index) {
     const tokens = step.committed.map((committed) =>
@@ -96,7 +107,8 @@ function create(onStep) {
 
   function load(trace) {
     groups.length = 0;
-    flow.replaceChildren(promptPart(trace.prompt));
+    supposed = null;
+    flow.replaceChildren(promptPart(trace));
     extend(trace.steps, 0);
   }
 
@@ -105,6 +117,15 @@ function create(onStep) {
       groups.push(group(step, from + i));
       flow.append(groups[groups.length - 1]);
     }
+  }
+
+  /** The pieces that a step would keep in place of what it wrote; null for what it wrote. */
+  function suppose(index, pieces) {
+    if (supposed) supposed.group.replaceChildren(...supposed.written);
+    supposed = pieces && { group: groups[index], written: [...groups[index].childNodes] };
+    if (!supposed) return;
+    const kept = pieces.map((piece) => breakable(piece, h("span.hp-out.is-draft.is-supposed", wrapped(piece))));
+    supposed.group.replaceChildren(...kept.flat(), h("span.hp-out.is-supposed", { title: "what would follow" }, " …"));
   }
 
   function select(index) {
@@ -116,7 +137,7 @@ function create(onStep) {
     if (now) afterLayout(() => keepInView(flow, now));
   }
 
-  return { element, load, extend, select };
+  return { element, load, extend, select, suppose };
 }
 
 /** Scroll only the box, never the page. */

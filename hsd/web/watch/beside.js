@@ -5,13 +5,12 @@ import { Run } from "../answers/run.js";
 import { h } from "../kit/dom.js";
 import { rule as ruleFacts } from "../kit/facts.js";
 import { number, plural } from "../kit/format.js";
-import { button } from "../kit/parts.js";
+import { button, lossy } from "../kit/parts.js";
 import { alone, compare, parting, sameText } from "./sums.js";
 import * as texts from "./texts.js";
 
 const HEADS = ["rule", "kept, this time", "kept, over all coins", "keeps more in", "tokens per target call"];
 const TITLE = "Both rules, over the whole run";
-const LOSSY = "its text does not follow the target's distribution exactly";
 const short = (name) => ruleFacts(name).short;
 const asked = (name) => ruleFacts(name).asked ?? name;
 
@@ -180,9 +179,6 @@ function heads() {
   return h("thead", h("tr", cells));
 }
 
-const mark = (name) =>
-  ruleFacts(name).lossless === false ? h("span.hf-lossy", { title: LOSSY }, " ✕ not lossless") : null;
-
 function row({ rule, kept, drafted, mean, more, tokens, calls }, place) {
   const cells = [
     `${kept} of ${drafted}`,
@@ -193,7 +189,7 @@ function row({ rule, kept, drafted, mean, more, tokens, calls }, place) {
   return h(
     "tr",
     { "data-rule": rule, "data-place": place },
-    h("th", { scope: "row" }, ruleFacts(rule).head, mark(rule), h("small", ` ${place}`)),
+    h("th", { scope: "row" }, ruleFacts(rule).head, lossy(ruleFacts(rule)), h("small", ` ${place}`)),
     cells.map((cell) => h("td", cell)),
   );
 }

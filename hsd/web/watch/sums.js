@@ -10,6 +10,14 @@ function mean(steps, rule) {
   return steps.length && !means.includes(undefined) ? means.reduce((a, b) => a + b, 0) : null;
 }
 
+/** Half of a 95 % interval of what one rule keeps more than the other per step, over all coins: drafts differ. */
+function spread(steps, [{ rule: own }, { rule: other }]) {
+  const gaps = steps.map((step) => (step.drafted ? step.expected_kept[own] - step.expected_kept[other] : 0));
+  const center = gaps.reduce((a, b) => a + b, 0) / gaps.length;
+  const variance = gaps.reduce((total, gap) => total + (gap - center) ** 2, 0) / Math.max(gaps.length - 1, 1);
+  return 1.96 * Math.sqrt(variance / gaps.length);
+}
+
 /** What the steps of a run came to. */
 const ran = (steps, rule) => ({
   rule,
@@ -55,4 +63,4 @@ function parting(a, b) {
 /** Whether both runs wrote the same tokens. */
 const sameText = (a, b) => a.steps.flatMap(ids).join() === b.steps.flatMap(ids).join();
 
-export { alone, compare, parting, sameText };
+export { alone, compare, parting, sameText, spread };

@@ -7,6 +7,7 @@ import { h } from "../kit/dom.js";
 import { addressBar, asked, pack, unpacked } from "../kit/link.js";
 import * as page from "../kit/page.js";
 import { create } from "../step/player.js";
+import * as outcome from "./outcome.js";
 import { Beside } from "./beside.js";
 import { pairWords, sourceWords, tracePair } from "./chips.js";
 import { follow } from "./downloads.js";
@@ -35,7 +36,8 @@ class Watch {
     );
     this.caption = h("p.hf-caption", { hidden: true });
     this.place = h("div.hf-player", { hidden: true });
-    root.prepend(this.caption, this.place);
+    this.outcome = outcome.create();
+    root.prepend(this.outcome.element, this.caption, this.place);
     this.player = create(this.place, {
       onSelect: ({ step }) => this.moved(step),
       link: why("link") ? null : () => this.link(),
@@ -107,7 +109,7 @@ class Watch {
     if (!reply) return;
     this.recorded = reply.trace;
     this.setup.repeat(links.optionsOf(reply.trace));
-    this.show({ kind: "preset", link: { preset: name } }, reply, where);
+    this.show({ kind: "preset", link: { preset: name }, timed: reply.timed }, reply, where);
     this.pairChips(reply.trace.setup.pair);
   }
 
@@ -133,7 +135,9 @@ class Watch {
 
   show(source, { trace, step, node = null, supposed = null, title = "", why: reason = "" }, where = {}) {
     this.leave();
-    this.caption.replaceChildren(h("b", title), " ", h("span.hf-caption-why", reason));
+    const { title: pair } = this.told.pairs?.find(({ name }) => name === trace.setup.pair) ?? {};
+    const parts = [h("b", title), " ", h("span.hf-caption-why", reason), pair && h("span.hf-caption-pair", ` ${pair}`)];
+    this.caption.replaceChildren(...parts.filter(Boolean));
     this.caption.hidden = !title;
     const place = { step: where.step ?? step, node: where.node ?? node, supposed: where.supposed ?? supposed };
     this.display({ ...source, trace }, { ...place, live: false });
@@ -149,6 +153,7 @@ class Watch {
     this.setup.preset.value = source.link?.preset ?? "";
     this.setup.mark(false);
     this.player.load(trace, where);
+    this.outcome.fill(trace, source.timed ?? null);
     this.beside.take(trace, where.live);
   }
 
@@ -180,6 +185,7 @@ class Watch {
       this.source.trace = trace;
       this.player.extend(steps, ended ? trace.result : null);
       this.beside.grow(steps, !ended);
+      this.outcome.fill(trace, null);
     } else if (steps.length) {
       this.caption.hidden = true;
       const where = { step: steps.length - 1, node: null, live: !ended };

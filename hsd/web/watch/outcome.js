@@ -1,0 +1,71 @@
+// The answer to the title, in one line over the run: how many tokens a call of the target brings, how fast that was, what
+// both rules keep by law, and whether the text is still the target's.
+import { h } from "../kit/dom.js";
+import { rule as ruleFacts } from "../kit/facts.js";
+import { number, plural } from "../kit/format.js";
+import { term } from "../kit/glossary.js";
+import { showTab } from "../kit/page.js";
+import { lossy } from "../kit/parts.js";
+import { exactly } from "../step/model.js";
+import { compare, spread } from "./sums.js";
+
+/** element, and fill(trace, timed): a run, and its speed beside plain decoding where that was measured, else null. */
+function create() {
+  const element = h("div.hsd-kit.hf-outcome", { "role": "group", "aria-label": "What came of it" });
+
+  function fill(trace, timed) {
+    const { steps, setup, result } = trace;
+    const told = steps.length ? [calls(steps), ...speed(steps, result, timed, setup), law(trace), exact(trace)] : [];
+    const parts = told.filter(Boolean).map((part) => h("span.hf-outcome-part", part));
+    element.replaceChildren(...parts);
+    element.hidden = !parts.length;
+  }
+
+  return { element, fill };
+}
+
+const strong = (words) => h("b", words);
+const sum = (steps, of) => steps.reduce((total, step) => total + of(step), 0);
+const written = (steps) => sum(steps, ({ committed }) => committed.length);
+
+function calls(steps) {
+  const made = sum(steps, (step) => step.target_calls);
+  return [strong(number(written(steps) / Math.max(made, 1))), " ", term("block-efficiency", "tokens per target call")];
+}
+
+/** Tokens per second and times plain decoding, both of the same rounds; of a run that was timed alone, where to race it. */
+function speed(steps, result, timed, { options }) {
+  const [tokens, seconds] = [written(steps), result?.seconds ?? sum(steps, ({ times }) => total(times))];
+  const rate = timed?.tokens_per_second ?? tokens / seconds;
+  const how = timed ? `${timed.rounds} rounds in turn with plain decoding, medians` : "this run alone";
+  const machine = timed ? `; ${timed.processor}, load ${timed.load}` : "";
+  const title = `${plural(tokens, "token")} in ${number(tokens / rate)} s: ${how}${machine}`;
+  const race = h("button.hf-link", { type: "button", onclick: () => showTab("speed") }, "race it");
+  const beside = timed
+    ? [strong(`${timed.times.toFixed(2)} ×`), " ", term("speed-up", "plain decoding")]
+    : [term("speed-up", "× plain decoding"), ": ", race];
+  return [h("span", { title }, strong(number(rate)), " tokens/s"), options.system === "plain" ? null : beside];
+}
+
+const total = (times) => Object.values(times).reduce((a, b) => a + b, 0);
+
+/** Tokens per call that both rules bring by law on these drafts, and their difference with the error of so few steps. */
+function law({ steps, setup }) {
+  const rules = compare({ steps }).filter(({ mean }) => mean !== null);
+  if (setup.options.sampling.temperature === 0 || rules.length < 2) return null;
+  const [own, other] = rules.map(({ mean }) => 1 + mean / steps.length);
+  const one = ({ rule }, value) => [ruleFacts(rule).short, " ", strong(value.toFixed(2))];
+  const gap = `${own < other ? "−" : "+"}${Math.abs(own - other).toFixed(2)} ± ${spread(steps, rules).toFixed(2)}`;
+  const title = `tokens per call on average, on the drafts of this run; ±: 95 % interval of the difference, over ${plural(steps.length, "step")}`;
+  const both = [one(rules[0], own), ", ", one(rules[1], other), ` (${gap})`];
+  return h("span", { title }, term("over-all-coins", "over all coins"), " ", both);
+}
+
+/** Whether not a word was changed: at temperature 0 literally, else every text comes as often as from the target. */
+function exact({ setup }) {
+  const { system, sampling, rule } = setup.options;
+  if (system !== "plain" && !exactly(setup, rule)) return lossy(ruleFacts(rule));
+  return [term("lossless", "lossless"), sampling.temperature === 0 ? ", word for word" : " in law"];
+}
+
+export { create };
