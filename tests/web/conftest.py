@@ -52,6 +52,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             metafunc.parametrize(name, kinds, indirect=True, scope="session")
 
 
+UNFOLD = """() => {
+  const unfold = () => { for (const one of document.querySelectorAll(".hp-folded:not([data-seen])")) {
+    one.dataset.seen = "yes";
+    one.open = true;
+  } };
+  new MutationObserver(unfold).observe(document.body, { childList: true, subtree: true });
+  unfold();
+}"""
+"""Opens every card that is folded at first, once."""
+
+
 class Visitor(Guest):
     """Someone with a page of the app, or of an exported folder, which may ask nothing but that."""
 
@@ -61,15 +72,25 @@ class Visitor(Guest):
         )  # else Playwright cannot wait
         self.app = app
 
-    def open(self, query: str = "", options: bool = True) -> Visitor:
-        """Go to an address of the app. options: show them, where the window has room; they are folded at first."""
+    def open(self, query: str = "", options: bool = True, folded: bool = False) -> Visitor:
+        """Go to an address of the app. options: show them, where the window has room; they are folded at first.
+
+        folded: leave cards as they are that are folded at first.
+        """
         self.page.goto(self.app.url + query)
         drawn = (
             "document.querySelector('.hp-guess, .hp-node')" if "tab=" not in query or "tab=watch" in query else "true"
         )
         self.until(f"window.__hsd && window.__hsd.ready && {drawn}")
+        if not folded:
+            self.unfold()
         if options and not self.files and self.page.viewport_size["width"] > 860:
             self.options()
+        return self
+
+    def unfold(self) -> Visitor:
+        """Open every card that is folded at first, also those that are still to come."""
+        self.page.evaluate(UNFOLD)
         return self
 
     @property

@@ -10,6 +10,7 @@ PAGE = """<!doctype html><html lang="en" class="{theme}" data-answers="{answers}
 <body><div id="hsd-layout"></div><div class="hsd-lab hsd-kit" id="one"></div><script type="module">
 import {{ start }} from "./lab/lab.js";
 window.lab = start(document.getElementById("one"));
+for (const one of document.querySelectorAll(".hp-folded")) one.open = true;
 </script></body></html>"""
 
 

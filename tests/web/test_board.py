@@ -348,7 +348,6 @@ def test_what_if_is_told_like_any_other_step_and_the_text_shows_what_would_be_ke
 def test_a_chat_template_is_folded_until_it_is_asked_for(stage: Stage, trace: dict) -> None:
     pieces = ["<|im_start|>", "user", "\n", "How", " many", "?", "<|im_end|>", "\n"]
     asked = trace | {"prompt": {"text": "How many?", "ids": list(range(8)), "pieces": pieces}}
-    asked["setup"] = {**trace["setup"], "options": {**trace["setup"]["options"], "prompt_as": "chat"}}
     stage.load(asked)
     assert stage.text(".hp-prompt").split() == ["How", "many?", "chat", "template"]
     stage.page.click(".hp-prompt button")

@@ -147,6 +147,7 @@ def test_no_two_boxes_lie_on_each_other_and_only_dropped_ones_are_left_out(model
 
 def open_eagle(visitor, **query: str) -> dict:
     visitor.page.goto(visitor.app.url + "?" + urlencode({"tab": "systems", "panel": "eagle", **query}))
+    visitor.unfold()
     return shown(visitor, "run.trace")
 
 

@@ -20,6 +20,7 @@ TINIEST = 5e-3  # what a number shown with three digits may be off by, relativel
 
 def open_fsd(visitor, **query: str):
     visitor.page.goto(visitor.app.url + "?" + urlencode({"tab": "systems", "panel": "fsd", **query}))
+    visitor.unfold()
     visitor.until("window.__hsdSystems && window.__hsdSystems.fsd && window.__hsdSystems.fsd.ready")
     return visitor
 

@@ -712,6 +712,7 @@ def test_the_lab_is_a_tab_of_the_app_and_its_link_opens_it(visitors) -> None:
     visitor = visitors()
     state = "*".join(["1", "same", "2", "3", "hsd-released", "aba", "0.1_0.2_0.3", "5", "1/3_2/3", "2/3_1/3"])
     visitor.page.goto(visitor.app.url + "?tab=lab&lab=" + quote(state))
+    visitor.unfold()
     visitor.page.locator(".hl-pos").first.wait_for()
     assert visitor.page.inner_text(".hl-rules tr[data-rule=hsd] .hl-figure") == "1.6667"
     assert visitor.page.is_checked(".hl-rules input[value=hsd-released]")
@@ -720,3 +721,13 @@ def test_the_lab_is_a_tab_of_the_app_and_its_link_opens_it(visitors) -> None:
     page = visitor.page.get_attribute(".hl-comes-again a", "href")
     assert visitor.page.request.get(page).text() == (ASSETS / "docs" / "random_numbers.md").read_text(encoding="utf-8")
     assert visitor.page.request.get(page.replace("random_numbers.md", "..%2Ftiny.md")).status == 404
+
+
+@pytest.mark.core
+@pytest.mark.recorded
+def test_everything_folded_the_lab_takes_two_windows_at_most(visitors):
+    visitor = visitors(height=800).open("?tab=lab", folded=True)
+    visitor.page.locator(".hl-rules").wait_for()
+    assert visitor.page.evaluate("document.documentElement.scrollHeight") <= 1600
+    visitor.page.click(".hl-draft > summary")
+    assert visitor.page.locator(".hl-verdicts").is_visible()

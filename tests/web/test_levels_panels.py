@@ -19,6 +19,7 @@ MARKS = {"draft": "●", "correction": "▲", "bonus": "◆"}
 
 def open_panel(visitor, panel: str, **query: str):
     visitor.page.goto(visitor.app.url + "?" + urlencode({"tab": "systems", "panel": panel, **query}))
+    visitor.unfold()
     return shown(visitor, panel, "run.trace")
 
 

@@ -28,6 +28,7 @@ def question(preset: dict) -> dict:
 
 def open_systems(visitor, **query: str):
     visitor.page.goto(visitor.app.url + "?" + urlencode({"tab": "systems", **query}))
+    visitor.unfold()
     settled(visitor)
     return visitor
 
@@ -344,3 +345,16 @@ def test_the_row_of_panels_is_a_tab_list(frame):
     frame.wait_for_function("location.search === '?tab=systems&panel=late&one=1&two=2'")
     frame.keyboard.press("Home")
     frame.wait_for_function("location.search.startsWith('?tab=systems&panel=stack&plan=1')")
+
+
+@pytest.mark.core
+@pytest.mark.recorded
+@pytest.mark.parametrize("panel", ["stack", "hispec", "fsd", "eagle"])
+def test_everything_folded_a_system_takes_two_windows_at_most(visitors, panel):
+    visitor = visitors(height=800).open(f"?tab=systems&panel={panel}", folded=True)
+    visitor.page.locator(f"#sy-panel-{panel} .hp-card").nth(1).wait_for()
+    visitor.until("!document.querySelector('.is-opening')")
+    assert visitor.page.evaluate("document.documentElement.scrollHeight") <= 1600
+    for fold in visitor.page.locator(f"#sy-panel-{panel} > * > .hp-folded > summary").all():
+        fold.click()
+        assert fold.locator("xpath=..").evaluate("e => e.open")

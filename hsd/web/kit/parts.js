@@ -14,6 +14,12 @@ function card(css, title, hint, ...children) {
   return h("section", { "class": `hp-card ${css}`, "aria-label": title }, head, children);
 }
 
+/** The same folded up, for what not everybody needs at once. */
+function folded(css, title, hint, ...children) {
+  const head = [h("summary", h("h3.hp-title", title)), hint && h("p.hp-hint", hint)];
+  return h("details", { "class": `hp-card hp-folded ${css}`, "aria-label": title }, head, children);
+}
+
 /** A button with words is named by them, one with a sign by its title. */
 function button(label, title, onclick, attributes = {}) {
   const name = typeof label === "string" && label.length !== 1 ? null : title;
@@ -175,6 +181,7 @@ export {
   slider,
   setSlider,
   field,
+  folded,
   setField,
   lossy,
   menu,

@@ -1,7 +1,7 @@
 // The fifth card: one draft under two rules with the same coins, position by position.
 import { h, SIGNS } from "../kit/dom.js";
 import { subscript } from "../kit/format.js";
-import { button, card, menu, say } from "../kit/parts.js";
+import { button, folded, menu, say } from "../kit/parts.js";
 import { position, value } from "./position.js";
 import { CHAINS, expectedKept, explain, lawOf, next, range, stops, USUAL, VANILLA } from "../rules/law.js";
 import { names } from "./state.js";
@@ -34,7 +34,7 @@ function draft(actions) {
   const root = h("p.hl-root");
   const list = h("ol.hl-positions");
   const ends = h("div.hl-ends");
-  const element = card(
+  const element = folded(
     "hl-draft",
     "One draft, coin by coin",
     `A test succeeds when its coin falls below its threshold h. ${FORWARD} ask from the first token on; the other rules from the whole draft back.`,

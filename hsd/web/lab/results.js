@@ -35,8 +35,7 @@ function results(actions) {
     "Which rules are lossless, and what each keeps",
     "Exact: every draft and every outcome is listed, with no sampling. Pick a rule to look at it below.",
     table,
-    notes,
-    h("p.hp-hint", FINE_PRINT),
+    h("details.hp-folded", h("summary", "What stands out"), notes, h("p.hp-hint", FINE_PRINT)),
   );
 
   function update({ valid, exact, model }) {

@@ -22,9 +22,11 @@ function legend() {
   );
 }
 
-/** What the text goes on from; what a chat template put around a question unfolds by a button. */
-function promptPart({ prompt: { text, pieces }, setup }) {
-  if (setup.options.prompt_as !== "chat" || !pieces.join("").includes(text)) return h("span.hp-prompt", ending(pieces, PROMPT_SHOWN));
+/** What the text goes on from; what a chat template put before and after a question unfolds by a button. */
+function promptPart({ text, pieces }) {
+  const read = pieces.join("");
+  const at = text ? read.lastIndexOf(text) : -1;
+  if (at <= 0 || read.endsWith(text)) return h("span.hp-prompt", ending(pieces, PROMPT_SHOWN));
   const title = "what the model really reads: the question in its chat template";
   const whole = () => box.replaceChildren(...ending(pieces, PROMPT_SHOWN).flat());
   const box = h(
@@ -108,7 +110,7 @@ function create(onStep) {
   function load(trace) {
     groups.length = 0;
     supposed = null;
-    flow.replaceChildren(promptPart(trace));
+    flow.replaceChildren(promptPart(trace.prompt));
     extend(trace.steps, 0);
   }
 

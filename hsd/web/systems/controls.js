@@ -33,14 +33,14 @@ const of = (given, asked) => (typeof given === "function" ? given(asked) : given
 
 /**
  * actions: preset(name), edit(asked), run(), cancel(), copy(). above(presets, actions): {element, update(asked, runs)} to
- * stand under the recorded runs, or nothing. folded: the fields are not shown at first, as on a phone.
+ * stand under the recorded runs, or nothing.
  */
-function create({ title, hint, presets, fields, above = () => null, folded = false }, actions) {
+function create({ title, hint, presets, fields, above = () => null }, actions) {
   const recorded = choice("Recorded runs", titles(presets), actions.preset, "");
   const first = above(presets, actions);
   const [words, problem, bar] = [p("hp-hint lv-why"), parts.problem(), runBar(actions)];
   const rows = fields.map((one) => row(one, (text) => actions.edit(changed(now, one, text))));
-  const more = { class: "lv-more", open: !folded && window.innerWidth > 700 };
+  const more = { class: "lv-more" };
   const form = h(
     "details",
     more,

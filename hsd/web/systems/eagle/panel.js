@@ -74,7 +74,6 @@ const draw = (root, tools) =>
     fields: FIELDS,
     fit,
     above: treeSwitch,
-    folded: true, // so that the tree is in sight
     player: (changed) => new Player({ known: tools.content.eagle, changed }),
     telling,
     extras: [],

@@ -2,7 +2,7 @@
 // rows, for the caches and for the rules. What is looked at is lit in all of these.
 import { h, plain, prose } from "../../kit/dom.js";
 import { layout } from "../../kit/facts.js";
-import { card, say } from "../../kit/parts.js";
+import { folded, say } from "../../kit/parts.js";
 import { Moments } from "../moments.js";
 import { div, legend, p, span } from "../parts.js";
 import * as mask from "./mask.js";
@@ -48,7 +48,7 @@ class Player extends Moments {
   reading() {
     const hint = "One row per node. A filled square: this row sees that column. Siblings share a position.";
     const side = div("eg-side", h("h4", { class: "sy-subtitle" }, "What is read again"), this.again);
-    return card("sy-eg-mask", "What the target reads in one pass", hint, div("eg-reading", this.mask.element, side));
+    return folded("sy-eg-mask", "What the target reads in one pass", hint, div("eg-reading", this.mask.element, side));
   }
 
   // ---- moments

@@ -173,13 +173,15 @@ function own(tree, { place }, from) {
 
 /** Scroll the box, never the page, so far that what is new can be seen. */
 function keepInView(element, fresh) {
-  if (!fresh.length || element.scrollWidth <= element.clientWidth) return;
+  if (!fresh.length) return;
   const outer = element.getBoundingClientRect();
   const places = fresh.map((one) => one.getBoundingClientRect());
-  const left = Math.min(...places.map((place) => place.left)) - outer.left - 8;
-  const right = Math.max(...places.map((place) => place.right)) - outer.right + 8;
-  if (left < 0) element.scrollLeft += left;
-  else if (right > 0) element.scrollLeft += Math.min(right, left);
+  const move = (near, far) => {
+    const before = Math.min(...places.map((place) => place[near])) - outer[near] - 8;
+    const after = Math.max(...places.map((place) => place[far])) - outer[far] + 8;
+    return before < 0 ? before : Math.max(0, Math.min(after, before));
+  };
+  element.scrollBy(move("left", "right"), move("top", "bottom"));
 }
 
 export { create };

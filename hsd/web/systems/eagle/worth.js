@@ -3,7 +3,7 @@
 import { h, prose } from "../../kit/dom.js";
 import { facts, rule } from "../../kit/facts.js";
 import { number, plural, short, visible } from "../../kit/format.js";
-import { card, say } from "../../kit/parts.js";
+import { folded, say } from "../../kit/parts.js";
 import { div, p, span, table } from "../parts.js";
 import { meanKept, worth } from "./model.js";
 
@@ -16,7 +16,7 @@ function worthCard({ onLight }) {
   const all = h("details", { class: "eg-each" }, h("summary", {}, "Node by node"), each);
   const hint =
     "How many tokens of this very tree are kept on average over all coins. Coins decide one run, not a rule.";
-  const element = card("sy-eg-worth", "What a rule can gain on this tree", hint, bars, said, all, run);
+  const element = folded("sy-eg-worth", "What a rule can gain on this tree", hint, bars, said, all, run);
 
   function update(trace, tree) {
     const { rows, sum } = worth(tree);
@@ -131,7 +131,7 @@ function papersCard({ published, exact, pairs, measured }) {
   ];
   const hint = "What hierarchical verification can gain inside EAGLE-3, and what it cannot.";
   const [body, note] = [div("eg-lines", lines), p("hp-hint", `${source}. ${caveat}`)];
-  return card("sy-eg-papers", "HSD inside EAGLE-3", hint, body, told, note);
+  return folded("sy-eg-papers", "HSD inside EAGLE-3", hint, body, told, note);
 }
 
 const CANNOT =

@@ -2,7 +2,7 @@
 // divergence and mode, exact decoding, and acceptance at random. A click on a point sets its tolerance.
 import { h, label, s } from "../../kit/dom.js";
 import { number, percent } from "../../kit/format.js";
-import { card, press, say } from "../../kit/parts.js";
+import { folded, press, say } from "../../kit/parts.js";
 import { choice, div, group, legend, p } from "../parts.js";
 import { DIVERGENCES, MODES } from "./model.js";
 import * as words from "./words.js";
@@ -26,7 +26,7 @@ function curve(actions) {
   const said = h("p", { "class": "fs-point-said", "aria-live": "polite" });
   const [verdict, source] = [p("hp-hint fs-against"), p("hp-hint")];
   const signs = { "width": 16, "height": 14, "viewBox": "-8 -7 16 14", "aria-hidden": "true" };
-  const element = card(
+  const element = folded(
     "sy-fsd-curve",
     "What it gains, and what it costs",
     "Measured: right is faster. Each point accepts 20, 40, 60, 80 or 100 % of what would be rejected; the crosses are " +

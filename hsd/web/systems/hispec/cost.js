@@ -1,7 +1,7 @@
 // What a HiSpec run costs in layer-equivalents beside plain decoding, heads included, and how far its depths agree.
 import { h } from "../../kit/dom.js";
 import { count, number, percent, plural } from "../../kit/format.js";
-import { card, say } from "../../kit/parts.js";
+import { folded, say } from "../../kit/parts.js";
 import { kind, totals } from "../levels/model.js";
 import { names } from "../levels/words.js";
 import { capital, div, four, legend, p, span } from "../parts.js";
@@ -30,7 +30,7 @@ function costCard(facts) {
   const [said, bars, headed, colours] = [p("hs-cost-said"), div("hs-bars"), p("hp-hint hs-head-said"), div("")];
   const hint =
     "In layers: one layer on one token is 1. The head is part of it, drawn paler. The prompt is not counted.";
-  const element = card("sy-hs-cost", "What it costs here", hint, bars, colours, said, headed);
+  const element = folded("sy-hs-cost", "What it costs here", hint, bars, colours, said, headed);
 
   function update(trace, moment) {
     const { tokens, plain, work, passes } = costs(trace, moment, facts());
@@ -120,7 +120,7 @@ function agreementCard() {
     body.replaceChildren(...bars);
   }
 
-  return { element: card("sy-hs-agreement", "Agreement by depth", hint, body), update };
+  return { element: folded("sy-hs-agreement", "Agreement by depth", hint, body), update };
 }
 
 export { costCard, agreementCard };

@@ -2,7 +2,7 @@
 import * as dom from "../../kit/dom.js";
 import { h } from "../../kit/dom.js";
 import { exact } from "../../kit/format.js";
-import { card } from "../../kit/parts.js";
+import { folded } from "../../kit/parts.js";
 import { capital, div, p, table } from "../parts.js";
 import { lifeBy } from "./model.js";
 import { bornTold, endTold, names, testTold } from "./words.js";
@@ -20,7 +20,7 @@ const outcome = (kept) => ({ class: kept ? "is-kept" : "is-dropped", text: kept 
 
 function create() {
   const body = div("lv-life-body");
-  const element = card("sy-life", "Life of a token", "Click a token above to follow it from level to level.", body);
+  const element = folded("sy-life", "Life of a token", "Click a token above to follow it from level to level.", body);
 
   /** token: of readStep; event: of the moment that is shown. */
   function update(trace, token, event) {

@@ -1,6 +1,6 @@
 // The formulas behind an edge of the graph, and behind a way to decode, with their numbers.
 import { h } from "../../kit/dom.js";
-import { card } from "../../kit/parts.js";
+import { folded } from "../../kit/parts.js";
 import { four, modelName, span } from "../parts.js";
 import { wayName } from "./bars.js";
 
@@ -10,7 +10,7 @@ const power = (n) => [...String(n)].map((digit) => SUPERSCRIPTS[digit]).join("")
 function formula() {
   const title = h("h4", { class: "sy-subtitle" });
   const list = h("ul", { class: "sy-lines" });
-  const element = card("sy-formula", "The numbers", null, title, list);
+  const element = folded("sy-formula", "The numbers", null, title, list);
 
   /** edge: one of the graph, or null for the whole way. */
   function update({ way, edge, count }) {

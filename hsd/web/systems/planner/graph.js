@@ -1,7 +1,7 @@
 // The generalised shortest path: models and a sink, edges with a cost and a gain. A click on an edge tells its numbers.
 import { afterLayout, label, s } from "../../kit/dom.js";
 import { number } from "../../kit/format.js";
-import { card, press, say } from "../../kit/parts.js";
+import { folded, press, say } from "../../kit/parts.js";
 import { div, four, group, modelName, p } from "../parts.js";
 import { roleOf } from "./bars.js";
 
@@ -18,7 +18,7 @@ function graph(choose) {
   const box = div("sy-scroll");
   const draw = group(box, "edge");
   const caption = p("hp-hint");
-  const element = card(
+  const element = folded(
     "sy-graph",
     "The same as a shortest path",
     "A token enters at the target. Each edge costs its own calls and asks the smaller model for gain tokens in its " +

@@ -20,7 +20,7 @@ function inputs({ presets, most }, actions) {
   const copy = button("Copy link", "a link to these inputs and this view", () => actions.copy());
   const element = card(
     "sy-inputs",
-    "Which models to stack? The planner",
+    "The models",
     "c is the time of one forward pass. Then, for every two models, the chance that the larger one keeps a token " +
       "of the smaller. Drag or type.",
     start.element,

@@ -1,5 +1,6 @@
 // The planner put together: one state, what the server says of it, and the cards that show it. It is a section of the
 // panel "stack". For tests, window.__hsdSystems.planner = {state, plan, way, trial, message, chosen, edge, busy}.
+import { folded } from "../../kit/parts.js";
 import { bars } from "./bars.js";
 import { formula } from "./formula.js";
 import { graph, keyOf } from "./graph.js";
@@ -43,7 +44,12 @@ class Planner {
         () => this.tryThresholds(null),
       ),
     ];
-    root.append(this.inputs.element, ...this.results.map((one) => one.element));
+    const parts = [this.inputs.element, ...this.results.map((one) => one.element)];
+    const hint =
+      "From what the models cost and how often they agree: which of them to stack, and with what thresholds.";
+    const planner = folded("sy-planner", "Which models to stack? The planner", hint, parts);
+    planner.open = tools.query.has("plan");
+    root.append(planner);
     this.drawn = this.open(tools.query.get("plan"), most, longest);
   }
 

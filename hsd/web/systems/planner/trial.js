@@ -1,6 +1,6 @@
 // What if T is badly chosen? A slider for every threshold of the chosen way, over the curve of its exact latency.
 import { h, s } from "../../kit/dom.js";
-import { button, card, say, setSlider } from "../../kit/parts.js";
+import { button, folded, say, setSlider } from "../../kit/parts.js";
 import { div, four, modelName, slider, span } from "../parts.js";
 
 const HEIGHT = 56;
@@ -12,7 +12,7 @@ function trial(longest, choose, reset) {
   const back = button("Best thresholds", "back to the best thresholds of these models", reset, {
     class: "hp-button sy-back",
   });
-  const element = card(
+  const element = folded(
     "sy-trial",
     "What if T is badly chosen?",
     "The exact time per token at every value of one threshold, the others as they are. Lower is better, and " +

@@ -1,6 +1,6 @@
 // What the levels of a stack have done so far, and what the same prompt gave with one draft and the vanilla rule.
 import { count, number, percent, plural } from "../../kit/format.js";
-import { card, say } from "../../kit/parts.js";
+import { folded, say } from "../../kit/parts.js";
 import { totals } from "../levels/model.js";
 import { names } from "../levels/words.js";
 import { capital, div, p, table } from "../parts.js";
@@ -12,7 +12,7 @@ function create(beside) {
   const box = div("");
   const [said, other] = [p("lv-efficiency"), p("hp-hint lv-beside")];
   const hint = "Up to the moment that is shown. A token is kept if the level above kept it.";
-  const element = card("sy-totals", "What each level did", hint, box, said, other);
+  const element = folded("sy-totals", "What each level did", hint, box, said, other);
   let asked = null;
 
   function update(trace, moment) {
