@@ -727,7 +727,7 @@ def test_the_lab_is_a_tab_of_the_app_and_its_link_opens_it(visitors) -> None:
 @pytest.mark.recorded
 def test_everything_folded_the_lab_takes_two_windows_at_most(visitors):
     visitor = visitors(height=800).open("?tab=lab", folded=True)
-    visitor.page.locator(".hl-rules").wait_for()
+    visitor.page.locator(".hl-results .hl-rules").wait_for()
     assert visitor.page.evaluate("document.documentElement.scrollHeight") <= 1600
     visitor.page.click(".hl-draft > summary")
     assert visitor.page.locator(".hl-verdicts").is_visible()

@@ -99,6 +99,16 @@ class Player {
     this.changed();
   }
 
+  /** The step up to the end of one of its phases; as a whole where it has none of that name. */
+  goPhase(name) {
+    if (!this.plan) return;
+    const { from, beats } = this.plan.phases.find((phase) => phase.name === name) ?? {
+      from: this.plan.total,
+      beats: 0,
+    };
+    this.goBeat(from + beats - 1);
+  }
+
   /** One beat on or back; over the end of a step to the start of the next, over its start to the end of the one before. */
   move(direction) {
     this.pause();
@@ -399,6 +409,7 @@ function create(root, options = {}) {
     play: () => player.steps.length && player.stage.transport.start(),
     pause: () => player.pause(),
     judgeBy: (rule) => player.judgeBy(rule),
+    phase: (name) => player.goPhase(name),
     report: () => report(player.record),
     refresh: () => player.refresh(),
   };

@@ -60,16 +60,23 @@ function files(take) {
   });
 }
 
-/** The panel for newcomers, by its button in the head. credits: a line for each model that is not the project's own. */
+/** The long explanation: credits are a line for each model that is not the project's own. Returns what opens it. */
 function explaining(credits) {
   const about = part("about");
   part("credits").textContent = credits.join(". ");
-  part("ask").addEventListener("click", () => {
-    page.showTab("watch");
+  return () => {
     about.open = true;
     about.scrollIntoView({ block: "start" });
     about.querySelector("summary").focus({ preventScroll: true });
+  };
+}
+
+/** The button for newcomers. */
+function asking(show) {
+  part("ask").addEventListener("click", () => {
+    page.showTab("watch");
+    show();
   });
 }
 
-export { chip, explaining, files, folding, part, status };
+export { asking, chip, explaining, files, folding, part, status };

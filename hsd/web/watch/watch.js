@@ -2,6 +2,7 @@
 // page's head and strip. What is shown is a recorded run, a live one, or a trace from outside.
 import { ask, why } from "../answers/answers.js";
 import { Run } from "../answers/run.js";
+import { facts } from "../kit/facts.js";
 import { parting } from "../kit/again.js";
 import { h } from "../kit/dom.js";
 import { addressBar, asked, pack, unpacked } from "../kit/link.js";
@@ -11,9 +12,10 @@ import * as outcome from "./outcome.js";
 import { Beside } from "./beside.js";
 import { pairWords, sourceWords, tracePair } from "./chips.js";
 import { follow } from "./downloads.js";
-import { chip, explaining, files, folding, part, status } from "./head.js";
+import { asking, chip, explaining, files, folding, part, status } from "./head.js";
 import * as links from "./links.js";
 import { Setup } from "./setup.js";
+import * as tour from "./tour.js";
 
 const PATIENCE = 800; // milliseconds until "Starting …" is said
 const NO_LINK = "this trace came from a file and is too long for a link to carry: pass the file on";
@@ -67,7 +69,8 @@ class Watch {
     if (told.about) part("sentence").replaceChildren(told.about, " ", links.back(told.from) ? this.back : "");
     this.fold = folding();
     files((file) => this.openFile(file));
-    explaining(told.credits);
+    this.tour = tour.create(this.player, this.place, explaining(told.credits));
+    asking(() => this.explain());
   }
 
   // ---- what a link asks for
@@ -135,6 +138,7 @@ class Watch {
 
   show(source, { trace, step, node = null, supposed = null, title = "", why: reason = "" }, where = {}) {
     this.leave();
+    this.tour.stop();
     const { title: pair } = this.told.pairs?.find(({ name }) => name === trace.setup.pair) ?? {};
     const parts = [h("b", title), " ", h("span.hf-caption-why", reason), pair && h("span.hf-caption-pair", ` ${pair}`)];
     this.caption.replaceChildren(...parts.filter(Boolean));
@@ -249,6 +253,14 @@ class Watch {
     if (!known) chip("pair", ...tracePair(this.source.trace.setup));
     else if (known.problem) chip("pair", `✕ ${known.title}: ${known.problem}`);
     else chip("pair", ...(known.target ? pairWords(known, `. ${known.note}`) : [known.title, known.note]));
+  }
+
+  /** A tour of what is shown, where that is one draft with both rules; else of the first recorded run. */
+  async explain() {
+    const { options } = this.source?.trace.setup ?? {};
+    const fits = this.place.querySelectorAll(".hp-board:not([hidden]) .is-lane.is-start").length === 2;
+    if (!fits || options.rule !== facts.usual) await this.openPreset(this.told.first);
+    this.tour.start();
   }
 
   // ---- links
