@@ -1,7 +1,7 @@
 """Write the lessons, for the Learn tab and as the page "Learn": python examples/learn_page.py
 
 examples/learn.json is what the tab draws. The page has the same as one text, with answers and folded questions written
-out, then what is easily believed, the questions, the words, and notes for a speaker. The texts are
+out, then common mistakes, the questions, the words, and notes for a speaker. The texts are
 examples/lessons.yaml and hsd/glossary.yaml; all numbers come from the recorded step and from examples/results.
 """
 
@@ -49,7 +49,7 @@ def page() -> str:
     blocks = ["# Learn", opening, table(step)]
     for i, lesson in enumerate(learn.lessons(), start=1):
         blocks += [f"## {i}. {lesson['title']}", *one_lesson(lesson, i)]
-    blocks += ["## What is easily believed", *map(entry, learn.entries("beliefs"))]
+    blocks += ["## Common mistakes", *map(entry, learn.entries("beliefs"))]
     blocks += ["## Questions", *map(entry, learn.entries("questions"))]
     blocks += ["## Words", "\n".join(map(word, glossary().values()))]
     blocks += [

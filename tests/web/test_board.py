@@ -307,7 +307,6 @@ def test_what_is_judged_as_a_prefix_has_a_bracket_over_what_is_kept_and_over_wha
 
 
 @pytest.mark.core
-@pytest.mark.recorded
 def test_no_lossy_rule_stands_without_its_mark(stage: Stage, trace: dict) -> None:
     """In the menu, in its lane, in what is told of it, and in the picture; and no lossless one has the mark."""
     stage.load(trace)

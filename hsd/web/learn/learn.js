@@ -1,4 +1,4 @@
-// Learn: ten lessons on one recorded step, what is easily believed, and questions. The server tells texts and numbers.
+// Learn: ten lessons on one recorded step, common mistakes, and questions. The server tells texts and numbers.
 // For tests, window.__hsdLearn = {ready, lesson, answered, present, score} mirrors what is shown.
 import { ask } from "../answers/answers.js";
 import { h, plain, prose } from "../kit/dom.js";
@@ -64,7 +64,7 @@ class Learn {
     this.root.replaceChildren(
       top,
       this.place,
-      card("", "Easily believed, and not so", null, h("div.ln-beliefs", beliefs.map(belief))),
+      card("", "Common mistakes", null, h("div.ln-beliefs", beliefs.map(belief))),
       card("", "Questions", null, h("div.ln-questions", questions.map(question))),
       h("details.hp-card", h("summary", "Notes for a speaker: 20 minutes, 45 minutes"), notes.map(lines)),
       this.dialog,

@@ -14,7 +14,7 @@ const OWN = [
   ["[", "[", "towards the root of the tree", "parent"],
   ["]", "]", "along the drafted path", "child"],
   ["Enter", "Enter", "pin the selected branch while stepping", "pin"],
-  ["Escape", "Esc", "as it was: coins and rule; unpin; close what is open", "escape"],
+  ["Escape", "Esc", "back to the run: its coins and rule; unpin; close what is open", "escape"],
   ["m", "m", "masses relative to the branch, or joint", "mass"],
   ["f", "f", "full screen", "fullscreen"],
   ["l", "l", "copy a link to this view", "link"],
