@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import torch
@@ -25,7 +26,8 @@ WEIGHTS_IN_4_BITS = 3
 class Engine:
     """One instance of the module: what is put into it stays until the instance is let go.
 
-    Raises HsdError where `wasmtime` is not installed.
+    lock: to be held from telling the inputs of a pass to fetching its results, as texts share both; a single call holds
+    it by itself. Raises HsdError where `wasmtime` is not installed.
     """
 
     def __init__(self) -> None:
@@ -33,6 +35,7 @@ class Engine:
             import wasmtime
         except ImportError:
             raise HsdError("the portable engine needs wasmtime: run `python -m pip install wasmtime`") from None
+        self.lock = RLock()
         config = wasmtime.Config()
         config.cranelift_opt_level = "none"  # "speed" loads a whole block before it computes: too few registers
         core = wasmtime.Engine(config)
@@ -46,7 +49,8 @@ class Engine:
 
     def call(self, name: str, *arguments: float) -> int:
         """Call a function of the module; what it returns, 0 if nothing."""
-        return self._functions[name](self._store, *arguments) or 0
+        with self.lock:
+            return self._functions[name](self._store, *arguments) or 0
 
     def made(self, name: str, *arguments: float) -> int:
         """Call a function that takes memory; where its result lies. Raises HsdError when there is none left."""

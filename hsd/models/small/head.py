@@ -99,17 +99,17 @@ class SmallHeadSession(Text):
             if not sure:
                 many = next((i for i, column in enumerate(rest) if column >= begin + done), len(rest))
             part = slice(done, done + many)
-            tree = self.prepare(ids[part], view and View(view.visible[part], view.positions[part]))
-            self.engine.tell("before", before[part])
             wanted = max(0, min(many, done + many - (len(ids) - keep)))
             target = self._target.place if sure else 0
-            self.engine.made("guess", self._model.place, self.place, target, many, wanted, int(tree))
+            with self.engine.lock:
+                tree = self.prepare(ids[part], view and View(view.visible[part], view.positions[part]))
+                self.engine.tell("before", before[part])
+                self.engine.made("guess", self._model.place, self.place, target, many, wanted, int(tree))
+                found += self.results(wanted, self._model.drafted)
             self.length += many
             done += many
             if sure:
                 self._sure = self.length
-            if wanted:
-                found.append(self.engine.numbers(self.engine.call("logits"), wanted, self._model.drafted))
         rows = torch.cat(found) if found else torch.empty(0, self._model.drafted)
         return spread(rows, self._model.vocab, self._model.vocab_size)
 

@@ -109,6 +109,7 @@ class Text:
     def __init__(self, engine: Engine, place: int) -> None:
         self.engine, self.place, self.length = engine, place, 0
         self._shut = finalize(self, engine.call, "shut", place)
+        self._shut.atexit = False
 
     def crop(self, length: int) -> None:
         """Forget all tokens from position `length` on."""
@@ -138,6 +139,10 @@ class Text:
             self.engine.tell_visible(view.visible[:, : self.length + n])
         return view is not None
 
+    def results(self, rows: int, width: int) -> list[Tensor]:
+        """The logits of the last pass, (rows, width), in a list; an empty one where none were wanted."""
+        return [self.engine.numbers(self.engine.call("logits"), rows, width)] if rows else []
+
 
 class SmallSession(Text):
     """One text read by a `SmallModel`. See `hsd.models.base.Session`."""
@@ -157,10 +162,10 @@ class SmallSession(Text):
         for begin in range(0, len(ids), ROWS):
             part = slice(begin, begin + ROWS)
             n = len(ids[part])
-            tree = self.prepare(ids[part], view and View(view.visible[part], view.positions[part]))
             wanted = max(0, min(n, begin + n - (len(ids) - keep)))
-            self.engine.made("read", self.place, n, wanted, int(tree))
+            with self.engine.lock:
+                tree = self.prepare(ids[part], view and View(view.visible[part], view.positions[part]))
+                self.engine.made("read", self.place, n, wanted, int(tree))
+                found += self.results(wanted, self._model.vocab_size)
             self.length += n
-            if wanted:
-                found.append(self.engine.numbers(self.engine.call("logits"), wanted, self._model.vocab_size))
         return torch.cat(found) if found else torch.empty(0, self._model.vocab_size)

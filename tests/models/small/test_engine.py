@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,21 @@ def test_texts_do_not_know_each_other_and_memory_is_used_again(model: SmallModel
         session.forward(IDS, 1)
         session.close()
     assert model.engine.take(0) - before < 2 * 64 * 4 * (6 * 64 + 2 * HIDDEN) + 4096
+
+
+def test_texts_that_several_threads_read_at_once_have_their_own_bits(model: SmallModel, head: SmallHead):
+    texts = [torch.roll(IDS, 7 * i)[:40] for i in range(4)]
+
+    def read(ids: Tensor) -> Tensor:
+        target, draft = model.start(), head.start()
+        draft.follow(target)
+        rows = [target.forward(ids[i : i + 2], 2) for i in range(0, 40, 2)]
+        return torch.cat([*rows, draft.forward(ids, 40)])
+
+    wanted = [read(ids) for ids in texts]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(3):
+            assert all(torch.equal(a, b) for a, b in zip(wanted, pool.map(read, texts), strict=True))
 
 
 def test_the_head_reads_as_the_one_by_torch_does(folder: Path, head: SmallHead, reference: CausalModel):
