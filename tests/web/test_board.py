@@ -261,7 +261,7 @@ def test_a_threshold_stands_beside_what_it_is_made_of(stage: Stage, trace: dict)
         stage.page.keyboard.press("End")
         for cell in stage.page.evaluate(ORIGINS):
             words, _, result = cell["from"].partition(" = ")
-            forms.add(words if "÷" not in words else "÷")
+            forms.add(next((sign for sign in "÷×" if sign in words), words))
             threshold = cell["said"].split()[-1]
             if result.endswith(", at most 1"):
                 assert (value(result.split(",")[0]) >= 1, threshold) == (True, "1"), cell
@@ -270,12 +270,16 @@ def test_a_threshold_stands_beside_what_it_is_made_of(stage: Stage, trace: dict)
             node = step["nodes"][cell["node"] - 1]
             if words == "p/q":
                 assert value(result) == pytest.approx(node["p"] / node["q"], rel=0.06, abs=0.006), cell
+            elif "×" in words:
+                before, ratio = map(value, words.split(" × "))
+                assert ratio == pytest.approx(node["p"] / node["q"], rel=0.06, abs=0.006), cell
+                assert value(result) == pytest.approx(before * ratio, rel=0.12, abs=0.006), cell
             elif "÷" in words:
                 branch = next(b for b in step["branches"] if b["node"] == cell["node"])
                 assert value(result) == pytest.approx(branch["deficient"] / branch["excess"], rel=0.06, abs=0.006)
                 numbers = [value(text) for text in words.split(" ÷ ")]
                 assert numbers == pytest.approx([branch["deficient"], branch["excess"]], rel=0.06, abs=0.006)
-    assert {"p/q", "÷"} <= forms
+    assert {"p/q", "÷", "×"} <= forms
 
 
 def test_what_a_threshold_is_made_of_is_marked_while_its_test_is_pointed_at(stage: Stage, trace: dict) -> None:

@@ -64,7 +64,8 @@ function comparedAt(view, id, judged, made, coin) {
 
 /**
  * Where the threshold of the test at a node comes from, before it is cut at 1: {value; and of, two numbers by name whose
- * quotient it is, or name, the one number that it is}; null where the step does not tell, and for what is neither.
+ * quotient it is, or times, two whose product it is, the second p/q of the token, or name, the one number that it is};
+ * null where the step does not tell, and for what is none of these.
  */
 function origin(view, judged, id) {
   const recipe = view.isTrie ? null : recipeOf(judged.rule, settingsOf(view.options));
@@ -78,11 +79,18 @@ function origin(view, judged, id) {
     const whole = tree[0] === "min" && tree[1] === 1 ? tree[2] : tree; // without the cut
     const value = evaluate(whole, numbers);
     if (value === null) continue;
-    if (typeof whole === "string") return { value, name: whole };
+    if (typeof whole === "string") return carried(grounds, id) ?? { value, name: whole };
     if (whole[0] === "/" && whole.slice(1).every((name) => typeof name === "string"))
       return { value, of: whole.slice(1).map((name) => ({ name, value: numbers[name] })) };
   }
   return null;
+}
+
+/** The ratio of a path, which is that before its last token times the token's own; null for a path of one token. */
+function carried({ form, before, p, q }, id) {
+  if (id === 1 || before === undefined || !q) return null;
+  const ratio = p / q;
+  return { value: before * ratio, times: [{ name: forms[form].along.before, value: before }, { value: ratio }] };
 }
 
 /**

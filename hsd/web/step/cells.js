@@ -65,16 +65,18 @@ function trial(view, judged, id, drag = null) {
 /** Where a threshold comes from, such as ".64 ÷ .97 = .66", which are the masses of a branch. threshold: as it was said. */
 function source(from, threshold) {
   if (!from || (from.of ?? []).some(({ value }) => value === null)) return null;
-  const [one, other] = from.of ?? [];
-  const rates = one?.name === "p" && other?.name === "q";
+  const parts = from.of ?? from.times ?? [from];
+  const between = from.of ? " ÷ " : " × ";
+  const rates = parts[0].name === "p" && parts[1]?.name === "q";
   const said = ({ value }) => exact(value, 2, 1).replace(/^0\./, ".");
-  const words = one ? (rates ? "p/q" : `${said(one)} ÷ ${said(other)}`) : letters[from.name].sign;
-  const meant = (from.of ?? [from]).map(({ name }) => letters[name].words).join(" ÷ ");
-  const cut = from.value > 1 ? `${said(from)}, at most 1` : threshold;
+  const words = rates ? "p/q" : parts.length > 1 ? parts.map(said).join(between) : letters[from.name].sign;
+  const meant = parts.map(({ name }) => letters[name]?.words ?? "p/q of this token").join(between);
+  const cut = from.value > 1;
   return h(
     "span.hp-origin",
-    { "title": meant, "data-from": one && !rates ? "masses" : "chances" },
-    `${words} = ${cut}`,
+    { "title": meant, "data-from": from.of && !rates ? "masses" : "chances" },
+    `${words} = ${cut ? said(from) : threshold}`,
+    cut && h("span.hp-cut", ", at most 1"),
   );
 }
 
