@@ -13,6 +13,7 @@ import pytest
 from huggingface_hub import constants
 from huggingface_hub import errors as hub_errors
 from huggingface_hub.utils import filter_repo_objects
+from transformers import AutoTokenizer
 
 from hsd import HsdError, load_pair
 from hsd.models.loading import hub, text
@@ -94,7 +95,7 @@ def test_a_refusal_while_files_are_fetched_is_told_in_the_same_way(
     source, how = Source(MODEL, "v9"), loading.Loading("cpu", loading.torch.float32)
     steps = {
         "config": (loading.AutoConfig, lambda: loading.load_config(source)),
-        "tokenizer": (text.AutoTokenizer, lambda: text.load_tokenizer(source)),
+        "tokenizer": (AutoTokenizer, lambda: text.load_tokenizer(source)),
         "model": (loading.AutoModelForCausalLM, lambda: loading.load_model(source, how, "x")),
     }
     place, load = steps[when]
