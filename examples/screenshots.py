@@ -20,19 +20,18 @@ from playwright.sync_api import Browser, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-WATCH = "window.__hsd && window.__hsd.ready && document.querySelector('.hf-player .hp-node')"
+WATCH = "window.__hsd && window.__hsd.ready && document.querySelector('.hf-player :is(.hp-guess, .hp-node)')"
 VIEWS = {  # name: what the address asks for, and when it is drawn
     "watch": ("", WATCH),
     "trie": ("preset=four-drafts", WATCH),
     "learn": ("lesson=9", "window.__hsdLearn"),
     "both": ("preset=story&mode=free", "window.__hsdBeside?.second?.state === 'done'"),
-    "race": ("tab=race", "document.querySelector('#hsd-race table')"),
+    "speed": ("tab=speed", "document.querySelector('.sp-lane')"),
     "systems": ("tab=systems", "document.querySelector('#sy-panel-stack .lv-board')"),
     "hispec": ("tab=systems&panel=hispec", "document.querySelector('#sy-panel-hispec .lv-board')"),
     "fsd": ("tab=systems&panel=fsd", "document.querySelector('#sy-panel-fsd svg')"),
     "eagle": ("tab=systems&panel=eagle", "document.querySelector('#sy-panel-eagle .eg-mask')"),
-    "lab": ("tab=lab", "document.querySelector('#hsd-lab .hl-rules')"),
-    "measure": ("tab=measure", "document.querySelector('#hsd-tab-measure .js-plotly-plot')"),
+    "lab": ("tab=lab", "document.querySelector('#hsd-tab-lab .hl-rules')"),
 }
 TOPS = {"both": ".hf-player > .hp-board"}
 """What is at the top of a picture, where that is not the page's own."""
@@ -74,10 +73,10 @@ def photograph(
 
     top: what to scroll to.
     """
-    page = browser.new_page(viewport={"width": width, "height": height or 1000}, reduced_motion="reduce")
+    size = {"width": width, "height": height or 1000}
+    page = browser.new_page(viewport=size, reduced_motion="reduce", bypass_csp=True)  # else Playwright cannot wait
     page.goto(address)
     page.wait_for_function(ready)
-    page.wait_for_function("document.querySelector('#hsd-seed input')")
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(500)  # charts settle
     if top:
