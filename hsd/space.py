@@ -6,6 +6,7 @@ README.md, so that is generated here and compared by `check`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -211,6 +212,11 @@ def _files(path: Path) -> Iterator[Path]:
             yield inner
 
 
+def static_address(repo_id: str) -> str:
+    """Where a Space of files is served; "" without a name."""
+    return f"https://{re.sub(r'[^a-z0-9]+', '-', repo_id.lower())}.static.hf.space/" if repo_id else ""
+
+
 def publish(
     repo_id: str, token: str | None = None, private: bool = False, root: Path = ROOT, sdk: str = "gradio"
 ) -> str:
@@ -231,7 +237,9 @@ def publish(
     api = HfApi(token=token)
     try:
         address = api.create_repo(repo_id, repo_type="space", space_sdk=sdk, private=private, exist_ok=True)
-        message = f"Publish {load().title}"
+        message, readme = f"Publish {load().title}", (root / "README.md").read_text(encoding="utf-8")
+        card = next(name for name in files if name.endswith("card.png"))
+        shown = f"thumbnail: https://huggingface.co/spaces/{repo_id}/resolve/main/{card}\n---\n"
         api.upload_folder(
             repo_id=repo_id,
             repo_type="space",
@@ -239,6 +247,13 @@ def publish(
             allow_patterns=files,
             delete_patterns="*",  # what an earlier version left there and this one has not
             commit_message=message,
+        )
+        api.upload_file(  # the manifest cannot know where its Space will be
+            path_or_fileobj=readme.replace("\n---\n", f"\n{shown}", 1).encode(),
+            path_in_repo="README.md",
+            repo_id=repo_id,
+            repo_type="space",
+            commit_message="Show its card where a link to it is shared",
         )
     except (HfHubHTTPError, HFValidationError, HTTPError, OfflineModeIsEnabled, OSError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

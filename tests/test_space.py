@@ -102,9 +102,41 @@ def test_a_space_gets_the_files_it_needs_and_no_others():
     assert not [name for name in files if "__pycache__" in name or name.endswith(".pyc")]
 
 
-def test_every_picture_that_a_space_gets_is_in_its_readme():
+def test_every_picture_that_a_space_gets_is_in_its_readme_or_is_its_card():
     readme = (space.ROOT / "README.md").read_text(encoding="utf-8")
-    assert [name for name in space.space_files() if name.endswith(".png") and name not in readme] == []
+    pictures = [name for name in space.space_files() if name.endswith(".png") and name not in readme]
+    assert pictures == ["assets/page/card.png"]
+
+
+@pytest.mark.parametrize(("sdk", "card"), [("gradio", "assets/page/card.png"), ("static", "card.png")])
+def test_a_published_space_shows_its_card_where_it_is_shared(monkeypatch, tmp_path, sdk: str, card: str):
+    sent: dict[str, bytes] = {}
+
+    class Hub:
+        def __init__(self, token: str) -> None:
+            pass
+
+        def create_repo(self, *_: object, **__: object) -> str:
+            return "https://huggingface.co/spaces/someone/somewhere"
+
+        def upload_folder(self, **given: object) -> None:
+            sent["folder"] = b""
+
+        def upload_file(self, path_or_fileobj: bytes, path_in_repo: str, **_: object) -> None:
+            assert "folder" in sent, "after it, for it would be taken away"
+            sent[path_in_repo] = path_or_fileobj
+
+    monkeypatch.setattr("huggingface_hub.HfApi", Hub)
+    root = space.ROOT
+    if sdk == "static":
+        root = tmp_path
+        (tmp_path / "card.png").write_bytes(b"")
+        (tmp_path / "README.md").write_text(f"{space.front_matter(sdk='static')}\n# A page\n\n---\n")
+    assert space.publish("someone/somewhere", token="x", root=root, sdk=sdk).endswith("someone/somewhere")
+    front = yaml.safe_load(sent["README.md"].decode().split("---\n")[1])
+    assert front["thumbnail"] == f"https://huggingface.co/spaces/someone/somewhere/resolve/main/{card}"
+    assert front["sdk"] == sdk
+    assert sent["README.md"].decode().count("thumbnail:") == 1
 
 
 def test_publishing_needs_someone_who_is_logged_in(monkeypatch, tmp_path):

@@ -55,6 +55,13 @@ def on_a_space() -> bool:
     return "SPACE_ID" in os.environ
 
 
+def public_address() -> str:
+    """Where others find this app, "" where nobody said: a Space, or Gradio's root path if it is a whole address."""
+    host, root = os.environ.get("SPACE_HOST", ""), os.environ.get("GRADIO_ROOT_PATH", "")
+    address = f"https://{host}" if host else root
+    return f"{address.rstrip('/')}/" if address.startswith(("https://", "http://")) else ""
+
+
 def own_pairs_allowed(space: Space) -> bool:
     """Whether visitors may name folders and models of their own."""
     return space.own_pair == "always" or (space.own_pair == "local" and not on_a_space())

@@ -17,15 +17,18 @@ OWN = ("web", "data", "hsd-web")
 """Folders of an export, of earlier versions too: they are taken away before it is written again."""
 
 
-def write(folder: Path, space: Space) -> list[Path]:
+def write(folder: Path, space: Space, address: str = "") -> list[Path]:
     """Write the export into `folder`, which is new, empty, or an older export. Returns its files.
 
-    Raises HsdError, one line, for any other folder, and where it cannot be written.
+    address: where it will be on the web, for the card of a link that is shared; without one that has no picture.
+    Raises HsdError, one line, for any other folder or address, and where it cannot be written.
     """
     try:
+        if address and not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", address):
+            raise HsdError(f"{address!r} is no address of a page: give one like https://example.org/page/")
         _check(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        contents = files(space)
+        contents = files(space, f"{address.rstrip('/')}/" if address else "")
         for own in OWN:
             shutil.rmtree(folder / own, ignore_errors=True)
         for name, content in contents.items():
@@ -37,9 +40,9 @@ def write(folder: Path, space: Space) -> list[Path]:
     return sorted(folder / name for name in contents)
 
 
-def files(space: Space) -> dict[str, bytes]:
+def files(space: Space, address: str = "") -> dict[str, bytes]:
     """Everything in the folder: the site, and what it is."""
-    contents = {path: produce() for path, produce in site(space, "files").items()}
+    contents = {path: produce() for path, produce in site(space, "files", address=address).items()}
     return {"README.md": readme(space).encode(), **contents}
 
 

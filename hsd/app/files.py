@@ -49,4 +49,5 @@ class Files:
             return Response(status_code=304, headers=headers)
         if "br" in request.headers.get("Accept-Encoding", ""):
             content, headers["Content-Encoding"] = self.packed(path), "br"
-        return Response(content, media_type=f"{kind}; charset=utf-8", headers=headers)
+        words = "" if kind.startswith("image/") else "; charset=utf-8"
+        return Response(content, media_type=f"{kind}{words}", headers=headers)

@@ -16,7 +16,7 @@ from hsd.app.modules import imported_later, modules, read, script
 from hsd.app.presets import Preset, telling_step
 from hsd.errors import HsdError
 from hsd.facts import facts_json
-from hsd.paths import WEB
+from hsd.paths import ASSETS, WEB
 from hsd.space import Space
 from hsd.trace import Trace
 from hsd.version import __version__
@@ -34,14 +34,19 @@ SCREENS = tuple(name.partition("/")[0] for name in imported_later("page.js"))
 ENTRIES = ("answers/answers.js", f"{SCREENS[0]}/{SCREENS[0]}.js", "page.js")
 
 
-def index(answers: str, space: Space, presets: Sequence[Preset], folder: str) -> str:
-    """The page. answers: who answers it, "server" or "files"; folder: the path of `hsd/web` beside it."""
-    first = modules(f"answers/{answers}.js", *ENTRIES)
+FIRST, CARD, CARD_SIZE = ASSETS / "page" / "first.html", ASSETS / "page" / "card.png", (1200, 630)
+"""What examples/first_picture.py makes: the first preset as HTML, and as a picture for links that are shared."""
+
+
+def index(answers: str, space: Space, presets: Sequence[Preset], folder: str, first: bool, address: str) -> str:
+    """The page. answers: who answers it, "server" or "files"; folder: the path of `hsd/web` beside it; first: whether
+    it opens on the first preset; address: where it will be, "" if nobody knows."""
+    loaded = modules(f"answers/{answers}.js", *ENTRIES)
     links = [
         f'<script src="{folder}early.js"></script>',
         *(f'<link rel="stylesheet" href="{folder}{name}">' for name in SHARED_STYLES),
         *(f'<link rel="preload" as="fetch" crossorigin href="{path}">' for path in (f"{folder}facts.json", PAGE)),
-        *(f'<link rel="modulepreload" href="{folder}{name}">' for name in first),
+        *(f'<link rel="modulepreload" href="{folder}{name}">' for name in loaded),
         f'<script type="module" src="{folder}page.js"></script>',
     ]
     return _filled(
@@ -49,9 +54,10 @@ def index(answers: str, space: Space, presets: Sequence[Preset], folder: str) ->
         policy=POLICY.format(script="'self'"),
         title=escape(space.title),
         description=escape(space.short_description),
-        head="\n".join(links),
+        head="\n".join([*_card(space, address), *links]),
+        first=_first(presets[0]) if first else "",
         presets=_menu(space, presets),
-        data=_block("hsd-modules", json.dumps(_needed(first))),
+        data=_block("hsd-modules", json.dumps(_needed(loaded))),
     )
 
 
@@ -64,6 +70,29 @@ def _menu(space: Space, presets: Sequence[Preset]) -> str:
         choices = "".join(choice(one.name, escape(one.title)) for one in some)
         menu += f'<optgroup label="{escape(pair or "")}">{choices}</optgroup>'
     return menu
+
+
+def mark_of(preset: Preset) -> str:
+    """What a picture of a preset was made from."""
+    return f"{preset.name}-{hashlib.sha256(preset.file.read_bytes()).hexdigest()[:12]}"
+
+
+def _first(preset: Preset) -> str:
+    """The first picture; nothing where that is not of this preset as it is recorded now."""
+    found = FIRST.read_text(encoding="utf-8") if FIRST.is_file() else ""
+    return found if f'data-of="{mark_of(preset)}"' in found else ""
+
+
+def _card(space: Space, address: str) -> list[str]:
+    """What is shown where somebody shares a link to the page. A picture needs a whole address."""
+    named = {"og:type": "website", "og:title": space.title, "og:description": space.short_description}
+    if address:
+        size = dict(zip(("og:image:width", "og:image:height"), map(str, CARD_SIZE), strict=True))
+        alt = "One draft of a small model, and which of its tokens two rules keep, with every number"
+        named |= {"og:url": address, "og:image": f"{address}{CARD.name}", **size, "og:image:alt": alt}
+    card = "summary_large_image" if address else "summary"
+    lines = [f'<meta property="{name}" content="{escape(value)}">' for name, value in named.items()]
+    return [*lines, f'<meta name="twitter:card" content="{card}">']
 
 
 PAGE = "data/page.json"
@@ -117,6 +146,7 @@ def template() -> str:
         description="",
         head=f"<style>\n{''.join(map(read, SHARED_STYLES))}</style>",
         presets="",
+        first="",
         data="\n".join(data),
     )
 

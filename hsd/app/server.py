@@ -16,6 +16,7 @@ from hsd.app.blocks import Endpoints
 from hsd.app.endpoints import add_endpoints
 from hsd.app.files import Files
 from hsd.app.middleware import guarded
+from hsd.app.page import CARD
 from hsd.app.questions import Questions
 from hsd.app.reference import reference
 from hsd.app.site import folder_of_modules, presets_of, site
@@ -66,13 +67,13 @@ def serve(
 
 def build(space: Space, opened: Trace | None = None) -> gr.Server:
     """The server. opened: a trace to show first instead of a preset."""
-    files = Files(site(space, "server", opened), folder_of_modules())
+    files = Files(site(space, "server", opened, device.public_address()), folder_of_modules())
     packed = Middleware(GZipMiddleware, minimum_size=1000)  # what Gradio sends as it is; the site packs its own files
     before = [Middleware(guarded), packed]
     server = gr.Server(
         title=space.title, middleware=before, docs_url=None, redoc_url=None
     )  # theirs load from elsewhere
-    for path in ("/", "/index.html", "/data/{path:path}", "/web/{path:path}"):
+    for path in ("/", "/index.html", f"/{CARD.name}", "/data/{path:path}", "/web/{path:path}"):
         server.add_api_route(path, files.serve, methods=["GET", "HEAD"], include_in_schema=False)
     server.add_api_route("/answers/{name}", Questions(space, opened).serve, methods=["POST"], include_in_schema=False)
     docs = reference(space, add_endpoints(server, space, presets_of(space)), f"{folder_of_modules()}docs/programs.md")

@@ -54,13 +54,17 @@ def key_of(argument: Mapping[str, str]) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", " ".join(argument.values()) or "all")
 
 
-def site(space: Space, answers: str, opened: Trace | None = None) -> Site:
+def site(space: Space, answers: str, opened: Trace | None = None, address: str = "") -> Site:
     """Path → what makes its contents. answers: who answers the page, "server" or "files"; opened: a trace that is shown
-    first, instead of a preset. Raises HsdError where the Spacefile names a preset that there is not."""
+    first, instead of a preset; address: where the page will be, "" if nobody knows. Raises HsdError where the Spacefile
+    names a preset that there is not."""
     questions, folder = recorded_questions(space), folder_of_modules()
     presets = presets_of(space)
     made: Site = {
-        "index.html": lambda: page.index(answers, space, list(presets.values()), folder).encode(),
+        "index.html": lambda: page.index(
+            answers, space, list(presets.values()), folder, opened is None, address
+        ).encode(),
+        page.CARD.name: page.CARD.read_bytes,
         "data/page.json": lambda: _json(contents(space, questions, opened is not None)),
         f"{folder}facts.json": lambda: facts_json().encode(),
         f"{folder}single.html": lambda: page.template().encode(),

@@ -24,6 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind = export.add_mutually_exclusive_group(required=True)
     kind.add_argument("--static", metavar="FOLDER", help="all that is recorded, for any file server or a static Space")
     kind.add_argument("--html", metavar="TRACE", help="this recorded trace as one file that opens without a network")
+    export.add_argument(
+        "--address", metavar="URL", help="with --static: where it will be, for the card of a shared link"
+    )
     export.add_argument("-o", "--output", metavar="FILE", help="with --html: where to (default: beside TRACE)")
     export.add_argument(
         "--step", type=whole, help="with --html: the step to open at, from 1 (default: the most telling)"
@@ -55,7 +58,9 @@ def _export(arguments: argparse.Namespace) -> int:
     if arguments.static and given:
         raise HsdError(f"--{given[0]} is for --html: leave it out")
     if arguments.static:
-        return _export_folder(arguments.static)
+        return _export_folder(arguments.static, arguments.address or "")
+    if arguments.address:
+        raise HsdError("--address is for --static: leave it out")
     trace = Trace.from_file(arguments.html)
     target = output(arguments.output or str(Path(arguments.html).with_suffix(".html")))
     from hsd.app.page import single
@@ -69,8 +74,8 @@ def _export(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _export_folder(folder: str) -> int:
-    found = exported(Path(folder), space.load())
+def _export_folder(folder: str, address: str) -> int:
+    found = exported(Path(folder), space.load(), address)
     size = sum(path.stat().st_size for path in found)
     print(f"{folder}: {len(found)} files, {size / 1e6:.1f} MB; python -m http.server -d {folder} shows them")
     return 0
@@ -82,7 +87,7 @@ def _publish(arguments: argparse.Namespace) -> int:
     with TemporaryDirectory() as folder:
         root, sdk = (Path(folder), "static") if arguments.static else (ROOT, "gradio")
         if arguments.static:
-            exported(root, space.load())
+            exported(root, space.load(), space.static_address(arguments.repository or ""))
         listing = space.listing(sdk, root) if arguments.dry_run else []
         print("\n".join(listing) or space.publish(arguments.repository, root=root, sdk=sdk))
     return 0

@@ -14,6 +14,10 @@
   page.classList.toggle("dark", dark);
   page.classList.toggle("hsd-embedded", query.get("embed") === "1");
 
+  // Whether the picture that the page brings along is of what the address asks for.
+  const other = [...query.keys()].some((name) => !["__theme", "embed"].includes(name));
+  page.classList.toggle("hsd-other", other || window.location.hash.startsWith("#trace="));
+
   // The tab that the address asks for. A link of an earlier version gets today's words, and `view` says what it meant.
   const FORMER = { compare: "watch", race: "speed", measure: "speed" };
   const asked = query.get("tab") ?? (query.has("lesson") ? "learn" : "watch");

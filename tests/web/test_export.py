@@ -105,7 +105,7 @@ def test_a_static_space_reads_its_settings_from_the_folder(folder: Path):
 def test_the_folder_is_small_and_holds_nothing_but_what_the_page_reads(folder: Path):
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 13_000_000
-    assert {path.suffix for path in files} == {".html", ".js", ".css", ".json", ".md", ".LICENSE"}
+    assert {path.suffix for path in files} == {".html", ".js", ".css", ".json", ".md", ".LICENSE", ".png"}
 
 
 @pytest.fixture(scope="module")
@@ -324,11 +324,11 @@ def test_a_folder_that_cannot_be_written_is_one_line(capsys, monkeypatch, tmp_pa
 
 def test_an_export_takes_the_place_of_an_older_one_and_of_nothing_else(monkeypatch, tmp_path: Path):
     index = f'{export.MARK}0.1.0">'.encode()
-    monkeypatch.setattr(export, "files", lambda _: {"index.html": index, "data/old.json": b"{}"})
+    monkeypatch.setattr(export, "files", lambda *_: {"index.html": index, "data/old.json": b"{}"})
     export.write(tmp_path / "page", space.load())
     (tmp_path / "page" / ".git").mkdir()
     (tmp_path / "page" / "notes.txt").write_text("mine")
-    monkeypatch.setattr(export, "files", lambda _: {"index.html": index, "data/new.json": b"{}"})
+    monkeypatch.setattr(export, "files", lambda *_: {"index.html": index, "data/new.json": b"{}"})
     written = export.write(tmp_path / "page", space.load())
     assert [path.name for path in written] == ["new.json", "index.html"]
     kept = {path.relative_to(tmp_path / "page").as_posix() for path in (tmp_path / "page").rglob("*")}
@@ -342,6 +342,9 @@ def test_bad_traces_steps_and_options_are_one_line(capsys, tmp_path: Path):
     out = ["-o", str(tmp_path / "run.html")]
     assert "there is no step 99" in refused(capsys, "export", "--html", str(STORY), *out, "--step", "99")
     assert "existing folder" in refused(capsys, "export", "--html", str(STORY), "-o", str(tmp_path / "no" / "run.html"))
+    assert "--address is for --static" in refused(
+        capsys, "export", "--html", str(STORY), *out, "--address", "https://x/"
+    )
     assert "--step is for --html" in refused(capsys, "export", "--static", str(tmp_path / "new"), "--step", "1")
     assert "name the Space" in refused(capsys, "publish")
     assert not (tmp_path / "run.html").exists()

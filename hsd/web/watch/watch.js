@@ -151,6 +151,7 @@ class Watch {
     const { trace } = source;
     this.source = source;
     this.place.hidden = false;
+    document.querySelector(".hf-first")?.remove(); // its picture, until there was a player
     this.sourceChip(where.live);
     this.asking = null;
     chip("pair", ...tracePair(trace.setup));
