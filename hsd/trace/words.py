@@ -280,6 +280,7 @@ class _Reading:
             "difference": "kept" if more else "path" if ends[0] != ends[1] else "next" if parted else "",
             "level": abs(gap) < SAME,
             "against": gap * more < 0,
+            "fewer": more < 0,
             "by": abs(more),
             "certain": own["certain"] and other["certain"],
         }
