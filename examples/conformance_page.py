@@ -27,9 +27,10 @@ from hsd.audit import audit, random_models
 from hsd.cli import main as command
 from hsd.conform import Adapter, conform, load_adapter
 from hsd.conform.adapter import TOLERANCES, WIDTHS
+from hsd.conform.battery import FEWER, POINTS, REPEATS
 from hsd.conform.judge import row
 from hsd.conform.keying import KEYINGS, audit_keyings
-from hsd.conform.recover import CHECKS
+from hsd.conform.recover import STRATA
 from hsd.conform.sampled import chain_models, sample
 from hsd.rules import RULES
 
@@ -122,7 +123,7 @@ def conformance() -> dict[str, str]:
     return {
         "ten_lines": code.strip(),
         "ten_lines_answer": answer("tokenwise"),
-        "wrong_answer": answer("wrong_block"),
+        "wrong_answer": answer("wrong_block", "--quick"),
         "clients_table": clients_table(found),
         "clients_versions": versions(*CLIENT_PACKAGES),
         "speakers_table": speakers_table(),
@@ -131,7 +132,8 @@ def conformance() -> dict[str, str]:
         **{name: str(first[name]) for name in ("vocab", "gamma", "seed")},
         **{f"width{bits}": f"{WIDTHS[f'float{bits}']:.0e}" for bits in (64, 32)},
         **{f"tolerance{bits}": f"{TOLERANCES[f'float{bits}']:.0e}" for bits in (64, 32)},
-        "checks": str(CHECKS),
+        **{name: f"{number:,}" for name, number in (("points", POINTS), ("fewer", FEWER), ("strata", STRATA))},
+        "repeats": str(REPEATS),
         **sampling(),
     }
 
@@ -142,7 +144,7 @@ def versions(*names: str) -> str:
 
 
 def client(name: str) -> dict[str, Any]:
-    return conform(load_adapter(ADAPTERS / f"{name}.py"), gamma=SLOW.get(name, 3))
+    return conform(load_adapter(ADAPTERS / f"{name}.py"), gamma=SLOW.get(name, 3), quick=True)
 
 
 def clients_table(found: dict[str, dict[str, Any]]) -> str:
@@ -167,11 +169,11 @@ def speakers_table() -> str:
     return table(("client", "file", "verdict", "texts that it took", "total variation in 20,000"), rows)
 
 
-def answer(name: str) -> str:
+def answer(name: str, *options: str) -> str:
     """What the command prints for a client, without the time that it took."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        command(["conform", str(ADAPTERS / f"{name}.py")])
+        command(["conform", str(ADAPTERS / f"{name}.py"), *options])
     return re.sub(r", [\d.]+ s$", "", printed.getvalue().strip())
 
 

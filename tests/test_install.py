@@ -65,7 +65,7 @@ def test_rules_and_verifiers_are_judged_with_torch_alone():
     file = str(ROOT / "examples" / "conform" / "tokenwise.py")
     audit, conform, keying = bare(
         ["audit", "--gamma", "2", "--json"],
-        ["conform", file, "--gamma", "2", "--json"],
+        ["conform", file, "--gamma", "2", "--quick", "--json"],
         ["conform", "--keying", "--gamma", "2", "--tokens", "3", "--json"],
     )
     assert [(status, err) for status, _, err in (audit, conform, keying)] == [(0, "")] * 3

@@ -33,6 +33,13 @@ class TableModels:
         """(count, V): the distributions along `path`, from the empty prefix on."""
         return torch.stack([table[path[:t]] for t in range(count)])
 
+    def drafts(self) -> list[Prefix]:
+        """All drafts of γ tokens that the draft model can make."""
+        texts: list[Prefix] = [()]
+        for _ in range(self.gamma):
+            texts = [(*x, y) for x in texts for y, share in enumerate(self.draft[x].tolist()) if share > 0]
+        return texts
+
     def joint(self, table: dict[Prefix, Tensor], path: Prefix) -> float:
         """The probability of `path` as a whole."""
         result = 1.0
@@ -69,10 +76,8 @@ def output_law(models: TableModels, law: LawFunction, resamples: bool = False) -
     """
     output = torch.zeros((models.vocab,) * (models.gamma + 1), dtype=torch.float64)
     expected = 0.0
-    for draft in itertools.product(range(models.vocab), repeat=models.gamma):
+    for draft in models.drafts():
         weight = models.joint(models.draft, draft)
-        if weight == 0:
-            continue
         p = models.rows(models.target, draft, models.gamma + 1)
         q = models.rows(models.draft, draft, models.gamma)
         step = law(p, q, torch.tensor(draft))

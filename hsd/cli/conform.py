@@ -8,7 +8,6 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 from hsd.audit import TableModels
 from hsd.cli.arguments import add_json, numbers, output, whole
@@ -16,6 +15,7 @@ from hsd.conform.adapter import load_adapter
 from hsd.conform.judge import row, rows_models
 from hsd.conform.keying import KEYINGS, audit_keyings
 from hsd.conform.report import conform
+from hsd.conform.words import in_words, junit, unexpected
 from hsd.errors import HsdError
 from hsd.rules import USUAL
 
@@ -37,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     sampled = "test by sampling N drafts (20000 if left out), where random numbers cannot be set"
     parser.add_argument("--sampled", type=whole, nargs="?", const=20_000, default=0, metavar="N", help=sampled)
+    parser.add_argument("--quick", action="store_true", help="the random pairs and one with zeros, at fewer numbers")
+    parser.add_argument("--expect", metavar="RULE", default="", help="status 1 as well where the law is another")
     parser.add_argument("--junit", metavar="XML", help="write the verdict as a JUnit file as well")
     keyed = parser.add_argument_group("in place of FILE: what the keys of random numbers do to a text")
     keyed.add_argument(
@@ -50,24 +52,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Run the command. Status 0: nothing wrong was found; 1: not lossless. Raises HsdError for bad input."""
+    """Run the command. Status 0: nothing wrong was found; 1: not lossless, or another law than expected.
+
+    Raises HsdError for bad input.
+    """
     if arguments.keying == bool(arguments.file):
         raise HsdError("conform: give the file of a verifier, or --keying without one")
     if arguments.keying:
         keyed = audit_keyings([*arguments.p], [*arguments.q], arguments.gamma, arguments.rule, arguments.tokens)
         print(json.dumps(keyed) if arguments.json else _keyed_words(keyed))
         return 0
-    junit = output(arguments.junit) if arguments.junit else None
+    file = output(arguments.junit) if arguments.junit else None
     if arguments.sampled < 0:
         raise HsdError(f"--sampled {arguments.sampled}: choose a number of drafts, such as 20000")
     models = _read_rows(arguments.rows) if arguments.rows else None
     options = (arguments.vocab, arguments.gamma, arguments.seed, arguments.pairs, arguments.sampled)
     with contextlib.redirect_stdout(sys.stderr):  # what the adapter prints is not the result
-        result = conform(load_adapter(arguments.file), *options, models)
-    if junit:
-        junit.write_text(_junit(result), encoding="utf-8")
-    print(json.dumps(result) if arguments.json else _words(result))
-    return 1 if result["lossless"] is False else 0
+        result = conform(load_adapter(arguments.file), *options, models, arguments.expect, arguments.quick)
+    if file:
+        file.write_text(junit(result), encoding="utf-8")
+    print(json.dumps(result) if arguments.json else in_words(result))
+    return 1 if result["lossless"] is False or unexpected(result) else 0
 
 
 def _read_rows(file: str) -> TableModels:
@@ -82,23 +87,6 @@ def _read_rows(file: str) -> TableModels:
     return rows_models(p, q)
 
 
-def _words(result: dict[str, Any]) -> str:
-    verdict = {True: "lossless", False: "NOT lossless", None: "nothing wrong found by sampling"}[result["lossless"]]
-    lines = [
-        f"{result['adapter']}: {verdict}",
-        f"  total variation  {result['total_variation']:.2e}" + _allowance(result),
-    ]
-    if result["expected_kept"] is not None:
-        lines.append(f"  E[kept]          {result['expected_kept']:.4f}")
-    if result["tolerance"] is not None:
-        lines.append(f"  same law as      {' = '.join(result['equals']) or 'no rule that is known here'}")
-    if shown := result["counterexample"]:
-        lines.append(f"  counterexample   {shown['words']}")
-        lines += [f"                   {name} = {rows_in_words(shown[name])}" for name in "pq"]
-    lines += [f"  note             {note}" for note in (*result["edges"], *result["notes"])]
-    return "\n".join([*lines, f"  {result['calls']:,} calls, {result['seconds']} s"])
-
-
 def _keyed_words(result: dict[str, Any]) -> str:
     """A table: a line for each keying, with total variations and tokens per step."""
     rows = f"p {row(result['p'])}, q {row(result['q'])}"
@@ -111,33 +99,3 @@ def _keyed_words(result: dict[str, Any]) -> str:
         per_step = " ".join(f"{x:.4f}" for x in found["tokens_per_step"])
         lines.append(f"{name:19} {distances}   {per_step} {found['long_run']:.4f}   {KEYINGS[name].words}")
     return "\n".join(lines)
-
-
-def rows_in_words(rows: list[list[float]]) -> str:
-    """Rows after t = 0, 1, … drafted tokens; one stands for all where they are the same."""
-    same = all(one == rows[0] for one in rows)
-    return f"{row(rows[0])} everywhere" if same and len(rows) > 1 else ", ".join(row(one) for one in rows)
-
-
-def _allowance(result: dict[str, Any]) -> str:
-    if result["tolerance"] is not None:
-        return f", {result['tolerance']:g} is allowed"
-    return f", chance included; the true one is below {next(iter(result['pairs'].values()))['at_most']:.2f}"
-
-
-def _junit(result: dict[str, Any]) -> str:
-    """A JUnit file: a case for each pair of models, and one for numbers at the ends of their range."""
-    suite = ElementTree.Element("testsuite", name=f"hsd conform {result['adapter']}", time=str(result["seconds"]))
-    failures = 0
-    for name, found in result["pairs"].items():
-        case = ElementTree.SubElement(
-            suite, "testcase", classname=result["adapter"], name=f"follows the target: {name}"
-        )
-        wrong = found.get("wrong", found["total_variation"] > (result["tolerance"] or 1.0))
-        if wrong:
-            failures += 1
-            message = f"total variation {found['total_variation']:.2e}"
-            ElementTree.SubElement(case, "failure", message=message).text = _words(result)
-    suite.set("tests", str(len(result["pairs"])))
-    suite.set("failures", str(failures))
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

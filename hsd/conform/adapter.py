@@ -39,6 +39,7 @@ from hsd.errors import HsdError
 
 NOISES = ("inverse-cdf", "exponential-race")
 WIDTHS = {"float64": 1e-12, "float32": 2.0**-22}  # how closely thresholds are bracketed
+LARGEST = 512  # drafts of a batch
 TOLERANCES = {"float64": 1e-9, "float32": 1e-5}  # what a lossless verifier may be off by, in total variation
 
 
@@ -126,11 +127,14 @@ class BlackBox:
         dtype = getattr(torch, adapter.dtype)
         self._rows = p.to(dtype), q.to(dtype), torch.tensor(drafts)
         self._drafts = [list(x) for x in drafts]
-        self._vocab = models.vocab
+        self.gamma, self.vocab = models.gamma, models.vocab
 
     def ask(self, drafts: Sequence[int], points: Sequence[Point]) -> list[Outcome]:
         """What is committed for each of the drafts, by number, at a point each: γ coins, then the noise."""
-        gamma = self._rows[1].shape[1]
+        if self.adapter.batched and len(drafts) > LARGEST:
+            cut = drafts[LARGEST:], points[LARGEST:]
+            return [*self.ask(drafts[:LARGEST], points[:LARGEST]), *self.ask(*cut)]
+        gamma = self.gamma
         numbers = torch.tensor(points, dtype=self._rows[0].dtype).reshape(len(points), -1)
         given = [rows[torch.tensor(drafts)] for rows in self._rows]
         if not self.adapter.sampled:
@@ -167,8 +171,8 @@ class BlackBox:
             what = f"returns {len(tokens)} tokens: return 1 to {len(drafted) + 1}, the kept ones and one more"
         elif list(tokens[:-1]) != drafted[: len(tokens) - 1]:
             what = f"returns {list(tokens)}, whose tokens before the last are not the draft's first"
-        elif not 0 <= tokens[-1] < self._vocab:
-            what = f"returns token {tokens[-1]}, and there are {self._vocab}: 0 to {self._vocab - 1}"
+        elif not 0 <= tokens[-1] < self.vocab:
+            what = f"returns token {tokens[-1]}, and there are {self.vocab}: 0 to {self.vocab - 1}"
         else:
             return tuple(tokens)
         raise self._wrong(what, draft, point)

@@ -3,7 +3,8 @@
 What is assumed: the outcome changes at thresholds of single numbers; a smaller coin never keeps less (or never more);
 and while the noise moves, each token is met on one interval. Tests against coins in any order, forward, backward or
 with one coin for the whole draft, and draws that invert a cumulative sum in any order are such. Then a box whose lower
-and upper corners agree is constant, and every threshold is bracketed as closely as `width`.
+and upper corners agree is constant, and every threshold is bracketed as closely as `width`. Where the assumption fails,
+a witness, a point with another outcome than its box, is what divides the box further.
 
 A search is a generator that yields the point it wants to know about and is sent the outcome there, so that searches
 of many drafts can share one call.
@@ -46,32 +47,47 @@ class Box:
         return all(low + margin <= x < high - margin for low, high, x in zip(self.low, self.high, point, strict=False))
 
 
+def edges(hints: Sequence[float], width: float) -> list[float]:
+    """Just below and just above each place where a threshold may be, in order."""
+    return sorted({edge for hint in hints for edge in (hint - width / 2, hint + width / 2)})
+
+
 def threshold(
-    at: Callable[[float], Point], low: float, high: float, width: float, hints: Sequence[float]
+    at: Callable[[float], Point], low: float, high: float, width: float, hints: Sequence[float] = ()
 ) -> Search[float]:
     """Where the outcome at `low` ends, on the way to `high`, where it is another one: known to `width` / 2.
 
-    at: from the number that moves to the point. hints: where to look first; wherever the threshold is, it is found.
+    at: from the number that moves to the point. hints: of `edges`, where to look first; it is found wherever it is.
     """
     first = yield at(low)
-    edges = sorted(edge for hint in hints for edge in (hint - width / 2, hint + width / 2) if low < edge < high)
+    begin, end = bisect.bisect_right(hints, low), bisect.bisect_left(hints, high)
+    reach = 1  # the first threshold is often the next hint: look near first, then twice as far
     while high - low > width * 1.01:  # a bracket around a hint is as wide as `width`, but for rounding
-        middle = edges[len(edges) // 2] if edges else (low + high) / 2
+        middle = hints[begin + min(reach, (end - begin) // 2)] if end > begin else (low + high) / 2
         if (yield at(middle)) == first:
-            low = middle
+            low, reach = middle, 2 * reach
+            begin = bisect.bisect_right(hints, low, begin, end)
         else:
             high = middle
-        edges = edges[bisect.bisect_right(edges, low) : bisect.bisect_left(edges, high)]
+            end = bisect.bisect_left(hints, high, begin, end)
     return (low + high) / 2
 
 
 def boxes(
-    axes: int, coins: int, fixed: Point, width: float, hints: Sequence[Sequence[float]], most: int
+    axes: int,
+    coins: int,
+    fixed: Point,
+    width: float,
+    hints: Sequence[Sequence[float]],
+    most: int,
+    witnesses: Sequence[Point] = (),
 ) -> Search[list[Box]]:
     """The boxes of [0, 1)^axes, of which the first `coins` numbers are coins; `fixed` follows in every point.
 
-    hints: per axis, where thresholds may be. Raises HsdError where there are more boxes than `most`.
+    hints: per axis, where thresholds may be. witnesses: points of which each must have the outcome of its box, unless
+    it lies nearer than `width` to a face. Raises HsdError where there are more boxes than `most`.
     """
+    near = [edges(of, width) for of in hints]
     known: dict[Point, Outcome] = {}
 
     def ask(point: Point) -> Search[Outcome]:
@@ -88,7 +104,7 @@ def boxes(
             moved = (*start[:axis], goal[axis], *start[axis + 1 :])
             if (yield from ask(moved)) != first:
                 at = lambda x, s=start, a=axis: (*s[:a], x, *s[a + 1 :], *fixed)  # noqa: E731
-                return axis, (yield from threshold(at, start[axis], goal[axis], width, hints[axis]))
+                return axis, (yield from threshold(at, start[axis], goal[axis], width, near[axis]))
             start = moved
         return None
 
@@ -102,6 +118,9 @@ def boxes(
         cut = yield from change(a, along_coins[0])
         cut = cut or (yield from change(along_coins[1], b))
         cut = cut or (yield from change(a, along_coins[1]))
+        for point in witnesses if cut is None else ():
+            if all(at + width <= x < to - width for at, to, x in zip(low, high, point, strict=True)):
+                cut = cut or (yield from change(a, point))
         if cut is None:
             found.append(Box(low, high, (yield from ask(a))))
             continue

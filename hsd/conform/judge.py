@@ -5,23 +5,23 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
 
 import torch
 from torch import Tensor
 
-from hsd.audit import TableModels, output_law, target_law, total_variation
+from hsd.audit import TableModels
 from hsd.conform.adapter import Adapter
 from hsd.conform.boxes import Outcome
-from hsd.conform.recover import Recovered, recover, rows_along
+from hsd.conform.recover import Recovered, Repeats, recover, rows_along
 from hsd.errors import HsdError
-from hsd.rules import RULES, Fuzzy, Law, fuzzy_rule
+from hsd.rules import RULES, Fuzzy, fuzzy_rule
 from hsd.rules.fuzzy import DIVERGENCES, MODES
 from hsd.rules.law import token_tests
 from hsd.rules.relaxed import ENSEMBLE, TYPICAL
 
 MOST_OUTCOMES = 1_500  # V ** (γ+1): beyond, recovering the law of every draft takes more than half a minute
 SHRINKS = 2  # small pairs of models that are tried for each size
+MOST_TOKENS, MOST_CALLS = 6, 20_000  # of the vocabularies tried, and in all, in the search for a small counterexample
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -29,31 +29,60 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 class Judged:
     """A verifier on one pair of models: the laws of its drafts, and what they lead to.
 
-    total_variation: of the first γ+1 tokens from the target's own law. kept: the expected number of kept tokens.
+    again: points that may be asked once more, and the number of calls. total_variation: of the first γ+1 tokens from
+    the target's own law. kept: the expected number of kept tokens.
     """
 
     models: TableModels
     laws: dict[Outcome, Recovered]
-    calls: int
+    again: Repeats
     total_variation: float
     kept: float
 
+    @property
+    def calls(self) -> int:
+        return self.again.box.calls
 
-def judge(adapter: Adapter, models: TableModels) -> Judged:
-    """The verifier on these models, by enumeration of every draft. Raises HsdError where it cannot be judged so."""
-    laws, calls = recover(adapter, models)
-    output, kept = output_law(models, lambda p, q, tokens: cast(Law, laws[tuple(tokens.tolist())]))
-    return Judged(models, laws, calls, total_variation(output, target_law(models)), kept)
+
+def judge(adapter: Adapter, models: TableModels, sweep: bool = False, points: int = 0, repeats: int = 0) -> Judged:
+    """The verifier on these models, by enumeration of every draft. sweep, points, repeats: see `recover`.
+
+    Raises HsdError where it cannot be judged so.
+    """
+    laws, again = recover(adapter, models, sweep, points, repeats)
+    return Judged(models, laws, again, *summed_up(models, laws))
+
+
+def summed_up(models: TableModels, laws: dict[Outcome, Recovered]) -> tuple[float, float]:
+    """Total variation of the first γ+1 tokens and expected number of kept ones, for any size of vocabulary and draft.
+
+    Where a text leaves all drafts the target goes on by itself, so that texts are told apart up to there only.
+    """
+    off, drafts = 0.0, [(x, models.joint(models.draft, x)) for x in laws]
+    # A text, the drafts that begin so, and how likely it is: with the target alone already, and by the target's law.
+    todo: list[tuple[Outcome, list[tuple[Outcome, float]], float, float]] = [((), drafts, 0.0, 1.0)]
+    while todo:
+        path, begins, free, wanted = todo.pop()
+        t, row = len(path), models.target[path]
+        ends = sum((w * laws[x].stop[t] * laws[x].next(t) for x, w in begins), torch.zeros_like(row))
+        said, right = (free * row + ends).tolist(), (wanted * row).tolist()
+        drafted = {x[t]: [one for one in begins if one[0][t] == x[t]] for x, _ in begins} if t < models.gamma else {}
+        off += sum(abs(a - b) for token, (a, b) in enumerate(zip(said, right, strict=True)) if token not in drafted)
+        todo += [((*path, token), of, said[token], right[token]) for token, of in drafted.items()]
+    return off / 2, sum(w * float(laws[x].expected_kept) for x, w in drafts)
 
 
 # Which rule it is
 
 
 def equal_rules(judged: list[Judged], tolerance: float) -> list[str]:
-    """The known rules whose law is the same, draft by draft, on all these models; in brackets the settings that fit."""
+    """The known rules whose law is the same, draft by draft, on all these models; in brackets the settings that fit.
+
+    Settings are looked for on the first of them, which has random rows.
+    """
     found = [name for name, rule in RULES.items() if not rule.knob and _equal(judged, rule.law, tolerance)]
     settled = (_fuzzy, _typical, _ensemble)
-    return found or next(filter(None, (name(judged, tolerance) for name in settled)), [])
+    return found or next(filter(None, (name(judged[:1], tolerance) for name in settled)), [])
 
 
 def _equal(judged: list[Judged], law, tolerance: float) -> bool:  # type: ignore[no-untyped-def]
@@ -133,21 +162,40 @@ class Counterexample:
     total_variation: float
 
     def words(self) -> str:
-        letters, t = ", ".join(LETTERS[x] for x in self.draft), len(self.draft)
+        letters, t = ", ".join(map(self._name, self.draft)), len(self.draft)
         if len(self.found) == 1:
             which = f"its first {t} tokens are kept" if t > 1 else "token 1 is kept"
-            most = f"at most {self.allowed[0]:.4f} keeps the target"
-            return f"draft ({letters}{', …' * (t < self.models.gamma)}): {which} with {self.found[0]:.4f} where {most}"
+            found, allowed = apart(self.found[0], self.allowed[0])
+            most = f"at most {allowed} keeps the target"
+            return f"draft ({letters}{', …' * (t < self.models.gamma)}): {which} with {found} where {most}"
         all_kept = f"after the whole draft ({letters})" if t == self.models.gamma else f"after ({letters}) and no more"
         after = all_kept if t else "after a draft of which nothing is kept"
-        return f"{after}: the next token follows {row(self.found)} where {row(self.allowed)} keeps the target"
+        found, allowed = row(self.found), row(self.allowed)
+        if found == allowed or len(self.found) > len(LETTERS):
+            x = max(range(len(self.found)), key=lambda x: abs(self.found[x] - self.allowed[x]))
+            found, allowed = apart(self.found[x], self.allowed[x])
+            return f"{after}: token {self._name(x)} follows with {found} where {allowed} keeps the target"
+        return f"{after}: the next token follows {found} where {allowed} keeps the target"
+
+    def _name(self, token: int) -> str:
+        return LETTERS[token] if self.models.vocab <= len(LETTERS) else str(token)
 
     def rows(self) -> dict[str, list[list[float]]]:
-        """p (one row more) and q along the draft."""
+        """p (one row more) and q along the draft; empty where the vocabulary is too large to read."""
+        if self.models.vocab > len(LETTERS):
+            return {"p": [], "q": []}
         models, count = self.models, min(len(self.draft) + 1, self.models.gamma + 1)
         p = models.rows(models.target, self.draft, count)
         q = models.rows(models.draft, self.draft, min(count, models.gamma))
         return {"p": p.tolist(), "q": q.tolist()}
+
+
+def apart(found: float, allowed: float) -> tuple[str, str]:
+    """Two numbers with as many digits as it takes to tell them apart, four at least."""
+    return next(
+        ((a, b) for digits in range(4, 17) if (a := f"{found:.{digits}f}") != (b := f"{allowed:.{digits}f}")),
+        (f"{found:.4f}", f"{allowed:.4f}"),
+    )
 
 
 def row(values: list[float]) -> str:
@@ -164,7 +212,7 @@ def counterexample(judged: Judged, tolerance: float) -> Counterexample | None:
     """
     models = judged.models
     for length in range(models.gamma + 1):
-        found = [one for x in itertools.product(range(models.vocab), repeat=length) for one in _at(judged, x)]
+        found = [one for x in dict.fromkeys(draft[:length] for draft in judged.laws) for one in _at(judged, x)]
         wrong = [(gap, one) for gap, one in found if gap > tolerance]
         if wrong:
             # What is kept too often comes first: a law of what follows cannot mend it.
@@ -200,10 +248,17 @@ def _at(judged: Judged, path: Outcome) -> Iterator[tuple[float, Counterexample]]
 def smallest_counterexample(adapter: Adapter, judged: Judged) -> Counterexample | None:
     """One with as few drafted tokens and as small a vocabulary as possible: rows in tenths, the same after every token
     or one for each position. None of these need show it; then it is one on the models that were judged."""
-    sizes = itertools.product(range(1, judged.models.gamma + 1), range(2, judged.models.vocab + 1))
-    for gamma, vocab in sorted(sizes, key=lambda size: size[1] ** size[0])[:-1]:
+    models, calls = judged.models, 0
+    sizes = itertools.product(range(1, models.gamma + 1), range(2, min(models.vocab, MOST_TOKENS) + 1))
+    for gamma, vocab in sorted(sizes, key=lambda size: size[1] ** size[0]):
+        if (gamma, vocab) == (models.gamma, models.vocab) or calls > MOST_CALLS:
+            break
         for changing, seed in itertools.product((False, True), range(SHRINKS)):
-            small = judge(adapter, _tenths(vocab, gamma, changing, seed))
+            try:
+                small = judge(adapter, _tenths(vocab, gamma, changing, seed))
+            except HsdError:  # what fits no such size is shown on the models that were judged
+                continue
+            calls += small.calls
             if small.total_variation > max(1e-4, 100 * adapter.tolerance):
                 return counterexample(small, small.total_variation / 100)
     return counterexample(judged, adapter.tolerance / 10)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -16,6 +16,12 @@ from hsd.errors import HsdError
 from hsd.rules import RULES
 
 CHECKS = 8  # random points per draft at which the recovered law must foretell the outcome
+STRATA = 1_001  # points of a sweep: no interval of 1e-3 lies between two of them
+TIMES = 5  # that each of some points is asked again
+AGAIN = 20  # of the points that a law foretold wrongly: so many are asked once more, by themselves
+SELDOM = 0.02  # of the points that are asked again: what was kept from earlier calls would change more of them
+FRESH = 64  # random points at which a law that was taken apart further must foretell the outcome
+REFINED = 3  # times that a law is taken apart further where it foretold wrongly
 FAR = 1e30  # what a token is given in an exponential race that it must not win
 T = TypeVar("T")
 
@@ -55,27 +61,58 @@ class Region:
         return (*self.box.outcome[:-1], int((self.law / noise).argmax()))
 
 
-def recover(adapter: Adapter, models: TableModels) -> tuple[dict[Outcome, Recovered], int]:
-    """The law of each draft that the draft model can make, and how many calls it took.
+def recover(
+    adapter: Adapter, models: TableModels, sweep: bool = False, points: int = 0, repeats: int = 0
+) -> tuple[dict[Outcome, Recovered], Repeats]:
+    """The law of each draft that the draft model can make, and points that may be asked once more.
 
-    Raises HsdError where the outcome does not follow from the numbers, or not by thresholds: the laws are checked
-    against fresh random numbers, `CHECKS` for each draft.
+    sweep: try every coin of every draft, and the noise, at `STRATA` values for each number of kept tokens. points: try
+    so many random ones too, drafts drawn from the draft model; `CHECKS` for each draft are always tried. A law that
+    foretells one of them wrongly is taken apart further there. repeats: so many points are asked `TIMES` times, in
+    other orders and at the end again.
+    Raises Unsteady where equal numbers give different tokens now and then, HsdError where that is the rule, or where
+    the outcome does not follow by thresholds.
     """
     gamma, vocab = models.gamma, models.vocab
-    drafts = [x for x in itertools.product(range(vocab), repeat=gamma) if models.joint(models.draft, x) > 0]
+    drafts = models.drafts()
     box = BlackBox(adapter, models, drafts)
-    _check_repeats(box, len(drafts), gamma + (vocab if adapter.race else 1))
-    regions = _together(box, [_regions(adapter, gamma, vocab, _hints(models, x)) for x in drafts])
-    _check_foretold(box, regions, gamma, vocab)
-    return {x: _added_up(of, gamma) for x, of in zip(drafts, regions, strict=True)}, box.calls
+    generator = torch.Generator().manual_seed(1)
+    turns = [i % len(drafts) for i in range(max(repeats, CHECKS * len(drafts)))]
+    again = Repeats(box, *_random(box, turns[: max(repeats, len(drafts))], generator))
+    again.check(TIMES if repeats else 2)
+    hints = [_hints(models, x) for x in drafts]
+    witnesses: list[list[Point]] = [[] for _ in drafts]
+
+    def taken_apart(draft: int) -> Search[list[Region]]:
+        return _regions(adapter, gamma, vocab, hints[draft], witnesses[draft])
+
+    try:
+        regions = _together(box, [*range(len(drafts))], taken_apart)
+        asked = [_random(box, turns[: CHECKS * len(drafts)], generator)]
+        if points:
+            likely = torch.tensor([models.joint(models.draft, x) for x in drafts])
+            asked.append(_random(box, likely.multinomial(points, True, generator=generator).tolist(), generator))
+        asked += [_sweep(box, regions, generator)] if sweep else []
+        for where in asked:
+            _refine(again, regions, where, witnesses, taken_apart, generator)
+    except HsdError:
+        again.check(1)  # a cause that lies deeper is named first
+        raise
+    again.check(1)
+    return {x: _added_up(of, gamma) for x, of in zip(drafts, regions, strict=True)}, again
 
 
-def _regions(adapter: Adapter, gamma: int, vocab: int, hints: list[list[float]]) -> Search[list[Region]]:
+def _regions(
+    adapter: Adapter, gamma: int, vocab: int, hints: list[list[float]], witnesses: list[Point]
+) -> Search[list[Region]]:
+    """The boxes of one draft's numbers, with the law of the next token in each."""
+    axes = gamma if adapter.race else gamma + 1
     most, one_hot = 8 * (gamma + 1) * vocab, torch.eye(vocab, dtype=torch.float64)
+    known = [point[:axes] for point in witnesses]
     if not adapter.race:
-        found = yield from boxes(gamma + 1, gamma, (), adapter.width, hints, most)
+        found = yield from boxes(axes, gamma, (), adapter.width, hints, most, known)
         return [Region(box, one_hot[box.outcome[-1]]) for box in found]
-    found = yield from boxes(gamma, gamma, (1.0,) * vocab, adapter.width, hints, most)
+    found = yield from boxes(axes, gamma, (1.0,) * vocab, adapter.width, hints, most, known)
     regions = []
     for box in found:
         regions.append(Region(box, (yield from _race(box, vocab, adapter.width))))
@@ -96,22 +133,23 @@ def _hints(models: TableModels, draft: Outcome) -> list[list[float]]:
     return [*coins, list(noise)]
 
 
-def _together(box: BlackBox, searches: list[Search[T]]) -> list[T]:
+def _together(box: BlackBox, drafts: Sequence[int], search: Callable[[int], Search[T]]) -> list[T]:
     """The results of searches that go on side by side, one draft each: a question of every one of them in one call."""
+    searches = {draft: search(draft) for draft in drafts}
     asked: dict[int, Point] = {}
     results: dict[int, T] = {}
-    answers: dict[int, Outcome | None] = dict.fromkeys(range(len(searches)))
+    answers: dict[int, Outcome | None] = dict.fromkeys(searches)
     while answers:
-        for i, answer in answers.items():
+        for draft, answer in answers.items():
             try:
-                asked[i] = searches[i].send(answer)  # type: ignore[arg-type]
+                asked[draft] = searches[draft].send(answer)  # type: ignore[arg-type]
             except StopIteration as end:
-                asked.pop(i, None)
-                results[i] = end.value
+                asked.pop(draft, None)
+                results[draft] = end.value
             except HsdError as error:
-                raise HsdError(f"{box.adapter.name}: {error}; sent last {box.sent(i, asked[i])}") from None
+                raise HsdError(f"{box.adapter.name}: {error}; sent last {box.sent(draft, asked[draft])}") from None
         answers = dict(zip(asked, box.ask(list(asked), list(asked.values())), strict=True)) if asked else {}
-    return [results[i] for i in range(len(searches))]
+    return [results[draft] for draft in drafts]
 
 
 def _race(box: Box, vocab: int, width: float) -> Search[Tensor]:
@@ -126,7 +164,7 @@ def _race(box: Box, vocab: int, width: float) -> Search[Tensor]:
             return (*box.centre, *numbers)
 
         if (yield at(width))[-1] == token:
-            share = yield from threshold(at, width, 1 - width, width, ())
+            share = yield from threshold(at, width, 1 - width, width)
             ratios[token] = share / (1 - share)
     return ratios / ratios.sum()
 
@@ -141,37 +179,136 @@ def _added_up(regions: list[Region], gamma: int) -> Recovered:
     return Recovered(stop, mass / stop.clamp_min(1e-300).unsqueeze(-1), coins, constant)
 
 
-def _check_repeats(box: BlackBox, drafts: int, numbers: int) -> None:
-    """Equal numbers must give equal tokens: the middle of everything, a few times."""
-    point = (0.5,) * numbers
-    first, *others = [box.ask(range(drafts), [point] * drafts) for _ in range(4)]
-    for draft, (one, again) in enumerate(pair for other in others for pair in zip(first, other, strict=True)):
-        if one != again:
-            raise HsdError(
-                f"{box.adapter.name}: verify returns {list(one)} and then {list(again)} for the same numbers: take "
-                f"every random number from uniforms and noise, or use --sampled; sent {box.sent(draft % drafts, point)}"
-            )
+# Where the laws are tried
 
 
-def _check_foretold(box: BlackBox, regions: list[list[Region]], gamma: int, vocab: int) -> None:
-    """The regions must foretell what comes out at random numbers, but for those too near to a threshold."""
-    drafts, race, near = range(len(regions)), box.adapter.race, 2 * box.adapter.width
-    generator = torch.Generator().manual_seed(1)
-    for _ in range(CHECKS):
-        numbers = torch.rand(len(drafts), gamma + (vocab if race else 1), generator=generator, dtype=torch.float64)
-        if race:
-            numbers[:, gamma:] = -torch.log1p(-numbers[:, gamma:])
-        points = [tuple(point) for point in numbers.tolist()]
-        for draft, outcome in zip(drafts, box.ask(drafts, points), strict=True):
-            region = next((one for one in regions[draft] if one.box.holds(points[draft], near)), None)
-            noise = numbers[draft, gamma:] if race else torch.ones(())
-            if region is None or region.outcome(noise) == outcome or (race and _close(region.law / noise)):
-                continue
-            foretold = list(region.outcome(noise))
+Asked = tuple[list[int], list[Point]]  # drafts, by number, and a point for each
+
+
+def _random(box: BlackBox, drafts: list[int], generator: torch.Generator) -> Asked:
+    """A random point for each of these drafts."""
+    width = box.gamma + (box.vocab if box.adapter.race else 1)
+    numbers = torch.rand(len(drafts), width, generator=generator, dtype=torch.float64)
+    if box.adapter.race:
+        numbers[:, box.gamma :] = -torch.log1p(-numbers[:, box.gamma :])
+    return drafts, [tuple(point) for point in numbers.tolist()]
+
+
+def _sweep(box: BlackBox, regions: list[list[Region]], generator: torch.Generator) -> Asked:
+    """Every number of every draft at `STRATA` values, the others from the largest box in which so many are kept."""
+    drafts: list[int] = []
+    points: list[Point] = []
+    for draft, of in enumerate(regions):
+        largest = {len(one.box.outcome): one.box for one in sorted(of, key=lambda one: one.box.volume)}
+        for base in (found.centre for found in largest.values()):
+            for axis in range(len(base)):
+                begin = float(torch.rand((), generator=generator, dtype=torch.float64))
+                rest = (*base[axis + 1 :], *(1.0,) * (box.vocab if box.adapter.race else 0))
+                points += [(*base[:axis], (begin + k) / STRATA, *rest) for k in range(STRATA)]
+                drafts += [draft] * STRATA
+    return drafts, points
+
+
+def _refine(
+    again: Repeats,
+    regions: list[list[Region]],
+    asked: Asked,
+    witnesses: list[list[Point]],
+    taken_apart: Callable[[int], Search[list[Region]]],
+    generator: torch.Generator,
+) -> None:
+    """Take laws apart further until they foretell what comes out at these points, and at others that they never met.
+
+    Changes regions and witnesses.
+    """
+    box, (drafts, points) = again.box, asked
+    found = box.ask(drafts, points)
+    for tries in range(REFINED + 1):
+        wrong = [
+            (draft, point, outcome)
+            for draft, point, outcome in zip(drafts, points, found, strict=True)
+            if not _foretold(box, regions[draft], point, outcome)
+        ]
+        if not wrong:
+            return
+        for draft, point, outcome in wrong[:: len(wrong) // AGAIN + 1] if tries == 0 else ():
+            again.compare(draft, point, outcome)
+        draft, point, outcome = wrong[0]
+        if tries == REFINED:
             raise HsdError(
-                f"{box.adapter.name}: verify is not monotone: its own thresholds foretell {foretold} and it returns "
-                f"{list(outcome)}; use --sampled; sent {box.sent(draft, points[draft])}"
+                f"{box.adapter.name}: verify is not monotone: its own thresholds foretell another outcome than "
+                f"{list(outcome)}; use --sampled; sent {box.sent(draft, point)}"
             )
+        for draft, point, _ in wrong:
+            witnesses[draft].append(point)
+        retaken = sorted({draft for draft, _, _ in wrong})
+        for draft, of in zip(retaken, _together(box, retaken, taken_apart), strict=True):
+            regions[draft] = of
+        fresh = _random(box, retaken * FRESH, generator)
+        drafts, points, found = [*drafts, *fresh[0]], [*points, *fresh[1]], [*found, *box.ask(*fresh)]
+
+
+def _foretold(box: BlackBox, regions: list[Region], point: Point, outcome: Outcome) -> bool:
+    """Whether the regions give this outcome, or the point is too near to a threshold to tell."""
+    region = next((one for one in regions if one.box.holds(point, 2 * box.adapter.width)), None)
+    noise = torch.tensor(point[box.gamma :], dtype=torch.float64) if box.adapter.race else torch.ones(())
+    if region is None or region.outcome(noise) == outcome:
+        return True
+    return box.adapter.race and region.box.outcome[:-1] == outcome[:-1] and _close(region.law / noise)
+
+
+class Unsteady(HsdError):
+    """Equal numbers gave different tokens. cause: where that comes from, in words."""
+
+    def __init__(self, cause: str, words: str) -> None:
+        super().__init__(words)
+        self.cause = cause
+
+
+class Repeats:
+    """The same points asked again and again: equal numbers must give equal tokens, whatever was asked before."""
+
+    def __init__(self, box: BlackBox, drafts: list[int], points: list[Point]) -> None:
+        self.box, self.drafts, self.points = box, drafts, points
+        self.generator = torch.Generator().manual_seed(2)
+        self.first = box.ask(drafts, points)
+
+    def check(self, times: int) -> None:
+        """Ask all of them so often, in the same order first. Raises HsdError that names the cause where they differ."""
+        for turn in range(times):
+            fresh = turn == 0 and self.box.calls <= 2 * len(self.points)
+            order = range(len(self.points)) if fresh else torch.randperm(len(self.points), generator=self.generator)
+            places = [int(i) for i in order]
+            found = self.box.ask([self.drafts[i] for i in places], [self.points[i] for i in places])
+            other = {i: outcome for i, outcome in zip(places, found, strict=True) if outcome != self.first[i]}
+            for i, outcome in other.items():
+                seldom = len(other) < SELDOM * len(places)
+                raise self._differs(self.drafts[i], self.points[i], self.first[i], outcome, seldom)
+
+    def compare(self, draft: int, point: Point, outcome: Outcome) -> None:
+        """Ask for one point by itself. Raises HsdError as `check` does where it has another outcome now."""
+        found = self.box.ask([draft], [point])[0]
+        if found != outcome:
+            raise self._differs(draft, point, found, outcome)
+
+    def _differs(self, draft: int, point: Point, first: Outcome, then: Outcome, seldom: bool = False) -> HsdError:
+        box = self.box
+        alone = [box.ask([draft], [point])[0] for _ in range(2 * TIMES)]
+        usual = max(map(alone.count, alone))
+        own = usual < len(alone) - 1
+        if own:
+            cause = "it draws numbers of its own: take every one from uniforms and noise, or use --sampled"
+        elif box.adapter.batched and usual == len(alone) and alone[0] == first:
+            cause = "what a draft gets depends on the others of its batch, or on its place there"
+        elif usual < len(alone) or alone[0] == first or seldom:
+            cause = "it now and then draws a number of its own, or keeps something from call to call"
+        else:
+            cause = "it keeps something from earlier calls"
+        words = (
+            f"{box.adapter.name}: verify returns {list(first)} and, after {box.calls:,} calls on these models, "
+            f"{list(then)} for the same numbers: {cause}; sent {box.sent(draft, point)}"
+        )
+        return HsdError(words) if own else Unsteady(cause, words)
 
 
 def _close(speeds: Tensor) -> bool:

@@ -1,18 +1,22 @@
-"""A verifier judged as a whole: on random pairs of models, at zeros, and with numbers at the ends of their range."""
+"""A verifier judged as a whole: on a battery of pairs of models, and with numbers at the ends of their range."""
 
 from __future__ import annotations
 
 import itertools
+import math
 import time
+from dataclasses import replace
 from typing import Any
 
 from hsd.audit import TableModels, random_models
 from hsd.conform.adapter import Adapter, BlackBox
+from hsd.conform.battery import FEWER, MISSED, POINTS, REPEATS, Case, battery
 from hsd.conform.boxes import Outcome
 from hsd.conform.judge import Judged, check_size, equal_rules, judge, rows_models, smallest_counterexample
+from hsd.conform.recover import CHECKS, STRATA, Unsteady
 from hsd.conform.sampled import ERROR, chain_models, sample
 from hsd.errors import HsdError
-from hsd.rules import RULES
+from hsd.rules import RULES, find_rule
 
 
 def conform(
@@ -23,18 +27,25 @@ def conform(
     pairs: int = 1,
     calls: int = 0,
     models: TableModels | None = None,
+    expect: str = "",
+    quick: bool = False,
 ) -> dict[str, Any]:
     """Judge a verifier, exactly, or with `calls` > 0 by sampling that many drafts (or texts, of which γ+2 tokens).
 
-    It is asked on `pairs` random pairs from `seed` on, those of `hsd.audit.audit` (or on `models`), and on a small
-    pair with probabilities of 0. Returns {"adapter", "lossless", "total_variation", "expected_kept" (both on the first
-    pair), "rule" (the known rule with the same law, or "none"), "equals" (all of them, with settings),
-    "counterexample" ({"words", "p", "q"} or None), "edges" (what happens at a number of exactly 0 or just below 1),
-    "notes", "pairs", "tolerance", "calls", "seconds"}. By sampling "lossless" is None where nothing was found: nothing
-    then proves it.
-    Raises HsdError for what is too large, and for a verifier that cannot be judged.
+    It is asked on `pairs` random pairs from `seed` on, those of `hsd.audit.audit` (or on `models`), and on the pairs of
+    `hsd.conform.battery`; with `quick` on the former and that with zeros alone, and at fewer numbers. expect: the rule
+    whose law it should have. Returns {"adapter", "lossless", "total_variation" (the largest of all pairs; None where
+    equal numbers gave different tokens), "expected_kept" (on the first pair), "rule" (the known rule with the same law,
+    or "none"), "equals" (all of them, with settings), "expected" (that rule, or ""), "as_expected" (None where nothing
+    is expected), "cause" (why it is not lossless, or ""), "counterexample" ({"words", "p", "q"} or None), "edges" (what
+    happens at a number of exactly 0 or just below 1), "notes", "claim" (what was done, and what may escape it, in
+    sentences), "pairs", "tolerance", "calls", "seconds"}. By sampling "lossless" is None where nothing was found: that
+    proves nothing.
+    Raises HsdError for what is too large, for an unknown rule, and for a verifier that cannot be judged.
     """
     start = time.perf_counter()
+    if expect:
+        find_rule(expect)
     if models is None:
         check_size(vocab, gamma)
         if pairs < 1:
@@ -46,37 +57,78 @@ def conform(
         raise HsdError(f"{adapter.name}: generate is judged on random pairs: leave rows of your own out")
     else:
         vocab, gamma, named = models.vocab, models.gamma, {"the given rows": models}
-    told = {"adapter": adapter.name, "vocab": vocab, "gamma": gamma, "seed": seed}
+    told = {"adapter": adapter.name, "vocab": vocab, "gamma": gamma, "seed": seed, "expected": expect}
     by_sampling = calls or adapter.sampled or adapter.text
-    found = _sampled(adapter, named, calls, seed) if by_sampling else _exact(adapter, named)
-    return {**told, **found, "seconds": round(time.perf_counter() - start, 2)}
+    if by_sampling and expect:
+        raise HsdError(f"--expect {expect}: which law it is cannot be told by sampling: leave --sampled out")
+    found = (
+        _sampled(adapter, named, calls, seed) if by_sampling else _exact(adapter, _cases(adapter, named, seed, quick))
+    )
+    same = expect in {name.split(" (")[0] for name in found["equals"]} if expect else None
+    return {**told, **found, "as_expected": same, "seconds": round(time.perf_counter() - start, 2)}
 
 
-def _exact(adapter: Adapter, named: dict[str, TableModels]) -> dict[str, Any]:
-    first = next(iter(named.values()))
-    judged = {name: judge(adapter, models) for name, models in named.items()}
-    if all(law.constant for one in judged.values() for law in one.laws.values()):
-        raise HsdError(f"{adapter.name}: verify ignores uniforms and noise: draw with them, or use --sampled")
-    judged["zeros"] = judge(adapter, _zeros(first.vocab, min(first.gamma, 2)))
-    wrong = [one for one in judged.values() if one.total_variation > adapter.tolerance]
-    rules = equal_rules(list(judged.values()), adapter.tolerance)
-    shown = smallest_counterexample(adapter, wrong[0]) if wrong else None
-    main = next(iter(judged.values()))
+def _cases(adapter: Adapter, named: dict[str, TableModels], seed: int, quick: bool) -> list[Case]:
+    """The pairs that were asked for, the first of them tried at most points, and the others."""
+    own = [Case(name, f"{one.vocab} tokens, γ = {one.gamma}", one, points=FEWER) for name, one in named.items()]
+    others = battery(seed, adapter.race)
+    if quick:
+        return [replace(case, points=0) for case in (*own, *others) if case in own or case.name == "zeros"]
+    return [replace(own[0], points=POINTS, repeats=REPEATS), *own[1:], *others]
+
+
+def _exact(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
+    judged, cause = _judged(adapter, cases)
+    laws = list(judged.values())
+    wrong = {name: one for name, one in judged.items() if one.total_variation > adapter.tolerance}
+    worst = max(wrong, key=lambda name: wrong[name].total_variation, default="")
+    first = next(iter(wrong.values()), None)
+    shown = smallest_counterexample(adapter, first) if first and not cause else None
+    rules = [] if cause else equal_rules(laws, adapter.tolerance)
+    covers = {case.name: case.covers for case in cases}
+    if wrong and not cause:
+        cause = f"wrong on {len(wrong)} of {len(laws)} pairs, most on {worst!r} ({covers[worst]})"
     return {
-        "lossless": not wrong,
-        "total_variation": main.total_variation,
-        "expected_kept": main.kept,
+        "lossless": not cause,
+        "total_variation": max((one.total_variation for one in laws), default=None) if shown or not cause else None,
+        "expected_kept": laws[0].kept if laws else None,
         "rule": rules[0].split(" (")[0] if rules else "none",
         "equals": rules,
+        "cause": cause,
         "counterexample": shown and {"words": shown.words(), **shown.rows()},
-        "edges": _edges(adapter),
-        "notes": _notes(list(judged.values()), rules),
+        "edges": _edges(adapter) if laws else [],
+        "notes": _notes(laws, rules),
+        "claim": _claim(cases) if len(laws) == len(cases) else [],
         "pairs": {
-            name: {"total_variation": one.total_variation, "expected_kept": one.kept} for name, one in judged.items()
+            name: {"covers": covers[name], "total_variation": one.total_variation, "expected_kept": one.kept}
+            for name, one in judged.items()
         },
         "tolerance": adapter.tolerance,
-        "calls": sum(one.calls for one in judged.values()),
+        "calls": sum(one.calls for one in laws),
     }
+
+
+def _judged(adapter: Adapter, cases: list[Case]) -> tuple[dict[str, Judged], str]:
+    """The verifier on each pair, and why it is not a function of its numbers, or "".
+
+    Raises HsdError where it cannot be judged on a pair, unless it was found wrong on an earlier one.
+    """
+    judged: dict[str, Judged] = {}
+    for case in cases:
+        try:
+            judged[case.name] = one = judge(adapter, case.models, case.sweep, case.points, case.repeats)
+            if case is cases[-1]:
+                judged[cases[0].name].again.check(1)
+        except Unsteady as error:
+            return judged, str(error).partition(": ")[2]
+        except HsdError as error:
+            if any(one.total_variation > adapter.tolerance for one in judged.values()):
+                return judged, ""
+            where = f"; on the pair {case.name!r} ({case.covers})" if judged else ""
+            raise HsdError(f"{error}{where}") from error
+        if case is cases[0] and all(law.constant for law in one.laws.values()):
+            raise HsdError(f"{adapter.name}: verify ignores uniforms and noise: draw with them, or use --sampled")
+    return judged, ""
 
 
 def _sampled(adapter: Adapter, named: dict[str, TableModels], calls: int, seed: int) -> dict[str, Any]:
@@ -91,21 +143,34 @@ def _sampled(adapter: Adapter, named: dict[str, TableModels], calls: int, seed: 
         "expected_kept": main.kept,
         "rule": "none",
         "equals": [],
+        "cause": "the output leaves the target's law" if wrong else "",
         "counterexample": None,
         "edges": [],
         "notes": notes,
+        "claim": [],
         "pairs": {name: {**vars(one), "wrong": one.wrong, "expected_kept": one.kept} for name, one in found.items()},
         "tolerance": None,
         "calls": sum(one.calls for one in found.values()),
     }
 
 
-def _zeros(vocab: int, gamma: int) -> TableModels:
-    """Rows in which the target never says the first token, and the draft never the last."""
-    p = [0.0, *[1 / (vocab - 1)] * (vocab - 1)]
-    weights = [*range(vocab - 1, 0, -1), 0]
-    q = [x / sum(weights) for x in weights]
-    return rows_models([p] * (gamma + 1), [q] * gamma)
+def _claim(cases: list[Case]) -> list[str]:
+    """What was done, and what may escape it: a sentence for each way to look."""
+    said = [f"laws of all drafts added up exactly, on {len(cases)} pairs, as far as numbers act by thresholds"]
+    for points in sorted({case.points for case in cases}, reverse=True):
+        count, share = sum(case.points == points for case in cases), -math.log(MISSED) / max(points, 1)
+        where = f"{count} pair{'s' * (count > 1)}"
+        if points:
+            escapes = f"what deviates on more than {share:.1g} of all numbers escapes with probability {MISSED:g}"
+            said.append(f"{points:,} random numbers on {where}: {escapes}")
+        else:
+            said.append(f"{CHECKS} random numbers for each draft on {where}")
+    if swept := [case for case in cases if case.sweep]:
+        values = f"{STRATA:,} values of every number, for each draft and count of kept tokens, on {len(swept)} pairs"
+        said.append(f"{values}: no interval of {1 / (STRATA - 1):g} escapes there")
+    if repeats := max(case.repeats for case in cases):
+        said.append(f"{repeats} points again, in other orders and after all others: equal numbers gave equal tokens")
+    return said
 
 
 def _edges(adapter: Adapter) -> list[str]:

@@ -26,13 +26,13 @@ def verify(p, q, tokens, uniforms, noise):
 
 @pytest.fixture
 def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    def run(text: str | None, *words: str) -> tuple[int, str, str]:
+    def run(text: str | None, *words: str, quick: bool = True) -> tuple[int, str, str]:
         file = tmp_path / "mine.py"
         if text is not None:
             file.write_text(text)
         capsys.readouterr()
         try:
-            status = main(["conform", str(file), *words])
+            status = main(["conform", str(file), *words, *["--quick"] * quick])
         except SystemExit as end:
             status = int(end.code or 0)
         output = capsys.readouterr()
@@ -56,8 +56,48 @@ def test_a_wrong_verifier_ends_with_status_1_and_says_why(command, tmp_path: Pat
     assert "NOT lossless" in out
     assert "p = (0.3, 0.7)" in out
     suite = ElementTree.parse(tmp_path / "out.xml").getroot()
-    assert (suite.get("tests"), suite.get("failures")) == ("2", "2")
-    assert "counterexample" in str(suite.findtext("testcase/failure"))
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "3")
+    messages = {case.get("name"): case.find("failure").get("message") for case in suite}
+    assert messages["follows the target: random pair, seed 0, 3 tokens, γ = 3"].startswith("total variation ")
+    assert "counterexample" in str(suite.find("testcase[@name='is lossless']/failure").text)
+
+
+def test_another_law_than_expected_ends_with_status_1(command, tmp_path: Path):
+    assert command(RIGHT, "--expect", "tokenwise")[0] == 0
+    status, out, _ = command(RIGHT, "--expect", "blockwise", "--junit", str(tmp_path / "out.xml"))
+    assert (status, out.splitlines()[0]) == (1, "mine.py: lossless, but NOT blockwise")
+    suite = ElementTree.parse(tmp_path / "out.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("4", "1")
+    failed = suite.find("testcase[@name='has the law of blockwise']/failure")
+    assert failed.get("message") == "it has that of tokenwise"
+
+
+@pytest.mark.slow
+def test_the_whole_battery_is_printed_with_what_each_pair_covers(command):
+    status, out, _ = command(RIGHT, quick=False)
+    lines = out.splitlines()
+    assert (status, lines[0]) == (0, "mine.py: lossless")
+    assert sum("e-" in line or "0.0e+00" in line for line in lines) > 20
+    assert any("one-hot draft" in line and "greedy drafts" in line for line in lines)
+    assert "17,270 random numbers on 1 pair: what deviates on more than 0.0004 of all numbers escapes" in out
+
+
+REMEMBERS = """
+seen = []
+
+def verify(p, q, tokens, uniforms, noise):
+    seen.append(1)
+    return right(p, q, tokens, uniforms, noise) if len(seen) < 900 else [int(p[0].argmax())]
+"""
+
+
+def test_memory_ends_with_status_1_and_its_cause(command):
+    status, out, err = command(RIGHT.replace("def verify", "def right") + REMEMBERS)
+    assert (status, err, out.splitlines()[0]) == (1, "", "mine.py: NOT lossless")
+    assert "it keeps something from earlier calls" in " ".join(out.split())
+    status, out, _ = command(RIGHT.replace("def verify", "def right") + REMEMBERS, "--json")
+    found = json.loads(out)
+    assert (status, found["total_variation"], found["claim"]) == (1, None, [])
 
 
 def test_a_verifier_with_numbers_of_its_own_is_sampled(command):
@@ -139,7 +179,7 @@ DEF = "def verify(p, q, tokens, uniforms, noise):\n    "
         ("def verify(:", "SyntaxError"),
         (
             DEF + "raise KeyError('row')",
-            "raises KeyError: 'row'; sent p (4, 3), q (3, 3), tokens [0, 0, 0], uniforms [0.5,",
+            "raises KeyError: 'row'; sent p (4, 3), q (3, 3), tokens [0, 0, 0], uniforms [0.",
         ),
         (DEF + "raise SystemExit(3)", "raises SystemExit: 3; sent"),
         (DEF + "return [*tokens.tolist(), 0, 0]", "returns 5 tokens: return 1 to 4"),
@@ -153,8 +193,8 @@ DEF = "def verify(p, q, tokens, uniforms, noise):\n    "
         (DEF + "p[0] = 0\n    return [0]", "changes its arguments"),
         (DEF + "uniforms.sort()[0].zero_()\n    uniforms.zero_()\n    return [0]", "changes its arguments"),
         ("import torch\n" + DEF + "return [int(torch.randint(3, ()))]", "for the same numbers"),
-        (DEF + "return [int(noise * 30) % 3]", "not monotone"),
-        (DEF + "return [*tokens[: int(uniforms[0] * 40) % 2].tolist(), int(noise * 3)]", "not monotone"),
+        (DEF + "return [int(noise * 3000) % 3]", "does not change at thresholds"),
+        (DEF + "return [*tokens[: int(uniforms[0] * 4000) % 2].tolist(), int(noise * 3)]", "use --sampled"),
         ("NOISE = 'gauss'\n" + DEF + "return [0]", "unknown NOISE 'gauss'"),
         ("DTYPE = 'int8'\n" + DEF + "return [0]", "unknown DTYPE 'int8'"),
         ("BATCHED = True\n" + DEF + "return [0]", "for a batch of 27: return a list of lists"),
@@ -180,6 +220,8 @@ def test_what_cannot_be_judged_is_one_line(command, text: str | None, names: str
         (["--junit", "/no/such/folder/x.xml"], "cannot write"),
         (["--rows", "/no/such/file"], "--rows /no/such/file"),
         (["--seed", "x"], "'x'"),
+        (["--expect", "nothing"], "unknown rule 'nothing'"),
+        (["--expect", "hsd", "--sampled"], "--expect hsd: which law it is cannot be told by sampling"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

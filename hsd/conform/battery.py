@@ -1,0 +1,126 @@
+"""The pairs of models on which a verifier is judged: what each of them can show that the others cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from hsd.audit import TableModels, random_models
+from hsd.conform.boxes import Outcome
+
+MISSED = 1e-3
+POINTS, FEWER = 17_270, 1_000
+"""Random points on the first pair, and on the others. A deviation on more than ln(1/`MISSED`) / n of all numbers of a
+pair, 4e-4 and 7e-3, is met with a probability of at least 1 - `MISSED`."""
+REPEATS = 700  # points that are asked again and again
+
+Rows = tuple[Tensor, Tensor]
+Shape = Callable[[Outcome, Tensor, Tensor], Rows]
+"""From a text and two random rows (V,) that resemble each other to the weights of target and draft after it."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pair of models and what it covers. sweep, points, repeats: see `hsd.conform.recover.recover`."""
+
+    name: str
+    covers: str
+    models: TableModels
+    sweep: bool = False
+    points: int = FEWER
+    repeats: int = 0
+
+
+def battery(seed: int, race: bool) -> list[Case]:
+    """Pairs that show what one random pair does not. race: the noise is a number for each token, which costs more."""
+    wide = 200 if race else 1_000
+    return [
+        Case("6 tokens, γ = 1", "corrections of up to five tokens", random_models(6, 1, seed)),
+        Case("6 tokens, γ = 2", "the same after a kept token", random_models(6, 2, seed)),
+        Case("2 tokens, γ = 6", "the fourth drafted position and later ones", random_models(2, 6, seed)),
+        Case("3 tokens, γ = 12", "long drafts, most of their tokens certain", _grown(3, 12, _seldom_open, seed)),
+        Case("3 tokens, γ = 1, swept", "every number at 1,001 values", random_models(3, 1, seed), True),
+        Case("2 tokens, γ = 2, swept", "the same on every path", random_models(2, 2, seed), True),
+        Case("2 tokens, γ = 3, swept", "the same, a third coin too", _grown(2, 3, _open_at_last, seed), True),
+        *(Case(name, covers, _grown(4, 2, shape, seed)) for name, (covers, shape) in SHAPES.items()),
+        Case(f"{wide:,} tokens, γ = 1", "long rows", wide_models(wide, seed), points=FEWER // 4),
+    ]
+
+
+def _grown(vocab: int, gamma: int, shape: Shape, seed: int) -> TableModels:
+    """A pair with rows of this shape, after all texts that its draft model says."""
+    generator = torch.Generator().manual_seed(seed)
+    target: dict[Outcome, Tensor] = {}
+    draft: dict[Outcome, Tensor] = {}
+    texts: list[Outcome] = [()]
+    for _ in range(gamma + 1):
+        for x in texts:
+            logits, noise = torch.randn(2, vocab, generator=generator, dtype=torch.float64)
+            p, q = shape(x, (1.5 * logits).softmax(-1), (1.5 * logits + noise).softmax(-1))
+            target[x], draft[x] = p / p.sum(), q / q.sum()
+        texts = [(*x, y) for x in texts for y in draft[x].nonzero().flatten().tolist()]
+    return TableModels(target, draft, vocab, gamma)
+
+
+def _one_hot(row: Tensor) -> Tensor:
+    return torch.eye(len(row), dtype=row.dtype)[row.argmax()]
+
+
+def _without(row: Tensor, *tokens: int) -> Tensor:
+    return row.index_fill(0, torch.tensor(tokens) % len(row), 0.0)
+
+
+def _rare(row: Tensor) -> Tensor:
+    """Tokens of 1e-3, 3e-5, 1e-6 and one that has nearly everything."""
+    return torch.tensor([1.0, *(10.0 ** -(3 + 1.5 * k) for k in range(len(row) - 1))], dtype=row.dtype)
+
+
+def _seldom_open(text: Outcome, a: Tensor, b: Tensor) -> Rows:
+    """The draft has a choice at its first, sixth and twelfth token only; flat targets, so that many are kept."""
+    return a**0.3, _without(b, int(b.argmin())) if len(text) in (0, 5, 11) else _one_hot(a)
+
+
+def _open_at_last(text: Outcome, a: Tensor, b: Tensor) -> Rows:
+    return a**0.5, b if len(text) == 2 else _one_hot(b)
+
+
+SHAPES: dict[str, tuple[str, Shape]] = {
+    "zeros": ("tokens that the target, or the draft, never says", lambda x, a, b: (_without(a, 0), _without(b, -1))),
+    "one-hot target": ("greedy targets", lambda x, a, b: (_one_hot(a), b)),
+    "one-hot draft": ("greedy drafts, and drafts copied from the text", lambda x, a, b: (a, _one_hot(b))),
+    "one-hot draft, rejected": ("copies that the target never says", lambda x, a, b: (_without(a, 0), _one_hot(1 - a))),
+    "both one-hot": ("greedy decoding", lambda x, a, b: (_one_hot(a), _one_hot(a if sum(x) % 2 else b))),
+    "one-hot bonus": ("a bonus that is certain", lambda x, a, b: (_one_hot(a) if len(x) == 2 else a, b)),
+    "equal rows": ("nothing to correct", lambda x, a, b: (a, a)),
+    "equal in places": ("nothing to correct after some texts", lambda x, a, b: (a, b if sum(x) % 2 else a)),
+    "nothing in common": (
+        "a draft that is always rejected",
+        lambda x, a, b: (_without(a, 0, 1), _without(b, 2, 3)),
+    ),
+    "rare for the target": ("tokens of 1e-3 to 1e-6", lambda x, a, b: (_rare(a), b)),
+    "rare for the draft": ("tokens of 1e-3 to 1e-6", lambda x, a, b: (a, _rare(b).roll(len(x)))),
+    "sharp target, flat draft": ("ratios far from 1", lambda x, a, b: (a**4, b**0.1)),
+    "flat target, sharp draft": ("ratios far from 1", lambda x, a, b: (a**0.1, b**4)),
+}
+"""Pairs of 4 tokens and γ = 2: name, what it covers, and how its rows are made."""
+
+
+def wide_models(vocab: int, seed: int) -> TableModels:
+    """A pair for γ = 1 whose target says any of many tokens, and after them one of a tenth; whose draft one of two.
+
+    The draft gives the likeliest half of what the target does, and the second likeliest all that is left.
+    """
+
+    def shape(text: Outcome, a: Tensor, b: Tensor) -> Rows:
+        if text:
+            return torch.zeros_like(a).scatter(0, a.topk(vocab // 10).indices, a.topk(vocab // 10).values), b
+        often, seldom = a.topk(2).indices.tolist()
+        draft = torch.zeros_like(a)
+        draft[often] = a[often] / 2
+        draft[seldom] = 1 - draft[often]
+        return a, draft
+
+    return _grown(vocab, 1, shape, seed)

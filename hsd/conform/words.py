@@ -1,0 +1,91 @@
+"""A verdict in words for a terminal, and as a file for continuous integration."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+from xml.etree import ElementTree
+
+from hsd.conform.judge import row
+
+MARGIN, WIDTH = 19, 120  # where what is said begins, and how long a line may be
+ROUNDING = 1e-12  # a total variation below is zero, up to rounding
+
+
+def in_words(result: dict[str, Any]) -> str:
+    """What `hsd.conform.report.conform` found: the verdict first, then why, then what was tried."""
+    verdict = {True: "lossless", False: "NOT lossless", None: "nothing wrong found by sampling"}[result["lossless"]]
+    if unexpected(result):
+        verdict += f", {'but' if result['lossless'] else 'and'} NOT {result['expected']}"
+    lines = [f"{result['adapter']}: {verdict}"]
+    if result["total_variation"] is not None:
+        lines.append(f"  total variation  {result['total_variation']:.2e}{_allowance(result)}")
+    if result["cause"]:
+        lines += _said("cause", result["cause"])
+    if result["expected_kept"] is not None:
+        lines.append(f"  E[kept]          {result['expected_kept']:.4f}")
+    if result["tolerance"] is not None:
+        lines += _said("same law as", " = ".join(result["equals"]) or "no rule that is known here")
+    if shown := result["counterexample"]:
+        lines += _said("counterexample", shown["words"])
+        lines += [f"{'':{MARGIN}}{name} = {rows_in_words(shown[name])}" for name in "pq" if shown[name]]
+    for note in (*result["edges"], *result["notes"]):
+        lines += _said("note", note)
+    if result["tolerance"] is not None and len(result["pairs"]) > 2:
+        lines += [_pair(name, one, i) for i, (name, one) in enumerate(result["pairs"].items())]
+    for number, sentence in enumerate(result["claim"]):
+        lines += _said("" if number else "tried", sentence)
+    return "\n".join([*lines, f"  {result['calls']:,} calls, {result['seconds']} s"])
+
+
+def unexpected(result: dict[str, Any]) -> bool:
+    """Whether another law was found than the expected one."""
+    return result["as_expected"] is False
+
+
+def rows_in_words(rows: list[list[float]]) -> str:
+    """Rows after t = 0, 1, … drafted tokens; one stands for all where they are the same."""
+    same = all(one == rows[0] for one in rows)
+    return f"{row(rows[0])} everywhere" if same and len(rows) > 1 else ", ".join(row(one) for one in rows)
+
+
+def junit(result: dict[str, Any]) -> str:
+    """A JUnit file: a case for each pair of models that was judged, one for the verdict, one for what is expected."""
+    suite = ElementTree.Element("testsuite", name=f"hsd conform {result['adapter']}", time=str(result["seconds"]))
+    cases = {
+        f"follows the target: {name}{', ' * bool(one.get('covers'))}{one.get('covers', '')}": (
+            one.get("wrong", (one["total_variation"] or 0) > (result["tolerance"] or 1)),
+            f"total variation {one['total_variation']:.2e}",
+        )
+        for name, one in result["pairs"].items()
+    }
+    cases["is lossless"] = result["lossless"] is False, result["cause"]
+    if result["expected"]:
+        same = " = ".join(result["equals"]) or "no rule that is known here"
+        cases[f"has the law of {result['expected']}"] = unexpected(result), f"it has that of {same}"
+    for name, (wrong, message) in cases.items():
+        case = ElementTree.SubElement(suite, "testcase", classname=result["adapter"], name=name)
+        if wrong:
+            failure = ElementTree.SubElement(case, "failure", message=message)
+            failure.text = None if name.startswith("follows") else in_words(result)
+    suite.set("tests", str(len(cases)))
+    suite.set("failures", str(sum(wrong for wrong, _ in cases.values())))
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _said(head: str, words: str) -> list[str]:
+    """Words behind their heading, in lines of one margin."""
+    first = f"  {head:{MARGIN - 2}}"
+    return textwrap.wrap(words, WIDTH, initial_indent=first, subsequent_indent=" " * MARGIN, break_on_hyphens=False)
+
+
+def _pair(name: str, found: dict[str, Any], number: int) -> str:
+    head = "" if number else "on the pairs"
+    off = f"{found['total_variation']:.1e}" if found["total_variation"] > ROUNDING else "0"
+    return f"  {head:{MARGIN - 2}}{name:26} {off:>7}  {found['covers']}"
+
+
+def _allowance(result: dict[str, Any]) -> str:
+    if result["tolerance"] is not None:
+        return f", {result['tolerance']:g} is allowed"
+    return f", chance included; the true one is below {next(iter(result['pairs'].values()))['at_most']:.2f}"
