@@ -38,10 +38,9 @@ def _lines(value: Any) -> str:
 def page() -> str:
     trace, step = learn.trace(), learn.step()
     prompt = " ".join(trace.prompt.text.split())
-    written = "".join(c.piece for one in trace.steps[: step.index] for c in one.committed)
     opening = (
         f"Ten short lessons on one step of a real run. The prompt was “{prompt}” The text so far ends in "
-        f"“{written.strip().splitlines()[-1].split('. ')[-1]}”, and a small model has drafted "
+        f"“{learn.written()}”, and a small model has drafted "
         f"{', '.join(code(node.piece) for node in step.nodes)}. "
         "Guess before you read on; the app's Learn tab lets you.\n\n"
         "Written by `python examples/learn_page.py`, numbers and all."

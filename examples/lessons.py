@@ -113,6 +113,12 @@ def step() -> Step:
     return trace().steps[source()["step"] - 1]
 
 
+def written() -> str:
+    """The line of the text that the step's draft goes on."""
+    text = "".join(token.piece for one in trace().steps[: step().index] for token in one.committed)
+    return text.strip().splitlines()[-1].split(". ")[-1]
+
+
 def numbers() -> Numbers:
     """Everything that a lesson or a question may name."""
     return {"trace": source()["trace"], "index": source()["step"] - 1, **_of_step(step()), **_of_run(), **measured()}
@@ -276,7 +282,7 @@ def entries(kind: str) -> list[dict[str, Any]]:
 
 
 def content() -> dict[str, Any]:
-    """All that the Learn tab draws, as plain data."""
+    """All that the Learn tab draws, as plain data. text: what the step's draft goes on."""
     shown = {"nodes", "branches", "verdict", "shadow", "kept_law", "drafted"}
     known = measured()
     lengths = [int(name.removeprefix("cost")) for name in known if name.startswith("cost")]
@@ -288,6 +294,7 @@ def content() -> dict[str, Any]:
         "questions": entries("questions"),
         "notes": source()["notes"],
         "step": step().model_dump(mode="json", include=shown),
+        "text": written(),
         "times": times,
         "costs": costs,
     }

@@ -20,6 +20,7 @@ from hsd.trace.verdict import Decision, Verdict
 LINES = ("opening", "drafting", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning")
 SAME = 0.005  # kept tokens; a smaller difference is not seen in two digits
 CERTAIN = 1 - 1e-9
+NUMBERED = 8  # drafts of a step that are told apart by numbers
 
 
 def step_in_words(trace: Trace, index: int, known: Facts | None = None) -> str:
@@ -252,8 +253,10 @@ class _Reading:
         return [str(node.id) for node in kept if node.q and node.coin >= min(1.0, node.p / node.q)]
 
     def through(self, node: int) -> str:
-        """The drafts that run through a token."""
+        """The drafts that run through a token; "" where there are too many for numbers to mean anything."""
         paths = self.step.paths
+        if len(paths) > NUMBERED:
+            return ""
         found = [f"draft {i}" for i, path in enumerate(paths, 1) if node in path.nodes]
         if len(found) > 1 and len(found) == len(paths):
             return "all drafts"
@@ -280,6 +283,7 @@ class _Reading:
             "difference": "kept" if more else "path" if ends[0] != ends[1] else "next" if parted else "",
             "level": abs(gap) < SAME,
             "against": gap * more < 0,
+            "fewer": more < 0,
             "by": abs(more),
             "certain": own["certain"] and other["certain"],
         }

@@ -53,7 +53,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 UNFOLD = """() => {
-  const unfold = () => { for (const one of document.querySelectorAll(".hp-folded:not([data-seen])")) {
+  const unfold = () => { for (const one of document.querySelectorAll(":is(.hp-folded, .lv-more):not([data-seen])")) {
     one.dataset.seen = "yes";
     one.open = true;
   } };

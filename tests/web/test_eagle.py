@@ -344,7 +344,6 @@ def test_bad_input_gets_one_line_and_what_was_shown_stays(visitors):
     visitor = visitors()
     page = visitor.page
     opened = open_eagle(visitor)
-    page.click(f"{PANEL} .lv-more summary")
     page.select_option(f"{PANEL} [data-field='pair'] select", "tiny")
     for name, typed, words in [
         ("drafts", "0", "Drafts 0: choose"),
@@ -412,7 +411,7 @@ def test_an_old_trace_says_what_it_lacks_and_its_tokens_are_text(chromium):
     guest.page.locator(".eg-tree .eg-box").first.wait_for()
     assert "recorded before growth was" in guest.page.inner_text(".eg-untold")
     assert "names no taps" in guest.page.inner_text(".eg-tapsbox")
-    assert "Σ p(path) = " in guest.page.inner_text(".eg-worth-said")
+    assert "Σ p(path) = " in guest.page.text_content(".eg-worth-said")
     assert guest.page.locator(".eg-box:not(.is-root)").count() == len(old["steps"][0]["nodes"])
     assert not guest.page.evaluate("window.hacked")
     guest.close()

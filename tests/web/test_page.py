@@ -9,7 +9,7 @@ from hsd.paths import ROOT
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 SCREENS = {  # what the address asks for, and what is there once it is drawn
-    "watch": ("", "#hsd-tab-watch .hp-guess"),
+    "watch": ("", "#hsd-tab-watch .hp-board:visible"),
     "learn": ("tab=learn", "#hsd-tab-learn .ln-page"),
     "speed": ("tab=speed", "#hsd-tab-speed .sp-race li"),
     "stack": ("tab=systems", "#sy-panel-stack .lv-board"),
@@ -30,6 +30,14 @@ LOOKS = """(element) => {
   }).join();
 }"""
 
+CONTROLS = """() => [...document.querySelectorAll("button, input, select, textarea, summary")]
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }) && one.getBoundingClientRect().width > 16)
+  .filter((one) => !one.matches(".hp-term, .hp-more"))
+  .map((one) => ({
+    html: one.outerHTML.slice(0, 120),
+    name: one.ariaLabel || one.innerText || one.title || [...(one.labels ?? [])].map((l) => l.innerText).join(),
+    height: Math.round(one.getBoundingClientRect().height),
+  }))"""
 MOST_BYTES = 220_000
 NOTE_SHIFTS = """window.__shifts = 0;
 new PerformanceObserver((seen) => {
@@ -64,13 +72,15 @@ def test_a_first_visit_loads_little_and_nothing_moves_meanwhile(chromium, app, w
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.recorded
-def test_axe_finds_nothing_that_is_moderate_or_serious(visitors, screen, theme):
+def test_axe_finds_nothing_that_is_moderate_or_serious(visitors, screen, width, theme):
     if not AXE.exists():
         pytest.skip("axe-core is not installed: make browser does")
     query, drawn = SCREENS[screen]
-    visitor = visitors(reduced_motion="reduce").open(f"?{query}&__theme={theme}")  # what fades in has no contrast yet
+    still = {"reduced_motion": "reduce"}  # what fades in has no contrast yet
+    visitor = visitors(width=width, **still).open(f"?{query}&__theme={theme}")
     page = visitor.page
     page.locator(drawn).first.wait_for()
     page.wait_for_load_state("networkidle")
@@ -96,6 +106,45 @@ def test_a_phone_shows_all_tabs_and_each_can_be_opened(visitors):
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in edges)
     tabs.last.click()
     page.wait_for_function(f"document.documentElement.dataset.tab === '{TABS[-1]}'")
+
+
+@pytest.mark.recorded
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_finger_finds_every_control_and_each_has_a_name(visitors, screen):
+    """But for words inside a text, which are as tall as their line."""
+    query, drawn = SCREENS[screen]
+    page = visitors(width=390, has_touch=True, is_mobile=True).open(f"?{query}").page
+    page.locator(drawn).first.wait_for()
+    controls = page.evaluate(CONTROLS)
+    assert len(controls) > 10
+    assert [one for one in controls if one["height"] < 40 or not one["name"]] == []
+
+
+@pytest.mark.recorded
+def test_on_a_phone_the_sentence_stays_in_sight_while_a_coin_is_moved(visitors):
+    visitor = visitors(width=390, height=844, has_touch=True, is_mobile=True).open()
+    page = visitor.page
+    gauge = page.locator(".is-own .hp-gauge[data-coin]").last
+    gauge.scroll_into_view_if_needed()
+    box = gauge.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] / 2, steps=4)
+    told, moved = page.locator(".hp-story").bounding_box(), gauge.bounding_box()
+    assert 0 <= told["y"] < told["y"] + told["height"] <= 844
+    apart = moved["y"] + moved["height"] < told["y"] or told["y"] + told["height"] < moved["y"]
+    assert apart, "it does not cover what is moved"
+    page.mouse.up()
+    assert page.locator(".hp-story").bounding_box()["y"] > moved["y"], "it stands below the board again"
+
+
+def test_little_moves_while_a_run_comes_in(visitors):
+    visitor = visitors().open(options=False)
+    visitor.page.evaluate(NOTE_SHIFTS.replace("buffered: true", "buffered: false"))
+    visitor.run()
+    visitor.page.get_by_text("● live", exact=True).wait_for()
+    visitor.until("!window.__hsd.live && window.__hsd.steps > 2")
+    assert visitor.page.evaluate("window.__shifts") < 0.05
 
 
 @pytest.mark.recorded

@@ -254,8 +254,11 @@ def test_rows_name_the_drafts_that_end_in_them(
     names = stage.page.evaluate(
         "t => t.steps.map((_, i) => [...hsdPlayer.drafts.names(hsdPlayer.model.readStep(t, i))])", trace
     )
-    assert sum(map(len, names)) > 10
+    assert sum(map(len, names)) > 10 or tree == "comb"
     for step, paths in zip(names, drafted, strict=True):
+        if len(paths) > 8:  # "draft 13" would help nobody
+            assert step == []
+            continue
         assert {leaf for leaf, _ in step} == {path[-1] for path in paths if path}
         for leaf, name in step:
             here = [i for i, path in enumerate(paths, start=1) if path[-1] == leaf]
@@ -302,14 +305,16 @@ def test_a_tree_tells_which_draft_was_kept_and_why(stage: Stage) -> None:
             continue
         words, tests = stage.text(".hp-detail"), step["verdict"]["decisions"]
         tried = len({d["draft"] for d in tests})
-        assert f"HSD takes {tried} draft{'' if tried == 1 else 's'}, each as a whole first; " in words
+        one = tried == 1
+        assert ("HSD takes the " if one else f"HSD takes {tried} drafts, each as a whole first; ") in words
         passed = [d for d in tests if d["accepted"]]
         if not passed:
-            assert "nothing passes, and it keeps none" in words
+            assert ("nothing of it passes" if one else "nothing passes, and it keeps none") in words
         elif passed[-1]["test"] == "draft":
-            assert f"draft {passed[-1]['draft'] + 1} passes as a whole, for " in words
+            which = f"draft {passed[-1]['draft'] + 1}"
+            assert ("as a whole, which passes" if one else f"{which} passes as a whole") in words
         else:
-            assert f"of draft {passed[-1]['draft'] + 1} the first " in words
+            assert ("its first " if one else f"of draft {passed[-1]['draft'] + 1} the first ") in words
         seen.add((bool(passed), passed[-1]["test"] if passed else ""))
     assert len(seen) == 3
 

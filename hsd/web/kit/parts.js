@@ -20,6 +20,10 @@ function folded(css, title, hint, ...children) {
   return h("details", { "class": `hp-card hp-folded ${css}`, "aria-label": title }, head, children);
 }
 
+/** What may be wider than its place: it scrolls, by keys too. label: what it holds. */
+const scroller = (label, ...children) =>
+  h("div.hp-scroll", { "tabindex": 0, "role": "group", "aria-label": label }, children);
+
 /** A button with words is named by them, one with a sign by its title. */
 function button(label, title, onclick, attributes = {}) {
   const name = typeof label === "string" && label.length !== 1 ? null : title;
@@ -175,6 +179,7 @@ export {
   card,
   button,
   say,
+  scroller,
   elsewhere,
   said,
   segments,

@@ -176,7 +176,8 @@ class Learn {
     const { lesson } = this;
     const last = this.at === this.lessons.length - 1;
     const back = button("← Back", "the lesson before", () => this.turn(-1), { disabled: this.at === 0 });
-    const next = button("Next →", "the next lesson", () => this.turn(1), { disabled: last });
+    const following = last ? "Next →" : `Next: ${this.lessons[this.at + 1].title} →`;
+    const next = button(following, "the next lesson", () => this.turn(1), { disabled: last });
     const words = h(
       "div.ln-words",
       h("p", prose(lesson.text)),

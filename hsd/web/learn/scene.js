@@ -10,7 +10,7 @@ const SHOWN = 4; // candidates of a place that have a row of their own
 
 // What a row says above itself, and how it is drawn.
 const ROWS = {
-  "draft": ["the draft", draft],
+  "draft": ["the text so far, and the draft", draft],
   "pass": ["one pass of the target", pass],
   "times": ["time of one pass, in milliseconds", times],
   "pq": ["q, the draft's · p, the target's", probabilities],
@@ -66,8 +66,10 @@ function bar(css, share, words) {
   return h("span.ln-bar", h("i.hp-segment", { class: css, style: width }), h("b", words));
 }
 
+/** The line of the text that the draft goes on, and the draft. */
 function draft(at) {
-  return cells(at, (node) => h("span.ln-token", token(node.piece, { cells: 10 })));
+  const tokens = cells(at, (node) => h("span.ln-token", token(node.piece, { cells: 10 })));
+  return [h("p.ln-text", { dir: "auto" }, "… ", at.text), tokens];
 }
 
 function pass(at) {

@@ -4,7 +4,7 @@ import { h } from "../kit/dom.js";
 import { rule } from "../kit/facts.js";
 import { copy, save } from "../kit/files.js";
 import * as page from "../kit/page.js";
-import { button, segments } from "../kit/parts.js";
+import { button, scroller, segments } from "../kit/parts.js";
 import { draw } from "./charts.js";
 
 const FORMAT = "hsd-bench-view-1";
@@ -36,7 +36,7 @@ class Benchmark {
       ),
     ];
     this.facts = h("p.hp-hint");
-    this.table = h("div.hp-scroll", { "tabindex": 0, "role": "group", "aria-label": "Results, one line per case" });
+    this.table = scroller("Results, one line per case");
     this.charts = fold("Charts", () => this.view && this.plot());
     this.beside = fold("Published numbers beside measured ones");
     this.elsewhere = fold("The same on your machine, and from a program");
@@ -160,8 +160,7 @@ function beside({ here }, { lines, notes, source, systems }) {
   const rules = Object.keys(lines[0]).filter((name) => name !== "setting");
   const heads = [["tokens per target call", ""], ...rules.map((name) => [rule(name).short, ""])];
   const cells = (line) => [line.setting, ...rules.map((name) => line[name])];
-  const shown = (title, list) =>
-    h("div", h("h4.hp-subtitle", title), h("div.hp-scroll", table(heads, list.map(cells))));
+  const shown = (title, list) => h("div", h("h4.hp-subtitle", title), scroller(title, table(heads, list.map(cells))));
   const claim = ({ name, source: where, published }, i) => {
     const head = h("h4.hp-subtitle", name, " (", paper(where), ")");
     return h(

@@ -2,6 +2,7 @@
 import { h } from "../kit/dom.js";
 import { csv } from "../kit/files.js";
 import { number } from "../kit/format.js";
+import { scroller } from "../kit/parts.js";
 
 const MISSING = "–";
 const PARTS = [
@@ -57,7 +58,7 @@ function numbers() {
     bars,
     h("p.hp-hint.hp-keyline", keys),
     saved,
-    h("div.hp-scroll", { "tabindex": "0", "role": "group", "aria-label": "numbers of the race" }, table),
+    scroller("numbers of the race", table),
     basis,
     h("details.sp-more", h("summary", "What these numbers are"), h("p.hp-hint", RACED)),
   );

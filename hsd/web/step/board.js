@@ -21,6 +21,7 @@ function create(actions) {
   const scroller = h("div.hp-scroll.hp-board-scroll", grid);
   const element = h("section.hp-card.hp-board", { "aria-label": "The draft and both verdicts" }, map, scroller);
   let parts = [];
+  let deciding = null; // the cell of the own lane's last test, which is in sight at the end
   dragging(grid, actions);
   for (const event of ["pointerover", "focusin"]) grid.addEventListener(event, ({ target }) => join(grid, target));
   for (const event of ["pointerleave", "focusout"]) grid.addEventListener(event, () => join(grid, grid));
@@ -42,16 +43,19 @@ function create(actions) {
     element.dataset.long = view.step.drafted > 8 ? "everywhere" : view.step.drafted > 4 ? "narrow" : "no";
     map.replaceChildren(...view.step.nodes.map(({ id }) => mark(plan, id)));
     parts = [...element.querySelectorAll("[data-at]")];
+    const last = view.own.decisions.at(-1)?.node;
+    deciding = [...grid.querySelectorAll(`.is-own[data-node="${last}"]`)].at(-1) ?? null;
     select(selected);
   }
 
-  function beat(now) {
+  /** ended: whether nothing comes after it. */
+  function beat(now, ended) {
     for (const part of parts) {
       const at = Number(part.dataset.at);
       part.classList.toggle("is-later", at > now);
       part.classList.toggle("is-current", at === now);
     }
-    const current = grid.querySelector(".hp-cell-of.is-current");
+    const current = ended ? deciding : grid.querySelector(".hp-cell-of.is-current");
     if (current) follow(scroller, current);
   }
 
@@ -266,10 +270,12 @@ function dragging(grid, { coin }) {
   window.addEventListener("pointermove", (event) => {
     if (!taken || (!taken.moved && Math.abs(event.clientX - taken.from) < 4)) return;
     taken.moved = true;
+    grid.dataset.dragged = event.clientY > window.innerHeight / 2 ? "low" : "high";
     coin(taken.node, Math.min(Math.max((event.clientX - taken.left) / taken.width, 0), 0.999));
   });
   window.addEventListener("pointerup", () => {
     if (taken && taken.moved) swallowClick();
+    delete grid.dataset.dragged;
     taken = null;
   });
 }

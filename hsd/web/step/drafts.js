@@ -4,6 +4,7 @@ import { pathTo } from "./model.js";
 
 const LIMIT = 60; // tokens drawn of one tree
 const LISTED = 3; // drafts that are listed in a sentence
+const NUMBERED = 8; // drafts of a step that are told apart by numbers
 const NAMED = 4; // drafts that are named where several end in one token
 
 /** The ends of the drafts, in order: Map node → the numbers of the drafts that end there, from 0. */
@@ -22,6 +23,7 @@ const leaves = (view) => [...ends(view).keys()];
 /** What the drafts that end in a token are called: Map node → "draft 2", "drafts 1, 3", "all 4 drafts". */
 function names(view) {
   const all = view.step.paths.length;
+  if (all > NUMBERED) return new Map();
   return new Map([...ends(view)].map(([leaf, drafts]) => [leaf, named(drafts, all)]));
 }
 
@@ -33,9 +35,10 @@ function named(drafts, all) {
   return `drafts ${first.join(", ")}${drafts.length > NAMED ? " …" : ""}`;
 }
 
-/** The drafts that run through a token: "draft 2", "draft 1 and draft 3", "5 drafts", "all drafts". */
+/** The drafts that run through a token: "draft 2", "draft 1 and draft 3", "5 drafts", "all drafts"; "" of too many. */
 function through(view, id) {
   const { paths } = view.step;
+  if (paths.length > NUMBERED) return "";
   const words = paths.flatMap(({ nodes }, draft) => (nodes.includes(id) ? [`draft ${draft + 1}`] : []));
   if (words.length > 1 && words.length === paths.length) return "all drafts";
   if (words.length > LISTED) return `${words.length} drafts`;

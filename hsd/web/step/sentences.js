@@ -221,6 +221,7 @@ function between(view, own, other) {
     difference: difference(one, two),
     level: Math.abs(gap) < SAME,
     against: gap * more < 0,
+    fewer: more < 0,
     by: Math.abs(more),
     certain: own.certain && other.certain,
   };

@@ -97,6 +97,7 @@ class Stage {
   /** A new trace: the text and the step cells are built once. */
   load(record) {
     this.shown = null;
+    this.story.element.style.minHeight = "";
     if (this.parts.has("text")) this.text.load(record);
     this.transport.load(record);
   }
@@ -108,6 +109,8 @@ class Stage {
 
   /** Where in the run one is. */
   place(record, step, live) {
+    const { element } = this.story; // while a run comes in it only grows, so that the board holds still
+    if (live) element.style.minHeight = `${element.offsetHeight}px`;
     this.text.select(step);
     this.transport.select(record, step, live);
     this.transport.setup.textContent = setupLine(record, live);
@@ -134,7 +137,7 @@ class Stage {
     const found = phases.at(plan, beat);
     const last = beat >= plan.total - 1;
     this.root.dataset.phase = last ? "commit" : found.phase.name;
-    this.board.beat(beat);
+    this.board.beat(beat, last);
     this.transport.beat(plan, beat);
     const told = last ? story(view) : phases.telling(view, found);
     for (const [part, element] of Object.entries(this.story.parts)) element.replaceChildren(...prose(told[part] || []));

@@ -1,7 +1,7 @@
 // The numbers of a step, token by token: a row per drafted token with what both models say of it, and of what may follow it.
 import { h, token } from "../kit/dom.js";
 import { number } from "../kit/format.js";
-import { card } from "../kit/parts.js";
+import { card, scroller } from "../kit/parts.js";
 import { capped, fuzzy, ratio, rho } from "./model.js";
 
 const MOST = 60; // rows that are made at once
@@ -56,9 +56,8 @@ function table(view, { select, node: selected }) {
     "hp-table",
     "The numbers, token by token",
     "All are those before any rejection.",
-    h(
-      "div.hp-scroll",
-      { tabindex: "0", role: "region", "aria-label": "numbers, token by token" },
+    scroller(
+      "numbers, token by token",
       h("table.hp-numbers-table", h("thead", h("tr", heads.map(head))), h("tbody", someRows(view, selected, row))),
     ),
     h(

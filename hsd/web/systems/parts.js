@@ -3,7 +3,7 @@ import { why } from "../answers/answers.js";
 import { h, SIGNS } from "../kit/dom.js";
 import { number, subscript } from "../kit/format.js";
 import * as kit from "../kit/parts.js";
-import { button, elsewhere, roving, say, setField } from "../kit/parts.js";
+import { button, elsewhere, roving, say, scroller, setField } from "../kit/parts.js";
 
 const tag =
   (name) =>
@@ -43,15 +43,15 @@ const legend = (items, ...before) =>
 /** The sign of where a token came from. */
 const sign = (origin) => h("span", { "class": `hp-sign is-${origin}`, "aria-hidden": "true" }, SIGNS[origin]);
 
-/** heads: {text, title} or texts; rows: {level, head, cells}, where a cell is a text or attributes with its text. */
-function table(css, heads, rows) {
+/** name: what it holds; heads: {text, title} or texts; rows: {level, head, cells}, where a cell is a text or attributes with its text. */
+function table(name, css, heads, rows) {
   const head = ({ text, title }) => h(text ? "th" : "td", { scope: text ? "col" : null, title }, text);
   const cell = ({ text, ...attributes }) => h("td", attributes, text);
   const whole = (one) => (typeof one === "string" ? { text: one } : one);
-  const line = ({ level, head: name, cells }) =>
-    h("tr", { "data-level": level }, h("th", { scope: "row" }, name), cells.map(whole).map(cell));
+  const line = ({ level, head: first, cells }) =>
+    h("tr", { "data-level": level }, h("th", { scope: "row" }, first), cells.map(whole).map(cell));
   const top = h("thead", {}, h("tr", {}, heads.map(whole).map(head)));
-  return div("sy-scroll", h("table", { class: `lv-table ${css}` }, top, h("tbody", {}, rows.map(line))));
+  return scroller(name, h("table", { class: `lv-table ${css}` }, top, h("tbody", {}, rows.map(line))));
 }
 
 /**

@@ -5,7 +5,7 @@ import { Run } from "../answers/run.js";
 import { h } from "../kit/dom.js";
 import { rule as ruleFacts } from "../kit/facts.js";
 import { number, plural } from "../kit/format.js";
-import { button, lossy } from "../kit/parts.js";
+import { button, lossy, scroller } from "../kit/parts.js";
 import { alone, compare, parting, sameText } from "./sums.js";
 import * as texts from "./texts.js";
 
@@ -34,7 +34,7 @@ class Beside {
       "section.hp-card.hf-beside",
       { "aria-label": TITLE, "hidden": true },
       h("div.hp-head", h("h3.hp-title", TITLE), this.switch, this.cancel),
-      h("div.hp-scroll", h("table.hf-sums", heads(), this.rows)),
+      scroller("both rules, in numbers", h("table.hf-sums", heads(), this.rows)),
       this.note,
       this.status,
       this.texts.element,

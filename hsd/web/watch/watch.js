@@ -140,11 +140,16 @@ class Watch {
     this.leave();
     this.tour.stop();
     const { title: pair } = this.told.pairs?.find(({ name }) => name === trace.setup.pair) ?? {};
+    this.entitle(title, reason, pair);
+    const place = { step: where.step ?? step, node: where.node ?? node, supposed: where.supposed ?? supposed };
+    this.display({ ...source, trace }, { ...place, live: false });
+  }
+
+  /** The line over the player: what this is, and why one may look at it. */
+  entitle(title, reason, pair) {
     const parts = [h("b", title), " ", h("span.hf-caption-why", reason), pair && h("span.hf-caption-pair", ` ${pair}`)];
     this.caption.replaceChildren(...parts.filter(Boolean));
     this.caption.hidden = !title;
-    const place = { step: where.step ?? step, node: where.node ?? node, supposed: where.supposed ?? supposed };
-    this.display({ ...source, trace }, { ...place, live: false });
   }
 
   display(source, where) {
@@ -192,7 +197,7 @@ class Watch {
       this.beside.grow(steps, !ended);
       this.outcome.fill(trace, null);
     } else if (steps.length) {
-      this.caption.hidden = true;
+      this.entitle("Your run", "Decoded now, step by step; “Copy link” keeps it.");
       const where = { step: steps.length - 1, node: null, live: !ended };
       this.display({ kind: "run", link: links.short(run.options), trace, run }, where);
     }

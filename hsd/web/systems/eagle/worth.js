@@ -65,7 +65,7 @@ function nodeTable({ nodes }) {
       cells: [{ text: path, class: "eg-path" }, number(chance), number(reach), number(sum)],
     };
   });
-  return table("eg-nodes", ["node", "its path", "p", "p(path)", "sum so far"], rows);
+  return table("the nodes of the tree", "eg-nodes", ["node", "its path", "p", "p(path)", "sum so far"], rows);
 }
 
 function sentence(tree, rows, sum) {
@@ -117,6 +117,7 @@ function whole({ steps }) {
 function papersCard({ published, exact, pairs, measured }) {
   const { before, after, faster, source, caveat } = published;
   const told = table(
+    "published numbers",
     "eg-published",
     ["published", "tokens per call", "speed"],
     [

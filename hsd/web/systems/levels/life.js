@@ -32,7 +32,7 @@ function create() {
     const piece = dom.token(token.piece, { cells: 24, origin: token.born.origin });
     body.replaceChildren(
       p("lv-born", piece, ": ", dom.prose(bornTold(token, called))),
-      tests.length ? table("", HEADS, rows) : "",
+      tests.length ? table("tests of this token, level by level", "", HEADS, rows) : "",
       h(
         "ul",
         { class: "lv-lines" },

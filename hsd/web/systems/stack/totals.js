@@ -23,7 +23,7 @@ function create(beside) {
       const below = row === target ? ["–", "–", "–"] : [count(row.handed), count(row.kept), share(row)];
       return { level, head: capital(called[level]), cells: [count(row.calls), ...below] };
     });
-    box.replaceChildren(table("lv-totals", HEADS, lines.reverse()));
+    box.replaceChildren(table("what each level did", "lv-totals", HEADS, lines.reverse()));
     say(said, efficiency(target.kept, target.calls));
     if (trace.setup !== asked) compare(trace);
   }
