@@ -99,6 +99,8 @@ def keyings(rules: Sequence[str] = ("tokenwise", "hsd")) -> dict[str, str]:
         "hsd_first": f"{off['position']['tokens_per_step'][0]:.2f}",
         "hsd_long": f"{off['position']['long_run']:.2f}",
         "hsd_coins_two": distance(two),
+        **{f"{rule}_race": distance(one["step, one race"]["total_variation"][0]) for rule, one in found.items()},
+        **{f"{rule}_race_text": distance(one["step, one race"]["text"]) for rule, one in found.items()},
     }
 
 

@@ -13,7 +13,7 @@ from hsd.audit import TableModels
 from hsd.cli.arguments import add_json, numbers, output, whole
 from hsd.conform.adapter import load_adapter
 from hsd.conform.judge import row, rows_models
-from hsd.conform.keying import KEYINGS, audit_keyings
+from hsd.conform.keying import EVERY, audit_keyings
 from hsd.conform.report import conform
 from hsd.conform.words import in_words, junit, unexpected
 from hsd.errors import HsdError
@@ -97,5 +97,5 @@ def _keyed_words(result: dict[str, Any]) -> str:
     for name, found in result["keyings"].items():
         distances = " ".join(f"{x:8.1e}" for x in (*found["total_variation"], found["text"]))
         per_step = " ".join(f"{x:.4f}" for x in found["tokens_per_step"])
-        lines.append(f"{name:19} {distances}   {per_step} {found['long_run']:.4f}   {KEYINGS[name].words}")
+        lines.append(f"{name:19} {distances}   {per_step} {found['long_run']:.4f}   {EVERY[name].words}")
     return "\n".join(lines)

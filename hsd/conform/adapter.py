@@ -12,6 +12,10 @@ NOISE = "exponential-race": noise is (V,), positive; the token with the largest 
     "inverse-cdf": the number is compared with cumulative sums, of the tokens in any order).
 BATCHED = True: every argument has one dimension more in front, and a list of lists comes back.
 DTYPE = "float32": rows and numbers come in single precision (default "float64"), and the tolerance is that of it.
+CANDIDATES = 40: the draft model says its likeliest 40 tokens only, and q is a pair (ids, weights), both (γ, 40), the
+    likeliest first, weights summing to 1.
+SHARED = True: verify(p, q, tokens, noise); noise (γ+1,), or (γ+1, V) in a race, is the one number of each position,
+    with which the draft was picked from q as well; see `hsd.conform.shared`.
 SAMPLED = True: verify(p, q, tokens), with randomness of its own; see `hsd.conform.sampled`.
 
 Where drafts cannot be put in either, the file has in place of verify
@@ -54,8 +58,12 @@ class Adapter:
     dtype: str = "float64"
     sampled: bool = False
     text: bool = False
+    candidates: int = 0
+    shared: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.candidates, int) or self.candidates < 0:
+            raise HsdError(f"{self.name}: CANDIDATES {self.candidates!r}: give a number of tokens, such as 40")
         for field, names in (("noise", NOISES), ("dtype", tuple(WIDTHS))):
             if getattr(self, field) not in names:
                 unknown = f"{field.upper()} {getattr(self, field)!r}"
@@ -94,7 +102,7 @@ def load_adapter(file: str | Path) -> Adapter:
     verify = getattr(module, "generate" if text else "verify", None)
     if not callable(verify):
         raise HsdError(f"{path.name} has no function verify: write def verify(p, q, tokens, uniforms, noise)")
-    fields = ("noise", "batched", "dtype", "sampled")
+    fields = ("noise", "batched", "dtype", "sampled", "candidates", "shared")
     said = {x: getattr(module, x.upper()) for x in fields if hasattr(module, x.upper())}
     return Adapter(path.name, verify, **said, text=text)
 
@@ -114,6 +122,16 @@ def texts(adapter: Adapter, p: Tensor, q: Tensor, gamma: int, length: int, seeds
     raise HsdError(f"{adapter.name}: generate {what}; sent {sent}")
 
 
+def as_drafted(adapter: Adapter, models: TableModels) -> TableModels:
+    """The pair whose draft model says no more tokens than the adapter's candidates."""
+    if not adapter.candidates:
+        return models
+    cut = (row.topk(min(adapter.candidates, len(row))) for row in models.draft.values())
+    rows = [torch.zeros(models.vocab, dtype=one.values.dtype).scatter(0, one.indices, one.values) for one in cut]
+    draft = {x: row / row.sum() for x, row in zip(models.draft, rows, strict=True)}
+    return TableModels(models.target, draft, models.vocab, models.gamma)
+
+
 class BlackBox:
     """An adapter on a number of drafts of γ tokens, made and judged by the given models. Counts its calls.
 
@@ -125,7 +143,10 @@ class BlackBox:
         p = torch.stack([models.rows(models.target, x, models.gamma + 1) for x in drafts])  # (B, γ+1, V)
         q = torch.stack([models.rows(models.draft, x, models.gamma) for x in drafts])
         dtype = getattr(torch, adapter.dtype)
-        self._rows = p.to(dtype), q.to(dtype), torch.tensor(drafts)
+        self._rows = [p.to(dtype), q.to(dtype), torch.tensor(drafts)]
+        if adapter.candidates:
+            weights, ids = q.topk(min(adapter.candidates, models.vocab))
+            self._rows[1:2] = [ids, weights.to(dtype)]
         self._drafts = [list(x) for x in drafts]
         self.gamma, self.vocab = models.gamma, models.vocab
 
@@ -137,7 +158,9 @@ class BlackBox:
         gamma = self.gamma
         numbers = torch.tensor(points, dtype=self._rows[0].dtype).reshape(len(points), -1)
         given = [rows[torch.tensor(drafts)] for rows in self._rows]
-        if not self.adapter.sampled:
+        if self.adapter.shared:
+            given.append(numbers.reshape(len(points), gamma + 1, *[self.vocab] * self.adapter.race))
+        elif not self.adapter.sampled:
             given += [
                 numbers[:, :gamma].clone(),
                 (numbers[:, gamma:] if self.adapter.race else numbers[:, gamma]).clone(),
@@ -158,7 +181,8 @@ class BlackBox:
     def _call(self, given: list[Tensor], draft: int, point: Point) -> Any:
         self.calls += 1
         try:
-            return self.adapter.verify(*given)
+            listed = [(given[1], given[2])] if self.adapter.candidates else given[1:2]
+            return self.adapter.verify(given[0], *listed, *given[1 + bool(self.adapter.candidates) + 1 :])
         except (Exception, SystemExit) as error:
             raise self._wrong(f"raises {_line(error)}", draft, point) from error
 
@@ -187,6 +211,8 @@ class BlackBox:
         if self.adapter.sampled:
             return f"p {p}, q {q}, tokens {self._drafts[draft]}"
         numbers = [float(f"{x:.6g}") for x in point]
+        if self.adapter.shared:
+            return f"p {p}, q {q}, tokens {self._drafts[draft]}, noise {numbers}"
         noise = numbers[gamma:] if self.adapter.race else numbers[gamma]
         return f"p {p}, q {q}, tokens {self._drafts[draft]}, uniforms {numbers[:gamma]}, noise {noise}"
 

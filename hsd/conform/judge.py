@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from hsd.audit import TableModels
-from hsd.conform.adapter import Adapter
+from hsd.conform.adapter import Adapter, as_drafted
 from hsd.conform.boxes import Outcome
 from hsd.conform.recover import Recovered, Repeats, recover, rows_along
 from hsd.errors import HsdError
@@ -49,6 +49,7 @@ def judge(adapter: Adapter, models: TableModels, sweep: bool = False, points: in
 
     Raises HsdError where it cannot be judged so.
     """
+    models = as_drafted(adapter, models)
     laws, again = recover(adapter, models, sweep, points, repeats)
     return Judged(models, laws, again, *summed_up(models, laws))
 

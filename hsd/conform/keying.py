@@ -11,6 +11,8 @@ from state to state, with no sampling.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,6 +43,7 @@ class Keying:
 
     draft, coin, after: the streams of draft noise, of coins and of the number that draws the token after the kept
     ones; equal names share one number per position. returns: the streams whose number a later step meets again.
+    race: draft and correction pick by one exponential race, a number for each token of the vocabulary; coins are fresh.
     """
 
     words: str
@@ -48,6 +51,7 @@ class Keying:
     coin: str = "coin"
     after: str = "after"
     returns: frozenset[str] = frozenset()
+    race: bool = False
 
 
 SALTED = frozenset({"draft", "coin", "after"})
@@ -61,15 +65,48 @@ KEYINGS = {
     "step, unsalted": Keying("keyed by (seed, step, place), one number for all", "x", "x", "x"),
 }
 
+RACE = {
+    "step, one race": Keying(
+        "keyed by (seed, step, place), draft and correction in one race", "x", after="x", race=True
+    )
+}
+EVERY = KEYINGS | RACE  # the Lab's are numbers, each of which a cumulative sum inverts
+
+
+def one_race(first: Tensor, second: Tensor) -> Tensor:
+    """(V, V): how likely x wins an exponential race with weights `first`, and y that with `second`, on equal numbers.
+
+    With qₓ and p_y it is 1 / Σᵢ max(qᵢ/qₓ, pᵢ/pₓ) for x = y, else qₓ p_y ∫ ds / (Σᵢ max(qᵢ, pᵢ s))² from q_y/p_y to
+    qₓ/pₓ: the numbers E of the two winners are qₓ a and p_y s a, all others above max(qᵢ, pᵢ s) a. Between two of these
+    ratios M(s), the sum, is a straight line, and the integral (s₂ - s₁) / M(s₁)M(s₂). Rows sum to `first`, columns to
+    `second` (Daliri, Musco and Suresh, arXiv 2408.07978, have the diagonal).
+    """
+    ratio = first / second  # inf where the second never says it; of no use where neither does
+    ends = sorted({x for x in ratio.tolist() if math.isfinite(x)} | {0.0})
+    mass = [float(torch.maximum(first, second * s).sum()) for s in ends]
+    area = [0.0]
+    for (a, at), (b, to) in itertools.pairwise(zip(ends, mass, strict=True)):
+        area.append(area[-1] + (b - a) / (at * to))
+    area_to = dict(zip(ends, area, strict=True))
+    area_to[math.inf] = area[-1] + 1 / (mass[-1] * float(second.sum()))
+    found = torch.zeros(len(first), len(first), dtype=torch.float64)
+    for x, y in itertools.product(first.nonzero().flatten().tolist(), second.nonzero().flatten().tolist()):
+        if x != y:
+            between = area_to[float(ratio[x])] - area_to[float(ratio[y])]
+            found[x, y] = max(0.0, float(first[x] * second[y]) * between)
+        else:
+            found[x, x] = 1 / torch.maximum(first / first[x], second / second[x]).sum()
+    return found
+
 
 class Steps:
     """Decoding step by step with one rule, one keying, and rows that never change."""
 
     def __init__(self, rule: str, keying: Keying, p: list[float], q: list[float], gamma: int) -> None:
         chosen, self.vocab, self.gamma, self.keying = find_rule(rule), len(p), gamma, keying
-        self.target, draft_row = (torch.tensor(row, dtype=torch.float64) for row in (p, q))
-        rows = self.target.expand(gamma + 1, -1), draft_row.expand(gamma, -1)
-        self._draft_ends = _ends(draft_row)
+        self.target, self._draft_row = (torch.tensor(row, dtype=torch.float64) for row in (p, q))
+        rows = self.target.expand(gamma + 1, -1), self._draft_row.expand(gamma, -1)
+        self._draft_ends = _ends(self._draft_row)
 
         @cache
         def law(draft: tuple[int, ...]) -> tuple[Law, list[float], list[list[float]]]:
@@ -92,8 +129,23 @@ class Steps:
             self._moves[state] = dict(found)
         return self._moves[state]
 
+    def _raced(self) -> Iterator[tuple[float, dict[Key, Interval], tuple[int, ...]]]:
+        """As `_outcomes`, where the correction runs the race that the draft has run at its place."""
+        row = self._draft_row
+        for draft in itertools.product(row.nonzero().flatten().tolist(), repeat=self.gamma):
+            law, weight = self._law(draft)[0], float(row[[*draft]].prod())
+            for kept, stop in enumerate(law.stop.tolist()):
+                following = law.next(kept)
+                if kept < self.gamma and stop:
+                    following = one_race(row, following)[draft[kept]] / row[draft[kept]]
+                for token, share in enumerate(following.tolist()):
+                    yield weight * stop * share, {}, (*draft[:kept], token)
+
     def _outcomes(self, known: dict[Key, Interval]) -> Iterator[tuple[float, dict[Key, Interval], tuple[int, ...]]]:
         """The probability of each way a step can go, what is then known of the numbers, and what it commits."""
+        if self.keying.race:
+            yield from self._raced()
+            return
         for weight, after, draft in self._drafts(1.0, known, ()):
             law, thresholds, ends = self._law(draft)
             for share, tested, kept in self._tests(law, thresholds, after):
@@ -197,7 +249,7 @@ def audit_keyings(p: list[float], q: list[float], gamma: int, rule: str, tokens:
     if find_rule(rule).resamples:
         raise HsdError(f"{rule} draws the rest of a block by further calls: choose another rule")
     truth, found = target_alone(torch.tensor(p, dtype=torch.float64), tokens), {}
-    for name, keying in KEYINGS.items():
+    for name, keying in EVERY.items():
         steps = Steps(rule, keying, p, q, gamma)
         first, settled = steps.tokens_per_step()
         after = [total_variation(steps.law(tokens, min(count, tokens)), truth) for count in (1, 2, 3, tokens)]

@@ -15,6 +15,7 @@ from hsd.conform.boxes import Outcome
 from hsd.conform.judge import Judged, check_size, equal_rules, judge, rows_models, smallest_counterexample
 from hsd.conform.recover import CHECKS, STRATA, Unsteady
 from hsd.conform.sampled import ERROR, chain_models, sample
+from hsd.conform.shared import judge_shared
 from hsd.errors import HsdError
 from hsd.rules import RULES, find_rule
 
@@ -59,11 +60,12 @@ def conform(
         vocab, gamma, named = models.vocab, models.gamma, {"the given rows": models}
     told = {"adapter": adapter.name, "vocab": vocab, "gamma": gamma, "seed": seed, "expected": expect}
     by_sampling = calls or adapter.sampled or adapter.text
-    if by_sampling and expect:
-        raise HsdError(f"--expect {expect}: which law it is cannot be told by sampling: leave --sampled out")
-    found = (
-        _sampled(adapter, named, calls, seed) if by_sampling else _exact(adapter, _cases(adapter, named, seed, quick))
-    )
+    if (by_sampling or adapter.shared) and expect:
+        raise HsdError(f"--expect {expect}: which law it is cannot be told by sampling, or on shared numbers")
+    if by_sampling:
+        found = _sampled(adapter, named, calls, seed)
+    else:
+        found = (judge_shared if adapter.shared else _exact)(adapter, _cases(adapter, named, seed, quick))
     same = expect in {name.split(" (")[0] for name in found["equals"]} if expect else None
     return {**told, **found, "as_expected": same, "seconds": round(time.perf_counter() - start, 2)}
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from hsd.audit import TableModels, random_models, target_law, total_variation
-from hsd.conform.adapter import Adapter, BlackBox, texts
+from hsd.conform.adapter import Adapter, BlackBox, as_drafted, texts
 from hsd.conform.boxes import Outcome
 
 ERROR = 1e-3  # α: how often a lossless verifier is called wrong, at most
@@ -51,6 +51,7 @@ def sample(adapter: Adapter, models: TableModels, calls: int, seed: int = 0, to_
     Of an adapter that generates texts these are counted, on models of `chain_models`. The adapter may draw from torch's
     global generator, which is seeded meanwhile. Raises HsdError as `BlackBox` and `texts` do.
     """
+    models = as_drafted(adapter, models)
     truth = target_law(models)
     generator = torch.Generator().manual_seed(seed)
     counts, kept, done, evidence = torch.zeros_like(truth), 0, 0, 0.0

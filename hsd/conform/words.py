@@ -55,7 +55,7 @@ def junit(result: dict[str, Any]) -> str:
     cases = {
         f"follows the target: {name}{', ' * bool(one.get('covers'))}{one.get('covers', '')}": (
             one.get("wrong", (one["total_variation"] or 0) > (result["tolerance"] or 1)),
-            f"total variation {one['total_variation']:.2e}",
+            result["cause"] if one["total_variation"] is None else f"total variation {one['total_variation']:.2e}",
         )
         for name, one in result["pairs"].items()
     }

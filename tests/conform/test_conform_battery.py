@@ -71,6 +71,7 @@ WRONG: dict[str, tuple[str, Verify]] = {
         "both one-hot",
         verifier(where(lambda p, q: is_one_hot(p[0] + q[0] - p[0] * q[0]))),
     ),
+    "wrong where rows are equal": ("equal in places", verifier(where(lambda p, q: torch.equal(p[0], q[0])))),
     "wrong in long drafts": ("3 tokens, γ = 12", verifier(from_position(9))),
     "wrong for some noise": ("2 tokens, γ = 2, swept", some_noise),
     "wrong for a few third coins": ("2 tokens, γ = 3, swept", verifier(third_coin)),
@@ -90,6 +91,16 @@ def test_a_verifier_that_is_wrong_somewhere_is_found(name: str):
     shown = counterexample(found, wrong.tolerance / 10)
     first, _, second = shown.words().partition(" where ")
     assert first.split()[-1] != second.removeprefix("at most ").split()[0], "the two numbers are told apart"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WRONG)
+def test_the_whole_battery_finds_it_and_names_the_pair(name: str):
+    pair, verify = WRONG[name]
+    found = conform(Adapter("wrong.py", verify))
+    assert found["lossless"] is False
+    assert found["cause"].startswith("wrong on ")
+    assert found["pairs"][pair]["total_variation"] > found["tolerance"]
 
 
 @pytest.mark.parametrize("name", ["tokenwise", "hsd"])

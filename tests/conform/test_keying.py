@@ -12,7 +12,7 @@ from joint_law import chi_square_p
 from hsd import HsdError
 from hsd.audit import total_variation
 from hsd.cli import main
-from hsd.conform.keying import KEYINGS, Keying, Steps, audit_keyings, target_alone
+from hsd.conform.keying import EVERY, KEYINGS, Keying, Steps, audit_keyings, one_race, target_alone
 from hsd.rules import RULES
 from hsd.sampling import draw
 
@@ -22,7 +22,7 @@ LOSSLESS = ["tokenwise", "blockwise", "hsd", "agreement"]
 
 def distance(rule: str, keying: str, gamma: int = 3, tokens: int = 5, steps: int = 5) -> float:
     truth = target_alone(torch.tensor(P, dtype=torch.float64), tokens)
-    return total_variation(Steps(rule, KEYINGS[keying], P, Q, gamma).law(tokens, steps), truth)
+    return total_variation(Steps(rule, EVERY[keying], P, Q, gamma).law(tokens, steps), truth)
 
 
 @pytest.mark.parametrize("rule", LOSSLESS)
@@ -112,10 +112,52 @@ def test_texts_that_are_really_decoded_follow_the_enumerated_law(rule: str, keyi
     assert chi_square_p(counts, by_text[1]) < 1e-3
 
 
+# An exponential race that draft and correction share
+
+
+def test_two_races_on_equal_numbers_have_both_laws_and_agree_as_often_as_is_known():
+    p, q = (torch.tensor(row, dtype=torch.float64) for row in ([0.2, 0.5, 0.3], [0.1, 0.7, 0.2]))
+    joint = one_race(q, p)
+    assert float((joint.sum(1) - q).abs().max()) < 1e-15
+    assert float((joint.sum(0) - p).abs().max()) < 1e-15
+    assert float(joint.trace()) == pytest.approx(0.7935, abs=5e-5)
+    assert torch.equal(one_race(p, p), torch.diag(p))
+
+
+@pytest.mark.parametrize(
+    "zeros", [((0, 0.6, 0.4, 0), (0.3, 0, 0.7, 0)), ((1, 0), (0, 1)), ((0.5, 0.5), (1, 0))], ids=str
+)
+def test_tokens_that_one_race_never_picks_have_no_share(zeros: tuple[tuple[float, ...], tuple[float, ...]]):
+    first, second = (torch.tensor(row, dtype=torch.float64) for row in zeros)
+    joint = one_race(first, second)
+    assert float((joint.sum(1) - first).abs().max()) < 1e-15
+    assert float((joint.sum(0) - second).abs().max()) < 1e-15
+
+
+@pytest.mark.parametrize("rule", ["tokenwise", "hsd"])
+def test_a_race_that_draft_and_correction_share_is_wrong_in_the_first_step(rule: str):
+    assert distance(rule, "step, one race", steps=1) > 0.01
+
+
+def test_a_shared_race_is_what_happens_where_numbers_are_drawn():
+    """Token-wise, γ = 1: drafted, judged, and corrected on the numbers that the draft was picked with."""
+    generator = torch.Generator().manual_seed(3)
+    p, q = (torch.tensor(row, dtype=torch.float64) for row in (P, Q))
+    count = 40_000
+    numbers = -torch.rand(count, 3, generator=generator, dtype=torch.float64).log()
+    drafted = (q / numbers).argmax(1)
+    kept = torch.rand(count, generator=generator, dtype=torch.float64) < (p / q)[drafted]
+    left = (p - q).clamp_min(0)
+    said = torch.where(kept, drafted, (left / numbers).argmax(1)).bincount(minlength=3)
+    law = Steps("tokenwise", EVERY["step, one race"], P, Q, 1).law(1, 1)
+    assert chi_square_p(Counter(dict(enumerate(said.tolist()))), dict(enumerate(law.tolist()))) > 1e-3
+    assert chi_square_p(Counter(dict(enumerate(said.tolist()))), dict(enumerate(P))) < 1e-6
+
+
 def test_the_command_prints_a_line_for_every_keying(capsys: pytest.CaptureFixture[str]):
     assert main(["conform", "--keying", "--gamma", "2", "--tokens", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2 + len(KEYINGS)
+    assert len(lines) == 2 + len(EVERY)
     assert "fresh" in lines[2]
 
 

@@ -1,0 +1,94 @@
+"""For verifiers that sample the target on the very numbers with which the draft was picked, and compare.
+
+Then a text is what plain decoding says on these numbers, whatever was drafted: a position's number picks the draft's
+token from q and the target's from p, and what is committed must be a prefix of the target's own. That is checked at
+random numbers and on either side of every threshold, so no law has to be recovered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hsd.audit import TableModels
+from hsd.conform.adapter import Adapter, BlackBox, as_drafted
+from hsd.conform.battery import Case
+from hsd.conform.boxes import Outcome, Point
+
+Pick = Callable[[Tensor, Tensor], int]
+
+
+def pick(adapter: Adapter) -> Pick:
+    """How a number, or a number for each token, picks from a row."""
+    if adapter.race:
+        return lambda row, numbers: int((row / numbers).argmax())
+    return lambda row, number: min(int(torch.searchsorted(row.cumsum(0), number, right=True)), len(row) - 1)
+
+
+def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
+    """The verdict on all pairs: the same fields as an exact one, without a law. Raises HsdError as `BlackBox` does."""
+    calls, points, wrong = 0, 0, {}
+    for case in cases:
+        models, generator = as_drafted(adapter, case.models), torch.Generator().manual_seed(1)
+        box = BlackBox(adapter, models, models.drafts())
+        numbers = _numbers(adapter, models, max(case.points, 100), generator)
+        drafts = [_text(models.draft, models.gamma, one, pick(adapter)) for one in numbers]
+        places = {x: i for i, x in enumerate(models.drafts())}
+        asked: list[Point] = [tuple(one.flatten().tolist()) for one in numbers]
+        for one, draft, found in zip(numbers, drafts, box.ask([places[x] for x in drafts], asked), strict=True):
+            said = _text(models.target, models.gamma + 1, one, pick(adapter))
+            if found != said[: len(found)] and case.name not in wrong:
+                words = f"draft {list(draft)}, whose numbers make the target say {list(said)}: returns {list(found)}"
+                wrong[case.name] = f"{words}; numbers {[round(x, 6) for x in one.flatten().tolist()]}"
+        calls, points = calls + box.calls, points + len(numbers)
+    where = f"wrong on {len(wrong)} of {len(cases)} pairs, first on {next(iter(wrong))!r}" if wrong else ""
+    return {
+        "lossless": not wrong,
+        "total_variation": None,
+        "expected_kept": None,
+        "rule": "none",
+        "equals": [],
+        "cause": where and f"{where}: what is committed is not what plain decoding says on the same numbers",
+        "counterexample": {"words": next(iter(wrong.values())), "p": [], "q": []} if wrong else None,
+        "edges": [],
+        "notes": [] if wrong else ["a text follows from its numbers alone, whatever was drafted"],
+        "claim": [f"{points:,} random numbers on {len(cases)} pairs, and either side of every threshold"],
+        "pairs": {
+            case.name: {"covers": case.covers, "total_variation": None, "wrong": case.name in wrong} for case in cases
+        },
+        "tolerance": None,
+        "calls": calls,
+    }
+
+
+def _numbers(adapter: Adapter, models: TableModels, count: int, generator: torch.Generator) -> Tensor:
+    """(n, γ+1) or (n, γ+1, V): random numbers, and some that are close to a threshold at one position."""
+    places, width = models.gamma + 1, 4 * adapter.width
+    shape = (count, places, models.vocab) if adapter.race else (count, places)
+    numbers = torch.rand(shape, generator=generator, dtype=torch.float64)
+    numbers = -torch.log1p(-numbers) if adapter.race else numbers
+    near: list[Tensor] = []
+    for path, row in [*models.target.items(), *models.draft.items()]:
+        if len(path) == places:
+            continue
+        for k, share in enumerate(row.cumsum(0)[:-1].tolist()):
+            for side in (-width, width):
+                one = numbers[(len(near) + k) % count].clone()
+                if adapter.race:  # the next token comes as early as this one, but for very little
+                    one[len(path), k + 1] = one[len(path), k] * row[k + 1] / max(float(row[k]), 1e-9) * (1 + side)
+                else:
+                    one[len(path)] = min(max(share + side, 0.0), 1 - width)
+                near.append(one)
+    found = torch.cat([numbers, torch.stack(near).clamp_min(1e-12 if adapter.race else 0)])
+    return found.to(getattr(torch, adapter.dtype)).double()
+
+
+def _text(rows: dict[Outcome, Tensor], length: int, numbers: Tensor, chosen: Pick) -> Outcome:
+    """What rows say on these numbers, up to a length, or up to where none are known any more."""
+    text: Outcome = ()
+    while len(text) < length and text in rows:
+        text = (*text, chosen(rows[text], numbers[len(text)]))
+    return text
