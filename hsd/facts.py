@@ -150,6 +150,7 @@ def _rule(order: int, name: str) -> Facts:
         "short": short(name),
         "head": head(name),
         "lossless": rule.lossless,
+        "greedy": own is not None and own.greedy,
         "forward": rule.forward,
         "vanilla": name == VANILLA["single"],
         "kind": "chain" if chain else "tree",
@@ -185,13 +186,13 @@ def facts(most: Mapping[str, int] | None = None) -> Facts:
 
     rules: all that can be asked for, then the tree rules that several drafts of a chain rule are judged by. Of each:
     title (heads of tables, with what these must warn of), mark (that warning alone, for a menu of short names), label
-    (the title, and whether it takes several drafts), short and head (in a sentence, and at its start), lossless,
-    forward (tests the first token first), vanilla, kind "chain" or "tree", asked (the name in a request), recursive
-    (the tree rule it stands for with several drafts), single (judges one draft), trees (layouts it fits), levels (fits
-    the target of a stack), below (fits levels below the target), resamples, law (the same for two rules that are one
-    law), loses (see `Rule`), term (its entry in the glossary), knob, recipe and modes (see `hsd.rules.recipe`),
-    by_divergence, look. usual: the rule where nobody says which, vanilla: the one that others are compared with,
-    compared: for trees, the others.
+    (the title, and whether it takes several drafts), short and head (in a sentence, and at its start), lossless, greedy
+    (exact at temperature 0), forward (tests the first token first), vanilla, kind "chain" or "tree", asked (the name in
+    a request), recursive (the tree rule it stands for with several drafts), single (judges one draft), trees (layouts
+    it fits), levels (fits the target of a stack), below (fits levels below the target), resamples, law (the same for
+    two rules that are one law), loses (see `Rule`), term (its entry in the glossary), knob, recipe and modes (see
+    `hsd.rules.recipe`), by_divergence, look. usual: the rule where nobody says which, vanilla: the one that others are
+    compared with, compared: for trees, the others.
     forms: of tests, and letters: of the numbers in them, both by name, see `hsd.rules.forms`.
     keyings: ways to make random numbers, as in `hsd.conform.keying`.
     glossary: see `glossary`. sentences: see `hsd/trace/sentences.yaml`.

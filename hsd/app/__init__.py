@@ -33,11 +33,11 @@ def launch(
     serve(manifest, trace_file, host, port, open_browser, download)
 
 
-def exported(folder: Path, manifest: Space, address: str = "") -> list[Path]:
+def exported(folder: Path, manifest: Space, address: str = "", weights: bool = False) -> list[Path]:
     """Write the page as files that need no server; see `hsd.app.export.write`. Returns them. Raises HsdError."""
     from hsd.app import device
 
     device.prepare_environment(manifest)
     from hsd.app.export import write
 
-    return write(folder, manifest, address)
+    return write(folder, manifest, address, weights)

@@ -6,6 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
+from hsd.app import browser
 from hsd.app.site import site
 from hsd.bench.published import published
 from hsd.errors import HsdError
@@ -13,14 +14,15 @@ from hsd.rules import RULES, TREE_RULES, Rule, TreeRule
 from hsd.space import Space, front_matter
 
 MARK = '<meta name="generator" content="hsd '
-OWN = ("web", "data", "hsd-web")
+OWN = ("web", "data", "hsd-web", "model")
 """Folders of an export, of earlier versions too: they are taken away before it is written again."""
 
 
-def write(folder: Path, space: Space, address: str = "") -> list[Path]:
+def write(folder: Path, space: Space, address: str = "", weights: bool = False) -> list[Path]:
     """Write the export into `folder`, which is new, empty, or an older export. Returns its files.
 
     address: where it will be on the web, for the card of a link that is shared; without one that has no picture.
+    weights: with those of the model that the page decodes with, fetched where they are not here.
     Raises HsdError, one line, for any other folder or address, and where it cannot be written.
     """
     try:
@@ -28,7 +30,7 @@ def write(folder: Path, space: Space, address: str = "") -> list[Path]:
             raise HsdError(f"{address!r} is no address of a page: give one like https://example.org/page/")
         _check(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        contents = files(space, f"{address.rstrip('/')}/" if address else "")
+        contents = files(space, f"{address.rstrip('/')}/" if address else "", weights)
         for own in OWN:
             shutil.rmtree(folder / own, ignore_errors=True)
         for name, content in contents.items():
@@ -40,9 +42,10 @@ def write(folder: Path, space: Space, address: str = "") -> list[Path]:
     return sorted(folder / name for name in contents)
 
 
-def files(space: Space, address: str = "") -> dict[str, bytes]:
+def files(space: Space, address: str = "", weights: bool = False) -> dict[str, bytes]:
     """Everything in the folder: the site, and what it is."""
-    contents = {path: produce() for path, produce in site(space, "files", address=address).items()}
+    answers = "browser" if browser.spec(space) else "files"
+    contents = {path: produce() for path, produce in site(space, answers, address=address, weights=weights).items()}
     return {"README.md": readme(space).encode(), **contents}
 
 
@@ -65,13 +68,14 @@ def readme(space: Space) -> str:
     return f"""{front_matter(space, "static")}
 # {space.title}
 
-{space.short_description}. These are recorded runs, for any file server: nothing here needs Python, and nothing is
-fetched from anywhere else.
+{space.short_description}. These are recorded runs, and a model that decodes in the browser, for any file
+server: nothing here needs Python, and nothing is fetched from anywhere else.
 
     python -m http.server        # in this folder, then open the address that it prints
 
-`python -m hsd space export --static FOLDER` has written it. To decode live, start the app in a copy of the repository
-(`make demo`), or publish it as a Space with Python (`python -m hsd space publish OWNER/NAME`).
+`python -m hsd space export --static FOLDER` has written it; with `--weights` the model's weights are in it as well (98
+MB), else the page asks for their file. For trees, stacks, races and larger models start the app in a copy of the
+repository (`make demo`), or publish it as a Space with Python (`python -m hsd space publish OWNER/NAME`).
 
 Papers:
 

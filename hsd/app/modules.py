@@ -11,7 +11,8 @@ from hsd.paths import WEB
 
 STATEMENT = re.compile(r'^(import|export) (?:(\{[^}]*\}|\* as \w+)(?: from)?)? ?(?:"([^"]+)")?;.*\n', re.MULTILINE)
 LATER = re.compile(r'\bimport\("(\.[^"]+)"\)')
-"""A statement that imports or exports, and a call that imports when it is reached."""
+WORKER = re.compile(r'\bnew Worker\(new URL\("(\.[^"]+)"')
+"""A statement that imports or exports, a call that imports when it is reached, and one that starts a worker."""
 
 
 @cache
@@ -26,9 +27,11 @@ def imports(module: str) -> list[str]:
 
 
 def imported_later(module: str) -> list[str]:
-    """The modules that one imports when it gets to it. What comes from elsewhere is taken as it is."""
-    own = not module.startswith("vendor/")
-    return [_resolved(module, path) for path in LATER.findall(read(module)) if own]
+    """The modules that one imports or starts when it gets to it. What comes from elsewhere is taken as it is."""
+    if module.startswith("vendor/"):
+        return []
+    text = read(module)
+    return [_resolved(module, path) for path in (*LATER.findall(text), *WORKER.findall(text))]
 
 
 def modules(*entries: str, later: bool = False) -> list[str]:

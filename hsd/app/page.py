@@ -31,6 +31,15 @@ POLICY = (
 SCREENS = tuple(name.partition("/")[0] for name in imported_later("page.js"))
 """The names of the tabs, in their order. The first is there from the start."""
 
+FOOT = {
+    "files": "These are recorded runs: the page is made of files and runs no model. <b>To run it live</b>",
+    "browser": (
+        "What you run here is decoded in this browser, one draft at a time; all else is recorded. "
+        "<b>For trees, stacks, races and larger models</b>"
+    ),
+}
+"""What a page without a server says of itself, up to how to run the app."""
+
 ENTRIES = ("answers/answers.js", f"{SCREENS[0]}/{SCREENS[0]}.js", "page.js")
 
 
@@ -39,8 +48,10 @@ FIRST, CARD, CARD_SIZE = ASSETS / "page" / "first.html", ASSETS / "page" / "card
 
 
 def index(answers: str, space: Space, presets: Sequence[Preset], folder: str, first: bool, address: str) -> str:
-    """The page. answers: who answers it, "server" or "files"; folder: the path of `hsd/web` beside it; first: whether
-    it opens on the first preset; address: where it will be, "" if nobody knows."""
+    """The page. answers: who answers it, "server", "files" or "browser"; folder: the path of `hsd/web` beside it.
+
+    first: whether it opens on the first preset; address: where it will be, "" if nobody knows.
+    """
     loaded = modules(f"answers/{answers}.js", *ENTRIES)
     links = [
         f'<script src="{folder}early.js"></script>',
@@ -58,6 +69,7 @@ def index(answers: str, space: Space, presets: Sequence[Preset], folder: str, fi
         first=_first(presets[0]) if first else "",
         presets=_menu(space, presets),
         data=_block("hsd-modules", json.dumps(_needed(loaded))),
+        foot=FOOT.get(answers, FOOT["files"]),
     )
 
 
@@ -148,6 +160,7 @@ def template() -> str:
         presets="",
         first="",
         data="\n".join(data),
+        foot=FOOT["files"],
     )
 
 

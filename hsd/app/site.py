@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from hsd.app import device, page, pairs, race, speed
+from hsd.app import browser, device, page, pairs, race, speed
 from hsd.app.presets import Preset, definitions, recorded, timings
 from hsd.app.questions import shown
 from hsd.app.replies import shortened
@@ -54,24 +54,28 @@ def key_of(argument: Mapping[str, str]) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", " ".join(argument.values()) or "all")
 
 
-def site(space: Space, answers: str, opened: Trace | None = None, address: str = "") -> Site:
-    """Path → what makes its contents. answers: who answers the page, "server" or "files"; opened: a trace that is shown
-    first, instead of a preset; address: where the page will be, "" if nobody knows. Raises HsdError where the Spacefile
-    names a preset that there is not."""
+def site(space: Space, answers: str, opened: Trace | None = None, address: str = "", weights: bool = False) -> Site:
+    """Path → what makes its contents. answers: who answers the page, "server", "files", or "browser", which has what it
+    decodes with beside it, weights as well if so asked; opened: a trace that is shown first, instead of a preset;
+    address: where the page will be, "" if nobody knows. Raises HsdError where the Spacefile names a preset that there
+    is not."""
     questions, folder = recorded_questions(space), folder_of_modules()
     presets = presets_of(space)
+    alone = answers == "browser"
+    more = {"own": False, "browser": browser.about(space, folder, weights)} if alone else {}
     made: Site = {
         "index.html": lambda: page.index(
             answers, space, list(presets.values()), folder, opened is None, address
         ).encode(),
         page.CARD.name: page.CARD.read_bytes,
-        "data/page.json": lambda: _json(contents(space, questions, opened is not None)),
+        "data/page.json": lambda: _json(contents(space, questions, opened is not None) | more),
         f"{folder}facts.json": lambda: facts_json().encode(),
         f"{folder}single.html": lambda: page.template().encode(),
         f"{folder}trace.schema.json": lambda: _json(Trace.schema_for_others()),
         **{f"{folder}{path}": (WEB / path).read_bytes for path in served()},
         f"{folder}vendor/plotly.js": speed.PLOTLY.read_bytes,
         **{f"{folder}docs/{file.name}": file.read_bytes for file in sorted(DOCS.glob("*.md"))},
+        **(browser.files(folder, weights) if alone else {}),
     }
     for name, question in questions.items():
         for argument in question.arguments:

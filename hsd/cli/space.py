@@ -31,11 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export.add_argument(
         "--step", type=whole, help="with --html: the step to open at, from 1 (default: the most telling)"
     )
+    export.add_argument("--weights", action="store_true", help="with --static: the model's weights too (98 MB)")
     export.add_argument("--title", help="with --html: what stands above the run")
     export.set_defaults(action=_export)
     publish = what.add_parser("publish", help="upload the files of the Space")
     publish.add_argument("repository", nargs="?", help="owner/name of the Space")
     publish.add_argument("--static", action="store_true", help="a Space of files, which needs no Python")
+    publish.add_argument("--weights", action="store_true", help="with --static: the model's weights too (98 MB)")
     publish.add_argument("--dry-run", action="store_true", help="upload nothing; list every setting and file")
     publish.set_defaults(action=_publish)
 
@@ -58,9 +60,9 @@ def _export(arguments: argparse.Namespace) -> int:
     if arguments.static and given:
         raise HsdError(f"--{given[0]} is for --html: leave it out")
     if arguments.static:
-        return _export_folder(arguments.static, arguments.address or "")
-    if arguments.address:
-        raise HsdError("--address is for --static: leave it out")
+        return _export_folder(arguments.static, arguments.address or "", arguments.weights)
+    if arguments.address or arguments.weights:
+        raise HsdError(f"--{'address' if arguments.address else 'weights'} is for --static: leave it out")
     trace = Trace.from_file(arguments.html)
     target = output(arguments.output or str(Path(arguments.html).with_suffix(".html")))
     from hsd.app.page import single
@@ -74,8 +76,8 @@ def _export(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _export_folder(folder: str, address: str) -> int:
-    found = exported(Path(folder), space.load(), address)
+def _export_folder(folder: str, address: str, weights: bool) -> int:
+    found = exported(Path(folder), space.load(), address, weights)
     size = sum(path.stat().st_size for path in found)
     print(f"{folder}: {len(found)} files, {size / 1e6:.1f} MB; python -m http.server -d {folder} shows them")
     return 0
@@ -87,7 +89,7 @@ def _publish(arguments: argparse.Namespace) -> int:
     with TemporaryDirectory() as folder:
         root, sdk = (Path(folder), "static") if arguments.static else (ROOT, "gradio")
         if arguments.static:
-            exported(root, space.load(), space.static_address(arguments.repository or ""))
+            exported(root, space.load(), space.static_address(arguments.repository or ""), arguments.weights)
         listing = space.listing(sdk, root) if arguments.dry_run else []
         print("\n".join(listing) or space.publish(arguments.repository, root=root, sdk=sdk))
     return 0

@@ -39,7 +39,7 @@ def _knob(knob: Knob) -> Any:
     """The option of a rule's one number."""
     when = {"rule|shadow": f"rules with {knob.option}"}
     words = f"{knob.title} {knob.sign}", knob.words, "rule"
-    return float, option(knob.default, *words, low=knob.low, high=knob.high, step=0.01, when=when)
+    return float, option(knob.default, *words, low=knob.low, high=knob.high, step=0.01, when=when, place="knobs")
 
 
 if TYPE_CHECKING:

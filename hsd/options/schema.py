@@ -23,6 +23,7 @@ def schema(model: type[Model], menus: Menus, most: Mapping[str, int] | None = No
     when: {option: [values]}, all of which must hold for it to mean something; "a|b" is either option.
     step: of its slider; shown: [from, to], the slider's ends where they are not the limits.
     scope: "lane", "shared" or "record", see `Option`. always: a link says it also where it is the default.
+    at: where the setup of a trace has it, "draft.gamma"; left out where it has not.
     Of the schema: groups, [{name, title}] in the order of a form; old, former names in links.
     """
     made = model.model_json_schema()
@@ -41,12 +42,19 @@ def _property(model: type[Model], option: Option, menus: Menus) -> dict[str, Any
     limits = {"minimum": option.low, "maximum": option.high}
     entry |= {name: limit for name, limit in limits.items() if limit is not None}
     said: dict[str, Any] = {"group": option.group, "when": model.when(option.name), "step": option.step}
-    said |= {"shown": list(option.shown or ()), "always": option.always}
+    said |= {"shown": list(option.shown or ()), "always": option.always, "at": _place(option)}
     extra = {name: value for name, value in said.items() if value}
     default = list(option.default) if option.several else option.default
     whole = {"type": "array", "items": entry} if option.several else entry
     about = {"title": option.title, "description": option.help, "default": default, "scope": option.scope}
     return {**whole, **about, **extra}
+
+
+def _place(option: Option) -> str:
+    """Where the setup of a trace has it, such as "draft.gamma"; "" where it has not."""
+    if option.place is None:
+        return ""
+    return option.place if "." in option.place else ".".join(filter(None, (option.place, option.name)))
 
 
 def words(model: type[Model], name: str, menus: Menus, usual: str = "") -> str:

@@ -70,7 +70,7 @@ def test_a_preset_that_is_not_recorded_is_refused():
 
 def test_an_export_is_the_site_and_a_page_about_it(tmp_path: Path):
     written = {path.relative_to(tmp_path).as_posix() for path in write(tmp_path / "out", SPACE)}
-    assert written == {f"out/{path}" for path in [*site(SPACE, "files"), "README.md"]}
+    assert written == {f"out/{path}" for path in [*site(SPACE, "browser"), "README.md"]}
 
 
 # ---- served

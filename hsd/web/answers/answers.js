@@ -7,6 +7,7 @@ const MAKERS = {
   server: () => import("./server.js"),
   files: () => import("./files.js"),
   file: () => import("./file.js"),
+  browser: () => import("./browser.js"),
 };
 const maker = await MAKERS[document.documentElement.dataset.answers]();
 

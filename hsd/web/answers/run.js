@@ -6,7 +6,7 @@ const ENDED = ["done", "cancelled", "failed"];
 
 /**
  * state: "waiting", "running" or one of ENDED; place: number in the queue while it waits, and seconds: how long that takes, or
- * null; problem: why it failed or was stopped, one line; steps: those that have come; link: the parameters that ask for it again, null
+ * null; words: what it waits for besides; cost: what a check costs here, in words; problem: why it failed or was stopped, one line; steps: those that have come; link: the parameters that ask for it again, null
  * before its first message; telling: the step to look at, null until it has ended by itself.
  */
 class Run {
@@ -14,7 +14,7 @@ class Run {
   constructor(options, heard) {
     Object.assign(this, { options, heard, begun: Date.now(), stop: new AbortController() });
     Object.assign(this, { header: null, steps: [], result: PENDING, link: null, telling: null });
-    Object.assign(this, { state: "waiting", place: 0, seconds: null, problem: "" });
+    Object.assign(this, { state: "waiting", place: 0, seconds: null, words: "", cost: "", problem: "" });
     this.follow();
   }
 

@@ -1,5 +1,5 @@
 // Names, titles, limits and looks, as hsd/facts.py has them; fetched once, when the page starts.
-const told = document.getElementById("hsd-facts"); // where the page is a single file
+const told = globalThis.document?.getElementById("hsd-facts"); // where the page is a single file
 const facts = told
   ? JSON.parse(told.textContent)
   : await (await fetch(new URL("../facts.json", import.meta.url))).json();

@@ -1,8 +1,10 @@
 // How far two rows of probabilities are apart, as hsd/rules/fuzzy.py has it, and the entropy of one; in nats. Pure.
 
 /** Σ over the entries of one row, or of two beside each other. */
-function sum(row, of = (x) => x) {
+function sum(row, of = null) {
   let total = 0;
+  if (!of) for (let i = 0; i < row.length; i += 1) total += row[i];
+  if (!of) return total;
   for (let i = 0; i < row.length; i += 1) total += of(row[i], i);
   return total;
 }

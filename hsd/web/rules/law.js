@@ -114,7 +114,8 @@ function lawOf(name, p, q, tokens, settings = SETTINGS) {
   const along = new Along(recipe, p, q, tokens, { ...SETTINGS, ...settings });
   const gamma = tokens.length;
   const factors = range(gamma).map((t) => factorsAt(recipe, along.at(t)));
-  const threshold = range(gamma).map((i) => thresholdAt(recipe, along.at(i + 1), i + 1 === gamma));
+  const within = (h) => Math.min(Math.max(h, 0), 1); // masses of rows that were rounded
+  const threshold = range(gamma).map((i) => within(thresholdAt(recipe, along.at(i + 1), i + 1 === gamma)));
   const [a, b] = [0, 1].map((i) => factors.map((both) => both[i]));
   return { name, recipe, along, forward: !recipe.whole, threshold, a, b, p, q: along.rows.q };
 }
@@ -145,7 +146,15 @@ function explain({ along, a }) {
   });
 }
 
-const usesDivergence = ({ each }) => each.some((name) => "divergence" in forms[name].along);
+/** The same of every branch under its capped ratio, which no rule decides, as a trace has it. */
+function explainCapped(p, q, tokens) {
+  const along = new Along({ a: "capped", b: 1, each: [] }, p, q, tokens, SETTINGS);
+  return explain({ along, a: tokens.map((_, t) => along.at(t).capped) });
+}
+
+/** Whether a rule's tests compare such a number, by its name in `Grounds`. */
+const uses = ({ each }, name) => each.some((form) => name in forms[form].along);
+const usesDivergence = (recipe) => uses(recipe, "divergence");
 
 /** The numbers that the test at t compares, see `groundsOf`. */
 const groundsAt = ({ recipe, along, threshold }, t) => groundsOf(recipe, along.at(t), t === threshold.length);
@@ -175,15 +184,13 @@ const expectedKept = (law) => mean(stops(law.threshold, law.forward));
 
 /** The token in whose part of the row the number u falls; rounding at the end never picks a token of probability 0. */
 function pick(row, u) {
-  let left = u * sum(row);
-  let last = 0;
-  for (const [x, chance] of row.entries()) {
-    if (chance <= 0) continue;
-    last = x;
-    left -= chance;
-    if (left < 0) return x;
+  const total = sum(row);
+  let reached = 0;
+  for (let x = 0; x < row.length; x += 1) {
+    reached += row[x];
+    if (reached > u * total || reached >= total) return x;
   }
-  return last;
+  return row.length - 1;
 }
 
 /** Whether a rule that is not lossless is so with these settings. */
@@ -197,6 +204,7 @@ export {
   exactWith,
   expectedKept,
   explain,
+  explainCapped,
   groundsAt,
   kept,
   lawOf,
@@ -209,5 +217,7 @@ export {
   stops,
   sum,
   USUAL,
+  uses,
+  usesDivergence,
   VANILLA,
 };

@@ -50,7 +50,7 @@ function create({ title, hint, presets, fields, above = () => null }, actions) {
       rows.map((r) => r.element),
     ),
   );
-  const shown = [recorded.element, first && first.element, words, !why("run") && form, bar.element, problem.element];
+  const shown = [recorded.element, first && first.element, words, !why("levels") && form, bar.element, problem.element];
   const element = card("sy-runs", title, hint, shown);
   let now = null;
 

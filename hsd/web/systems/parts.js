@@ -108,8 +108,8 @@ function runBar({ run, cancel, copy }, ...before) {
     say(status, words);
     stop.disabled = !running;
   };
-  const bar = why("run")
-    ? div("", div("sy-row", link), elsewhere(why("run")))
+  const bar = why("levels")
+    ? div("", div("sy-row", link), elsewhere(why("levels")))
     : div("sy-row", before, start, stop, link, status);
   return { element: bar, update };
 }

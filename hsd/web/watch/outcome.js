@@ -9,13 +9,18 @@ import { lossy } from "../kit/parts.js";
 import { exactly } from "../step/model.js";
 import { compare, spread } from "./sums.js";
 
-/** element, and fill(trace, timed): a run, and its speed beside plain decoding where that was measured, else null. */
+/**
+ * element, and fill(trace, timed, cost): a run, its speed beside plain decoding where that was measured, else null, and what a
+ * check of its draft costs where it was decoded, in words.
+ */
 function create() {
   const element = h("div.hsd-kit.hf-outcome", { "role": "group", "aria-label": "What came of it" });
 
-  function fill(trace, timed) {
+  function fill(trace, timed, cost = "") {
     const { steps, setup, result } = trace;
-    const told = steps.length ? [calls(steps), ...speed(steps, result, timed, setup), law(trace), exact(trace)] : [];
+    const told = steps.length
+      ? [calls(steps), ...speed(steps, result, timed, setup), law(trace), exact(trace), cost]
+      : [];
     const parts = told.filter(Boolean).map((part) => h("span.hf-outcome-part", part));
     element.replaceChildren(...parts);
     element.hidden = !parts.length;
@@ -35,7 +40,7 @@ function calls(steps) {
 
 /** Tokens per second and times plain decoding, both of the same rounds; of a run that was timed alone, where to race it. */
 function speed(steps, result, timed, { options }) {
-  const [tokens, seconds] = [written(steps), result?.seconds ?? sum(steps, ({ times }) => total(times))];
+  const [tokens, seconds] = [written(steps), result?.seconds || sum(steps, ({ times }) => total(times))];
   const rate = timed?.tokens_per_second ?? tokens / seconds;
   const how = timed ? `${timed.rounds} rounds in turn with plain decoding, medians` : "this run alone";
   const machine = timed ? `; ${timed.processor}, load ${timed.load}` : "";

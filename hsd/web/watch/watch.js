@@ -195,7 +195,7 @@ class Watch {
       this.source.trace = trace;
       this.player.extend(steps, ended ? trace.result : null);
       this.beside.grow(steps, !ended);
-      this.outcome.fill(trace, null);
+      this.outcome.fill(trace, null, run.cost);
     } else if (steps.length) {
       this.entitle("Your run", "Decoded now, step by step; “Copy link” keeps it.");
       const where = { step: steps.length - 1, node: null, live: !ended };
@@ -208,11 +208,11 @@ class Watch {
 
   /** What there is to say while there is nothing to show; nothing at all when that passes in a moment. */
   progress() {
-    const { place, seconds, steps, begun } = this.run;
+    const { place, seconds, words, steps, begun } = this.run;
     const wait = seconds ? `, which takes about ${Math.ceil(seconds)} s` : "";
     const line = `Another run is using the model; this one is number ${place} in line${wait}.`;
     const soon = steps.length > 0 || Date.now() - begun < PATIENCE;
-    status(soon ? "" : place ? line : "Starting …");
+    status(words || (soon ? "" : place ? line : "Starting …"));
   }
 
   /** A run that was watched to its end goes to the step that tells most; one that is being looked at stays there. */

@@ -46,14 +46,17 @@ function controls({ presets, shares }, actions) {
     div("fs-settings", divergence.element, mode.element, on.element),
     meaning,
     div("fs-passing", div("fs-share", share), calibrated),
-    div("fs-own", !why("run") && [text.element, prompt.element], bar.element),
+    div("fs-own", !why("levels") && [text.element, prompt.element], bar.element),
     wrong.element,
   );
 
   /** share: the one that the tolerance accepts, null where it is no number. */
   function update({ state, runs, share: current, calibration }) {
     opened.set(runs.name);
-    say(about, runs.name && !why("run") ? `${runs.about} Change a setting and press Run to decode anew.` : runs.about);
+    say(
+      about,
+      runs.name && !why("levels") ? `${runs.about} Change a setting and press Run to decode anew.` : runs.about,
+    );
     text.set(state.text);
     divergence.set(state.divergence);
     mode.set(state.mode);

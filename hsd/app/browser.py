@@ -1,0 +1,123 @@
+"""What a page needs to decode by itself: the portable engine, the pair's files, and what is known of them beforehand.
+
+`hsd/web/answers/browser` reads it. The weights are the file that the package index has, as it was published.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from hashlib import sha256
+from math import prod
+from typing import Any
+
+from hsd.errors import HsdError
+from hsd.models.loading import fetch
+from hsd.models.loading.registry import draft_length
+from hsd.models.loading.sizes import SIZES
+from hsd.models.small.engine import MODULE
+from hsd.models.small.head import SmallHead
+from hsd.models.small.model import DTYPE
+from hsd.paths import ASSETS, WEB
+from hsd.space import PairSpec, Space
+from hsd.version import __version__
+
+NAME = "smollm2"
+HEAD = ASSETS / NAME / "draft"
+HEAD_FILE = HEAD / "model.safetensors"
+FOLDER = "model/"
+CHAT = (
+    "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+    "<|im_start|>user\n",
+    "<|im_end|>\n<|im_start|>assistant\n",
+)
+"""What the chat template of the published file puts before a question, and after it."""
+
+
+def spec(space: Space) -> PairSpec | None:
+    """The pair that a browser can run, where the manifest has it."""
+    return next((pair for pair in space.pairs if pair.name == NAME), None)
+
+
+def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
+    """What the page knows of the pair before it is loaded. folder: of its modules; weights: whether it has them."""
+    pair, model = spec(space), fetch.MODELS[NAME]
+    assert pair, "the manifest names no pair that a browser can run"
+    stamp, parameters = _head()
+    config = json.loads((HEAD / "config.json").read_text(encoding="utf-8"))
+    target = SIZES[f"HuggingFaceTB/{model.title}"]
+    name = f"{model.title}.gguf"
+    files = {
+        "engine": f"{folder}engine.wasm",
+        "weights": {
+            "name": name,
+            "path": FOLDER + name if weights else None,
+            "bytes": model.gguf_bytes,
+            "sha256": model.gguf_sha256,
+        },
+        "head": {"name": "the draft", "path": f"{FOLDER}head.safetensors", **stamp},
+    }
+    chip = {
+        "name": NAME,
+        "title": pair.title,
+        "device": "in this browser",
+        "target": target.parameters,
+        "draft": parameters,
+        "vocabulary": target.rows,
+        "drafted": config["draft_vocab_size"],
+        "note": model.note,
+    }
+    told = {
+        "name": NAME,
+        "version": __version__,
+        "device": "browser, one thread",
+        "config": config,
+        "chat": CHAT,
+        "target": {"name": model.title, "revision": model.revision, "dtype": DTYPE},
+        "draft": {"name": f"{NAME} draft", "revision": None, "dtype": SmallHead.dtype},
+    }
+    return {
+        "name": NAME,
+        "title": model.title,
+        "gamma": draft_length(NAME),
+        "engine": "portable",
+        "licence": f"Licence {model.licence}; {model.credit}.",
+        "chip": chip,
+        "pair": told,
+        "files": files,
+    }
+
+
+def files(folder: str, weights: bool) -> dict[str, Any]:
+    """Path → what makes its contents. Raises HsdError where the weights are wanted and cannot be fetched."""
+    made: dict[str, Any] = {
+        f"{folder}engine.wasm": MODULE.read_bytes,
+        f"{FOLDER}head.safetensors": HEAD_FILE.read_bytes,
+    }
+    if weights:
+        model, file = fetch.MODELS[NAME], fetch.fetch_file(NAME)
+        if sha256(file.read_bytes()).hexdigest() != model.gguf_sha256:
+            raise HsdError(f"{file} is damaged: delete it, and run this again")
+        made[f"{FOLDER}{model.title}.gguf"] = file.read_bytes
+        made[f"{FOLDER}LICENSE"] = (WEB / "vendor" / "tokenizers.LICENSE").read_bytes  # Apache-2.0 as well
+        made[f"{FOLDER}README.md"] = lambda: _credits().encode()
+    return made
+
+
+@cache
+def _head() -> tuple[dict[str, Any], int]:
+    """By what the head's file is known, and how many numbers it has."""
+    content = HEAD_FILE.read_bytes()
+    size = 8 + int.from_bytes(content[:8], "little")
+    tensors = json.loads(content[8:size]).items()
+    parameters = sum(prod(one["shape"]) for name, one in tensors if name not in ("d2t", "t2d", "__metadata__"))
+    return {"bytes": len(content), "sha256": sha256(content).hexdigest()}, parameters
+
+
+def _credits() -> str:
+    model = fetch.MODELS[NAME]
+    return (
+        f"`{model.title}.gguf`: {model.note}; {model.credit}. Licence {model.licence}, which is in `LICENSE`.\n"
+        "The file is as it was published.\n\n"
+        "`head.safetensors`: the draft, trained for this project, under the project's licence.\n"
+    )

@@ -1,0 +1,35 @@
+// Answers from files (files.js), and runs by a model in the visitor's browser, which is loaded when the first of them is
+// wanted: see browser/. What it cannot do is left to the app.
+import * as files from "./files.js";
+import { Refusal } from "./refusal.js";
+
+// The smallest module with a vector instruction: a browser that takes it can run the engine.
+const VECTORS = [
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11,
+];
+const NO_VECTORS =
+  "this browser lacks WebAssembly's vector instructions: recorded runs work, and a newer browser decodes";
+const NOT_SAFE = "a page decodes only over https or on its own machine: recorded runs work";
+const LATER = "this page decodes one run at a time in your browser: its foot says how to get what needs the app";
+const able = typeof WebAssembly === "object" && WebAssembly.validate(new Uint8Array(VECTORS));
+const RUN = !window.isSecureContext ? NOT_SAFE : able ? "" : NO_VECTORS;
+const LINES = { run: RUN, pair: RUN, race: LATER, race_plan: LATER, levels: LATER };
+const OWN = {
+  pair: async () => (await files.ask("page")).browser.chip,
+  downloads: async () => {
+    const { name, title } = (await files.ask("page")).browser;
+    return { lines: [], here: [{ name, title }], coming: false };
+  },
+};
+
+const why = (name) => LINES[name] ?? files.why(name);
+
+const ask = (name, argument) => (OWN[name] && !why(name) ? OWN[name]() : files.ask(name, argument));
+
+async function* stream(name, options, { signal, status }) {
+  if (why(name)) throw new Refusal(why(name));
+  const { decode } = await import("./browser/client.js");
+  yield* decode(await files.ask("page"), options, { signal, status });
+}
+
+export { ask, stream, why };

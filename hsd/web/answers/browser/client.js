@@ -1,0 +1,106 @@
+// The page's side of the worker: it starts it, asks before a model is loaded, tells how far that is, and takes its runs in
+// turn. A worker that is stopped or lost is started again by the next run.
+import { Refusal } from "../refusal.js";
+import { consent } from "./consent.js";
+import { asked } from "./options.js";
+
+const LOST = "the model was lost, as a browser may do with a page in the background: press Run again";
+const DECLINED = "nothing was loaded: press Run to be asked again; recorded runs need no model";
+
+let worker = null; // {thread, waiting, loaded}
+let last = Promise.resolve(); // the end of the last run
+
+function started() {
+  const thread = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+  const one = { thread, waiting: new Map(), loaded: false, count: 0 };
+  thread.onmessage = ({ data: { id, value, refusal, progress } }) => {
+    const { resolve, reject, told } = one.waiting.get(id) ?? {};
+    if (progress) return told?.(progress);
+    one.waiting.delete(id);
+    return refusal ? reject?.(new Refusal(refusal)) : resolve?.(value);
+  };
+  thread.onerror = () => stop(LOST);
+  one.there = new Promise((resolve, reject) => one.waiting.set(0, { resolve, reject })); // it says so by itself
+  return one;
+}
+
+/** End the worker; what waits for it hears this line. */
+function stop(line) {
+  const { thread, waiting } = worker ?? {};
+  worker = null;
+  thread?.terminate();
+  for (const { reject } of waiting?.values() ?? []) reject(new Refusal(line));
+}
+
+function call(name, argument = {}, told = null) {
+  worker ??= started();
+  const { thread, waiting, there } = worker;
+  const id = (worker.count += 1);
+  return new Promise((resolve, reject) => {
+    waiting.set(id, { resolve, reject, told });
+    there.then(() => thread.postMessage({ id, name, argument }), reject); // before, it would not hear it
+  });
+}
+
+/** The files of the pair, with their addresses. */
+function filesOf({ engine, weights, head }) {
+  const at = ({ path, ...file }) => ({ ...file, url: path && new URL(path, document.baseURI).href });
+  return { engine: new URL(engine, document.baseURI).href, weights: at(weights), head: at(head) };
+}
+
+const megabytes = (bytes) => Math.round(bytes / 1e6);
+
+/** The model is there, once this has ended; a visitor was asked before. */
+async function ready(told, { signal, status }) {
+  if (worker?.loaded) return;
+  const files = filesOf(told.files);
+  const missing = await call("missing", { files: [files.weights, files.head] });
+  let picked = null;
+  if (missing.length) {
+    picked = await consent({ missing, weights: files.weights, title: told.title, licence: told.licence, signal });
+    if (signal?.aborted) return;
+    if (picked === null) throw new Refusal(DECLINED);
+  }
+  const say = ({ loaded, total }) => {
+    const coming = `Loading the model: ${megabytes(loaded)} of ${megabytes(total)} MB …`;
+    status({ place: 0, seconds: null, words: loaded < total ? coming : "Preparing the model …" });
+  };
+  const leave = () => stop("");
+  signal?.addEventListener("abort", leave, { once: true });
+  try {
+    await call("load", { told: told.pair, files, picked: picked || null }, say);
+    worker.loaded = true;
+  } finally {
+    signal?.removeEventListener("abort", leave);
+  }
+}
+
+/** A run as messages, as hsd/app has them. page: what the page is made with; given: what is asked for. */
+async function* decode(page, given, { signal, status }) {
+  const wanted = asked(given, { limits: page.limits, browser: page.browser });
+  const before = last;
+  let over = null;
+  last = new Promise((done) => (over = done));
+  let open = false;
+  try {
+    await before;
+    if (signal?.aborted) return;
+    await ready(page.browser, { signal, status });
+    if (signal?.aborted) return;
+    const first = await call("begin", { asked: wanted });
+    open = true;
+    yield { ...first, words: "" };
+    while (open && !signal?.aborted) {
+      const message = await call("next");
+      open = !message.result;
+      yield message;
+    }
+    if (open) yield { steps: [], ...(await call("end")) };
+    open = false;
+  } finally {
+    if (open && worker) call("end").catch(() => {});
+    over();
+  }
+}
+
+export { decode };

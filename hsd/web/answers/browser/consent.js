@@ -1,0 +1,52 @@
+// The question before a model is loaded: how large it is, and where it comes from.
+import { h } from "../../kit/dom.js";
+import { button } from "../../kit/parts.js";
+
+const KEPT = "It stays in this browser, and nothing that you type leaves it.";
+const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`;
+
+/**
+ * Asks; a File that was picked, false to load what lies beside the page, null where the visitor does not want it. missing:
+ * files that are to be loaded; weights: the one that may have to be picked.
+ */
+function consent({ missing, weights, title, licence, signal }) {
+  const size = megabytes(missing.reduce((sum, { bytes }) => sum + bytes, 0));
+  const wanted = !weights.url && missing.some(({ name }) => name === weights.name);
+  return new Promise((answer) => {
+    const input = h("input", { "type": "file", "accept": ".gguf", "hidden": true, "aria-label": weights.name });
+    const words = wanted
+      ? `Decoding here needs ${title}, which this page does not bring: choose ${weights.name} (${megabytes(weights.bytes)}), or drop it here.`
+      : `Decoding here needs ${title}: ${size}, once.`;
+    const choose = wanted
+      ? button(`Choose the file …`, "a file on this device", () => input.click(), { class: "hp-button is-first" })
+      : button(`Load ${size}`, "load the model, once", () => end(false), { class: "hp-button is-first" });
+    const leave = button("Not now", "recorded runs need no model", () => end(null));
+    const dialog = h(
+      "dialog.hsd-kit.hf-consent",
+      { "aria-label": "The model" },
+      h("p", h("b", words)),
+      h("p", `${KEPT} ${licence}`),
+      h("div.hp-tools", choose, leave, input),
+    );
+    const end = (value) => {
+      dialog.remove();
+      signal?.removeEventListener("abort", abandon);
+      answer(value);
+    };
+    const abandon = () => end(null);
+    signal?.addEventListener("abort", abandon, { once: true });
+    dialog.addEventListener("cancel", abandon);
+    input.addEventListener("change", () => input.files[0] && end(input.files[0]));
+    dialog.addEventListener("dragover", (event) => event.preventDefault());
+    dialog.addEventListener("drop", (event) => {
+      event.preventDefault();
+      event.stopPropagation(); // else the page opens it as a trace
+      const [file] = event.dataTransfer.files;
+      if (wanted && file) end(file);
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+export { consent };

@@ -1,0 +1,263 @@
+// Decoding as hsd/decoding has it, for one draft: draft, score by one pass, judge by the rules of the page, commit, record.
+import { openResidual } from "../../rules/audit.js";
+import { CHAINS, kept, next, pick, VANILLA } from "../../rules/law.js";
+import { draftOf, lawOver } from "../../rules/merged.js";
+import { Refusal } from "../refusal.js";
+import { streams } from "./numbers.js";
+import { Recorder } from "./record.js";
+import { probabilities, spread } from "./sampling.js";
+
+const LONGEST = 3; // tokens that must agree at best for a copy; then fewer are tried
+const LAPS = { draft: 0, target: 0, verify: 0 };
+const now = () => performance.now() / 1000;
+
+/** A target's text that gives rows of probabilities. */
+class Target {
+  constructor(model, sampling) {
+    Object.assign(this, { text: model.start(), sampling });
+  }
+
+  /** The rows after the last `keep` of the tokens that are new. */
+  read(tokens, keep) {
+    return this.text.read(tokens, keep).map((row) => probabilities(row, this.sampling));
+  }
+}
+
+/** Drafts by the head, one token after another. */
+class Drafter {
+  constructor(head, target, { sampling }) {
+    Object.assign(this, { text: head.start(target.text), tokens: head.vocab, size: target.text.model.vocab, sampling });
+  }
+
+  read(tokens) {
+    const [row] = this.text.read(tokens, 1);
+    return spread(probabilities(row, this.sampling), this.tokens, this.size);
+  }
+
+  propose(text, draws) {
+    const found = { tokens: [], q: [], support: this.tokens };
+    let unread = text.slice(this.text.length);
+    for (const number of draws) {
+      const row = this.read(unread);
+      unread = [pick(row, number)];
+      found.q.push(row);
+      found.tokens.push(...unread);
+    }
+    return found;
+  }
+
+  extend(token) {
+    return this.read([token]);
+  }
+
+  settle(length) {
+    this.text.crop(length);
+  }
+}
+
+/** At most so many tokens that followed the last 3 when they came up last before; else the last 2, else the last. */
+function followed(text, most) {
+  for (let size = Math.min(LONGEST, text.length - 1); size > 0; size -= 1) {
+    const tail = text.length - size;
+    for (let begin = tail - 1; begin >= 0; begin -= 1)
+      if (text.slice(begin, begin + size).every((token, i) => token === text[tail + i]))
+        return text.slice(begin + size, begin + size + most);
+  }
+  return [];
+}
+
+/** Copies what followed the text's last tokens before; all of a copy's mass is on one token. */
+class Copier {
+  constructor(_, target) {
+    Object.assign(this, { size: target.text.model.vocab, copied: [], begin: 0, length: 0 });
+  }
+
+  propose(text, draws) {
+    const tokens = followed(text, draws.length);
+    const certain = (token) => {
+      const row = new Float32Array(this.size);
+      row[token] = 1;
+      return row;
+    };
+    Object.assign(this, { copied: tokens.map(certain), begin: text.length });
+    return { tokens, q: this.copied, support: [...new Set(tokens)] };
+  }
+
+  extend() {
+    this.length += 1;
+    return this.copied[this.length - this.begin];
+  }
+
+  settle(length) {
+    this.length = length;
+  }
+}
+
+const NOBODY = { propose: () => ({ tokens: [], q: [], support: [] }), settle: () => {} };
+const PROPOSERS = { model: (...given) => new Drafter(...given), ngram: (...given) => new Copier(...given) };
+
+/** A run under way. pair: {target, head, codec}; options: see options.js; prompt: text. */
+class Decoding {
+  constructor(pair, { prompt, options, settings }) {
+    const { codec, target, head } = pair;
+    Object.assign(this, { pair, options, settings, begin: now(), seconds: 0, finish: "cancelled", made: [], count: 0 });
+    this.prompt = codec.encode(prompt, options.prompt_as || "chat");
+    if (this.prompt.length >= target.context) {
+      const [size, context] = [this.prompt.length, target.context].map((n) => n.toLocaleString("en"));
+      throw new Refusal(`the prompt has ${size} tokens, the context ${context}: shorten the prompt`);
+    }
+    this.text = [...this.prompt];
+    this.plain = options.system === "plain";
+    this.longest = this.plain ? 0 : options.gamma;
+    this.rule = this.plain ? VANILLA : options.rule;
+    this.numbers = streams(options.seed);
+    this.target = new Target(target, options);
+    this.proposer = this.plain ? NOBODY : PROPOSERS[options.proposer](head, this.target, { sampling: options });
+    this.recorder = new Recorder(codec, this.rule, (!this.plain && options.shadow) || null, settings);
+    this.target.read(this.prompt.slice(0, -1), 0); // its last token is fed by the first round
+  }
+
+  get room() {
+    const produced = this.text.length - this.prompt.length;
+    return Math.min(this.options.max_new_tokens - produced, this.pair.target.context - this.text.length);
+  }
+
+  /** The next step as a trace has it; null at the end. */
+  step() {
+    if (this.finish !== "cancelled" || this.room <= 0) return null;
+    const start = now();
+    const before = [this.proposer.text, this.target.text].map((text) => text?.calls);
+    const [length, clock] = [this.text.length, new Clock(start)];
+    const played = this.play(Math.min(this.longest, this.room - 1), clock);
+    this.text.push(...played.committed);
+    const details = this.recorder.details(played);
+    const work = (text, calls) => ({ calls: text.calls - calls, layers: 0, computed: 0, heads: 0 });
+    const step = {
+      index: this.count,
+      context_length: length,
+      drafted: played.tokens.length,
+      depth: played.tokens.length,
+      kept: played.kept,
+      target_calls: 1 + played.extra.length,
+      work: work(this.target.text, before[1]),
+      below: this.proposer.text ? [work(this.proposer.text, before[0])] : [],
+      committed: this.recorder.committed(played.committed, played.kept, played.bonus),
+      times: clock.times(),
+      start: start - this.begin,
+      ...details,
+    };
+    this.made.push(...played.committed);
+    this.count += 1;
+    this.note(played.committed.at(-1));
+    this.seconds += now() - start;
+    return step;
+  }
+
+  note(last) {
+    if (this.pair.codec.ends.includes(last)) this.finish = "end";
+    else if (this.room <= 0) this.finish = this.made.length >= this.options.max_new_tokens ? "length" : "context";
+  }
+
+  /** One round: everything that it decided, and the tokens that it adds to the text. */
+  play(gamma, clock) {
+    const [draws, coins, [number]] = [this.numbers.draft(gamma), this.numbers.coins(gamma), this.numbers.after(1)];
+    const { tokens, q, asked, support } = this.proposed(draws);
+    clock.lap("draft");
+    const p = this.target.read([...this.text.slice(this.target.text.length), ...tokens], tokens.length + 1);
+    clock.lap("target");
+    const draft = draftOf(p, q, tokens, support);
+    const law = lawOver(this.rule, draft, this.settings);
+    const count = kept(law, coins);
+    const ended = count > 0 && this.pair.codec.ends.includes(tokens[count - 1]);
+    const row = next(law, count);
+    const token = ended ? null : pick(row, number);
+    clock.lap("verify");
+    const played = { ...draft, draws, coins, law, number, row, token, kept: count, extra: [], extraDraws: [] };
+    if (CHAINS.get(this.rule).resamples && token !== null) this.resample(played, asked);
+    clock.lap("target");
+    played.bonus = count === tokens.length;
+    played.committed = [...tokens.slice(0, count), ...(ended ? [] : [token]), ...played.extra];
+    this.settle(this.text.length + played.committed.length - 1);
+    return played;
+  }
+
+  /** A draft up to and including its first end of text. */
+  proposed(draws) {
+    const { tokens, q, support } = this.proposer.propose(this.text, draws);
+    const end = tokens.findIndex((token) => this.pair.codec.ends.includes(token));
+    const count = end < 0 ? tokens.length : end + 1;
+    return { tokens: tokens.slice(0, count), q: q.slice(0, count), asked: tokens.length, support };
+  }
+
+  settle(length) {
+    this.target.text.crop(length);
+    this.proposer.settle(length);
+  }
+
+  /** Naive HSD after a rejection: the block's other positions from residuals, one call of the target each. */
+  resample({ tokens, p, q, kept: count, token, extra, extraDraws }, asked) {
+    const missing = asked - count - 1;
+    if (count === tokens.length || missing <= 0) return;
+    let log = 0;
+    for (let t = 0; t < count; t += 1) log += Math.log(p[t][tokens[t]]) - Math.log(q[t][tokens[t]]);
+    let [last, pRow, qRow] = [token, p[count], q[count]];
+    for (let i = 0; i < missing && !this.pair.codec.ends.includes(last); i += 1) {
+      log += Math.log(pRow[last]) - Math.log(qRow[last]);
+      this.settle(this.text.length + count + i);
+      [pRow] = this.target.read([last], 1);
+      qRow = this.proposer.extend(last);
+      const row = openResidual(Math.exp(Math.min(log, 0)), Math.exp(Math.min(-log, 0)), pRow, qRow);
+      const [number] = this.numbers.after(1);
+      last = pick(row, number);
+      extra.push(last);
+      extraDraws.push(number);
+    }
+  }
+
+  /** How the run stands. */
+  result() {
+    const { codec } = this.pair;
+    const [before, whole] = [codec.decode(this.prompt), codec.decode(this.text)];
+    const text = whole.startsWith(before) ? whole.slice(before.length) : codec.decode(this.made);
+    return { text, finish: this.finish, seconds: this.seconds };
+  }
+
+  /** Seconds of a pass over so many rows after the text, the middle one of a few. What it reads is forgotten. */
+  timed(rows) {
+    const { text } = this.target;
+    const { length } = text;
+    const one = () => {
+      const begin = now();
+      text.read(this.text.slice(-rows), rows);
+      const seconds = now() - begin;
+      text.crop(length);
+      return seconds;
+    };
+    return [one(), one(), one()].sort((a, b) => a - b)[1];
+  }
+
+  close() {
+    this.target.text.close();
+    this.proposer.text?.close();
+  }
+}
+
+/** Adds up where a step's time goes. */
+class Clock {
+  constructor(start) {
+    Object.assign(this, { start, last: start, laps: { ...LAPS } });
+  }
+
+  lap(name) {
+    const at = now();
+    this.laps[name] += at - this.last;
+    this.last = at;
+  }
+
+  times() {
+    const { draft, target, verify } = this.laps;
+    return { ...this.laps, rest: Math.max(now() - this.start - draft - target - verify, 0) };
+  }
+}
+
+export { Decoding };

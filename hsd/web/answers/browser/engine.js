@@ -1,0 +1,205 @@
+// The portable engine, hsd/models/small/engine.wasm, driven as engine.py, model.py and head.py drive it: the same module,
+// the same calls in the same order, so the same bits.
+import { Refusal } from "../refusal.js";
+import { floats } from "./gguf.js";
+
+const ROWS = 8; // tokens of one pass, at most
+const STAGED = 1 << 20; // bytes of a tensor that are handed over at once
+const Q4_1 = 3; // as GGUF numbers it
+const LONGEST = 8192; // tokens of a text
+const TURNED = ["attn_q", "attn_k"]; // whose rows the file has in the order of its own rotary positions
+const PRODUCTS = [...TURNED, "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"];
+const INPUTS = ["tokens", "positions", "before"];
+const LAYER = "midlayer.";
+const TABLES = ["d2t", "t2d"]; // which tokens it drafts: no parameters
+const range = (begin, count) => Array.from({ length: count }, (_, i) => begin + i);
+
+/** One instance of the module, and weights as they are put into it. */
+class Engine {
+  /** module: a WebAssembly.Module */
+  constructor(module) {
+    this.calls = new WebAssembly.Instance(module, {}).exports;
+    this.staging = this.made("take", STAGED);
+    this.inputs = Object.fromEntries(INPUTS.map((name) => [name, this.calls[name]()]));
+  }
+
+  /** Call what takes memory; where its result lies. */
+  made(name, ...numbers) {
+    const place = this.calls[name](...numbers);
+    if (!place) throw new Refusal("this browser gives no more memory: close other tabs, or choose a shorter text");
+    return place;
+  }
+
+  write(place, bytes) {
+    new Uint8Array(this.calls.memory.buffer, place, bytes.length).set(bytes);
+  }
+
+  tell(name, values) {
+    new Int32Array(this.calls.memory.buffer, this.inputs[name], values.length).set(values);
+  }
+
+  /** A copy of rows of float32 numbers. */
+  rows(place, count, width) {
+    return range(0, count).map((i) => new Float32Array(this.calls.memory.buffer, place + 4 * i * width, width).slice());
+  }
+
+  vector(tensor) {
+    const numbers = floats(tensor);
+    const place = this.made("take", numbers.byteLength);
+    this.write(place, new Uint8Array(numbers.buffer));
+    return place;
+  }
+
+  /** width: of attention's heads where the file has the numbers that turn together beside each other. */
+  matrix({ kind, rows, columns, data }, width = 0) {
+    const place = this.made("matrix", Number(kind === Q4_1), rows, columns);
+    const row = data.length / rows;
+    const part = Math.max(Math.floor(STAGED / row / (width || 1)), 1) * (width || 1);
+    for (let first = 0; first < rows; first += part) {
+      const count = Math.min(part, rows - first);
+      this.write(this.staging, data.subarray(first * row, (first + count) * row));
+      this.calls.pack(place, first, count, kind, this.staging, width);
+    }
+    return place;
+  }
+}
+
+/** A text in the engine: how far it is read, and how it is cut back. */
+class Text {
+  constructor(engine, place) {
+    Object.assign(this, { engine, place, length: 0, calls: 0 });
+  }
+
+  crop(length) {
+    if (length >= this.length) return;
+    this.engine.calls.cut(this.place, length);
+    this.length = length;
+  }
+
+  tell(tokens) {
+    this.engine.tell("tokens", tokens);
+    this.engine.tell("positions", range(this.length, tokens.length));
+  }
+
+  close() {
+    this.engine.calls.shut(this.place);
+  }
+}
+
+/** A Llama of SmolLM2's shape. file: see readGguf; taps: after how many layers hidden states are kept for a head. */
+class Model {
+  constructor(engine, { fields, tensors }, taps) {
+    const told = (name) => fields[`llama.${name}`];
+    if (fields["general.architecture"] !== "llama")
+      throw new Refusal("this file holds another model: choose SmolLM2's");
+    const [layers, heads, hidden] = ["block_count", "attention.head_count", "embedding_length"].map(told);
+    Object.assign(this, { engine, hidden, width: hidden / heads, taps });
+    this.vocab = tensors["token_embd.weight"].rows;
+    this.context = Math.min(told("context_length"), LONGEST);
+    this.parameters = Object.values(tensors).reduce((sum, { rows, columns }) => sum + rows * columns, 0);
+    const norm = (name) => engine.vector(tensors[`${name}.weight`]);
+    const norms = range(0, layers).map((i) => ["attn", "ffn"].map((part) => norm(`blk.${i}.${part}_norm`)));
+    const output = norm("output_norm");
+    const table = engine.matrix(tensors["token_embd.weight"]);
+    const shape = [hidden, told("feed_forward_length"), heads, told("attention.head_count_kv"), this.width, layers];
+    const rates = [told("rope.freq_base"), told("attention.layer_norm_rms_epsilon")];
+    this.place = engine.made("model", ...shape, ...rates, table, output);
+    norms.forEach((both, i) => {
+      const product = (part) =>
+        engine.matrix(tensors[`blk.${i}.${part}.weight`], TURNED.includes(part) ? this.width : 0);
+      engine.calls.layer(this.place, i, ...both, ...PRODUCTS.map(product));
+    });
+    for (const layer of taps) engine.calls.tap(this.place, layer);
+  }
+
+  start() {
+    return new TargetText(this);
+  }
+}
+
+class TargetText extends Text {
+  constructor(model) {
+    super(model.engine, model.engine.made("open", model.place));
+    this.model = model;
+  }
+
+  /** Read tokens; the logits after the last `keep` of them. A pass for each ROWS tokens. */
+  read(tokens, keep) {
+    const { engine, model } = this;
+    const found = [];
+    this.calls += 1;
+    for (let begin = 0; begin < tokens.length; begin += ROWS) {
+      const part = tokens.slice(begin, begin + ROWS);
+      const wanted = Math.max(0, Math.min(part.length, begin + part.length - (tokens.length - keep)));
+      this.tell(part);
+      engine.made("read", this.place, part.length, wanted, 0);
+      if (wanted) found.push(...engine.rows(engine.calls.logits(), wanted, model.vocab));
+      this.length += part.length;
+    }
+    return found;
+  }
+}
+
+/** The project's own head on a model. weights: see readSafetensors; config: its file's. */
+class Head {
+  constructor(engine, config, weights, target) {
+    Object.assign(this, { engine, vocab: weights.d2t.numbers.map((skipped, i) => skipped + i) });
+    const counted = Object.entries(weights).filter(([name]) => !TABLES.includes(name));
+    this.parameters = counted.reduce((sum, [, { rows, columns }]) => sum + rows * columns, 0);
+    const { num_attention_heads: heads, num_key_value_heads: groups = heads } = config;
+    const matrix = (name) => engine.matrix(weights[`${name}.weight`]);
+    const vector = (name) => engine.vector(weights[`${name}.weight`]);
+    const products = ["q", "k", "v", "o"].map((part) => matrix(`${LAYER}self_attn.${part}_proj`));
+    products.push(...["gate", "up", "down"].map((part) => matrix(`${LAYER}mlp.${part}_proj`)));
+    const shape = [config.intermediate_size, heads, groups, config.head_dim ?? target.hidden / heads];
+    const matrices = ["fc", `${LAYER}token_proj`, "lm_head"].map(matrix);
+    const norms = ["norm", "taps_norm", `${LAYER}hidden_norm`, `${LAYER}input_layernorm`].map(vector);
+    const rates = [config.rope_theta ?? 10_000, config.rms_norm_eps];
+    this.place = engine.made("head", target.place, ...shape, ...rates, ...matrices, ...norms);
+    engine.calls.layer(this.place, 0, 0, vector(`${LAYER}post_attention_layernorm`), ...products);
+  }
+
+  start(target) {
+    return new HeadText(this, target);
+  }
+}
+
+/** A text read by the head, one step behind `target`, a text of its model. */
+class HeadText extends Text {
+  constructor(model, target) {
+    super(model.engine, model.engine.made("follow", model.place));
+    Object.assign(this, { model, target, sure: 0 });
+  }
+
+  /** Read tokens; the logits after the last `keep` of them, of what can be drafted. */
+  read(tokens, keep) {
+    const { engine, model, target } = this;
+    const [begin, found] = [this.length, []];
+    const known = this.sure === begin ? target.length : 0; // after a guess, everything is one
+    this.calls += 1;
+    for (let done = 0; done < tokens.length; ) {
+      const before = range(begin + done - 1, Math.min(ROWS, tokens.length - done));
+      const until = (column) => before.findIndex((one) => one >= column);
+      const upTo = (end) => (end < 0 ? before.length : end);
+      const sure = upTo(until(known)) > 0;
+      const many = upTo(until(sure ? known : begin + done)); // in one pass: what rests on nothing of it
+      const wanted = Math.max(0, Math.min(many, done + many - (tokens.length - keep)));
+      this.tell(tokens.slice(done, done + many));
+      engine.tell("before", before.slice(0, many));
+      engine.made("guess", model.place, this.place, sure ? target.place : 0, many, wanted, 0);
+      if (wanted) found.push(...engine.rows(engine.calls.logits(), wanted, model.vocab.length));
+      this.length += many;
+      done += many;
+      if (sure) this.sure = this.length;
+    }
+    return found;
+  }
+
+  /** Forget tokens from `length` on, and all that was read without the target's knowledge. */
+  crop(length) {
+    this.sure = Math.min(length, this.sure);
+    super.crop(this.sure);
+  }
+}
+
+export { Engine, Head, Model };

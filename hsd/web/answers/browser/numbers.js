@@ -1,0 +1,101 @@
+// One seed, three streams of random numbers, number by number those of hsd/rng.py: Mersenne Twisters as torch has them,
+// whose seeds come from the run's by BLAKE2b.
+const NAMES = ["draft", "coin", "residual"];
+const WORD = (1n << 64n) - 1n;
+const START = [
+  0x6a09e667f3bcc908n,
+  0xbb67ae8584caa73bn,
+  0x3c6ef372fe94f82bn,
+  0xa54ff53a5f1d36f1n,
+  0x510e527fade682d1n,
+  0x9b05688c2b3e6c1fn,
+  0x1f83d9abfb41bd6bn,
+  0x5be0cd19137e2179n,
+];
+const ORDERS = [
+  "0123456789abcdef",
+  "ea489fd61c02b753",
+  "b8c052fdae367194",
+  "7931dcbe265a40f8",
+  "905724afe1bc683d",
+  "2c6a0b834d75fe19",
+  "c51fed4a0763928b",
+  "db7ec13950f4862a",
+  "6fe9b308c2d714a5",
+  "a2847615fb9e3cd0",
+];
+const MIXED = [0, 1, 2, 3, 0, 1, 2, 3].map((a, i) =>
+  i < 4 ? [a, a + 4, a + 8, a + 12] : [a, ((a + 1) % 4) + 4, ((a + 2) % 4) + 8, ((a + 3) % 4) + 12],
+);
+const ROUNDS = 12;
+const turned = (x, by) => ((x >> BigInt(by)) | (x << BigInt(64 - by))) & WORD;
+
+/** BLAKE2b of at most 128 bytes, of which the first 8 are given, as a number with the first byte highest. */
+function digest(bytes) {
+  const block = new DataView(new ArrayBuffer(128));
+  bytes.forEach((byte, i) => block.setUint8(i, byte));
+  const first = START[0] ^ 0x01010008n; // 8 bytes, no key
+  const v = [first, ...START.slice(1), ...START];
+  v[12] ^= BigInt(bytes.length);
+  v[14] ^= WORD; // the last block
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const word = (i) => block.getBigUint64(8 * Number.parseInt(ORDERS[round % 10][i], 16), true);
+    MIXED.forEach(([a, b, c, d], i) => {
+      v[a] = (v[a] + v[b] + word(2 * i)) & WORD;
+      v[d] = turned(v[d] ^ v[a], 32);
+      v[c] = (v[c] + v[d]) & WORD;
+      v[b] = turned(v[b] ^ v[c], 24);
+      v[a] = (v[a] + v[b] + word(2 * i + 1)) & WORD;
+      v[d] = turned(v[d] ^ v[a], 16);
+      v[c] = (v[c] + v[d]) & WORD;
+      v[b] = turned(v[b] ^ v[c], 63);
+    });
+  }
+  block.setBigUint64(0, first ^ v[0] ^ v[8], true);
+  return block.getBigUint64(0, false);
+}
+
+const SIZE = 624;
+const APART = 397;
+
+/** Numbers in [0, 1) with 53 bits, from a seed of which 32 bits count. */
+function twister(seed) {
+  const state = new Uint32Array(SIZE);
+  state[0] = seed;
+  for (let i = 1; i < SIZE; i += 1) state[i] = Math.imul(1812433253, state[i - 1] ^ (state[i - 1] >>> 30)) + i;
+  let at = SIZE;
+
+  function refill() {
+    for (let i = 0; i < SIZE; i += 1) {
+      const mixed = (state[i] & 0x80000000) | (state[(i + 1) % SIZE] & 0x7fffffff);
+      state[i] = state[(i + APART) % SIZE] ^ (mixed >>> 1) ^ (mixed & 1 ? 0x9908b0df : 0);
+    }
+    at = 0;
+  }
+
+  function bits() {
+    if (at === SIZE) refill();
+    let y = state[at++];
+    y ^= y >>> 11;
+    y ^= (y << 7) & 0x9d2c5680;
+    y ^= (y << 15) & 0xefc60000;
+    return (y ^ (y >>> 18)) >>> 0;
+  }
+
+  return () => {
+    const high = bits() & 0x1fffff;
+    return (high * 2 ** 32 + bits()) / 2 ** 53;
+  };
+}
+
+/** {draft, coins, after}: functions that give so many further numbers. seed: any whole number, or its digits. */
+function streams(seed) {
+  const [draft, coins, after] = NAMES.map((name) => {
+    const bytes = new TextEncoder().encode(`${BigInt(seed)}/${name}`);
+    const next = twister(Number((digest(bytes) >> 1n) & 0xffffffffn));
+    return (count) => Array.from({ length: count }, next);
+  });
+  return { draft, coins, after };
+}
+
+export { streams };

@@ -1,0 +1,81 @@
+// The pair from its files, and a run of it from its first message to its last, with no page: what the worker drives.
+import { differs } from "../../step/model.js";
+import { Decoding } from "./decoding.js";
+import { Engine, Head, Model } from "./engine.js";
+import { readGguf, readSafetensors } from "./gguf.js";
+import { link, notes, recorded } from "./options.js";
+import { Codec } from "./text.js";
+
+const UPDATE = 0.05; // seconds: at most 20 messages of steps each
+
+/** told: what the page knows of it, see hsd/app/browser.py; files: {module, weights, head}, compiled and as Uint8Array. */
+function makePair(told, { module, weights, head }) {
+  const engine = new Engine(module);
+  const file = readGguf(weights);
+  const target = new Model(engine, file, told.config.target_layers);
+  const codec = new Codec(file.fields, told.chat);
+  return { told, target, head: new Head(engine, told.config, readSafetensors(head), target), codec };
+}
+
+/** What a trace says of a model. */
+function info({ name, revision, dtype }, { parameters, taps = [], vocab }) {
+  return { name, revision, parameters, dtype, drafted: Array.isArray(vocab) ? vocab.length : null, layers: null, taps };
+}
+
+/** A run as messages, as hsd/app/runs.py has them. asked: see options.js. */
+class Run {
+  constructor(pair, { prompt, options, settings }) {
+    const { told, target, head, codec } = pair;
+    const decoding = new Decoding(pair, { prompt, options, settings });
+    Object.assign(this, { decoding, telling: null });
+    const drafted = options.system !== "plain" && options.proposer === "model";
+    const models = [...(drafted ? [info(told.draft, head)] : []), info(told.target, target)];
+    const header = {
+      trace_version: 2,
+      app_version: told.version,
+      created: new Date().toISOString().replace(/\.\d+Z$/, "+00:00"),
+      setup: {
+        options: recorded(options),
+        pair: told.name,
+        models,
+        device: told.device,
+        vocab_size: codec.size,
+        versions: {},
+        notes: notes(options),
+      },
+      prompt: { text: prompt, ids: decoding.prompt, pieces: decoding.prompt.map((token) => codec.piece(token)) },
+    };
+    this.first = { header, link: link(prompt, options, told) };
+  }
+
+  /** The next steps, as many as come in a moment; with the last of them the result, and which step to look at. */
+  next() {
+    const { decoding } = this;
+    const steps = [];
+    for (const begin = performance.now(); performance.now() - begin < 1000 * UPDATE; ) {
+      const step = decoding.step();
+      if (!step) return { steps, ...this.end(), telling: this.telling ?? 0 };
+      steps.push(step);
+      if (this.telling === null && differs(step)) this.telling = step.index;
+    }
+    return { steps };
+  }
+
+  /** How it stands, and no more of it. */
+  end() {
+    const result = this.decoding.result();
+    const cost = result.finish === "cancelled" ? "" : this.cost();
+    this.decoding.close();
+    return { result, finish: result.finish, cost };
+  }
+
+  /** What a check of a whole draft costs here, in words; "" without drafts. */
+  cost() {
+    const rows = this.decoding.longest + 1;
+    if (rows === 1 || this.decoding.finish === "context") return "";
+    const passes = this.decoding.timed(rows) / this.decoding.timed(1);
+    return `here a check of ${rows} rows costs ${passes.toFixed(1)} passes; on a GPU about one`;
+  }
+}
+
+export { makePair, Run };

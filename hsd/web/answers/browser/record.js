@@ -1,0 +1,184 @@
+// A step as a trace has it, from what a round decided; as hsd/decoding/record.py and describe.py tell it.
+import { entropy, totalVariation } from "../../rules/divergence.js";
+import {
+  CHAINS,
+  explainCapped,
+  groundsAt,
+  kept,
+  mean,
+  next,
+  order,
+  pick,
+  range,
+  stops,
+  sum,
+  usesDivergence,
+  VANILLA,
+} from "../../rules/law.js";
+import { lawOver } from "../../rules/merged.js";
+
+const TOP = 8; // tokens listed of a row
+const HIGHEST = Math.exp(690); // of ratios: finite in every format
+const GROUNDS = { form: "", p: 0, q: 0, before: 1, mass: 0, divergence: null, weight: 0, entropy: null };
+const written = (x) => (x === Infinity ? "Infinity" : x); // JSON cannot spell it
+
+/** The places of the `count` largest numbers of a row, the largest first. */
+function largest(row, count) {
+  const found = [];
+  for (let i = 0; i < row.length; i += 1) {
+    if (found.length === count && row[i] <= row[found[count - 1]]) continue;
+    let at = found.length;
+    while (at > 0 && row[found[at - 1]] < row[i]) at -= 1;
+    found.splice(at, 0, i);
+    if (found.length > count) found.pop();
+  }
+  return found;
+}
+
+/** The largest of a row, those in `first` before all others. */
+function ranked(row, first, most = TOP) {
+  const raised = row.slice();
+  for (const token of new Set(first)) raised[token] += 2;
+  return largest(raised, Math.min(Math.max(most, first.length), row.length));
+}
+
+function larger(one, other) {
+  const found = one.slice();
+  for (let i = 0; i < found.length; i += 1) if (other[i] > found[i]) found[i] = other[i];
+  return found;
+}
+
+/** The mass of a row outside `top`. */
+const rest = (row, top) => Math.max(sum(row) - top.reduce((total, token) => total + row[token], 0), 0);
+
+class Recorder {
+  /** rule, shadow: of the run, and the one to compare with, null for the usual one. settings: of rules. */
+  constructor(codec, rule, shadow, settings) {
+    Object.assign(this, { ends: codec.ends, rule, shadow: shadow ?? VANILLA, settings });
+    this.told = (token) => ({ token, piece: codec.piece(token) });
+    const others = [...CHAINS.values()].filter(({ knob }) => !knob).map(({ name }) => name);
+    this.others = [...new Set([this.shadow, ...others])].filter((name) => name !== rule);
+  }
+
+  committed(tokens, count, bonus) {
+    const after = bonus ? "bonus" : "correction";
+    return tokens.map((token, i) => ({ ...this.told(token), origin: i < count ? "draft" : after }));
+  }
+
+  /** The fields that describe a draft, every branch, and the grounds of every decision. */
+  details(played) {
+    const { tokens, coins, law, number } = played;
+    const laws = new Map([[this.rule, law]]);
+    for (const name of this.others) laws.set(name, lawOver(name, played, this.settings));
+    const own = this.verdict(played, law, played);
+    const other = laws.get(this.shadow);
+    const count = kept(other, coins);
+    const ended = count > 0 && this.ends.includes(tokens[count - 1]);
+    const row = next(other, count);
+    const shadow = this.verdict(played, other, { kept: count, row, token: ended ? null : pick(row, number) });
+    const chances = new Map([...laws].map(([name, { threshold, forward }]) => [name, stops(threshold, forward)]));
+    return {
+      nodes: this.nodes(played),
+      paths: tokens.length ? [{ nodes: range(tokens.length).map((i) => i + 1), fork: 0 }] : [],
+      branches: this.branches(played, [own, shadow]),
+      verdict: { ...own, extra_draws: played.extraDraws },
+      shadow,
+      divergences: usesDivergence(law.recipe) ? tokens.map((_, i) => written(law.along.at(i + 1).divergence)) : [],
+      growth: [],
+      events: [],
+      expected_kept: Object.fromEntries([...chances].map(([name, stop]) => [name, mean(stop)])),
+      kept_law: Object.fromEntries([this.rule, this.shadow].map((name) => [name, chances.get(name)])),
+    };
+  }
+
+  nodes({ tokens, p, q, draws, coins }) {
+    return tokens.map((token, i) => ({
+      id: i + 1,
+      parent: i,
+      ...this.told(token),
+      p: p[i][token],
+      q: q[i][token],
+      order: i,
+      draw: draws[i],
+      coin: coins[i],
+    }));
+  }
+
+  /** The likeliest tokens of each branch, those drafted and drawn there first, and what explains it. */
+  branches({ tokens, p, q, small }, verdicts) {
+    const along = explainCapped(small.p, small.q, small.tokens);
+    let [jointP, jointQ] = [1, 1];
+    return tokens.map((token, i) => {
+      const drawn = verdicts.flatMap(({ residual }) =>
+        residual?.origin === "correction" && residual.node === i ? [residual.top[0].token] : [],
+      );
+      const top = ranked(larger(p[i], q[i]), [token, ...drawn]);
+      const { ratio, capped, deficient, excess, pivot } = along[i];
+      const branch = {
+        node: i,
+        top: top.map((one) => ({ ...this.told(one), p: p[i][one], q: q[i][one] })),
+        rest_p: rest(p[i], top),
+        rest_q: rest(q[i], top),
+        ratio: Math.min(ratio, HIGHEST),
+        capped,
+        deficient,
+        excess,
+        distance: totalVariation(small.p[i], small.q[i]),
+        asymmetry: jointP - jointQ,
+        joint_q: jointQ,
+        pivot,
+        entropy: entropy(p[i]),
+      };
+      jointP *= p[i][token];
+      jointQ *= q[i][token];
+      return branch;
+    });
+  }
+
+  /** What a rule decided. token: what follows the kept ones, drawn from `row`; null where they end the text. */
+  verdict({ p, q, tokens, coins, number }, law, { kept: count, row, token }) {
+    const told = { rule: law.name, kept: count, decisions: this.decisions(law, coins), changes: [] };
+    const nothing = { ...told, residual: null, next: null, extra_draws: [] };
+    if (token === null) return nothing;
+    const bonus = count === tokens.length;
+    const top = ranked(row, [token]);
+    const outcome = (one) => ({
+      ...this.told(one),
+      probability: row[one],
+      p: p[count][one],
+      q: bonus ? null : q[count][one],
+    });
+    const residual = {
+      node: count,
+      origin: bonus ? "bonus" : "correction",
+      top: top.map(outcome),
+      rest: rest(row, top),
+      ...left(law, count),
+      draw: number,
+    };
+    return { ...nothing, residual, next: this.committed([token], 0, bonus)[0] };
+  }
+
+  decisions(law, coins) {
+    const found = [];
+    for (const t of order(law)) {
+      const [threshold, coin] = [law.threshold[t - 1], coins[t - 1]];
+      const test = law.forward ? "token" : t === law.threshold.length ? "draft" : "prefix";
+      const accepted = coin < threshold;
+      const grounds = Object.entries({ ...GROUNDS, ...groundsAt(law, t) }).map(([name, x]) => [name, written(x)]);
+      found.push({ node: t, test, threshold, coin, accepted, draft: 0, grounds: Object.fromEntries(grounds) });
+      if (accepted !== law.forward) break;
+    }
+    return found;
+  }
+}
+
+/** Factor and sum of the residual max(weight p − q, 0); both null for a bonus. */
+function left({ threshold, a, b, p, q }, count) {
+  if (count === threshold.length) return { weight: null, mass: null };
+  if (!b[count]) return { weight: "Infinity", mass: null };
+  const mass = sum(p[count], (x, i) => Math.max(a[count] * x - b[count] * q[count][i], 0));
+  return { weight: a[count] / b[count], mass: mass / b[count] };
+}
+
+export { Recorder };

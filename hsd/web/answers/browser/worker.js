@@ -1,0 +1,60 @@
+// The worker: it holds the model and the run under way, and does what client.js asks, one thing after another.
+import { Refusal } from "../refusal.js";
+import { bytesOf, isKept } from "./files.js";
+import { makePair, Run } from "./pair.js";
+
+let pair = null;
+let run = null;
+
+const DOES = {
+  /** Which of these files are still to be loaded. */
+  async missing({ files }) {
+    const kept = await Promise.all(files.map(isKept));
+    return files.filter((_, i) => !kept[i]);
+  },
+  /** told: of the pair; files: {engine, weights, head}; picked: a File to take the weights from, or null. */
+  async load({ told, files, picked }, progress) {
+    const { weights, head } = files;
+    const total = weights.bytes + head.bytes;
+    const small = await bytesOf(head, null, (bytes) => progress({ loaded: bytes, total }));
+    const large = await bytesOf(weights, picked, (bytes) => progress({ loaded: head.bytes + bytes, total }));
+    progress({ loaded: total, total });
+    const module = await WebAssembly.compile(await (await fetch(files.engine)).arrayBuffer());
+    pair = makePair(told, { module, weights: large, head: small });
+    for (const { buffer } of [large, small]) buffer.transfer?.(0); // given back now: the engine has its own copy
+  },
+  /** Begin a run; its first message. */
+  begin({ asked }) {
+    run?.end();
+    run = null;
+    const begun = new Run(pair, asked);
+    run = begun;
+    return begun.first;
+  },
+  next() {
+    const message = run.next();
+    if (message.result) run = null;
+    return message;
+  },
+  /** The run is not wanted any more; how it stands. */
+  end() {
+    const ended = run?.end() ?? {};
+    run = null;
+    return ended;
+  },
+};
+
+const LITTLE = "this browser has too little memory for the model: close other tabs, or use another device";
+
+self.onmessage = async ({ data: { id, name, argument } }) => {
+  const progress = (news) => self.postMessage({ id, progress: news });
+  try {
+    self.postMessage({ id, value: await DOES[name](argument, progress) });
+  } catch (error) {
+    const known = error instanceof Refusal || error instanceof RangeError;
+    self.postMessage({ id, refusal: error instanceof Refusal ? error.message : known ? LITTLE : String(error) });
+    if (!known) console.error(error);
+  }
+};
+
+self.postMessage({ id: 0 }); // what is said before this line is not heard, as modules are awaited above

@@ -1,0 +1,35 @@
+// Laws over large vocabularies. All tokens that a draft could not propose have q = 0, so that what a rule computes from
+// them is the same as if they were one token; only the entropy of a row, and the token that is drawn, need each of them.
+import { lawOf, range, sum, uses } from "./law.js";
+import { recipeOf } from "./tests.js";
+
+/** {p, q, tokens, small}: a draft, and the same with all tokens outside `support` in one. support: ids, each once. */
+function draftOf(p, q, tokens, support) {
+  const row = (all, rest) => {
+    const found = new Float64Array(support.length + 1);
+    for (let i = 0; i < support.length; i += 1) found[i] = all[support[i]];
+    found[support.length] = rest ? Math.max(sum(all) - sum(found), 0) : 0;
+    return found;
+  };
+  const small = {
+    p: p.map((all) => row(all, true)),
+    q: q.map((all) => row(all, false)),
+    tokens: tokens.map((token) => support.indexOf(token)),
+  };
+  return { p, q, tokens, small };
+}
+
+/** The law of a rule for such a draft, with rows over the whole vocabulary. */
+function lawOver(name, { p, q, tokens, small }, settings) {
+  if (uses(recipeOf(name, settings), "entropy")) return lawOf(name, p, q, tokens, settings);
+  const law = lawOf(name, small.p, small.q, small.tokens, settings);
+  return { ...law, p, q: law.recipe.certain ? range(q.length).map((t) => certain(q[t], tokens[t])) : q };
+}
+
+function certain(row, token) {
+  const found = row.slice().fill(0);
+  found[token] = 1;
+  return found;
+}
+
+export { draftOf, lawOver };

@@ -1,0 +1,339 @@
+"""Decoding in the browser is decoding in Python: the same numbers from a seed, the same rows, and the same steps.
+
+The modules run in Node here; `test_browser_page.py` has them in a browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from engine import Engine
+from safetensors.torch import save_file
+from small_gguf import HEAD, TAPS, VOCAB, head_weights, write_gguf
+
+import hsd
+from hsd import Pair, RunOptions
+from hsd.app import browser
+from hsd.models.loading import fetch, load_pair
+from hsd.models.small.engine import MODULE
+from hsd.models.small.files import load_small
+from hsd.models.small.gguf import read_gguf
+from hsd.models.small.head import SmallHead
+from hsd.models.small.text import FileTokenizer
+from hsd.paths import ROOT
+from hsd.rng import Streams
+from hsd.rules import RULES
+from hsd.sampling import Sampling, draw
+from hsd.space import load
+
+pytest.importorskip("wasmtime")
+FILE = fetch.find_file("smollm2")  # every test has an empty home of its own
+real = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2 --engine portable")
+NEAR = 3e-5  # single precision, and another order of its sums
+NOT_OF_THE_STEP = {"times", "start"}
+END = 60  # of a text, in the random pair
+PROMPTS = (
+    "What is the capital of France?",
+    "Tell me about the sea.",
+    "Write a Python function that reverses a string.",
+    "Count from one to ten.",
+    "Why is the sky blue?",
+)
+MODULES = ("pair", "decoding", "engine", "gguf", "numbers", "options", "sampling", "text")
+MAKE = """(told, [module, weights, head], real) => {
+  const bytes = (path) => { const b = process.getBuiltinModule("fs").readFileSync(path);
+    return new Uint8Array(b.buffer, b.byteOffset, b.length); };
+  const files = { module: new WebAssembly.Module(bytes(module)), weights: bytes(weights), head: bytes(head) };
+  if (real) { globalThis.it = pair.makePair(told, files); return; }
+  const file = gguf.readGguf(files.weights);
+  const made = new engine.Engine(files.module);
+  const target = new engine.Model(made, file, told.config.target_layers);
+  const codec = { size: target.vocab, ends: [60], encode: (text) => [...text].map((x) => x.codePointAt(0) % 64),
+    decode: (ids) => ids.map((id) => `<${id}>`).join(""), piece: (id) => `<${id}>` };
+  const drafter = new engine.Head(made, told.config, gguf.readSafetensors(files.head), target);
+  globalThis.it = { told, target, head: drafter, codec };
+}"""
+RUN = """(given, page) => {
+  const run = new pair.Run(it, options.asked(given, page));
+  const whole = { ...run.first.header, steps: [] };
+  for (;;) {
+    const { steps, result } = run.next();
+    whole.steps.push(...steps);
+    if (result) return { ...whole, result };
+  }
+}"""
+CASES: list[dict[str, Any]] = [
+    *({"rule": rule.name} for rule in RULES.values()),
+    {"rule": "hsd", "temperature": 0},
+    {"rule": "hsd", "temperature": 0.7, "gamma": 1, "shadow": "agreement"},
+    {"rule": "hsd", "top_k": 9, "top_p": 0.8, "seed": 2**40 + 1},
+    {"rule": "blockwise", "top_p": 0.6, "seed": -4},
+    {"rule": "naive-hsd", "gamma": 6, "seed": 2},
+    {"rule": "hsd", "gamma": 11},
+    {"rule": "fuzzy", "divergence": "tv", "tolerance": 0.1, "fuzzy_mode": "divergence-only"},
+    {"system": "plain"},
+    {"proposer": "ngram", "temperature": 0.3},
+    {"proposer": "ngram", "rule": "naive-hsd", "temperature": 0.3},
+]
+
+
+class Letters:
+    """A codec without a tokenizer: one token for each character."""
+
+    vocab_size, end_ids = VOCAB, frozenset({END})
+
+    def encode(self, text: str) -> list[int]:
+        return [ord(letter) % VOCAB for letter in text]
+
+    def decode(self, ids: list[int]) -> str:
+        return "".join(map(self.piece, ids))
+
+    def piece(self, token: int) -> str:
+        return f"<{token}>"
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[Engine]:
+    engine = Engine({name: f"answers/browser/{name}.js" for name in MODULES})
+    yield engine
+    engine.stop()
+
+
+def page(**instead: Any) -> dict[str, Any]:
+    """What the page is made with."""
+    told = browser.about(load(), "", weights=False)
+    return {"limits": {"prompt_characters": 4000}, "browser": {**told, **instead}}
+
+
+def differences(ours: Any, theirs: Any, path: str = "") -> Iterator[str]:
+    """Where two records are not the same but for rounding. Tokens with equal chances may be listed in any order."""
+    if isinstance(ours, dict):
+        assert isinstance(theirs, dict), path
+        for name in sorted({*ours, *theirs} - NOT_OF_THE_STEP):
+            yield from differences(ours.get(name, "absent"), theirs.get(name, "absent"), f"{path}.{name}")
+    elif isinstance(ours, list):
+        if path.endswith(".top"):
+            ours, theirs = (sorted(filter(seen, top), key=lambda one: one["token"]) for top in (ours, theirs))
+        if len(ours) != len(theirs):
+            yield f"{path}: {len(ours)} and {len(theirs)}"
+        for i, (one, other) in enumerate(zip(ours, theirs, strict=False)):
+            yield from differences(one, other, f"{path}.{i}")
+    elif isinstance(ours, float) and isinstance(theirs, (int, float)):
+        if abs(ours - theirs) > NEAR * max(1, abs(ours)):
+            yield f"{path}: {ours} and {theirs}"
+    elif ours != theirs:
+        yield f"{path}: {ours!r} and {theirs!r}"
+
+
+def seen(entry: dict[str, Any]) -> bool:
+    return entry.get("probability", max(entry["p"], entry["q"] or 0)) > NEAR
+
+
+def same(node: Engine, pair: Pair, prompt: str, told: dict[str, Any], **how: Any) -> int:
+    """Run it in both; how many new tokens there were."""
+    trace = json.loads(hsd.run(pair, prompt, engine="portable", **how).to_json())
+    found = node.call(RUN, {"prompt": prompt, **how}, told)
+    assert isinstance(found, dict)
+    assert list(differences(trace["steps"], found["steps"])) == [], (prompt, how)
+    assert list(differences(trace["setup"]["options"], found["setup"]["options"])) == []
+    assert [trace["result"][name] for name in ("text", "finish")] == [
+        found["result"][name] for name in ("text", "finish")
+    ]
+    assert trace["prompt"] == found["prompt"]
+    hsd.Trace.from_json(json.dumps(found)).replay()
+    return sum(len(step["committed"]) for step in trace["steps"])
+
+
+# ---- numbers and rows
+
+
+@pytest.mark.parametrize("seed", [0, 1, 17, -3, 2**31, 2**53 + 1, 2**63])
+def test_a_seed_gives_the_numbers_that_it_gives_in_python(node: Engine, seed: int):
+    counts = [3, 1, 700, 0, 2]
+    streams = Streams(seed)
+    for name in ("draft", "coins", "after"):
+        wanted = [getattr(streams, name)(count).tolist() for count in counts]
+        call = f"(seed, counts) => {{ const one = numbers.streams(seed); return counts.map((n) => one.{name}(n)); }}"
+        assert node.call(call, str(seed), counts) == wanted
+
+
+@pytest.mark.parametrize("top_p", [1, 0.95, 0.5, 1e-9])
+@pytest.mark.parametrize("top_k", [0, 1, 7, 500])
+@pytest.mark.parametrize("temperature", [0, 0.3, 1, 3.7])
+def test_logits_become_the_rows_that_they_become_in_python(node: Engine, temperature: float, top_k: int, top_p: float):
+    logits = 4 * torch.randn(3, 400, generator=torch.Generator().manual_seed(top_k))
+    logits[1, 10:20] = logits[1].sort().values[-4]  # which are equal
+    rows = Sampling(temperature, top_k, top_p).probabilities(logits)
+    how = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    call = "(rows, how) => rows.map((row) => [...sampling.probabilities(new Float32Array(row), how)])"
+    found = torch.tensor(node.call(call, logits.tolist(), how), dtype=torch.float32)
+    kept = slice(None) if top_p == 1 else [0, 2]  # of equal tokens it is arbitrary which reach the mass
+    torch.testing.assert_close(found[kept], rows[kept], atol=1e-6, rtol=1e-5)
+    assert ((found > 0).sum(-1) == (rows > 0).sum(-1)).all()
+
+
+def test_a_number_picks_the_token_that_it_picks_in_python():
+    row = torch.rand(300, generator=torch.Generator().manual_seed(0)) * (torch.arange(300) % 3 > 0)
+    row /= row.sum()
+    numbers = [
+        *torch.rand(200, generator=torch.Generator().manual_seed(1), dtype=torch.float64).tolist(),
+        0,
+        1 - 2**-53,
+    ]
+    law = Engine({"law": "rules/law.js"})
+    found = law.call("(row, numbers) => numbers.map((u) => law.pick(new Float32Array(row), u))", row.tolist(), numbers)
+    law.stop()
+    assert found == [int(draw(row, torch.tensor([u], dtype=torch.float64))) for u in numbers]
+
+
+# ---- runs
+
+
+@pytest.fixture(scope="module")
+def small(node: Engine, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pair, dict[str, Any]]:
+    """A random pair of the engine's shape in both, and what the page would know of it."""
+    folder = tmp_path_factory.mktemp("small")
+    write_gguf(folder / "small.gguf")
+    weights = head_weights()
+    save_file(weights, folder / "head.safetensors")
+    target = load_small(read_gguf(folder / "small.gguf"), "small", "", TAPS)
+    head = SmallHead(HEAD, weights, target, "small head", None)
+    told = page()
+    told["browser"]["pair"] |= {"config": HEAD, "target": {"name": "small", "revision": "", "dtype": target.dtype}}
+    files = [str(path) for path in (MODULE, folder / "small.gguf", folder / "head.safetensors")]
+    node.call(MAKE, told["browser"]["pair"], files, False)
+    return Pair("smollm2", target, head, Letters(), ""), told
+
+
+@pytest.mark.parametrize("how", CASES, ids=lambda how: "-".join(str(value) for value in how.values()))
+def test_every_step_is_the_one_that_python_records(node: Engine, small, how: dict[str, Any]):
+    assert same(node, small[0], "a text of some length", small[1], **{"gamma": 3, "max_new_tokens": 24, **how}) > 3
+
+
+@pytest.mark.parametrize("length", [1, 2, 5])
+def test_no_budget_is_overrun(node: Engine, small, length: int):
+    assert same(node, small[0], "abc", small[1], gamma=3, max_new_tokens=length) <= length
+
+
+def test_a_context_that_is_full_ends_a_text_as_in_python(node: Engine, small):
+    pair, told = small
+    found = node.call(RUN, {"prompt": "x" * 508, "gamma": 3}, told)
+    assert found["result"]["finish"] in ("context", "end")
+    assert same(node, pair, "x" * 508, told, gamma=3) <= 4
+    with pytest.raises(AssertionError, match="context 512: shorten the prompt"):
+        node.call(RUN, {"prompt": "x" * 600}, told)
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"prompt": " "}, "the prompt is empty"),
+        ({"prompt": "x" * 4001}, "at most 4000 are allowed"),
+        ({"pair": "tiny"}, "the pair smollm2 alone"),
+        ({"target": "a", "draft": "b"}, "models of your own"),
+        ({"system": "stack"}, "for system stack run the app"),
+        ({"system": "hispec"}, "for system hispec run the app"),
+        ({"drafts": 2}, "choose drafts 1"),
+        ({"rule": "top-down"}, "several drafts, which need the app"),
+        ({"shadow": "traversal"}, "compare another"),
+        ({"rule": "fuzzy", "divergence_on": "raw"}, "divergences of raw rows"),
+        ({"rule": "nothing"}, "unknown rule 'nothing'"),
+        ({"gamma": "33"}, "choose a whole number from 1 to 32"),
+        ({"gamma": 1.5}, "choose a whole number"),
+        ({"temperature": ""}, "temperature is empty"),
+        ({"top_p": 0}, "above 0"),
+        ({"seed": "x"}, "choose a whole number"),
+    ],
+)
+def test_what_only_the_app_can_do_is_refused_in_one_line(node: Engine, given: dict[str, Any], line: str):
+    with pytest.raises(AssertionError) as caught:
+        node.call("(given, page) => options.asked(given, page)", {"prompt": "a", **given}, page())
+    first = str(caught.value).splitlines()[0]
+    assert line in first
+
+
+def test_a_trace_and_a_link_say_the_options_as_the_app_does(node: Engine):
+    asked = {"rule": "fuzzy", "gamma": 4, "seed": 2**53 + 1, "tolerance": 0.2, "max_new_tokens": 9}
+    call = "(given, page) => options.link('a', options.asked(given, page).options, { name: 'smollm2' })"
+    given = {name: str(value) for name, value in asked.items()}
+    wanted = RunOptions(**asked, engine="portable").query()
+    assert node.call(call, {"prompt": "a", **given}, page()) == {"pair": "smollm2", "prompt": "a", **wanted}
+
+
+# ---- the real model
+
+
+@pytest.fixture(scope="module")
+def smollm2(node: Engine) -> Iterator[tuple[Pair, dict[str, Any]]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fetch, "find_file", lambda name: FILE)
+        pair, told = load_pair("smollm2", engine="portable"), page()
+        node.call(MAKE, told["browser"]["pair"], [str(MODULE), str(FILE), str(browser.HEAD_FILE)], True)
+        yield pair, told
+
+
+@real
+def test_the_files_tokenizer_reads_and_writes_as_in_python(node: Engine, smollm2):
+    assert FILE is not None
+    ours, codec = FileTokenizer(read_gguf(FILE).fields), smollm2[0].codec
+    texts = [part for file in sorted(ROOT.glob("*.md")) for part in file.read_text(encoding="utf-8").split("\n\n")]
+    texts += ["", " ", "naïve 東京 🙂 1234567 \t\n\n  x", "<|im_start|>user\nhi<|im_end|>", "á �", "don't I'LL"]
+    for text in texts:
+        ids = ours(text)["input_ids"]
+        assert node.call("(text) => it.codec.encode(text, 'text')", text) == ids, text
+        assert node.call("(ids) => it.codec.decode(ids)", ids) == codec.decode(ids)
+    for prompt in PROMPTS:
+        assert node.call("(text) => it.codec.encode(text, 'chat')", prompt) == codec.encode(prompt)
+    tokens = list(range(0, codec.vocab_size, 7))
+    assert node.call("(ids) => ids.map((id) => it.codec.piece(id))", tokens) == [codec.piece(x) for x in tokens]
+
+
+@real
+@pytest.mark.parametrize(
+    "how", [{"rule": "hsd", "seed": 5}, {"rule": "tokenwise", "temperature": 0}, {"system": "plain"}]
+)
+def test_the_real_model_decodes_in_the_browser_as_in_python(node: Engine, smollm2, how: dict[str, Any]):
+    assert same(node, smollm2[0], PROMPTS[0], smollm2[1], **{"gamma": 2, "max_new_tokens": 12, **how}) > 4
+
+
+def facts(trace: dict[str, Any]) -> list[Any]:
+    """Tokens, numbers and outcomes of every step."""
+    return [
+        (
+            [(node["token"], node["draw"], node["coin"]) for node in step["nodes"]],
+            [[(d["node"], d["coin"], d["accepted"]) for d in step[of]["decisions"]] for of in ("verdict", "shadow")],
+            [(one["token"], one["origin"]) for one in step["committed"]],
+        )
+        for step in trace["steps"]
+    ]
+
+
+@real
+@pytest.mark.slow
+@pytest.mark.parametrize("temperature", [0, 0.7, 1])
+@pytest.mark.parametrize("how", [{"rule": rule} for rule in ("tokenwise", "hsd", "blockwise")] + [{"system": "plain"}])
+def test_twenty_seeds_of_five_prompts_decide_as_in_python(
+    node: Engine, smollm2, how: dict[str, Any], temperature: float
+):
+    pair, told = smollm2
+    for prompt in PROMPTS:
+        for seed in range(20 if temperature else 1):
+            asked = {"gamma": 2, "max_new_tokens": 16, "temperature": temperature, "seed": seed, **how}
+            trace = json.loads(hsd.run(pair, prompt, engine="portable", **asked).to_json())
+            found = node.call(RUN, {"prompt": prompt, **asked}, told)
+            assert isinstance(found, dict)
+            assert facts(found) == facts(trace), (prompt, seed)
+            assert found["result"]["text"] == trace["result"]["text"]
+
+
+def test_what_is_put_around_a_question_is_the_chat_template_of_the_file():
+    if FILE is None:
+        pytest.skip("run python -m hsd fetch smollm2 --engine portable")
+    before, after = browser.CHAT
+    turns = [{"role": "user", "content": "QUESTION"}]
+    told = FileTokenizer(read_gguf(Path(FILE)).fields).apply_chat_template(turns, add_generation_prompt=True)
+    assert told == f"{before}QUESTION{after}"

@@ -1,0 +1,163 @@
+"""The exported page decodes by itself: it asks before it loads a model, refuses a wrong one, and shows its runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from running_app import Files
+from web_page import Browser, Guest
+
+import hsd
+from hsd.app import browser
+from hsd.models.loading import fetch, load_pair
+
+FILE = fetch.find_file("smollm2")  # every test has an empty home of its own
+real = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2 --engine portable")
+PROMPT = "What is the capital of France?"
+
+
+class Page(Guest):
+    """Someone who keeps to the page's policy, on a browser that has kept nothing."""
+
+    def __init__(self, browser: Browser, files: Files) -> None:
+        super().__init__(browser, files.url, serious=("error",))
+        self.page.goto(files.url)
+        self.page.evaluate("caches.delete('hsd-models')")
+        self.page.goto(files.url)
+        self.page.locator(".hp-guess, .hp-node").first.wait_for()
+
+    def ask(self, prompt: str) -> Any:
+        """Press Run; the question that comes."""
+        self.page.fill("#hsd-prompt textarea", prompt)
+        self.page.click("#hsd-run")
+        question = self.page.locator("dialog.hf-consent")
+        question.wait_for()
+        return question
+
+    def told(self, words: str) -> None:
+        self.page.locator(".hf-alert:not([hidden])", has_text=words).wait_for()
+
+
+@pytest.fixture
+def guest(chromium: Browser, served: Files) -> Iterator[Page]:
+    page = Page(chromium, served)
+    yield page
+    page.close()
+
+
+def test_nothing_is_loaded_before_a_visitor_agrees(guest: Page):
+    asked: list[str] = []
+    guest.page.on("request", lambda request: asked.append(request.url))
+    question = guest.ask(PROMPT)
+    assert browser.FOLDER not in " ".join(asked)
+    assert "98 MB" in question.inner_text()
+    assert "Apache-2.0" in question.inner_text()
+    question.get_by_role("button", name="Not now").click()
+    guest.told("nothing was loaded: press Run to be asked again")
+    assert guest.page.is_enabled("#hsd-run")
+    guest.ask(PROMPT)
+    guest.page.keyboard.press("Escape")
+    guest.told("nothing was loaded")
+
+
+def test_a_file_that_is_not_the_model_is_never_run(guest: Page, tmp_path: Path):
+    wrong = tmp_path / "short.gguf"
+    wrong.write_bytes(b"GGUF")
+    question = guest.ask(PROMPT)
+    question.locator("input").set_input_files(wrong)
+    guest.told("short.gguf is not SmolLM2-135M-Instruct.gguf: it has 4 bytes")
+    assert guest.page.locator(".hf-source").inner_text().startswith("recorded")
+
+
+def test_a_file_of_the_right_length_and_other_bytes_is_refused(guest: Page, tmp_path: Path):
+    wrong = tmp_path / "wrong.gguf"
+    with wrong.open("wb") as file:
+        file.truncate(fetch.MODELS["smollm2"].gguf_bytes)
+    question = guest.ask(PROMPT)
+    question.locator("input").set_input_files(wrong)
+    guest.told("is damaged, or another file")
+    assert guest.ask(PROMPT).is_visible()  # nothing of it was kept
+    guest.page.keyboard.press("Escape")
+
+
+def test_a_download_that_breaks_off_is_told_and_begun_again(guest: Page):
+    head = f"**/{browser.FOLDER}head.safetensors"
+    guest.page.route(head, lambda route: route.fulfill(body=b"short"))
+    question = guest.ask(PROMPT)
+    if FILE is None:
+        question.get_by_role("button", name="Not now").click()
+        return
+    question.locator("input").set_input_files(FILE)
+    guest.told("the draft came only in part: press Run to begin again")
+    guest.page.unroute(head)
+    guest.ask(PROMPT).get_by_role("button", name="Not now").click()
+
+
+def test_what_only_the_app_can_do_is_told_without_a_question(guest: Page):
+    guest.page.goto(guest.page.url.split("?")[0] + "?prompt=Once&pair=smollm2&drafts=3")
+    guest.told("this page judges one draft at a time: choose drafts 1, or run the app, as this page's foot says")
+
+
+def test_without_vector_instructions_recorded_runs_stay(chromium: Browser, served: Files):
+    guest = Guest(chromium, served.url)
+    guest.page.add_init_script("WebAssembly.validate = () => false")
+    guest.page.goto(served.url + "?prompt=Once")
+    guest.page.locator(".hf-alert:not([hidden])", has_text="lacks WebAssembly's vector instructions").wait_for()
+    guest.page.locator(".hp-guess, .hp-node").first.wait_for()
+    assert not guest.page.is_visible("#hsd-run")
+    guest.page.close()  # with it goes the script
+    guest.close()
+
+
+@real
+def test_a_prompt_that_is_typed_is_decoded_and_kept_for_the_next_visit(guest: Page, monkeypatch):
+    page = guest.page
+    question = guest.ask(PROMPT)
+    assert FILE is not None
+    question.locator("input").set_input_files(FILE)
+    page.locator(".hf-source", has_text="● live").wait_for()
+    page.locator("#hsd-run:enabled").wait_for()
+    assert page.locator(".hf-device").inner_text() == "in this browser"
+    assert "here a check of" in page.locator(".hf-outcome").inner_text()
+
+    page.goto(
+        page.url.split("?")[0] + "?prompt=What+is+the+capital+of+France%3F&temperature=0&gamma=2&max_new_tokens=12"
+    )
+    page.locator(".hf-source", has_text="● live").wait_for()  # without a question
+    page.locator("#hsd-run:enabled").wait_for()
+    assert "The capital of France is Paris." in page.inner_text(".hp-flow").replace("\u00a0", " ")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="JSON", exact=True).click()
+    trace = hsd.Trace.from_file(saved.value.path())
+    monkeypatch.setattr(fetch, "find_file", lambda name: FILE)
+    pair = load_pair("smollm2", engine="portable")
+    own = hsd.run(pair, PROMPT, engine="portable", temperature=0, gamma=2, max_new_tokens=12)
+    assert trace.tokens == own.tokens
+    assert trace.replay() == own.tokens
+
+
+@real
+def test_a_folder_with_weights_asks_once_how_large_they_are(chromium: Browser, folder: Path, tmp_path: Path):
+    assert FILE is not None
+    shutil.copytree(folder, tmp_path / "page")
+    told = tmp_path / "page" / "data" / "page.json"
+    page = json.loads(told.read_text())
+    page["browser"]["files"]["weights"]["path"] = f"{browser.FOLDER}{FILE.name}"
+    told.write_text(json.dumps(page))
+    shutil.copy(FILE, tmp_path / "page" / browser.FOLDER)
+    files = Files(tmp_path, "page/")
+    guest = Page(chromium, files)
+    question = guest.ask(PROMPT)
+    assert "116 MB, once" in question.inner_text()
+    question.get_by_role("button", name="Load 116 MB").click()
+    guest.page.locator(".hf-source", has_text="● live").wait_for()
+    guest.page.click("#hsd-cancel")
+    guest.page.locator("#hsd-run:enabled").wait_for()
+    guest.page.evaluate("caches.delete('hsd-models')")
+    guest.close()
+    files.stop()
