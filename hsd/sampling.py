@@ -42,18 +42,22 @@ class Sampling:
             raise HsdError(f"top-k {self.top_k}: choose 0 (keep every token) or a whole positive number")
 
     def probabilities(self, logits: Tensor) -> Tensor:
-        """(n, V) logits → (n, V) float32 probabilities, rows summing to 1. One sort serves all rows."""
+        """(n, V) logits → (n, V) float32 probabilities, rows summing to 1. One sort serves all rows.
+
+        Logits in double precision are exponentiated and summed in it, others in single precision.
+        """
         if self.temperature < COLDEST:
             return torch.zeros_like(logits, dtype=torch.float32).scatter_(-1, logits.argmax(-1, keepdim=True), 1.0)
         scaled = logits.float() / self.temperature
+        exact = torch.promote_types(logits.dtype, torch.float32)
         if 0 < self.top_k < scaled.shape[-1]:
             values, index = scaled.topk(min(self.top_k + SPARE, scaled.shape[-1]), dim=-1)  # sorted, likeliest first
             values = values.masked_fill(values < values[..., self.top_k - 1 : self.top_k], -torch.inf)
         elif self.top_p < 1:
             values, index = scaled.sort(dim=-1, descending=True)
         else:
-            return scaled.softmax(-1)
-        kept = self._nucleus(values.softmax(-1))
+            return scaled.softmax(-1, dtype=exact).float()
+        kept = self._nucleus(values.softmax(-1, dtype=exact).float())
         return torch.zeros_like(scaled).scatter_(-1, index, kept)
 
     def _nucleus(self, ordered: Tensor) -> Tensor:

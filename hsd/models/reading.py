@@ -70,7 +70,8 @@ class Reader:
         return self._session.forward(tokens, keep, view)[:, : self.vocab_size]
 
     def _rows(self, logits: Tensor) -> Rows:
-        return Rows(self.sampling.probabilities(logits), logits)
+        exact = getattr(self._session, "exact", False)
+        return Rows(self.sampling.probabilities(logits.double() if exact else logits), logits)
 
     def _view(self, unread: int, nodes: Sequence[tuple[int, int, int]]) -> View:
         length, base = self.length, self._base
