@@ -1,5 +1,6 @@
 // The answer to the title, in one line over the run: how many tokens a call of the target brings, how fast that was, what
 // both rules keep by law, and whether the text is still the target's.
+import { why } from "../answers/answers.js";
 import { h } from "../kit/dom.js";
 import { rule as ruleFacts } from "../kit/facts.js";
 import { number, plural } from "../kit/format.js";
@@ -49,7 +50,10 @@ function speed(steps, result, timed, { options }) {
   const beside = timed
     ? [strong(`${timed.times.toFixed(2)} ×`), " ", term("speed-up", "plain decoding")]
     : [term("speed-up", "× plain decoding"), ": ", race];
-  return [h("span", { title }, strong(number(rate)), " tokens/s"), options.system === "plain" ? null : beside];
+  return [
+    h("span", { title }, strong(number(rate)), " tokens/s"),
+    options.system === "plain" || (!timed && why("race")) ? null : beside,
+  ];
 }
 
 const total = (times) => Object.values(times).reduce((a, b) => a + b, 0);

@@ -18,15 +18,15 @@ function consent({ missing, weights, title, licence, signal }) {
       ? `Decoding here needs ${title}, which this page does not bring: choose ${weights.name} (${megabytes(weights.bytes)}), or drop it here.`
       : `Decoding here needs ${title}: ${size}, once.`;
     const choose = wanted
-      ? button(`Choose the file …`, "a file on this device", () => input.click(), { class: "hp-button is-first" })
-      : button(`Load ${size}`, "load the model, once", () => end(false), { class: "hp-button is-first" });
-    const leave = button("Not now", "recorded runs need no model", () => end(null));
+      ? button("Choose the file …", "a file on this device", () => input.click(), { class: "hf-button is-first" })
+      : button(`Load ${size}`, "load the model, once", () => end(false), { class: "hf-button is-first" });
+    const leave = button("Not now", "recorded runs need no model", () => end(null), { class: "hf-button" });
     const dialog = h(
       "dialog.hsd-kit.hf-consent",
       { "aria-label": "The model" },
       h("p", h("b", words)),
       h("p", `${KEPT} ${licence}`),
-      h("div.hp-tools", choose, leave, input),
+      h("p", choose, " ", leave, input),
     );
     const end = (value) => {
       dialog.remove();
