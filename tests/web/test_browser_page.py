@@ -29,7 +29,7 @@ class Page(Guest):
         self.page.goto(files.url)
         self.page.evaluate("caches.delete('hsd-models')")
         self.page.goto(files.url)
-        self.page.locator(".hp-guess, .hp-node").first.wait_for()
+        self.page.locator(".hf-device", has_text="in this browser").wait_for()  # what is drawn first is only a picture
 
     def ask(self, prompt: str) -> Any:
         """Press Run; the question that comes."""
