@@ -81,7 +81,7 @@ def _menu(space: Space, presets: Sequence[Preset]) -> str:
     for pair, some in groupby(presets, key=lambda one: titles.get(one.pair, one.pair)):
         choices = "".join(choice(one.name, escape(one.title)) for one in some)
         menu += f'<optgroup label="{escape(pair or "")}">{choices}</optgroup>'
-    return menu
+    return f'{menu}<option value="" hidden>– a run of your own –</option>'
 
 
 def mark_of(preset: Preset) -> str:
