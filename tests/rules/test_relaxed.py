@@ -35,8 +35,8 @@ def test_the_law_is_the_literal_one_at_every_number(rule: str, number: float, pr
         return  # a tie, which rounding may break either way
     assert close(law.stop, wanted.stop)
     for t, row in enumerate(wanted.next):
-        if wanted.stop[t] > 1e-9:
-            assert close(law.next(t), row, 1e-6)
+        if wanted.stop[t] > 1e-9:  # a residual of next to no mass is mostly rounding
+            assert close(law.next(t), row, max(1e-6, 1e-13 / max(wanted.mass[t], 1e-13)))
 
 
 def bars(problem: Problem, epsilon: float) -> list[tuple[float, float]]:
