@@ -165,7 +165,8 @@ class Rounds:
             if token in self.end_ids:
                 return
             log_ratio = log_ratio + p_row[token].double().log() - q_row[token].double().log()
-            self.settle(position)
+            self.target.settle(position)
+            self._proposer.rewind(position)
             read = torch.tensor([token], device=self.target.device)
             p_row = self.target.read(read, keep=1).p[0]
             q_row = self._proposer.extend(read).to(p_row.device)

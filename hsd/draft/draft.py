@@ -171,6 +171,11 @@ class Proposer(ABC):
         """
         raise HsdError(f"{type(self).__name__} tells no distribution for a rule that resamples: choose another rule")
 
+    def rewind(self, length: int) -> None:
+        """Back to `length` tokens of the text and this draft, to `extend` it as drafting would have gone on."""
+        for reader in self.readers:
+            reader.rewind(length)
+
     def settle(self, length: int, path: Sequence[int] = ()) -> None:
         """The text has `length` tokens now, its last ones those of `path` in the draft; forget all others."""
         for reader in self.readers:

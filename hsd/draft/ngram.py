@@ -46,6 +46,9 @@ class Copying(Proposer):
     def settle(self, length: int, path: Sequence[int] = ()) -> None:
         self._length = length
 
+    def rewind(self, length: int) -> None:
+        self._length = length
+
     def extend(self, token: Tensor) -> Tensor:
         """The copy goes on as it would have, whatever was drawn in its place."""
         self._length += 1

@@ -140,7 +140,7 @@ class HeadSession:
     """
 
     def __init__(self, model: HeadModel) -> None:
-        self._model, self._target, self._sure = model, cast(Knowing, None), 0
+        self._model, self._target, self._sure, self._guessing = model, cast(Knowing, None), 0, False
         shape = model.shape
         # keys and values (2, groups, length, width), and what came out at each column, (length, hidden)
         self._cache = Buffer(model.embedding.new_empty(2, shape.groups, 0, shape.width), 2)
@@ -163,7 +163,8 @@ class HeadSession:
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab)."""
         states, n, begin = self._target.states, len(tokens), self.length
-        known = len(states) if self._sure == begin else 0  # after a guess, everything is one
+        guess = self._guessing or self._sure < begin  # after a guess, everything is one
+        known = 0 if guess else len(states)
         before = before_of(n, begin, view)
         done = 0
         while done < n:  # in one pass: all that rests on nothing from the same pass
@@ -219,9 +220,18 @@ class HeadSession:
 
     def crop(self, length: int) -> None:
         """Forget tokens from `length` on, and all that was read without the target's knowledge."""
-        self._sure = min(length, self._sure)
+        self._sure, self._guessing = min(length, self._sure), False
         self._cache.crop(self._sure)
         self._rows.crop(self._sure)
+
+    def rewind(self, length: int) -> None:
+        """Forget tokens from `length` on, and guess from there as if the target had read nothing since the draft began.
+
+        What a rule that resamples needs: q as this draft would have had it after the other token.
+        """
+        self._sure, self._guessing = min(length, self._sure), True
+        self._cache.crop(length)
+        self._rows.crop(length)
 
     def select(self, columns: list[int]) -> None:
         """Keep these columns as far as the target knew them; those of a tree are read again."""

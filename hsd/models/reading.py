@@ -96,6 +96,10 @@ class Reader:
         else:
             self._session.crop(min(length, self.length))
 
+    def rewind(self, length: int) -> None:
+        """Back to `length` tokens, in a chain that is still being drafted."""
+        getattr(self._session, "rewind", self._session.crop)(min(length, self.length))
+
     def work(self) -> Work:
         """What this reader has had to compute so far; beside its calls only what its session counts."""
         return replace(getattr(self._session, "work", Work()), calls=self._calls)

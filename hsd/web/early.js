@@ -2,6 +2,7 @@
 {
   const query = new URLSearchParams(window.location.search);
   const page = document.documentElement;
+  document.addEventListener("submit", (event) => event.preventDefault()); // also before anything hears of a click
 
   // Light or dark: as the address says, as it was chosen before, or as the system has it.
   let theme = query.get("__theme");

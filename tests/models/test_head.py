@@ -201,6 +201,28 @@ def test_what_was_guessed_is_read_again_once_the_target_knows(pair: Pair):
     torch.testing.assert_close(used.forward(ids[3:], 1), fresh.forward(ids, 1), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("kept", [[], [90]])
+def test_a_draft_that_is_taken_up_again_goes_on_as_it_would_have(pair: Pair, kept: list[int]):
+    """A rule that resamples needs q as drafting has it, whatever the target has read since."""
+    text = torch.tensor([65, 66, 67])
+    rows = []
+    for drafted in ([90, 91, 92], kept):
+        head, target = pair.draft.start(), pair.target.start()
+        assert isinstance(head, HeadSession)
+        head.follow(target)
+        target.forward(text[:2], 1)
+        head.forward(text, 1)
+        for guessed in drafted:
+            head.forward(torch.tensor([guessed]), 1)
+        if drafted != kept:
+            target.forward(torch.tensor([67, *drafted]), 1)
+            head.rewind(3 + len(kept))
+        rows.append(head.forward(torch.tensor([95]), 1))
+        head.crop(3)
+        assert head.length == 3
+    torch.testing.assert_close(*rows, rtol=1e-5, atol=1e-5)
+
+
 # Rules read rows and no model: two of them quickly, all in the slow tests.
 LOSSLESS = [name for name, rule in RULES.items() if rule.lossless]
 QUICK = ("hsd", "naive-hsd"), (("recursive-hsd", "comb"), ("one-hot", "top"))

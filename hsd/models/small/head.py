@@ -77,7 +77,7 @@ class SmallHeadSession(Text):
 
     def __init__(self, model: SmallHead) -> None:
         super().__init__(model.target.engine, model.target.engine.made("follow", model.place))
-        self._model, self._sure = model, 0
+        self._model, self._sure, self._guessing = model, 0, False
         self._target: SmallSession | None = None
 
     def follow(self, target: Session) -> None:
@@ -90,7 +90,8 @@ class SmallHeadSession(Text):
         """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab), -inf for what it cannot draft."""
         assert self._target is not None, "follow a session of the target first"
         ids, begin, found = tokens.tolist(), self.length, list[Tensor]()
-        known = self._target.length if self._sure == begin else 0  # after a guess, everything is one
+        guess = self._guessing or self._sure < begin  # after a guess, everything is one
+        known = 0 if guess else self._target.length
         before, done = before_of(len(ids), begin, view), 0
         while done < len(ids):  # in one pass: all that rests on nothing from the same pass
             rest = before[done : done + ROWS]
@@ -115,8 +116,13 @@ class SmallHeadSession(Text):
 
     def crop(self, length: int) -> None:
         """Forget tokens from `length` on, and all that was read without the target's knowledge."""
-        self._sure = min(length, self._sure)
+        self._sure, self._guessing = min(length, self._sure), False
         super().crop(self._sure)
+
+    def rewind(self, length: int) -> None:
+        """Forget tokens from `length` on, and guess from there: see `hsd.models.head.HeadSession`."""
+        self._sure, self._guessing = min(length, self._sure), True
+        super().crop(length)
 
     def select(self, columns: list[int]) -> None:
         """Keep these columns as far as the target knew them; those of a tree are read again."""

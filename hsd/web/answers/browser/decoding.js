@@ -53,6 +53,11 @@ class Drafter {
   settle(length) {
     this.text.crop(length);
   }
+
+  /** Back to so many tokens of the text and this draft, to go on as drafting would have. */
+  rewind(length) {
+    this.text.rewind(length);
+  }
 }
 
 /** At most so many tokens that followed the last 3 when they came up last before; else the last 2, else the last. */
@@ -89,6 +94,10 @@ class Copier {
   }
 
   settle(length) {
+    this.length = length;
+  }
+
+  rewind(length) {
     this.length = length;
   }
 }
@@ -203,7 +212,9 @@ class Decoding {
     let [last, pRow, qRow] = [token, p[count], q[count]];
     for (let i = 0; i < missing && !this.pair.codec.ends.includes(last); i += 1) {
       log += Math.log(pRow[last]) - Math.log(qRow[last]);
-      this.settle(this.text.length + count + i);
+      const position = this.text.length + count + i;
+      this.target.text.crop(position);
+      this.proposer.rewind(position);
       [pRow] = this.target.read([last], 1);
       qRow = this.proposer.extend(last);
       const row = openResidual(Math.exp(Math.min(log, 0)), Math.exp(Math.min(-log, 0)), pRow, qRow);

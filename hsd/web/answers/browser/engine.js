@@ -168,14 +168,14 @@ class Head {
 class HeadText extends Text {
   constructor(model, target) {
     super(model.engine, model.engine.made("follow", model.place));
-    Object.assign(this, { model, target, sure: 0 });
+    Object.assign(this, { model, target, sure: 0, guessing: false });
   }
 
   /** Read tokens; the logits after the last `keep` of them, of what can be drafted. */
   read(tokens, keep) {
     const { engine, model, target } = this;
     const [begin, found] = [this.length, []];
-    const known = this.sure === begin ? target.length : 0; // after a guess, everything is one
+    const known = this.guessing || this.sure < begin ? 0 : target.length; // after a guess, everything is one
     this.calls += 1;
     for (let done = 0; done < tokens.length; ) {
       const before = range(begin + done - 1, Math.min(ROWS, tokens.length - done));
@@ -197,8 +197,14 @@ class HeadText extends Text {
 
   /** Forget tokens from `length` on, and all that was read without the target's knowledge. */
   crop(length) {
-    this.sure = Math.min(length, this.sure);
+    Object.assign(this, { sure: Math.min(length, this.sure), guessing: false });
     super.crop(this.sure);
+  }
+
+  /** Forget tokens from `length` on, and guess from there as if the target had read nothing since the draft began. */
+  rewind(length) {
+    Object.assign(this, { sure: Math.min(length, this.sure), guessing: true });
+    super.crop(length);
   }
 }
 
