@@ -73,6 +73,10 @@ def _without(row: Tensor, *tokens: int) -> Tensor:
     return row.index_fill(0, torch.tensor(tokens) % len(row), 0.0)
 
 
+def _nearly(row: Tensor) -> Tensor:
+    return _one_hot(row) + 1e-4 * row
+
+
 def _rare(row: Tensor) -> Tensor:
     """Tokens of 1e-3, 3e-5, 1e-6 and one that has nearly everything."""
     return torch.tensor([1.0, *(10.0 ** -(3 + 1.5 * k) for k in range(len(row) - 1))], dtype=row.dtype)
@@ -90,6 +94,7 @@ def _open_at_last(text: Outcome, a: Tensor, b: Tensor) -> Rows:
 SHAPES: dict[str, tuple[str, Shape]] = {
     "zeros": ("tokens that the target, or the draft, never says", lambda x, a, b: (_without(a, 0), _without(b, -1))),
     "one-hot target": ("greedy targets", lambda x, a, b: (_one_hot(a), b)),
+    "nearly certain": ("targets, and drafts, that are sure but for 1e-4", lambda x, a, b: (_nearly(a), _nearly(b))),
     "one-hot draft": ("greedy drafts, and drafts copied from the text", lambda x, a, b: (a, _one_hot(b))),
     "one-hot draft, rejected": ("copies that the target never says", lambda x, a, b: (_without(a, 0), _one_hot(1 - a))),
     "both one-hot": ("greedy decoding", lambda x, a, b: (_one_hot(a), _one_hot(a if sum(x) % 2 else b))),

@@ -279,7 +279,13 @@ class Repeats:
             fresh = turn == 0 and self.box.calls <= 2 * len(self.points)
             order = range(len(self.points)) if fresh else torch.randperm(len(self.points), generator=self.generator)
             places = [int(i) for i in order]
-            found = self.box.ask([self.drafts[i] for i in places], [self.points[i] for i in places])
+            cut = len(places) // 2 | 1  # batches of other sizes than the first, of an odd number too
+            found = [
+                outcome
+                for part in (places[:cut], places[cut:])
+                if part
+                for outcome in self.box.ask([self.drafts[i] for i in part], [self.points[i] for i in part])
+            ]
             other = {i: outcome for i, outcome in zip(places, found, strict=True) if outcome != self.first[i]}
             for i, outcome in other.items():
                 seldom = len(other) < SELDOM * len(places)
@@ -297,7 +303,7 @@ class Repeats:
         usual = max(map(alone.count, alone))
         own = usual < len(alone) - 1
         if own:
-            cause = "it draws numbers of its own: take every one from uniforms and noise, or use --sampled"
+            cause = "it draws numbers of its own, or counts calls: take all from uniforms and noise, or use --sampled"
         elif box.adapter.batched and usual == len(alone) and alone[0] == first:
             cause = "what a draft gets depends on the others of its batch, or on its place there"
         elif usual < len(alone) or alone[0] == first or seldom:

@@ -72,6 +72,10 @@ WRONG: dict[str, tuple[str, Verify]] = {
         verifier(where(lambda p, q: is_one_hot(p[0] + q[0] - p[0] * q[0]))),
     ),
     "wrong where rows are equal": ("equal in places", verifier(where(lambda p, q: torch.equal(p[0], q[0])))),
+    "wrong where a target is nearly certain": (
+        "nearly certain",
+        verifier(where(lambda p, q: 0.999 < p.max() < 1)),
+    ),
     "wrong in long drafts": ("3 tokens, γ = 12", verifier(from_position(9))),
     "wrong for some noise": ("2 tokens, γ = 2, swept", some_noise),
     "wrong for a few third coins": ("2 tokens, γ = 3, swept", verifier(third_coin)),
@@ -190,12 +194,20 @@ def test_what_is_kept_from_earlier_calls_is_named():
         judge(Adapter("late.py", verify), random_models(3, 3, 0), points=5_000, repeats=REPEATS)
 
 
-def test_a_batch_whose_texts_touch_each_other_is_named():
+def neighbours(coins: Tensor) -> Tensor:
+    return coins.roll(1, 0)
+
+
+def last_of_odd_batch(coins: Tensor) -> Tensor:
+    return torch.cat([coins[:-1], coins[:1]]) if len(coins) % 2 else coins
+
+
+@pytest.mark.parametrize("mixed", [neighbours, last_of_odd_batch])
+def test_a_batch_whose_texts_touch_each_other_is_named(mixed: Callable[[Tensor], Tensor]):
     right = verifier()
 
     def verify(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[list[int]]:
-        neighbours = uniforms.roll(1, 0) if len(uniforms) > 1 else uniforms
-        return [right(*row) for row in zip(p, q, tokens, neighbours, noise, strict=True)]
+        return [right(*row) for row in zip(p, q, tokens, mixed(uniforms), noise, strict=True)]
 
     with pytest.raises(HsdError, match="depends on the others of its batch, or on its place there"):
         judge(Adapter("leaks.py", verify, batched=True), random_models(3, 2, 0), repeats=REPEATS)
