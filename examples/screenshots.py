@@ -3,7 +3,8 @@
     python examples/screenshots.py               all screens
     python examples/screenshots.py watch lab     some of them
 
-Pictures that the README shows are written to assets/screenshots, all others to runs/screenshots, which git ignores.
+Pictures that the README or a page of `assets/docs` shows are written to assets/screenshots, all others to
+runs/screenshots, which git ignores.
 Needs Chromium and the development packages (`make test` installs both).
 """
 
@@ -18,7 +19,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+SHOWN = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "README.md", *ROOT.glob("assets/docs/*.md")))
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WATCH = "window.__hsd && window.__hsd.ready && document.querySelector('.hf-player :is(.hp-guess, .hp-node)')"
 VIEWS = {  # name: what the address asks for, and when it is drawn
@@ -62,8 +63,7 @@ def main() -> None:
 
 def file_of(name: str) -> Path:
     """Where the picture of that name belongs."""
-    shown = f"assets/screenshots/{name}.png"
-    return ROOT / (shown if shown in README else f"runs/screenshots/{name}.png")
+    return ROOT / ("assets" if f"screenshots/{name}.png" in SHOWN else "runs") / "screenshots" / f"{name}.png"
 
 
 def photograph(

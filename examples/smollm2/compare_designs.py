@@ -11,6 +11,9 @@ for a drafted token, 0.07 to 0.08 of the target's. A model of its own drafts its
 head does not. Two more questions are answered the same way:
 
   untried  the head again, trained to draft one token only: without the training-time test of several in a row
+  normed   the head again, whose output is normed before it is fed back (EAGLE-3.1's `norm_output`)
+  turning, heated   the head again by another loss: one that turns from cross-entropy to total variation as acceptance
+           grows (`training.turning`); and the usual one with every second step at temperature 0.7
   exit-4, exit-16   what the target's own hidden state tells after so many of its layers, by a norm, a matrix of low
            rank added to it, and the target's embedding: an early exit of a model whose layers stay as they are
 
@@ -34,7 +37,7 @@ from train_exit import Exit, loss_of, measure
 from train_head import Head
 from train_head import loss_of as loss_of_head
 from train_head import measure as measure_head
-from training import Batch, Training, arguments, begin, draft_vocabulary, endless, held_out
+from training import Batch, Training, arguments, begin, distance, draft_vocabulary, endless, held_out, turning
 from transformers import LlamaConfig, LlamaModel
 from write_text import TAPS
 
@@ -77,10 +80,10 @@ def narrow(target: Any, vocab: Tensor) -> Own:
     return Own(config, into, embedding[vocab] @ into.T)
 
 
-def new_head(target: Any, vocab: Tensor) -> Head:
+def new_head(target: Any, vocab: Tensor, norm_output: bool = False) -> Head:
     config = target.config
     sizes = (config.hidden_size, config.intermediate_size, config.num_attention_heads, config.num_key_value_heads)
-    head = Head(*sizes, len(TAPS), config.rope_parameters["rope_theta"], config.rms_norm_eps, len(vocab))
+    head = Head(*sizes, len(TAPS), config.rope_parameters["rope_theta"], config.rms_norm_eps, len(vocab), norm_output)
     head.begin_with(target, vocab)
     return head
 
@@ -96,14 +99,19 @@ def cost(draft: nn.Module) -> int:
 
 @dataclass(frozen=True)
 class Design:
-    """made: from the target and the draft vocabulary. steps: drafted tokens in a row that it is trained for."""
+    """made: from the target and the draft vocabulary. steps: drafted tokens in a row that it is trained for.
+
+    measured_by, heats: a head's loss, and the temperatures of its steps, in turn.
+    """
 
     made: Callable[[Any, Tensor], nn.Module]
     steps: int = 0
+    measured_by: Callable[[Tensor, Tensor], Tensor] = distance
+    heats: tuple[float, ...] = (1.0,)
 
-    @property
-    def loss(self) -> Callable[..., Tensor]:
-        return partial(loss_of_head, steps=self.steps) if self.steps else loss_of
+    def loss(self, step: int) -> Callable[..., Tensor]:
+        heat = self.heats[step % len(self.heats)]
+        return partial(loss_of_head, steps=self.steps, measured=self.measured_by, heat=heat) if self.steps else loss_of
 
     def measured(self, draft: Any, held: list[Batch], embedding: Tensor, vocab: Tensor) -> dict[str, Any]:
         return (
@@ -116,6 +124,9 @@ class Design:
 DESIGNS = {
     "head": Design(new_head, steps=IN_A_ROW),
     "untried": Design(new_head, steps=1),
+    "normed": Design(partial(new_head, norm_output=True), steps=IN_A_ROW),
+    "turning": Design(new_head, steps=IN_A_ROW, measured_by=turning),
+    "heated": Design(new_head, steps=IN_A_ROW, heats=(1.0, 0.7)),
     "layers": Design(of_layers),
     "narrow": Design(narrow),
     **{f"exit-{TAPS[place]}": Design(partial(exit_after, place)) for place in (0, 1)},
@@ -139,8 +150,8 @@ def main() -> None:
         target, design = begin(args), DESIGNS[name]  # the same chance for all
         draft: Any = design.made(target, vocab)
         training, seen, thirds, started = Training(draft, draft.lm_head, args.rate, args.bfloat16), 0, 1, time.time()
-        for _, batch in endless(args.shards, args.batch):
-            training.step(partial(design.loss, draft, batch, embedding, rows), seen / args.tokens)
+        for step, (_, batch) in enumerate(endless(args.shards, args.batch)):
+            training.step(partial(design.loss(step), draft, batch, embedding, rows), seen / args.tokens)
             seen += int(batch.judged.sum())
             if seen >= args.tokens * thirds / THIRDS:
                 thirds += 1

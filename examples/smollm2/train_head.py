@@ -18,6 +18,7 @@ import argparse
 import json
 import random
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,9 +37,20 @@ class Head(nn.Module):
     """The head with the names of its published form; training runs it on whole texts, the package token by token."""
 
     def __init__(
-        self, hidden: int, inner: int, heads: int, groups: int, taps: int, theta: float, eps: float, vocab: int
+        self,
+        hidden: int,
+        inner: int,
+        heads: int,
+        groups: int,
+        taps: int,
+        theta: float,
+        eps: float,
+        vocab: int,
+        norm_output: bool = False,
     ) -> None:
+        """norm_output: the layer's output is normed before it is fed back, as EAGLE-3.1 does (arXiv 2605.09992)."""
         super().__init__()
+        self.norm_output = norm_output
         self.heads, self.groups, self.width, self.eps = heads, groups, hidden // heads, eps
         self.theta = theta
         linear = lambda i, o: nn.Linear(i, o, bias=False)  # noqa: E731
@@ -136,7 +148,7 @@ class Head(nn.Module):
                 mixed = mixed + weights[..., n + place, None] * value
             hidden_out = self.after(hidden, mixed)
             outputs.append(hidden_out)
-            hidden = shifted(hidden_out, 1, dim=1)
+            hidden = shifted(self.rms(hidden_out, self.norm) if self.norm_output else hidden_out, 1, dim=1)
         return outputs
 
 
@@ -191,8 +203,19 @@ def vocabulary_of(folder: Path) -> Tensor:
     return offsets + torch.arange(len(offsets))
 
 
-def loss_of(head: Head, batch: Batch, embedding: Tensor, rows: Tensor, steps: int) -> Tensor:
-    """The distance from the target's distribution over the draft vocabulary; later steps count less."""
+def loss_of(
+    head: Head,
+    batch: Batch,
+    embedding: Tensor,
+    rows: Tensor,
+    steps: int,
+    measured: Callable[[Tensor, Tensor], Tensor] = distance,
+    heat: float = 1.0,
+) -> Tensor:
+    """The distance from the target's distribution over the draft vocabulary; later steps count less.
+
+    measured: of the draft's logits from the target's, (n, draft vocabulary) each. heat: temperature of both.
+    """
     outputs = head.unroll(embedding[batch.tokens], batch.before, steps)
     loss = torch.zeros(())
     for step, output in enumerate(outputs):
@@ -202,7 +225,7 @@ def loss_of(head: Head, batch: Batch, embedding: Tensor, rows: Tensor, steps: in
             judged &= torch.rand(judged.shape) < 0.5
         with torch.no_grad():
             theirs = batch.last[judged] @ rows.T
-        loss = loss + 0.8**step * distance(head.logits(output[judged]), theirs)
+        loss = loss + 0.8**step * measured(head.logits(output[judged]) / heat, theirs / heat)
     return loss
 
 

@@ -188,6 +188,17 @@ def distance(scores: Tensor, logits: Tensor) -> Tensor:
     return (1 - meets - (p * scores).sum(-1)).mean()
 
 
+def turning(scores: Tensor, logits: Tensor) -> Tensor:
+    """λ·cross-entropy + (1 - λ)·total variation, λ = exp(-3 α), α the acceptance of this step (arXiv 2602.23881).
+
+    The better a draft is, the more its loss is what gets rejected. Shapes as in `distance`.
+    """
+    p, scores = logits.float().softmax(-1), scores.float().log_softmax(-1)
+    meets = torch.minimum(p, scores.exp()).sum(-1)
+    share = torch.exp(-3 * meets.mean().detach())
+    return (share * -(p * scores).sum(-1) + (1 - share) * (1 - meets)).mean()
+
+
 class Meeting:
     """How much of the target's distribution drafts meet, summed over texts: by domain and by place in a draft."""
 

@@ -43,7 +43,7 @@ def _turn(row: Row) -> str:
     if not isinstance(text, str):
         raise TypeError("not a text")
     if text.startswith(UNRESOLVED):
-        raise HsdError("a prompt is a placeholder: prepare the file with the set's own script first (README)")
+        raise HsdError("a prompt is a placeholder: prepare the file with the set's own script first")
     return text
 
 
