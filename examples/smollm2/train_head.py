@@ -187,6 +187,7 @@ def save(head: Head, vocab: Tensor, config: Any, folder: Path) -> None:
     described = {"architectures": ["LlamaForCausalLMEagle3"], "draft_vocab_size": len(vocab), "target_layers": TAPS}
     described |= {name: getattr(config, name) for name in (*kept, "rms_norm_eps")}
     described |= {"rope_theta": config.rope_parameters["rope_theta"], "num_hidden_layers": 1}
+    described |= {"norm_output": True} if head.norm_output else {}
     (folder / "config.json").write_text(json.dumps(described, indent=2) + "\n")
 
 

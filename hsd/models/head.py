@@ -5,8 +5,9 @@ it enters one transformer layer, whose output tells the next token. From the sec
 nothing yet, and the layer's own output takes that place. What was read that way is forgotten once the target has read
 it, and read again with what the target knows.
 
-Additions to the published form, taken where a file has them: the hidden states are normed (`taps_norm`), the embedding
-also enters the layer's sum (`token_proj`), and the first token has a column. Files: `hsd.models.loading.heads`.
+Taken where a file has them: the hidden states are normed (`taps_norm`; `fc_norm` in EAGLE-3.1, arXiv 2605.09992), what
+comes out is normed before it is fed back (`norm_output`, there too), the embedding also enters the layer's sum
+(`token_proj`), and the first token has a column (both our own). Files: `hsd.models.loading.heads`.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class Shape:
 
     rates: how fast each pair of numbers turns from one position to the next. scale: of the scores. first: whether the
     first token has a column, which knows nothing of what came before; if not, reading begins with the second.
+    norm_output: the layer's output goes through the last norm before it stands in for what the target knows.
     """
 
     heads: int
@@ -64,6 +66,7 @@ class Shape:
     rates: Tensor
     scale: float
     first: bool
+    norm_output: bool = False
 
 
 class HeadModel:
@@ -128,6 +131,10 @@ class HeadModel:
             states = self.normed(states, None) * self.taps_norm
         return self.join(states.flatten(1))
 
+    def fed_back(self, rows: Tensor) -> Tensor:
+        """The layer's output, (n, hidden), as it enters the layer again where the target knows nothing yet."""
+        return self.normed(rows, self.last) if self.shape.norm_output else rows
+
     def logits(self, rows: Tensor) -> Tensor:
         """(n, hidden) to (n, vocab): tokens that cannot be drafted get -inf."""
         return spread(self.head(self.normed(rows, self.last)), self.vocab, self.vocab_size)
@@ -174,7 +181,7 @@ class HeadSession:
                 many = 1  # alone, as nothing that follows may see it
             if not many:
                 many = next((i for i, column in enumerate(before[done:]) if column >= begin + done), n - done)
-                hidden = self._rows.rows[torch.tensor(before[done : done + many])]
+                hidden = self._model.fed_back(self._rows.rows[torch.tensor(before[done : done + many])])
             else:
                 hidden = self._joined(states, before[done : done + many])
                 self._sure = begin + done + many

@@ -14,6 +14,7 @@ What published files leave out is settled as those who train and serve such head
 - Embeddings are the target's; where the file's own differ by more than rounding, they are what the head was trained on.
 - `lm_head.weight` is the file's, whatever `tie_word_embeddings` says; without one, the target's if it ties its own.
 - `rope_theta` is 10,000 where it is not told, and not the target's; scaled positions are left to `transformers`.
+- `norm_output` and `fc_norm`, one norm for each state that `fc` joins, are EAGLE-3.1's (arXiv 2605.09992); off untold.
 - `head_dim` is what the configuration says, else the hidden size by the heads; biases are added where there are any.
 """
 
@@ -41,7 +42,7 @@ from hsd.models.loading.hub import Source, explain, file_of
 from hsd.models.loading.sizes import Sizes, of_head
 
 ARCHITECTURES = ("LlamaForCausalLMEagle3", "Eagle3LlamaForCausalLM", "LlamaForCausalLM")
-FORMS = ("norm_before_residual", "norm_before_fc", "fc_norm", "norm_output")  # of other ways to place the norms
+FORMS = ("norm_before_residual", "norm_before_fc")  # of other ways to place the norms
 ROPES = ("default", "linear", "llama3", "yarn")  # the same at any length of the text
 UNREADABLE = (
     OSError, SafetensorError, StrictDataclassError, TypeError, ValueError, RuntimeError, AttributeError, LookupError,
@@ -89,6 +90,7 @@ def load_head(source: Source, target: Any, name: str) -> HeadModel:
         weights: dict[str, Tensor] = {}
         for file in files:
             weights |= {_named(key): tensor for key, tensor in _tensors(file).items()}
+        _join_norms(weights, config, len(shape.taps))
         _check(weights, shape, config, target)
         return HeadModel(shape, weights, target, name, _revision(source, files))
     except Unfit as error:
@@ -156,6 +158,7 @@ def _shape(config: dict[str, Any], target: Any) -> Shape:
         rates=rope.inv_freq,
         scale=width**-0.5 * rope.attention_scaling**2,
         first="target_layers" in config,
+        norm_output=bool(config.get("norm_output")),
     )
 
 
@@ -219,6 +222,15 @@ def _named(key: str) -> str:
     if layer and (layer[1] != "0" or not key.startswith("layers.")):
         raise Unfit(f"it has several layers ({key}), and only heads with one are supported")
     return key.replace("layers.0.", LAYER, 1)
+
+
+def _join_norms(weights: dict[str, Tensor], config: dict[str, Any], taps: int) -> None:
+    """The norms of EAGLE-3.1's `fc_norm`, one for each state, as the one tensor of them that `taps_norm` is."""
+    names = [f"fc_norm.{number}.weight" for number in range(taps)]
+    if config.get("fc_norm"):
+        if missing := next((name for name in names if name not in weights), None):
+            raise Unfit(f"the tensor {missing} is missing")
+        weights["taps_norm.weight"] = torch.stack([weights.pop(name) for name in names])
 
 
 def _check(weights: dict[str, Tensor], shape: Shape, config: dict[str, Any], target: Any) -> None:

@@ -33,6 +33,10 @@ class SmallHead:
         straight = f"{LAYER}token_proj"
         if any(f"{name}.weight" not in weights for name in (straight, "taps_norm")) or "target_layers" not in config:
             raise HsdError("the portable engine reads heads that this project trained: choose another engine")
+        if config.get("norm_output"):
+            raise HsdError(
+                "the portable engine feeds a head's output back as it is, no norm_output: choose another engine"
+            )
         if tuple(config["target_layers"]) != target.taps or config["hidden_size"] != target.shape.hidden:
             raise HsdError(f"this head is for another target than {target.name}: choose another head")
         self.name, self.revision, self.target = name, revision, target

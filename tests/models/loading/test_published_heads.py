@@ -40,6 +40,7 @@ LLAMA3 = {
     "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
     "original_max_position_embeddings": 64,
 }  # fmt: skip
+NORMS = {f"model.fc_norm.{i}.weight": torch.linspace(0.5 + i / 4, 1.5, 32) for i in range(3)}  # of EAGLE-3.1
 OWN_ROWS = torch.randn(ROWS, 32, generator=torch.Generator().manual_seed(8))
 
 
@@ -75,6 +76,8 @@ CASES = {
     ),
     "new positions": Case("llama", {"rope_parameters": LLAMA3 | {"rope_theta": 5e5}}, theta=5e5, llama3=True),
     "biases": Case("qwen3", {"vocab": DRAFTED, "kind": BIN, "more": biases()}),
+    "3.1": Case("llama", {"vocab": DRAFTED, "norm_output": True, "fc_norm": True, "more": NORMS}),
+    "fed back normed": Case("qwen3", {"vocab": DRAFTED, "kind": BIN, "norm_output": True}),
     "own embeddings": Case("qwen2", {"vocab": DRAFTED, "more": {"embed_tokens.weight": OWN_ROWS}}),
 }  # fmt: skip
 
@@ -102,7 +105,14 @@ def written_out(case: Case, target: str, ids: list[int], known: int) -> Tensor:
     with torch.no_grad():
         states = model(torch.tensor([ids[:known]]), output_hidden_states=True).hidden_states
     embeddings = w.get("embed_tokens.weight", model.get_input_embeddings().weight.detach())
-    knew = torch.cat([states[tap][0] for tap in case.taps], -1)
+    known_at = [states[tap][0] for tap in case.taps]
+    if case.published.get("fc_norm"):
+        weights_of = [w[f"model.fc_norm.{i}.weight"] for i in range(len(known_at))]
+        known_at = [
+            torch.stack([normed(row, weight) for row in state])
+            for state, weight in zip(known_at, weights_of, strict=True)
+        ]
+    knew = torch.cat(known_at, -1)
     keys, values, out, logits = [], [], [], []
 
     def times(name: str, x: Tensor) -> Tensor:
@@ -110,6 +120,8 @@ def written_out(case: Case, target: str, ids: list[int], known: int) -> Tensor:
 
     for place in range(1, len(ids)):
         hidden = times("fc", knew[place - 1]) if place <= known else out[-1]
+        if place > known and case.published.get("norm_output"):
+            hidden = normed(hidden, w["norm.weight"])
         embedded = normed(embeddings[ids[place]], w["midlayer.input_layernorm.weight"])
         pre = torch.cat([embedded, normed(hidden, w["midlayer.hidden_norm.weight"])])
         q, k, v = (times(f"midlayer.self_attn.{name}_proj", pre).view(-1, 12) for name in "qkv")
@@ -255,6 +267,7 @@ BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
     "no d2t": ({"vocab": DRAFTED, "without": ("d2t",)}, None, "the tensor d2t is missing"),
     "shape": ({"more": {"fc.weight": torch.ones(32, 64)}}, None, r"fc.weight has shape \(32, 64\), where \(32, 96\)"),
     "heads": ({"num_key_value_heads": 1}, None, r"self_attn.k_proj.weight has shape \(24, 64\), where \(12, 64\)"),
+    "norms of states": ({"fc_norm": True}, None, "the tensor fc_norm.0.weight is missing"),
     "missing": ({"without": ("norm.weight",)}, None, "the tensor norm.weight is missing"),
     "no last layer": ({"without": ("lm_head.weight",)}, None, "the tensor lm_head.weight is missing"),
     "half biased": ({"more": {"midlayer.self_attn.q_proj.bias": torch.ones(48)}}, None, "k_proj.bias is missing"),

@@ -202,6 +202,9 @@ def test_a_head_for_another_target_is_refused(folder: Path, model: SmallModel, t
     (tmp_path / "config.json").write_text(json.dumps(config))
     with pytest.raises(HsdError, match="this project trained"):
         load_small_head(tmp_path, model, "head", None)
+    (tmp_path / "config.json").write_text(json.dumps(HEAD | {"norm_output": True}))
+    with pytest.raises(HsdError, match="no norm_output"):
+        load_small_head(tmp_path, model, "head", None)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.01, 0.05, 0.2, 0.9, 0.9999])
