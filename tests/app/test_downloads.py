@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hsd import HsdError, space
-from hsd.app import downloads
+from hsd.app import downloads, pairs
 from hsd.app.questions import Questions
 from hsd.app.request import read
 from hsd.models.loading import fetch
@@ -88,6 +88,30 @@ def test_a_model_is_fetched_beside_the_app_and_then_offered(index, capfd):
     assert read(SPACE, {"prompt": "a"}).pair.name == "smollm2", "the first pair that is here"
     assert loaded == ["smollm2"]
     assert capfd.readouterr().err.splitlines()[-1] == f"{TITLE}: is here"
+
+
+def test_the_portable_engine_decodes_while_the_model_is_converted(index, monkeypatch):
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr(pairs, "load_pair", lambda name, **how: asked.append({"name": name, **how}))
+    monkeypatch.setattr(pairs, "settle_threads", lambda pair: None)
+    thread = downloads.begin(SPACE)
+    index.tells("converting", 0.1)
+    monkeypatch.setattr(fetch, "find_file", lambda name: Path("file"))
+    assert pairs_offered() == ["smollm2", "tiny"]
+    assert not page()["lines"]
+    given = read(SPACE, {"prompt": "a"}).pair
+    pairs.load(given)
+    index.ends(thread)
+    pairs.load(given)
+    assert asked == [{"name": "smollm2", "engine": "portable"}, {"name": "smollm2", "device": None}]
+
+
+def test_a_file_that_is_here_is_converted_for_torch(index, monkeypatch):
+    monkeypatch.setattr(fetch, "find_file", lambda name: Path("file"))
+    thread = downloads.begin(SPACE)
+    assert pairs_offered() == ["smollm2", "tiny"]
+    index.ends(thread)
+    assert pairs_offered() == ["smollm2", "tiny"]
 
 
 def test_the_terminal_gets_a_few_lines(index, capfd):

