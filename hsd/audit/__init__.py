@@ -14,10 +14,12 @@ from hsd.audit.chains import (
     target_law,
     total_variation,
 )
+from hsd.audit.optimum import optima
 from hsd.audit.trees import audit_tree_rules
 from hsd.errors import HsdError
 
 MAX_OUTCOMES = 20_000
+MAX_NODES = 2_000
 
 __all__ = [
     "TableModels",
@@ -38,14 +40,18 @@ def audit(vocab: int = 3, gamma: int = 3, seed: int = 0, drafts: int = 1) -> dic
 
     Returns {"vocab", "gamma", "seed", "drafts", "rules": {name: {"expected_accepted", "total_variation",
     "lossless"}}, "ideal"}. `lossless` is what was found here: total variation below 1e-12. With several drafts
-    the rules for trees are judged too, and "skipped" names those whose trees are too many to enumerate. The cost
-    grows like vocab ** (gamma + 1), and with the number of trees; raises HsdError where that is too much.
+    the rules for trees are judged too, and "skipped" names those whose trees are too many to enumerate; "optimum"
+    has the most that any lossless rule keeps on each layout (`hsd.audit.optimum`), None where the trees are too
+    many, and is empty without scipy. The cost grows like vocab ** (gamma + 1), and with the number of trees; raises
+    HsdError where that is too much.
     """
     for name, value in (("vocab", vocab), ("gamma", gamma), ("drafts", drafts)):
         if value < 1:
             raise HsdError(f"{name} {value}: choose at least 1")
     if gamma > 12 or vocab ** (gamma + 1) > MAX_OUTCOMES:
         raise HsdError(f"{vocab}^{gamma + 1} outcomes are over the limit of {MAX_OUTCOMES:,}: reduce vocab or gamma")
+    if drafts > 1 and drafts ** min(gamma, 12) > MAX_NODES:
+        raise HsdError(f"trees of {drafts}^{gamma} leaves are over the limit of {MAX_NODES:,}: reduce drafts or gamma")
     models = random_models(vocab, gamma, seed)
     result: dict[str, Any] = {"vocab": vocab, "gamma": gamma, "seed": seed, "drafts": drafts}
     result["rules"] = audit_rules(models)
@@ -53,4 +59,5 @@ def audit(vocab: int = 3, gamma: int = 3, seed: int = 0, drafts: int = 1) -> dic
         found, skipped = audit_tree_rules(models, drafts)
         result["rules"] |= found
         result["skipped"] = skipped
+        result["optimum"] = optima(models, drafts)
     return {**result, "ideal": ideal_kept(models)}

@@ -36,6 +36,21 @@ class Shape:
     def children(self, node: int) -> list[int]:
         return [i for i, parent in enumerate(self.parents, start=1) if parent == node]
 
+    @property
+    def remembers(self) -> bool:
+        """A token depends on those of its earlier siblings."""
+        return self.siblings != "independent"
+
+    def chances(self, row: Tensor, taken: list[int]) -> Tensor:
+        """(V,): how the next child is drawn where the draft's `row` stands and its siblings so far are `taken`."""
+        if self.siblings == "independent" or (not taken and self.siblings == "distinct"):
+            return row
+        rest = row.clone()
+        rest[taken] = 0
+        if self.siblings == "chosen":
+            return torch.nn.functional.one_hot(rest.argmax(), len(rest)).double()
+        return rest / rest.sum() if rest.sum() > 0 else rest
+
 
 class Open(Exception):
     """A rule asked for the token of a node that has not been drawn."""
@@ -92,20 +107,9 @@ class OpenTree:
             yield from self.draws(missing[0])
             return
         taken = [self.drawn[n] for n in earlier if n in self.drawn]
-        for token, chance in enumerate(self._chances(parent, taken).tolist()):
+        for token, chance in enumerate(self.shape.chances(self.draft(parent), taken).tolist()):
             if chance > 0:
                 yield chance, OpenTree(self.models, self.shape, {**self.drawn, node: token})
-
-    def _chances(self, parent: int, taken: list[int]) -> Tensor:
-        """(V,): how the next child of `parent` is drawn when its siblings so far have the tokens `taken`."""
-        row = self.draft(parent)
-        if self.shape.siblings == "independent" or (not taken and self.shape.siblings == "distinct"):
-            return row
-        rest = row.clone()
-        rest[taken] = 0
-        if self.shape.siblings == "chosen":
-            return torch.nn.functional.one_hot(rest.argmax(), len(rest)).double()
-        return rest / rest.sum() if rest.sum() > 0 else rest
 
 
 def outcomes(rule: TreeRule, models: TableModels, shape: Shape) -> Iterator[tuple[float, OpenTree, Ending]]:

@@ -25,12 +25,17 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(result))
         return 0
-    width = max(len(name) for name in (*result["rules"], "ideal, one draft"))
+    most = {f"optimum, {layout}": kept for layout, kept in result.get("optimum", {}).items()}
+    width = max(len(name) for name in (*result["rules"], *most, "ideal, one draft"))
     print(f"{'rule':{width}} {'E[kept]':>9} {'total variation':>16}  lossless")
     for name, row in result["rules"].items():
         verdict = "yes" if row["lossless"] else "no"
         print(f"{name:{width}} {row['expected_accepted']:9.4f} {row['total_variation']:16.2e}  {verdict}")
     print(f"{'ideal, one draft':{width}} {result['ideal']:9.4f}")
+    for name, kept in most.items():
+        print(f"{name:{width}} " + ("too many trees" if kept is None else f"{kept:9.4f}"))
+    if arguments.drafts > 1 and not most:
+        print("the optimum needs scipy: pip install scipy", file=sys.stderr)
     for name in result.get("skipped", ()):
         print(f"too many trees to enumerate: {name}", file=sys.stderr)
     return 0

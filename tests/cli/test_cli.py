@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import json
 import subprocess
@@ -297,6 +298,7 @@ def test_bad_models_are_one_line(console: Console, byte_folders: tuple[str, str]
         ["run"],
         ["audit", "--vocab", "0"],
         ["audit", "--vocab", "50", "--gamma", "9"],
+        ["audit", "--vocab", "2", "--gamma", "2", "--drafts", "1000000"],
         ["audit", "--vocab", "2", "--gamma", "1000000000"],
         ["audit", "--gamma", "abc"],
         ["audit", "3"],
@@ -349,3 +351,21 @@ def test_what_was_decoded_before_the_memory_ran_out_is_kept(
     assert kept["target_calls"] == 2
     assert len(hsd.Trace.from_json(out.read_text()).steps) == 2
     assert f"out of memory after {kept['new_tokens']} new tokens: choose a smaller gamma" in told.err
+
+
+def test_audit_of_several_drafts_prints_what_the_best_rule_would_keep(console: Console):
+    pytest.importorskip("scipy")
+    status, out, err = console("audit", "--vocab", "2", "--gamma", "1", "--drafts", "2", "--seed", "0")
+    kept = dict(line.rsplit(maxsplit=1) for line in out.splitlines() if line.startswith("optimum"))
+    assert (status, err) == (0, "")
+    assert float(kept["optimum, full, distinct"]) == pytest.approx(1, abs=1e-4)  # both tokens are drafted
+    assert float(kept["optimum, paths"]) < 1
+
+
+def test_audit_of_several_drafts_works_without_scipy(console: Console, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(importlib.import_module("hsd.audit.optimum"), "solvable", lambda: False)
+    status, out, err = console("audit", "--vocab", "2", "--gamma", "1", "--drafts", "2")
+    assert status == 0
+    assert "traversal, paths" in out
+    assert "optimum" not in out
+    assert err == "the optimum needs scipy: pip install scipy\n"
