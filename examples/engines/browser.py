@@ -1,0 +1,145 @@
+"""The browser's turn, see turn.py: the exported page in Chromium, as a visitor has it, in the page's own worker.
+
+Passes and rows are asked of the same modules by a worker beside it (browser.js), as no visitor asks for them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+START = """async ({ folder, page, first }) => {
+  const begin = performance.now();
+  const [worker, waiting] = [new Worker(`${folder}answers/browser/worker.js`, { type: "module" }), new Map()];
+  worker.onmessage = ({ data: { id, value, refusal, progress } }) => {
+    if (progress) return;
+    refusal ? waiting.get(id)[1](refusal) : waiting.get(id)[0](value);
+  };
+  await new Promise((...both) => waiting.set(0, both));
+  let id = 0;
+  const call = (name, argument = {}) => new Promise((...both) => {
+    waiting.set((id += 1), both);
+    worker.postMessage({ id, name, argument });
+  });
+  const at = (file) => ({ ...file, url: new URL(file.path, document.baseURI).href });
+  const { engine, weights, head } = page.browser.files;
+  window.files = { engine: new URL(engine, document.baseURI).href, weights: at(weights), head: at(head) };
+  await call("load", { told: page.browser.pair, files: window.files, picked: null });
+  const { asked } = await import(new URL(`${folder}answers/browser/options.js`, document.baseURI));
+  window.decode = async (given) => {
+    await call("begin", { asked: asked(given, page) });
+    for (const steps of [[]]) for (;;) {
+      const message = await call("next");
+      steps.push(...message.steps);
+      if (message.result) return steps.map((step) => [step.committed.length, step.start, step.times]);
+    }
+  };
+  window.leave = () => worker.terminate();
+  await window.decode(first);
+  return (performance.now() - begin) / 1000;
+}"""
+REST = """({ folder, told, job }) => new Promise((found, failed) => {
+  const worker = new Worker(`${folder}answers/browser/measure.js`, { type: "module" });
+  worker.onerror = ({ message }) => failed(message);
+  worker.onmessage = ({ data }) => (data ? found(data) : worker.postMessage({ told, files: window.files, job }));
+})"""
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """A plain file server, without a log."""
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def served(folder: Path, port: int) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", port), partial(Quiet, directory=str(folder))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+def main() -> None:
+    job = json.loads(sys.stdin.readline())
+    try:
+        found = measure(job)
+    except Exception as error:  # no Playwright, no Chromium, a port in use: one line, and the rest goes on
+        found = {"missing": next(line for line in [*str(error).splitlines(), type(error).__name__] if line)[:200]}
+    print(json.dumps(found), flush=True)
+
+
+def measure(job: dict[str, Any]) -> dict[str, Any]:
+    from playwright.sync_api import sync_playwright
+
+    site = Path(job["work"]) / "site"
+    told = json.loads((site / "data/page.json").read_text(encoding="utf-8"))
+    folder = told["browser"]["files"]["engine"].removesuffix("engine.wasm")
+    beside = Path(__file__).with_suffix(".js").read_bytes()
+    (site / folder / "answers/browser/measure.js").write_bytes(beside)
+    files = [
+        site / folder / "engine.wasm",
+        *(site / told["browser"]["files"][part]["path"] for part in ("weights", "head")),
+    ]
+    with served(site, job["port"]) as address, sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=job["chromium"] or None, args=FLAGS)
+        page = chromium.new_page()
+        page.goto(address)
+        first = {"prompt": job["prompts"][0], **job["options"], "system": "plain", "max_new_tokens": 1}
+        seconds = page.evaluate(START, {"folder": folder, "page": told, "first": first})
+        print(f"ready {seconds}", flush=True)
+        found = {way: [0, 0.0] for way in job["ways"]}
+        for way, how in job["ways"].items():
+            for prompt in job["prompts"]:
+                steps = page.evaluate("decode", {"prompt": prompt, **job["options"], **how})
+                found[way][0] += sum(count for count, _, _ in steps[1:])
+                found[way][1] += steps[-1][1] + sum(steps[-1][2].values()) - steps[1][1]
+        most = memory(os.getpid())
+        page.evaluate("leave()")
+        asked = {name: job[name] for name in ("widths", "before", "repetitions", "rows")}
+        rest = page.evaluate(REST, {"folder": folder, "told": told["browser"]["pair"], "job": asked})
+        version = chromium.version
+        chromium.close()
+    size = sum(file.stat().st_size for file in files) / 1e6
+    precision = told["browser"]["pair"]["target"]["dtype"]
+    return {
+        "precision": precision, "speed": found, "memory_mb": most, "model_mb": round(size, 1), "library_mb": 0.0,
+        "versions": {"chromium": version}, **rest,
+    }  # fmt: skip
+
+
+def memory(root: int) -> int | None:
+    """The most memory that the largest page of a browser under process `root` ever had, in megabytes."""
+    parents, most = {}, {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            told = (folder / "status").read_text(encoding="utf-8")
+            words = (folder / "cmdline").read_text(encoding="utf-8", errors="replace")
+        except OSError:  # it has ended
+            continue
+        parents[int(folder.name)] = int(re.findall(r"PPid:\s+(\d+)", told)[0])
+        if "--type=renderer" in words and (peak := re.search(r"VmHWM:\s+(\d+)", told)):
+            most[int(folder.name)] = int(peak[1]) // 1000
+
+    def under(process: int) -> bool:
+        while process in parents and process != root:
+            process = parents[process]
+        return process == root
+
+    return max((peak for process, peak in most.items() if under(process)), default=None)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""This project's turn, see turn.py: by torch, or by the portable engine under wasmtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from turn import Job, Reader, main
+
+import hsd
+from hsd.app import browser
+from hsd.models.small.engine import MODULE
+
+
+class Ours:
+    """The pair's target."""
+
+    def __init__(self, job: Job) -> None:
+        torch.set_num_threads(job["threads"])
+        portable = job["engine"] == "wasm, wasmtime"
+        self.pair = hsd.load_pair("smollm2", engine="portable") if portable else hsd.load_pair("smollm2", device="cpu")
+        self.precision = self.pair.target.dtype
+        self.packages = ["wasmtime", "torch"] if portable else ["torch", "transformers"]
+        converted = sorted(Path(job["folder"]).iterdir()) if job["folder"] else []
+        self.reads = [browser.HEAD_FILE, *([Path(job["gguf"]), MODULE] if portable else converted)]
+        self.text = self.pair.target.start()
+
+    @property
+    def length(self) -> int:
+        return self.text.length
+
+    def read(self, tokens: list[int], keep: int) -> np.ndarray:
+        with torch.inference_mode():
+            return self.text.forward(torch.tensor(tokens), keep).float().numpy()
+
+    def cut(self, length: int) -> None:
+        self.text.crop(length)
+
+
+def speed(reader: Any, job: Job) -> dict[str, list[float]]:
+    """Tokens after the first step, and their seconds, by the way they were decoded."""
+    found = {}
+    for way, how in job["ways"].items():
+        tokens, seconds = 0, 0.0
+        for prompt in job["prompts"]:
+            steps = hsd.run(reader.pair, prompt, trace=False, **job["options"], **how).steps
+            tokens += sum(len(step.committed) for step in steps[1:])
+            last = steps[-1]
+            seconds += last.start + sum(last.times.model_dump().values()) - steps[1].start
+        found[way] = [tokens, seconds]
+    return found
+
+
+def make(job: Job) -> Reader:
+    return Ours(job)
+
+
+if __name__ == "__main__":
+    main(make, speed)
