@@ -1,14 +1,16 @@
 """What a page needs to decode by itself: the portable engine, the pair's files, and what is known of them beforehand.
 
-`hsd/web/answers/browser` reads it. The weights are the file that the package index has, as it was published.
+`hsd/web/answers/browser` reads it. The weights are the file that the package index has, as published. Large files
+lie in pieces, each with its own hash, so that a download which breaks off goes on from the last whole piece.
 """
 
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from math import prod
+from pathlib import Path
 from typing import Any
 
 from hsd.errors import HsdError
@@ -26,6 +28,8 @@ NAME = "smollm2"
 HEAD = ASSETS / NAME / "draft"
 HEAD_FILE = HEAD / "model.safetensors"
 FOLDER = "model/"
+HEAD_PATH = f"{FOLDER}head.safetensors"
+PIECE = 8 << 20  # bytes: what a visitor loads again at most
 CHAT = (
     "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
     "<|im_start|>user\n",
@@ -43,26 +47,22 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
     """What the page knows of the pair before it is loaded. folder: of its modules; weights: whether it has them."""
     pair, model = spec(space), fetch.MODELS[NAME]
     assert pair, "the manifest names no pair that a browser can run"
-    stamp, parameters = _head()
     config = json.loads((HEAD / "config.json").read_text(encoding="utf-8"))
     target = SIZES[f"HuggingFaceTB/{model.title}"]
     name = f"{model.title}.gguf"
+    whole = [{"path": None, "bytes": model.gguf_bytes, "sha256": model.gguf_sha256}]
+    pieces = _pieces(fetch.fetch_file(NAME), FOLDER + name) if weights else whole
     files = {
         "engine": f"{folder}engine.wasm",
-        "weights": {
-            "name": name,
-            "path": FOLDER + name if weights else None,
-            "bytes": model.gguf_bytes,
-            "sha256": model.gguf_sha256,
-        },
-        "head": {"name": "the draft", "path": f"{FOLDER}head.safetensors", **stamp},
+        "weights": {"name": name, "bytes": model.gguf_bytes, "pieces": pieces},
+        "head": {"name": "the draft", "bytes": HEAD_FILE.stat().st_size, "pieces": _pieces(HEAD_FILE, HEAD_PATH)},
     }
     chip = {
         "name": NAME,
         "title": pair.title,
         "device": "in this browser",
         "target": target.parameters,
-        "draft": parameters,
+        "draft": _drafting(),
         "vocabulary": target.rows,
         "drafted": config["draft_vocab_size"],
         "note": model.note,
@@ -90,34 +90,49 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
 
 def files(folder: str, weights: bool) -> dict[str, Any]:
     """Path → what makes its contents. Raises HsdError where the weights are wanted and cannot be fetched."""
-    made: dict[str, Any] = {
-        f"{folder}engine.wasm": MODULE.read_bytes,
-        f"{FOLDER}head.safetensors": HEAD_FILE.read_bytes,
-    }
+    made: dict[str, Any] = {f"{folder}engine.wasm": MODULE.read_bytes, **_contents(HEAD_FILE, HEAD_PATH)}
     if weights:
         model, file = fetch.MODELS[NAME], fetch.fetch_file(NAME)
         if sha256(file.read_bytes()).hexdigest() != model.gguf_sha256:
             raise HsdError(f"{file} is damaged: delete it, and run this again")
-        made[f"{FOLDER}{model.title}.gguf"] = file.read_bytes
+        made |= _contents(file, f"{FOLDER}{model.title}.gguf")
         made[f"{FOLDER}LICENSE"] = (WEB / "vendor" / "tokenizers.LICENSE").read_bytes  # Apache-2.0 as well
         made[f"{FOLDER}README.md"] = lambda: _credits().encode()
     return made
 
 
+def _pieces(file: Path, path: str) -> list[dict[str, Any]]:
+    """A file in pieces of at most PIECE bytes: where each will lie, how long it is, and its hash."""
+    with file.open("rb") as source:
+        parts = enumerate(iter(lambda: source.read(PIECE), b""))
+        return [{"path": f"{path}.{i}", "bytes": len(x), "sha256": sha256(x).hexdigest()} for i, x in parts]
+
+
+def _contents(file: Path, path: str) -> dict[str, Any]:
+    """The same pieces: path → what reads it."""
+
+    def read(begin: int) -> bytes:
+        with file.open("rb") as source:
+            source.seek(begin)
+            return source.read(PIECE)
+
+    return {f"{path}.{i}": partial(read, at) for i, at in enumerate(range(0, file.stat().st_size, PIECE))}
+
+
 @cache
-def _head() -> tuple[dict[str, Any], int]:
-    """By what the head's file is known, and how many numbers it has."""
+def _drafting() -> int:
+    """How many numbers the head has."""
     content = HEAD_FILE.read_bytes()
     size = 8 + int.from_bytes(content[:8], "little")
     tensors = json.loads(content[8:size]).items()
-    parameters = sum(prod(one["shape"]) for name, one in tensors if name not in ("d2t", "t2d", "__metadata__"))
-    return {"bytes": len(content), "sha256": sha256(content).hexdigest()}, parameters
+    return sum(prod(one["shape"]) for name, one in tensors if name not in ("d2t", "t2d", "__metadata__"))
 
 
 def _credits() -> str:
     model = fetch.MODELS[NAME]
     return (
-        f"`{model.title}.gguf`: {model.note}; {model.credit}. Licence {model.licence}, which is in `LICENSE`.\n"
-        "The file is as it was published.\n\n"
-        "`head.safetensors`: the draft, trained for this project, under the project's licence.\n"
+        f"`{model.title}.gguf.0` and on: {model.note}; {model.credit}. "
+        f"Licence {model.licence}, which is in `LICENSE`.\n"
+        "One after another, the pieces are the file as it was published.\n\n"
+        "`head.safetensors.0` and on: the draft, trained for this project, under the project's licence.\n"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -86,14 +87,93 @@ def test_a_file_of_the_right_length_and_other_bytes_is_refused(guest: Page, tmp_
 
 
 def test_a_download_that_breaks_off_is_told_and_begun_again(guest: Page):
-    head = f"**/{browser.FOLDER}head.safetensors"
+    head = f"**/{browser.HEAD_PATH}.1"
     guest.page.route(head, lambda route: route.fulfill(body=b"short"))
     weights = {"name": "any.gguf", "mimeType": "application/octet-stream", "buffer": b"read after the draft"}
     guest.ask(PROMPT).locator("input").set_input_files(weights)
-    guest.told("the draft came only in part: press Run to begin again")
+    guest.told("the draft came only in part: press Run, and it goes on from there")
     guest.page.unroute(head)
     guest.ask(PROMPT).locator("input").set_input_files(weights)
     guest.told("any.gguf is not ")
+
+
+def laid(file: Path, site: Path, size: int) -> list[dict[str, Any]]:
+    """Put the file's pieces of `size` bytes into a site, as the export does; what the page is told of them."""
+    path = f"{browser.FOLDER}{file.name}"
+    content = file.read_bytes()
+    parts = [content[at : at + size] for at in range(0, len(content), size)]
+    for i, part in enumerate(parts):
+        (site / f"{path}.{i}").write_bytes(part)
+    hashes = [sha256(part).hexdigest() for part in parts]
+    return [{"path": f"{path}.{i}", "bytes": len(x), "sha256": hashes[i]} for i, x in enumerate(parts)]
+
+
+@pytest.fixture
+def pieces(chromium: Browser, folder: Path, tmp_path: Path) -> Iterator[Page]:
+    """A page whose weights are three pieces of a file that is no model, so that it is refused once it is whole."""
+    shutil.copytree(folder, tmp_path / "page")
+    told = tmp_path / "page" / "data" / "page.json"
+    page = json.loads(told.read_text())
+    (tmp_path / "any.gguf").write_bytes(b"a" * 1000 + b"b" * 1000 + b"c" * 1000)
+    found = laid(tmp_path / "any.gguf", tmp_path / "page", 1000)
+    page["browser"]["files"]["weights"] = {"name": "any.gguf", "bytes": 3000, "pieces": found}
+    told.write_text(json.dumps(page))
+    files = Files(tmp_path, "page/")
+    guest = Page(chromium, files)
+    yield guest
+    guest.page.evaluate("caches.delete('hsd-models')")
+    guest.close()
+    files.stop()
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({"body": b"short"}, "any.gguf came only in part: press Run, and it goes on from there"),
+        ({"body": b"x" * 1000}, "any.gguf is damaged, or another file"),
+        ({"body": b"x" * 1001}, "any.gguf is another file"),
+        ({"status": 404}, "any.gguf cannot be read: check the connection"),
+    ],
+    ids=["cut short", "other bytes", "too long", "not there"],
+)
+def test_a_download_goes_on_from_the_last_whole_piece(pieces: Page, answer: dict[str, Any], words: str):
+    page = pieces.page
+    asked: list[str] = []
+    page.context.on("request", lambda request: asked.append(request.url.rsplit("/", 1)[-1]))
+    page.route("**/any.gguf.1", lambda route: route.fulfill(**answer))
+    question = pieces.ask(PROMPT)
+    question.get_by_role("button", name="Load").click()
+    pieces.told(words)
+    assert [name for name in asked if "any" in name] == ["any.gguf.0", "any.gguf.1"]
+
+    page.unroute("**/any.gguf.1")
+    page.reload()
+    page.locator(".hf-device", has_text="in this browser").wait_for()
+    asked.clear()
+    question = pieces.ask(PROMPT)
+    assert "0 MB, once" in question.inner_text()
+    question.get_by_role("button", name="Load").click()
+    pieces.told("this is no GGUF file")  # it is whole, and only now it is read
+    assert [name for name in asked if ".gguf." in name or ".safetensors." in name] == ["any.gguf.1", "any.gguf.2"]
+
+
+def test_two_tabs_that_load_at_once_fetch_each_piece_once(pieces: Page):
+    page = pieces.page
+    asked: list[str] = []
+    page.context.on("request", lambda request: asked.append(request.url.rsplit("/", 1)[-1]))
+    second = page.context.new_page()
+    second.goto(page.url)
+    second.locator(".hf-device", has_text="in this browser").wait_for()
+    pieces.ask(PROMPT)
+    second.fill("#hsd-prompt textarea", PROMPT)
+    second.click("#hsd-run")
+    for tab in (page, second):
+        tab.locator("dialog.hf-consent").get_by_role("button", name="Load").click()
+    for tab in (page, second):
+        tab.locator(".hf-alert:not([hidden])", has_text="this is no GGUF file").wait_for()
+    fetched = [name for name in asked if ".gguf." in name or ".safetensors." in name]
+    assert len(fetched) == len(set(fetched)) > 3
+    second.close()
 
 
 def test_what_only_the_app_can_do_is_told_without_a_question(guest: Page):
@@ -145,9 +225,8 @@ def test_a_folder_with_weights_asks_once_how_large_they_are(chromium: Browser, f
     shutil.copytree(folder, tmp_path / "page")
     told = tmp_path / "page" / "data" / "page.json"
     page = json.loads(told.read_text())
-    page["browser"]["files"]["weights"]["path"] = f"{browser.FOLDER}{FILE.name}"
+    page["browser"]["files"]["weights"]["pieces"] = laid(FILE, tmp_path / "page", browser.PIECE)
     told.write_text(json.dumps(page))
-    shutil.copy(FILE, tmp_path / "page" / browser.FOLDER)
     files = Files(tmp_path, "page/")
     guest = Page(chromium, files)
     question = guest.ask(PROMPT)

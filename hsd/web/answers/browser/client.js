@@ -44,8 +44,9 @@ function call(name, argument = {}, told = null) {
 
 /** The files of the pair, with their addresses. */
 function filesOf({ engine, weights, head }) {
-  const at = ({ path, ...file }) => ({ ...file, url: path && new URL(path, document.baseURI).href });
-  return { engine: new URL(engine, document.baseURI).href, weights: at(weights), head: at(head) };
+  const at = (piece) => ({ ...piece, url: piece.path && new URL(piece.path, document.baseURI).href });
+  const all = ({ pieces, ...file }) => ({ ...file, pieces: pieces.map(at) });
+  return { engine: new URL(engine, document.baseURI).href, weights: all(weights), head: all(head) };
 }
 
 const megabytes = (bytes) => Math.round(bytes / 1e6);

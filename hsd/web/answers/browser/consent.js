@@ -7,11 +7,11 @@ const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`;
 
 /**
  * Asks; a File that was picked, false to load what lies beside the page, null where the visitor does not want it. missing:
- * files that are to be loaded; weights: the one that may have to be picked.
+ * files and how many bytes of each are to be loaded; weights: the one that may have to be picked.
  */
 function consent({ missing, weights, title, licence, signal }) {
   const size = megabytes(missing.reduce((sum, { bytes }) => sum + bytes, 0));
-  const wanted = !weights.url && missing.some(({ name }) => name === weights.name);
+  const wanted = !weights.pieces[0].url && missing.some(({ name }) => name === weights.name);
   return new Promise((answer) => {
     const input = h("input", { "type": "file", "accept": ".gguf", "hidden": true, "aria-label": weights.name });
     const words = wanted

@@ -1,5 +1,6 @@
-// A model's files: from the browser's own store, from the page's folder, or picked by the visitor. Each is checked by its
-// length and its sha256 before anything of it is used, and only what passed is kept.
+// A model's files: from the browser's own store, from the page's folder, or picked by the visitor. They come in pieces. Each
+// is checked by its length and its sha256 before anything of it is used, and what passed is kept at once: a download that
+// breaks off, or whose tab is closed, goes on from there. Two tabs that load at the same time share the pieces.
 import { Refusal } from "../refusal.js";
 
 const STORE = "hsd-models";
@@ -9,53 +10,64 @@ const place = ({ sha256 }) => new URL(`./kept/${sha256}`, import.meta.url).href.
 /** Where a browser keeps files; null where it keeps none. */
 const store = () => caches.open(STORE).catch(() => null);
 
-/** Whether the browser has the file. */
-async function isKept(file) {
-  const found = await (await store())?.match(place(file));
-  return Boolean(found);
+/** How many bytes of the file the browser does not have. */
+async function lacking({ pieces }) {
+  const kept = await store();
+  const found = await Promise.all(pieces.map((piece) => kept?.match(place(piece))));
+  return pieces.reduce((sum, { bytes }, i) => sum + (found[i] ? 0 : bytes), 0);
 }
 
-/** All of a stream, into as many bytes as there must be. Throws Refusal where it is shorter or longer. */
-async function whole(response, { name, bytes }, told) {
-  const found = new Uint8Array(bytes);
+/** All of a stream, into the bytes that there must be. Throws Refusal where it is shorter or longer. */
+async function fill(into, response, name, told) {
   let at = 0;
   for (const reader = response.body.getReader(); ; ) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch(() => ({ done: true })); // the connection broke
     if (done) break;
-    if (at + value.length > bytes) throw new Refusal(`${name} is another file than this page was made for`);
-    found.set(value, at);
+    if (at + value.length > into.length) throw new Refusal(`${name} is another file than this page was made for`);
+    into.set(value, at);
     at += value.length;
     told(at);
   }
-  if (at < bytes) throw new Refusal(`${name} came only in part: press Run to begin again`);
-  return found;
+  if (at < into.length) throw new Refusal(`${name} came only in part: press Run, and it goes on from there`);
 }
 
-async function fetched({ url, name }) {
-  const response = await fetch(url).catch(() => null);
+async function fetched(url, name) {
+  const response = await fetch(url, { cache: "no-store" }).catch(() => null); // it is kept here, and once
   if (!response?.ok) throw new Refusal(`${name} cannot be read: check the connection, and press Run again`);
   return response;
 }
 
+/** One piece: {url, bytes, sha256}, into its bytes. part: a Blob to take it from, or null. */
+async function bring(piece, name, into, part, told) {
+  const kept = await store();
+  const known = await kept?.match(place(piece));
+  await fill(into, known ?? (part ? new Response(part) : await fetched(piece.url, name)), name, told);
+  if (hex(await crypto.subtle.digest("SHA-256", into)) !== piece.sha256) {
+    await kept?.delete(place(piece));
+    throw new Refusal(`${name} is damaged, or another file than this page was made for: press Run to begin again`);
+  }
+  if (!known) await kept?.put(place(piece), new Response(into)).catch(() => {}); // a full store: loaded again next time
+}
+
 /**
- * The bytes of a file: {url, name, bytes, sha256}. picked: a File to take it from, or null; told(bytes): how many there are.
+ * The bytes of a file: {name, bytes, pieces}. picked: a File to take it from, or null; told(bytes): how many there are.
  * Throws Refusal for one that is cut short, or another one.
  */
 async function bytesOf(file, picked, told) {
-  const kept = await store();
-  const known = await kept?.match(place(file));
   if (picked && picked.size !== file.bytes)
     throw new Refusal(
       `${picked.name} is not ${file.name}: it has ${picked.size} bytes, and ${file.bytes} were expected`,
     );
-  const response = known ?? (picked ? new Response(picked.stream()) : await fetched(file));
-  const found = await whole(response, file, told);
-  if (hex(await crypto.subtle.digest("SHA-256", found)) !== file.sha256) {
-    await kept?.delete(place(file));
-    throw new Refusal(`${file.name} is damaged, or another file than this page was made for: press Run to begin again`);
+  const found = new Uint8Array(file.bytes);
+  let at = 0;
+  for (const piece of file.pieces) {
+    const [begin, end] = [at, at + piece.bytes];
+    const part = picked && picked.slice(begin, end);
+    const work = () => bring(piece, file.name, found.subarray(begin, end), part, (bytes) => told(begin + bytes));
+    await navigator.locks.request(place(piece), work); // another tab may be at it: then it is kept, once this begins
+    at = end;
   }
-  if (!known) await kept?.put(place(file), new Response(found)).catch(() => {}); // a full store: loaded again next time
   return found;
 }
 
-export { bytesOf, isKept };
+export { bytesOf, lacking };

@@ -1,16 +1,16 @@
 // The worker: it holds the model and the run under way, and does what client.js asks, one thing after another.
 import { Refusal } from "../refusal.js";
-import { bytesOf, isKept } from "./files.js";
+import { bytesOf, lacking } from "./files.js";
 import { makePair, Run } from "./pair.js";
 
 let pair = null;
 let run = null;
 
 const DOES = {
-  /** Which of these files are still to be loaded. */
+  /** Which of these files are still to be loaded, {name, bytes}: how much of each. */
   async missing({ files }) {
-    const kept = await Promise.all(files.map(isKept));
-    return files.filter((_, i) => !kept[i]);
+    const left = await Promise.all(files.map(lacking));
+    return files.map(({ name }, i) => ({ name, bytes: left[i] })).filter(({ bytes }) => bytes > 0);
   },
   /** told: of the pair; files: {engine, weights, head}; picked: a File to take the weights from, or null. */
   async load({ told, files, picked }, progress) {
