@@ -4,6 +4,8 @@
     python examples/record.py story sum        some of them
     python examples/record.py --search 1       seed 0 for all, no search: takes seconds
 
+Runs of the fetched real model are decoded by the portable engine, so that they come out the same on every machine.
+
 For a preset with `seeds: N`, seeds 0 to N-1 are tried and the run with the most telling step is kept: the one
 where the rule keeps most beyond vanilla of the same draft, on average over all coins and this time as well
 (`hsd.app.presets.interest` says it in full). Such a run is chosen to explain something. It is no measurement.
@@ -19,13 +21,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this 
 
 import hsd
 from hsd.app.presets import Preset, definitions, gain, interest, telling_step
+from hsd.models.loading.pair import PORTABLE
+from hsd.models.loading.registry import FETCHED
 from hsd.models.threads import settle_threads
 from hsd.paths import EXAMPLES
 
 
 def record(preset: Preset, pair: hsd.Pair, seeds: int) -> hsd.Trace:
     """The most telling run of `preset` among `seeds` seeds; the first of equals."""
-    runs = (hsd.run(pair, preset.prompt, **{"seed": seed, **preset.options}) for seed in range(seeds))
+    options = {"engine": _engine(preset)} | preset.options
+    runs = (hsd.run(pair, preset.prompt, **{"seed": seed, **options}) for seed in range(seeds))
     return max(runs, key=lambda trace: interest(trace.steps[telling_step(trace)]))
 
 
@@ -38,7 +43,7 @@ def main() -> int:
         return 2
     for name in arguments.names or presets:
         preset = presets[name]
-        pair = hsd.load_pair(preset.pair)
+        pair = hsd.load_pair(preset.pair, engine=PORTABLE if _engine(preset) == PORTABLE else None)
         settle_threads(pair)
         trace = record(preset, pair, min(preset.seeds, arguments.search or preset.seeds))
         preset.file.parent.mkdir(exist_ok=True)
@@ -52,6 +57,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", help="presets to record (default: all)")
     parser.add_argument("--search", type=int, metavar="N", help="try at most N seeds instead of what presets.yaml says")
     return parser.parse_args()
+
+
+def _engine(preset: Preset) -> str:
+    return PORTABLE if preset.pair in FETCHED else "eager"
 
 
 def _line(preset: Preset, trace: hsd.Trace) -> str:

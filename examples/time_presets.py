@@ -54,7 +54,7 @@ def timed(preset: Preset, rounds: int) -> dict[str, Any]:
     shared = {name: preset.options[name] for name in SHARED if name in preset.options}
     speeds = []
     for _ in range(rounds + 1):
-        own = hsd.run(pair, preset.prompt, seed=seed, **preset.options).stats()
+        own = hsd.run(pair, preset.prompt, **preset.options | {"seed": seed}).stats()
         plain = {**shared, "system": "plain", "max_new_tokens": int(own["new_tokens"])}
         other = hsd.run(pair, preset.prompt, seed=seed, **plain).stats()
         speeds.append((own["tokens_per_second"], other["tokens_per_second"]))

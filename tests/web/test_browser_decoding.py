@@ -140,6 +140,8 @@ def same(node: Engine, pair: Pair, prompt: str, told: dict[str, Any], **how: Any
     assert isinstance(found, dict)
     assert list(differences(trace["steps"], found["steps"])) == [], (prompt, how)
     assert list(differences(trace["setup"]["options"], found["setup"]["options"])) == []
+    described = [[(one["layers"], one["taps"]) for one in run["setup"]["models"]] for run in (trace, found)]
+    assert described[0] == described[1]
     assert [trace["result"][name] for name in ("text", "finish")] == [
         found["result"][name] for name in ("text", "finish")
     ]

@@ -37,9 +37,9 @@ class SmallHead:
             raise HsdError(
                 "the portable engine feeds a head's output back as it is, no norm_output: choose another engine"
             )
-        if tuple(config["target_layers"]) != target.taps or config["hidden_size"] != target.shape.hidden:
+        if tuple(config["target_layers"]) != target.tapped or config["hidden_size"] != target.shape.hidden:
             raise HsdError(f"this head is for another target than {target.name}: choose another head")
-        self.name, self.revision, self.target = name, revision, target
+        self.name, self.revision, self.target, self.taps = name, revision, target, target.tapped
         self.vocab_size, self.context = target.vocab_size, target.context
         self.vocab = weights["d2t"] + torch.arange(len(weights["d2t"]))
         self.parameters = sum(w.numel() for name, w in weights.items() if name not in ("d2t", "t2d"))

@@ -62,7 +62,7 @@ class Shape:
 class SmallModel:
     """A model in an engine of its own, from the tensors of a GGUF file by their names.
 
-    taps: after how many layers hidden states are kept for a head, fixed here.
+    layers: how many it has. tapped: after how many of them hidden states are kept for a head, fixed here.
     """
 
     device = torch.device("cpu")
@@ -70,10 +70,11 @@ class SmallModel:
     portable = True
 
     def __init__(
-        self, shape: Shape, tensors: dict[str, Packed], name: str, revision: str | None, taps: Sequence[int] = ()
+        self, shape: Shape, tensors: dict[str, Packed], name: str, revision: str | None, tapped: Sequence[int] = ()
     ) -> None:
         shape.check()
-        self.shape, self.name, self.revision, self.taps = shape, name, revision, tuple(taps)
+        self.shape, self.name, self.revision, self.tapped = shape, name, revision, tuple(tapped)
+        self.layers = shape.layers
         self.vocab_size, self.context = shape.vocab, min(shape.context, LONGEST)
         self.parameters = sum(tensor.rows * tensor.columns for tensor in tensors.values())
         self.engine = Engine()
@@ -89,7 +90,7 @@ class SmallModel:
             self.engine.call(
                 "layer", self.place, i, places[f"blk.{i}.attn_norm"], places[f"blk.{i}.ffn_norm"], *products
             )
-        for layer in self.taps:
+        for layer in self.tapped:
             self.engine.call("tap", self.place, layer)
 
     def start(self) -> SmallSession:
@@ -158,7 +159,7 @@ class SmallSession(Text):
 
     def hidden(self, column: int) -> Tensor:
         """(taps, hidden): the states of one token that was read."""
-        places = [self.engine.call("state", self.place, tap, column) for tap in range(len(self._model.taps))]
+        places = [self.engine.call("state", self.place, tap, column) for tap in range(len(self._model.tapped))]
         return torch.stack([self.engine.numbers(place, self._model.shape.hidden) for place in places])
 
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:

@@ -86,14 +86,14 @@ class Text {
   }
 }
 
-/** A Llama of SmolLM2's shape. file: see readGguf; taps: after how many layers hidden states are kept for a head. */
+/** A Llama of SmolLM2's shape. file: see readGguf; tapped: after how many layers hidden states are kept for a head. */
 class Model {
-  constructor(engine, { fields, tensors }, taps) {
+  constructor(engine, { fields, tensors }, tapped) {
     const told = (name) => fields[`llama.${name}`];
     if (fields["general.architecture"] !== "llama")
       throw new Refusal("this file holds another model: choose SmolLM2's");
     const [layers, heads, hidden] = ["block_count", "attention.head_count", "embedding_length"].map(told);
-    Object.assign(this, { engine, hidden, width: hidden / heads, taps });
+    Object.assign(this, { engine, hidden, width: hidden / heads, layers });
     this.vocab = tensors["token_embd.weight"].rows;
     this.context = Math.min(told("context_length"), LONGEST);
     this.parameters = Object.values(tensors).reduce((sum, { rows, columns }) => sum + rows * columns, 0);
@@ -109,7 +109,7 @@ class Model {
         engine.matrix(tensors[`blk.${i}.${part}.weight`], TURNED.includes(part) ? this.width : 0);
       engine.calls.layer(this.place, i, ...both, ...PRODUCTS.map(product));
     });
-    for (const layer of taps) engine.calls.tap(this.place, layer);
+    for (const layer of tapped) engine.calls.tap(this.place, layer);
   }
 
   start() {
@@ -143,7 +143,8 @@ class TargetText extends Text {
 /** The project's own head on a model. weights: see readSafetensors; config: its file's. */
 class Head {
   constructor(engine, config, weights, target) {
-    Object.assign(this, { engine, vocab: weights.d2t.numbers.map((skipped, i) => skipped + i) });
+    Object.assign(this, { engine, taps: config.target_layers });
+    this.vocab = weights.d2t.numbers.map((skipped, i) => skipped + i);
     const counted = Object.entries(weights).filter(([name]) => !TABLES.includes(name));
     this.parameters = counted.reduce((sum, [, { rows, columns }]) => sum + rows * columns, 0);
     const { num_attention_heads: heads, num_key_value_heads: groups = heads } = config;

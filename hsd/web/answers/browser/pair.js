@@ -18,8 +18,8 @@ function makePair(told, { module, weights, head }) {
 }
 
 /** What a trace says of a model. */
-function info({ name, revision, dtype }, { parameters, taps = [], vocab }) {
-  return { name, revision, parameters, dtype, drafted: Array.isArray(vocab) ? vocab.length : null, layers: null, taps };
+function info({ name, revision, dtype }, { parameters, layers = null, taps = [], vocab }) {
+  return { name, revision, parameters, dtype, drafted: Array.isArray(vocab) ? vocab.length : null, layers, taps };
 }
 
 /** A run as messages, as hsd/app/runs.py has them. asked: see options.js. */
