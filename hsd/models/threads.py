@@ -16,7 +16,7 @@ from hsd.models.base import LanguageModel, Pair, Session
 
 SMALL = 50_000_000  # parameters; below, one thread is right everywhere
 AVAILABLE = torch.get_num_threads()
-READ, WIDE, ROUNDS = 64, 4, 5  # tokens before, tokens of a wide pass, rounds that are timed
+READ, WIDE, ROUNDS = 8, 4, 5  # tokens before, tokens of a wide pass, rounds that are timed
 
 
 @dataclass(frozen=True)
@@ -35,28 +35,36 @@ _FOUND: WeakKeyDictionary[LanguageModel, Threads] = WeakKeyDictionary()
 
 
 def settle_threads(pair: Pair) -> Threads:
-    """Choose for this pair and tell torch, in the thread that asks. On a GPU, torch's own choice."""
+    """Choose for this pair and tell torch, in the thread that asks, or the pair's engine. On a GPU, torch's choice."""
     target = pair.target
     if target.device.type != "cpu":
         chosen = Threads(AVAILABLE, {})
-    elif target.parameters < SMALL or AVAILABLE == 1 or getattr(target, "portable", False):
+    elif target.parameters < SMALL or AVAILABLE == 1:
         chosen = Threads(1, {})
     else:
         chosen = _FOUND.get(target) or _measured(target)
         _FOUND[target] = chosen
-    torch.set_num_threads(chosen.count)
+    _use(target, chosen.count)
     return chosen
+
+
+def _use(target: LanguageModel, count: int) -> None:
+    """torch's threads, or those of an engine that has its own: torch's would only wait beside them."""
+    own = getattr(target, "use_threads", None)
+    torch.set_num_threads(1 if own else count)
+    if own:
+        own(count)
 
 
 def _measured(target: LanguageModel) -> Threads:
     """Passes over one token and over a few, in turn with one thread and with all; the sum decides."""
     session, tokens = target.start(), torch.ones(READ, dtype=torch.int64)
-    torch.set_num_threads(AVAILABLE)
+    _use(target, AVAILABLE)
     session.forward(tokens, 1)
     timed: dict[int, list[tuple[float, float]]] = {1: [], AVAILABLE: []}
     for _ in range(ROUNDS):
         for count, seconds in timed.items():
-            torch.set_num_threads(count)
+            _use(target, count)
             seconds.append((_seconds(session, 1), _seconds(session, WIDE)))
     session.close()
     sums = {count: median(one + several for one, several in seconds) for count, seconds in timed.items()}

@@ -44,3 +44,15 @@ def test_small_models_take_one_thread_without_a_measurement(monkeypatch: pytest.
     monkeypatch.setattr(threads, "_seconds", pytest.fail)
     assert settle_threads(hsd.table_pair(vocab=4, order=1, seed=3)).count == 1
     assert torch.get_num_threads() == 1
+
+
+def test_an_engine_with_threads_of_its_own_is_told_and_torch_takes_one(monkeypatch: pytest.MonkeyPatch):
+    told: list[int] = []
+    monkeypatch.setattr(threads, "SMALL", 0)
+    monkeypatch.setattr(threads, "AVAILABLE", 2)
+    monkeypatch.setattr(threads, "_seconds", lambda *_: 1 / told[-1])
+    pair = hsd.table_pair(vocab=4, order=1, seed=3)
+    monkeypatch.setattr(type(pair.target), "use_threads", lambda _, count: told.append(count), raising=False)
+    assert settle_threads(pair).count == 2 == told[-1]
+    assert set(told) == {1, 2}
+    assert torch.get_num_threads() == 1

@@ -1,6 +1,7 @@
 """Compiles `engine.c`: `python -m hsd.models.small.build`, with the compiler of the wheel `ziglang`, pinned below.
 
-The module is in the repository, so that nobody needs a compiler; a test compiles it again and compares.
+Its two modules, for one thread and for several, are in the repository, so that nobody needs a compiler; a test compiles
+them again and compares.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from hsd.models.small.engine import MODULE, PAGES, THREADED
+
 SOURCE = Path(__file__).with_name("engine.c")
 COMPILER = "0.17.1"  # of ziglang: another one gives other bytes, though the same results
 FLAGS = (
@@ -17,6 +20,7 @@ FLAGS = (
     "-mllvm", "-disable-lsr", "-ffreestanding", "-nostdlib", "-Wall", "-Wextra", "-Werror",
     "-Wl,--no-entry", "-Wl,--strip-all", "-Wl,-z,stack-size=65536",
 )  # fmt: skip
+THREADS = ("-matomics", "-Wl,--shared-memory", "-Wl,--import-memory", f"-Wl,--max-memory={PAGES[1] << 16}")
 
 
 def can_build() -> bool:
@@ -27,12 +31,13 @@ def can_build() -> bool:
         return False
 
 
-def build(module: Path) -> None:
-    """Compile the engine into a file. Raises CalledProcessError with the compiler's messages on standard error."""
-    command = [sys.executable, "-m", "ziglang", "cc", *FLAGS, "-o", str(module), SOURCE.name]
-    subprocess.run(command, check=True, cwd=SOURCE.parent)
-    module.chmod(0o644)
+def build(folder: Path) -> None:
+    """Compile both modules into a folder. Raises CalledProcessError, with the compiler's messages on standard error."""
+    for name, more in ((MODULE.name, ()), (THREADED.name, THREADS)):
+        command = [sys.executable, "-m", "ziglang", "cc", *FLAGS, *more, "-o", str(folder / name), SOURCE.name]
+        subprocess.run(command, check=True, cwd=SOURCE.parent)
+        (folder / name).chmod(0o644)
 
 
 if __name__ == "__main__":
-    build(SOURCE.with_suffix(".wasm"))
+    build(SOURCE.parent)

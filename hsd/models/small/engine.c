@@ -1,4 +1,4 @@
-/* A Llama of SmolLM2's shape, and the head that drafts for it, for WebAssembly with SIMD. No library, one thread.
+/* A Llama of SmolLM2's shape, and the head that drafts for it, for WebAssembly with SIMD. No library.
 
    Every number is defined: activations become 16-bit integers for each row and block of 32, whose products with the
    file's own integers add up without an error; what is left is float32, added in one order, and functions written out
@@ -370,28 +370,38 @@ INLINE void product(const void *w, const Byte *a, int blocks, float *out, int st
 #define CASE(four, n) \
   case four * 8 + n: product(w, a, blocks, out, stride, four, n); break;
 
-static void multiply(const Matrix *m, int n, float *to, int stride) {
-  int blocks = m->in / BLOCK, size = size_of(m->four);
-  for (int o = 0; o < m->out; o += 8) for (int first = 0; first < n; first += 4) {
-    const Byte *w = m->data + o / 8 * blocks * size, *a = part(first, m->in);
-    float *out = to + first * stride + o;
-    switch (m->four * 8 + (n - first < 4 ? n - first : 4)) {
+typedef struct { const Matrix *m; float *to; } Product; /* of the rows in `activations`: (n, m->out) numbers */
+
+/* The outputs from `o` to before `end`, multiples of 8. */
+static void outputs(const Product *p, int n, int o, int end) {
+  int blocks = p->m->in / BLOCK, size = size_of(p->m->four), stride = p->m->out;
+  for (; o < end; o += 8) for (int first = 0; first < n; first += 4) {
+    const Byte *w = p->m->data + o / 8 * blocks * size, *a = part(first, p->m->in);
+    float *out = p->to + first * stride + o;
+    switch (p->m->four * 8 + (n - first < 4 ? n - first : 4)) {
       CASE(0, 1) CASE(0, 2) CASE(0, 3) CASE(0, 4) CASE(1, 1) CASE(1, 2) CASE(1, 3) CASE(1, 4)
     }
   }
 }
 
-/* ---- a layer ---- */
+/* ---- attention ---- */
 
 static float row_x[ROWS * MAX_IN], row_y[ROWS * MAX_IN], row_q[ROWS * MAX_IN], row_k[ROWS * MAX_IN],
-    row_up[ROWS * MAX_IN], scores[3][MAX_COLUMNS + 4], joined[ROWS * MAX_IN];
-static const float *seen[MAX_COLUMNS + 1]; /* the keys of the columns that a row sees, in the order of reading */
+    row_up[ROWS * MAX_IN], joined[ROWS * MAX_IN];
+typedef struct { float scores[3][MAX_COLUMNS + 4]; const float *seen[MAX_COLUMNS + 1]; } Scratch; /* of a thread */
 
-/* One row's attention, three heads that share keys at a time, two columns at a time. */
-static void attend(const Model *m, const float *q, int count, float *out) {
-  const int width = m->width, each = m->heads / m->groups, values = PAGE * m->groups * width;
+/* Attention of row r's heads that share keys, the group g: three at a time, two columns at a time, in row_y. */
+static void attend(const Text *t, int layer, int n, int tree, int r, int g, Scratch *own) {
+  const Model *m = t->model;
+  const int width = m->width, each = m->heads / m->groups, values = PAGE * m->groups * width, begin = t->length;
+  const float **seen = own->seen, *q = row_q + r * m->heads * width; /* seen: keys of the columns that the row sees */
+  float(*scores)[MAX_COLUMNS + 4] = own->scores, *out = row_y + r * m->heads * width;
   V scale = every(1 / __builtin_sqrtf((float)width));
-  EACH(g, m->groups) for (int h = 0; h < each; h += 3) {
+  int count = 0;
+  EACH(c, tree ? begin + n : begin + r + 1)
+    if (!tree || input.visible[r * (begin + n) + c]) seen[count++] = keys(t, 2 * layer, c);
+  seen[count] = seen[count - 1];
+  for (int h = 0; h < each; h += 3) {
     const float *mine = q + (g * each + h) * width;
     for (int i = 0; i < count; i += 2) {
       const float *one = seen[i] + g * width, *two = seen[i + 1] + g * width;
@@ -433,27 +443,114 @@ static void attend(const Model *m, const float *q, int count, float *out) {
   }
 }
 
+/* ---- threads ----
+
+   Compiled for several, instances of the module share one memory. One of them reads texts; the others are in `help`,
+   and do a part of its products and attention, a share at a time, whoever comes first. A number has the same bits
+   whoever computes it. The reader waits only for shares that a helper has begun. */
+enum { SHARES = 3, SPINS = 60000, STACK = 1 << 14 }; /* to look so often, some .1 ms, costs less than to be woken */
+static struct {
+  Product products[3];
+  Text *text; /* to attend in, or 0 for products */
+  int n, count, layer, tree, share, all; /* all this is written only while it is not open and nobody is busy */
+  int next, open, busy, turn, asleep, leaving; /* the unit to begin with; whether helpers may begin; how many are at it */
+} job;
+static int threads = 1;
+static Scratch scratch;
+
+#ifdef __wasm_atomics__
+#define GET(what) __atomic_load_n(&job.what, __ATOMIC_SEQ_CST)
+#define SET(what, x) __atomic_store_n(&job.what, x, __ATOMIC_SEQ_CST)
+#define ADD(what, x) __atomic_fetch_add(&job.what, x, __ATOMIC_SEQ_CST)
+#else
+#define GET(what) job.what
+#define SET(what, x) job.what = (x)
+#define ADD(what, x) (job.what += (x)) - (x)
+#endif
+
+static void work(Scratch *own) {
+  for (int o; (o = ADD(next, job.share)) < job.all;) {
+    int end = o + job.share < job.all ? o + job.share : job.all;
+    if (job.text) {
+      for (int groups = job.text->model->groups; o < end; o++)
+        attend(job.text, job.layer, job.n, job.tree, o / groups, o % groups, own);
+    } else EACH(i, job.count) {
+      int size = job.products[i].m->out;
+      if (o < size && end > 0) outputs(job.products + i, job.n, o > 0 ? o : 0, end < size ? end : size);
+      o -= size, end -= size;
+    }
+  }
+}
+
+static void call_helpers(void) {
+  ADD(turn, 1);
+#ifdef __wasm_atomics__
+  if (GET(asleep)) __builtin_wasm_memory_atomic_notify(&job.turn, -1u);
+#endif
+}
+
+static void share_out(int all, int unit) { /* the job, of so many numbers, in multiples of a unit */
+  job.all = all, job.share = threads > 1 ? (all / unit / (SHARES * threads) + 1) * unit : all;
+  SET(next, 0);
+  if (threads > 1) SET(open, 1), call_helpers();
+  work(&scratch);
+  SET(open, 0);
+  while (GET(busy)) {}
+}
+
+static void multiply(int n, int count, const Product *products) {
+  int all = 0;
+  EACH(i, count) job.products[i] = products[i], all += products[i].m->out;
+  job.text = 0, job.n = n, job.count = count;
+  share_out(all, 8);
+}
+#define MULTIPLY(n, ...) \
+  multiply(n, sizeof((Product[]){__VA_ARGS__}) / sizeof(Product), (const Product[]){__VA_ARGS__})
+
+#ifdef __wasm_atomics__
+static __attribute__((noinline)) void keep_helping(Scratch *own) {
+  while (!GET(leaving)) {
+    int seen = GET(turn);
+    ADD(busy, 1);
+    if (GET(open)) work(own);
+    ADD(busy, -1);
+    for (int i = 0; i < SPINS && GET(turn) == seen; i++) {}
+    if (GET(turn) != seen) continue;
+    ADD(asleep, 1);
+    __builtin_wasm_memory_atomic_wait32(&job.turn, seen, -1);
+    ADD(asleep, -1);
+  }
+}
+
+/* For an instance of its own, on a stack of its own, which `stack` gives: returns after `dismiss`. */
+EXPORT(help) void help(Byte *stack) {
+  __asm__ volatile(".globaltype __stack_pointer, i32\nlocal.get %0\nglobal.set __stack_pointer" : : "r"(stack));
+  keep_helping((Scratch *)stack);
+}
+EXPORT(stack) Byte *stack(void) {
+  Byte *begin = take(STACK + sizeof(Scratch));
+  return begin ? begin + STACK : 0;
+}
+EXPORT(share) void share(int among) { threads = among; } /* how many compute, with the reader */
+EXPORT(dismiss) void dismiss(void) { SET(leaving, 1), call_helpers(); }
+#endif
+
+/* ---- a layer ---- */
+
 /* What is in `activations` to what attention gives, in row_y; the new rows' keys and values are kept. */
 static void attention(Text *t, int layer, int n, int tree) {
   const Model *m = t->model;
   const Layer *l = &m->layer[layer];
   int queries = m->heads * m->width, kept = m->groups * m->width, begin = t->length;
-  multiply(l->q, n, row_q, queries);
-  multiply(l->k, n, row_k, kept);
-  multiply(l->v, n, row_up, kept);
+  MULTIPLY(n, {l->q, row_q}, {l->k, row_k}, {l->v, row_up});
   EACH(r, n) {
     EACH(h, m->heads) turn(row_q + r * queries + h * m->width, m->width, r);
     EACH(h, m->groups) turn(row_k + r * kept + h * m->width, m->width, r);
     __builtin_memcpy(keys(t, 2 * layer, begin + r), row_k + r * kept, 4 * kept);
     __builtin_memcpy(keys(t, 2 * layer + 1, begin + r), row_up + r * kept, 4 * kept);
   }
-  EACH(r, n) {
-    int count = 0;
-    EACH(c, tree ? begin + n : begin + r + 1)
-      if (!tree || input.visible[r * (begin + n) + c]) seen[count++] = keys(t, 2 * layer, c);
-    seen[count] = seen[count - 1];
-    attend(m, row_q + r * queries, count, row_y + r * queries);
-  }
+  job.text = t, job.layer = layer, job.tree = tree, job.n = n;
+  share_out(n * m->groups, 1);
   integers(row_y, queries, n, queries);
 }
 
@@ -463,19 +560,18 @@ static void add(float *x, const float *y, int size) {
 
 /* What attention gave, and the feed-forward part, are added to the rows x. */
 static void finish(const Layer *l, const Model *m, float *x, int n) {
-  multiply(l->mix, n, row_y, m->hidden);
+  MULTIPLY(n, {l->mix, row_y});
   add(x, row_y, n * m->hidden);
   EACH(r, n) normed(x + r * m->hidden, l->after, m->eps, m->hidden, row_y + r * m->hidden);
   integers(row_y, m->hidden, n, m->hidden);
-  multiply(l->gate, n, row_q, m->inner);
-  multiply(l->up, n, row_up, m->inner);
+  MULTIPLY(n, {l->gate, row_q}, {l->up, row_up});
   for (int i = 0; i < n * m->inner; i += 4) {
     V gate = load(row_q + i);
     gate = wasm_f32x4_div(gate, plus(every(1), exponential(wasm_f32x4_neg(gate))));
     store(row_q + i, times(gate, load(row_up + i)));
   }
   integers(row_q, m->inner, n, m->inner);
-  multiply(l->down, n, row_y, m->hidden);
+  MULTIPLY(n, {l->down, row_y});
   add(x, row_y, n * m->hidden);
 }
 
@@ -487,7 +583,7 @@ static int answer(const Matrix *out, const float *x, const float *norm, const Mo
   }
   EACH(r, keep) normed(x + (n - keep + r) * m->hidden, norm, m->eps, m->hidden, row_y + r * m->hidden);
   integers(row_y, m->hidden, keep, m->hidden);
-  multiply(out, keep, results, out->out);
+  MULTIPLY(keep, {out, results});
   return 1;
 }
 
@@ -575,7 +671,7 @@ EXPORT(guess) int guess(const Head *h, Text *t, const Text *target, int n, int k
   }
   if (target) {
     integers(joined, taps * hidden, n, taps * hidden);
-    multiply(h->join, n, row_x, hidden);
+    MULTIPLY(n, {h->join, row_x});
   }
   EACH(r, n) { /* the token beside what is known: (n, 2 * hidden), and the token's own way */
     float *both = joined + r * 2 * hidden;
@@ -584,7 +680,7 @@ EXPORT(guess) int guess(const Head *h, Text *t, const Text *target, int n, int k
     __builtin_memcpy(row_q + r * hidden, both, 4 * hidden);
   }
   integers(row_q, hidden, n, hidden);
-  multiply(h->straight, n, row_y, hidden);
+  MULTIPLY(n, {h->straight, row_y});
   add(row_x, row_y, n * hidden);
   EACH(r, n) normed(row_x + r * hidden, h->of_hidden, m->eps, hidden, joined + (2 * r + 1) * hidden);
   integers(joined, 2 * hidden, n, 2 * hidden);

@@ -1,4 +1,4 @@
-"""The module of `engine.c` by `wasmtime`: its memory, its functions, and weights that go in as a file has them.
+"""The module of `engine.c` by `wasmtime`: its memory, functions and threads, and weights that go in as a file has them.
 
 Nothing here knows what is computed; the browser drives the same module by the same calls.
 """
@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from threading import RLock
+from threading import RLock, Thread
 from typing import Any
+from weakref import finalize
 
 import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
 
-MODULE = Path(__file__).with_name("engine.wasm")
+MODULE = Path(__file__).with_name("engine.wasm")  # for one thread, with a memory of its own
+THREADED = MODULE.with_name("engine_threads.wasm")  # for several, on a memory that they share: the same bits
+PAGES = 64, 65_535  # of 64 KiB: what there is at first, and at most
+MOST_THREADS = 4  # more have not been measured
 ROWS = 8  # tokens of one pass, at most
 STAGED = 1 << 20  # bytes of a tensor that are handed over at once
 KINDS = {0: "F32", 1: "F16", 3: "Q4_1", 8: "Q8_0"}  # what can be packed, as GGUF numbers it
@@ -38,12 +43,25 @@ class Engine:
         self.lock = RLock()
         config = wasmtime.Config()
         config.cranelift_opt_level = "none"  # "speed" loads a whole block before it computes: too few registers
+        config.shared_memory = True
         core = wasmtime.Engine(config)
-        self._store = wasmtime.Store(core)
-        module = wasmtime.Module.from_file(core, str(MODULE))
-        exports = wasmtime.Instance(self._store, module, []).exports(self._store)
-        self._functions: dict[str, Any] = {name: item for name, item in exports.items() if name != "memory"}
-        self._memory: Any = exports["memory"]
+        try:
+            module, shared = wasmtime.Module.from_file(core, str(THREADED)), [_shared_memory(core)]
+        except wasmtime.WasmtimeError:  # no threads on processors for which wasmtime interprets
+            module, shared = wasmtime.Module.from_file(core, str(MODULE)), []
+
+        def instance() -> tuple[Any, dict[str, Any]]:
+            store = wasmtime.Store(core)
+            return store, dict(wasmtime.Instance(store, module, shared).exports(store).items())
+
+        self._store, self._functions = instance()
+        self._instance = instance if shared else None
+        self._helpers = 0
+        if shared:
+            self._begin: Any = shared[0].data_ptr
+            finalize(self, self._functions["dismiss"], self._store)
+        else:
+            self._begin = partial(self._functions["memory"].data_ptr, self._store)
         self._staging = self.take(STAGED)
         self._inputs = {name: self.call(name) for name in ("tokens", "positions", "before", "visible")}
 
@@ -59,13 +77,24 @@ class Engine:
             raise HsdError("the portable engine has no memory left: close other texts, or choose a shorter context")
         return place
 
+    def share(self, threads: int) -> None:
+        """From now on compute with so many threads, from 1 on, if it can at all. The results are the same."""
+        if not self._instance:
+            return
+        with self.lock:
+            for _ in range(self._helpers, threads - 1):
+                store, functions = self._instance()
+                Thread(target=functions["help"], args=(store, self.made("stack")), daemon=True).start()
+                self._helpers += 1
+            self.call("share", threads)
+
     def take(self, size: int) -> int:
         """So many bytes of the module's memory, for good."""
         return self.made("take", size)
 
     def address(self, place: int) -> int:
         """Where a place of the module's memory is in this process, until the next call."""
-        base = ctypes.cast(self._memory.data_ptr(self._store), ctypes.c_void_p).value
+        base = ctypes.cast(self._begin(), ctypes.c_void_p).value
         assert base is not None
         return base + place
 
@@ -109,3 +138,16 @@ class Engine:
             self.write(self._staging, data[first * row : (first + count) * row])
             self.call("pack", place, first, count, kind, self._staging, width)
         return place
+
+
+def _shared_memory(core: Any) -> Any:
+    """Memory for instances on several threads. wasmtime's own class hands over a pointer to what is wanted."""
+    import wasmtime
+    from wasmtime import _ffi
+
+    class Shared(wasmtime.SharedMemory):
+        def _as_extern(self) -> Any:
+            held = _ffi.wasmtime_extern_union(sharedmemory=self.ptr())
+            return _ffi.wasmtime_extern_t(_ffi.WASMTIME_EXTERN_SHAREDMEMORY, held)
+
+    return Shared(core, wasmtime.MemoryType(wasmtime.Limits(*PAGES), shared=True))

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.models.base import View
-from hsd.models.small.engine import ROWS, Engine
+from hsd.models.small.engine import MOST_THREADS, ROWS, Engine
 
 DTYPE = "int16, 4bit weights"
 SHARING = 3  # heads of attention for each group of keys and values, or a multiple
@@ -92,6 +92,11 @@ class SmallModel:
             )
         for layer in self.tapped:
             self.engine.call("tap", self.place, layer)
+        self.use_threads(torch.get_num_threads())
+
+    def use_threads(self, count: int) -> None:
+        """Compute with so many threads, if the engine takes so many. Results are the same."""
+        self.engine.share(min(count, MOST_THREADS))
 
     def start(self) -> SmallSession:
         return SmallSession(self)

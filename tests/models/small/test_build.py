@@ -1,4 +1,4 @@
-"""The portable engine's module is what its source compiles to, and small."""
+"""The portable engine's modules are what their source compiles to, and small."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ from pathlib import Path
 import pytest
 
 from hsd.models.small.build import COMPILER, build, can_build
-from hsd.models.small.engine import MODULE
+from hsd.models.small.engine import MODULE, THREADED
+
+BOTH = pytest.mark.parametrize("module", [MODULE, THREADED], ids=lambda module: module.stem)
 
 
 @pytest.mark.skipif(not can_build(), reason=f"the compiler is not here: pip install ziglang=={COMPILER}")
-def test_the_module_is_compiled_from_its_source(tmp_path: Path):
-    build(tmp_path / "engine.wasm")
-    assert (tmp_path / "engine.wasm").read_bytes() == MODULE.read_bytes()
+def test_the_modules_are_compiled_from_their_source(tmp_path: Path):
+    build(tmp_path)
+    for module in (MODULE, THREADED):
+        assert (tmp_path / module.name).read_bytes() == module.read_bytes()
 
 
-def test_every_instruction_of_the_module_has_one_result_on_every_processor():
+@BOTH
+def test_every_instruction_of_the_module_has_one_result_on_every_processor(module: Path):
     wasmtime = pytest.importorskip("wasmtime")
     config = wasmtime.Config()
     config.wasm_relaxed_simd = False  # the only instructions whose results may differ, but for the bits of a NaN
     engine = wasmtime.Engine(config)
-    wasmtime.Module.validate(engine, MODULE.read_bytes())
+    wasmtime.Module.validate(engine, module.read_bytes())
     relaxed = wasmtime.wat2wasm(
         "(module (func (param v128) (result v128) (f32x4.relaxed_madd (local.get 0) (local.get 0) (local.get 0))))"
     )
@@ -29,5 +33,6 @@ def test_every_instruction_of_the_module_has_one_result_on_every_processor():
         wasmtime.Module.validate(engine, relaxed)
 
 
-def test_the_module_is_small_enough_to_travel_with_a_page():
-    assert MODULE.stat().st_size <= 60_000
+@BOTH
+def test_the_module_is_small_enough_to_travel_with_a_page(module: Path):
+    assert module.stat().st_size <= 60_000

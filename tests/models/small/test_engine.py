@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import active_count
+from time import sleep
 from typing import Any
 
 import pytest
@@ -98,6 +102,43 @@ def test_an_interpreter_that_knows_no_processor_gives_the_same_bits(
         found = [text.forward(IDS[:21], 21), draft.forward(IDS[:21], 3), draft.forward(IDS[21:22], 1)]
         rows.append([*found, text.forward(IDS[30:33], 3, tree_view(21, [-1, -1, 0]))])
     assert all(torch.equal(a, b) for a, b in zip(*rows, strict=True))
+
+
+@pytest.fixture(params=[2, 3, 4])
+def threads(request: pytest.FixtureRequest, model: SmallModel) -> Iterator[int]:
+    model.use_threads(request.param)
+    yield request.param
+    model.use_threads(1)
+
+
+def test_several_threads_give_the_bits_of_one(model: SmallModel, head: SmallHead, threads: int):
+    def rows() -> list[Tensor]:
+        text, draft = model.start(), head.start()
+        draft.follow(text)
+        found = [text.forward(IDS[:70], 70), *(text.forward(IDS[i : i + 1], 1) for i in range(30))]
+        found += [draft.forward(IDS[:70], 70), draft.forward(IDS[:1], 1)]
+        return [*found, text.forward(IDS[30:35], 5, tree_view(100, [-1, -1, 0, 1, 1]))]
+
+    several = [rows() for _ in range(5)]
+    model.use_threads(1)
+    alone = rows()
+    assert all(torch.equal(a, b) for found in several for a, b in zip(found, alone, strict=True))
+
+
+def test_threads_that_helped_are_gone_with_the_engine(folder: Path):
+    before = active_count()
+    model = load_small(read_gguf(folder / "model.gguf"), "small", None, TAPS)
+    model.use_threads(4)
+    assert active_count() == before + 3
+    model.start().forward(IDS[:8], 1)
+    sleep(0.05)  # they look no longer, and have to be woken
+    del model
+    gc.collect()
+    for _ in range(100):
+        if active_count() == before:
+            return
+        sleep(0.02)
+    pytest.fail("they are still there")
 
 
 def test_a_long_text_in_one_call_has_the_bits_of_rows_alone(model: SmallModel):
