@@ -18,6 +18,9 @@ from hsd.errors import HsdError
 from hsd.paths import ROOT, SPACEFILE
 
 PARTS = ("app.py", "hsd", "assets", "examples", "requirements.txt", "Spacefile", "README.md")
+ALONE = {"embedder": "require-corp", "opener": "same-origin", "resource": "cross-origin"}
+ISOLATED = {f"cross-origin-{kind}-policy": value for kind, value in ALONE.items()}
+"""What a file server has to say so that a browser lets the page decode on several threads."""
 ONLY_GRADIO = ("sdk_version", "python_version", "suggested_hardware", "models", "preload_from_hub")
 SKIPPED = ("__pycache__", ".pyc", ".ipynb_checkpoints", ".DS_Store")
 
@@ -146,7 +149,7 @@ def _card(space: Space, sdk: str = "gradio") -> dict[str, Any]:
     card["models"] = [model for pair in from_hub for model in (pair.target, pair.draft)]
     card["preload_from_hub"] = [model for pair in from_hub if pair.preload for model in (pair.target, pair.draft)]
     if sdk == "static":
-        card |= {"sdk": sdk, "app_file": "index.html"}
+        card |= {"sdk": sdk, "app_file": "index.html", "custom_headers": ISOLATED}
         card = {key: value for key, value in card.items() if key not in ONLY_GRADIO}
     return {key: value for key, value in card.items() if value != []}
 

@@ -57,12 +57,14 @@ class Server:
 
 
 class Files:
-    """A folder and what serves it: any file server will do."""
+    """A folder and what serves it: any file server will do. isolated: it sends the headers of a static Space."""
 
-    def __init__(self, folder: Path, path: str) -> None:
+    def __init__(self, folder: Path, path: str, isolated: bool = False) -> None:
         port = free_port()
         self.url = f"http://127.0.0.1:{port}/{path}"
         command = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(folder)]
+        if isolated:
+            command = [sys.executable, str(Path(__file__).with_name("isolating_server.py")), str(port), str(folder)]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for _ in range(STARTED):
             with socket.socket() as s:

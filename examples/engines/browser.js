@@ -1,4 +1,5 @@
 // A worker beside the page's own: passes and rows of the pair that the page decodes with. See browser.py.
+import { possible } from "./engine.js";
 import { bytesOf } from "./files.js";
 import { makePair } from "./pair.js";
 
@@ -40,8 +41,11 @@ async function rows(target, ids) {
 
 self.onmessage = async ({ data: { told, files, job } }) => {
   const [head, weights] = [await bytesOf(files.head, null, () => {}), await bytesOf(files.weights, null, () => {})];
-  const module = await WebAssembly.compile(await (await fetch(files.engine)).arrayBuffer());
-  const { target } = makePair(told, { module, weights, head });
+  const threads = possible();
+  const engine = await fetch(threads > 1 ? files.threaded : files.engine);
+  const module = await WebAssembly.compile(await engine.arrayBuffer());
+  const { target } = makePair(told, { module, threads, weights, head });
+  await target.engine.there;
   self.postMessage({ passes: passes(target, job), ...(job.rows ? await rows(target, job.rows) : {}) });
 };
 self.postMessage(null); // what is said before this is not heard, as modules are awaited above

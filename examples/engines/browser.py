@@ -16,6 +16,8 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+from hsd.space import ISOLATED
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -33,9 +35,10 @@ START = """async ({ folder, page, first }) => {
     waiting.set((id += 1), both);
     worker.postMessage({ id, name, argument });
   });
-  const at = (file) => ({ ...file, url: new URL(file.path, document.baseURI).href });
-  const { engine, weights, head } = page.browser.files;
-  window.files = { engine: new URL(engine, document.baseURI).href, weights: at(weights), head: at(head) };
+  const url = (path) => new URL(path, document.baseURI).href;
+  const at = (file) => ({ ...file, pieces: file.pieces.map((piece) => ({ ...piece, url: url(piece.path) })) });
+  const { engine, threaded, weights, head } = page.browser.files;
+  window.files = { engine: url(engine), threaded: url(threaded), weights: at(weights), head: at(head) };
   await call("load", { told: page.browser.pair, files: window.files, picked: null });
   const { asked } = await import(new URL(`${folder}answers/browser/options.js`, document.baseURI));
   window.decode = async (given) => {
@@ -64,9 +67,19 @@ class Quiet(SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
+class Isolating(Quiet):
+    """One that sends what a static Space sends, so that the page may have threads: one for each core, at most four."""
+
+    def end_headers(self) -> None:
+        for name, value in ISOLATED.items():
+            self.send_header(name, value)
+        super().end_headers()
+
+
 @contextmanager
-def served(folder: Path, port: int) -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", port), partial(Quiet, directory=str(folder))) as server:
+def served(folder: Path, port: int, threads: int) -> Iterator[str]:
+    handler = Isolating if threads > 1 else Quiet
+    with ThreadingHTTPServer(("127.0.0.1", port), partial(handler, directory=str(folder))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}/"
         server.shutdown()
@@ -91,9 +104,11 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     (site / folder / "answers/browser/measure.js").write_bytes(beside)
     files = [
         site / folder / "engine.wasm",
-        *(site / told["browser"]["files"][part]["path"] for part in ("weights", "head")),
+        *(site / piece["path"] for part in ("weights", "head") for piece in told["browser"]["files"][part]["pieces"]),
     ]
-    with served(site, job["port"]) as address, sync_playwright() as playwright:
+    if job["threads"] > 1 and os.cpu_count() != job["threads"]:
+        raise OSError(f"a page takes a thread for each core, and this machine has {os.cpu_count()}")
+    with served(site, job["port"], job["threads"]) as address, sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=job["chromium"] or None, args=FLAGS)
         page = chromium.new_page()
         page.goto(address)

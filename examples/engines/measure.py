@@ -5,7 +5,7 @@
     python examples/engines/measure.py --peers-python peers/bin/python
     python examples/engines_page.py
 
-Every round starts every engine in a process of its own, on one thread and on two (wasm: one), and asks all of them
+Every round starts every engine in a process of its own, on one thread and on two, and asks all of them
 alike (turn.py):
 
 ready   seconds from the process's start to the first row, files in the system's cache; in the browser, from the press
@@ -54,7 +54,7 @@ NAME = "smollm2"
 OURS = ("torch", "wasm, wasmtime", "wasm, Chromium")
 CONVERTED = ("torch", "OpenVINO, ONNX", "ONNX Runtime")  # need the float32 weights
 ENGINES = (*OURS, "llama.cpp", *CONVERTED[1:], "OpenVINO, GGUF")
-CASES = [(name, threads) for name in ENGINES for threads in (1, 2) if threads == 1 or not name.startswith("wasm")]
+CASES = [(name, threads) for name in ENGINES for threads in (1, 2)]
 SCRIPTS = {"torch": "ours.py", "wasm, wasmtime": "ours.py", "wasm, Chromium": "browser.py"}
 WAYS: dict[str, dict[str, Any]] = {"plain": {"system": "plain"}, **{f"hsd {g}": {"gamma": g} for g in (1, 2, 3)}}
 PROMPTS = ("Tell me a story about the sea.", "Write a Python function that adds two numbers.")

@@ -11,20 +11,21 @@ from turn import Job, Reader, main
 
 import hsd
 from hsd.app import browser
-from hsd.models.small.engine import MODULE
+from hsd.models.small.engine import THREADED
+from hsd.models.threads import use_threads
 
 
 class Ours:
     """The pair's target."""
 
     def __init__(self, job: Job) -> None:
-        torch.set_num_threads(job["threads"])
         portable = job["engine"] == "wasm, wasmtime"
         self.pair = hsd.load_pair("smollm2", engine="portable") if portable else hsd.load_pair("smollm2", device="cpu")
+        use_threads(self.pair.target, job["threads"])
         self.precision = self.pair.target.dtype
         self.packages = ["wasmtime", "torch"] if portable else ["torch", "transformers"]
         converted = sorted(Path(job["folder"]).iterdir()) if job["folder"] else []
-        self.reads = [browser.HEAD_FILE, *([Path(job["gguf"]), MODULE] if portable else converted)]
+        self.reads = [browser.HEAD_FILE, *([Path(job["gguf"]), THREADED] if portable else converted)]
         self.text = self.pair.target.start()
 
     @property

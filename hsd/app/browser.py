@@ -17,7 +17,7 @@ from hsd.errors import HsdError
 from hsd.models.loading import fetch
 from hsd.models.loading.registry import draft_length
 from hsd.models.loading.sizes import SIZES
-from hsd.models.small.engine import MODULE
+from hsd.models.small.engine import MODULE, THREADED
 from hsd.models.small.head import SmallHead
 from hsd.models.small.model import DTYPE
 from hsd.paths import ASSETS, WEB
@@ -53,7 +53,8 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
     whole = [{"path": None, "bytes": model.gguf_bytes, "sha256": model.gguf_sha256}]
     pieces = _pieces(fetch.fetch_file(NAME), FOLDER + name) if weights else whole
     files = {
-        "engine": f"{folder}engine.wasm",
+        "engine": f"{folder}{MODULE.name}",
+        "threaded": f"{folder}{THREADED.name}",
         "weights": {"name": name, "bytes": model.gguf_bytes, "pieces": pieces},
         "head": {"name": "the draft", "bytes": HEAD_FILE.stat().st_size, "pieces": _pieces(HEAD_FILE, HEAD_PATH)},
     }
@@ -70,7 +71,6 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
     told = {
         "name": NAME,
         "version": __version__,
-        "device": "browser, one thread",
         "config": config,
         "chat": CHAT,
         "target": {"name": model.title, "revision": model.revision, "dtype": DTYPE},
@@ -90,7 +90,8 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
 
 def files(folder: str, weights: bool) -> dict[str, Any]:
     """Path → what makes its contents. Raises HsdError where the weights are wanted and cannot be fetched."""
-    made: dict[str, Any] = {f"{folder}engine.wasm": MODULE.read_bytes, **_contents(HEAD_FILE, HEAD_PATH)}
+    made: dict[str, Any] = {f"{folder}{module.name}": module.read_bytes for module in (MODULE, THREADED)}
+    made |= _contents(HEAD_FILE, HEAD_PATH)
     if weights:
         model, file = fetch.MODELS[NAME], fetch.fetch_file(NAME)
         if sha256(file.read_bytes()).hexdigest() != model.gguf_sha256:

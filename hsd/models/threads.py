@@ -44,12 +44,12 @@ def settle_threads(pair: Pair) -> Threads:
     else:
         chosen = _FOUND.get(target) or _measured(target)
         _FOUND[target] = chosen
-    _use(target, chosen.count)
+    use_threads(target, chosen.count)
     return chosen
 
 
-def _use(target: LanguageModel, count: int) -> None:
-    """torch's threads, or those of an engine that has its own: torch's would only wait beside them."""
+def use_threads(target: LanguageModel, count: int) -> None:
+    """Compute with so many of torch's threads, or of an engine's own, where torch's would only be in the way."""
     own = getattr(target, "use_threads", None)
     torch.set_num_threads(1 if own else count)
     if own:
@@ -59,12 +59,12 @@ def _use(target: LanguageModel, count: int) -> None:
 def _measured(target: LanguageModel) -> Threads:
     """Passes over one token and over a few, in turn with one thread and with all; the sum decides."""
     session, tokens = target.start(), torch.ones(READ, dtype=torch.int64)
-    _use(target, AVAILABLE)
+    use_threads(target, AVAILABLE)
     session.forward(tokens, 1)
     timed: dict[int, list[tuple[float, float]]] = {1: [], AVAILABLE: []}
     for _ in range(ROUNDS):
         for count, seconds in timed.items():
-            _use(target, count)
+            use_threads(target, count)
             seconds.append((_seconds(session, 1), _seconds(session, WIDE)))
     session.close()
     sums = {count: median(one + several for one, several in seconds) for count, seconds in timed.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from hashlib import sha256
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from running_app import Files
+from small_gguf import VOCAB, write_gguf
 from web_page import Browser, Guest
 
 import hsd
@@ -219,15 +221,49 @@ def test_a_prompt_that_is_typed_is_decoded_and_kept_for_the_next_visit(guest: Pa
     assert trace.replay() == own.tokens
 
 
+ROWS = """async ([folder, threads, ids]) => {
+  const at = (path) => new URL(path, document.baseURI).href;
+  const read = async (path) => new Uint8Array(await (await fetch(at(path))).arrayBuffer());
+  const [{ Engine, Model, possible }, { readGguf }] = await Promise.all(
+    ["engine", "gguf"].map((name) => import(at(`${folder}answers/browser/${name}.js`))));
+  const module = await WebAssembly.compile(await read(`${folder}engine${threads > 1 ? "_threads" : ""}.wasm`));
+  const engine = new Engine(module, threads);
+  const text = new Model(engine, readGguf(await read("small.gguf")), []).start();
+  const rows = [...text.read(ids, ids.length)];
+  await engine.there;
+  for (const token of ids) rows.push(...text.read([token], 1));
+  return { possible: possible(), rows: rows.map((row) => [...new Uint32Array(row.buffer)].join()).join() };
+}"""
+
+
+def test_several_threads_of_a_browser_give_the_bits_of_one(chromium: Browser, folder: Path, tmp_path: Path):
+    shutil.copytree(folder, tmp_path / "page")
+    write_gguf(tmp_path / "page" / "small.gguf")
+    told = json.loads((tmp_path / "page" / "data" / "page.json").read_text())
+    at = told["browser"]["files"]["engine"].removesuffix("engine.wasm")
+    files = Files(tmp_path, "page/", isolated=True)
+    page = chromium.chromium.new_context(bypass_csp=True).new_page()
+    page.goto(files.url)
+    one, two, four = (page.evaluate(ROWS, [at, threads, list(range(1, 23))]) for threads in (1, 2, 4))
+    assert one["rows"].count(",") == 2 * 22 * VOCAB - 1
+    assert one["rows"] == two["rows"] == four["rows"]
+    assert one["possible"] == min(os.cpu_count() or 1, 4)
+    page.context.close()
+    files.stop()
+
+
 @real
-def test_a_folder_with_weights_asks_once_how_large_they_are(chromium: Browser, folder: Path, tmp_path: Path):
+@pytest.mark.parametrize("isolated", [False, True])
+def test_a_folder_with_weights_asks_once_how_large_they_are(
+    chromium: Browser, folder: Path, tmp_path: Path, isolated: bool
+):
     assert FILE is not None
     shutil.copytree(folder, tmp_path / "page")
     told = tmp_path / "page" / "data" / "page.json"
     page = json.loads(told.read_text())
     page["browser"]["files"]["weights"]["pieces"] = laid(FILE, tmp_path / "page", browser.PIECE)
     told.write_text(json.dumps(page))
-    files = Files(tmp_path, "page/")
+    files = Files(tmp_path, "page/", isolated)
     guest = Page(chromium, files)
     question = guest.ask(PROMPT)
     assert "116 MB, once" in question.inner_text()
@@ -235,6 +271,10 @@ def test_a_folder_with_weights_asks_once_how_large_they_are(chromium: Browser, f
     guest.page.locator(".hf-source", has_text="● live").wait_for()
     guest.page.click("#hsd-cancel")
     guest.page.locator("#hsd-run:enabled").wait_for()
+    with guest.page.expect_download() as saved:
+        guest.page.get_by_role("button", name="JSON", exact=True).click()
+    several = isolated and (os.cpu_count() or 1) > 1
+    assert hsd.Trace.from_file(saved.value.path()).setup.device.endswith(" threads" if several else ", one thread")
     guest.page.evaluate("caches.delete('hsd-models')")
     guest.close()
     files.stop()

@@ -363,6 +363,7 @@ def test_a_dry_run_lists_every_setting_and_file_of_both_kinds(capsys, monkeypatc
     assert [line.split()[1] for line in told.splitlines() if re.match(r"\s*[\d,]+  \S", line)] == space.space_files()
     told = "\n".join(space.listing("static", folder))
     assert "sdk: static" in told.splitlines()
+    assert "  cross-origin-embedder-policy: require-corp" in told.splitlines()  # for threads in the browser
     assert "python_version" not in told
     files = [line.split()[1] for line in told.splitlines() if re.match(r"\s*[\d,]+  \S", line)]
     assert files == sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())

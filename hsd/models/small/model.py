@@ -92,10 +92,9 @@ class SmallModel:
             )
         for layer in self.tapped:
             self.engine.call("tap", self.place, layer)
-        self.use_threads(torch.get_num_threads())
 
     def use_threads(self, count: int) -> None:
-        """Compute with so many threads, if the engine takes so many. Results are the same."""
+        """Compute with so many threads, at most `MOST_THREADS`; one without this call. Results are the same."""
         self.engine.share(min(count, MOST_THREADS))
 
     def start(self) -> SmallSession:

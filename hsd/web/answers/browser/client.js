@@ -43,10 +43,11 @@ function call(name, argument = {}, told = null) {
 }
 
 /** The files of the pair, with their addresses. */
-function filesOf({ engine, weights, head }) {
+function filesOf({ engine, threaded, weights, head }) {
   const at = (piece) => ({ ...piece, url: piece.path && new URL(piece.path, document.baseURI).href });
   const all = ({ pieces, ...file }) => ({ ...file, pieces: pieces.map(at) });
-  return { engine: new URL(engine, document.baseURI).href, weights: all(weights), head: all(head) };
+  const [one, several] = [engine, threaded].map((path) => new URL(path, document.baseURI).href);
+  return { engine: one, threaded: several, weights: all(weights), head: all(head) };
 }
 
 const megabytes = (bytes) => Math.round(bytes / 1e6);

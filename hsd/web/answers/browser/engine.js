@@ -1,5 +1,5 @@
 // The portable engine, hsd/models/small/engine.wasm, driven as engine.py, model.py and head.py drive it: the same module,
-// the same calls in the same order, so the same bits.
+// the same calls in the same order, so the same bits; on several threads where a page may share memory among them.
 import { Refusal } from "../refusal.js";
 import { floats } from "./gguf.js";
 
@@ -7,6 +7,8 @@ const ROWS = 8; // tokens of one pass, at most
 const STAGED = 1 << 20; // bytes of a tensor that are handed over at once
 const Q4_1 = 3; // as GGUF numbers it
 const LONGEST = 8192; // tokens of a text
+const MOST_THREADS = 4; // more have not been measured
+const PAGES = { initial: 64, maximum: 16_384 }; // of 64 KiB: shared memory is reserved at once, and phones have little
 const TURNED = ["attn_q", "attn_k"]; // whose rows the file has in the order of its own rotary positions
 const PRODUCTS = [...TURNED, "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"];
 const INPUTS = ["tokens", "positions", "before"];
@@ -14,13 +16,30 @@ const LAYER = "midlayer.";
 const TABLES = ["d2t", "t2d"]; // which tokens it drafts: no parameters
 const range = (begin, count) => Array.from({ length: count }, (_, i) => begin + i);
 
+/** How many threads there may be: one, unless the page's server isolates it from pages of others. */
+const possible = () => (self.crossOriginIsolated ? Math.min(navigator.hardwareConcurrency || 1, MOST_THREADS) : 1);
+
 /** One instance of the module, and weights as they are put into it. */
 class Engine {
-  /** module: a WebAssembly.Module */
-  constructor(module) {
-    this.calls = new WebAssembly.Instance(module, {}).exports;
+  /**
+   * module: a WebAssembly.Module; threads: with more than one, it is the module for several, and they help from the time
+   * that `there` tells on: a worker that never waits starts no others.
+   */
+  constructor(module, threads = 1) {
+    const shared = threads > 1 && { memory: new WebAssembly.Memory({ ...PAGES, shared: true }) };
+    this.calls = new WebAssembly.Instance(module, shared ? { env: shared } : {}).exports;
+    this.memory = this.calls.memory ?? shared.memory;
+    this.threads = threads;
     this.staging = this.made("take", STAGED);
     this.inputs = Object.fromEntries(INPUTS.map((name) => [name, this.calls[name]()]));
+    this.there = Promise.all(range(1, threads - 1).map(() => this.helped(module)));
+    if (shared) this.calls.share(threads);
+  }
+
+  helped(module) {
+    const helper = new Worker(new URL("./helper.js", import.meta.url));
+    helper.postMessage({ module, memory: this.memory, stack: this.made("stack") });
+    return new Promise((there) => (helper.onmessage = there));
   }
 
   /** Call what takes memory; where its result lies. */
@@ -31,16 +50,16 @@ class Engine {
   }
 
   write(place, bytes) {
-    new Uint8Array(this.calls.memory.buffer, place, bytes.length).set(bytes);
+    new Uint8Array(this.memory.buffer, place, bytes.length).set(bytes);
   }
 
   tell(name, values) {
-    new Int32Array(this.calls.memory.buffer, this.inputs[name], values.length).set(values);
+    new Int32Array(this.memory.buffer, this.inputs[name], values.length).set(values);
   }
 
   /** A copy of rows of float32 numbers. */
   rows(place, count, width) {
-    return range(0, count).map((i) => new Float32Array(this.calls.memory.buffer, place + 4 * i * width, width).slice());
+    return range(0, count).map((i) => new Float32Array(this.memory.buffer, place + 4 * i * width, width).slice());
   }
 
   vector(tensor) {
@@ -209,4 +228,4 @@ class HeadText extends Text {
   }
 }
 
-export { Engine, Head, Model };
+export { Engine, Head, Model, possible };

@@ -8,14 +8,17 @@ import { Codec } from "./text.js";
 
 const UPDATE = 0.05; // seconds: at most 20 messages of steps each
 
-/** told: what the page knows of it, see hsd/app/browser.py; files: {module, weights, head}, compiled and as Uint8Array. */
-function makePair(told, { module, weights, head }) {
-  const engine = new Engine(module);
+/** told: what the page knows of it, see hsd/app/browser.py; files: {module, threads, weights, head}, compiled, how many it
+ * is for, and as Uint8Array. */
+function makePair(told, { module, threads, weights, head }) {
+  const engine = new Engine(module, threads);
   const file = readGguf(weights);
   const target = new Model(engine, file, told.config.target_layers);
   const codec = new Codec(file.fields, told.chat);
   return { told, target, head: new Head(engine, told.config, readSafetensors(head), target), codec };
 }
+
+const many = (threads) => (threads > 1 ? `${threads} threads` : "one thread");
 
 /** What a trace says of a model. */
 function info({ name, revision, dtype }, { parameters, layers = null, taps = [], vocab }) {
@@ -38,7 +41,7 @@ class Run {
         options: recorded(options),
         pair: told.name,
         models,
-        device: told.device,
+        device: `browser, ${many(target.engine.threads)}`,
         vocab_size: codec.size,
         versions: {},
         notes: notes(options),

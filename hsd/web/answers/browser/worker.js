@@ -1,5 +1,6 @@
 // The worker: it holds the model and the run under way, and does what client.js asks, one thing after another.
 import { Refusal } from "../refusal.js";
+import { possible } from "./engine.js";
 import { bytesOf, lacking } from "./files.js";
 import { makePair, Run } from "./pair.js";
 
@@ -19,8 +20,11 @@ const DOES = {
     const small = await bytesOf(head, null, (bytes) => progress({ loaded: bytes, total }));
     const large = await bytesOf(weights, picked, (bytes) => progress({ loaded: head.bytes + bytes, total }));
     progress({ loaded: total, total });
-    const module = await WebAssembly.compile(await (await fetch(files.engine)).arrayBuffer());
-    pair = makePair(told, { module, weights: large, head: small });
+    const threads = possible();
+    const engine = await fetch(threads > 1 ? files.threaded : files.engine);
+    const module = await WebAssembly.compile(await engine.arrayBuffer());
+    pair = makePair(told, { module, threads, weights: large, head: small });
+    await pair.target.engine.there;
     for (const { buffer } of [large, small]) buffer.transfer?.(0); // given back now: the engine has its own copy
   },
   /** Begin a run; its first message. */
