@@ -9,6 +9,13 @@ function sum(row, of = null) {
   return total;
 }
 
+/** Σ max(a p − b q, 0). */
+function leftOver(a, b, p, q) {
+  let total = 0;
+  for (let i = 0; i < p.length; i += 1) total += Math.max(a * p[i] - b * q[i], 0);
+  return total;
+}
+
 /** log(b/a), from their difference where they are near to each other, so that equal rows give exactly 0. */
 const logRatio = (a, b) => (Math.abs(b - a) < a / 2 ? Math.log1p((b - a) / a) : Math.log(b) - Math.log(a));
 
@@ -27,7 +34,11 @@ function jensenShannon(p, q) {
   return Math.min(Math.max(sum(p, (a, i) => term(a, q[i])) / 2, 0), Math.LN2);
 }
 
-const totalVariation = (p, q) => sum(p, (a, i) => Math.abs(a - q[i])) / 2;
+function totalVariation(p, q) {
+  let total = 0;
+  for (let i = 0; i < p.length; i += 1) total += Math.abs(p[i] - q[i]);
+  return total / 2;
+}
 
 const DIVERGENCES = {
   "kl": (p, q) => relativeEntropy(q, p),
@@ -36,6 +47,10 @@ const DIVERGENCES = {
   "tv": (p, q) => Math.min(totalVariation(p, q), 1),
 };
 
-const entropy = (row) => sum(row, (x) => (x > 0 ? -x * Math.log(x) : 0));
+function entropy(row) {
+  let total = 0;
+  for (let i = 0; i < row.length; i += 1) if (row[i] > 0) total -= row[i] * Math.log(row[i]);
+  return total;
+}
 
-export { DIVERGENCES, entropy, relativeEntropy, sum, totalVariation };
+export { DIVERGENCES, entropy, leftOver, relativeEntropy, sum, totalVariation };

@@ -5,6 +5,7 @@ import {
   explainCapped,
   groundsAt,
   kept,
+  leftOver,
   mean,
   next,
   order,
@@ -25,12 +26,13 @@ const written = (x) => (x === Infinity ? "Infinity" : x); // JSON cannot spell i
 /** The places of the `count` largest numbers of a row, the largest first. */
 function largest(row, count) {
   const found = [];
-  for (let i = 0; i < row.length; i += 1) {
-    if (found.length === count && row[i] <= row[found[count - 1]]) continue;
+  for (let [i, least] = [0, -Infinity]; i < row.length; i += 1) {
+    if (row[i] <= least) continue;
     let at = found.length;
     while (at > 0 && row[found[at - 1]] < row[i]) at -= 1;
     found.splice(at, 0, i);
     if (found.length > count) found.pop();
+    if (found.length === count) least = row[found[count - 1]];
   }
   return found;
 }
@@ -177,8 +179,7 @@ class Recorder {
 function left({ threshold, a, b, p, q }, count) {
   if (count === threshold.length) return { weight: null, mass: null };
   if (!b[count]) return { weight: "Infinity", mass: null };
-  const mass = sum(p[count], (x, i) => Math.max(a[count] * x - b[count] * q[count][i], 0));
-  return { weight: a[count] / b[count], mass: mass / b[count] };
+  return { weight: a[count] / b[count], mass: leftOver(a[count], b[count], p[count], q[count]) / b[count] };
 }
 
 export { Recorder };

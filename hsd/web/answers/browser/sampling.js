@@ -66,16 +66,9 @@ function probabilities(logits, { temperature, top_k: topK, top_p: topP }) {
     certain[likeliest(logits)] = 1;
     return certain;
   }
-  const by = fround(temperature);
-  return nucleus(
-    softmax(
-      topped(
-        logits.map((x) => x / by),
-        topK,
-      ),
-    ),
-    topP,
-  );
+  const [scaled, by] = [logits.slice(), fround(temperature)];
+  for (let i = 0; i < scaled.length; i += 1) scaled[i] /= by;
+  return nucleus(softmax(topped(scaled, topK)), topP);
 }
 
 /** A row over a whole vocabulary of this size, from one over `tokens`. */
