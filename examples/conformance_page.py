@@ -88,6 +88,8 @@ def keyings(rules: Sequence[str] = ("tokenwise", "hsd")) -> dict[str, str]:
     found = {rule: audit_keyings(rule=rule, **EXAMPLE)["keyings"] for rule in rules}
     off = found["hsd"]
     two = audit_keyings(**{**EXAMPLE, "gamma": 2}, rule="hsd")["keyings"]["position, coins"]["text"]
+    wary = {**EXAMPLE, "gamma": 2, "rule": "tokenwise"}
+    short, long = (audit_keyings(**{**wary, "tokens": n})["keyings"]["position, wary"]["text"] for n in (2, EXAMPLE["tokens"]))
     return {
         **{f"{name}_flag": ",".join(f"{x:g}" for x in EXAMPLE[name]) for name in "pq"},
         **{name: row(EXAMPLE[name]) for name in "pq"},
@@ -99,6 +101,8 @@ def keyings(rules: Sequence[str] = ("tokenwise", "hsd")) -> dict[str, str]:
         "hsd_first": f"{off['position']['tokens_per_step'][0]:.2f}",
         "hsd_long": f"{off['position']['long_run']:.2f}",
         "hsd_coins_two": distance(two),
+        "wary": distance(short),
+        "wary_text": distance(long),
         **{f"{rule}_race": distance(one["step, one race"]["total_variation"][0]) for rule, one in found.items()},
         **{f"{rule}_race_text": distance(one["step, one race"]["text"]) for rule, one in found.items()},
     }

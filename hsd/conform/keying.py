@@ -44,6 +44,7 @@ class Keying:
     draft, coin, after: the streams of draft noise, of coins and of the number that draws the token after the kept
     ones; equal names share one number per position. returns: the streams whose number a later step meets again.
     race: draft and correction pick by one exponential race, a number for each token of the vocabulary; coins are fresh.
+    wary: a step whose draft ended with token 0, which was thrown away, is followed by one that drafts nothing.
     """
 
     words: str
@@ -52,7 +53,10 @@ class Keying:
     after: str = "after"
     returns: frozenset[str] = frozenset()
     race: bool = False
+    wary: bool = False
 
+
+EMPTY = "empty"  # in place of a stream: the next step drafts nothing
 
 SALTED = frozenset({"draft", "coin", "after"})
 KEYINGS = {
@@ -70,7 +74,14 @@ RACE = {
         "keyed by (seed, step, place), draft and correction in one race", "x", after="x", race=True
     )
 }
-EVERY = KEYINGS | RACE  # the Lab's are numbers, each of which a cumulative sum inverts
+WARY = {
+    "position, wary": Keying(
+        "keyed by (seed, position, stream), and a thrown-away token decides whether the next step drafts",
+        returns=SALTED | {EMPTY},
+        wary=True,
+    )
+}
+EVERY = KEYINGS | RACE | WARY  # the Lab's are numbers, each of which a cumulative sum inverts, and drafts of one length
 
 
 def one_race(first: Tensor, second: Tensor) -> Tensor:
@@ -105,13 +116,14 @@ class Steps:
     def __init__(self, rule: str, keying: Keying, p: list[float], q: list[float], gamma: int) -> None:
         chosen, self.vocab, self.gamma, self.keying = find_rule(rule), len(p), gamma, keying
         self.target, self._draft_row = (torch.tensor(row, dtype=torch.float64) for row in (p, q))
-        rows = self.target.expand(gamma + 1, -1), self._draft_row.expand(gamma, -1)
         self._draft_ends = _ends(self._draft_row)
 
         @cache
         def law(draft: tuple[int, ...]) -> tuple[Law, list[float], list[list[float]]]:
-            found = chosen.law(*rows, torch.tensor(draft))
-            return found, found.threshold.tolist(), [_ends(found.next(t)) for t in range(gamma + 1)]
+            size = len(draft)
+            rows = self.target.expand(size + 1, -1), self._draft_row.expand(size, -1)
+            found = chosen.law(*rows, torch.tensor(draft, dtype=torch.int64))
+            return found, found.threshold.tolist(), [_ends(found.next(t)) for t in range(size + 1)]
 
         self._law = law
         self._moves: dict[State, Moves] = {}
@@ -146,20 +158,23 @@ class Steps:
         if self.keying.race:
             yield from self._raced()
             return
-        for weight, after, draft in self._drafts(1.0, known, ()):
+        size = self.gamma if known.pop((EMPTY, 0), None) is None else 0
+        for weight, after, draft in self._drafts(1.0, known, (), size):
             law, thresholds, ends = self._law(draft)
             for share, tested, kept in self._tests(law, thresholds, after):
                 for part, drawn, token in _draw(tested, (self.keying.after, kept), ends[kept]):
+                    if self.keying.wary and draft[kept:][-1:] == (0,):
+                        drawn = {**drawn, (EMPTY, kept + 1): (0.0, 1.0)}
                     yield weight * share * part, drawn, (*draft[:kept], token)
 
     def _drafts(
-        self, weight: float, known: dict[Key, Interval], draft: tuple[int, ...]
+        self, weight: float, known: dict[Key, Interval], draft: tuple[int, ...], size: int
     ) -> Iterator[tuple[float, dict[Key, Interval], tuple[int, ...]]]:
-        if len(draft) == self.gamma:
+        if len(draft) == size:
             yield weight, known, draft
             return
         for part, drawn, token in _draw(known, (self.keying.draft, len(draft)), self._draft_ends):
-            yield from self._drafts(weight * part, drawn, (*draft, token))
+            yield from self._drafts(weight * part, drawn, (*draft, token), size)
 
     def _tests(
         self, law: Law, thresholds: list[float], known: dict[Key, Interval]
@@ -175,7 +190,7 @@ class Steps:
             if goes_on not in ways:
                 return
             weight, known = weight * ways[goes_on][0], ways[goes_on][1]
-        yield weight, known, self.gamma if law.forward else 0
+        yield weight, known, len(thresholds) if law.forward else 0
 
     def law(self, tokens: int, steps: int, state: State = ()) -> Tensor:
         """The law of the next `tokens` tokens, (V,) * tokens: `steps` steps, and then the target alone."""

@@ -6,7 +6,8 @@ position the output follows p', which is off by w times the total variation of p
 
 `typical`: Cai et al. 2024 (Medusa), section 3.3.2. Keep the token while p(x_t) > min(ε, √ε exp(-H(p_t))), H being the
 entropy of the target's row in nats. There is no coin, and q plays no part: likely tokens pass however much more often
-the draft proposes them. At ε = 0 every token passes that the target can write at all.
+the draft proposes them. At ε = 0 every token passes that the target can write at all. After the kept tokens Medusa goes
+on with the target's likeliest token; here the next one is drawn from p, so that rules differ in their tests alone.
 """
 
 from __future__ import annotations

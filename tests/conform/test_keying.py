@@ -12,7 +12,7 @@ from joint_law import chi_square_p
 from hsd import HsdError
 from hsd.audit import total_variation
 from hsd.cli import main
-from hsd.conform.keying import EVERY, KEYINGS, Keying, Steps, audit_keyings, one_race, target_alone
+from hsd.conform.keying import EMPTY, EVERY, KEYINGS, Keying, Steps, audit_keyings, one_race, target_alone
 from hsd.rules import RULES
 from hsd.sampling import draw
 
@@ -53,6 +53,19 @@ def test_rules_that_read_beyond_what_they_keep_may_not(keying: str):
 @pytest.mark.parametrize("rule", LOSSLESS[:3])
 def test_one_number_for_all_is_wrong_in_the_first_step_already(rule: str, keying: str):
     assert distance(rule, keying, steps=1) > 0.1
+
+
+def test_a_length_that_a_thrown_away_token_decides_makes_even_tokenwise_wrong():
+    """By hand: the first token is thrown away in .4 of the steps. Half of the drafts then end with token 0, after which
+    the target draws; the others are drafted again, given that they are not token 0, and always kept."""
+    again = torch.tensor([0, 0.4, 0.1], dtype=torch.float64) / 0.5
+    target = torch.tensor(P, dtype=torch.float64)
+    by_hand = 0.4 * total_variation((target + again) / 2, target)
+    assert distance("tokenwise", "position, wary", gamma=2, tokens=2, steps=2) == pytest.approx(by_hand, abs=1e-12)
+    assert by_hand == pytest.approx(0.06)
+    assert distance("tokenwise", "position, wary", gamma=2, tokens=2, steps=1) < 1e-12
+    fresh = Keying("fresh numbers", returns=frozenset({EMPTY}), wary=True)  # a length alone does no harm
+    assert total_variation(Steps("tokenwise", fresh, P, Q, 2).law(4, 4), target_alone(target, 4)) < 1e-12
 
 
 def test_what_a_released_rule_does_wrong_is_wrong_with_fresh_numbers():
