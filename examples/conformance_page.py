@@ -89,7 +89,9 @@ def keyings(rules: Sequence[str] = ("tokenwise", "hsd")) -> dict[str, str]:
     off = found["hsd"]
     two = audit_keyings(**{**EXAMPLE, "gamma": 2}, rule="hsd")["keyings"]["position, coins"]["text"]
     wary = {**EXAMPLE, "gamma": 2, "rule": "tokenwise"}
-    short, long = (audit_keyings(**{**wary, "tokens": n})["keyings"]["position, wary"]["text"] for n in (2, EXAMPLE["tokens"]))
+    short, long = (
+        audit_keyings(**{**wary, "tokens": n})["keyings"]["position, wary"]["text"] for n in (2, EXAMPLE["tokens"])
+    )
     return {
         **{f"{name}_flag": ",".join(f"{x:g}" for x in EXAMPLE[name]) for name in "pq"},
         **{name: row(EXAMPLE[name]) for name in "pq"},

@@ -148,14 +148,14 @@ def fastest(_: list[Case], alike: list[Case]) -> str:
 def beside(_: list[Case], alike: list[Case]) -> str:
     """Our engines beside each peer, thread by thread."""
     plain = {(case["engine"], case["threads"]): case["speed"]["plain"][0] for case in alike}
-    told = [
-        f"{value / plain[peer, count]:.2f} times {peer}'s"
-        for (engine, count), value in plain.items()
-        if engine == "wasm, Chromium"
-        for peer in dict.fromkeys(name for name, _ in plain if not name.startswith(OURS))
-        if (peer, count) in plain
-    ]
-    return _sentence(f"thread by thread, plain decoding in the browser has {', '.join(told)} speed") if told else ""
+    peers = dict.fromkeys(name for name, _ in plain if not name.startswith(OURS))
+    told = []
+    for case in alike:
+        if case["engine"] == "wasm, Chromium":
+            value, count = case["speed"]["plain"][0], case["threads"]
+            each = [f"{value / plain[peer, count]:.2f} times {peer}'s" for peer in peers if (peer, count) in plain]
+            told += [f"on {threads(case)} {', '.join(each)}"] if each else []
+    return _sentence(f"plain decoding in the browser has {'; '.join(told)} speed") if told else ""
 
 
 def paying(cases: list[Case], _: list[Case]) -> str:
