@@ -21,6 +21,7 @@ from hsd.errors import HsdError
 MODULE = Path(__file__).with_name("engine.wasm")  # for one thread, with a memory of its own
 THREADED = MODULE.with_name("engine_threads.wasm")  # for several, on a memory that they share: the same bits
 PAGES = 64, 65_535  # of 64 KiB: what there is at first, and at most
+HELPER = "portable engine"  # the name of a thread that helps
 MOST_THREADS = 4  # more have not been measured
 ROWS = 8  # tokens of one pass, at most
 STAGED = 1 << 20  # bytes of a tensor that are handed over at once
@@ -84,7 +85,8 @@ class Engine:
         with self.lock:
             for _ in range(self._helpers, threads - 1):
                 store, functions = self._instance()
-                Thread(target=functions["help"], args=(store, self.made("stack")), daemon=True).start()
+                stack = self.made("stack")
+                Thread(target=functions["help"], args=(store, stack), name=HELPER, daemon=True).start()
                 self._helpers += 1
             self.call("share", threads)
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import active_count
+from threading import enumerate as enumerate_threads
 from time import sleep
 from typing import Any
 
@@ -21,6 +21,7 @@ from hsd import HsdError
 from hsd.models.causal import CausalModel
 from hsd.models.loading.heads import load_head
 from hsd.models.loading.hub import Source
+from hsd.models.small.engine import HELPER
 from hsd.models.small.files import load_small, load_small_head
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.head import SmallHead
@@ -126,19 +127,18 @@ def test_several_threads_give_the_bits_of_one(model: SmallModel, head: SmallHead
 
 
 def test_threads_that_helped_are_gone_with_the_engine(folder: Path):
-    before = active_count()
     model = load_small(read_gguf(folder / "model.gguf"), "small", None, TAPS)
+    before = set(enumerate_threads())  # beside those of other engines and tests, which come and go
     model.use_threads(4)
-    assert active_count() == before + 3
+    helpers = [thread for thread in set(enumerate_threads()) - before if thread.name == HELPER]
+    assert len(helpers) == 3
     model.start().forward(IDS[:8], 1)
     sleep(0.05)  # they look no longer, and have to be woken
     del model
     gc.collect()
-    for _ in range(100):
-        if active_count() == before:
-            return
-        sleep(0.02)
-    pytest.fail("they are still there")
+    for thread in helpers:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in helpers)
 
 
 def test_a_long_text_in_one_call_has_the_bits_of_rows_alone(model: SmallModel):
