@@ -138,8 +138,9 @@ def fastest(_: list[Case], alike: list[Case]) -> str:
             f"on {threads(plain)} {plain['engine']} decodes plain fastest, {plain['speed']['plain'][0]:.0f} tokens/s"
         )
         if way != "plain":
-            words += (
-                f", and {case['engine']} with HSD at γ = {way.split()[-1]} is faster than any plain one, {value:.0f}"
+            sure = case["speed"][way][1] > plain["speed"]["plain"][2]
+            words += f", and {case['engine']} with HSD at γ = {way.split()[-1]} is " + (
+                f"faster than any plain one, {value:.0f}" if sure else f"level with it, {value:.0f}: rounds overlap"
             )
         told.append(words)
     return _sentence("; ".join(told))

@@ -1,20 +1,15 @@
-"""A plain file server that says what the Spacefile makes a static Space say: `isolating_server.py PORT FOLDER`."""
+"""A plain file server that says what a static Space is made to say: `isolating_server.py PORT FOLDER`."""
 
 from __future__ import annotations
 
 import sys
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event
 
-from hsd.space import ISOLATED
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "engines"))
 
-
-class Isolating(SimpleHTTPRequestHandler):
-    def end_headers(self) -> None:
-        for name, value in ISOLATED.items():
-            self.send_header(name, value)
-        super().end_headers()
-
+from browser import served
 
 if __name__ == "__main__":
-    ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), partial(Isolating, directory=sys.argv[2])).serve_forever()
+    with served(Path(sys.argv[2]), int(sys.argv[1]), threads=2):
+        Event().wait()

@@ -1,5 +1,5 @@
 // A worker beside the page's own: passes and rows of the pair that the page decodes with. See browser.py.
-import { possible } from "./engine.js";
+import { sharing } from "./engine.js";
 import { bytesOf } from "./files.js";
 import { makePair } from "./pair.js";
 
@@ -41,10 +41,10 @@ async function rows(target, ids) {
 
 self.onmessage = async ({ data: { told, files, job } }) => {
   const [head, weights] = [await bytesOf(files.head, null, () => {}), await bytesOf(files.weights, null, () => {})];
-  const threads = possible();
-  const engine = await fetch(threads > 1 ? files.threaded : files.engine);
+  const shared = sharing();
+  const engine = await fetch(shared.memory ? files.threaded : files.engine);
   const module = await WebAssembly.compile(await engine.arrayBuffer());
-  const { target } = makePair(told, { module, threads, weights, head });
+  const { target } = makePair(told, { module, shared, weights, head });
   await target.engine.there;
   self.postMessage({ passes: passes(target, job), ...(job.rows ? await rows(target, job.rows) : {}) });
 };

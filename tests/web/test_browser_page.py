@@ -224,15 +224,16 @@ def test_a_prompt_that_is_typed_is_decoded_and_kept_for_the_next_visit(guest: Pa
 ROWS = """async ([folder, threads, ids]) => {
   const at = (path) => new URL(path, document.baseURI).href;
   const read = async (path) => new Uint8Array(await (await fetch(at(path))).arrayBuffer());
-  const [{ Engine, Model, possible }, { readGguf }] = await Promise.all(
+  const [{ Engine, Model, sharing }, { readGguf }] = await Promise.all(
     ["engine", "gguf"].map((name) => import(at(`${folder}answers/browser/${name}.js`))));
   const module = await WebAssembly.compile(await read(`${folder}engine${threads > 1 ? "_threads" : ""}.wasm`));
-  const engine = new Engine(module, threads);
+  const engine = new Engine(module, sharing(threads));
   const text = new Model(engine, readGguf(await read("small.gguf")), []).start();
   const rows = [...text.read(ids, ids.length)];
   await engine.there;
   for (const token of ids) rows.push(...text.read([token], 1));
-  return { possible: possible(), rows: rows.map((row) => [...new Uint32Array(row.buffer)].join()).join() };
+  const told = { usual: sharing().threads, threads: engine.threads };
+  return { ...told, rows: rows.map((row) => [...new Uint32Array(row.buffer)].join()).join() };
 }"""
 
 
@@ -247,7 +248,10 @@ def test_several_threads_of_a_browser_give_the_bits_of_one(chromium: Browser, fo
     one, two, four = (page.evaluate(ROWS, [at, threads, list(range(1, 23))]) for threads in (1, 2, 4))
     assert one["rows"].count(",") == 2 * 22 * VOCAB - 1
     assert one["rows"] == two["rows"] == four["rows"]
-    assert one["possible"] == min(os.cpu_count() or 1, 4)
+    page.evaluate("() => { WebAssembly.Memory = class { constructor() { throw new RangeError(); } }; }")
+    assert page.evaluate(ROWS, [at, 1, [1]])["usual"] == 1, "what cannot be shared is done by one"
+    assert [one["threads"], two["threads"], four["threads"]] == [1, 2, 4]
+    assert one["usual"] == min(os.cpu_count() or 1, 4)
     page.context.close()
     files.stop()
 

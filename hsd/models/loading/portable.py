@@ -1,6 +1,6 @@
 """The fetched pair by the portable engine: the published file as it is, the project's head, the file's own tokenizer.
 
-Nothing is converted and `transformers` is not needed, so that it is ready in about a second.
+Nothing is converted and `transformers` is not needed, so that it is ready in two seconds, most of which torch takes.
 """
 
 from __future__ import annotations

@@ -453,7 +453,8 @@ static struct {
   Product products[3];
   Text *text; /* to attend in, or 0 for products */
   int n, count, layer, tree, share, all; /* all this is written only while it is not open and nobody is busy */
-  int next, open, busy, turn, asleep, leaving; /* the unit to begin with; whether helpers may begin; how many are at it */
+  int next, open, busy; /* the unit that comes next; whether helpers may begin; how many are at it */
+  int turn, asleep, leaving; /* how many jobs there were; how many helpers wait for another; whether they shall end */
 } job;
 static int threads = 1;
 static Scratch scratch;

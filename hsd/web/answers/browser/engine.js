@@ -16,30 +16,36 @@ const LAYER = "midlayer.";
 const TABLES = ["d2t", "t2d"]; // which tokens it drafts: no parameters
 const range = (begin, count) => Array.from({ length: count }, (_, i) => begin + i);
 
-/** How many threads there may be: one, unless the page's server isolates it from pages of others. */
-const possible = () => (self.crossOriginIsolated ? Math.min(navigator.hardwareConcurrency || 1, MOST_THREADS) : 1);
+/** {threads, memory}: one, on a memory of its own, unless the page's server isolates it from pages of others. */
+function sharing(most = Math.min(navigator.hardwareConcurrency, MOST_THREADS)) {
+  if (!self.crossOriginIsolated || !(most > 1)) return { threads: 1, memory: null };
+  try {
+    return { threads: most, memory: new WebAssembly.Memory({ ...PAGES, shared: true }) };
+  } catch {
+    return { threads: 1, memory: null }; // too much to reserve: a memory of its own grows as it is needed
+  }
+}
 
 /** One instance of the module, and weights as they are put into it. */
 class Engine {
   /**
-   * module: a WebAssembly.Module; threads: with more than one, it is the module for several, and they help from the time
-   * that `there` tells on: a worker that never waits starts no others.
+   * module: a WebAssembly.Module, for several threads where a memory is shared, see `sharing`. They help from the time that
+   * `there` tells on: a worker that never waits starts no others.
    */
-  constructor(module, threads = 1) {
-    const shared = threads > 1 && { memory: new WebAssembly.Memory({ ...PAGES, shared: true }) };
-    this.calls = new WebAssembly.Instance(module, shared ? { env: shared } : {}).exports;
-    this.memory = this.calls.memory ?? shared.memory;
+  constructor(module, { threads, memory } = { threads: 1, memory: null }) {
+    this.calls = new WebAssembly.Instance(module, memory ? { env: { memory } } : {}).exports;
+    this.memory = memory ?? this.calls.memory;
     this.threads = threads;
     this.staging = this.made("take", STAGED);
     this.inputs = Object.fromEntries(INPUTS.map((name) => [name, this.calls[name]()]));
     this.there = Promise.all(range(1, threads - 1).map(() => this.helped(module)));
-    if (shared) this.calls.share(threads);
+    if (memory) this.calls.share(threads);
   }
 
   helped(module) {
     const helper = new Worker(new URL("./helper.js", import.meta.url));
     helper.postMessage({ module, memory: this.memory, stack: this.made("stack") });
-    return new Promise((there) => (helper.onmessage = there));
+    return new Promise((there) => (helper.onmessage = helper.onerror = there)); // nothing waits for one that fails
   }
 
   /** Call what takes memory; where its result lies. */
@@ -228,4 +234,4 @@ class HeadText extends Text {
   }
 }
 
-export { Engine, Head, Model, possible };
+export { Engine, Head, Model, sharing };

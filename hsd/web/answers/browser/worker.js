@@ -1,6 +1,6 @@
 // The worker: it holds the model and the run under way, and does what client.js asks, one thing after another.
 import { Refusal } from "../refusal.js";
-import { possible } from "./engine.js";
+import { sharing } from "./engine.js";
 import { bytesOf, lacking } from "./files.js";
 import { makePair, Run } from "./pair.js";
 
@@ -20,10 +20,10 @@ const DOES = {
     const small = await bytesOf(head, null, (bytes) => progress({ loaded: bytes, total }));
     const large = await bytesOf(weights, picked, (bytes) => progress({ loaded: head.bytes + bytes, total }));
     progress({ loaded: total, total });
-    const threads = possible();
-    const engine = await fetch(threads > 1 ? files.threaded : files.engine);
+    const shared = sharing();
+    const engine = await fetch(shared.memory ? files.threaded : files.engine);
     const module = await WebAssembly.compile(await engine.arrayBuffer());
-    pair = makePair(told, { module, threads, weights: large, head: small });
+    pair = makePair(told, { module, shared, weights: large, head: small });
     await pair.target.engine.there;
     for (const { buffer } of [large, small]) buffer.transfer?.(0); // given back now: the engine has its own copy
   },
