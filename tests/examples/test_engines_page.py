@@ -10,6 +10,8 @@ from typing import Any
 import engines_page
 import pytest
 
+from hsd.paths import ROOT
+
 
 @pytest.fixture
 def found() -> dict[str, Any]:
@@ -33,6 +35,15 @@ def case(engine: str, plain: float, hsd: float | None = None, threads: int = 1, 
 
 def test_the_page_is_what_the_script_writes(found):
     assert engines_page.PAGE.read_text(encoding="utf-8") == engines_page.page(found)
+
+
+def test_the_readme_has_the_speeds_that_were_measured(found):
+    speeds = {(one["engine"], one["threads"]): f"{one['speed']['plain'][0]:.0f}" for one in found["engines"]}
+    (ours, ours_two), (theirs, theirs_two) = (
+        [speeds[name, count] for count in (1, 2)] for name in ("wasm, wasmtime", "llama.cpp")
+    )
+    words = f"writes {ours} tokens/s on one thread and {ours_two} on two, llama.cpp {theirs} and {theirs_two}."
+    assert words in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_engine_of_ours_was_measured_plain_and_with_hsd(found):
