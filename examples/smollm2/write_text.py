@@ -6,8 +6,8 @@ the last, normed one: the target's distribution at any temperature is that one t
 
 The texts: sums (questions of GSM8K's training part, answered in the chat template), stories (raw beginnings, and
 asked for in the chat template), code (beginnings of Python functions, and asked for), chats, whose questions the
-target makes up itself, and requests about the many subjects of subjects.yaml. `--data`
-is a folder with the public files: gsm8k/train.jsonl, tinystories_5k/tinystories_lowercase.txt,
+target makes up itself, and requests about the many subjects of subjects.yaml. `--data` is a folder with the public
+files: gsm8k/train.jsonl, tinystories_5k/tinystories_lowercase.txt,
 tinystories_cased/tiny_stories.txt, thealgorithms_python/functions.jsonl; README.md beside this file says where from.
 """
 
