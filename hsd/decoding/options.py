@@ -25,6 +25,7 @@ from hsd.rules import (
     fuzzy_rule,
 )
 from hsd.rules.fuzzy import MODES, ROWS
+from hsd.rules.relaxed import AFTER, typical_rule
 from hsd.sampling import Sampling
 
 MAX_ROUNDS = 1_024  # of one level, in one step
@@ -68,6 +69,7 @@ class RunOptions(Tuned):
             "divergences": tuple(DIVERGENCES),
             "modes": tuple(MODES),
             "grounds": ROWS,
+            "afters": tuple(AFTER),
             "proposers": PROPOSERS,
             "proposers of trees": tuple(name for name in PROPOSERS if name not in COPIERS),
             "prompts": PROMPTS,
@@ -131,7 +133,9 @@ class RunOptions(Tuned):
         if name in TREE_RULES:
             raise HsdError(f"rule {name} is for several drafts: choose drafts of 2 or more")
         found = find_rule(name)
-        found = fuzzy_rule(self.fuzzy) if found.modes else found
+        if found.modes:
+            found = fuzzy_rule(self.fuzzy) if found.recipe.by_divergence else typical_rule(self.after_kept)
+        found = found.cold if found.cold and self.temperature == 0 else found
         return found.tuned(getattr(self, found.knob.option)) if found.knob else found
 
     @property
@@ -167,6 +171,10 @@ def _resamples(o: RunOptions) -> bool:
     return o.drafts == 1 and o.rule not in TREE_RULES and getattr(o.find(o.rule), "resamples", False)
 
 
+def _raw(o: RunOptions) -> bool:
+    return o.drafts == 1 and o.rule not in TREE_RULES and getattr(o.find(o.rule), "raw", False)
+
+
 def _by_divergence(*names: str) -> bool:
     return any(name in RULES and RULES[name].recipe.by_divergence for name in names)
 
@@ -174,7 +182,7 @@ def _by_divergence(*names: str) -> bool:
 def _moves(o: RunOptions) -> bool:
     """Whether a step has no fixed shape, or is more than its tokens."""
     other = o.trace or o.system != "speculative" or o.drafts > 1 or o.copies
-    return other or _resamples(o) or (_by_divergence(o.rule) and o.divergence_on == "raw")
+    return other or _resamples(o) or _raw(o)
 
 
 REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (

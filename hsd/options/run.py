@@ -53,6 +53,9 @@ class Options(Model):
         when=FUZZY, place="fuzzy.mode")
     divergence_on: str = option("warped", "Divergence of", "Which rows are compared.", "rule", menu="grounds",
         when=FUZZY, place="fuzzy.on")
+    after_kept: str = option("drawn", "After the kept ones",
+        "The next token: drawn from the target, or its likeliest, as Medusa's code has it.", "rule", menu="afters",
+        when={"rule|shadow": "rules with epsilon"}, place="typical")
     proposer: str = option("model", "Drafts come from",
         "A draft model, or the text itself: what followed its last words.", "drafts", menu="proposers",
         when={"system": ["speculative"]}, place="draft")

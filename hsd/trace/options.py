@@ -16,6 +16,7 @@ ABOUT = {
     "sampling": "How logits became probabilities.",
     "levels": "The levels of a system that has more than draft and target, smallest first, as they came out.",
     "fuzzy": "The settings of rule fuzzy; they matter where it takes part.",
+    "typical": "Those of rule typical, but for its number, likewise.",
 }
 
 

@@ -20,8 +20,9 @@ function draftOf(p, q, tokens, support) {
 }
 
 /** The law of a rule for such a draft, with rows over the whole vocabulary. */
-function lawOver(name, { p, q, tokens, small }, settings) {
-  if (uses(recipeOf(name, settings), "entropy")) return lawOf(name, p, q, tokens, settings);
+function lawOver(name, { p, q, tokens, small, raw }, settings) {
+  const recipe = recipeOf(name, settings);
+  if (recipe.follow || uses(recipe, "entropy")) return lawOf(name, p, q, tokens, settings, raw);
   const law = lawOf(name, small.p, small.q, small.tokens, settings);
   return { ...law, p, q: law.recipe.certain ? range(q.length).map((t) => certain(q[t], tokens[t])) : q };
 }

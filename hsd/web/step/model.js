@@ -76,7 +76,9 @@ function judge(view, told) {
 }
 
 /** The settings that rules of a run judge by, as web/rules takes them. */
-const settingsOf = ({ fuzzy, knobs }) => ({ ...SETTINGS, ...fuzzy, tolerance: real(fuzzy.tolerance), ...knobs });
+const settingsOf = ({ fuzzy, typical, knobs, sampling: { temperature } }) => {
+  return { ...SETTINGS, ...fuzzy, ...typical, tolerance: real(fuzzy.tolerance), ...knobs, temperature };
+};
 
 /** The value of the one number that a rule has, see `knob` in facts. */
 const knobOf = ({ options }, rule) => settingsOf(options)[ruleInfo(rule).knob.option];

@@ -2,6 +2,7 @@
 import { openResidual } from "../../rules/audit.js";
 import { CHAINS, kept, next, pick, VANILLA } from "../../rules/law.js";
 import { draftOf, lawOver } from "../../rules/merged.js";
+import { recipeOf } from "../../rules/tests.js";
 import { Refusal } from "../refusal.js";
 import { streams } from "./numbers.js";
 import { Recorder } from "./record.js";
@@ -11,36 +12,43 @@ const LONGEST = 3; // tokens that must agree at best for a copy; then fewer are 
 const LAPS = { draft: 0, target: 0, verify: 0 };
 const now = () => performance.now() / 1000;
 
-/** A target's text that gives rows of probabilities. */
+const RAW = { temperature: 1, top_k: 0, top_p: 1 };
+
+/** A target's text that gives rows of probabilities; `raw`, where it is asked for, those of the last reading at RAW. */
 class Target {
-  constructor(model, sampling) {
-    Object.assign(this, { text: model.start(), sampling });
+  constructor(model, sampling, keepsRaw) {
+    Object.assign(this, { text: model.start(), sampling, keepsRaw });
   }
 
   /** The rows after the last `keep` of the tokens that are new. */
   read(tokens, keep) {
-    return this.text.read(tokens, keep).map((row) => probabilities(row, this.sampling));
+    const rows = this.text.read(tokens, keep);
+    if (this.keepsRaw) this.raw = rows.map((row) => probabilities(row, RAW));
+    return rows.map((row) => probabilities(row, this.sampling));
   }
 }
 
 /** Drafts by the head, one token after another. */
 class Drafter {
-  constructor(head, target, { sampling }) {
-    Object.assign(this, { text: head.start(target.text), tokens: head.vocab, size: target.text.model.vocab, sampling });
+  constructor(head, target, options) {
+    const size = target.text.model.vocab;
+    Object.assign(this, { text: head.start(target.text), tokens: head.vocab, size, ...options });
   }
 
   read(tokens) {
     const [row] = this.text.read(tokens, 1);
+    this.raw = () => spread(probabilities(row, RAW), this.tokens, this.size);
     return spread(probabilities(row, this.sampling), this.tokens, this.size);
   }
 
   propose(text, draws) {
-    const found = { tokens: [], q: [], support: this.tokens };
+    const found = { tokens: [], q: [], raw: [], support: this.tokens };
     let unread = text.slice(this.text.length);
     for (const number of draws) {
       const row = this.read(unread);
       unread = [pick(row, number)];
       found.q.push(row);
+      if (this.keepsRaw) found.raw.push(this.raw());
       found.tokens.push(...unread);
     }
     return found;
@@ -120,8 +128,11 @@ class Decoding {
     this.longest = this.plain ? 0 : options.gamma;
     this.rule = this.plain ? VANILLA : options.rule;
     this.numbers = streams(options.seed);
-    this.target = new Target(target, options);
-    this.proposer = this.plain ? NOBODY : PROPOSERS[options.proposer](head, this.target, { sampling: options });
+    const asked = [this.rule, options.shadow].filter((name) => name && !this.plain);
+    const keepsRaw = asked.some((name) => recipeOf(name, settings)?.follow === "mixture");
+    this.target = new Target(target, options, keepsRaw);
+    const drafting = { sampling: options, keepsRaw };
+    this.proposer = this.plain ? NOBODY : PROPOSERS[options.proposer](head, this.target, drafting);
     this.recorder = new Recorder(codec, this.rule, (!this.plain && options.shadow) || null, settings);
     this.target.read(this.prompt.slice(0, -1), 0); // its last token is fed by the first round
   }
@@ -170,11 +181,11 @@ class Decoding {
   /** One round: everything that it decided, and the tokens that it adds to the text. */
   play(gamma, clock) {
     const [draws, coins, [number]] = [this.numbers.draft(gamma), this.numbers.coins(gamma), this.numbers.after(1)];
-    const { tokens, q, asked, support } = this.proposed(draws);
+    const { tokens, q, asked, support, raw } = this.proposed(draws);
     clock.lap("draft");
     const p = this.target.read([...this.text.slice(this.target.text.length), ...tokens], tokens.length + 1);
     clock.lap("target");
-    const draft = draftOf(p, q, tokens, support);
+    const draft = { ...draftOf(p, q, tokens, support), raw: this.target.raw && { p: this.target.raw, q: raw } };
     const law = lawOver(this.rule, draft, this.settings);
     const count = kept(law, coins);
     const ended = count > 0 && this.pair.codec.ends.includes(tokens[count - 1]);
@@ -192,10 +203,10 @@ class Decoding {
 
   /** A draft up to and including its first end of text. */
   proposed(draws) {
-    const { tokens, q, support } = this.proposer.propose(this.text, draws);
+    const { tokens, q, support, raw = q } = this.proposer.propose(this.text, draws);
     const end = tokens.findIndex((token) => this.pair.codec.ends.includes(token));
     const count = end < 0 ? tokens.length : end + 1;
-    return { tokens: tokens.slice(0, count), q: q.slice(0, count), asked: tokens.length, support };
+    return { tokens: tokens.slice(0, count), q: q.slice(0, count), asked: tokens.length, support, raw };
   }
 
   settle(length) {

@@ -71,7 +71,8 @@ function asked(given, { limits, browser }) {
   if (options.top_p <= 0) throw new Refusal("top-p 0: choose a number above 0, up to 1 (1 keeps every token)");
   for (const [holds, line] of LEFT) if (holds({ ...rest, ...options })) throw new Refusal(line(options));
   const knobs = Object.keys(SETTINGS).filter((name) => name in options);
-  const settings = { ...Object.fromEntries(knobs.map((name) => [name, options[name]])), mode: options.fuzzy_mode };
+  const { fuzzy_mode: mode, temperature } = options;
+  const settings = { ...Object.fromEntries(knobs.map((name) => [name, options[name]])), mode, temperature };
   return { prompt, options: { ...options, engine: browser.engine }, settings };
 }
 
