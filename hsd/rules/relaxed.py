@@ -3,7 +3,7 @@
 `ensemble`: token-wise verification of a mixture, p' = (1 - w) p + w q in place of p, and so exact for p'. At a drafted
 position the output follows p', which is off by w times the total variation of p and q; the bonus follows p.
 `assistant_ensemble_weight` of `transformers` is 1 - w. w = 0 is token-wise verification, w = 1 keeps every draft.
-At temperature 0 no coin is thrown, as there, and nothing is drawn: of the rows at temperature 1, with nothing cut off, the
+At temperature 0 no coin is thrown, as there, and nothing drawn: of the rows at temperature 1, with nothing cut off, the
 likeliest token of the mixture is written; where all are kept, the target's own.
 
 `typical`: Cai et al. 2024 (Medusa), section 3.3.2. Keep the token while p(x_t) > min(ε, √ε exp(-H(p_t))), H being the
