@@ -88,8 +88,10 @@ def equal_rules(judged: list[Judged], tolerance: float) -> list[str]:
 
 def _equal(judged: list[Judged], law, tolerance: float) -> bool:  # type: ignore[no-untyped-def]
     for one in judged:
+        sent = getattr(torch, one.again.box.adapter.dtype)  # rows that were rounded are those that were judged
         for draft, mine in one.laws.items():
-            wanted = law(*rows_along(one.models, draft))
+            p, q, tokens = rows_along(one.models, draft)
+            wanted = law(p.to(sent).double(), q.to(sent).double(), tokens)
             if float((mine.stop - wanted.stop).abs().max()) > tolerance:
                 return False
             for t, stop in enumerate(mine.stop.tolist()):
