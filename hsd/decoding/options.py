@@ -89,7 +89,7 @@ class RunOptions(Tuned):
         for together, reason in REFUSED:
             if together(self):
                 raise HsdError(reason.format(o=self))
-        self.check_tree(self.gamma)
+        self.check_tree(self.longest)
         if not self.levelled or self.drafts == 1:  # else it depends on the models which level has a tree
             _ = self.find(self.rule), self.find(self.shadow_rule)
 
@@ -139,6 +139,16 @@ class RunOptions(Tuned):
         return found.tuned(getattr(self, found.knob.option)) if found.knob else found
 
     @property
+    def auto(self) -> bool:
+        """Whether a draft is as long as its proposer is sure of it."""
+        return isinstance(self.gamma, str) and self.system == "speculative"
+
+    @property
+    def longest(self) -> int:
+        """How many tokens a draft has at most."""
+        return int(self.options()["gamma"].largest(self.gamma))
+
+    @property
     def levelled(self) -> bool:
         """Whether there are levels with thresholds of their own."""
         return self.system in LEVELLED
@@ -173,6 +183,10 @@ def _resamples(o: RunOptions) -> bool:
 
 def _raw(o: RunOptions) -> bool:
     return o.drafts == 1 and o.rule not in TREE_RULES and getattr(o.find(o.rule), "raw", False)
+
+
+def _worded(o: RunOptions) -> bool:
+    return isinstance(o.gamma, str) and o.system != "plain"
 
 
 def _by_divergence(*names: str) -> bool:
@@ -216,6 +230,18 @@ REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
         lambda o: o.levelled and _resamples(o),
         "rule {o.rule} needs drafts of a fixed length, which system {o.system} does not hand up: choose tokenwise, "
         "blockwise or hsd",
+    ),
+    (
+        lambda o: _worded(o) and (o.levelled or o.drafts > 1),
+        "gamma auto is for one draft by one proposer: choose a number with levels and with several drafts",
+    ),
+    (
+        lambda o: _worded(o) and _resamples(o),
+        "rule {o.rule} needs drafts of a fixed length: choose gamma as a number, or tokenwise, blockwise or hsd",
+    ),
+    (
+        lambda o: _worded(o) and o.engine == "captured",
+        "engine 'captured' has steps of a fixed shape: choose gamma as a number",
     ),
     (
         lambda o: o.engine == "captured" and _moves(o),
