@@ -34,14 +34,15 @@ class ModelProposer(Proposer):
             if chain and not chain.may_pay:
                 break
             row = reader.read(unread, keep=1)
-            if chain and not chain.pays(row.logits[0]):
+            shares = row.logits[0].softmax(-1) if chain else row.p[0]
+            if chain and not chain.pays(float(shares.max())):
                 break
             unread = draw(row.p[0], number).unsqueeze(0)
             rows.append(row)
             tokens.append(unread)
             if chain:
-                chain.add(token := int(unread))
-                if token in self._end_ids:
+                chain.add(float(shares[unread]))
+                if int(unread) in self._end_ids:
                     break
         if not rows:
             return Draft.empty(reader.vocab_size, reader.device)

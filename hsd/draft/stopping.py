@@ -13,10 +13,8 @@ follow is looked at.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
-
-from torch import Tensor
 
 from hsd.errors import HsdError
 
@@ -72,20 +70,17 @@ class Chain:
     stopping: Stopping
     kept: float = 1.0
     length: int = 0
-    _shares: Tensor = field(init=False)
 
     @property
     def may_pay(self) -> bool:
         """Whether to read the row of a further token; the first one is always read."""
         return not self.length or self.kept * self.stopping.usual >= self.stopping.least
 
-    def pays(self, logits: Tensor) -> bool:
-        """Whether to draw a further token from that row (V,)."""
-        self._shares = logits.softmax(-1)
-        chance = self.stopping.chance(float(self._shares.max()), self.length)
-        return self.kept * chance >= UNSPENT * self.stopping.least
+    def pays(self, largest: float) -> bool:
+        """Whether to draw a further token from the row that was read. largest: the share of its likeliest token."""
+        return self.kept * self.stopping.chance(largest, self.length) >= UNSPENT * self.stopping.least
 
-    def add(self, token: int) -> None:
-        """That token was drawn from the last row."""
-        self.kept *= self.stopping.chance(float(self._shares[token]), self.length)
+    def add(self, share: float) -> None:
+        """A token with that share was drawn."""
+        self.kept *= self.stopping.chance(share, self.length)
         self.length += 1

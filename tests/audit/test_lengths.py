@@ -50,9 +50,10 @@ def as_decoding_does(models: TableModels, draft: Draft, least: float = 0.3) -> i
     """By `Stopping`."""
     chain = Chain(Stopping(least, temperature=1.0))
     for n, token in enumerate(draft):
-        if not (chain.may_pay and chain.pays(models.draft[draft[:n]].log())):
+        row = models.draft[draft[:n]]
+        if not (chain.may_pay and chain.pays(float(row.max()))):
             return n
-        chain.add(token)
+        chain.add(float(row[token]))
     return len(draft)
 
 
