@@ -125,7 +125,8 @@ def _peers(library: str | None, server: Server | None, gammas: Sequence[int], op
         return found
     from hsd.bench.peers import peer_case
 
-    return [*found, *(peer_case(gamma, options) for gamma in gammas), peer_case(gammas[0], options, assisted=False)]
+    lengths = [gamma for gamma in gammas if isinstance(gamma, int)] or [RunOptions.default("gamma")]
+    return [*found, *(peer_case(gamma, options) for gamma in lengths), peer_case(lengths[0], options, assisted=False)]
 
 
 class _Workers:

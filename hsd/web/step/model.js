@@ -190,6 +190,9 @@ function ledger(branch) {
 const COPIERS = new Set(facts.proposers.filter((one) => one.copies).map(({ name }) => name));
 const copies = ({ draft }) => COPIERS.has(draft.proposer);
 
+/** How long drafts are: a number, or a few where each chooses its length. */
+const usualLength = ({ gamma }) => (typeof gamma === "number" ? gamma : 4);
+
 /** Who drafts for the target, and how many tokens: a draft length, or the levels and their thresholds. */
 function draftedBy({ models, options: { system, draft, levels } }) {
   if (copies({ draft })) return `γ ${draft.gamma}, copied from the text`;
@@ -263,6 +266,7 @@ export {
   ruleInfo,
   ruleOf,
   settingsOf,
+  usualLength,
   VERDICTS,
   verdicts,
 };
