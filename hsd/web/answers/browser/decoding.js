@@ -5,16 +5,17 @@ import { draftOf, lawOver } from "../../rules/merged.js";
 import { recipeOf } from "../../rules/tests.js";
 import { Refusal } from "../refusal.js";
 import { streams } from "./numbers.js";
+import { longest } from "./options.js";
 import { Recorder } from "./record.js";
-import { probabilities, spread } from "./sampling.js";
+import { likeliest, probabilities, spread, UNCHANGED } from "./sampling.js";
+import { chain } from "./stopping.js";
 
 const LONGEST = 3; // tokens that must agree at best for a copy; then fewer are tried
 const LAPS = { draft: 0, target: 0, verify: 0 };
 const now = () => performance.now() / 1000;
 
-const RAW = { temperature: 1, top_k: 0, top_p: 1 };
 
-/** A target's text that gives rows of probabilities; `raw`, where it is asked for, those of the last reading at RAW. */
+/** A target's text that gives rows of probabilities; `raw`, where it is asked for, those of the last reading with nothing cut off. */
 class Target {
   constructor(model, sampling, keepsRaw) {
     Object.assign(this, { text: model.start(), sampling, keepsRaw });
@@ -23,12 +24,12 @@ class Target {
   /** The rows after the last `keep` of the tokens that are new. */
   read(tokens, keep) {
     const rows = this.text.read(tokens, keep);
-    if (this.keepsRaw) this.raw = rows.map((row) => probabilities(row, RAW));
+    if (this.keepsRaw) this.raw = rows.map((row) => probabilities(row, UNCHANGED));
     return rows.map((row) => probabilities(row, this.sampling));
   }
 }
 
-/** Drafts by the head, one token after another. */
+/** Drafts by the head, one token after another; where γ is "auto", while a further token pays, to the end of the text. */
 class Drafter {
   constructor(head, target, options) {
     const size = target.text.model.vocab;
@@ -36,26 +37,37 @@ class Drafter {
   }
 
   read(tokens) {
-    const [row] = this.text.read(tokens, 1);
-    this.raw = () => spread(probabilities(row, RAW), this.tokens, this.size);
-    return spread(probabilities(row, this.sampling), this.tokens, this.size);
+    return this.text.read(tokens, 1)[0];
+  }
+
+  row(logits, sampling = this.sampling) {
+    return spread(probabilities(logits, sampling), this.tokens, this.size);
   }
 
   propose(text, draws) {
     const found = { tokens: [], q: [], raw: [], support: this.tokens };
+    const { gamma, confidence, temperature } = this.sampling;
+    const going = gamma === "auto" ? chain(this.stopping, confidence, temperature) : null;
     let unread = text.slice(this.text.length);
     for (const number of draws) {
-      const row = this.read(unread);
-      unread = [pick(row, number)];
+      if (going && !going.mayPay()) break;
+      const logits = this.read(unread);
+      const shares = going && this.row(logits, UNCHANGED);
+      if (going && !going.pays(shares[likeliest(shares)])) break;
+      const row = this.row(logits);
+      const token = pick(row, number);
+      unread = [token];
       found.q.push(row);
-      if (this.keepsRaw) found.raw.push(this.raw());
-      found.tokens.push(...unread);
+      if (this.keepsRaw) found.raw.push(this.row(logits, UNCHANGED));
+      found.tokens.push(token);
+      going?.add(shares[token]);
+      if (going && this.ends.includes(token)) break;
     }
     return found;
   }
 
   extend(token) {
-    return this.read([token]);
+    return this.row(this.read([token]));
   }
 
   settle(length) {
@@ -125,13 +137,13 @@ class Decoding {
     }
     this.text = [...this.prompt];
     this.plain = options.system === "plain";
-    this.longest = this.plain ? 0 : options.gamma;
+    this.longest = this.plain ? 0 : longest(options.gamma);
     this.rule = this.plain ? VANILLA : options.rule;
     this.numbers = streams(options.seed);
     const asked = [this.rule, options.shadow].filter((name) => name && !this.plain);
     const keepsRaw = asked.some((name) => recipeOf(name, settings)?.follow === "mixture");
     this.target = new Target(target, options, keepsRaw);
-    const drafting = { sampling: options, keepsRaw };
+    const drafting = { sampling: options, keepsRaw, stopping: pair.told.config.stopping, ends: codec.ends };
     this.proposer = this.plain ? NOBODY : PROPOSERS[options.proposer](head, this.target, drafting);
     this.recorder = new Recorder(codec, this.rule, (!this.plain && options.shadow) || null, settings);
     this.target.read(this.prompt.slice(0, -1), 0); // its last token is fed by the first round

@@ -3,6 +3,7 @@ const COLDEST = 1e-30; // below, logits divided by the temperature leave single 
 const LEAST = 1e-37; // of top-p, likewise
 const SPARE = 32; // how many tokens equal to the k-th likeliest top-k keeps besides it
 const RARE = 1e-5; // tokens below are sorted only where top-p reaches down to them
+const UNCHANGED = { temperature: 1, top_k: 0, top_p: 1 };
 const { fround } = Math;
 
 function likeliest(row) {
@@ -78,4 +79,4 @@ function spread(row, tokens, size) {
   return whole;
 }
 
-export { probabilities, spread };
+export { likeliest, probabilities, spread, UNCHANGED };
