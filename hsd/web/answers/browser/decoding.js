@@ -14,7 +14,6 @@ const LONGEST = 3; // tokens that must agree at best for a copy; then fewer are 
 const LAPS = { draft: 0, target: 0, verify: 0 };
 const now = () => performance.now() / 1000;
 
-
 /** A target's text that gives rows of probabilities; `raw`, where it is asked for, those of the last reading with nothing cut off. */
 class Target {
   constructor(model, sampling, keepsRaw) {
