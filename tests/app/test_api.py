@@ -45,7 +45,10 @@ def test_gamma_left_out_is_the_pairs_own_and_drafts_may_be_copied(client):
     run = client.predict(prompt, **asked, api_name="/run")["trace"]["setup"]
     compared = client.predict(prompt, **asked, api_name="/compare")["runs"][0]["trace"]["setup"]
     assert run["options"] == {**compared["options"], "shadow": run["options"]["shadow"]}
-    assert run["options"]["draft"] == {"proposer": "ngram", "gamma": 5, "drafts": 1, "tree": "paths", "nodes": 0}
+    draft = {"proposer": "ngram", "gamma": 5, "confidence": 0, "drafts": 1, "tree": "paths", "nodes": 0}
+    assert run["options"]["draft"] == draft
+    own = client.predict(prompt, max_new_tokens=12, gamma="auto", api_name="/run")["trace"]["setup"]
+    assert own["options"]["draft"]["gamma"] == "auto"
 
 
 def test_a_paired_comparison_judges_every_draft_by_both_rules(client):
