@@ -12,7 +12,6 @@ from state to state, with no sampling.
 from __future__ import annotations
 
 import itertools
-import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from torch import Tensor
 from hsd.audit import total_variation
 from hsd.errors import HsdError
 from hsd.rules import Law, find_rule
+from hsd.rules.race import leads, left
 
 MOST_BRANCHES = 1_500  # drafts times outcomes of a step
 MOST_STATES = 4_000
@@ -85,28 +85,11 @@ EVERY = KEYINGS | RACE | WARY  # the Lab's are numbers, each of which a cumulati
 
 
 def one_race(first: Tensor, second: Tensor) -> Tensor:
-    """(V, V): how likely x wins an exponential race with weights `first`, and y that with `second`, on equal numbers.
-
-    With qₓ and p_y it is 1 / Σᵢ max(qᵢ/qₓ, pᵢ/pₓ) for x = y, else qₓ p_y ∫ ds / (Σᵢ max(qᵢ, pᵢ s))² from q_y/p_y to
-    qₓ/pₓ: the numbers E of the two winners are qₓ a and p_y s a, all others above max(qᵢ, pᵢ s) a. Between two of these
-    ratios M(s), the sum, is a straight line, and the integral (s₂ - s₁) / M(s₁)M(s₂). Rows sum to `first`, columns to
-    `second` (Daliri, Musco and Suresh, arXiv 2408.07978, have the diagonal).
-    """
-    ratio = first / second  # inf where the second never says it; of no use where neither does
-    ends = sorted({x for x in ratio.tolist() if math.isfinite(x)} | {0.0})
-    mass = [float(torch.maximum(first, second * s).sum()) for s in ends]
-    area = [0.0]
-    for (a, at), (b, to) in itertools.pairwise(zip(ends, mass, strict=True)):
-        area.append(area[-1] + (b - a) / (at * to))
-    area_to = dict(zip(ends, area, strict=True))
-    area_to[math.inf] = area[-1] + 1 / (mass[-1] * float(second.sum()))
+    """(V, V): how likely x wins a race with weights `first`, and y that with `second`, on equal numbers."""
     found = torch.zeros(len(first), len(first), dtype=torch.float64)
-    for x, y in itertools.product(first.nonzero().flatten().tolist(), second.nonzero().flatten().tolist()):
-        if x != y:
-            between = area_to[float(ratio[x])] - area_to[float(ratio[y])]
-            found[x, y] = max(0.0, float(first[x] * second[y]) * between)
-        else:
-            found[x, x] = 1 / torch.maximum(first / first[x], second / second[x]).sum()
+    for x in first.nonzero().flatten():
+        found[x] = first[x] * left(second, first, x)
+        found[x, x] = first[x] * (second[x] / (second[x] + leads(second[None], first[None], x[None])[0]))
     return found
 
 

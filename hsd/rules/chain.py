@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
-from hsd.rules.forms import CAPPED, CHOSEN, NAIVE, RATIO, SHARE, TOKEN
+from hsd.rules.forms import CAPPED, CHOSEN, NAIVE, RACED, RATIO, SHARE, TOKEN
 from hsd.rules.fuzzy import Fuzzy, fuzzy_rule
 from hsd.rules.law import Law, Look, PrefixRatios, Rule, deficient_mass, token_tests
 from hsd.rules.recipe import Recipe
@@ -173,6 +173,19 @@ RULES: dict[str, Rule] = {
             ),
             agreement_law,
             drafts="Miao et al. 2024, arXiv 2305.09781",
+        ),
+        Rule(
+            "coupled",
+            "Coupled, one race",
+            "coupled",
+            "Daliri, Musco and Suresh 2024, arXiv 2408.07978",
+            True,
+            Recipe(
+                (RACED,),
+                residual="Draft and target raced with the same numbers: each token counts as often as p makes it win "
+                "where q made the drafted one win.",
+            ),
+            look=Look("#b07aa1", "pentagon", "o"),
         ),
         fuzzy_rule(Fuzzy()),
         ENSEMBLE,

@@ -37,6 +37,7 @@ LETTERS = {
     "starred": Letter("r*", "joint ratio p/q of the draft up to here, counted from its best point", 0),
     "deficient": Letter("S", "deficient mass of the branch after these tokens", of="p"),
     "excess": Letter("E", "excess mass of the branch after these tokens", of="q"),
+    "lead": Letter("L", "how far the other tokens are ahead of this one with the target: Σ max(q·pᵢ − p·qᵢ, 0)", 0),
     "divergence": Letter("D", "divergence of the two rows", 0),
     "entropy": Letter("H", "entropy of the target's row"),
     "mixed": Letter("v", "what the mixture of target and draft gives the token, at temperature 1"),
@@ -62,7 +63,8 @@ class Form:
     of `Grounds` in braces. when: a comparison over `LETTERS`; of a rule's forms the first whose comparison holds is the
     test. coin: False where no coin is thrown, so that the two sides of `when` are what the test compares. also: other
     ways in which the threshold is written along a single draft. certain: the draft's choice counts as certain, so that
-    a token that failed is struck out of p. whose: who gives the token what a test without a coin compares.
+    a token that failed is struck out of p. whose: who gives the token what a test without a coin compares. race: draft
+    and target pick by one race, and what follows a failure is what wins with p.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Form:
     also: tuple[str, ...] = ()
     certain: bool = False
     whose: str = "target"
+    race: bool = False
 
     def told(self) -> dict[str, Any]:
         """The record as plain data, its expressions parsed."""
@@ -91,9 +94,9 @@ class Grounds:
     """The numbers that a threshold was computed from; which of them count is told by the form.
 
     p: what the target that is valid by now gives the token, which earlier rejections may have changed. before: the
-    ratio of a prefix. mass: Σ max(before · p - q, 0) over the vocabulary, divided by `before` where that exceeds 1.
-    divergence: of the two rows, entropy: of the target's, in nats, for a rule that judges by it. weight: the draft's.
-    mixed, rival: what a mixture of both gives the token, and at most another one.
+    ratio of a prefix. mass: Σ max(before · p - q, 0) over the vocabulary, divided by `before` where that exceeds 1, or
+    the lead L. divergence: of the two rows, entropy: of the target's, in nats, for a rule that judges by it. weight:
+    the draft's. mixed, rival: what a mixture of both gives the token, and at most another one.
     """
 
     form: Form
@@ -152,4 +155,12 @@ NAIVE = Form(
     "per(mass, max(mass, mass + (1 - before)), 1)",
     {"before": "ratio", "mass": "deficient"},
     " = S/max(S, S + 1 − r) with the deficient mass S = {mass} and the joint ratio r = {before}",
+)
+RACED = Form(
+    "raced",
+    "h",
+    "p / (p + mass)",
+    {**_RATES, "mass": "lead"},
+    " = p/(p + L) with p = {p}, q = {q} and the lead L = {mass} of the other tokens in the race",
+    race=True,
 )

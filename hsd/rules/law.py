@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -75,7 +75,11 @@ def deficient_mass(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> 
 def leftover(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """max(a p - b q, 0) for one row each of p and q: normalised (V,), and its sum (). p itself where that is 0."""
     scaled_q = q if b is None else q * b.to(q.dtype)
-    residual = torch.sub(p * a.to(p.dtype), scaled_q).clamp_min_(0)
+    return normalised(torch.sub(p * a.to(p.dtype), scaled_q).clamp_min_(0), p)
+
+
+def normalised(residual: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
+    """A residual (V,) that sums to 1, and its sum before that, (). p itself where that is 0."""
     mass = residual.sum()
     return torch.where(mass > 0, residual / mass.clamp_min(torch.finfo(residual.dtype).tiny), p), mass
 
@@ -109,6 +113,7 @@ class Law:
     divergence: Tensor | None = None
     recipe: Recipe | None = None
     follow: Tensor | None = None
+    _columns: ClassVar[tuple[str, ...]] = ("p", "q", "a", "b")  # that a residual is made from
 
     @property
     def gamma(self) -> int:
@@ -142,9 +147,8 @@ class Law:
         if self.follow is not None:
             return self.follow.index_select(0, kept.view(1)).squeeze(0)
         at = kept.clamp(max=self.gamma - 1).view(1)
-        p, q, a = (rows.index_select(0, at).squeeze(0) for rows in (self.p, self.q, self.a))
-        b = None if self.b is None else self.b.index_select(0, at).squeeze(0)
-        return torch.where(kept == self.gamma, self.p[self.gamma], leftover(p, q, a, b)[0])
+        columns = {name: x.index_select(0, at) for name in self._columns if (x := getattr(self, name)) is not None}
+        return torch.where(kept == self.gamma, self.p[self.gamma], replace(self, **columns).leftover(0)[0])
 
     def leftover(self, t: int) -> tuple[Tensor, Tensor]:
         """The residual after t < γ kept tokens, (V,), and its mass before it was normalised, ()."""

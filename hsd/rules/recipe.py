@@ -18,6 +18,7 @@ from torch import Tensor
 from hsd.expression import Numbers, evaluate, parse
 from hsd.rules.forms import Form, Grounds
 from hsd.rules.law import Law, PrefixRatios, deficient_mass, of_tokens
+from hsd.rules.race import RaceLaw, leads
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,11 @@ class Recipe:
         return any(form.certain for form in self.forms)
 
     @property
+    def race(self) -> bool:
+        """Whether draft and target pick by one race."""
+        return any(form.race for form in self.forms)
+
+    @property
     def by_divergence(self) -> bool:
         """Whether it judges by how far the two rows are apart."""
         return any("divergence" in form.along for form in self.forms)
@@ -67,6 +73,7 @@ class Recipe:
             "each": [form.name for form in self.each],
             "whole": self.whole.name if self.whole else None,
             "certain": self.certain,
+            "race": self.race,
             "residual": self.residual,
             "follow": self.follow,
             **{name: parse(text) if text else None for name, text in texts.items()},
@@ -79,6 +86,8 @@ class Recipe:
         if self.inner:
             thresholds[:-1] = [float(evaluate(parse(self.inner), along.at(t))) for t in range(1, along.gamma)]
         threshold, a, b = (p.new_tensor(x, dtype=torch.float64) for x in (thresholds, *along.factors))
+        if self.race:
+            return RaceLaw(p.double(), q.double(), threshold, True, a, numbers=numbers, tokens=tokens)
         return Law(p, along.q, threshold, self.forward, a, b, numbers)
 
     def grounds(self, law: Law, tokens: Tensor) -> list[Grounds]:
@@ -145,6 +154,8 @@ class Along:
                 a, b = (self.p.new_tensor(x, dtype=torch.float64) for x in self.factors)
                 rows = (self.p[:-1], self.q, a, b) if name == "deficient" else (self.q, self.p[:-1], b, a)
                 return [*deficient_mass(*rows).tolist(), 0.0]
+            case "lead":
+                return [0.0, *leads(self.p[:-1], self.q, self.tokens).tolist()]
             case "entropy":
                 return [0.0, *torch.special.entr(self.p[:-1]).sum(-1).tolist()]
         raise KeyError(name)

@@ -19,7 +19,7 @@ from hsd.audit import (
     total_variation,
 )
 
-LOSSLESS = ("tokenwise", "blockwise", "hsd", "naive-hsd", "agreement")
+LOSSLESS = ("tokenwise", "blockwise", "hsd", "naive-hsd", "agreement", "coupled")
 SHAPES = [(2, 1), (2, 3), (3, 2), (4, 2), (2, 5), (5, 1), (3, 3), (1, 3)]  # (V, γ)
 
 # p = (1/3, 2/3), q = (2/3, 1/3), context-free: γ → token-wise, block = HSD, as released, its distance, naive = ideal.

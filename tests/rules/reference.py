@@ -5,11 +5,12 @@ masses of the implementation. Suitable for a vocabulary of a handful and a draft
 
 A prefix X_{1:t} is the first t drafted tokens. p(X_{1:t}) and q(X_{1:t}) are joint probabilities.
 Sources: token-wise 2211.17192, block 2403.10444, hierarchical 2601.05724 (definition, theorem and equation numbers),
-fuzzy 2502.20704, typical 2401.10774; ensemble: `assistant_ensemble_weight` of transformers.
+fuzzy 2502.20704, coupled 2408.07978, typical 2401.10774; ensemble: `assistant_ensemble_weight` of transformers.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -193,6 +194,38 @@ def agreement(problem: Problem) -> Answer:
     return Answer(forward_stop(drafted), [*rows, problem.p[-1]], [*map(sum, rest), 1.0])
 
 
+def coupled(problem: Problem) -> Answer:
+    """Draft and target pick by one race; 2408.07978. Who wins with p, given the drafted token that won with q."""
+    accept, rows, mass = [], [], []
+    for p, q, x in zip(problem.p, problem.q, problem.tokens, strict=False):
+        widest = sum(max(q[x] * a / p[x], b) for a, b in zip(p, q, strict=True)) if p[x] else math.inf
+        accept.append(1 / widest)
+        row = [b * _crossed(p, q, _over(q[i], b), _over(q[x], p[x])) for i, b in enumerate(p)]
+        mass.append(sum(row))
+        rows.append([v / sum(row) for v in row] if sum(row) > NEGLIGIBLE else p)
+    return Answer(forward_stop(accept), [*rows, problem.p[-1]], [*mass, 1.0])
+
+
+def _over(a: float, b: float) -> float:
+    return a / b if b else math.inf
+
+
+def _crossed(p: Row, q: Row, low: float, high: float) -> float:
+    """∫ dr / (Σ max(qᵢ, pᵢ r))² from `low` to `high`, piece by piece; 0 where `high` is not above `low`."""
+    if not low < high:
+        return 0.0
+    corners = {_over(b, a) for a, b in zip(p, q, strict=True)}
+    ends = sorted({low, high, *(r for r in corners if low < r < high)})
+
+    def widest(r: float) -> float:
+        return sum(max(b, a * r) for a, b in zip(p, q, strict=True))
+
+    def piece(start: float, end: float) -> float:
+        return (end - start) / (widest(start) * widest(end)) if end < math.inf else 1 / (widest(start) * sum(p))
+
+    return sum(piece(start, end) for start, end in itertools.pairwise(ends))
+
+
 def entropy_from(first: Row, second: Row) -> float:
     """KL(first ‖ second), with 0 log 0 = 0."""
     if any(a > 0 and b == 0 for a, b in zip(first, second, strict=True)):
@@ -245,6 +278,7 @@ RULES: dict[str, Callable[[Problem], Answer]] = {
     "hsd-released": hsd_released,
     "naive-hsd": naive_hsd,
     "agreement": agreement,
+    "coupled": coupled,
     "fuzzy": fuzzy,
     "ensemble": ensemble,
     "typical": typical,

@@ -190,6 +190,7 @@ FORMS = {
     "hsd-released": ("share", "ratio"),
     "naive-hsd": ("naive", "ratio"),
     "agreement": ("chosen", "chosen"),
+    "coupled": ("raced", "raced"),
 }
 
 
@@ -223,7 +224,8 @@ def again(ground: Grounds) -> float:
     before, rho, divided_by = ground.before, ground.p / ground.q if ground.q else 0.0, whole(ground)
     if divided_by is not None:
         return ground.mass / divided_by if divided_by else 1.0
-    plain = {"token": min(1.0, rho), "chosen": ground.p}
+    raced = ground.p / (ground.p + ground.mass) if ground.p else 0.0
+    plain = {"token": min(1.0, rho), "chosen": ground.p, "raced": raced}
     return plain.get(ground.form.name) or (min(1.0, before * rho) if rho else 0.0)
 
 
@@ -466,7 +468,7 @@ def test_the_rules_own_order_leads_to_what_it_keeps(rule: str):
 @pytest.mark.parametrize("rule", [name for name in RULES if name != "typical"])  # it has no coin
 def test_a_coin_equal_to_its_threshold_fails(rule: str):
     law = RULES[rule].law(*tensors([[0.25, 0.75, 0.0], [0.5, 0.5, 0.0]], [[0.5, 0.25, 0.25]], [0]))
-    wanted = {"agreement": 0.25, "ensemble": 0.75}.get(rule, 0.5)
+    wanted = {"agreement": 0.25, "ensemble": 0.75, "coupled": 4 / 9}.get(rule, 0.5)
     assert law.threshold.tolist() == pytest.approx([wanted], abs=1e-15)
     threshold = law.threshold
     assert int(law.kept(threshold)) == 0

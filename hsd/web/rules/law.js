@@ -7,6 +7,7 @@
 //   kept(law, coins)                         // how many are kept with these coins
 //   next(law, t)                             // the row of the token after t kept ones
 import { DIVERGENCES, entropy, leftOver, sum } from "./divergence.js";
+import { lead, raceLeft } from "./race.js";
 import {
   CHAINS,
   factorsAt,
@@ -103,6 +104,11 @@ class Along {
     return entropy(this.rows.p[this.t - 1]);
   }
 
+  get lead() {
+    const { p, q } = this.rows;
+    return lead(p[this.t - 1], q[this.t - 1], this.tokens[this.t - 1]);
+  }
+
   /** The mixture of target and draft after t kept tokens. */
   mixture(t) {
     const { p, q } = this.raw;
@@ -139,7 +145,8 @@ function likeliest(row) {
 /**
  * The law of a rule for one draft. threshold: the chance that the test at t = 1 … γ succeeds; forward: from 1 up, and the
  * first failure stops, else from γ down, and the first success decides; a, b: of the residual max(a p − b q, 0) after
- * t = 0 … γ-1 kept tokens, with the q that is given here: the certain one of a rule that counts the draft as certain.
+ * t = 0 … γ-1 kept tokens, with the q that is given here: the certain one of a rule that counts the draft as certain. The
+ * residual of a race depends on the token that was rejected, see `next`.
  * raw: {p, q}, the rows at temperature 1 with nothing cut off, for a rule that wants them at temperature 0.
  */
 function lawOf(name, p, q, tokens, settings = SETTINGS, raw = null) {
@@ -150,7 +157,7 @@ function lawOf(name, p, q, tokens, settings = SETTINGS, raw = null) {
   const within = (h) => Math.min(Math.max(h, 0), 1); // masses of rows that were rounded
   const threshold = range(gamma).map((i) => within(thresholdAt(recipe, along.at(i + 1), i + 1 === gamma)));
   const [a, b] = [0, 1].map((i) => factors.map((both) => both[i]));
-  return { name, recipe, along, forward: !recipe.whole, threshold, a, b, p, q: along.rows.q };
+  return { name, recipe, along, forward: !recipe.whole, threshold, a, b, p, q: along.rows.q, tokens };
 }
 
 /**
@@ -193,12 +200,14 @@ const usesDivergence = (recipe) => uses(recipe, "divergence");
 const groundsAt = ({ recipe, along, threshold }, t) => groundsOf(recipe, along.at(t), t === threshold.length);
 
 /** The row of the token after t kept ones: the residual, p itself where none is left, the bonus row, or a likeliest token. */
-function next({ recipe, along, threshold, a, b, p, q }, t) {
+function next({ recipe, along, threshold, a, b, p, q, tokens }, t) {
   const all = t === threshold.length;
   if (recipe.follow) return surest(recipe.follow === "mixture" && !all ? along.mixture(t) : p[t]);
   if (all) return p[t];
-  const [residual, factor, taken, row] = [p[t].slice(), a[t], b[t], q[t]]; // over a vocabulary, a loop takes a third of a map
-  for (let i = 0; i < row.length; i += 1) residual[i] = Math.max(factor * residual[i] - taken * row[i], 0);
+  const residual = recipe.race ? raceLeft(p[t], q[t], tokens[t]) : p[t].slice();
+  const [factor, taken, row] = [a[t], b[t], q[t]]; // over a vocabulary, a loop takes a third of a map
+  if (!recipe.race)
+    for (let i = 0; i < row.length; i += 1) residual[i] = Math.max(factor * residual[i] - taken * row[i], 0);
   const mass = sum(residual);
   if (!(mass > 0)) return p[t];
   for (let i = 0; i < row.length; i += 1) residual[i] /= mass;

@@ -24,7 +24,7 @@ function lawOver(name, { p, q, tokens, small, raw }, settings) {
   const recipe = recipeOf(name, settings);
   if (recipe.follow || uses(recipe, "entropy")) return lawOf(name, p, q, tokens, settings, raw);
   const law = lawOf(name, small.p, small.q, small.tokens, settings);
-  return { ...law, p, q: law.recipe.certain ? range(q.length).map((t) => certain(q[t], tokens[t])) : q };
+  return { ...law, tokens, p, q: law.recipe.certain ? range(q.length).map((t) => certain(q[t], tokens[t])) : q };
 }
 
 function certain(row, token) {

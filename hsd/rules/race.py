@@ -1,0 +1,86 @@
+"""Two rows in one exponential race: who wins with p, where x won with q (Daliri, Musco and Suresh, arXiv 2408.07978).
+
+Each token i has a time E_i = -ln U_i, the same for both rows; a row w picks the token with the least E_i / w_i. How
+likely q picks x and p picks y on equal times is, off the diagonal, with the ratios r_i = q_i / p_i,
+
+    J(x, y) = q_x p_y (G(r_x) - G(r_y))⁺  with  G(r) = ∫₀ʳ ds / M(s)²  and  M(s) = Σᵢ max(q_i, s p_i);
+
+the two winners' times are then q_x a and p_y s a, all others above max(q_i, s p_i) a. Between two ratios M is a
+straight line, so that G grows by (s₂ - s₁) / M(s₁) M(s₂) there. On the diagonal J(x, x) = q_x p_x / (p_x + L_x) with
+the lead L_x = Σᵢ max(q_x p_i - p_x q_i, 0) of the other tokens. Rows of J sum to q, columns to p. Everything is in
+double precision: a token that a sum of single ones would round away can still win.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from hsd.rules.law import Law, normalised, of_tokens
+
+BELOW_ONE = 1 - 2**-53
+
+
+def leads(p: Tensor, q: Tensor, tokens: Tensor) -> Tensor:
+    """(γ,) float64: L = Σ_i max(q_x p_i - p_x q_i, 0) of each drafted token x, for rows p (γ, V) and q (γ, V).
+
+    The target picks x too with chance p_x / (p_x + L).
+    """
+    return _ahead(p, q, tokens).sum(-1)
+
+
+def _ahead(p: Tensor, q: Tensor, tokens: Tensor) -> Tensor:
+    """(γ, V) float64: max(q_x p_i - p_x q_i, 0), how far each token is ahead of the drafted one with the target."""
+    px, qx = (of_tokens(rows, tokens).unsqueeze(-1) for rows in (p, q))
+    return (qx * p.double() - px * q.double()).clamp_min_(0)
+
+
+def left(p: Tensor, q: Tensor, token: Tensor) -> Tensor:
+    """(V,) float64: J(x, y) / q_x for every y but `token` x, () int64, which was rejected. One row each of p and q.
+
+    The tokens that p can pick where q picked x: those with p_y/q_y above p_x/q_x. Sums to 1 - J(x, x)/q_x. O(V log V).
+    """
+    p, q = p.double(), q.double()
+    ratio, order = torch.where(p > 0, q / p, torch.inf).sort()
+    at, behind = torch.where(ratio.isfinite(), ratio, 0.0), p[order].cumsum(0) - p[order]
+    mass = q[order].flip(0).cumsum(0).flip(0) + at * behind  # M at each ratio
+    before, mass_before = torch.cat([at[:1] * 0, ratio[:-1]]), torch.cat([q.sum()[None], mass[:-1]])
+    grown = (ratio - before) / (mass_before * mass)
+    last = torch.where(before.isfinite(), 1 / (mass_before * p.sum()), 0.0)  # from the largest ratio to infinity
+    area = torch.empty_like(p).scatter_(0, order, torch.where(ratio.isfinite(), grown, last).cumsum(0))
+    return p * (area.gather(0, token.view(1)) - area).clamp_min_(0)
+
+
+def coins(p: Tensor, q: Tensor, tokens: Tensor, times: Tensor) -> Tensor:
+    """(γ,) float64 in [0, 1): the race told as the coin of each drafted token, which q (γ, V) picked at `times` (γ, V).
+
+    With τ = E_x / q_x and s = min (E_i - q_i τ) / w_i over w_i = max(q_x p_i / p_x - q_i, 0) > 0, which sum to c, τ and
+    c s are independent and exponential, whatever x is. So τ / (τ + c s) is uniform; and the target picks x as well
+    exactly where it is below p_x / (p_x + L), which is 1 / (1 + c).
+    """
+    ahead = _ahead(p, q, tokens)  # p_x w
+    tau = times.gather(-1, tokens.unsqueeze(-1)) / of_tokens(q, tokens).unsqueeze(-1)
+    spare = torch.where(ahead > 0, (times - q.double() * tau) / ahead, torch.inf).amin(-1).clamp_min(0)
+    tau, lead = tau.squeeze(-1), ahead.sum(-1)
+    return torch.where(lead > 0, tau / (tau + lead * spare), 0.0).nan_to_num(0).clamp_max(BELOW_ONE)
+
+
+def wins(rows: Tensor, times: Tensor) -> Tensor:
+    """(n,) int64: the token with the least E / w of each row; rows and times (n, V). One of weight 0 never wins."""
+    rows = rows.double()
+    return torch.where(rows > 0, times / rows, torch.inf).argmin(-1)
+
+
+@dataclass(frozen=True)
+class RaceLaw(Law):
+    """The law of one race: what follows a rejection depends on the token that was rejected, in `tokens` (γ,)."""
+
+    tokens: Tensor | None = None
+    _columns: ClassVar[tuple[str, ...]] = ("p", "q", "a", "tokens")
+
+    def leftover(self, t: int) -> tuple[Tensor, Tensor]:
+        assert self.tokens is not None
+        return normalised(left(self.p[t], self.q[t], self.tokens[t]), self.p[t])
