@@ -23,7 +23,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this runs without installing the package
 
 import hsd
-from hsd.audit import audit, random_models
+from hsd.audit import audit, audit_rules, context_free_models, random_models
 from hsd.cli import main as command
 from hsd.conform import Adapter, conform, load_adapter
 from hsd.conform.adapter import TOLERANCES, WIDTHS
@@ -94,6 +94,7 @@ def keyings(rules: Sequence[str] = ("tokenwise", "hsd")) -> dict[str, str]:
         audit_keyings(**{**wary, "tokens": n})["keyings"]["position, wary"]["text"] for n in (2, EXAMPLE["tokens"])
     )
     return {
+        **coupled(),
         **{f"{name}_flag": ",".join(f"{x:g}" for x in EXAMPLE[name]) for name in "pq"},
         **{name: row(EXAMPLE[name]) for name in "pq"},
         "gamma": str(EXAMPLE["gamma"]),
@@ -109,6 +110,21 @@ def keyings(rules: Sequence[str] = ("tokenwise", "hsd")) -> dict[str, str]:
         **{f"{rule}_race": distance(one["step, one race"]["total_variation"][0]) for rule, one in found.items()},
         **{f"{rule}_race_text": distance(one["step, one race"]["text"]) for rule, one in found.items()},
     }
+
+
+def coupled() -> dict[str, str]:
+    """One race for draft and target, by how its numbers are keyed: what a step commits, and whose text it is."""
+    p, q, gamma, tokens = (EXAMPLE[name] for name in ("p", "q", "gamma", "tokens"))
+    found = audit_rules(context_free_models(p, q, gamma))
+    kept, off = ({name: one[key] for name, one in found.items()} for key in ("expected_accepted", "total_variation"))
+    alike = sum(x * x for x in p) ** tokens  # two picks of the target on races that know nothing of each other
+    rows = [
+        ["by place", distance(off["coupled"]), f"{1 + kept['coupled']:.4f}", "1"],
+        ["by step", distance(off["coupled"]), f"{1 + kept['coupled']:.4f}", distance(alike)],
+        ["draft apart", distance(off["agreement"]), f"{1 + kept['agreement']:.4f}", "1"],
+    ]
+    head = ("race", "total variation", "tokens per step", "same text")
+    return {"coupled_table": table(head, rows), "vanilla_tokens": f"{1 + kept['tokenwise']:.2f}"}
 
 
 def keying_table(found: dict[str, Any]) -> str:

@@ -23,6 +23,7 @@ from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this runs without installing the package
 
+from hsd import load_pair, run
 from hsd.app.presets import definitions, recorded, telling_step
 from hsd.audit import (
     TableModels,
@@ -35,6 +36,7 @@ from hsd.audit import (
     total_variation,
 )
 from hsd.audit.trees import OpenTree, Shape, audit_tree_rules, finding_of, regular_shape
+from hsd.bench.prompts import shipped
 from hsd.rules import RULES, TREE_RULES, Fuzzy, TreeRule, fuzzy_rule
 from hsd.rules.fuzzy import relative_entropy
 from hsd.rules.rejection import top_down
@@ -67,6 +69,7 @@ def page() -> str:
         | same_law()
         | fuzzy()
         | relaxed()
+        | race()
         | certain()
         | trees()
         | chosen_trees()
@@ -115,6 +118,10 @@ def chains() -> dict[str, str]:
         "released_most": f"{max(off):.3f}",
         "released_median": f"{statistics.median(off):.3f}",
         "released_more": f"{statistics.mean(more):.3f}",
+        **{
+            f"{short}_mean": f"{statistics.mean(kept[name]):.4f}"
+            for short, name in (("race", "coupled"), ("compare", "agreement"), ("token", "tokenwise"), ("hsd", "hsd"))
+        },
         "naive_gap": f"{max(abs(a - b) for a, b in zip(kept['naive-hsd'], ideal, strict=True)):.0e}",
     }
 
@@ -236,6 +243,32 @@ def relaxed() -> dict[str, str]:
             middle = "0" if max(off) < 1e-12 else f"{statistics.median(off):.3f}"
             rows.append([f"`{name}`, {knob.sign} = {number:g}", *judged_row("", kept, off)[1:3], middle])
     return {"relaxed_table": table(("rule", "E[kept]", "largest total variation", "median"), rows)}
+
+
+RACED = ([0.2, 0.5, 0.3], [0.1, 0.7, 0.2])
+TOLD = {"agreement": "sample and compare", "coupled": "one race", "tokenwise": "token-wise", "hsd": "HSD"}
+
+
+def race() -> dict[str, str]:
+    """What one race keeps of one position, and of drafts on text, beside sample and compare."""
+    (p, q), found = RACED, audit_rules(context_free_models(*RACED, 1))
+    kept, how = defaultdict(list), {"gamma": 4, "temperature": 0.8, "max_new_tokens": 64}
+    prompts = shipped()["stories"]
+    for seed, prompt in enumerate(prompts):
+        for step in run(load_pair("tiny"), prompt, rule="coupled", seed=seed, **how).steps:
+            for name in TOLD if step.drafted == how["gamma"] else ():
+                kept[name].append(step.expected_kept[name])
+    return {
+        "race_p": ", ".join(map(str, p)),
+        "race_q": ", ".join(map(str, q)),
+        "race_kept": f"{found['coupled']['expected_accepted']:.4f}",
+        "race_best": f"{sum(map(min, p, q)):.4f}",
+        "race_compare": f"{found['agreement']['expected_accepted']:.4f}",
+        "race_texts": str(len(prompts)),
+        "race_gamma": str(how["gamma"]),
+        "race_temperature": f"{how['temperature']:g}",
+        "race_on_text": ", ".join(f"{words} {statistics.mean(kept[name]):.2f}" for name, words in TOLD.items()),
+    }
 
 
 def certain() -> dict[str, str]:

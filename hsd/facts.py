@@ -143,6 +143,7 @@ def _rule(order: int, name: str) -> Facts:
     law = RULES.get(chain_name(name))
     own = rule if isinstance(rule, Rule) else None
     chain, resamples = own is not None, own is not None and own.resamples
+    levels = own is not None and not resamples and not own.recipe.race
     return {
         "order": order,
         "name": name,
@@ -160,8 +161,8 @@ def _rule(order: int, name: str) -> Facts:
         "recursive": tree.name if chain and tree else None,
         "single": chain,
         "trees": trees_of(name),
-        "levels": chain and not resamples,
-        "below": chain and rule.lossless and not resamples,
+        "levels": levels,
+        "below": levels and rule.lossless,
         "resamples": resamples,
         "law": (law.equals or law.name) if law else name,
         "loses": own.loses if own else "",

@@ -1,7 +1,8 @@
 """One seed, three streams of random numbers: for draft tokens, for coins, for the token after the kept ones.
 
 No number is used twice. Each round takes its numbers in a fixed amount, so that two rules started from one
-seed see the same drafts and coins for as long as their texts agree.
+seed see the same drafts and coins for as long as their texts agree. A race is the opposite: its numbers belong to a
+place in the text, and whoever picks there picks by them, a draft, the target, and the target again in a later step.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ class Numbers(Protocol):
 
     def after(self, count: int) -> Tensor: ...
 
+    def race(self, begin: int, count: int, vocab: int) -> Tensor | None:
+        """(count, V): a time for every token at each place of the text from `begin` on. None: nobody races."""
+
 
 class Streams:
     """Numbers from a seed, any integer. The streams are independent of each other.
@@ -36,6 +40,8 @@ class Streams:
     def __init__(self, seed: int, level: int = 0) -> None:
         names = (name if level == 0 else f"{name}/{level}" for name in ("draft", "coin", "residual"))
         self._draft, self._coins, self._after = (_generator(seed, name) for name in names)
+        self._seed = seed
+        self._times: dict[int, Tensor] = {}
 
     def draft(self, count: int) -> Tensor:
         return torch.rand(count, generator=self._draft, dtype=torch.float64)
@@ -45,6 +51,16 @@ class Streams:
 
     def after(self, count: int) -> Tensor:
         return torch.rand(count, generator=self._after, dtype=torch.float64)
+
+    def race(self, begin: int, count: int, vocab: int) -> Tensor:
+        """Exponential times from (seed, place): those of an earlier step where it came as far."""
+        known, places = self._times, range(begin, begin + count)
+        self._times = {place: known[place] if place in known else self._raced(place, vocab) for place in places}
+        return torch.stack([*self._times.values()])
+
+    def _raced(self, place: int, vocab: int) -> Tensor:
+        generator = _generator(self._seed, f"race/{place}")
+        return torch.log1p(-torch.rand(vocab, generator=generator, dtype=torch.float64)).neg()
 
 
 @dataclass(frozen=True)
@@ -81,6 +97,9 @@ class Recorded:
 
     def after(self, count: int) -> Tensor:
         return _take(self._after, count)
+
+    def race(self, begin: int, count: int, vocab: int) -> None:
+        """A record tells a race as draws and coins, see `hsd.decoding.race`."""
 
 
 def _take(left: list[float], count: int) -> Tensor:

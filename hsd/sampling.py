@@ -79,3 +79,17 @@ def draw(row: Tensor, number: Tensor) -> Tensor:
     picked = torch.searchsorted(cumulative, number * total, right=True)
     # Should number * total be all of total, the last token with mass is the right one.
     return torch.minimum(picked, torch.searchsorted(cumulative, total)).squeeze(-1)
+
+
+def wins(rows: Tensor, times: Tensor) -> Tensor:
+    """The token of each row (…, V) that wins an exponential race, with the least time for its weight; never without."""
+    rows = rows.double()
+    return torch.where(rows > 0, times / rows, torch.inf).argmin(-1)
+
+
+def place(row: Tensor, token: Tensor, share: Tensor) -> Tensor:
+    """(1,) float64: a number for which `draw` picks `token`, () int64, `share` (1,) of the way through its part."""
+    cumulative = torch.nn.functional.pad(row.double().cumsum(-1), (1, 0))
+    low, high = (cumulative.index_select(0, (token + step).view(1)) for step in (0, 1))
+    number = (low + share * (high - low)) / cumulative[-1]
+    return torch.where(draw(row, number) == token, number, (low + high) / 2 / cumulative[-1])

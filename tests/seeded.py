@@ -21,7 +21,18 @@ from hsd.models.table import LetterCodec, TableModel
 
 FILE = Path(__file__).parent / "seeded.json"
 SEEDS = range(10)
-CHAINS = ("tokenwise", "blockwise", "hsd", "hsd-released", "naive-hsd", "fuzzy", "agreement", "ensemble", "typical")
+CHAINS = (
+    "tokenwise",
+    "blockwise",
+    "hsd",
+    "hsd-released",
+    "naive-hsd",
+    "fuzzy",
+    "agreement",
+    "coupled",
+    "ensemble",
+    "typical",
+)
 DRAFT_AFTER_DRAFT = tuple(f"recursive-{name}" for name in ("tokenwise", "blockwise", "hsd", "agreement"))
 TREES = {
     "paths": (*DRAFT_AFTER_DRAFT, "top-down", "traversal", "one-hot"),

@@ -12,6 +12,7 @@ from torch import Tensor
 from hsd.draft.draft import Growth
 from hsd.models.base import Codec
 from hsd.rules import branch_masses
+from hsd.rules.race import leads
 from hsd.trace import Branch, Candidate, Committed, Grown, Node, Origin, Outcome, Residual
 
 TOP = 8
@@ -131,7 +132,8 @@ class Describer:
 def scalars(p: Tensor, q: Tensor, tokens: Tensor) -> dict[str, list[Any]]:
     """The explanation quantities of the branches along one draft, by name: p (γ+1, V), q (γ, V)."""
     masses = branch_masses(p, q, tokens)
-    return {name: getattr(masses, name)[: len(tokens)].tolist() for name in SCALARS}
+    found = {name: getattr(masses, name)[: len(tokens)].tolist() for name in SCALARS}
+    return {**found, "lead": leads(p[: len(tokens)], q, tokens).tolist()}
 
 
 def _rest(rows: Tensor, top: Tensor) -> list[float]:

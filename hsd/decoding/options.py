@@ -159,6 +159,11 @@ class RunOptions(Tuned):
         return self.proposer in COPIERS
 
     @property
+    def races(self) -> bool:
+        """Whether the rule is a race of draft and target."""
+        return self.rule in RULES and RULES[self.rule].recipe.race
+
+    @property
     def layout(self) -> Layout:
         return LAYOUTS[self.tree]
 
@@ -196,7 +201,7 @@ def _by_divergence(*names: str) -> bool:
 def _moves(o: RunOptions) -> bool:
     """Whether a step has no fixed shape, or is more than its tokens."""
     other = o.trace or o.system != "speculative" or o.drafts > 1 or o.copies
-    return other or _resamples(o) or _raw(o)
+    return other or o.races or _resamples(o) or _raw(o)
 
 
 REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
@@ -244,8 +249,13 @@ REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
         "engine 'captured' has steps of a fixed shape: choose gamma as a number",
     ),
     (
+        lambda o: o.levelled and o.races,
+        "rule {o.rule} is a race of one draft model and the target, between which system {o.system} has levels: choose "
+        "tokenwise, blockwise or hsd",
+    ),
+    (
         lambda o: o.engine == "captured" and _moves(o),
-        "engine 'captured' is for one draft of a model, without a trace, by a rule that needs no further calls",
+        "engine 'captured' is for one draft of a model, without a trace, by a rule without further calls or a race",
     ),
 )
 """What cannot be combined, and why. Everything else can."""
@@ -258,7 +268,7 @@ def _with_knob(name: str) -> list[str]:
 
 def check_level_rule(rule: Rule | TreeRule) -> None:
     """Raise HsdError for a rule that cannot verify below the target."""
-    if not rule.lossless or (isinstance(rule, Rule) and rule.resamples):
+    if not rule.lossless or (isinstance(rule, Rule) and (rule.resamples or rule.recipe.race)):
         raise HsdError(
             f"rule {rule.name} cannot verify below the target, which needs tokens that follow that level's model "
             "exactly: choose tokenwise, blockwise or hsd"

@@ -53,6 +53,7 @@ class Recorder:
 
     def details(self, played: Any) -> dict[str, Any]:
         """The fields of a `Step` that are there only when tracing is on. played: a `Round`."""
+        played = played.told()
         step = _Step(self._describe, played)
         judged = {self._rule.name: played.ruling}
         judged |= {name: judge(rule, step.draft, step.rows) for name, rule in self._others.items()}
@@ -137,14 +138,16 @@ class _Step:
 
     def _scalars(self) -> dict[str, list[Any]]:
         """The explanation quantities of every branch, along its own path from the root."""
-        columns: dict[str, list[Any]] = {name: [0.0] * len(self.draft.inner) for name in SCALARS}
+        count = len(self.draft.inner)
+        columns: dict[str, list[Any]] = {name: [0.0] * count for name in SCALARS}
+        columns["lead"] = [None] * count
         for path in self.draft.paths:
             nodes = list(path.nodes)
             along = [self._row_of[node] for node in (0, *nodes[:-1])]
             values = scalars(self.rows.p[[0, *nodes]], self.draft.q[along], torch.tensor(self.draft.along(nodes)))
-            for name, column in columns.items():
+            for name in values if len(self.draft.paths) == 1 else SCALARS:
                 for row, value in zip(along, values[name], strict=True):
-                    column[row] = value
+                    columns[name][row] = value
         return columns
 
     def verdict(self, rule: str, ruling: Ruling, token: int | None) -> Verdict:

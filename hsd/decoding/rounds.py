@@ -6,13 +6,14 @@ A round without a draft is plain decoding.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from hsd.decoding.judge import Ruling, judge
+from hsd.decoding.race import ByRace
 from hsd.draft import Draft, Proposer
 from hsd.models.base import Work
 from hsd.models.reading import Reader, Rows
@@ -96,12 +97,19 @@ class Round:
         """Whether the token after the kept ones comes from the target itself and not from a residual."""
         return last(self.ruling) not in self.draft.parents
 
+    def told(self) -> Round:
+        """The same with the numbers of a trace, where a race has decided."""
+        if not isinstance(self.ruling, ByRace):
+            return self
+        return replace(self, draft=self.ruling.draft, number=self.ruling.number(self.number))
+
 
 class Rounds:
     """Plays rounds: `proposer` drafts, `target` reads the draft, `rule` judges it."""
 
     def __init__(self, target: Reader, end_ids: frozenset[int], rule: Rule | TreeRule, proposer: Proposer) -> None:
         self.target, self.end_ids, self._rule, self._proposer = target, end_ids, rule, proposer
+        self._race = rule if isinstance(rule, Rule) and rule.recipe.race else None
         self.readers = [*proposer.readers, target]
 
     def prefill(self, text: list[int]) -> None:
@@ -113,11 +121,15 @@ class Rounds:
         """One round after `text`. `lap` is told what the time since its last call went to."""
         before, needed = self.target.work(), self._proposer.needed(gamma)
         draws, coins, number = numbers.draft(needed), numbers.coins(needed), numbers.after(1)
-        draft = self._proposer.propose(text, gamma, draws, coins)
+        race = numbers.race(len(text), gamma + 1, self.target.vocab_size) if self._race else None
+        draft = self._proposer.propose(text, gamma, draws if race is None else race[:gamma], coins)
         lap("draft")
         rows = self._score(text, draft)
         lap("target")
-        ruling = judge(self._rule, draft, rows)
+        if self._race and race is not None:
+            ruling: Ruling = ByRace(self._race, draft, rows, race, draws)
+        else:
+            ruling = judge(self._rule, draft, rows)
         token = following(draft, ruling, number, self.end_ids)
         lap("verify")
         extra: list[int] = []
@@ -183,9 +195,12 @@ class Rounds:
 
 def following(draft: Draft, ruling: Ruling, number: Tensor, end_ids: frozenset[int]) -> int | None:
     """The token that follows what is kept, None where that ends the text."""
-    node, row = last(ruling), ruling.next
+    node = last(ruling)
     if node and draft.ids[node - 1] in end_ids:
         return None
+    if isinstance(ruling, ByRace):
+        return ruling.token
+    row = ruling.next
     return int(draw(row, number.to(row.device)))
 
 

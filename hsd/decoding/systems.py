@@ -231,8 +231,8 @@ def _smallest(
 
 def top_rule(options: RunOptions, models: int, shadow: bool = False) -> Rule | TreeRule:
     """The target's rule, or the one to compare with. Where the target is not the one that reads a tree, for a chain."""
-    if options.system == "plain":
-        return RULES[VANILLA["single"]]
+    if options.system == "plain":  # nothing is judged; a race picks all the same
+        return RULES[options.rule if options.races else VANILLA["single"]]
     several = options.drafts > 1 and models == 2
     name = options.rule if not shadow else options.shadow_rule if several else options.shadow or VANILLA["single"]
     if options.drafts > 1 and not several and name in TREE_RULES:

@@ -10,7 +10,7 @@ from torch import Tensor
 from hsd.draft.draft import Draft, Proposer, Visit
 from hsd.draft.stopping import Chain, Stopping
 from hsd.models.reading import Reader
-from hsd.sampling import draw
+from hsd.sampling import draw, wins
 
 
 class ModelProposer(Proposer):
@@ -30,6 +30,7 @@ class ModelProposer(Proposer):
         begin, before = time.perf_counter(), reader.work()
         unread = torch.tensor(text[reader.length :], device=reader.device)
         rows, tokens, chain = [], [], Chain(self._stopping) if self._stopping else None
+        pick = draw if draws.ndim == 1 else wins  # by a number, or by a race
         for number in draws.to(reader.device):
             if chain and not chain.may_pay:
                 break
@@ -37,7 +38,7 @@ class ModelProposer(Proposer):
             shares = row.logits[0].softmax(-1) if chain else row.p[0]
             if chain and not chain.pays(float(shares.max())):
                 break
-            unread = draw(row.p[0], number).unsqueeze(0)
+            unread = pick(row.p[0], number).unsqueeze(0)
             rows.append(row)
             tokens.append(unread)
             if chain:

@@ -182,8 +182,8 @@ RULES: dict[str, Rule] = {
             True,
             Recipe(
                 (RACED,),
-                residual="Draft and target raced with the same numbers: each token counts as often as p makes it win "
-                "where q made the drafted one win.",
+                residual="Draft and target raced with the same numbers. This is how often each token wins with p where "
+                "the drafted one wins with q: only tokens with a larger p/q can.",
             ),
             look=Look("#b07aa1", "pentagon", "o"),
         ),

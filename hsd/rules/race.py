@@ -68,12 +68,6 @@ def coins(p: Tensor, q: Tensor, tokens: Tensor, times: Tensor) -> Tensor:
     return torch.where(lead > 0, tau / (tau + lead * spare), 0.0).nan_to_num(0).clamp_max(BELOW_ONE)
 
 
-def wins(rows: Tensor, times: Tensor) -> Tensor:
-    """(n,) int64: the token with the least E / w of each row; rows and times (n, V). One of weight 0 never wins."""
-    rows = rows.double()
-    return torch.where(rows > 0, times / rows, torch.inf).argmin(-1)
-
-
 @dataclass(frozen=True)
 class RaceLaw(Law):
     """The law of one race: what follows a rejection depends on the token that was rejected, in `tokens` (γ,)."""

@@ -85,7 +85,8 @@ class Branch(Record):
     excess = Σ max(q − c·p, 0). `ratio` is p/q of the whole path, `pivot` the number of tokens
     after which that ratio was largest so far (0: it never exceeded 1), `distance` the total variation of p
     and q here, `asymmetry` the uncapped joint p − q of the path, `entropy` that of the target's row in nats, None in
-    older traces. Source: 2601.05724, Definitions 4–5, Eqs. 17–18.
+    older traces. Source: 2601.05724, Definitions 4–5, Eqs. 17–18. `lead` is by how much other tokens are ahead of the
+    drafted one x in a race, Σ max(q_x·p − p_x·q, 0); None in trees, and in older traces.
     """
 
     node: NodeId
@@ -101,6 +102,7 @@ class Branch(Record):
     joint_q: Probability
     pivot: Count
     entropy: Positive | None = None
+    lead: Positive | None = None
 
 
 class Grounds(Record):

@@ -16,7 +16,8 @@ from torch import Tensor
 from hsd import RULES
 from hsd.audit import context_free_models, output_law, random_models, target_law, total_variation
 from hsd.rules import Law
-from hsd.rules.race import coins, leads, left, wins
+from hsd.rules.race import coins, leads, left
+from hsd.sampling import wins
 
 TOY = [0.2, 0.5, 0.3], [0.1, 0.7, 0.2]
 ROWS = [

@@ -184,7 +184,7 @@ def test_the_last_change_is_the_residual_that_the_next_token_was_drawn_from():
             assert {t: left[t] for t in shared} == pytest.approx({t: drawn[t] for t in shared})
 
 
-@pytest.mark.parametrize("shadow", [*RULES, ""])
+@pytest.mark.parametrize("shadow", [*(name for name in RULES if name != "coupled"), ""])  # which drafts by a race
 def test_any_rule_can_be_compared_with(shadow: str):
     """The shadow is what that rule decides in a run of its own, as long as it sees the same context: the first step."""
     compared, own = run("hsd", shadow=shadow).steps[0], run(shadow or "tokenwise").steps[0]

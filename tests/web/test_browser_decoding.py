@@ -83,6 +83,12 @@ CASES: list[dict[str, Any]] = [
     {"rule": "hsd", "temperature": 0, "shadow": "ensemble"},
     {"rule": "typical", "after_kept": "likeliest", "epsilon": 0.01},
     {"system": "plain"},
+    {"system": "plain", "rule": "coupled"},
+    {"rule": "coupled", "gamma": 6, "seed": 2**40 + 1},
+    {"rule": "coupled", "temperature": 0},
+    {"rule": "coupled", "top_k": 9, "top_p": 0.8, "shadow": "agreement"},
+    {"rule": "hsd", "shadow": "coupled"},
+    {"rule": "coupled", "proposer": "ngram", "temperature": 0.3},
     {"proposer": "ngram", "temperature": 0.3},
     {"proposer": "ngram", "rule": "naive-hsd", "temperature": 0.3},
 ]
@@ -168,6 +174,15 @@ def test_a_seed_gives_the_numbers_that_it_gives_in_python(node: Engine, seed: in
         wanted = [getattr(streams, name)(count).tolist() for count in counts]
         call = f"(seed, counts) => {{ const one = numbers.streams(seed); return counts.map((n) => one.{name}(n)); }}"
         assert node.call(call, str(seed), counts) == wanted
+
+
+@pytest.mark.parametrize("seed", [0, -3, 2**53 + 1])
+def test_a_place_of_the_text_has_the_race_that_it_has_in_python(node: Engine, seed: int):
+    streams = Streams(seed)
+    for begin, count in ((3, 2), (4, 5), (1_000, 1)):
+        call = "(seed, begin, count) => numbers.streams(seed).race(begin, count, 700).map((row) => [...row])"
+        found = torch.tensor(node.call(call, str(seed), begin, count), dtype=torch.float64)
+        torch.testing.assert_close(found, streams.race(begin, count, 700), atol=0, rtol=1e-14)
 
 
 @pytest.mark.parametrize("top_p", [1, 0.95, 0.5, 1e-9])

@@ -154,6 +154,7 @@ const residualOf = ({ recipe }, { weight, deficient }) => ({
   mass: deficient,
   whole: recipe.b === 0,
   certain: recipe.certain,
+  race: recipe.race,
 });
 
 function nextBar(token, mass, origin) {

@@ -321,9 +321,9 @@ function verdictSentence({ name, law, kept: amount, list }, coins) {
 
 /**
  * Where the token after the kept ones comes from. weight: as text; mass: of the residual before it is normalised;
- * whole: set if it is no residual; certain: the rule counts the draft as certain.
+ * whole: set if it is no residual; certain: the rule counts the draft as certain; race: it is one of draft and target.
  */
-function nextWords(name, count, gamma, { weight, mass, whole, certain }) {
+function nextWords(name, count, gamma, { weight, mass, whole, certain, race }) {
   if (count === gamma) return "All were kept: the bonus token comes from the target's own row.";
   const after = `After ${plural(count, "kept token")}`;
   if (whole) return `${after} the next one is drawn from the whole of p, the target's own row.`;
@@ -333,6 +333,8 @@ function nextWords(name, count, gamma, { weight, mass, whole, certain }) {
     known(name).resamples && open > 0
       ? ` Then ${open === 1 ? "one more position is" : `${open} more positions are`} drawn anew, each at the price of a target call.`
       : "";
+  if (race)
+    return `${after} the correction is what wins with p in races that the drafted token wins with q: only tokens with a larger p/q can.`;
   if (certain) return `${after} the correction is drawn from p without the token that failed.`;
   const scaled = weight === "1" ? "p" : `${weight} p`;
   return `${after} the correction is drawn from max(${scaled} − q, 0), normalised.${more}`;

@@ -240,6 +240,13 @@ function pick(row, u) {
   return row.length - 1;
 }
 
+/** A number for which `pick` gives the token x, `share` of the way through its part of the row. */
+function place(row, x, share) {
+  const [before, total] = [sum(row.subarray ? row.subarray(0, x) : row.slice(0, x)), sum(row)];
+  const number = (before + share * row[x]) / total;
+  return pick(row, number) === x ? number : (before + row[x] / 2) / total;
+}
+
 /** Whether a rule that is not lossless is so with these settings. */
 function exactWith(name, settings) {
   const { knob } = CHAINS.get(name);
@@ -260,6 +267,7 @@ export {
   next,
   order,
   pick,
+  place,
   range,
   SETTINGS,
   stops,

@@ -35,6 +35,7 @@ function recorded(view, recipe, t) {
     starred: ratios[t] && ratios[t] / Math.max(1, ...ratios.slice(0, t)),
     divergence: real(view.step.divergences?.[t - 1] ?? null), // which a lesson has not
     entropy: real(above?.entropy ?? null), // traces of earlier versions have none
+    lead: real(above?.lead ?? null),
   };
   // the branch's masses are those under c; where b is below 1 the test passes for certain, whatever its mass
   const [a, b] = factorsAt(recipe, numbers);
@@ -173,12 +174,12 @@ function chances(view, rule) {
 /**
  * The tokens that would likely follow, where a rule kept other tokens than in the run: of the branch's listed tokens
  * those with most of the rule's residual, the largest first: [{piece, origin}]. Empty after the whole draft, and where
- * a mixture would say it, which no trace has.
+ * no trace has what it takes: a mixture, or the whole branch of a race.
  */
 function likely(view, judged) {
   const branch = view.branches.get(judged.last);
   const recipe = recipeOf(judged.rule, settingsOf(view.options));
-  if (!branch || !recipe || recipe.follow === "mixture" || judged.kept === view.step.drafted) return [];
+  if (!branch || !recipe || recipe.race || recipe.follow === "mixture" || judged.kept === view.step.drafted) return [];
   const [a, b] = factorsAt(recipe, recorded(view, recipe, judged.last));
   const drafted = view.children.get(judged.last).map((id) => view.nodes.get(id).token);
   const left = ({ token, p, q }) => a * p - b * (recipe.certain ? Number(drafted.includes(token)) : q);

@@ -34,7 +34,7 @@ function factsOf(view) {
   const { step, options, isTrie: tree } = view;
   const own = { ...verdictFacts(view, view.own), extra: step.committed.length - step.kept - 1 };
   const other = view.shadow ? { ...verdictFacts(view, view.shadow), again: view.sameRule } : null;
-  const { next, bonus, entire, chance, replaced, extra, follows } = own;
+  const { next, bonus, entire, raced, chance, replaced, extra, follows } = own;
   return {
     index: view.index,
     latest: view.trace.steps.length - 1,
@@ -53,7 +53,7 @@ function factsOf(view) {
     other,
     tokens: listed(step.nodes.map(({ piece, q, p }) => ({ piece: { piece }, q: number(q), p: number(p) }))),
     drafts: listed(step.paths.map(({ nodes }, i) => ({ number: i + 1, words: words(view, nodes) }))),
-    ...{ next, bonus, entire, chance, replaced, extra, follows },
+    ...{ next, bonus, entire, raced, chance, replaced, extra, follows },
     ...(view.shadow ? between(view, own, other) : {}),
     ...(view.original ? supposed(view) : {}),
   };
@@ -101,6 +101,7 @@ function verdictFacts(view, judged) {
     "greedy": options.sampling.temperature === 0 && exact,
     forward,
     kind,
+    "raced": info.recipe?.race ?? false,
     "resamples": info.resamples,
     "resumes": info.resamples && kept < step.drafted - 1,
     kept,

@@ -1,7 +1,8 @@
 // Decoding as hsd/decoding has it, for one draft: draft, score by one pass, judge by the rules of the page, commit, record.
 import { openResidual } from "../../rules/audit.js";
-import { CHAINS, kept, next, pick, VANILLA } from "../../rules/law.js";
+import { CHAINS, kept, next, pick, place, VANILLA } from "../../rules/law.js";
 import { draftOf, lawOver } from "../../rules/merged.js";
+import { raceCoin, winner } from "../../rules/race.js";
 import { recipeOf } from "../../rules/tests.js";
 import { Refusal } from "../refusal.js";
 import { streams } from "./numbers.js";
@@ -11,8 +12,12 @@ import { likeliest, probabilities, spread, UNCHANGED } from "./sampling.js";
 import { chain } from "./stopping.js";
 
 const LONGEST = 3; // tokens that must agree at best for a copy; then fewer are tried
+const BELOW_ONE = 1 - 2 ** -53;
 const LAPS = { draft: 0, target: 0, verify: 0 };
 const now = () => performance.now() / 1000;
+
+/** The token that a number picks from a row, or that wins it in a race by times. */
+const picked = (row, by) => (typeof by === "number" ? pick(row, by) : winner(row, by));
 
 /** A target's text that gives rows of probabilities; `raw`, where it is asked for, those of the last reading with nothing cut off. */
 class Target {
@@ -54,7 +59,7 @@ class Drafter {
       const shares = going && this.row(logits, UNCHANGED);
       if (going && !going.pays(shares[likeliest(shares)])) break;
       const row = this.row(logits);
-      const token = pick(row, number);
+      const token = picked(row, number);
       unread = [token];
       found.q.push(row);
       if (this.keepsRaw) found.raw.push(this.row(logits, UNCHANGED));
@@ -137,14 +142,15 @@ class Decoding {
     this.text = [...this.prompt];
     this.plain = options.system === "plain";
     this.longest = this.plain ? 0 : longest(options.gamma);
-    this.rule = this.plain ? VANILLA : options.rule;
+    this.races = CHAINS.get(options.rule).recipe.race;
+    this.rule = this.plain && !this.races ? VANILLA : options.rule;
     this.numbers = streams(options.seed);
     const asked = [this.rule, options.shadow].filter((name) => name && !this.plain);
     const keepsRaw = asked.some((name) => recipeOf(name, settings)?.follow === "mixture");
     this.target = new Target(target, options, keepsRaw);
     const drafting = { sampling: options, keepsRaw, stopping: pair.told.config.stopping, ends: codec.ends };
     this.proposer = this.plain ? NOBODY : PROPOSERS[options.proposer](head, this.target, drafting);
-    this.recorder = new Recorder(codec, this.rule, (!this.plain && options.shadow) || null, settings);
+    this.recorder = new Recorder(codec, this.rule, this.plain ? this.rule : options.shadow || null, settings);
     this.target.read(this.prompt.slice(0, -1), 0); // its last token is fed by the first round
   }
 
@@ -192,18 +198,20 @@ class Decoding {
   /** One round: everything that it decided, and the tokens that it adds to the text. */
   play(gamma, clock) {
     const [draws, coins, [number]] = [this.numbers.draft(gamma), this.numbers.coins(gamma), this.numbers.after(1)];
-    const { tokens, q, asked, support, raw } = this.proposed(draws);
+    const race = this.races ? this.numbers.race(this.text.length, gamma + 1, this.pair.target.vocab) : null;
+    const { tokens, q, asked, support, raw } = this.proposed(race ? race.slice(0, gamma) : draws);
     clock.lap("draft");
     const p = this.target.read([...this.text.slice(this.target.text.length), ...tokens], tokens.length + 1);
     clock.lap("target");
     const draft = { ...draftOf(p, q, tokens, support), raw: this.target.raw && { p: this.target.raw, q: raw } };
     const law = lawOver(this.rule, draft, this.settings);
-    const count = kept(law, coins);
+    const told = race ? byRace(draft, law, race, { draws, coins, number }) : { draws, coins, number };
+    const count = kept(law, told.coins);
     const ended = count > 0 && this.pair.codec.ends.includes(tokens[count - 1]);
-    const row = next(law, count);
-    const token = ended ? null : pick(row, number);
+    const row = told.row ?? next(law, count);
+    const token = ended ? null : (told.token ?? pick(row, number));
     clock.lap("verify");
-    const played = { ...draft, draws, coins, law, number, row, token, kept: count, extra: [], extraDraws: [] };
+    const played = { ...draft, ...told, law, row, token, kept: count, extra: [], extraDraws: [] };
     if (CHAINS.get(this.rule).resamples && token !== null) this.resample(played, asked);
     clock.lap("target");
     played.bonus = count === tokens.length;
@@ -273,6 +281,25 @@ class Decoding {
     this.target.text.close();
     this.proposer.text?.close();
   }
+}
+
+/** What a race decides, told by the numbers that would have led to the same, as hsd/decoding/race.py does. */
+function byRace({ p, q, tokens }, law, times, { draws, number }) {
+  const picks = p.map((row, t) => winner(row, times[t]));
+  const same = tokens.findIndex((token, t) => token !== picks[t]);
+  const count = same < 0 ? tokens.length : same;
+  const coins = tokens.map((x, t) => {
+    const [u, h] = [raceCoin(p[t], q[t], x, times[t]), law.threshold[t]];
+    return Math.min(picks[t] === x ? Math.min(u, h * BELOW_ONE) : Math.max(u, h), BELOW_ONE); // the picks count
+  });
+  const [row, token] = [next(law, count), picks[count]];
+  return {
+    coins,
+    draws: tokens.map((x, t) => place(q[t], x, draws[t])),
+    row,
+    token,
+    number: place(row, token, number),
+  };
 }
 
 /** Adds up where a step's time goes. */

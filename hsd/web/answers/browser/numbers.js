@@ -88,14 +88,32 @@ function twister(seed) {
   };
 }
 
-/** {draft, coins, after}: functions that give so many further numbers. seed: any whole number, or its digits. */
+/** The numbers of one name: a function that gives the next one. */
+function stream(seed, name) {
+  const bytes = new TextEncoder().encode(`${BigInt(seed)}/${name}`);
+  return twister(Number((digest(bytes) >> 1n) & 0xffffffffn));
+}
+
+/**
+ * {draft, coins, after}: functions that give so many further numbers; race(begin, count, vocab): a time for every token
+ * at each place of the text from `begin` on. seed: any whole number, or its digits.
+ */
 function streams(seed) {
   const [draft, coins, after] = NAMES.map((name) => {
-    const bytes = new TextEncoder().encode(`${BigInt(seed)}/${name}`);
-    const next = twister(Number((digest(bytes) >> 1n) & 0xffffffffn));
+    const next = stream(seed, name);
     return (count) => Array.from({ length: count }, next);
   });
-  return { draft, coins, after };
+  let known = new Map(); // those of an earlier step, which came as far
+  const times = (place, vocab) => {
+    const next = stream(seed, `race/${place}`);
+    return Float64Array.from({ length: vocab }, () => -Math.log1p(-next()));
+  };
+  const race = (begin, count, vocab) => {
+    const places = Array.from({ length: count }, (_, i) => begin + i);
+    known = new Map(places.map((place) => [place, known.get(place) ?? times(place, vocab)]));
+    return [...known.values()];
+  };
+  return { draft, coins, after, race };
 }
 
 export { streams };

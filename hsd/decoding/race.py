@@ -1,0 +1,78 @@
+"""Rounds by one race: draft and target pick with the same numbers, which belong to places of the text.
+
+So what is committed at a place is always the target's own pick there, whatever was drafted: the text of plain decoding
+by that race. No coin and no residual is needed for it. A trace tells a race as any other step, by the numbers that
+would have led to the same: a coin for each drafted token, and for each token a place in its part of its row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from hsd.decoding.judge import ByLaw, judge
+from hsd.draft import Draft, Path
+from hsd.models.reading import Rows
+from hsd.rules import Law, Rule
+from hsd.rules.race import BELOW_ONE, coins
+from hsd.sampling import place, wins
+
+
+class ByRace(ByLaw):
+    """What a race decides about a chain: what both pick is kept. Waits for the device once; the law waits to be asked.
+
+    times: (n+1, V), of the place of each drafted token and of the one after it. shares: (n,), how far through a drafted
+    token's part of its row the number lies that is told of it.
+    """
+
+    def __init__(self, rule: Rule, draft: Draft, rows: Rows, times: Tensor, shares: Tensor) -> None:
+        self._rule, self._draft, self._rows, self._shares = rule, draft.on(rows.p.device), rows, shares
+        self._times = times[: len(rows.p)].to(rows.p.device)
+        self.picks: list[int] = wins(rows.p, self._times).tolist()
+
+    @cached_property
+    def path(self) -> range:
+        same = [pick == token for pick, token in zip(self.picks, self._draft.ids, strict=False)]
+        return range(1, [*same, False].index(False) + 1)
+
+    @property
+    def token(self) -> int:
+        """The target's own pick after the kept ones."""
+        return self.picks[len(self.path)]
+
+    @cached_property
+    def law(self) -> Law:
+        return self._told.law
+
+    @cached_property
+    def draft(self) -> Draft:
+        """With the numbers that tell the race."""
+        return self._told.draft
+
+    def number(self, share: Tensor) -> Tensor:
+        """(1,): what would have drawn `token`, `share` (1,) of the way through its part of the row."""
+        row = self.next
+        return place(row, torch.tensor(self.token, device=row.device), share.to(row.device)).cpu()
+
+    @cached_property
+    def _told(self) -> ByLaw:
+        draft, p = self._draft, self._rows.p
+        if not (count := len(draft.ids)):
+            return self._judged(replace(draft, draws=self._shares[:0]))
+        found = coins(p[:-1], draft.q, draft.tokens, self._times[:count]).cpu()
+        given = zip(draft.q, draft.tokens, self._shares.to(p.device).split(1), strict=False)
+        draws = torch.cat([place(*one) for one in given]).cpu()
+        told = self._judged(replace(draft, draws=draws, paths=(Path(range(1, count + 1), found),)))
+        same = torch.tensor([pick == token for pick, token in zip(self.picks, draft.ids, strict=False)])
+        edge = told.law.threshold.cpu()  # where rounding says otherwise the picks count
+        found = torch.where(same, found.minimum(edge.nextafter(torch.zeros_like(edge))), found.maximum(edge))
+        found = found.clamp(0, BELOW_ONE)
+        return ByLaw(told.law, replace(told.draft, paths=(Path(range(1, count + 1), found),)))
+
+    def _judged(self, draft: Draft) -> ByLaw:
+        found = judge(self._rule, draft, self._rows)
+        assert isinstance(found, ByLaw)
+        return found
