@@ -42,6 +42,7 @@ CLIENTS = {
     "hsd": "HSD, from scratch",
     "wrong_block": "block verification with the token-wise correction",
     "typical": "typical acceptance, from scratch",
+    "coupled": "one race of draft and target, from scratch",
     "this_project": "a whole step of this project's loop, rule hsd",
     "this_project_captured": "the same by its captured engine",
     "this_project_generate": "the same by its `custom_generate` inside `transformers`",
@@ -177,8 +178,9 @@ def clients_table(found: dict[str, dict[str, Any]]) -> str:
     for name, one in found.items():
         verdict = "yes" if one["lossless"] else "**no**"
         edge = "a coin of exactly 0" if one["edges"] else ""
-        law, off = ", ".join(one["equals"]) or "no known rule", f"{one['total_variation']:.1e}"
-        kept, pairs = f"{one['expected_kept']:.4f}", str(len(one["pairs"]))
+        shared = one["total_variation"] is None  # judged by its texts: no law is recovered
+        law, off = ", ".join(one["equals"]) or "no known rule", "–" if shared else f"{one['total_variation']:.1e}"
+        kept, pairs = "–" if shared else f"{one['expected_kept']:.4f}", str(len(one["pairs"]))
         rows.append([CLIENTS[name], f"`{name}.py`", law, kept, pairs, off, verdict, edge])
     head = ("client", "file", "same law as", "E[kept]", "pairs", "total variation", "lossless", "at the ends")
     return table(head, rows)

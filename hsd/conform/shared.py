@@ -19,6 +19,8 @@ from hsd.conform.battery import Case
 from hsd.conform.boxes import Outcome, Point
 
 Pick = Callable[[Tensor, Tensor], int]
+SAYS = "a text follows from its numbers alone, whatever was drafted"
+KEYS = "keep its numbers with the places of the text: a target that races anew only samples and compares"
 
 
 def pick(adapter: Adapter) -> Pick:
@@ -29,7 +31,10 @@ def pick(adapter: Adapter) -> Pick:
 
 
 def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
-    """The verdict on all pairs: the same fields as an exact one, without a law. Raises HsdError as `BlackBox` does."""
+    """The verdict on all pairs: the same fields as an exact one, without a law. Raises HsdError as `BlackBox` does.
+
+    One that is right and races is the rule `coupled`.
+    """
     calls, points, wrong = 0, 0, {}
     for case in cases:
         models, generator = as_drafted(adapter, case.models), torch.Generator().manual_seed(1)
@@ -50,11 +55,11 @@ def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
         "total_variation": None,
         "expected_kept": None,
         "rule": "none",
-        "equals": [],
+        "equals": ["coupled"] if adapter.race and not wrong else [],
         "cause": where and f"{where}: what is committed is not what plain decoding says on the same numbers",
         "counterexample": {"words": next(iter(wrong.values())), "p": [], "q": []} if wrong else None,
         "edges": [],
-        "notes": [] if wrong else ["a text follows from its numbers alone, whatever was drafted"],
+        "notes": [] if wrong else [SAYS, *[KEYS] * adapter.race],
         "claim": [f"{points:,} random numbers on {len(cases)} pairs, and either side of every threshold"],
         "pairs": {
             case.name: {"covers": case.covers, "total_variation": None, "wrong": case.name in wrong} for case in cases

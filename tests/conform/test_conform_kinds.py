@@ -10,7 +10,8 @@ from torch import Tensor
 from verifiers import verifier
 
 from hsd import HsdError
-from hsd.conform import Adapter, conform
+from hsd.conform import Adapter, conform, load_adapter
+from hsd.paths import ROOT
 
 pytestmark = pytest.mark.long
 Pair = tuple[Tensor, Tensor]
@@ -84,7 +85,15 @@ KINDS = {"inverse-cdf": inverted, "exponential-race": raced}
 def test_sample_and_compare_on_the_numbers_of_the_draft_says_what_plain_decoding_says(noise: str):
     found = conform(Adapter("compares.py", compares(KINDS[noise]), noise=noise, shared=True), quick=True)
     assert (found["lossless"], found["total_variation"]) == (True, None)
-    assert found["notes"] == ["a text follows from its numbers alone, whatever was drafted"]
+    assert found["notes"][0] == "a text follows from its numbers alone, whatever was drafted"
+    race = noise == "exponential-race"
+    assert found["equals"] == (["coupled"] if race else [])
+    assert ("keep its numbers with the places of the text" in found["notes"][-1]) is race
+
+
+def test_the_example_of_a_race_is_the_rule_coupled():
+    found = conform(load_adapter(ROOT / "examples" / "conform" / "coupled.py"), quick=True)
+    assert (found["lossless"], found["equals"]) == (True, ["coupled"])
 
 
 @pytest.mark.parametrize("noise", KINDS)

@@ -39,7 +39,7 @@ def test_a_wrong_verifier_is_answered_as_the_page_says(script: ModuleType):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tokenwise", "block", "hsd", "wrong_block", "typical"])
+@pytest.mark.parametrize("name", ["tokenwise", "block", "hsd", "wrong_block", "typical", "coupled"])
 def test_verifiers_from_scratch_are_found_to_be_what_the_page_says(script: ModuleType, name: str):
     page = PAGES["conformance"].read_text(encoding="utf-8")
     row = script.clients_table({name: script.client(name)}).splitlines()[-1]
