@@ -127,7 +127,8 @@ def rows_along(models: TableModels, draft: Outcome) -> tuple[Tensor, Tensor, Ten
 
 def _hints(models: TableModels, draft: Outcome) -> list[list[float]]:
     """Where known rules have their thresholds: for each coin, and for the noise."""
-    laws = [rule.law(*rows_along(models, draft)) for rule in RULES.values()]
+    coined = [rule for rule in RULES.values() if not rule.recipe.race]  # a race has picks to compare, no threshold
+    laws = [rule.law(*rows_along(models, draft)) for rule in coined]
     coins = torch.stack([law.threshold for law in laws]).T.tolist()  # (γ, rules)
     noise = {x for law in laws for t in range(law.gamma + 1) for x in law.next(t).cumsum(0)[:-1].tolist()}
     return [*coins, list(noise)]
