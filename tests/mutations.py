@@ -501,8 +501,8 @@ MUTATIONS = [
         "the drawing number judges",
         "The number that drew a token is its coin too.",
         "decoding/rounds.py",
-        "draft = self._proposer.propose(text, gamma, draws, coins)",
-        "draft = self._proposer.propose(text, gamma, draws, draws)",
+        "draws if race is None else race[:gamma], coins)",
+        "draws if race is None else race[:gamma], draws)",
         (THREE,),
     ),
     Mutation(
@@ -527,8 +527,8 @@ MUTATIONS = [
         "drawn from another row",
         "The draft's token is not drawn from the distribution that the rule is told.",
         "draft/model.py",
-        "draw(row.p[0], number)",
-        "draw(row.p[0].sqrt() / row.p[0].sqrt().sum(), number)",
+        "pick(row.p[0], number)",
+        "pick(row.p[0].sqrt() / row.p[0].sqrt().sum(), number)",
         (JOINT,),
     ),
     Mutation(

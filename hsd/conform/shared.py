@@ -17,6 +17,7 @@ from hsd.audit import TableModels
 from hsd.conform.adapter import Adapter, BlackBox, as_drafted
 from hsd.conform.battery import Case
 from hsd.conform.boxes import Outcome, Point
+from hsd.rules import RULES
 
 Pick = Callable[[Tensor, Tensor], int]
 SAYS = "a text follows from its numbers alone, whatever was drafted"
@@ -33,7 +34,7 @@ def pick(adapter: Adapter) -> Pick:
 def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
     """The verdict on all pairs: the same fields as an exact one, without a law. Raises HsdError as `BlackBox` does.
 
-    One that is right and races is the rule `coupled`.
+    One that is right and races is the rule that does.
     """
     calls, points, wrong = 0, 0, {}
     for case in cases:
@@ -55,7 +56,7 @@ def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
         "total_variation": None,
         "expected_kept": None,
         "rule": "none",
-        "equals": ["coupled"] if adapter.race and not wrong else [],
+        "equals": [x for x in RULES if RULES[x].recipe.race and adapter.race and not wrong],
         "cause": where and f"{where}: what is committed is not what plain decoding says on the same numbers",
         "counterexample": {"words": next(iter(wrong.values())), "p": [], "q": []} if wrong else None,
         "edges": [],
