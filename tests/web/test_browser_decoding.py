@@ -44,14 +44,16 @@ PROMPTS = (
     "Why is the sky blue?",
 )
 MODULES = ("pair", "decoding", "engine", "gguf", "numbers", "options", "sampling", "text")
-MAKE = """(told, [module, weights, head], real) => {
+MAKE = """async (told, [module, weights, head], real) => {
   const bytes = (path) => { const b = process.getBuiltinModule("fs").readFileSync(path);
     return new Uint8Array(b.buffer, b.byteOffset, b.length); };
-  const files = { module: new WebAssembly.Module(bytes(module)), weights: bytes(weights), head: bytes(head) };
-  if (real) { globalThis.it = pair.makePair(told, files); return; }
-  const file = gguf.readGguf(files.weights);
+  const whole = bytes(weights);
+  const parts = [whole.subarray(0, 999), whole.subarray(999, 9001), whole.subarray(9001)]; // as they may come
+  const files = { module: new WebAssembly.Module(bytes(module)), weights: parts, head: bytes(head) };
+  if (real) { globalThis.it = await pair.makePair(told, files); return; }
+  const file = await gguf.readGguf(parts);
   const made = new engine.Engine(files.module);
-  const target = new engine.Model(made, file, told.config.target_layers);
+  const target = await engine.Model.load(made, file, told.config.target_layers);
   const codec = { size: target.vocab, ends: [60], encode: (text) => [...text].map((x) => x.codePointAt(0) % 64),
     decode: (ids) => ids.map((id) => `<${id}>`).join(""), piece: (id) => `<${id}>` };
   const drafter = new engine.Head(made, told.config, gguf.readSafetensors(files.head), target);

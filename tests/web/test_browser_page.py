@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import struct
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -112,11 +113,12 @@ def laid(file: Path, site: Path, size: int) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def pieces(chromium: Browser, folder: Path, tmp_path: Path) -> Iterator[Page]:
-    """A page whose weights are three pieces of a file that is no model, so that it is refused once it is whole."""
+    """A page whose weights are three pieces of a GGUF file that says so little of itself that it is refused."""
     shutil.copytree(folder, tmp_path / "page")
     told = tmp_path / "page" / "data" / "page.json"
     page = json.loads(told.read_text())
-    (tmp_path / "any.gguf").write_bytes(b"a" * 1000 + b"b" * 1000 + b"c" * 1000)
+    beginning = b"GGUF" + struct.pack("<IQQQ1sIQ", 3, 0, 1, 1, b"a", 8, 2955)  # no tensor, one field: a text
+    (tmp_path / "any.gguf").write_bytes(beginning + b"a" * 955 + b"b" * 1000 + b"c" * 1000)
     found = laid(tmp_path / "any.gguf", tmp_path / "page", 1000)
     page["browser"]["files"]["weights"] = {"name": "any.gguf", "bytes": 3000, "pieces": found}
     told.write_text(json.dumps(page))
@@ -155,7 +157,7 @@ def test_a_download_goes_on_from_the_last_whole_piece(pieces: Page, answer: dict
     question = pieces.ask(PROMPT)
     assert "0 MB, once" in question.inner_text()
     question.get_by_role("button", name="Load").click()
-    pieces.told("this is no GGUF file")  # it is whole, and only now it is read
+    pieces.told("this file holds another model")  # it is whole, and only now it is known
     assert [name for name in asked if ".gguf." in name or ".safetensors." in name] == ["any.gguf.1", "any.gguf.2"]
 
 
@@ -172,7 +174,7 @@ def test_two_tabs_that_load_at_once_fetch_each_piece_once(pieces: Page):
     for tab in (page, second):
         tab.locator("dialog.hf-consent").get_by_role("button", name="Load").click()
     for tab in (page, second):
-        tab.locator(".hf-alert:not([hidden])", has_text="this is no GGUF file").wait_for()
+        tab.locator(".hf-alert:not([hidden])", has_text="this file holds another model").wait_for()
     fetched = [name for name in asked if ".gguf." in name or ".safetensors." in name]
     assert len(fetched) == len(set(fetched)) > 3
     second.close()
@@ -228,7 +230,7 @@ ROWS = """async ([folder, threads, ids]) => {
     ["engine", "gguf"].map((name) => import(at(`${folder}answers/browser/${name}.js`))));
   const module = await WebAssembly.compile(await read(`${folder}engine${threads > 1 ? "_threads" : ""}.wasm`));
   const engine = new Engine(module, sharing(threads));
-  const text = new Model(engine, readGguf(await read("small.gguf")), []).start();
+  const text = (await Model.load(engine, await readGguf([await read("small.gguf")]), [])).start();
   const rows = [...text.read(ids, ids.length)];
   await engine.there;
   for (const token of ids) rows.push(...text.read([token], 1));

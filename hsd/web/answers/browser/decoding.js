@@ -5,7 +5,7 @@ import { draftOf, lawOver } from "../../rules/merged.js";
 import { Refusal } from "../refusal.js";
 import { streams } from "./numbers.js";
 import { Recorder } from "./record.js";
-import { probabilities, spread } from "./sampling.js";
+import { probabilities, Rows } from "./sampling.js";
 
 const LONGEST = 3; // tokens that must agree at best for a copy; then fewer are tried
 const LAPS = { draft: 0, target: 0, verify: 0 };
@@ -14,24 +14,25 @@ const now = () => performance.now() / 1000;
 /** A target's text that gives rows of probabilities. */
 class Target {
   constructor(model, sampling) {
-    Object.assign(this, { text: model.start(), sampling });
+    Object.assign(this, { text: model.start(), rows: new Rows(model.vocab), sampling });
   }
 
   /** The rows after the last `keep` of the tokens that are new. */
   read(tokens, keep) {
-    return this.text.read(tokens, keep).map((row) => probabilities(row, this.sampling));
+    const rows = this.text.read(tokens, keep, (row) => this.rows.copy(row));
+    return rows.map((row) => probabilities(row, this.sampling));
   }
 }
 
 /** Drafts by the head, one token after another. */
 class Drafter {
   constructor(head, target, { sampling }) {
-    Object.assign(this, { text: head.start(target.text), tokens: head.vocab, size: target.text.model.vocab, sampling });
+    Object.assign(this, { text: head.start(target.text), tokens: head.vocab, rows: target.rows, sampling });
   }
 
   read(tokens) {
     const [row] = this.text.read(tokens, 1);
-    return spread(probabilities(row, this.sampling), this.tokens, this.size);
+    return this.rows.spread(probabilities(row, this.sampling), this.tokens);
   }
 
   propose(text, draws) {
@@ -74,17 +75,12 @@ function followed(text, most) {
 /** Copies what followed the text's last tokens before; all of a copy's mass is on one token. */
 class Copier {
   constructor(_, target) {
-    Object.assign(this, { size: target.text.model.vocab, copied: [], begin: 0, length: 0 });
+    Object.assign(this, { rows: target.rows, copied: [], begin: 0, length: 0 });
   }
 
   propose(text, draws) {
     const tokens = followed(text, draws.length);
-    const certain = (token) => {
-      const row = new Float32Array(this.size);
-      row[token] = 1;
-      return row;
-    };
-    Object.assign(this, { copied: tokens.map(certain), begin: text.length });
+    Object.assign(this, { copied: tokens.map((token) => this.rows.spread([1], [token])), begin: text.length });
     return { tokens, q: this.copied, support: [...new Set(tokens)] };
   }
 
@@ -135,6 +131,7 @@ class Decoding {
   step() {
     if (this.finish !== "cancelled" || this.room <= 0) return null;
     const start = now();
+    this.target.rows.reuse();
     const before = [this.proposer.text, this.target.text].map((text) => text?.calls);
     const [length, clock] = [this.text.length, new Clock(start)];
     const played = this.play(Math.min(this.longest, this.room - 1), clock);

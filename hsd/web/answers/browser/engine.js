@@ -11,9 +11,11 @@ const MOST_THREADS = 4; // more have not been measured
 const PAGES = { initial: 64, maximum: 16_384 }; // of 64 KiB: shared memory is reserved at once, and phones have little
 const TURNED = ["attn_q", "attn_k"]; // whose rows the file has in the order of its own rotary positions
 const PRODUCTS = [...TURNED, "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"];
+const NORMS = ["attn_norm", "ffn_norm"];
 const INPUTS = ["tokens", "positions", "before"];
 const LAYER = "midlayer.";
 const TABLES = ["d2t", "t2d"]; // which tokens it drafts: no parameters
+const copied = (row) => row.slice();
 const range = (begin, count) => Array.from({ length: count }, (_, i) => begin + i);
 
 /** {threads, memory}: one, on a memory of its own, unless the page's server isolates it from pages of others. */
@@ -63,9 +65,9 @@ class Engine {
     new Int32Array(this.memory.buffer, this.inputs[name], values.length).set(values);
   }
 
-  /** A copy of rows of float32 numbers. */
-  rows(place, count, width) {
-    return range(0, count).map((i) => new Float32Array(this.memory.buffer, place + 4 * i * width, width).slice());
+  /** Rows of float32 numbers, each as `copy` makes it of what stands here for the moment. */
+  rows(place, count, width, copy) {
+    return range(0, count).map((i) => copy(new Float32Array(this.memory.buffer, place + 4 * i * width, width)));
   }
 
   vector(tensor) {
@@ -75,15 +77,38 @@ class Engine {
     return place;
   }
 
-  /** width: of attention's heads where the file has the numbers that turn together beside each other. */
-  matrix({ kind, rows, columns, data }, width = 0) {
+  /** Room for a matrix, by portions of whole rows. width: see `matrix`. */
+  room({ kind, rows, columns, bytes }, width) {
     const place = this.made("matrix", Number(kind === Q4_1), rows, columns);
-    const row = data.length / rows;
-    const part = Math.max(Math.floor(STAGED / row / (width || 1)), 1) * (width || 1);
-    for (let first = 0; first < rows; first += part) {
-      const count = Math.min(part, rows - first);
-      this.write(this.staging, data.subarray(first * row, (first + count) * row));
-      this.calls.pack(place, first, count, kind, this.staging, width);
+    const [row, group] = [bytes / rows, width || 1];
+    const many = Math.max(Math.floor(STAGED / row / group), 1) * group;
+    const portions = range(0, Math.ceil(rows / many)).map((i) => {
+      const count = Math.min(many, rows - i * many);
+      const pack = () => this.calls.pack(place, i * many, count, kind, this.staging, width);
+      return { begin: i * many * row, size: count * row, pack };
+    });
+    return { place, portions };
+  }
+
+  matrix(tensor) {
+    const { place, portions } = this.room({ ...tensor, bytes: tensor.data.length }, 0);
+    for (const { begin, size, pack } of portions) {
+      this.write(this.staging, tensor.data.subarray(begin, begin + size));
+      pack();
+    }
+    return place;
+  }
+
+  /**
+   * A tensor whose bytes come by `take`, as they come. width: of attention's heads where the file has the numbers that
+   * turn together beside each other.
+   */
+  async taken(tensor, take, width) {
+    if (tensor.rows === 1) return this.vector({ ...tensor, data: await take(tensor.bytes) });
+    const { place, portions } = this.room(tensor, width);
+    for (const { size, pack } of portions) {
+      this.write(this.staging, await take(size));
+      pack();
     }
     return place;
   }
@@ -111,29 +136,35 @@ class Text {
   }
 }
 
-/** A Llama of SmolLM2's shape. file: see readGguf; tapped: after how many layers hidden states are kept for a head. */
+/** A Llama of SmolLM2's shape, see `load`. */
 class Model {
-  constructor(engine, { fields, tensors }, tapped) {
-    const told = (name) => fields[`llama.${name}`];
-    if (fields["general.architecture"] !== "llama")
+  /** file: see readGguf; tapped: after how many layers hidden states are kept for a head. */
+  static async load(engine, file, tapped) {
+    if (file.fields["general.architecture"] !== "llama")
       throw new Refusal("this file holds another model: choose SmolLM2's");
+    const width = file.fields["llama.embedding_length"] / file.fields["llama.attention.head_count"];
+    const turned = (name) => TURNED.some((part) => name.endsWith(`.${part}.weight`));
+    const places = {};
+    await file.each(async (name, tensor, take) => {
+      places[name] = await engine.taken(tensor, take, turned(name) ? width : 0);
+    });
+    return new Model(engine, file, places, tapped);
+  }
+
+  /** places: of the tensors in the engine, by name. */
+  constructor(engine, { fields, tensors }, places, tapped) {
+    const told = (name) => fields[`llama.${name}`];
     const [layers, heads, hidden] = ["block_count", "attention.head_count", "embedding_length"].map(told);
     Object.assign(this, { engine, hidden, width: hidden / heads, layers });
     this.vocab = tensors["token_embd.weight"].rows;
     this.context = Math.min(told("context_length"), LONGEST);
     this.parameters = Object.values(tensors).reduce((sum, { rows, columns }) => sum + rows * columns, 0);
-    const norm = (name) => engine.vector(tensors[`${name}.weight`]);
-    const norms = range(0, layers).map((i) => ["attn", "ffn"].map((part) => norm(`blk.${i}.${part}_norm`)));
-    const output = norm("output_norm");
-    const table = engine.matrix(tensors["token_embd.weight"]);
+    const of = (name) => places[`${name}.weight`];
     const shape = [hidden, told("feed_forward_length"), heads, told("attention.head_count_kv"), this.width, layers];
     const rates = [told("rope.freq_base"), told("attention.layer_norm_rms_epsilon")];
-    this.place = engine.made("model", ...shape, ...rates, table, output);
-    norms.forEach((both, i) => {
-      const product = (part) =>
-        engine.matrix(tensors[`blk.${i}.${part}.weight`], TURNED.includes(part) ? this.width : 0);
-      engine.calls.layer(this.place, i, ...both, ...PRODUCTS.map(product));
-    });
+    this.place = engine.made("model", ...shape, ...rates, of("token_embd"), of("output_norm"));
+    for (const i of range(0, layers))
+      engine.calls.layer(this.place, i, ...[...NORMS, ...PRODUCTS].map((part) => of(`blk.${i}.${part}`)));
     for (const layer of tapped) engine.calls.tap(this.place, layer);
   }
 
@@ -148,8 +179,8 @@ class TargetText extends Text {
     this.model = model;
   }
 
-  /** Read tokens; the logits after the last `keep` of them. A pass for each ROWS tokens. */
-  read(tokens, keep) {
+  /** Read tokens; the logits after the last `keep` of them, in rows that `copy` makes. A pass for each ROWS tokens. */
+  read(tokens, keep, copy = copied) {
     const { engine, model } = this;
     const found = [];
     this.calls += 1;
@@ -158,7 +189,7 @@ class TargetText extends Text {
       const wanted = Math.max(0, Math.min(part.length, begin + part.length - (tokens.length - keep)));
       this.tell(part);
       engine.made("read", this.place, part.length, wanted, 0);
-      if (wanted) found.push(...engine.rows(engine.calls.logits(), wanted, model.vocab));
+      if (wanted) found.push(...engine.rows(engine.calls.logits(), wanted, model.vocab, copy));
       this.length += part.length;
     }
     return found;
@@ -213,7 +244,7 @@ class HeadText extends Text {
       this.tell(tokens.slice(done, done + many));
       engine.tell("before", before.slice(0, many));
       engine.made("guess", model.place, this.place, sure ? target.place : 0, many, wanted, 0);
-      if (wanted) found.push(...engine.rows(engine.calls.logits(), wanted, model.vocab.length));
+      if (wanted) found.push(...engine.rows(engine.calls.logits(), wanted, model.vocab.length, copied));
       this.length += many;
       done += many;
       if (sure) this.sure = this.length;

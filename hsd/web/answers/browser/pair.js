@@ -9,11 +9,11 @@ import { Codec } from "./text.js";
 const UPDATE = 0.05; // seconds: at most 20 messages of steps each
 
 /** told: what the page knows of it, see hsd/app/browser.py; files: {module, shared, weights, head}: compiled, for what
- * `sharing` gave, and as Uint8Array. */
-function makePair(told, { module, shared, weights, head }) {
+ * `sharing` gave, Uint8Arrays one after another, and a whole one. */
+async function makePair(told, { module, shared, weights, head }) {
   const engine = new Engine(module, shared);
-  const file = readGguf(weights);
-  const target = new Model(engine, file, told.config.target_layers);
+  const file = await readGguf(weights);
+  const target = await Model.load(engine, file, told.config.target_layers);
   const codec = new Codec(file.fields, told.chat);
   return { told, target, head: new Head(engine, told.config, readSafetensors(head), target), codec };
 }

@@ -4,6 +4,7 @@ const LEAST = 1e-37; // of top-p, likewise
 const SPARE = 32; // how many tokens equal to the k-th likeliest top-k keeps besides it
 const RARE = 1e-5; // tokens below are sorted only where top-p reaches down to them
 const { fround } = Math;
+let wide = new Float64Array(0); // for one row at a time, in double precision
 
 function likeliest(row) {
   let best = 0;
@@ -23,18 +24,21 @@ function topped(row, k) {
   if (k <= 0 || k >= row.length) return row;
   const places = sorted(row, -Infinity).slice(0, k + SPARE);
   const least = row[places[k - 1]];
-  const found = new Float32Array(row.length).fill(-Infinity);
-  for (const place of places) if (row[place] >= least) found[place] = row[place];
-  return found;
+  return only(
+    row,
+    places.filter((place) => row[place] >= least),
+    (x) => x,
+    -Infinity,
+  );
 }
 
 function softmax(row) {
   const most = row[likeliest(row)];
-  const shares = new Float64Array(row.length);
+  if (wide.length < row.length) wide = new Float64Array(row.length);
   let total = 0;
-  for (let i = 0; i < row.length; i += 1) total += shares[i] = Math.exp(row[i] - most);
-  for (let i = 0; i < row.length; i += 1) shares[i] /= total;
-  return new Float32Array(shares);
+  for (let i = 0; i < row.length; i += 1) total += wide[i] = Math.exp(row[i] - most);
+  for (let i = 0; i < row.length; i += 1) row[i] = wide[i] / total;
+  return row;
 }
 
 /** The fewest likeliest tokens that reach the mass, of those in `places`; null where it lies deeper. */
@@ -54,28 +58,54 @@ function nucleus(shares, topP) {
   const kept = reaching(sorted(shares, RARE), shares, mass) ?? reaching(sorted(shares, 0), shares, mass);
   if (!kept) return shares;
   const total = fround(kept.reduce((sum, place) => sum + shares[place], 0));
-  const found = new Float32Array(shares.length);
-  for (const place of kept) found[place] = shares[place] / total;
-  return found;
+  return only(shares, kept, (x) => x / total, 0);
 }
 
-/** Probabilities from a row of logits, both Float32Array. */
-function probabilities(logits, { temperature, top_k: topK, top_p: topP }) {
-  if (temperature < COLDEST) {
-    const certain = new Float32Array(logits.length);
-    certain[likeliest(logits)] = 1;
-    return certain;
+/** The row with these places as `change` makes them, and this in all others. */
+function only(row, places, change, others) {
+  const values = places.map((place) => change(row[place]));
+  row.fill(others);
+  for (const [i, place] of places.entries()) row[place] = values[i];
+  return row;
+}
+
+/** Logits, a Float32Array, become probabilities where they are: rows are large, and a step has many. */
+function probabilities(row, { temperature, top_k: topK, top_p: topP }) {
+  if (temperature < COLDEST) return only(row, [likeliest(row)], () => 1, 0);
+  const by = fround(temperature);
+  for (let i = 0; i < row.length; i += 1) row[i] /= by;
+  return nucleus(softmax(topped(row, topK)), topP);
+}
+
+/** Rows over a whole vocabulary, which are large: those of one step are written over by the next. */
+class Rows {
+  constructor(size) {
+    Object.assign(this, { size, made: [], used: 0 });
   }
-  const [scaled, by] = [logits.slice(), fround(temperature)];
-  for (let i = 0; i < scaled.length; i += 1) scaled[i] /= by;
-  return nucleus(softmax(topped(scaled, topK)), topP);
+
+  /** The next step begins. */
+  reuse() {
+    this.used = 0;
+  }
+
+  another() {
+    if (this.used === this.made.length) this.made.push(new Float32Array(this.size));
+    this.used += 1;
+    return this.made[this.used - 1];
+  }
+
+  copy(row) {
+    const found = this.another();
+    found.set(row);
+    return found;
+  }
+
+  /** The numbers of a row over `tokens` where they belong, and 0 elsewhere. */
+  spread(row, tokens) {
+    const whole = this.another().fill(0);
+    for (let i = 0; i < row.length; i += 1) whole[tokens[i]] = row[i];
+    return whole;
+  }
 }
 
-/** A row over a whole vocabulary of this size, from one over `tokens`. */
-function spread(row, tokens, size) {
-  const whole = new Float32Array(size);
-  for (let i = 0; i < row.length; i += 1) whole[tokens[i]] = row[i];
-  return whole;
-}
-
-export { probabilities, spread };
+export { probabilities, Rows };
