@@ -1,6 +1,6 @@
 // A worker beside the page's own: passes and rows of the pair that the page decodes with. See browser.py.
 import { sharing } from "./engine.js";
-import { bytesOf, piecesOf } from "./files.js";
+import { piecesOf } from "./files.js";
 import { makePair } from "./pair.js";
 
 const CHUNK = 8; // tokens of a pass where a text is read for its rows
@@ -40,7 +40,7 @@ async function rows(target, ids) {
 }
 
 self.onmessage = async ({ data: { told, files, job } }) => {
-  const [head, weights] = [await bytesOf(files.head, () => {}), piecesOf(files.weights, null, () => {})];
+  const [head, weights] = [files.head, files.weights].map((file) => piecesOf(file, null, () => {}));
   const shared = sharing();
   const engine = await fetch(shared.memory ? files.threaded : files.engine);
   const module = await WebAssembly.compile(await engine.arrayBuffer());

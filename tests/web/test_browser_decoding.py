@@ -47,16 +47,17 @@ MODULES = ("pair", "decoding", "engine", "gguf", "numbers", "options", "sampling
 MAKE = """async (told, [module, weights, head], real) => {
   const bytes = (path) => { const b = process.getBuiltinModule("fs").readFileSync(path);
     return new Uint8Array(b.buffer, b.byteOffset, b.length); };
-  const whole = bytes(weights);
-  const parts = [whole.subarray(0, 999), whole.subarray(999, 9001), whole.subarray(9001)]; // as they may come
-  const files = { module: new WebAssembly.Module(bytes(module)), weights: parts, head: bytes(head) };
+  const parts = (path) => { const all = bytes(path); // as they may come
+    return [all.subarray(0, 999), all.subarray(999, 9001), all.subarray(9001)]; };
+  const files = { module: new WebAssembly.Module(bytes(module)), weights: parts(weights), head: parts(head) };
   if (real) { globalThis.it = await pair.makePair(told, files); return; }
-  const file = await gguf.readGguf(parts);
   const made = new engine.Engine(files.module);
-  const target = await engine.Model.load(made, file, told.config.target_layers);
+  const small = await gguf.readSafetensors(files.head);
+  const places = await made.tensors(small);
+  const target = await engine.Model.load(made, await gguf.readGguf(files.weights), told.config.target_layers);
   const codec = { size: target.vocab, ends: [60], encode: (text) => [...text].map((x) => x.codePointAt(0) % 64),
     decode: (ids) => ids.map((id) => `<${id}>`).join(""), piece: (id) => `<${id}>` };
-  const drafter = new engine.Head(made, told.config, gguf.readSafetensors(files.head), target);
+  const drafter = new engine.Head(made, told.config, small, places, target);
   globalThis.it = { told, target, head: drafter, codec };
 }"""
 RUN = """(given, page) => {

@@ -158,10 +158,10 @@ const usesDivergence = (recipe) => uses(recipe, "divergence");
 /** The numbers that the test at t compares, see `groundsOf`. */
 const groundsAt = ({ recipe, along, threshold }, t) => groundsOf(recipe, along.at(t), t === threshold.length);
 
-/** The row of the token after t kept ones: the residual, p itself where none is left, or the bonus row. */
-function next({ threshold, a, b, p, q }, t) {
+/** The row of the token after t kept ones: the residual, p itself where none is left, or the bonus row. copy: of a row. */
+function next({ threshold, a, b, p, q }, t, copy = (row) => row.slice()) {
   if (t === threshold.length) return p[t];
-  const [residual, factor, taken, row] = [p[t].slice(), a[t], b[t], q[t]]; // over a vocabulary, a loop takes a third of a map
+  const [residual, factor, taken, row] = [copy(p[t]), a[t], b[t], q[t]]; // over a vocabulary, a loop takes a third of a map
   for (let i = 0; i < row.length; i += 1) residual[i] = Math.max(factor * residual[i] - taken * row[i], 0);
   const mass = sum(residual);
   if (!(mass > 0)) return p[t];

@@ -3,10 +3,14 @@
 import { lawOf, range, sum, uses } from "./law.js";
 import { recipeOf } from "./tests.js";
 
-/** {p, q, tokens, small}: a draft, and the same with all tokens outside `support` in one. support: ids, each once. */
-function draftOf(p, q, tokens, support) {
+/**
+ * {p, q, tokens, small}: a draft, and the same with all tokens outside `support` in one. support: ids, each once; made: gives
+ * a Float64Array of this size to write a row into.
+ */
+function draftOf(p, q, tokens, support, made) {
   const row = (all, rest) => {
-    const found = new Float64Array(support.length + 1);
+    const found = made(support.length + 1);
+    found[support.length] = 0;
     for (let i = 0; i < support.length; i += 1) found[i] = all[support[i]];
     found[support.length] = rest ? Math.max(sum(all) - sum(found), 0) : 0;
     return found;
@@ -23,7 +27,22 @@ function draftOf(p, q, tokens, support) {
 function lawOver(name, { p, q, tokens, small }, settings) {
   if (uses(recipeOf(name, settings), "entropy")) return lawOf(name, p, q, tokens, settings);
   const law = lawOf(name, small.p, small.q, small.tokens, settings);
-  return { ...law, p, q: law.recipe.certain ? range(q.length).map((t) => certain(q[t], tokens[t])) : q };
+  if (!law.recipe.certain) return { ...law, p, q };
+  const { recipe, along, threshold, forward, a, b } = law;
+  return {
+    name,
+    recipe,
+    along,
+    threshold,
+    forward,
+    a,
+    b,
+    p,
+    get q() {
+      // made where it is asked for: rows are large
+      return range(q.length).map((t) => certain(q[t], tokens[t]));
+    },
+  };
 }
 
 function certain(row, token) {

@@ -9,12 +9,13 @@ import { probabilities, Rows } from "./sampling.js";
 
 const LONGEST = 3; // tokens that must agree at best for a copy; then fewer are tried
 const LAPS = { draft: 0, target: 0, verify: 0 };
+const [ROWS, SMALL] = [new Rows(), new Rows(Float64Array)]; // of the one run that is at its step
 const now = () => performance.now() / 1000;
 
 /** A target's text that gives rows of probabilities. */
 class Target {
   constructor(model, sampling) {
-    Object.assign(this, { text: model.start(), rows: new Rows(model.vocab), sampling });
+    Object.assign(this, { text: model.start(), rows: ROWS, sampling });
   }
 
   /** The rows after the last `keep` of the tokens that are new. */
@@ -27,12 +28,13 @@ class Target {
 /** Drafts by the head, one token after another. */
 class Drafter {
   constructor(head, target, { sampling }) {
-    Object.assign(this, { text: head.start(target.text), tokens: head.vocab, rows: target.rows, sampling });
+    const { rows, text } = target;
+    Object.assign(this, { text: head.start(text), tokens: head.vocab, size: text.model.vocab, rows, sampling });
   }
 
   read(tokens) {
     const [row] = this.text.read(tokens, 1);
-    return this.rows.spread(probabilities(row, this.sampling), this.tokens);
+    return this.rows.spread(probabilities(row, this.sampling), this.tokens, this.size);
   }
 
   propose(text, draws) {
@@ -75,12 +77,13 @@ function followed(text, most) {
 /** Copies what followed the text's last tokens before; all of a copy's mass is on one token. */
 class Copier {
   constructor(_, target) {
-    Object.assign(this, { rows: target.rows, copied: [], begin: 0, length: 0 });
+    Object.assign(this, { rows: target.rows, size: target.text.model.vocab, copied: [], begin: 0, length: 0 });
   }
 
   propose(text, draws) {
     const tokens = followed(text, draws.length);
-    Object.assign(this, { copied: tokens.map((token) => this.rows.spread([1], [token])), begin: text.length });
+    const certain = (token) => this.rows.spread([1], [token], this.size);
+    Object.assign(this, { copied: tokens.map(certain), begin: text.length });
     return { tokens, q: this.copied, support: [...new Set(tokens)] };
   }
 
@@ -131,7 +134,7 @@ class Decoding {
   step() {
     if (this.finish !== "cancelled" || this.room <= 0) return null;
     const start = now();
-    this.target.rows.reuse();
+    for (const rows of [ROWS, SMALL]) rows.reuse();
     const before = [this.proposer.text, this.target.text].map((text) => text?.calls);
     const [length, clock] = [this.text.length, new Clock(start)];
     const played = this.play(Math.min(this.longest, this.room - 1), clock);
@@ -171,11 +174,11 @@ class Decoding {
     clock.lap("draft");
     const p = this.target.read([...this.text.slice(this.target.text.length), ...tokens], tokens.length + 1);
     clock.lap("target");
-    const draft = draftOf(p, q, tokens, support);
+    const draft = draftOf(p, q, tokens, support, (size) => SMALL.another(size));
     const law = lawOver(this.rule, draft, this.settings);
     const count = kept(law, coins);
     const ended = count > 0 && this.pair.codec.ends.includes(tokens[count - 1]);
-    const row = next(law, count);
+    const row = next(law, count, (found) => ROWS.copy(found));
     const token = ended ? null : pick(row, number);
     clock.lap("verify");
     const played = { ...draft, draws, coins, law, number, row, token, kept: count, extra: [], extraDraws: [] };

@@ -1,7 +1,7 @@
 // The portable engine, hsd/models/small/engine.wasm, driven as engine.py, model.py and head.py drive it: the same module,
 // the same calls in the same order, so the same bits; on several threads where a page may share memory among them.
 import { Refusal } from "../refusal.js";
-import { floats } from "./gguf.js";
+import { numbers } from "./gguf.js";
 
 const ROWS = 8; // tokens of one pass, at most
 const STAGED = 1 << 20; // bytes of a tensor that are handed over at once
@@ -70,47 +70,37 @@ class Engine {
     return range(0, count).map((i) => copy(new Float32Array(this.memory.buffer, place + 4 * i * width, width)));
   }
 
-  vector(tensor) {
-    const numbers = floats(tensor);
-    const place = this.made("take", numbers.byteLength);
-    this.write(place, new Uint8Array(numbers.buffer));
-    return place;
-  }
-
-  /** Room for a matrix, by portions of whole rows. width: see `matrix`. */
-  room({ kind, rows, columns, bytes }, width) {
-    const place = this.made("matrix", Number(kind === Q4_1), rows, columns);
-    const [row, group] = [bytes / rows, width || 1];
-    const many = Math.max(Math.floor(STAGED / row / group), 1) * group;
-    const portions = range(0, Math.ceil(rows / many)).map((i) => {
-      const count = Math.min(many, rows - i * many);
-      const pack = () => this.calls.pack(place, i * many, count, kind, this.staging, width);
-      return { begin: i * many * row, size: count * row, pack };
-    });
-    return { place, portions };
-  }
-
-  matrix(tensor) {
-    const { place, portions } = this.room({ ...tensor, bytes: tensor.data.length }, 0);
-    for (const { begin, size, pack } of portions) {
-      this.write(this.staging, tensor.data.subarray(begin, begin + size));
-      pack();
-    }
+  vector(values) {
+    const place = this.made("take", values.byteLength);
+    this.write(place, new Uint8Array(values.buffer));
     return place;
   }
 
   /**
-   * A tensor whose bytes come by `take`, as they come. width: of attention's heads where the file has the numbers that
-   * turn together beside each other.
+   * A matrix whose bytes come by `take`. width: of attention's heads where the file has the numbers that turn together
+   * beside each other.
    */
-  async taken(tensor, take, width) {
-    if (tensor.rows === 1) return this.vector({ ...tensor, data: await take(tensor.bytes) });
-    const { place, portions } = this.room(tensor, width);
-    for (const { size, pack } of portions) {
-      this.write(this.staging, await take(size));
-      pack();
+  async matrix({ kind, rows, columns, bytes }, take, width = 0) {
+    const place = this.made("matrix", Number(kind === Q4_1), rows, columns);
+    const [row, group] = [bytes / rows, width || 1];
+    const part = Math.max(Math.floor(STAGED / row / group), 1) * group;
+    for (let first = 0; first < rows; first += part) {
+      const count = Math.min(part, rows - first);
+      this.write(this.staging, await take(count * row));
+      this.calls.pack(place, first, count, kind, this.staging, width);
     }
     return place;
+  }
+
+  /** All tensors of a file as they come: where they lie, by name, and of TABLES their numbers. width(name): see `matrix`. */
+  async tensors(file, width = () => 0) {
+    const found = {};
+    await file.each(async (name, tensor, take) => {
+      if (TABLES.includes(name)) found[name] = numbers(tensor, await take(tensor.bytes));
+      else if (name.endsWith("norm.weight")) found[name] = this.vector(numbers(tensor, await take(tensor.bytes)));
+      else found[name] = await this.matrix(tensor, take, width(name));
+    });
+    return found;
   }
 }
 
@@ -144,10 +134,7 @@ class Model {
       throw new Refusal("this file holds another model: choose SmolLM2's");
     const width = file.fields["llama.embedding_length"] / file.fields["llama.attention.head_count"];
     const turned = (name) => TURNED.some((part) => name.endsWith(`.${part}.weight`));
-    const places = {};
-    await file.each(async (name, tensor, take) => {
-      places[name] = await engine.taken(tensor, take, turned(name) ? width : 0);
-    });
+    const places = await engine.tensors(file, (name) => (turned(name) ? width : 0));
     return new Model(engine, file, places, tapped);
   }
 
@@ -196,24 +183,23 @@ class TargetText extends Text {
   }
 }
 
-/** The project's own head on a model. weights: see readSafetensors; config: its file's. */
+/** The project's own head on a model. config: its file's; file: see readSafetensors; places: of its tensors in the engine. */
 class Head {
-  constructor(engine, config, weights, target) {
+  constructor(engine, config, { tensors }, places, target) {
     Object.assign(this, { engine, taps: config.target_layers });
-    this.vocab = weights.d2t.numbers.map((skipped, i) => skipped + i);
-    const counted = Object.entries(weights).filter(([name]) => !TABLES.includes(name));
+    this.vocab = places.d2t.map((skipped, i) => skipped + i);
+    const counted = Object.entries(tensors).filter(([name]) => !TABLES.includes(name));
     this.parameters = counted.reduce((sum, [, { rows, columns }]) => sum + rows * columns, 0);
     const { num_attention_heads: heads, num_key_value_heads: groups = heads } = config;
-    const matrix = (name) => engine.matrix(weights[`${name}.weight`]);
-    const vector = (name) => engine.vector(weights[`${name}.weight`]);
-    const products = ["q", "k", "v", "o"].map((part) => matrix(`${LAYER}self_attn.${part}_proj`));
-    products.push(...["gate", "up", "down"].map((part) => matrix(`${LAYER}mlp.${part}_proj`)));
+    const of = (name) => places[`${name}.weight`];
+    const products = ["q", "k", "v", "o"].map((part) => of(`${LAYER}self_attn.${part}_proj`));
+    products.push(...["gate", "up", "down"].map((part) => of(`${LAYER}mlp.${part}_proj`)));
     const shape = [config.intermediate_size, heads, groups, config.head_dim ?? target.hidden / heads];
-    const matrices = ["fc", `${LAYER}token_proj`, "lm_head"].map(matrix);
-    const norms = ["norm", "taps_norm", `${LAYER}hidden_norm`, `${LAYER}input_layernorm`].map(vector);
+    const matrices = ["fc", `${LAYER}token_proj`, "lm_head"].map(of);
+    const norms = ["norm", "taps_norm", `${LAYER}hidden_norm`, `${LAYER}input_layernorm`].map(of);
     const rates = [config.rope_theta ?? 10_000, config.rms_norm_eps];
     this.place = engine.made("head", target.place, ...shape, ...rates, ...matrices, ...norms);
-    engine.calls.layer(this.place, 0, 0, vector(`${LAYER}post_attention_layernorm`), ...products);
+    engine.calls.layer(this.place, 0, 0, of(`${LAYER}post_attention_layernorm`), ...products);
   }
 
   start(target) {

@@ -27,6 +27,7 @@ async function fill(into, response, name, told) {
     if (at + value.length > into.length) throw new Refusal(`${name} is another file than this page was made for`);
     into.set(value, at);
     at += value.length;
+    value.buffer.transfer?.(0); // given back now, not some time later
     told(at);
   }
   if (at < into.length) throw new Refusal(`${name} came only in part: press Run, and it goes on from there`);
@@ -82,15 +83,4 @@ async function* piecesOf(file, picked, told) {
   }
 }
 
-/** The whole file. */
-async function bytesOf(file, told) {
-  const found = new Uint8Array(file.bytes);
-  let at = 0;
-  for await (const piece of piecesOf(file, null, told)) {
-    found.set(piece, at);
-    at += piece.length;
-  }
-  return found;
-}
-
-export { bytesOf, lacking, piecesOf };
+export { lacking, piecesOf };

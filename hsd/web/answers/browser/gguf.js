@@ -1,10 +1,11 @@
-// The two files of the pair as they lie on a disk: a GGUF file, and a head's safetensors. Only what the engine packs. The
-// large one is read part by part as it comes, and never held as a whole.
+// The two files of the pair as they lie on a disk: a GGUF file, and a head's safetensors. Only what the engine packs. They
+// are read part by part as they come, and never held as a whole.
 import { Refusal } from "../refusal.js";
 
 const KINDS = { 0: [1, 4], 1: [1, 2], 3: [32, 20], 8: [32, 34] }; // weights and bytes of a block, by GGUF's type
 const ALIGNMENT = 32;
-const [TEXT, LIST, F32, F16] = [8, 9, 0, 1];
+const [TEXT, LIST, F32] = [8, 9, 0];
+const TYPES = { F32, F16: 1, I64: "I64" };
 const NUMBERS = {
   0: ["getUint8", 1],
   1: ["getInt8", 1],
@@ -18,6 +19,7 @@ const NUMBERS = {
   11: ["getBigInt64", 8],
   12: ["getFloat64", 8],
 };
+const product = (numbers) => numbers.reduce((all, x) => all * x, 1);
 const utf8 = new TextDecoder("utf-8");
 
 class Reader {
@@ -116,7 +118,7 @@ function header(bytes) {
     const [columns, ...more] = Array.from({ length: dimensions }, () => reader.number(10));
     const [kind, offset] = [reader.number(4), reader.number(10)];
     const [weights, size] = KINDS[kind];
-    const rows = more.reduce((product, x) => product * x, 1);
+    const rows = product(more);
     return { name, kind, rows, columns, offset, bytes: ((rows * columns) / weights) * size };
   });
   const alignment = fields["general.alignment"] ?? ALIGNMENT;
@@ -125,43 +127,55 @@ function header(bytes) {
   return { fields, tensors, end };
 }
 
+/** A safetensors file's beginning, likewise. */
+function safeHeader(bytes) {
+  const [view, length] = [new DataView(bytes.buffer, bytes.byteOffset, bytes.length), bytes.length];
+  const end = 8 + Number(view.getBigUint64(0, true));
+  if (end > length) throw new RangeError("the beginning goes on");
+  const told = JSON.parse(utf8.decode(bytes.subarray(8, end)));
+  delete told.__metadata__;
+  const tensors = Object.entries(told).map(
+    ([
+      name,
+      {
+        dtype,
+        shape,
+        data_offsets: [offset, until],
+      },
+    ]) => {
+      const [columns, bytes] = [shape.at(-1), until - offset];
+      return { name, kind: TYPES[dtype], rows: product(shape) / columns, columns, offset, bytes };
+    },
+  );
+  return { fields: {}, tensors, end };
+}
+
 /**
- * {fields, tensors, each}: what the file says of itself, and by name {kind, rows, columns}. parts: the whole file as
- * Uint8Arrays, one after another. each(use): awaits use(name, tensor, take) for one tensor after another, and take(count)
- * gives its next bytes.
+ * {fields, tensors, each}: what the file says of itself, and by name {kind, rows, columns, bytes}. parts: the whole file as
+ * Uint8Arrays, one after another. each(use): awaits use(name, tensor, take) for one tensor after another; take(count) gives
+ * its next bytes.
  */
-async function readGguf(parts) {
+async function opened(parts, beginning) {
   const source = new Source(inTurn(parts));
-  const { fields, tensors } = await source.begin(header);
+  const { fields, tensors } = await source.begin(beginning);
   const each = async (use) => {
     let at = 0;
-    for (const { name, offset, bytes, ...tensor } of tensors.toSorted((a, b) => a.offset - b.offset)) {
+    for (const { name, offset, ...tensor } of tensors.toSorted((a, b) => a.offset - b.offset)) {
       await source.take(offset - at);
-      await use(name, { ...tensor, bytes }, (count) => source.take(count));
-      at = offset + bytes;
+      await use(name, tensor, (count) => source.take(count));
+      at = offset + tensor.bytes;
     }
     await source.drain();
   };
   return { fields, tensors: Object.fromEntries(tensors.map(({ name, ...tensor }) => [name, tensor])), each };
 }
 
-/** The tensors of a safetensors file, in the same form; of whole numbers their values as `numbers`. */
-function readSafetensors(bytes) {
-  const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
-  const head = JSON.parse(utf8.decode(bytes.subarray(8, 8 + length)));
-  delete head.__metadata__;
-  const tensor = ([name, { dtype, shape, data_offsets: ends }]) => {
-    const data = bytes.subarray(...ends.map((end) => 8 + length + end));
-    const columns = shape.at(-1);
-    const rows = shape.reduce((product, x) => product * x, 1) / columns;
-    if (dtype === "I64") return [name, { numbers: Array.from(new BigInt64Array(data.slice().buffer), Number) }];
-    return [name, { kind: dtype === "F16" ? F16 : F32, rows, columns, data }];
-  };
-  return Object.fromEntries(Object.entries(head).map(tensor));
-}
+const readGguf = (parts) => opened(parts, header);
+const readSafetensors = (parts) => opened(parts, safeHeader);
 
-/** A tensor's numbers as Float32Array. */
-function floats({ kind, data }) {
+/** The numbers of a tensor's bytes: whole ones as an array, others as Float32Array. */
+function numbers({ kind }, data) {
+  if (kind === TYPES.I64) return Array.from(new BigInt64Array(data.slice().buffer), Number);
   if (kind === F32) return new Float32Array(data.slice().buffer);
   return Float32Array.from(new Uint16Array(data.slice().buffer), (bits) => {
     const [sign, power, rest] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
@@ -169,4 +183,4 @@ function floats({ kind, data }) {
   });
 }
 
-export { floats, readGguf, readSafetensors };
+export { numbers, readGguf, readSafetensors };

@@ -77,10 +77,10 @@ function probabilities(row, { temperature, top_k: topK, top_p: topP }) {
   return nucleus(softmax(topped(row, topK)), topP);
 }
 
-/** Rows over a whole vocabulary, which are large: those of one step are written over by the next. */
+/** Rows of numbers of this kind, which are large: those of one step are written over by the next. */
 class Rows {
-  constructor(size) {
-    Object.assign(this, { size, made: [], used: 0 });
+  constructor(kind = Float32Array) {
+    Object.assign(this, { kind, made: [], used: 0 });
   }
 
   /** The next step begins. */
@@ -88,21 +88,22 @@ class Rows {
     this.used = 0;
   }
 
-  another() {
-    if (this.used === this.made.length) this.made.push(new Float32Array(this.size));
+  another(size) {
+    const at = this.used;
     this.used += 1;
-    return this.made[this.used - 1];
+    if (this.made[at]?.length !== size) this.made[at] = new this.kind(size);
+    return this.made[at];
   }
 
   copy(row) {
-    const found = this.another();
+    const found = this.another(row.length);
     found.set(row);
     return found;
   }
 
-  /** The numbers of a row over `tokens` where they belong, and 0 elsewhere. */
-  spread(row, tokens) {
-    const whole = this.another().fill(0);
+  /** The numbers of a row over `tokens` where they belong, and 0 elsewhere up to this size. */
+  spread(row, tokens, size) {
+    const whole = this.another(size).fill(0);
     for (let i = 0; i < row.length; i += 1) whole[tokens[i]] = row[i];
     return whole;
   }

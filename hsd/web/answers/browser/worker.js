@@ -1,7 +1,7 @@
 // The worker: it holds the model and the run under way, and does what client.js asks, one thing after another.
 import { Refusal } from "../refusal.js";
 import { sharing } from "./engine.js";
-import { bytesOf, lacking, piecesOf } from "./files.js";
+import { lacking, piecesOf } from "./files.js";
 import { makePair, Run } from "./pair.js";
 
 let pair = null;
@@ -17,14 +17,13 @@ const DOES = {
   async load({ told, files, picked }, progress) {
     const { weights, head } = files;
     const total = weights.bytes + head.bytes;
-    const small = await bytesOf(head, (bytes) => progress({ loaded: bytes, total }));
+    const small = piecesOf(head, null, (bytes) => progress({ loaded: bytes, total }));
     const large = piecesOf(weights, picked, (bytes) => progress({ loaded: head.bytes + bytes, total }));
     const shared = sharing();
     const engine = await fetch(shared.memory ? files.threaded : files.engine);
     const module = await WebAssembly.compile(await engine.arrayBuffer());
     pair = await makePair(told, { module, shared, weights: large, head: small });
     await pair.target.engine.there;
-    small.buffer.transfer?.(0); // given back now: the engine has its own copy
   },
   /** Begin a run; its first message. */
   begin({ asked }) {
