@@ -104,10 +104,11 @@ class Copier {
 const NOBODY = { propose: () => ({ tokens: [], q: [], support: [] }), settle: () => {} };
 const PROPOSERS = { model: (...given) => new Drafter(...given), ngram: (...given) => new Copier(...given) };
 
-/** A run under way. pair: {target, head, codec}; options: see options.js; prompt: text. */
+/** A run under way. pair: {target, head, codec}; options: see options.js; prompt: text; bare: its steps are not explained. */
 class Decoding {
-  constructor(pair, { prompt, options, settings }) {
+  constructor(pair, { prompt, options, settings, bare = false }) {
     const { codec, target, head } = pair;
+    this.bare = bare;
     Object.assign(this, { pair, options, settings, begin: now(), seconds: 0, finish: "cancelled", made: [], count: 0 });
     this.prompt = codec.encode(prompt, options.prompt_as || "chat");
     if (this.prompt.length >= target.context) {
@@ -123,6 +124,7 @@ class Decoding {
     this.proposer = this.plain ? NOBODY : PROPOSERS[options.proposer](head, this.target, { sampling: options });
     this.recorder = new Recorder(codec, this.rule, (!this.plain && options.shadow) || null, settings);
     this.target.read(this.prompt.slice(0, -1), 0); // its last token is fed by the first round
+    this.seconds = now() - this.begin;
   }
 
   get room() {
@@ -139,7 +141,7 @@ class Decoding {
     const [length, clock] = [this.text.length, new Clock(start)];
     const played = this.play(Math.min(this.longest, this.room - 1), clock);
     this.text.push(...played.committed);
-    const details = this.recorder.details(played);
+    const details = this.bare ? {} : this.recorder.details(played);
     const work = (text, calls) => ({ calls: text.calls - calls, layers: 0, computed: 0, heads: 0 });
     const step = {
       index: this.count,

@@ -107,7 +107,19 @@ class Engine {
 /** A text in the engine: how far it is read, and how it is cut back. */
 class Text {
   constructor(engine, place) {
-    Object.assign(this, { engine, place, length: 0, calls: 0 });
+    Object.assign(this, { engine, place, length: 0, times: [] });
+  }
+
+  get calls() {
+    return this.times.length;
+  }
+
+  /** Read tokens; the logits after the last `keep` of them. times: of every call, how many tokens, and its seconds. */
+  read(tokens, keep, copy = copied) {
+    const begin = performance.now();
+    const found = this.passed(tokens, keep, copy);
+    this.times.push([tokens.length, (performance.now() - begin) / 1000]);
+    return found;
   }
 
   crop(length) {
@@ -166,11 +178,10 @@ class TargetText extends Text {
     this.model = model;
   }
 
-  /** Read tokens; the logits after the last `keep` of them, in rows that `copy` makes. A pass for each ROWS tokens. */
-  read(tokens, keep, copy = copied) {
+  /** A pass for each ROWS tokens. copy: makes the rows, see `rows`. */
+  passed(tokens, keep, copy) {
     const { engine, model } = this;
     const found = [];
-    this.calls += 1;
     for (let begin = 0; begin < tokens.length; begin += ROWS) {
       const part = tokens.slice(begin, begin + ROWS);
       const wanted = Math.max(0, Math.min(part.length, begin + part.length - (tokens.length - keep)));
@@ -214,12 +225,11 @@ class HeadText extends Text {
     Object.assign(this, { model, target, sure: 0, guessing: false });
   }
 
-  /** Read tokens; the logits after the last `keep` of them, of what can be drafted. */
-  read(tokens, keep) {
+  /** The logits of what can be drafted. */
+  passed(tokens, keep, copy) {
     const { engine, model, target } = this;
     const [begin, found] = [this.length, []];
     const known = this.guessing || this.sure < begin ? 0 : target.length; // after a guess, everything is one
-    this.calls += 1;
     for (let done = 0; done < tokens.length; ) {
       const before = range(begin + done - 1, Math.min(ROWS, tokens.length - done));
       const until = (column) => before.findIndex((one) => one >= column);
@@ -230,7 +240,7 @@ class HeadText extends Text {
       this.tell(tokens.slice(done, done + many));
       engine.tell("before", before.slice(0, many));
       engine.made("guess", model.place, this.place, sure ? target.place : 0, many, wanted, 0);
-      if (wanted) found.push(...engine.rows(engine.calls.logits(), wanted, model.vocab.length, copied));
+      if (wanted) found.push(...engine.rows(engine.calls.logits(), wanted, model.vocab.length, copy));
       this.length += many;
       done += many;
       if (sure) this.sure = this.length;

@@ -3,6 +3,7 @@ import { Refusal } from "../refusal.js";
 import { sharing } from "./engine.js";
 import { lacking, piecesOf } from "./files.js";
 import { makePair, Run } from "./pair.js";
+import { Timed } from "./timed.js";
 
 let pair = null;
 let run = null;
@@ -25,16 +26,20 @@ const DOES = {
     pair = await makePair(told, { module, shared, weights: large, head: small });
     await pair.target.engine.there;
   },
-  /** Begin a run; its first message. */
-  begin({ asked }) {
+  /** How it decodes. */
+  about() {
+    return { threads: pair.target.engine.threads };
+  },
+  /** Begin a run, of which times alone are kept where it is timed; its first message. */
+  begin({ asked, timed }) {
     run?.end();
     run = null;
-    const begun = new Run(pair, asked);
+    const begun = timed ? new Timed(pair, asked) : new Run(pair, asked);
     run = begun;
     return begun.first;
   },
-  next() {
-    const message = run.next();
+  next(how) {
+    const message = run.next(how);
     if (message.result) run = null;
     return message;
   },
