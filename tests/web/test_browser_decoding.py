@@ -5,6 +5,7 @@ The modules run in Node here; `test_browser_page.py` has them in a browser."""
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 from engine import Engine
+from joint_law import chi_square_p, token_law
 from safetensors.torch import save_file
 from small_gguf import HEAD, TAPS, VOCAB, head_weights, write_gguf
 
@@ -217,6 +219,38 @@ def small(node: Engine, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pair,
 @pytest.mark.parametrize("how", CASES, ids=lambda how: "-".join(str(value) for value in how.values()))
 def test_every_step_is_the_one_that_python_records(node: Engine, small, how: dict[str, Any]):
     assert same(node, small[0], "a text of some length", small[1], **{"gamma": 3, "max_new_tokens": 24, **how}) > 3
+
+
+SHORT = """(given, page, count) => {
+  const found = {};
+  for (let seed = 0; seed < count; seed += 1) {
+    const run = new decoding.Decoding(it, options.asked({ ...given, seed }, page));
+    while (run.made.length < 2 && run.step()) { /* at most two tokens */ }
+    run.close();
+    found[run.made.slice(0, 2)] = (found[run.made.slice(0, 2)] ?? 0) + 1;
+  }
+  return found;
+}"""
+
+
+def fit(node: Engine, small: tuple[Pair, dict[str, Any]], seeds: int, **how: Any) -> float:
+    """How well the first two tokens of so many runs follow the target's own law."""
+    pair, told = small
+    warping = {"temperature": 0.5}
+    given = {"prompt": "a text", "gamma": 2, "max_new_tokens": 8, **warping, **how}
+    found = node.call(SHORT, given, told, seeds)
+    assert isinstance(found, dict)
+    counts = Counter({tuple(map(int, path.split(","))): count for path, count in found.items()})
+    return chi_square_p(counts, token_law(pair, "a text", **warping))
+
+
+@pytest.mark.parametrize("how", [{"rule": rule} for rule in ("tokenwise", "blockwise", "hsd")] + [{"system": "plain"}])
+def test_the_first_two_tokens_follow_the_targets_law(node: Engine, small, how: dict[str, Any]):
+    assert fit(node, small, 1500, **how) > 1e-4
+
+
+def test_a_rule_that_is_not_lossless_fails_that_test(node: Engine, small):
+    assert fit(node, small, 1500, rule="fuzzy", divergence="tv", tolerance=1) < 1e-6
 
 
 @pytest.mark.parametrize("length", [1, 2, 5])

@@ -19,6 +19,7 @@ from web_page import Browser, Guest
 import hsd
 from hsd.app import browser
 from hsd.models.loading import fetch, load_pair
+from hsd.models.loading.registry import draft_length
 
 FILE = fetch.find_file("smollm2")  # every test has an empty home of its own
 real = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2 --engine portable")
@@ -284,3 +285,56 @@ def test_a_folder_with_weights_asks_once_how_large_they_are(
     guest.page.evaluate("caches.delete('hsd-models')")
     guest.close()
     files.stop()
+
+
+@pytest.fixture
+def live(guest: Page) -> Page:
+    """A page with the real model, at the end of a short run of it."""
+    assert FILE is not None
+    guest.ask(PROMPT).locator("input").set_input_files(FILE)
+    guest.page.locator(".hf-source", has_text="● live").wait_for()
+    guest.page.locator("#hsd-run:enabled").wait_for()
+    return guest
+
+
+@real
+def test_a_question_that_is_typed_is_answered(live: Page):
+    assert "Paris" in live.page.inner_text(".hp-flow")
+    assert live.page.input_value("#hsd-gamma-input") == str(draft_length("smollm2"))
+
+
+@real
+def test_every_export_and_a_what_if_work_on_a_run_that_was_decoded_here(live: Page):
+    page = live.page
+    beginnings = {"PNG": b"\x89PNG", "SVG": b"<svg", "CSV": b"", "JSON": b"{", "HTML": b"<!doctype", "Report": b""}
+    for name, beginning in beginnings.items():
+        with page.expect_download() as saved:
+            page.get_by_role("button", name=name, exact=True).click()
+        content = Path(saved.value.path()).read_bytes()
+        assert len(content) > 200, name
+        assert content.lower().startswith(beginning.lower()), name
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy link", exact=True).click()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert "prompt=What" in link
+    page.locator(".hp-lane-rule").first.select_option("blockwise")
+    page.locator(".hp-back").wait_for()  # to what happened
+    assert "judge=blockwise" in page.evaluate("location.search")
+
+
+@real
+def test_a_worker_that_is_lost_and_a_page_that_sleeps_keep_what_was_decoded(live: Page):
+    page = live.page
+    page.goto(page.url.split("?")[0] + "?prompt=Count+to+one+hundred&gamma=2&max_new_tokens=250")
+    page.locator(".hf-source", has_text="● live").wait_for()
+    life = page.context.new_cdp_session(page)
+    for state in ("frozen", "active"):
+        life.send("Page.setWebLifecycleState", {"state": state})
+    begun = page.evaluate("window.__hsd.steps")
+    while page.evaluate("window.__hsd.steps") < begun + 3:
+        page.wait_for_timeout(50)
+    page.workers[-1].evaluate("() => { setTimeout(() => { throw new Error('lost'); }); }")
+    live.told("the model was lost, as a browser may do with a page in the background: press Run again")
+    assert page.evaluate("window.__hsd.steps") >= begun + 3
+    assert page.is_enabled("#hsd-run")
+    live.problems.clear()  # the error is this test's own

@@ -1,4 +1,4 @@
-"""A race in the visitor's browser is planned, timed and told as the app's: the same names, the same numbers and sentences."""
+"""A race in the visitor's browser is planned and told as the app's: the same names, numbers and sentences."""
 
 from __future__ import annotations
 
