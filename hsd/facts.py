@@ -41,6 +41,7 @@ from hsd.rules import (
 )
 from hsd.rules.fuzzy import MODES, ROWS
 from hsd.rules.law import OTHER_LOOK
+from hsd.rules.relaxed import AFTER
 from hsd.trace.fill import SENTENCES
 
 Facts = dict[str, Any]
@@ -62,6 +63,7 @@ DIVERGENCE_NAMES = {  # divergence → (formula, in menus, unit, largest value)
     "tv": ("TV", "Total variation", "", 1.0),
 }
 MODE_NAMES = {"exact-first": "Exact test first", "divergence-only": "Divergence only"}
+AFTER_NAMES = {"drawn": "Drawn from the target", "likeliest": "The target’s likeliest (Medusa)"}
 GROUND_NAMES = {"warped": "As sampled from", "raw": "Raw, temperature 1"}
 SYSTEM_NAMES = {  # system → (in menus, short, what it is)
     "speculative": ("Draft model", "speculative", "a draft model proposes, the target verifies"),
@@ -167,6 +169,7 @@ def _rule(order: int, name: str) -> Facts:
         "knob": asdict(own.knob) if own and own.knob else None,
         "recipe": own.recipe.told() if own else None,
         "modes": {mode: recipe.told() for mode, recipe in own.modes.items()} if own else {},
+        "cold": {"recipe": own.cold.recipe.told(), "loses": own.cold.loses} if own and own.cold else None,
         "by_divergence": own is not None and own.recipe.by_divergence,
         "look": asdict(rule_look(name)),
     }
@@ -174,7 +177,8 @@ def _rule(order: int, name: str) -> Facts:
 
 def forms() -> dict[str, Form]:
     """Every form that the test of a rule may have, by name."""
-    recipes = [recipe for rule in RULES.values() for recipe in (rule.recipe, *rule.modes.values())]
+    rules = [one for rule in RULES.values() for one in (rule, rule.cold) if one]
+    recipes = [recipe for rule in rules for recipe in (rule.recipe, *rule.modes.values())]
     return {form.name: form for recipe in recipes for form in recipe.forms}
 
 
@@ -191,8 +195,8 @@ def facts(most: Mapping[str, int] | None = None) -> Facts:
     a request), recursive (the tree rule it stands for with several drafts), single (judges one draft), trees (layouts
     it fits), levels (fits the target of a stack), below (fits levels below the target), resamples, law (the same for
     two rules that are one law), loses (see `Rule`), term (its entry in the glossary), knob, recipe and modes (see
-    `hsd.rules.recipe`), by_divergence, look. usual: the rule where nobody says which, vanilla: the one that others are
-    compared with, compared: for trees, the others.
+    `hsd.rules.recipe`), cold (recipe and loses at temperature 0, where these are others), by_divergence, look. usual:
+    the rule where nobody says which, vanilla: the one that others are compared with, compared: for trees, the others.
     forms: of tests, and letters: of the numbers in them, both by name, see `hsd.rules.forms`.
     keyings: ways to make random numbers, as in `hsd.conform.keying`.
     glossary: see `glossary`. sentences: see `hsd/trace/sentences.yaml`.
@@ -266,6 +270,7 @@ def menus() -> dict[str, list[tuple[str, str]]]:
         "divergences": [(_divergence(name)[1], name) for name in DIVERGENCES],
         "modes": [(title, name) for name, title in MODE_NAMES.items()],
         "grounds": [(title, name) for name, title in GROUND_NAMES.items()],
+        "afters": [(AFTER_NAMES.get(name, name), name) for name in AFTER],
         "proposers": [(PROPOSER_NAMES[name], name) for name in PROPOSERS],
         "prompts": [(title, name) for name, title in PROMPT_NAMES.items()],
         "systems": [(system_title(name), name) for name in SYSTEMS],

@@ -155,8 +155,8 @@ HOMONYMS = {  # words that are also names of rules, by the file in which they me
     "space.py": {"hsd"},
     "web/kit/form.js": {"hsd"},
     "web/learn/scene.js": {"hsd"},  # a row of a lesson's picture
-    "options/run.py": {"hsd", "fuzzy"},  # the default that every other place asks for, and a group of options
-    "trace/options.py": {"fuzzy"},
+    "options/run.py": {"hsd", "fuzzy", "typical"},  # the default that every other place asks for, and groups of options
+    "trace/options.py": {"fuzzy", "typical"},
     "web/systems/fsd/curve.js": {"fuzzy"},  # a series of measured points
 }
 

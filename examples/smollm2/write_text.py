@@ -5,10 +5,10 @@ A shard has the tokens of its texts, where each text and its answer begin, the h
 the last, normed one: the target's distribution at any temperature is that one times the rows of the embedding.
 
 The texts: sums (questions of GSM8K's training part, answered in the chat template), stories (raw beginnings, and
-asked for in the chat template), code (beginnings of Python functions, and asked for), and chats, whose questions the
-target makes up itself. `--data` is a folder with the public files: gsm8k/train.jsonl,
-tinystories_5k/tinystories_lowercase.txt, tinystories_cased/tiny_stories.txt, thealgorithms_python/functions.jsonl;
-README.md beside this file says where from.
+asked for in the chat template), code (beginnings of Python functions, and asked for), chats, whose questions the
+target makes up itself, and requests about the many subjects of subjects.yaml. `--data` is a folder with the public
+files: gsm8k/train.jsonl, tinystories_5k/tinystories_lowercase.txt,
+tinystories_cased/tiny_stories.txt, thealgorithms_python/functions.jsonl; README.md beside this file says where from.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+import yaml
 from safetensors.torch import save_file
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -36,9 +37,10 @@ from hsd.models.lean import rope_rates
 from hsd.models.packed import packed
 
 TAPS = (4, 16, 28)
-DOMAINS = ("sums", "stories", "code", "chat")
+DOMAINS = ("sums", "stories", "code", "chat", "requests")
 LONGEST_PROMPT = 160
-TEMPERATURES = (0.0, 0.7, 0.7, 0.7, 1.0)  # one of these for each text
+PART = 256  # tokens of the vocabulary that are summed together
+TEMPERATURES = (0.7, 0.7, 1.0)  # one of these for each text: where the target hesitates, most is learnt
 
 
 @dataclass
@@ -64,6 +66,7 @@ class Prompts:
         self._stories = stories(data)
         lines = (data / "thealgorithms_python/functions.jsonl").read_text().splitlines()
         self._functions = [json.loads(line) for line in lines]
+        self._requests = yaml.safe_load((Path(__file__).parent / "subjects.yaml").read_text())
 
     def __iter__(self) -> Iterator[Text]:
         while True:
@@ -103,6 +106,10 @@ class Prompts:
         """The chat template up to the question, which the target then writes as well."""
         before = self._tokenizer.apply_chat_template([{"role": "user", "content": "?"}], tokenize=False)
         return self._raw(before.rpartition("?")[0])
+
+    def _requests_prompt(self) -> list[int]:
+        request, subject = (self._random.choice(self._requests[part]) for part in ("requests", "subjects"))
+        return self._chat(request.format(subject))
 
     def _raw(self, text: str) -> list[int]:
         found: list[int] = self._tokenizer(text)["input_ids"]
@@ -234,9 +241,20 @@ def ends(text: Text, token: int, end: int) -> bool:
 
 
 def sample(logits: Tensor, heat: Tensor, noise: torch.Generator) -> Tensor:
-    """(b,): one token a row at its temperature; 0: the likeliest."""
-    sums = (logits / heat.clamp(min=1e-3)[:, None]).softmax(-1).cumsum(-1)
-    drawn = torch.searchsorted(sums, sums[:, -1:] * torch.rand(len(heat), 1, generator=noise))[:, 0]
+    """(b,): one token a row at its temperature; 0: the likeliest.
+
+    First which part of the vocabulary, then which token of it: sums over all of it would take as long as a few layers.
+    """
+    most = logits.amax(-1, keepdim=True)
+    parts = F.pad((logits - most).div_(heat.clamp(min=1e-3)[:, None]).exp_(), (0, -logits.shape[1] % PART))
+    parts = parts.view(len(logits), -1, PART)
+    sums = parts.sum(-1).cumsum(-1)
+    number = sums[:, -1:] * torch.rand(len(heat), 1, generator=noise)
+    chosen = torch.searchsorted(sums, number).clamp(max=sums.shape[1] - 1)
+    rows = torch.arange(len(logits))
+    within = parts[rows, chosen[:, 0]].cumsum(-1)
+    number = (number - sums.gather(1, chosen) + within[:, -1:]).clamp(min=0)
+    drawn = chosen[:, 0] * PART + torch.searchsorted(within, number)[:, 0].clamp(max=PART - 1)
     return torch.where(heat > 0, drawn.clamp(max=logits.shape[1] - 1), logits.argmax(-1))
 
 

@@ -175,7 +175,7 @@ def lane_name(o: RunOptions) -> str:
     by = facts.system_title(o.system).split(" (")[0] if o.system != "speculative" else ""
     by = COPIERS[o.proposer].short.capitalize() if o.copies else by
     words = {
-        "gamma": f"T = {o.gamma} each" if o.system == "stack" else f"γ = {o.gamma}",
+        "gamma": f"T = {o.gamma} each" if o.system == "stack" else f"γ {o.gamma}" if o.auto else f"γ = {o.gamma}",
         "drafts": f"{o.drafts} drafts, {facts.tree_words(o.tree)}" if o.drafts > 1 else "",
         "exits": f"exits {in_a_name(o.exits)}",
         "thresholds": f"T = {in_a_name(o.thresholds)}",

@@ -68,11 +68,11 @@ def programs(plan: Plan) -> list[dict[str, str]]:
     common = {"prompt": plan.request.prompt, **pair, "seed": plan.request.options.seed}
     common |= {name: value for name, value in RunOptions(**own).given().items() if name not in RECORDING}
     several = own.get("drafts", 1) > 1
-    asked = {
+    asked: dict[str, dict[str, Any]] = {
         "run": common,
         "compare": common,
         "verify_step": {**STEP, "rule": USUAL if several else own.get("rule", USUAL)},
-        "audit": {"vocab": 3, "gamma": min(own.get("gamma", 3), 3), "seed": 0},
+        "audit": {"vocab": 3, "gamma": min(RunOptions(**own).longest, 3), "seed": 0},
     }
     return [{"name": f"/{n}", "python": _python(n, a), "curl": _curl(n, a)} for n, a in asked.items()]
 

@@ -11,6 +11,7 @@ from hsd.audit.chains import (
     ideal_kept,
     output_law,
     random_models,
+    step_law,
     target_law,
     total_variation,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "ideal_kept",
     "output_law",
     "random_models",
+    "step_law",
     "target_law",
     "total_variation",
 ]

@@ -8,7 +8,7 @@ zero if and only if the rule is lossless there.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -18,6 +18,7 @@ from hsd.rules import RULES, Law
 
 LawFunction = Callable[[Tensor, Tensor, Tensor], Law]
 Prefix = tuple[int, ...]
+Cut = Callable[[Prefix], int]
 
 
 @dataclass(frozen=True)
@@ -68,23 +69,36 @@ def context_free_models(p: list[float], q: list[float], gamma: int) -> TableMode
     return TableModels(dict.fromkeys(paths, p_row), dict.fromkeys(paths, q_row), len(p), gamma)
 
 
-def output_law(models: TableModels, law: LawFunction, resamples: bool = False) -> tuple[Tensor, float]:
+def step_law(models: TableModels, law: LawFunction, cut: Cut = len) -> Iterator[tuple[float, Prefix, Tensor]]:
+    """What may come of a step: with which probability which tokens are kept, and the row that draws the next one.
+
+    cut: how many of γ drawn tokens the rule is given. Rules stay lossless where that is a stopping time: where it can
+    be told by the tokens that it leaves, whatever follows them.
+    """
+    for drawn in models.drafts():
+        weight, draft = models.joint(models.draft, drawn), drawn[: cut(drawn)]
+        if not draft:
+            yield weight, (), models.target[()]
+            continue
+        p = models.rows(models.target, draft, len(draft) + 1)
+        q = models.rows(models.draft, draft, len(draft))
+        step = law(p, q, torch.tensor(draft))
+        for t, stop in enumerate(step.stop.tolist()):
+            if stop:
+                yield weight * stop, draft[:t], step.next(t)
+
+
+def output_law(models: TableModels, law: LawFunction, resamples: bool = False, cut: Cut = len) -> tuple[Tensor, float]:
     """The exact law of the first γ+1 output tokens, shape (V,)*(γ+1), and the expected number of kept tokens.
 
     After the step's own tokens the target goes on by itself. With `resamples` the positions that a rejection
-    left open are drawn from residuals of the uncapped joint ratios first, as naive HSD does.
+    left open are drawn from residuals of the uncapped joint ratios first, as naive HSD does. cut: see `step_law`.
     """
     output = torch.zeros((models.vocab,) * (models.gamma + 1), dtype=torch.float64)
     expected = 0.0
-    for draft in models.drafts():
-        weight = models.joint(models.draft, draft)
-        p = models.rows(models.target, draft, models.gamma + 1)
-        q = models.rows(models.draft, draft, models.gamma)
-        step = law(p, q, torch.tensor(draft))
-        expected += weight * float(step.expected_kept)
-        for t, stop in enumerate(step.stop.tolist()):
-            if stop:
-                _spread(models, draft[:t], step.next(t), weight * stop, resamples and t < models.gamma, output)
+    for weight, kept, row in step_law(models, law, cut):
+        expected += weight * len(kept)
+        _spread(models, kept, row, weight, resamples and len(kept) < models.gamma, output)
     return output, expected
 
 

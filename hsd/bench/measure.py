@@ -20,6 +20,7 @@ from hsd.trace import Trace
 
 Record = dict[str, Any]
 Runner = Callable[[Pair, str, int], Record]
+NO_CALLS = {"first": 0.0, "widths": {}}  # of a case that does not tell of its forward passes
 
 
 @dataclass(frozen=True)

@@ -120,13 +120,14 @@ COLUMNS = {  # what each means
     "limit S*": "the speed-up if nothing but the models' forward passes took time",
     "efficiency": "the measured speed-up as a share of the limit; over 1 when the machine was not steady",
     "best γ": "the draft length with the highest limit at these costs, and that limit; it assumes the same acceptance "
-    "at every position",
+    "at every position; of auto the mean length of its drafts",
 }
 
 
 def cells(row: Row) -> list[str]:
     """One line of the table; empty where a number means nothing, as the limit of plain decoding."""
     best = f"{row['best_gamma']} ({row['best_limit']:.2f}×)" if is_known(row.get("best_limit")) else ""
+    best = f"mean {row['mean_gamma']:.1f}" if row["options"].get("gamma") == "auto" and "mean_gamma" in row else best
     return [
         row["case"],
         f"{row['tokens_per_second']:.0f}",

@@ -17,7 +17,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from hsd.bench.measure import Case, Record
+from hsd.bench.measure import NO_CALLS, Case, Record
 from hsd.errors import HsdError
 from hsd.models import Pair
 
@@ -28,7 +28,6 @@ NOTE = (
 TIMEOUT = 120.0  # seconds for an answer
 SHORT = 10.0  # … and for what needs no model
 MAX_BYTES = 16_000_000
-NO_CALLS = {"first": 0.0, "widths": {}}  # a server does not tell of its models' forward passes
 COUNTER = re.compile(
     r"^vllm:spec_decode_num_(drafts|draft_tokens|accepted_tokens|accepted_tokens_per_pos)(?:_total)?"
     r"(?:\{(.*)\})?\s+([0-9.eE+]+)\s*$",

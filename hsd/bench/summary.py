@@ -129,8 +129,8 @@ class Measurement:
     def limit(self, plain: Measurement) -> float:
         """S* = A T(1) / (γ d + T(γ+1)): the speed-up if nothing but the models' forward passes took time.
 
-        With several drafts, levels or copied drafts the denominator is the mean over steps of the median times of the
-        calls made; a copy costs none, d = 0.
+        With several drafts, levels, copied drafts or drafts that choose their length the denominator is the mean over
+        steps of the median times of the calls made; a copy costs none, d = 0.
         """
         gamma: int = self.case.options.get("gamma", 0)
         if self.one_draft:
@@ -146,7 +146,7 @@ class Measurement:
         """Whether every step has one draft of a fixed length, by one model."""
         options = self.case.options
         single = options.get("drafts", 1) == 1 and options.get("system", "speculative") == "speculative"
-        return single and not copies(options)
+        return single and not copies(options) and isinstance(options.get("gamma", 0), int)
 
     def typical_seconds(self, model: str) -> float:
         """Seconds per step of one model's calls, if each took the median of its width."""
@@ -299,4 +299,5 @@ def _limits(m: Measurement, plain: Measurement) -> Row:
     }
     if m.one_draft:
         row["best_gamma"], row["best_limit"] = m.best_gamma(plain)
+    row["mean_gamma"] = ratio(m.records, "drafted", "steps")
     return row

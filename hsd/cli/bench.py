@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from hsd.bench.cases import RECORDING, Sweep
+from hsd.bench.llama import NAME, llama_case
 from hsd.bench.measure import Case, Record, fitting, measure
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, facts, header, markdown, read, write_line
@@ -27,7 +28,7 @@ from hsd.models.loading.pair import PORTABLE
 from hsd.models.loading.registry import USUAL, draft_length, usual
 from hsd.rules import VANILLA
 
-PEERS = ("transformers",)
+PEERS = ("transformers", NAME)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, help="folder with public prompt sets (default: $HSD_DATA)")
     parser.add_argument("--limit", type=int, default=12, help="at most so many prompts; 0 takes all")
     parser.add_argument("--repetitions", type=int, default=5, help="repetitions that count; one more is dropped")
-    parser.add_argument("--peer", choices=PEERS, help="measure this library's own generation loop too")
+    parser.add_argument(
+        "--peer", choices=PEERS, help="measure this library's own generation loop too, on the same weights"
+    )
     parser.add_argument("--server", metavar="URL", help="measure an OpenAI-compatible server too: its own counts only")
     parser.add_argument("--server-model", metavar="NAME", help="its model, where it has several")
     parser.add_argument("--server-timeout", type=number, default=TIMEOUT, help="seconds for one answer of it")
@@ -110,17 +113,20 @@ def sweep(arguments: argparse.Namespace, server: Server | None = None) -> Sweep:
         "gamma": (draft_length(arguments.pair),),
         **given(arguments),
     }
-    return Sweep(values, arguments.trees, partial(_peers, bool(arguments.peer), server))
+    return Sweep(values, arguments.trees, partial(_peers, arguments.peer, server))
 
 
-def _peers(library: bool, server: Server | None, gammas: Sequence[int], options: dict[str, Any]) -> list[Case]:
-    """What is asked for of a server and the generation loop of `transformers`, with the draft model and without."""
+def _peers(library: str | None, server: Server | None, gammas: Sequence[int], options: dict[str, Any]) -> list[Case]:
+    """What is asked for of a server and another library: `transformers` with the draft model and without."""
     found = [server.case(options)] if server else []
+    if library == NAME:
+        return [*found, llama_case(options)]
     if not library:
         return found
     from hsd.bench.peers import peer_case
 
-    return [*found, *(peer_case(gamma, options) for gamma in gammas), peer_case(gammas[0], options, assisted=False)]
+    lengths = [gamma for gamma in gammas if isinstance(gamma, int)] or [RunOptions.default("gamma")]
+    return [*found, *(peer_case(gamma, options) for gamma in lengths), peer_case(lengths[0], options, assisted=False)]
 
 
 class _Workers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Container, Mapping
+from functools import partial
 from typing import Any
 
 from hsd import facts
@@ -44,11 +45,19 @@ def add_flags(
 
 def _reader(option: Option, lists: bool) -> Callable[[str], Any]:
     """What reads the value of a flag."""
-    one = {int: whole, float: number}.get(option.kind, str)
-    several = {int: wholes, float: numbers}.get(option.kind, names)
+    one: Callable[[str], Any] = {int: whole, float: number}.get(option.kind, str)
+    several: Callable[[str], Any] = {int: wholes, float: numbers}.get(option.kind, names)
+    if option.words:
+        either = partial(_or_word, option, one)
+        one, several = either, lambda text: tuple(map(either, names(text)))
     if option.several and lists:
         return lambda text: tuple(several(part) for part in text.split(";"))
     return several if option.several or lists else one
+
+
+def _or_word(option: Option, number_of: Callable[[str], Any], text: str) -> Any:
+    """A number, or a word that may stand for one."""
+    return text if text in option.words else number_of(text)
 
 
 def given(arguments: argparse.Namespace) -> dict[str, Any]:

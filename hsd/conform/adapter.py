@@ -9,7 +9,8 @@ noise: () one more, which draws the token after the kept ones. What comes back i
 token. Equal numbers must give equal tokens. These names in the file say otherwise:
 
 NOISE = "exponential-race": noise is (V,), positive; the token with the largest weight / noise wins (default
-    "inverse-cdf": the number is compared with cumulative sums, of the tokens in any order).
+    "inverse-cdf": the number is compared with cumulative sums, of the tokens in any order. Of an alias table, where a
+    token has several intervals, some are missed, and a right one is called wrong by some 1e-3: say SAMPLED there).
 BATCHED = True: every argument has one dimension more in front, and a list of lists comes back.
 DTYPE = "float32": rows and numbers come in single precision (default "float64"), and the tolerance is that of it.
 CANDIDATES = 40: the draft model says its likeliest 40 tokens only, and q is a pair (ids, weights), both (γ, 40), the

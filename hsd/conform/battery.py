@@ -40,7 +40,11 @@ def battery(seed: int, race: bool) -> list[Case]:
     return [
         Case("6 tokens, γ = 1", "corrections of up to five tokens", random_models(6, 1, seed)),
         Case("6 tokens, γ = 2", "the same after a kept token", random_models(6, 2, seed)),
+        Case("5 tokens, γ = 2", "each size of vocabulary up to 8, and larger ones", random_models(5, 2, seed)),
+        *(Case(f"{n} tokens, γ = 1", "the same", random_models(n, 1, seed)) for n in (7, 8, 16)),
         Case("2 tokens, γ = 6", "the fourth drafted position and later ones", random_models(2, 6, seed)),
+        *(Case(f"2 tokens, γ = {n}", "each length of draft up to 12", random_models(2, n, seed)) for n in (4, 5)),
+        *(Case(f"2 tokens, γ = {n}", "the same", _grown(2, n, _open_at_ends(n), seed)) for n in range(7, 12)),
         Case("3 tokens, γ = 12", "long drafts, most of their tokens certain", _grown(3, 12, _seldom_open, seed)),
         Case("3 tokens, γ = 1, swept", "every number at 1,001 values", random_models(3, 1, seed), True),
         Case("2 tokens, γ = 2, swept", "the same on every path", random_models(2, 2, seed), True),
@@ -73,6 +77,12 @@ def _without(row: Tensor, *tokens: int) -> Tensor:
     return row.index_fill(0, torch.tensor(tokens) % len(row), 0.0)
 
 
+def _tied(row: Tensor) -> Tensor:
+    """The two likeliest tokens are equally likely, and so are the two least likely."""
+    order = row.argsort()
+    return row.index_fill(0, order[:2], float(row[order[0]])).index_fill(0, order[-2:], float(row[order[-1]]))
+
+
 def _nearly(row: Tensor) -> Tensor:
     return _one_hot(row) + 1e-4 * row
 
@@ -87,6 +97,11 @@ def _seldom_open(text: Outcome, a: Tensor, b: Tensor) -> Rows:
     return a**0.3, _without(b, int(b.argmin())) if len(text) in (0, 5, 11) else _one_hot(a)
 
 
+def _open_at_ends(gamma: int) -> Shape:
+    """The draft has a choice at its first, second and last token only; flat targets, so that many are kept."""
+    return lambda text, a, b: (a**0.3, b if len(text) in (0, 1, gamma - 1) else _one_hot(a))
+
+
 def _open_at_last(text: Outcome, a: Tensor, b: Tensor) -> Rows:
     return a**0.5, b if len(text) == 2 else _one_hot(b)
 
@@ -99,6 +114,7 @@ SHAPES: dict[str, tuple[str, Shape]] = {
     "one-hot draft, rejected": ("copies that the target never says", lambda x, a, b: (_without(a, 0), _one_hot(1 - a))),
     "both one-hot": ("greedy decoding", lambda x, a, b: (_one_hot(a), _one_hot(a if sum(x) % 2 else b))),
     "one-hot bonus": ("a bonus that is certain", lambda x, a, b: (_one_hot(a) if len(x) == 2 else a, b)),
+    "ties": ("tokens that are equally likely", lambda x, a, b: (_tied(a), _tied(b))),
     "equal rows": ("nothing to correct", lambda x, a, b: (a, a)),
     "equal in places": ("nothing to correct after some texts", lambda x, a, b: (a, b if sum(x) % 2 else a)),
     "nothing in common": (

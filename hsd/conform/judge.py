@@ -79,7 +79,8 @@ def summed_up(models: TableModels, laws: dict[Outcome, Recovered]) -> tuple[floa
 def equal_rules(judged: list[Judged], tolerance: float) -> list[str]:
     """The known rules whose law is the same, draft by draft, on all these models; in brackets the settings that fit.
 
-    Settings are looked for on the first of them, which has random rows.
+    A draft counts by how often it is drafted, as in the total variation. Settings are looked for on the first of them,
+    which has random rows.
     """
     found = [name for name, rule in RULES.items() if not rule.knob and _equal(judged, rule.law, tolerance)]
     settled = (_fuzzy, _typical, _ensemble)
@@ -89,11 +90,11 @@ def equal_rules(judged: list[Judged], tolerance: float) -> list[str]:
 def _equal(judged: list[Judged], law, tolerance: float) -> bool:  # type: ignore[no-untyped-def]
     for one in judged:
         for draft, mine in one.laws.items():
-            wanted = law(*rows_along(one.models, draft))
-            if float((mine.stop - wanted.stop).abs().max()) > tolerance:
+            wanted, drafted = law(*rows_along(one.models, draft)), one.models.joint(one.models.draft, draft)
+            if drafted * float((mine.stop - wanted.stop).abs().max()) > tolerance:
                 return False
             for t, stop in enumerate(mine.stop.tolist()):
-                if stop and stop * float((mine.next(t) - wanted.next(t)).abs().max()) > tolerance:
+                if stop and drafted * stop * float((mine.next(t) - wanted.next(t)).abs().max()) > tolerance:
                     return False
     return True
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from hsd.audit import TableModels, random_models
-from hsd.conform.adapter import Adapter, BlackBox
+from hsd.conform.adapter import TOLERANCES, Adapter, BlackBox
 from hsd.conform.battery import FEWER, MISSED, POINTS, REPEATS, Case, battery
 from hsd.conform.boxes import Outcome
 from hsd.conform.judge import Judged, check_size, equal_rules, judge, rows_models, smallest_counterexample
@@ -90,6 +90,7 @@ def _exact(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
     covers = {case.name: case.covers for case in cases}
     if wrong and not cause:
         cause = f"wrong on {len(wrong)} of {len(laws)} pairs, most on {worst!r} ({covers[worst]})"
+        cause += _rounding(adapter, wrong[worst].total_variation)
     return {
         "lossless": not cause,
         "total_variation": max((one.total_variation for one in laws), default=None) if shown or not cause else None,
@@ -108,6 +109,17 @@ def _exact(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
         "tolerance": adapter.tolerance,
         "calls": sum(one.calls for one in laws),
     }
+
+
+def _rounding(adapter: Adapter, most: float) -> str:
+    """What is said of deviations that are everywhere as small as single precision makes them. The verdict stays."""
+    allowed = TOLERANCES["float32"]
+    if adapter.dtype == "float32" or most > allowed:
+        return ""
+    return (
+        f'; so little looks like rounding to single precision: if the verifier computes in it, set DTYPE = "float32" '
+        f"in the adapter, which allows {allowed:g}"
+    )
 
 
 def _judged(adapter: Adapter, cases: list[Case]) -> tuple[dict[str, Judged], str]:

@@ -33,8 +33,9 @@ class Ruling(Protocol):
 
     path: the kept nodes, from depth 1 on. next: (V,), the distribution of the token after them. tests: in order.
     changes: what rejections made of branches: after how many tests, what, of which node. left: factor w and sum of the
-    residual max(w p - q, 0) that `next` is; None where it is the target's own row. kept_law: with which probability the
-    rule keeps 0, 1, … tokens of this draft, over all coins, None where that is too much to work out.
+    residual max(w p - q, 0) that `next` is; None where it is the target's own row, or a likeliest token. kept_law: with
+    which probability the rule keeps 0, 1, … tokens of this draft, over all coins, None where that is too much to work
+    out.
     """
 
     @property
@@ -54,7 +55,8 @@ class Ruling(Protocol):
 def judge(rule: Rule | TreeRule, draft: Draft, rows: Rows) -> Ruling:
     """rows: of the target after the text and after each node, (n+1, V)."""
     draft = draft.on(rows.p.device)
-    if not len(draft.tokens):  # nothing to judge: plain decoding must not pay for a rule
+    draws = not (isinstance(rule, Rule) and rule.recipe.follow)
+    if not len(draft.tokens) and draws:  # nothing to judge: plain decoding must not pay for a rule
         return ByLaw(Law(rows.p, draft.q, threshold=draft.draws, forward=True, a=draft.draws), draft)
     if isinstance(rule, TreeRule):
         return ByTests(rule, separate(draft, rows.p))
@@ -90,7 +92,7 @@ class ByLaw:
     @property
     def left(self) -> tuple[float, float | None] | None:
         t, law = len(self.path), self.law
-        if t == law.gamma:
+        if t == law.gamma or law.follow is not None:
             return None
         b = 1.0 if law.b is None else float(law.b[t])
         return (float(law.a[t]) / b, float(law.leftover(t)[1]) / b) if b else (math.inf, None)

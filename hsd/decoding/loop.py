@@ -225,7 +225,7 @@ def rerun(pair: Pair, trace: Trace) -> Trace:
     recorded = o.draft.drafts == 1 and not o.levels.thresholds and all(step.verdict for step in trace.steps)
     numbers = Recorded([_numbers_of(step) for step in trace.steps]) if recorded else Streams(o.seed)
     proposer = o.draft.proposer if o.draft.proposer in PROPOSERS else "model"
-    options = RunOptions(**o.flat() | {"gamma": max(o.draft.gamma, 1), "proposer": proposer, "engine": "eager"})
+    options = RunOptions(**o.flat() | {"gamma": o.draft.gamma or 1, "proposer": proposer, "engine": "eager"})
     decoding = Decoding(pair, trace.prompt.text, options, numbers, trace.prompt.ids)
     for _ in zip(trace.steps, decoding, strict=False):  # no further than the record, which may have been stopped early
         pass
@@ -256,5 +256,7 @@ def _recorded(options: RunOptions, levels: Levels) -> Any:
     """The options of a run as a trace has them: those of its levels as they came out."""
     proposer = "none" if options.system == "plain" else options.proposer
     gamma = 0 if proposer == "none" or options.levelled else options.gamma
+    confidence = levels.stopping.least if levels.stopping else 0.0
     own = {name: list(getattr(levels, name)) for name in ("stack", "exits", "thresholds", "level_rules")}
-    return SetupOptions.of({**dict(options), "proposer": proposer, "gamma": gamma, **own})
+    drafting = {"proposer": proposer, "gamma": gamma, "confidence": confidence}
+    return SetupOptions.of({**dict(options), **drafting, **own})

@@ -25,6 +25,7 @@ from hsd.rules import (
     fuzzy_rule,
 )
 from hsd.rules.fuzzy import MODES, ROWS
+from hsd.rules.relaxed import AFTER, typical_rule
 from hsd.sampling import Sampling
 
 MAX_ROUNDS = 1_024  # of one level, in one step
@@ -68,6 +69,7 @@ class RunOptions(Tuned):
             "divergences": tuple(DIVERGENCES),
             "modes": tuple(MODES),
             "grounds": ROWS,
+            "afters": tuple(AFTER),
             "proposers": PROPOSERS,
             "proposers of trees": tuple(name for name in PROPOSERS if name not in COPIERS),
             "prompts": PROMPTS,
@@ -87,7 +89,7 @@ class RunOptions(Tuned):
         for together, reason in REFUSED:
             if together(self):
                 raise HsdError(reason.format(o=self))
-        self.check_tree(self.gamma)
+        self.check_tree(self.longest)
         if not self.levelled or self.drafts == 1:  # else it depends on the models which level has a tree
             _ = self.find(self.rule), self.find(self.shadow_rule)
 
@@ -131,8 +133,20 @@ class RunOptions(Tuned):
         if name in TREE_RULES:
             raise HsdError(f"rule {name} is for several drafts: choose drafts of 2 or more")
         found = find_rule(name)
-        found = fuzzy_rule(self.fuzzy) if found.modes else found
+        if found.modes:
+            found = fuzzy_rule(self.fuzzy) if found.recipe.by_divergence else typical_rule(self.after_kept)
+        found = found.cold if found.cold and self.temperature == 0 else found
         return found.tuned(getattr(self, found.knob.option)) if found.knob else found
+
+    @property
+    def auto(self) -> bool:
+        """Whether a draft is as long as its proposer is sure of it."""
+        return isinstance(self.gamma, str) and self.system == "speculative"
+
+    @property
+    def longest(self) -> int:
+        """How many tokens a draft has at most."""
+        return int(self.options()["gamma"].largest(self.gamma))
 
     @property
     def levelled(self) -> bool:
@@ -167,6 +181,14 @@ def _resamples(o: RunOptions) -> bool:
     return o.drafts == 1 and o.rule not in TREE_RULES and getattr(o.find(o.rule), "resamples", False)
 
 
+def _raw(o: RunOptions) -> bool:
+    return o.drafts == 1 and o.rule not in TREE_RULES and getattr(o.find(o.rule), "raw", False)
+
+
+def _worded(o: RunOptions) -> bool:
+    return isinstance(o.gamma, str) and o.system != "plain"
+
+
 def _by_divergence(*names: str) -> bool:
     return any(name in RULES and RULES[name].recipe.by_divergence for name in names)
 
@@ -174,7 +196,7 @@ def _by_divergence(*names: str) -> bool:
 def _moves(o: RunOptions) -> bool:
     """Whether a step has no fixed shape, or is more than its tokens."""
     other = o.trace or o.system != "speculative" or o.drafts > 1 or o.copies
-    return other or _resamples(o) or (_by_divergence(o.rule) and o.divergence_on == "raw")
+    return other or _resamples(o) or _raw(o)
 
 
 REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
@@ -208,6 +230,18 @@ REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
         lambda o: o.levelled and _resamples(o),
         "rule {o.rule} needs drafts of a fixed length, which system {o.system} does not hand up: choose tokenwise, "
         "blockwise or hsd",
+    ),
+    (
+        lambda o: _worded(o) and (o.levelled or o.drafts > 1),
+        "gamma auto is for one draft by one proposer: choose a number with levels and with several drafts",
+    ),
+    (
+        lambda o: _worded(o) and _resamples(o),
+        "rule {o.rule} needs drafts of a fixed length: choose gamma as a number, or tokenwise, blockwise or hsd",
+    ),
+    (
+        lambda o: _worded(o) and o.engine == "captured",
+        "engine 'captured' has steps of a fixed shape: choose gamma as a number",
     ),
     (
         lambda o: o.engine == "captured" and _moves(o),

@@ -11,7 +11,7 @@ from hsd.decoding.options import MAX_ROUNDS, RunOptions, check_stack
 from hsd.decoding.record import Recorder
 from hsd.decoding.rounds import Player, Rounds
 from hsd.decoding.stack import StackLevel
-from hsd.draft import COPIERS, Copying, GrownProposer, ModelProposer, Proposer, TreeProposer
+from hsd.draft import COPIERS, Copying, GrownProposer, ModelProposer, Proposer, Stopping, TreeProposer
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, Session
 from hsd.models.reading import Reader
@@ -27,6 +27,7 @@ class Levels:
 
     open: starts a session at each. stack: their places in the pair; exits: after how many layers they end; thresholds,
     level_rules: see `RunOptions`; all empty where there are only draft and target. notes: sentences for the reader.
+    stopping: when a draft is long enough, None where its length is fixed.
     """
 
     models: tuple[LanguageModel, ...]
@@ -36,6 +37,7 @@ class Levels:
     thresholds: tuple[int, ...] = ()
     level_rules: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
+    stopping: Stopping | None = None
 
     @property
     def context(self) -> int:
@@ -51,7 +53,16 @@ def levels_of(pair: Pair, options: RunOptions) -> Levels:
         return _exits(pair, options)
     plain = options.system == "plain"
     models = (pair.target,) if plain or options.copies else (pair.draft, pair.target)
-    return Levels(models, _starts(models), notes=[] if plain else _about_rule(options))
+    notes = [] if plain else _about_rule(options)
+    return Levels(models, _starts(models), notes=notes, stopping=_stopping(pair, options))
+
+
+def _stopping(pair: Pair, options: RunOptions) -> Stopping | None:
+    """When a draft of the draft model is long enough; None where its length is fixed, or it is copied."""
+    if not options.auto or options.copies:
+        return None
+    told = getattr(pair.draft, "stopping", None)
+    return Stopping.of(told, options.engine, options.confidence, options.temperature)
 
 
 def _starts(models: Sequence[LanguageModel]) -> Callable[[], Sequence[Session]]:
@@ -69,7 +80,7 @@ def _stacked(pair: Pair, options: RunOptions) -> Levels:
     """Models of their own as levels."""
     stack = _stack(pair, options)
     models = tuple(pair.models[place] for place in stack)
-    thresholds = tuple(options.thresholds) or (options.gamma,) * (len(models) - 1)
+    thresholds = tuple(options.thresholds) or (options.longest,) * (len(models) - 1)
     if len(thresholds) != len(models) - 1:
         raise HsdError(
             f"{len(thresholds)} thresholds for {len(models)} models: give one for each model below the target"
@@ -186,7 +197,7 @@ def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) ->
     if options.engine == "captured" and prompt > 1:
         from hsd.decoding.captured import CapturedRounds
 
-        longest = prompt + options.max_new_tokens + options.gamma + 1  # with a draft that is thrown away
+        longest = prompt + options.max_new_tokens + options.longest + 1  # with a draft that is thrown away
         rule = options.find(options.rule)
         assert isinstance(rule, Rule)
         return CapturedRounds(pair, options.sampling, rule, longest)
@@ -194,7 +205,8 @@ def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) ->
         Reader(session, model.device, options.sampling, pair.vocab_size)
         for session, model in zip(levels.open(), levels.models, strict=True)
     ]
-    proposer, longest = _smallest(readers, ends, options), levels.thresholds[0] if levels.thresholds else options.gamma
+    proposer = _smallest(readers, ends, options, levels.stopping)
+    longest = levels.thresholds[0] if levels.thresholds else options.longest
     between = zip(readers[1:-1], levels.level_rules, strict=True)
     for level, (reader, name) in enumerate(between, start=1):
         rounds = Rounds(reader, ends, options.find(name, options.drafts > 1 and level == 1), proposer)
@@ -203,7 +215,9 @@ def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) ->
     return Rounds(readers[-1], ends, top_rule(options, len(levels.models)), proposer)
 
 
-def _smallest(readers: Sequence[Reader], ends: frozenset[int], options: RunOptions) -> Proposer:
+def _smallest(
+    readers: Sequence[Reader], ends: frozenset[int], options: RunOptions, stopping: Stopping | None
+) -> Proposer:
     """Who drafts without any draft to go by."""
     if len(readers) == 1:
         copier = COPIERS[options.proposer if options.copies else "ngram"]  # plain decoding asks for no draft
@@ -212,7 +226,7 @@ def _smallest(readers: Sequence[Reader], ends: frozenset[int], options: RunOptio
         return GrownProposer(readers[0], ends, options.drafts, options.nodes - 1 if options.nodes else None)
     if options.drafts > 1:
         return TreeProposer(readers[0], ends, options.layout, options.drafts)
-    return ModelProposer(readers[0], ends)
+    return ModelProposer(readers[0], ends, stopping)
 
 
 def top_rule(options: RunOptions, models: int, shadow: bool = False) -> Rule | TreeRule:
@@ -232,7 +246,7 @@ def longest_block(options: RunOptions, levels: Levels) -> int:
     """How many tokens the target is handed at most."""
     if options.system == "plain":
         return 0
-    return sum(levels.thresholds) if options.levelled else options.gamma
+    return sum(levels.thresholds) if options.levelled else options.longest
 
 
 def make_recorder(pair: Pair, options: RunOptions, levels: Levels) -> Recorder:

@@ -4,6 +4,7 @@ from hsd.draft.draft import Draft, Path, Proposer, Visit
 from hsd.draft.grown import GrownProposer
 from hsd.draft.model import ModelProposer
 from hsd.draft.ngram import COPIERS, Copying
+from hsd.draft.stopping import Stopping
 from hsd.draft.tree import LAYOUTS, Layout, TreeProposer
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "ModelProposer",
     "Path",
     "Proposer",
+    "Stopping",
     "TreeProposer",
     "Visit",
 ]

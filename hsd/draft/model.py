@@ -8,15 +8,19 @@ import torch
 from torch import Tensor
 
 from hsd.draft.draft import Draft, Proposer, Visit
+from hsd.draft.stopping import Chain, Stopping
 from hsd.models.reading import Reader
 from hsd.sampling import draw
 
 
 class ModelProposer(Proposer):
-    """A draft model that samples a chain of tokens. γ forward passes a draft, the first also reads what is new."""
+    """A draft model that samples a chain of tokens. γ forward passes a draft, the first also reads what is new.
 
-    def __init__(self, reader: Reader, end_ids: frozenset[int]) -> None:
-        self._reader, self._end_ids = reader, end_ids
+    stopping: when a draft is long enough before that, and then at the end of the text; None: only by γ.
+    """
+
+    def __init__(self, reader: Reader, end_ids: frozenset[int], stopping: Stopping | None = None) -> None:
+        self._reader, self._end_ids, self._stopping = reader, end_ids, stopping
         self.readers = [reader]
 
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
@@ -25,12 +29,24 @@ class ModelProposer(Proposer):
             return Draft.empty(reader.vocab_size, reader.device)
         begin, before = time.perf_counter(), reader.work()
         unread = torch.tensor(text[reader.length :], device=reader.device)
-        rows, tokens = [], []
+        rows, tokens, chain = [], [], Chain(self._stopping) if self._stopping else None
         for number in draws.to(reader.device):
+            if chain and not chain.may_pay:
+                break
             row = reader.read(unread, keep=1)
+            shares = row.logits[0].softmax(-1) if chain else row.p[0]
+            if chain and not chain.pays(float(shares.max())):
+                break
             unread = draw(row.p[0], number).unsqueeze(0)
             rows.append(row)
             tokens.append(unread)
+            if chain:
+                chain.add(float(shares[unread]))
+                if int(unread) in self._end_ids:
+                    break
+        if not rows:
+            return Draft.empty(reader.vocab_size, reader.device)
+        draws, coins = draws[: len(rows)], coins[: len(rows)]
         q, logits = torch.cat([row.p for row in rows]), tuple(row.logits for row in rows)
         visit = Visit(0, len(text), gamma, 0, time.perf_counter() - begin, reader.work() - before)
         draft = Draft.chain(torch.cat(tokens), q, draws, coins, logits=logits, visits=(visit,))

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hsd.decoding.options import LEVELLED
+from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.draft import COPIERS
 from hsd.facts import rule_look, short, system_short
 from hsd.rules import Look
@@ -63,7 +63,7 @@ def charts(rows: Sequence[Row]) -> list[Chart]:
 def block_efficiency(rows: Sequence[Row], by: str = "gamma") -> Chart:
     """Tokens per target call with 95 % intervals, a line per rule. by: "gamma" or "temperature", the x axis.
 
-    Stacks and early exits, which have no draft length, are left out.
+    Stacks, early exits and drafts that choose their length have no one length and are left out.
     """
     drafting = _chains(rows)
     other = "gamma" if by == "temperature" else "temperature"
@@ -179,7 +179,7 @@ def _drafting(rows: Iterable[Row]) -> list[Row]:
 
 def _chains(rows: Iterable[Row]) -> list[Row]:
     """Those whose drafts have a fixed length."""
-    return [row for row in _drafting(rows) if not _levelled(row)]
+    return [row for row in _drafting(rows) if not _levelled(row) and row["options"].get("gamma") != "auto"]
 
 
 def _levelled(row: Row) -> bool:
@@ -211,13 +211,16 @@ def _name(row: Row, several: set[str]) -> str:
 
 def _gamma(row: Row) -> int:
     """0 for blocks of levels, which have none."""
-    return 0 if _levelled(row) else int(row["options"].get("gamma", 0))
+    return 0 if _levelled(row) else int(RunOptions.options()["gamma"].largest(row["options"].get("gamma", 0)))
 
 
 def _dash(rows: Sequence[Row], row: Row, name: str) -> str:
     """A dash for each value of the option `name` together with the number of drafts."""
-    values = sorted({(other["options"].get("drafts", 1), other["options"].get(name, 0)) for other in rows})
-    return DASHES[values.index((row["options"].get("drafts", 1), row["options"].get(name, 0))) % len(DASHES)]
+
+    def value(one: Row) -> tuple[int, Any]:
+        return one["options"].get("drafts", 1), _gamma(one) if name == "gamma" else one["options"].get(name, 0)
+
+    return DASHES[sorted({value(other) for other in rows}).index(value(row)) % len(DASHES)]
 
 
 def _first_seen(rows: Sequence[Row], row: Row) -> bool | str:

@@ -13,7 +13,7 @@ comes out is normed before it is fed back (`norm_output`, there too), the embedd
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import torch
 import torch.nn.functional as F
@@ -55,6 +55,7 @@ class Shape:
     rates: how fast each pair of numbers turns from one position to the next. scale: of the scores. first: whether the
     first token has a column, which knows nothing of what came before; if not, reading begins with the second.
     norm_output: the layer's output goes through the last norm before it stands in for what the target knows.
+    stopping: how often its tokens are kept, see `hsd.draft.stopping`; None where nobody has counted.
     """
 
     heads: int
@@ -67,6 +68,7 @@ class Shape:
     scale: float
     first: bool
     norm_output: bool = False
+    stopping: Any = None
 
 
 class HeadModel:
@@ -81,7 +83,7 @@ class HeadModel:
         kind, place = target.embedding.dtype, target.embedding.device
         own = weights.get("embed_tokens.weight")
         self.embedding = target.embedding if own is None else own.to(place, kind)
-        self.dtype = target.dtype
+        self.dtype, self.stopping = target.dtype, shape.stopping
         draft_ids = torch.arange(len(weights["d2t"]), device=place)
         self.vocab = draft_ids + weights["d2t"].to(place)
 

@@ -34,7 +34,7 @@ def takes(
         own = [
             one for one in inspect.signature(function, eval_str=True).parameters.values() if one.kind != one.VAR_KEYWORD
         ]
-        types = {name: LISTS if one.several else one.kind for name, one in options.items()}
+        types = {n: LISTS if one.several else one.kind | str if one.words else one.kind for n, one in options.items()}
         more = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=usual(name), annotation=types[name])
             for name in options

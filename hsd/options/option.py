@@ -30,6 +30,7 @@ class Option:
     own. each: one entry of a list, in messages.
     menu: whose names it takes, a key of `Model.menus`; open: other names are checked elsewhere;
     unset: what "" is called in it.
+    words: what a number may be besides, each with the largest number that it can come to.
     when: options and the values with which this one means something, all of which must hold; "a|b" is either option,
     and in place of values there may be a key of `Model.menus`. step, shown: of a slider, and its ends where they are
     not the limits.
@@ -49,6 +50,7 @@ class Option:
     menu: str = ""
     open: bool = False
     unset: str = ""
+    words: Mapping[str, int] = field(default_factory=dict)
     when: When = field(default_factory=dict)
     step: float | None = None
     shown: tuple[float, float] | None = None
@@ -84,9 +86,13 @@ class Option:
                 raise HsdError(f"unknown {called} {_short(value)}: give {'names' if self.several else 'a name'}")
             if known and value not in known and value != self.default:
                 raise HsdError(f"unknown {called} {value[:40]!r}: choose one of {', '.join(known)}")
-        elif not self._within(value):
+        elif not self._within(self.largest(value)):
             raise HsdError(f"{called} {_short(value)}: {self.need}")
         return value
+
+    def largest(self, value: Any) -> Any:
+        """The largest number that a value can come to: itself, where it is no word."""
+        return self.words.get(value, value) if isinstance(value, str) else value
 
     def _within(self, value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, int if self.kind is int else (int, float)):
@@ -100,12 +106,17 @@ class Option:
         return replace(self, high=min(high, self.high)) if high is not None and self.high is not None else self
 
     @property
+    def within(self) -> dict[str, int]:
+        """The words that come to no more than the limit."""
+        return {word: most for word, most in self.words.items() if self.high is None or most <= self.high}
+
+    @property
     def need(self) -> str:
         """What a number must be, in words."""
         kind = "a whole number" if self.kind is int else "a number"
         if self.low is None or self.high is None:
             return f"choose {kind}" + (" of at most 64 bits" if self.kind is int else "")
-        return f"choose {kind} from {self.low:g} to {self.high:,}"
+        return " or ".join([f"choose {kind} from {self.low:g} to {self.high:,}", *self.within])
 
     # ---- values from text
 
@@ -139,6 +150,8 @@ class Option:
         if value in (None, ""):
             raise HsdError(f"{called} is empty: {self.need}")
         text = str(value).strip()
+        if text in self.words:
+            return text
         if isinstance(value, bool):
             return value
         if self.kind is int and re.fullmatch(r"[+-]?\d{1,400}", text):
@@ -178,7 +191,7 @@ def _complete(name: str, info: FieldInfo) -> Option:
     """An option with what its field says."""
     option = next(one for one in info.metadata if isinstance(one, Option))
     several = get_origin(info.annotation) is tuple
-    kind: Any = get_args(info.annotation)[0] if several else info.annotation
+    kind: Any = next(iter(get_args(info.annotation)), info.annotation)  # of a list, and of a number or a word
     return replace(option, name=name, kind=kind, several=several, default=info.default)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from hsd.options.option import Model, option
 
 MAX_GAMMA = 32
+AUTO = 8  # tokens that a draft has at most which chooses its length itself
 MAX_NEW_TOKENS = 65_536
 MAX_DRAFTS = 64
 MAX_TREE_NODES = 512
@@ -38,8 +39,9 @@ class Options(Model):
         "prompt", menu="prompts", unset="As suits the pair", scope="shared")
     rule: str = option("hsd", "Rule", "Who decides what is kept of a draft.", "main", menu="rules", open=True,
         when=DRAFTING, always=True)
-    gamma: int = option(5, "Draft length γ", "Tokens drafted per step.", "main", low=1, high=MAX_GAMMA, step=1,
-        when={"system": "systems with γ"}, always=True, place="draft")
+    gamma: int | Literal["auto"] = option(5, "Draft length γ",
+        "Tokens drafted per step; auto: as long as the draft is sure enough.", "main", low=1, high=MAX_GAMMA, step=1,
+        words={"auto": AUTO}, when={"system": "systems with γ"}, always=True, place="draft")
     temperature: float = option(1.0, "Temperature", "0: always the likeliest token; 1: as the target is.", "main",
         low=0, high=100, step=0.05, shown=(0, 2), scope="shared", always=True, place="sampling")
     max_new_tokens: int = option(64, "Length", "New tokens, at most.", "main", low=1, high=MAX_NEW_TOKENS, step=1,
@@ -53,9 +55,15 @@ class Options(Model):
         when=FUZZY, place="fuzzy.mode")
     divergence_on: str = option("warped", "Divergence of", "Which rows are compared.", "rule", menu="grounds",
         when=FUZZY, place="fuzzy.on")
+    after_kept: str = option("drawn", "After the kept ones",
+        "The next token: drawn from the target, or its likeliest, as Medusa's code has it.", "rule", menu="afters",
+        when={"rule|shadow": "rules with epsilon"}, place="typical")
     proposer: str = option("model", "Drafts come from",
         "A draft model, or the text itself: what followed its last words.", "drafts", menu="proposers",
         when={"system": ["speculative"]}, place="draft")
+    confidence: float = option(0.0, "Confidence",
+        "With γ auto: draft on while the next token is kept with this chance, as the draft sees it; 0: as suits the "
+        "pair.", "drafts", low=0, high=1, step=0.05, when={"system": ["speculative"], "gamma": ["auto"]}, place="draft")
     drafts: int = option(1, "Drafts", "Drafts per step; from 2 on they form a tree.", "drafts", low=1, high=MAX_DRAFTS,
         step=1, when=TREES, place="draft")
     tree: str = option("paths", "Tree", "How several drafts are arranged.", "drafts", menu="trees", when=TREES,

@@ -23,6 +23,7 @@ def schema(model: type[Model], menus: Menus, most: Mapping[str, int] | None = No
     when: {option: [values]}, all of which must hold for it to mean something; "a|b" is either option.
     step: of its slider; shown: [from, to], the slider's ends where they are not the limits.
     scope: "lane", "shared" or "record", see `Option`. always: a link says it also where it is the default.
+    anyOf: of a number that may be a word: the number's type and limits, then {const, maximum}: what it comes to.
     at: where the setup of a trace has it, "draft.gamma"; left out where it has not.
     Of the schema: groups, [{name, title}] in the order of a form; old, former names in links.
     """
@@ -45,6 +46,8 @@ def _property(model: type[Model], option: Option, menus: Menus) -> dict[str, Any
     said |= {"shown": list(option.shown or ()), "always": option.always, "at": _place(option)}
     extra = {name: value for name, value in said.items() if value}
     default = list(option.default) if option.several else option.default
+    if option.words:
+        entry = {"anyOf": [entry, *({"const": word, "maximum": most} for word, most in option.within.items())]}
     whole = {"type": "array", "items": entry} if option.several else entry
     about = {"title": option.title, "description": option.help, "default": default, "scope": option.scope}
     return {**whole, **about, **extra}
@@ -65,7 +68,7 @@ def words(model: type[Model], name: str, menus: Menus, usual: str = "") -> str:
     )
     told = [", ".join(choices)] if choices else []
     if option.low is not None and option.high is not None:
-        told.append(f"{option.low:g} to {option.high:,}")
+        told.append(" or ".join([f"{option.low:g} to {option.high:,}", *option.words]))
     told += ["with commas"] if option.several else []
     usual = usual or ("" if option.several else option.text(option.default))
     told += [f"default {usual}"] if usual else []

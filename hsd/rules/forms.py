@@ -39,6 +39,8 @@ LETTERS = {
     "excess": Letter("E", "excess mass of the branch after these tokens", of="q"),
     "divergence": Letter("D", "divergence of the two rows", 0),
     "entropy": Letter("H", "entropy of the target's row"),
+    "mixed": Letter("v", "what the mixture of target and draft gives the token, at temperature 1"),
+    "rival": Letter("v′", "the most that the mixture gives another token"),
     "tolerance": Letter("T", "tolerance"),
     "draft_weight": Letter("w", "the draft's share in the mixture that stands in for the target"),
     "epsilon": Letter("ε", "the rule's number"),
@@ -60,7 +62,7 @@ class Form:
     of `Grounds` in braces. when: a comparison over `LETTERS`; of a rule's forms the first whose comparison holds is the
     test. coin: False where no coin is thrown, so that the two sides of `when` are what the test compares. also: other
     ways in which the threshold is written along a single draft. certain: the draft's choice counts as certain, so that
-    a token that failed is struck out of p.
+    a token that failed is struck out of p. whose: who gives the token what a test without a coin compares.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Form:
     coin: bool = True
     also: tuple[str, ...] = ()
     certain: bool = False
+    whose: str = "target"
 
     def told(self) -> dict[str, Any]:
         """The record as plain data, its expressions parsed."""
@@ -90,6 +93,7 @@ class Grounds:
     p: what the target that is valid by now gives the token, which earlier rejections may have changed. before: the
     ratio of a prefix. mass: Σ max(before · p - q, 0) over the vocabulary, divided by `before` where that exceeds 1.
     divergence: of the two rows, entropy: of the target's, in nats, for a rule that judges by it. weight: the draft's.
+    mixed, rival: what a mixture of both gives the token, and at most another one.
     """
 
     form: Form
@@ -100,6 +104,8 @@ class Grounds:
     divergence: float | None = None
     weight: float = 0.0
     entropy: float | None = None
+    mixed: float | None = None
+    rival: float | None = None
 
     @property
     def threshold(self) -> float:

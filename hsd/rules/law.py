@@ -58,6 +58,11 @@ def token_tests(p: Tensor, q: Tensor, tokens: Tensor) -> Tensor:
     return (of_tokens(p, tokens) / of_tokens(q, tokens).clamp_min(TINY)).clamp_max(1)
 
 
+def likeliest(rows: Tensor) -> Tensor:
+    """All of each row on its likeliest token, the first of equals: (n, V) → (n, V)."""
+    return torch.zeros_like(rows).scatter_(-1, rows.argmax(-1, keepdim=True), 1.0)
+
+
 def deficient_mass(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> Tensor:
     """Σ_x max(a_t p_t(x) - b_t q_t(x), 0) for each row t: (n, V), (n, V), (n,), (n,) → (n,) in p's dtype.
 
@@ -91,6 +96,7 @@ class Law:
     numbers: what it was made from, by names in `hsd.rules.forms.LETTERS`: settings, and what was worked out on the way.
     divergence: (γ,) float64, D of the rows t = 0 … γ-1 in which position t+1 was drafted, for a rule that judges by it.
     recipe: the record of the rule whose law it is.
+    follow: (γ+1, V), the rows that the next token is drawn from, where it is not a residual.
     """
 
     p: Tensor
@@ -102,6 +108,7 @@ class Law:
     numbers: Mapping[str, Any] = field(default_factory=dict)
     divergence: Tensor | None = None
     recipe: Recipe | None = None
+    follow: Tensor | None = None
 
     @property
     def gamma(self) -> int:
@@ -126,10 +133,14 @@ class Law:
         """(V,): the distribution of the token after t kept ones. A residual without mass means p = q: then p_t."""
         if not 0 <= t <= self.gamma:
             raise HsdError(f"a draft of {self.gamma} tokens cannot keep {t}: choose t from 0 to {self.gamma}")
+        if self.follow is not None:
+            return self.follow[t]
         return self.p[t] if t == self.gamma else self.leftover(t)[0]
 
     def next_at(self, kept: Tensor) -> Tensor:
         """(V,): `next` for a count () int64 that the host does not know; builds one row, and waits for nothing."""
+        if self.follow is not None:
+            return self.follow.index_select(0, kept.view(1)).squeeze(0)
         at = kept.clamp(max=self.gamma - 1).view(1)
         p, q, a = (rows.index_select(0, at).squeeze(0) for rows in (self.p, self.q, self.a))
         b = None if self.b is None else self.b.index_select(0, at).squeeze(0)
@@ -211,7 +222,8 @@ class Rule:
     that is not offered.
     lossless: the output follows the target exactly; proved by enumeration in `hsd.audit`.
     recipe: how it judges a draft, as data. build(p, q, tokens), and raw as a fourth where `raw` is set: makes the law;
-    without it the recipe does. `law` checks what it is given. modes: other recipes, for a rule that has a mode.
+    without it the recipe does. `law` checks what it is given. modes: its recipes, for a rule that has a setting.
+    cold: the rule that it is at temperature 0, where that is another one.
     resamples: after a rejection every further position of the block is drawn anew, one target call each.
     knob: the number that changes its law, so that its name alone does not say what it keeps; see `tuned`.
     raw: it judges the raw distributions too, and wants to be given them. look: how it is drawn in every figure.
@@ -235,6 +247,7 @@ class Rule:
     greedy: bool = False
     loses: str = ""
     modes: Mapping[str, Recipe] = field(default_factory=dict)
+    cold: Rule | None = None
     look: Look = OTHER_LOOK
 
     @property

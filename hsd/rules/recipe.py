@@ -28,6 +28,8 @@ class Recipe:
     whole draft, for a rule that steps back from it; None for one that goes forward. a, b: after t kept tokens the
     residual is max(a p - b q, 0). inner: the threshold before the whole draft as the rule's source states it, where
     that is not the form's own expression. residual: what is said of that residual, where it needs words of its own.
+    follow: of what the likeliest token follows the kept ones, in place of a draw from a residual: "target", or
+    "mixture" of both, which is the target's where all are kept; "" for the residual.
     """
 
     each: tuple[Form, ...]
@@ -36,6 +38,7 @@ class Recipe:
     b: str = "1"
     inner: str = ""
     residual: str = ""
+    follow: str = ""
 
     @property
     def forward(self) -> bool:
@@ -65,6 +68,7 @@ class Recipe:
             "whole": self.whole.name if self.whole else None,
             "certain": self.certain,
             "residual": self.residual,
+            "follow": self.follow,
             **{name: parse(text) if text else None for name, text in texts.items()},
         }
 

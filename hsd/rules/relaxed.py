@@ -3,20 +3,26 @@
 `ensemble`: token-wise verification of a mixture, p' = (1 - w) p + w q in place of p, and so exact for p'. At a drafted
 position the output follows p', which is off by w times the total variation of p and q; the bonus follows p.
 `assistant_ensemble_weight` of `transformers` is 1 - w. w = 0 is token-wise verification, w = 1 keeps every draft.
+At temperature 0 no coin is thrown, as there, and nothing drawn: of the rows at temperature 1, with nothing cut off, the
+likeliest token of the mixture is written; where all are kept, the target's own.
 
 `typical`: Cai et al. 2024 (Medusa), section 3.3.2. Keep the token while p(x_t) > min(ε, √ε exp(-H(p_t))), H being the
 entropy of the target's row in nats. There is no coin, and q plays no part: likely tokens pass however much more often
-the draft proposes them. At ε = 0 every token passes that the target can write at all. After the kept tokens Medusa goes
-on with the target's likeliest token; here the next one is drawn from p, so that rules differ in their tests alone.
+the draft proposes them. At ε = 0 every token passes that the target can write at all. What follows the kept tokens is a
+setting: "drawn" from p, so that rules differ in their tests alone, or the target's "likeliest" token, as Medusa's code
+has it.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from hsd.rules.forms import Form
-from hsd.rules.law import Knob, Law, Rule, of_tokens, token_tests
+from hsd.rules.law import Knob, Law, Rule, likeliest, of_tokens, token_tests
 from hsd.rules.recipe import Recipe
 
 WEIGHT = Knob("draft_weight", "w", "Draft weight", "The draft's share in what is tested; 0: exact.", 0.5, exact=0)
@@ -32,13 +38,44 @@ def ensemble_law(p: Tensor, q: Tensor, tokens: Tensor, draft_weight: float = WEI
     return Law(p, q, threshold, forward=True, a=torch.ones_like(threshold), numbers={"draft_weight": draft_weight})
 
 
-def typical_law(p: Tensor, q: Tensor, tokens: Tensor, epsilon: float = EPSILON.default) -> Law:
-    """Keep token t while p(x_t) > min(ε, √ε exp(-H(p_t))); after the first that is not, the next token follows p."""
+def cold_ensemble_law(
+    p: Tensor,
+    q: Tensor,
+    tokens: Tensor,
+    raw: tuple[Tensor, Tensor] | None = None,
+    draft_weight: float = WEIGHT.default,
+) -> Law:
+    """Keep token t while it is the likeliest of v_t = (1 - w) p_t + w q_t, and go on with that of the next one.
+
+    raw: the rows to mix, at temperature 1; left out, p and q. What follows the whole draft is the likeliest of p_γ. Of
+    equally likely tokens the first counts, which is told by a rival that is less by one rounding.
+    """
+    gamma = len(tokens)
+    of_target, of_draft = raw or (p, q)
+    mixture = (1 - draft_weight) * of_target[:gamma] + draft_weight * of_draft
+    leads = mixture.argmax(-1) == tokens
+    mixed = of_tokens(mixture, tokens)
+    rival = mixture.scatter(-1, tokens.unsqueeze(-1), 0.0).amax(-1).double()
+    rival = torch.where(leads & (rival == mixed), rival * (1 - 2.0**-52), rival)
+    pad = torch.nn.functional.pad
+    numbers = {"draft_weight": draft_weight, "mixed": pad(mixed, (1, 0)), "rival": pad(rival, (1, 0))}
+    follow, ones = torch.cat([likeliest(mixture).to(p.dtype), likeliest(p[gamma:])]), torch.ones_like(mixed)
+    return Law(p, q, leads.double(), True, ones, torch.zeros_like(ones), numbers, follow=follow)
+
+
+def typical_law(
+    p: Tensor, q: Tensor, tokens: Tensor, epsilon: float = EPSILON.default, after_kept: str = "drawn"
+) -> Law:
+    """Keep token t while p(x_t) > min(ε, √ε exp(-H(p_t))); after the first that is not, the next token follows p.
+
+    after_kept: "drawn", or "likeliest" where it is the likeliest of p, also after the whole draft.
+    """
     entropy = torch.special.entr(p[: len(tokens)]).sum(-1).double()
     likely = of_tokens(p, tokens) > (epsilon**0.5 * torch.exp(-entropy)).clamp_max(epsilon)
     ones = torch.ones_like(entropy)
     numbers = {"entropy": torch.nn.functional.pad(entropy, (1, 0)), "epsilon": epsilon}
-    return Law(p, q, likely.double(), forward=True, a=ones, b=torch.zeros_like(ones), numbers=numbers)
+    follow = likeliest(p) if after_kept == "likeliest" else None
+    return Law(p, q, likely.double(), True, ones, torch.zeros_like(ones), numbers, follow=follow)
 
 
 MIXED = Form(
@@ -47,6 +84,27 @@ MIXED = Form(
     "weight + (1 - weight) * min(1, p / q)",
     {"p": "p", "q": "q", "weight": "draft_weight"},
     " = w + (1 − w)·min(1, p/q) with w = {weight}, p = {p}, q = {q}",
+)
+_MIXTURE = {"mixed": "mixed", "rival": "rival"}
+LEADS = Form(
+    "leads",
+    "a",
+    "1",
+    _MIXTURE,
+    ", as it is the likeliest of (1 − w)·p + w·q, which gives it {mixed} and no other more than {rival}",
+    when="mixed > rival",
+    coin=False,
+    whose="mixture",
+)
+TRAILS = Form(
+    "trails",
+    "a",
+    "0",
+    _MIXTURE,
+    ", as another token is the likeliest of (1 − w)·p + w·q, which gives that {rival} and this one {mixed}",
+    when="mixed <= rival",
+    coin=False,
+    whose="mixture",
 )
 _BAR = "min(epsilon, sqrt(epsilon) * exp(-entropy))"
 _LIKELY = {"p": "p", "q": "q", "entropy": "entropy"}
@@ -62,6 +120,24 @@ UNLIKELY = Form(
     when=f"p <= {_BAR}",
     coin=False,
 )
+COLD_ENSEMBLE = Rule(
+    "ensemble",
+    "Ensemble",
+    "ensemble",
+    "assistant_ensemble_weight of transformers, greedy",
+    False,
+    Recipe(
+        (LEADS, TRAILS),
+        b="0",
+        residual="At temperature 0 the test asks for the likeliest token of the mixture, and where it is another one, "
+        "that is what follows. No coin, and nothing is drawn.",
+        follow="mixture",
+    ),
+    cold_ensemble_law,
+    knob=WEIGHT,
+    raw=True,
+    loses="the likeliest token of (1 − w)·p + w·q stands in for the target’s, w = {value}, at every drafted place.",
+)
 ENSEMBLE = Rule(
     "ensemble",
     "Ensemble",
@@ -76,21 +152,38 @@ ENSEMBLE = Rule(
     ensemble_law,
     knob=WEIGHT,
     loses="the test takes (1 − w)·p + w·q for the target, w = {value}, and at drafted places the text follows that.",
+    cold=COLD_ENSEMBLE,
 )
+AFTER = {
+    "drawn": Recipe(
+        (LIKELY, UNLIKELY),
+        b="0",
+        residual="The test took nothing from p, so nothing is taken out of it: the next token follows the whole "
+        "target p.",
+    ),
+    "likeliest": Recipe(
+        (LIKELY, UNLIKELY),
+        b="0",
+        residual="As in Medusa the target’s likeliest token follows the kept ones, whatever p gives the others: "
+        "nothing is drawn.",
+        follow="target",
+    ),
+}
 TYPICAL = Rule(
     "typical",
     "Typical",
     "typical",
     "Cai et al. 2024, arXiv 2401.10774",
     False,
-    Recipe(
-        (LIKELY, UNLIKELY),
-        b="0",
-        residual="The test took nothing from p, so nothing is taken out of it: the next token follows the whole "
-        "target p.",
-    ),
+    AFTER["drawn"],
     typical_law,
     knob=EPSILON,
     loses="a token passes wherever p > min(ε, √ε·e⁻ᴴ), ε = {value}, however often "
     "the draft proposes it. No coin is asked.",
+    modes=AFTER,
 )
+
+
+def typical_rule(after_kept: str) -> Rule:
+    """The rule with that setting, see `typical_law`."""
+    return replace(TYPICAL, recipe=AFTER[after_kept], build=partial(typical_law, after_kept=after_kept))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
@@ -16,6 +16,7 @@ ABOUT = {
     "sampling": "How logits became probabilities.",
     "levels": "The levels of a system that has more than draft and target, smallest first, as they came out.",
     "fuzzy": "The settings of rule fuzzy; they matter where it takes part.",
+    "typical": "Those of rule typical, but for its number, likewise.",
 }
 
 
@@ -38,6 +39,7 @@ def _field(option: Option) -> tuple[Any, Any]:
     limits = None if option.low is None else Field(ge=min(option.low, 0), le=option.high)
     kind: Any = {str: Name, float: Real, int: int, bool: bool}[option.kind]
     kind = Annotated[kind, limits] if limits else kind
+    kind = kind | Literal[tuple(option.words)] if option.words else kind
     if option.several:
         return Annotated[list[kind], Field(max_length=MAX_LEVELS)], Field([], description=option.help)
     return kind, Field(... if option.always else option.default, description=option.help)

@@ -118,6 +118,8 @@ class Grounds(Record):
     divergence: Positive | None = None
     weight: Probability = 0.0
     entropy: Positive | None = None
+    mixed: Probability | None = None
+    rival: Probability | None = None
 
 
 class Decision(Record):
@@ -156,7 +158,8 @@ class Residual(Record):
     """What the token after the kept ones was drawn from: the residual of `node`'s branch, or the target after it.
 
     A residual is max(weight·p − q, 0), and `mass` its sum before it was normalised, with the p that was valid by then.
-    Both are absent when the token is a bonus, drawn from the target; an infinite weight is all of p, without a mass.
+    Both are absent when the token is a bonus, drawn from the target, and where a rule names the likeliest of a row and
+    draws nothing; an infinite weight is all of p, without a mass.
     """
 
     node: NodeId

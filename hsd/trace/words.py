@@ -83,7 +83,7 @@ class _Reading:
             "tokens": _listed([{"piece": _piece(n.piece), "q": number(n.q), "p": number(n.p)} for n in step.nodes]),
             "drafts": _listed([{"number": i, "words": self.words(path.nodes)} for i, path in enumerate(step.paths, 1)]),
         }
-        facts |= {key: own[key] for key in ("next", "bonus", "entire", "chance", "replaced", "extra")}
+        facts |= {key: own[key] for key in ("next", "bonus", "entire", "chance", "replaced", "extra", "follows")}
         if step.shadow:
             assert other
             facts |= self.between(told, step.shadow, own, other)
@@ -154,6 +154,7 @@ class _Reading:
             "certain": judged.kept < len(law) and law[judged.kept] >= CERTAIN,
             **self.best(judged),
             **self.followed(judged),
+            "follows": self.recipe(judged.rule).get("follow", ""),
         }
 
     def test(self, judged: Verdict, made: Decision) -> dict[str, Any]:
@@ -166,6 +167,7 @@ class _Reading:
         return {
             "accepted": made.accepted,
             "coinless": not form["coin"],
+            "whose": form.get("whose", "target"),
             "always": made.threshold >= 1,
             "never": made.threshold <= 0,
             "whole": made.test == "draft",
@@ -214,12 +216,25 @@ class _Reading:
         """The number of a rule that has one, whether the rule is exact at that, and what it gives up."""
         rule, fuzzy = self.rules.get(name, {}), self.options.fuzzy
         knob = rule.get("knob") or {"option": "", "sign": "", "exact": None}
+        rule = rule | (self.cold(name) or {})
         value: float = self.options.flat().get(knob["option"], 0.0)
         spent = sum(D for D in self.step.divergences[: self.step.kept] if value >= D)
         put = {"value": number(value), "drift": number(spent), "bound": number(value * self.step.kept)}
         exact = knob["exact"] is not None and value <= knob["exact"]
         loses = filled(rule.get("loses", ""), {**put, "divergence": fuzzy.divergence}) or None
         return {"sign": knob["sign"], "value": put["value"], "exact": exact, "loses": loses}
+
+    def cold(self, name: str) -> dict[str, Any] | None:
+        """What a rule is at temperature 0, where it is another one."""
+        found: dict[str, Any] | None = self.rules.get(name, {}).get("cold")
+        return found if self.options.sampling.temperature == 0 else None
+
+    def recipe(self, name: str) -> dict[str, Any]:
+        """The record by which a rule judges a draft with this run's settings; empty for one of trees."""
+        rule, settings = self.rules.get(name, {}), (self.options.fuzzy.mode, self.options.typical.after_kept)
+        modes = [mode for at in settings if (mode := rule.get("modes", {}).get(at))]
+        found: dict[str, Any] | None = (self.cold(name) or {}).get("recipe") or next(iter(modes), rule.get("recipe"))
+        return found or {}
 
     def best(self, judged: Verdict) -> dict[str, Any]:
         """How much likelier the target finds the whole draft than the draft did, and where that was largest."""

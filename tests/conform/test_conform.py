@@ -177,6 +177,20 @@ def test_an_ensemble_is_recognised_with_its_weight():
     assert conform(adapter(mixed))["equals"] == ["ensemble (draft weight 0.1)"]
 
 
+def test_a_deviation_as_small_as_single_precision_is_named_and_stays_a_deviation():
+    """A right rule whose row is rounded before it is drawn from; and one that is wrong by far more."""
+
+    def rounded(row: Tensor, number: Tensor) -> Tensor:
+        return draw(row.float().cumsum(0).diff(prepend=torch.zeros(1)).double(), number)
+
+    found = conform(adapter(RULES["hsd"].law, pick=rounded), quick=True)
+    assert found["lossless"] is False
+    assert 1e-9 < found["total_variation"] < 1e-5
+    assert 'set DTYPE = "float32" in the adapter, which allows 1e-05' in found["cause"]
+    assert conform(adapter(RULES["hsd"].law, pick=rounded, dtype="float32"), quick=True)["lossless"]
+    assert "float32" not in conform(adapter(RULES["hsd-released"].law), quick=True)["cause"]
+
+
 @pytest.mark.parametrize("epsilon", [0.04, 0.09, 0.3])
 def test_typical_acceptance_is_recognised_with_its_epsilon(epsilon: float):
     (fits,) = conform(adapter(RULES["typical"].tuned(epsilon).law))["equals"]

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from reference import Problem
 from test_laws import close, problems, tensors
 
-from hsd import RULES, HsdError, RunOptions
+from hsd import RULES, HsdError, RunOptions, load_pair, run
 from hsd.audit import context_free_models, output_law, random_models, target_law, total_variation
+from hsd.bench.peers import _fair, _quiet
 from hsd.rules import Law
+from hsd.rules.relaxed import AFTER
 
 NUMBERS = [0.0, 0.03, 0.09, 0.5, 0.9, 1.0]
 TOY = ([1 / 3, 2 / 3], [2 / 3, 1 / 3])
@@ -127,6 +129,68 @@ def test_a_number_that_is_none_of_them_is_refused_in_one_line(name: str, value: 
 def test_they_are_for_one_draft(rule: str):
     with pytest.raises(HsdError, match=f"rule {rule} does not fit several drafts"):
         RunOptions(rule=rule, drafts=2)
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.3, 0.5, 0.8])
+@pytest.mark.parametrize("gamma", [1, 4])
+def test_an_ensemble_at_temperature_0_writes_what_transformers_writes(weight: float, gamma: int):
+    """`generate` itself, greedy with `assistant_ensemble_weight` 1 - w; some texts are not the target's alone."""
+    pair = load_pair("tiny")
+    found = set()
+    for prompt in ("Once upon a time", "The dog was", "Lily had a red ball and"):
+        ids = torch.tensor([pair.encode(prompt)])
+        with _quiet(), _fair(pair.draft.model, gamma), torch.inference_mode():
+            output = pair.target.model.generate(
+                ids,
+                attention_mask=torch.ones_like(ids),
+                pad_token_id=0,
+                do_sample=False,
+                max_new_tokens=60,
+                assistant_model=pair.draft.model,
+                assistant_ensemble_weight=1 - weight,
+            )
+        how = {"gamma": gamma, "temperature": 0, "max_new_tokens": 60}
+        ours = run(pair, prompt, rule="ensemble", draft_weight=weight, seed=1, **how)
+        assert ours.tokens == output[0, ids.shape[1] :].tolist()
+        assert ours.replay() == ours.tokens
+        found.add(ours.tokens == run(pair, prompt, rule="tokenwise", **how).tokens)
+    assert weight < 0.3 or False in found
+
+
+def test_an_ensemble_at_temperature_0_by_hand():
+    """v = (.35, .45, .2) names b, which q drafted and p did not; then (.5, .5) names the first of equals, not b."""
+    p = torch.tensor([[0.6, 0.3, 0.1], [0.4, 0.5, 0.1], [0.1, 0.2, 0.7]])
+    q = torch.tensor([[0.1, 0.6, 0.3], [0.6, 0.5, 0.0]])
+    rule = RunOptions(rule="ensemble", draft_weight=0.5, temperature=0).find("ensemble")
+    ones = torch.nn.functional.one_hot(torch.tensor([0, 1, 2]), 3).float()
+    law = rule.law(ones, torch.nn.functional.one_hot(torch.tensor([1, 1]), 3).float(), torch.tensor([1, 1]), (p, q))
+    assert law.threshold.tolist() == [1, 0]
+    assert [int(law.next(t).argmax()) for t in range(3)] == [1, 0, 2]
+    grounds = law.grounds(torch.tensor([1, 1]))
+    assert [one.form.name for one in grounds] == ["leads", "trails"]
+    assert [(one.mixed, one.rival) for one in grounds] == [
+        pytest.approx((0.45, 0.35)),
+        pytest.approx((0.5, 0.5)),
+    ]
+    first = rule.law(ones, ones[:2], torch.tensor([0, 0]), (p, q))  # the first of the equals, though 0 is not b
+    assert first.threshold.tolist() == [0, 1]
+    assert [one.threshold for one in first.grounds(torch.tensor([0, 0]))] == [0, 1]
+
+
+def test_above_temperature_0_an_ensemble_throws_its_coin_however_certain_the_rows():
+    rule = RunOptions(rule="ensemble", draft_weight=0.3, temperature=0.01).find("ensemble")
+    ones = torch.eye(2)
+    assert rule.law(ones, ones[1:], torch.tensor([1])).threshold.tolist() == [pytest.approx(0.3)]
+
+
+def test_typical_acceptance_goes_on_with_the_likeliest_token_where_that_is_asked():
+    p, q, tokens = (torch.tensor(x) for x in ([[0.05, 0.35, 0.6], [0.3, 0.3, 0.4]], [[0.5, 0.2, 0.3]], [0]))
+    drawn, likeliest = (RunOptions(rule="typical", after_kept=name).find("typical") for name in AFTER)
+    assert [likeliest.law(p, q, tokens).next(t).tolist() for t in (0, 1)] == [[0, 0, 1], [0, 0, 1]]
+    assert [drawn.law(p, q, tokens).next(t).tolist() for t in (0, 1)] == p.tolist()
+    assert torch.equal(likeliest.law(p, q, tokens).next_at(torch.tensor(1)), torch.tensor([0.0, 0, 1]))
+    laws = [rule.law(p, q, torch.tensor([x])).threshold.tolist() for rule in (drawn, likeliest) for x in range(3)]
+    assert laws == [[0.0], [1.0], [1.0]] * 2
 
 
 # Drafts that are certain

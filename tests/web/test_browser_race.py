@@ -21,6 +21,7 @@ LANES: list[dict[str, Any]] = [
     {"rule": "fuzzy", "gamma": 4, "tolerance": -1},
     {"rule": "typical", "gamma": 3, "epsilon": 0.2},
     {"rule": "blockwise", "gamma": 3},
+    {"rule": "hsd", "gamma": "auto"},
 ]
 
 

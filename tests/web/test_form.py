@@ -27,6 +27,10 @@ SCHEMA = {
             "menu": "radio", "title": "With the prompt", "default": "text", "group": "main",
         },
         "names": {"type": "array", "items": {"enum": ["a", "b"]}, "title": "Names", "default": ["a"], "group": "more"},
+        "width": {
+            "anyOf": [{"type": "integer", "minimum": 1, "maximum": 32}, {"const": "auto", "maximum": 8}],
+            "title": "Width", "default": 2, "group": "more",
+        },
         "mark": {"type": "boolean", "title": "Mark", "default": False, "group": "more"},
         "pair": {"type": "string", "title": "Pair", "default": "tiny", "menu": True, "group": "top"},
         "tolerance": {
@@ -74,6 +78,7 @@ def test_a_form_begins_with_the_defaults_of_what_applies(page: Any) -> None:
         "thresholds": "3, 5",
         "prompt_as": "text",
         "names": "a",
+        "width": 2,
         "mark": False,
         "pair": "tiny",
     }
@@ -96,6 +101,19 @@ def test_what_was_typed_is_kept_for_whoever_checks_it(page: Any) -> None:
     for typed, value in (("12", 12), ("1,5", 1.5), ("many", "many"), ("", ""), ("9" * 30, "9" * 30)):
         page.fill("#hsd-seed input", typed)
         assert values(page)["seed"] == value
+
+
+def test_a_number_may_be_a_word(page: Any) -> None:
+    page.locator("#hsd-group-more summary").click()
+    word, number = page.get_by_role("checkbox", name="auto"), page.get_by_role("textbox", name="Width", exact=True)
+    word.check()
+    assert (values(page)["width"], number.input_value()) == ("auto", "auto")
+    page.get_by_role("slider", name="Width, slider").fill("7")
+    assert (values(page)["width"], word.is_checked()) == (7, False)
+    number.fill("auto")
+    assert word.is_checked()
+    word.uncheck()
+    assert isinstance(values(page)["width"], int)
 
 
 def test_an_option_is_there_where_it_applies(page: Any) -> None:

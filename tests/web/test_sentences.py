@@ -49,6 +49,55 @@ def test_so_they_do_of_a_run_by_any_rule(rule: str, drafts: int, temperature: fl
     assert_same_words(run(byte_pair, "Once upon a time", rule=rule, **options), page)
 
 
+@pytest.mark.parametrize(
+    ("options", "said", "never"),
+    [
+        (
+            {"rule": "ensemble", "draft_weight": 0.15, "temperature": 0},
+            {", the mixture’s likeliest, replaces", "the mixture gives it", "and another token"},
+            ("coin", "drawn from"),
+        ),
+        (
+            {"rule": "typical", "epsilon": 0.02, "after_kept": "likeliest"},
+            {"the target’s likeliest, replaces", "; nothing is drawn.", "All were kept, so", "free, the target’s"},
+            ("drawn from",),
+        ),
+    ],
+    ids=lambda value: value.get("rule") if isinstance(value, dict) else None,
+)
+def test_of_a_rule_that_draws_nothing_no_draw_is_told(
+    options: dict[str, object], said: set[str], never: tuple[str, ...], byte_pair: Pair, page: Engine
+):
+    trace = run(byte_pair, "Once upon a time", gamma=3, seed=5, max_new_tokens=160, **options)
+    assert_same_words(trace, page)
+    known = facts()
+    told = [say("detail", facts_of(trace, step.index, known)) for step in trace.steps if step.drafted]
+    assert {words for words in said if not any(words in line for line in told)} == set()
+    assert not [line for line in told if any(words in line for words in never)]
+    warning = say("warning", facts_of(trace, 0, known))
+    assert ("at every drafted place" in warning) is (options["rule"] == "ensemble")
+
+
+def test_what_would_follow_is_ranked_by_what_a_rule_draws_it_from(byte_pair: Pair):
+    """In divergence-only mode all of p follows: its likeliest token comes first, also where q gives it more than p."""
+    how = {"fuzzy_mode": "divergence-only", "divergence": "tv", "tolerance": 0.01, "gamma": 3, "max_new_tokens": 60}
+    trace = json.loads(run(byte_pair, "Once upon a time", rule="fuzzy", seed=3, **how).to_json())
+    engine = Engine({"model": "step/model.js", "again": "step/again.js"})
+    found = engine.call(
+        "(trace) => trace.steps.map((_, i) => model.readStep(trace, i)).map((view) => again.likely(view, view.own))",
+        trace,
+    )
+    engine.stop()
+    overtaken = 0
+    for step, likely in zip(trace["steps"], found, strict=True):
+        if likely:
+            top = next(one for one in step["branches"] if one["node"] == step["kept"])["top"]
+            assert likely[0]["piece"] == max(top, key=lambda one: one["p"])["piece"]
+            best = max(top, key=lambda one: one["p"] - one["q"])
+            overtaken += best["piece"] != likely[0]["piece"]
+    assert overtaken
+
+
 def test_no_fact_has_the_name_of_a_sentence(byte_pair: Pair):
     """Else one that is missing would be told as that sentence; a list of facts has the name of each one's sentence."""
     trace = run(byte_pair, "Once upon a time", rule="hsd", gamma=4, seed=5, max_new_tokens=12, drafts=3)

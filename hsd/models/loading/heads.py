@@ -159,6 +159,7 @@ def _shape(config: dict[str, Any], target: Any) -> Shape:
         scale=width**-0.5 * rope.attention_scaling**2,
         first="target_layers" in config,
         norm_output=bool(config.get("norm_output")),
+        stopping=config.get("stopping"),
     )
 
 

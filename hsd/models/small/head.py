@@ -40,7 +40,7 @@ class SmallHead:
         if tuple(config["target_layers"]) != target.tapped or config["hidden_size"] != target.shape.hidden:
             raise HsdError(f"this head is for another target than {target.name}: choose another head")
         self.name, self.revision, self.target, self.taps = name, revision, target, target.tapped
-        self.vocab_size, self.context = target.vocab_size, target.context
+        self.vocab_size, self.context, self.stopping = target.vocab_size, target.context, config.get("stopping")
         self.vocab = weights["d2t"] + torch.arange(len(weights["d2t"]))
         self.parameters = sum(w.numel() for name, w in weights.items() if name not in ("d2t", "t2d"))
         engine, heads = target.engine, config["num_attention_heads"]

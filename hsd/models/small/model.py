@@ -74,7 +74,7 @@ class SmallModel:
     ) -> None:
         shape.check()
         self.shape, self.name, self.revision, self.tapped = shape, name, revision, tuple(tapped)
-        self.layers = shape.layers
+        self.layers, self.threads = shape.layers, 1
         self.vocab_size, self.context = shape.vocab, min(shape.context, LONGEST)
         self.parameters = sum(tensor.rows * tensor.columns for tensor in tensors.values())
         self.engine = Engine()
@@ -95,7 +95,8 @@ class SmallModel:
 
     def use_threads(self, count: int) -> None:
         """Compute with so many threads, at most `MOST_THREADS`; one without this call. Results are the same."""
-        self.engine.share(min(count, MOST_THREADS))
+        self.threads = min(count, MOST_THREADS)
+        self.engine.share(self.threads)
 
     def start(self) -> SmallSession:
         return SmallSession(self)

@@ -14,6 +14,9 @@ function plain(schema, defs) {
   return only ? { ...plain(only, defs), ...schema } : schema;
 }
 
+/** What a number may be besides: [{const, maximum}], with the largest number that the word comes to. */
+const wordsOf = ({ anyOf }) => (anyOf ?? []).filter((one) => "const" in one);
+
 /** [value, words] of an option that is chosen from a list; null for any other. */
 function choices({ oneOf, enum: values }) {
   return oneOf?.map((one) => [one.const, one.title ?? String(one.const)]) ?? values?.map((one) => [one, String(one)]);
@@ -49,20 +52,25 @@ function typed(schema, names, hear) {
           "aria-label": `${schema.title}, slider`,
         })
       : null;
-  input.addEventListener("input", () => {
+  const words = wordsOf(schema).map(({ const: word }) => ({ word, box: h("input", { type: "checkbox" }) }));
+  const follow = () => {
     if (range) range.value = input.value;
+    for (const { word, box } of words) box.checked = input.value.trim() === word;
+  };
+  const say = (value) => {
+    input.value = value;
+    follow();
     hear();
-  });
-  range?.addEventListener("input", () => {
-    input.value = range.value;
-    hear();
-  });
+  };
+  input.addEventListener("input", () => say(input.value));
+  range?.addEventListener("input", () => say(range.value));
+  for (const { word, box } of words) box.addEventListener("change", () => say(box.checked ? word : range.value));
   return {
-    parts: [input, range],
+    parts: [input, range, words.map(({ word, box }) => h("label.hp-radio", box, word))],
     get: () => (isNumber ? numberOf(input.value, whole) : input.value),
     set(value) {
       input.value = Array.isArray(value) ? value.join(", ") : String(value ?? "");
-      if (range) range.value = input.value;
+      follow();
     },
   };
 }

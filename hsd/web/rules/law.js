@@ -25,10 +25,11 @@ const range = (n) => Array.from({ length: n }, (_, i) => i);
 
 /** The numbers along a draft by names of facts.letters, for one t after another: see `at`. */
 class Along {
-  constructor(recipe, p, q, tokens, { divergence, mode, ...settings }) {
+  constructor(recipe, p, q, tokens, { divergence, mode, ...settings }, raw) {
     const certain = (row, t) => row.map((_, x) => Number(x === tokens[t]));
     Object.assign(this, settings, { recipe, t: 0, tokens, rows: { p, q: recipe.certain ? q.map(certain) : q } });
     this.apart = DIVERGENCES[divergence];
+    this.raw = raw ?? { p, q };
   }
 
   /** The same object with the numbers after t = 0 … γ tokens. */
@@ -101,16 +102,49 @@ class Along {
   get entropy() {
     return entropy(this.rows.p[this.t - 1]);
   }
+
+  /** The mixture of target and draft after t kept tokens. */
+  mixture(t) {
+    const { p, q } = this.raw;
+    const { draft_weight: w } = this;
+    return p[t].map((x, i) => (1 - w) * x + w * q[t][i]);
+  }
+
+  get mixed() {
+    return this.mixture(this.t - 1)[this.tokens[this.t - 1]];
+  }
+
+  /** The most that the mixture gives another token; of equals the first leads, by one rounding. */
+  get rival() {
+    const token = this.tokens[this.t - 1];
+    const row = this.mixture(this.t - 1);
+    const most = row.reduce((found, x, i) => (i === token ? found : Math.max(found, x)), 0);
+    return most === row[token] && likeliest(row) === token ? most * (1 - 2 ** -52) : most;
+  }
+}
+
+/** The row with everything on its likeliest token, the first of equals. */
+function surest(row) {
+  const found = row.slice().fill(0);
+  found[likeliest(row)] = 1;
+  return found;
+}
+
+function likeliest(row) {
+  let best = 0;
+  for (let i = 1; i < row.length; i += 1) if (row[i] > row[best]) best = i;
+  return best;
 }
 
 /**
  * The law of a rule for one draft. threshold: the chance that the test at t = 1 … γ succeeds; forward: from 1 up, and the
  * first failure stops, else from γ down, and the first success decides; a, b: of the residual max(a p − b q, 0) after
  * t = 0 … γ-1 kept tokens, with the q that is given here: the certain one of a rule that counts the draft as certain.
+ * raw: {p, q}, the rows at temperature 1 with nothing cut off, for a rule that wants them at temperature 0.
  */
-function lawOf(name, p, q, tokens, settings = SETTINGS) {
+function lawOf(name, p, q, tokens, settings = SETTINGS, raw = null) {
   const recipe = recipeOf(name, settings);
-  const along = new Along(recipe, p, q, tokens, { ...SETTINGS, ...settings });
+  const along = new Along(recipe, p, q, tokens, { ...SETTINGS, ...settings }, raw);
   const gamma = tokens.length;
   const factors = range(gamma).map((t) => factorsAt(recipe, along.at(t)));
   const within = (h) => Math.min(Math.max(h, 0), 1); // masses of rows that were rounded
@@ -158,9 +192,14 @@ const usesDivergence = (recipe) => uses(recipe, "divergence");
 /** The numbers that the test at t compares, see `groundsOf`. */
 const groundsAt = ({ recipe, along, threshold }, t) => groundsOf(recipe, along.at(t), t === threshold.length);
 
-/** The row of the token after t kept ones: the residual, p itself where none is left, or the bonus row. copy: of a row. */
-function next({ threshold, a, b, p, q }, t, copy = (row) => row.slice()) {
-  if (t === threshold.length) return p[t];
+/**
+ * The row of the token after t kept ones: the residual, p itself where none is left, the bonus row, or a likeliest token.
+ * copy: of a row.
+ */
+function next({ recipe, along, threshold, a, b, p, q }, t, copy = (row) => row.slice()) {
+  const all = t === threshold.length;
+  if (recipe.follow) return surest(recipe.follow === "mixture" && !all ? along.mixture(t) : p[t]);
+  if (all) return p[t];
   const [residual, factor, taken, row] = [copy(p[t]), a[t], b[t], q[t]]; // over a vocabulary, a loop takes a third of a map
   for (let i = 0; i < row.length; i += 1) residual[i] = Math.max(factor * residual[i] - taken * row[i], 0);
   const mass = sum(residual);

@@ -24,11 +24,12 @@ function draftOf(p, q, tokens, support, made) {
 }
 
 /** The law of a rule for such a draft, with rows over the whole vocabulary. */
-function lawOver(name, { p, q, tokens, small }, settings) {
-  if (uses(recipeOf(name, settings), "entropy")) return lawOf(name, p, q, tokens, settings);
+function lawOver(name, { p, q, tokens, small, raw }, settings) {
+  const recipe = recipeOf(name, settings);
+  if (recipe.follow || uses(recipe, "entropy")) return lawOf(name, p, q, tokens, settings, raw);
   const law = lawOf(name, small.p, small.q, small.tokens, settings);
-  if (!law.recipe.certain) return { ...law, p, q };
-  const { recipe, along, threshold, forward, a, b } = law;
+  if (!recipe.certain) return { ...law, p, q };
+  const { along, threshold, forward, a, b } = law;
   return {
     name,
     recipe,

@@ -7,17 +7,22 @@ import { evaluate } from "./expression.js";
 const { forms, letters, usual: USUAL, vanilla: VANILLA } = facts; // USUAL: the rule where nobody says which
 const CHAINS = new Map(facts.rules.filter(({ single }) => single).map((rule) => [rule.name, rule]));
 
-/** What rules may be set to: {divergence, mode, and the number of every rule that has one by its option}. */
+/** What rules may be set to: {divergence, mode, after_kept, and the number of every rule that has one by its option}. */
 const SETTINGS = {
   divergence: facts.divergences[0].name,
   mode: facts.modes[0].name,
+  after_kept: facts.options.properties.after_kept.default,
   ...Object.fromEntries([...CHAINS.values()].flatMap(({ knob }) => (knob ? [[knob.option, knob.default]] : []))),
 };
+
+/** What a rule is at temperature 0, where it is another one: {recipe, loses}; null for most. */
+const coldOf = (name, { temperature }) => (temperature === 0 && CHAINS.get(name)?.cold) || null;
 
 /** The record by which a rule judges; undefined for one that does not judge a single draft. */
 function recipeOf(name, settings = SETTINGS) {
   const rule = CHAINS.get(name);
-  return rule && (rule.modes[settings.mode] ?? rule.recipe);
+  const { mode, after_kept: after } = settings;
+  return rule && (coldOf(name, settings)?.recipe ?? rule.modes[mode] ?? rule.modes[after] ?? rule.recipe);
 }
 
 /**
@@ -57,15 +62,16 @@ function thresholdAt(recipe, numbers, whole) {
 const factorsAt = (recipe, numbers) => [evaluate(recipe.a, numbers), evaluate(recipe.b, numbers)];
 
 /**
- * The two numbers that a test compares, the lower first where it passes: {sides, coinless}. They are its coin and its
- * threshold but for a form that throws no coin. settings: the numbers of rules, by option.
+ * The two numbers that a test compares, the lower first where it passes: {sides, coinless, sign}. They are its coin and
+ * its threshold but for a form that throws no coin, whose own number is called `sign`. settings: see SETTINGS.
  */
 function comparison({ coin, threshold, grounds }, settings) {
   const form = grounds && forms[grounds.form];
-  if (!form || form.coin) return { sides: [coin, threshold], coinless: false };
-  const [sign, ...sides] = form.when;
+  if (!form || form.coin) return { sides: [coin, threshold], coinless: false, sign: "" };
+  const [operator, ...sides] = form.when;
+  const sign = letters[form.whose === "mixture" ? "mixed" : "p"].sign;
   const [left, right] = sides.map((tree) => evaluate(tree, { ...settings, ...readGrounds(grounds) }));
-  return { sides: [">", "<="].includes(sign) ? [right, left] : [left, right], coinless: true };
+  return { sides: [">", "<="].includes(operator) ? [right, left] : [left, right], coinless: true, sign };
 }
 
 /** The chances that exactly t = 0 … γ tokens are kept. */
@@ -85,6 +91,7 @@ function stops(threshold, forward) {
 
 export {
   CHAINS,
+  coldOf,
   comparison,
   factorsAt,
   forms,

@@ -172,12 +172,13 @@ function chances(view, rule) {
 
 /**
  * The tokens that would likely follow, where a rule kept other tokens than in the run: of the branch's listed tokens
- * those with most of the rule's residual, the largest first: [{piece, origin}]. Empty after the whole draft.
+ * those with most of the rule's residual, the largest first: [{piece, origin}]. Empty after the whole draft, and where
+ * a mixture would say it, which no trace has.
  */
 function likely(view, judged) {
   const branch = view.branches.get(judged.last);
   const recipe = recipeOf(judged.rule, settingsOf(view.options));
-  if (!branch || !recipe || judged.kept === view.step.drafted) return [];
+  if (!branch || !recipe || recipe.follow === "mixture" || judged.kept === view.step.drafted) return [];
   const [a, b] = factorsAt(recipe, recorded(view, recipe, judged.last));
   const drafted = view.children.get(judged.last).map((id) => view.nodes.get(id).token);
   const left = ({ token, p, q }) => a * p - b * (recipe.certain ? Number(drafted.includes(token)) : q);

@@ -19,7 +19,9 @@ const SHARED = " A token that several drafts drew stands in the tree once and ma
 function decisions(view, actions) {
   const both = [view.own, ...(view.shadow && !view.sameRule ? [view.shadow] : [])];
   const coinless = both.find((judged) => judged.decisions.some((one) => one.coinless));
-  const none = coinless ? ` ${coinless.info.head} throws none: p must be above a bar.` : "";
+  const sign = coinless?.decisions.find((one) => one.coinless).sign;
+  const bar = sign === "p" ? "a bar" : "what the mixture gives any other token";
+  const none = coinless ? ` ${coinless.info.head} throws none: ${sign} must be above ${bar}.` : "";
   const shared = both.some((judged) => [...judged.at.values()].some((tests) => tests.length > 1));
   const shorter = both.length === 2 && view.own.decisions.length <= view.shadow.decisions.length ? "own" : "other";
   const panels = both.map((judged) => panel(view, judged, actions));
@@ -95,9 +97,9 @@ function supposing({ node, coin }, suppose) {
 }
 
 /** The line with the coin, and both numbers. */
-function coinLine({ sides, coinless, accepted }) {
+function coinLine({ sides, coinless, sign, accepted }) {
   const [low, high] = pair(...sides);
-  const [coin, threshold] = coinless ? ["bar", "p"] : ["coin", "threshold"];
+  const [coin, threshold] = coinless ? ["bar", sign] : ["coin", "threshold"];
   const title = `${coin} ${sides[0]}, ${threshold} ${sides[1]}`;
   return [
     gauge(...sides),

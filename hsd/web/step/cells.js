@@ -47,11 +47,13 @@ const SAID = {
  */
 function trial(view, judged, id, drag = null) {
   const made = decisive(judged, id);
-  const { sides, coinless } = comparedAt(view, id, judged, made, coinOf(view, id));
+  const { sides, coinless, sign } = comparedAt(view, id, judged, made, coinOf(view, id));
   const [coin, threshold] = sides;
   const state = made ? (made.accepted ? "pass" : "fail") : judged.path.has(id) ? "carried" : "none";
   const compared = made ? pair(...sides, 1).map((text) => text.replace(/^0\./, ".")) : [];
-  const sentence = made ? `${compared[0]} ${made.accepted ? "<" : "≥"} ${coinless ? "p " : ""}${compared[1]} ` : "";
+  const sentence = made
+    ? `${compared[0]} ${made.accepted ? "<" : "≥"} ${coinless ? `${sign} ` : ""}${compared[1]} `
+    : "";
   const line = gauge(coin, threshold, {
     "data-coin": coin === null || coinless ? null : id,
     "title": made ? null : unmade(threshold),

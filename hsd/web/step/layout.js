@@ -2,7 +2,7 @@
 // One column per position, and the rows of rows.js.
 // Candidates that were not drafted stand below the drafted ones of their column.
 import * as drafts from "./drafts.js";
-import { pathTo } from "./model.js";
+import { pathTo, usualLength } from "./model.js";
 import * as rows from "./rows.js";
 import { LINE, lines } from "./rows.js";
 
@@ -163,7 +163,7 @@ function measure(plan, room) {
 /** Columns share the room that there is, within limits; beyond it the picture scrolls. */
 function columnGrid(plan, room) {
   const columns = Math.max(...plan.items.map((item) => item.column));
-  const usual = Math.max(columns, plan.view.options.draft.gamma + 1); // the same width in every step of a run
+  const usual = Math.max(columns, usualLength(plan.view.options.draft) + 1); // the same width in every step of a run
   const even = columns ? (room - 2 * PAD - ROOT) / usual - GAP : 0;
   const pill = Math.round(Math.min(COLUMN.most, Math.max(COLUMN.least, even)));
   const left = (column) => (column ? PAD + ROOT + GAP + (column - 1) * (pill + GAP) : PAD);

@@ -218,7 +218,7 @@ function residualWords(view, residual) {
   const { node } = residual;
   const weight = real(residual.weight);
   if (view.isTrie) return leftByTests(view, node);
-  const own = recipeOf(view.rule, view.trace.setup.options.fuzzy)?.residual;
+  const own = recipeOf(view.rule, model.settingsOf(view.trace.setup.options))?.residual;
   if (own) return own;
   if (view.own.info.forward)
     return "Vanilla compares p with q directly, without c: what the target has more of, max(p − q, 0), scaled up to 1.";
@@ -266,12 +266,14 @@ function residualRow(view, top, largest) {
 
 function drawSentence(view, residual) {
   if (!view.drawn) return null;
-  const chance = view.drawn.outcome ? ` It had a chance of ${percent(view.drawn.outcome.probability)}.` : "";
+  const likeliest = recipeOf(view.rule, model.settingsOf(view.options))?.follow;
+  const drawn = view.drawn.outcome && !likeliest;
+  const chance = drawn ? ` It had a chance of ${percent(view.drawn.outcome.probability)}.` : "";
   return h(
     "p",
     { class: "hp-note" },
     prose([
-      `The draw number ${number(residual.draw)} picked `,
+      likeliest ? "Nothing is drawn: the likeliest token is " : `The draw number ${number(residual.draw)} picked `,
       { piece: view.drawn.piece, origin: view.drawn.origin, cells: 18 },
       ".",
       chance,

@@ -76,7 +76,9 @@ function judge(view, told) {
 }
 
 /** The settings that rules of a run judge by, as web/rules takes them. */
-const settingsOf = ({ fuzzy, knobs }) => ({ ...SETTINGS, ...fuzzy, tolerance: real(fuzzy.tolerance), ...knobs });
+const settingsOf = ({ fuzzy, typical, knobs, sampling: { temperature } }) => {
+  return { ...SETTINGS, ...fuzzy, ...typical, tolerance: real(fuzzy.tolerance), ...knobs, temperature };
+};
 
 /** The value of the one number that a rule has, see `knob` in facts. */
 const knobOf = ({ options }, rule) => settingsOf(options)[ruleInfo(rule).knob.option];
@@ -188,6 +190,9 @@ function ledger(branch) {
 const COPIERS = new Set(facts.proposers.filter((one) => one.copies).map(({ name }) => name));
 const copies = ({ draft }) => COPIERS.has(draft.proposer);
 
+/** How long drafts are: a number, or a few where each chooses its length. */
+const usualLength = ({ gamma }) => (typeof gamma === "number" ? gamma : 4);
+
 /** Who drafts for the target, and how many tokens: a draft length, or the levels and their thresholds. */
 function draftedBy({ models, options: { system, draft, levels } }) {
   if (copies({ draft })) return `γ ${draft.gamma}, copied from the text`;
@@ -261,6 +266,7 @@ export {
   ruleInfo,
   ruleOf,
   settingsOf,
+  usualLength,
   VERDICTS,
   verdicts,
 };

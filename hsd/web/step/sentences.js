@@ -2,11 +2,11 @@
 // the same words. Pure: a view of model.js in, sentence parts out.
 import { rule as ruleInfo } from "../kit/facts.js";
 import { real } from "../kit/format.js";
-import { forms } from "../rules/tests.js";
+import { coldOf, forms, recipeOf } from "../rules/tests.js";
 import { chances } from "./again.js";
 import { through } from "./drafts.js";
 import { filled, number, pair, plain, say } from "./fill.js";
-import { changesOf, coinOf, copies, exactly, knobOf, lastKept, pathTo, ratio } from "./model.js";
+import { changesOf, coinOf, copies, exactly, knobOf, lastKept, pathTo, ratio, settingsOf } from "./model.js";
 import { mean } from "./odds.js";
 
 const LINES = ["opening", "drafting", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning"];
@@ -34,7 +34,7 @@ function factsOf(view) {
   const { step, options, isTrie: tree } = view;
   const own = { ...verdictFacts(view, view.own), extra: step.committed.length - step.kept - 1 };
   const other = view.shadow ? { ...verdictFacts(view, view.shadow), again: view.sameRule } : null;
-  const { next, bonus, entire, chance, replaced, extra } = own;
+  const { next, bonus, entire, chance, replaced, extra, follows } = own;
   return {
     index: view.index,
     latest: view.trace.steps.length - 1,
@@ -53,7 +53,7 @@ function factsOf(view) {
     other,
     tokens: listed(step.nodes.map(({ piece, q, p }) => ({ piece: { piece }, q: number(q), p: number(p) }))),
     drafts: listed(step.paths.map(({ nodes }, i) => ({ number: i + 1, words: words(view, nodes) }))),
-    ...{ next, bonus, entire, chance, replaced, extra },
+    ...{ next, bonus, entire, chance, replaced, extra, follows },
     ...(view.shadow ? between(view, own, other) : {}),
     ...(view.original ? supposed(view) : {}),
   };
@@ -124,6 +124,7 @@ function verdictFacts(view, judged) {
     "certain": kept < law.length && law[kept] >= CERTAIN,
     ...best(view, judged),
     ...followed(view, judged),
+    "follows": recipeOf(judged.rule, settingsOf(options))?.follow ?? "",
   };
 }
 
@@ -138,7 +139,7 @@ function testFacts(view, judged, made) {
     piece: piece(view, made.node),
     draft: made.draft + 1,
     several: judged.decisions.some(({ draft }) => draft),
-    ...{ low, high, coin, threshold, form: grounds.form },
+    ...{ low, high, coin, threshold, form: grounds.form, whose: forms[grounds.form]?.whose ?? "target" },
     ...{ p: told.p, q: told.q },
     "form words": plain(filled(forms[grounds.form]?.words ?? "", told)) || null,
     changes: changesOf(judged)
@@ -165,7 +166,8 @@ function changeFacts(view, judged, { after, node, weight, mass, earlier }) {
 
 /** The number of a rule that has one, whether the rule is exact at that, and what it gives up. */
 function knobFacts(view, rule) {
-  const { knob, loses = "" } = ruleInfo(rule);
+  const { knob, loses: usual = "" } = ruleInfo(rule);
+  const { loses } = coldOf(rule, settingsOf(view.options)) ?? { loses: usual };
   const value = knob ? real(knobOf(view, rule)) : 0;
   const { kept, divergences } = view.step;
   const spent = divergences.slice(0, kept).reduce((sum, D) => sum + (real(D) <= value ? real(D) : 0), 0);

@@ -4,7 +4,7 @@ import { h, icon } from "../kit/dom.js";
 import { count, number, plural } from "../kit/format.js";
 import { button, setSlider, slider } from "../kit/parts.js";
 import { cell, gains, transport } from "../kit/transport.js";
-import { differs, ruleInfo } from "./model.js";
+import { differs, ruleInfo, usualLength } from "./model.js";
 import { at } from "./phases.js";
 
 /** actions: those of player.js. moves: beat(), starts() and pace(), as the kit's bar has. */
@@ -42,7 +42,7 @@ function create(actions, moves) {
   let cells = [];
 
   function load({ setup, steps }) {
-    tallest = setup.options.draft.gamma + 1;
+    tallest = usualLength(setup.options.draft) + 1;
     cells = [];
     extend(setup, steps);
   }

@@ -2,55 +2,72 @@
 import { openResidual } from "../../rules/audit.js";
 import { CHAINS, kept, next, pick, VANILLA } from "../../rules/law.js";
 import { draftOf, lawOver } from "../../rules/merged.js";
+import { recipeOf } from "../../rules/tests.js";
 import { Refusal } from "../refusal.js";
 import { streams } from "./numbers.js";
+import { longest } from "./options.js";
 import { Recorder } from "./record.js";
-import { probabilities, Rows } from "./sampling.js";
+import { likeliest, probabilities, Rows, UNCHANGED } from "./sampling.js";
+import { chain } from "./stopping.js";
 
 const LONGEST = 3; // tokens that must agree at best for a copy; then fewer are tried
 const LAPS = { draft: 0, target: 0, verify: 0 };
 const [ROWS, SMALL] = [new Rows(), new Rows(Float64Array)]; // of the one run that is at its step
 const now = () => performance.now() / 1000;
 
-/** A target's text that gives rows of probabilities. */
+/** A target's text that gives rows of probabilities; `raw`, where it is asked for, those of the last reading with nothing cut off. */
 class Target {
-  constructor(model, sampling) {
-    Object.assign(this, { text: model.start(), rows: ROWS, sampling });
+  constructor(model, sampling, keepsRaw) {
+    Object.assign(this, { text: model.start(), rows: ROWS, sampling, keepsRaw });
   }
 
   /** The rows after the last `keep` of the tokens that are new. */
   read(tokens, keep) {
     const rows = this.text.read(tokens, keep, (row) => this.rows.copy(row));
+    if (this.keepsRaw) this.raw = rows.map((row) => probabilities(this.rows.copy(row), UNCHANGED));
     return rows.map((row) => probabilities(row, this.sampling));
   }
 }
 
-/** Drafts by the head, one token after another. */
+/** Drafts by the head, one token after another; where γ is "auto", while a further token pays, to the end of the text. */
 class Drafter {
-  constructor(head, target, { sampling }) {
+  constructor(head, target, options) {
     const { rows, text } = target;
-    Object.assign(this, { text: head.start(text), tokens: head.vocab, size: text.model.vocab, rows, sampling });
+    Object.assign(this, { text: head.start(text), tokens: head.vocab, size: text.model.vocab, rows, ...options });
   }
 
   read(tokens) {
-    const [row] = this.text.read(tokens, 1);
-    return this.rows.spread(probabilities(row, this.sampling), this.tokens, this.size);
+    return this.text.read(tokens, 1)[0];
+  }
+
+  row(logits, sampling = this.sampling) {
+    return this.rows.spread(probabilities(logits.slice(), sampling), this.tokens, this.size);
   }
 
   propose(text, draws) {
-    const found = { tokens: [], q: [], support: this.tokens };
+    const found = { tokens: [], q: [], raw: [], support: this.tokens };
+    const { gamma, confidence, temperature } = this.sampling;
+    const going = gamma === "auto" ? chain(this.stopping, confidence, temperature) : null;
     let unread = text.slice(this.text.length);
     for (const number of draws) {
-      const row = this.read(unread);
-      unread = [pick(row, number)];
+      if (going && !going.mayPay()) break;
+      const logits = this.read(unread);
+      const shares = going && this.row(logits, UNCHANGED);
+      if (going && !going.pays(shares[likeliest(shares)])) break;
+      const row = this.row(logits);
+      const token = pick(row, number);
+      unread = [token];
       found.q.push(row);
-      found.tokens.push(...unread);
+      if (this.keepsRaw) found.raw.push(this.row(logits, UNCHANGED));
+      found.tokens.push(token);
+      going?.add(shares[token]);
+      if (going && this.ends.includes(token)) break;
     }
     return found;
   }
 
   extend(token) {
-    return this.read([token]);
+    return this.row(this.read([token]));
   }
 
   settle(length) {
@@ -117,11 +134,14 @@ class Decoding {
     }
     this.text = [...this.prompt];
     this.plain = options.system === "plain";
-    this.longest = this.plain ? 0 : options.gamma;
+    this.longest = this.plain ? 0 : longest(options.gamma);
     this.rule = this.plain ? VANILLA : options.rule;
     this.numbers = streams(options.seed);
-    this.target = new Target(target, options);
-    this.proposer = this.plain ? NOBODY : PROPOSERS[options.proposer](head, this.target, { sampling: options });
+    const asked = [this.rule, options.shadow].filter((name) => name && !this.plain);
+    const keepsRaw = asked.some((name) => recipeOf(name, settings)?.follow === "mixture");
+    this.target = new Target(target, options, keepsRaw);
+    const drafting = { sampling: options, keepsRaw, stopping: pair.told.config.stopping, ends: codec.ends };
+    this.proposer = this.plain ? NOBODY : PROPOSERS[options.proposer](head, this.target, drafting);
     this.recorder = new Recorder(codec, this.rule, (!this.plain && options.shadow) || null, settings);
     this.target.read(this.prompt.slice(0, -1), 0); // its last token is fed by the first round
     this.seconds = now() - this.begin;
@@ -172,11 +192,12 @@ class Decoding {
   /** One round: everything that it decided, and the tokens that it adds to the text. */
   play(gamma, clock) {
     const [draws, coins, [number]] = [this.numbers.draft(gamma), this.numbers.coins(gamma), this.numbers.after(1)];
-    const { tokens, q, asked, support } = this.proposed(draws);
+    const { tokens, q, asked, support, raw } = this.proposed(draws);
     clock.lap("draft");
     const p = this.target.read([...this.text.slice(this.target.text.length), ...tokens], tokens.length + 1);
     clock.lap("target");
-    const draft = draftOf(p, q, tokens, support, (size) => SMALL.another(size));
+    const merged = draftOf(p, q, tokens, support, (size) => SMALL.another(size));
+    const draft = { ...merged, raw: this.target.raw && { p: this.target.raw, q: raw } };
     const law = lawOver(this.rule, draft, this.settings);
     const count = kept(law, coins);
     const ended = count > 0 && this.pair.codec.ends.includes(tokens[count - 1]);
@@ -194,10 +215,10 @@ class Decoding {
 
   /** A draft up to and including its first end of text. */
   proposed(draws) {
-    const { tokens, q, support } = this.proposer.propose(this.text, draws);
+    const { tokens, q, support, raw = q } = this.proposer.propose(this.text, draws);
     const end = tokens.findIndex((token) => this.pair.codec.ends.includes(token));
     const count = end < 0 ? tokens.length : end + 1;
-    return { tokens: tokens.slice(0, count), q: q.slice(0, count), asked: tokens.length, support };
+    return { tokens: tokens.slice(0, count), q: q.slice(0, count), asked: tokens.length, support, raw };
   }
 
   settle(length) {

@@ -4,12 +4,16 @@ import { facts } from "../../kit/facts.js";
 import { CHAINS, exactWith, SETTINGS, usesDivergence } from "../../rules/law.js";
 import { recipeOf } from "../../rules/tests.js";
 import { Refusal } from "../refusal.js";
+import { leastOf } from "./stopping.js";
 
 const KNOWN = facts.options.properties;
 const APP = "run the app, as this page's foot says";
 const { systems, proposers } = facts;
 
 const byDivergence = ({ rule, shadow }) => [rule, shadow].some((name) => name && usesDivergence(recipeOf(name)));
+const words = ({ anyOf }) => (anyOf ?? []).filter((one) => "const" in one);
+/** How many tokens a draft has at most. */
+const longest = (gamma) => words(KNOWN.gamma).find((one) => one.const === gamma)?.maximum ?? gamma;
 const levelled = (name) => systems.find((one) => one.name === name)?.levels;
 
 /** What this page leaves to the app: [whether it is asked for, one line]. */
@@ -29,11 +33,16 @@ const LEFT = [
     (asked) => asked.divergence_on === "raw" && byDivergence(asked),
     () => `divergences of raw rows need the app: choose those as sampled from, or ${APP}`,
   ],
+  [
+    ({ gamma, rule, system }) => gamma === "auto" && system !== "plain" && CHAINS.get(rule).resamples,
+    ({ rule }) =>
+      `rule ${rule} needs drafts of a fixed length: choose gamma as a number, or tokenwise, blockwise or hsd`,
+  ],
 ];
 
 /** A value as the option wants it. */
 function read(name, value, most) {
-  const { type, title, minimum, maximum, oneOf, default: usual } = KNOWN[name];
+  const { type, title, minimum, maximum, oneOf, default: usual } = { ...KNOWN[name].anyOf?.[0], ...KNOWN[name] };
   const called = title[0].toLowerCase() + title.slice(1);
   if (type === "array" || type === "boolean") return usual;
   if (type === "string") {
@@ -45,6 +54,7 @@ function read(name, value, most) {
   const high = Math.min(maximum ?? Infinity, most[name] ?? Infinity);
   const need = `choose ${whole ? "a whole number" : "a number"}${minimum === undefined ? "" : ` from ${minimum} to ${high}`}`;
   const text = String(value).trim();
+  if (words(KNOWN[name]).some((one) => one.const === text && one.maximum <= high)) return text;
   const number = text === "" ? Number.NaN : Number(text);
   const fits = (whole ? Number.isInteger(number) : Number.isFinite(number)) && !(number < minimum) && number <= high;
   if (!fits) throw new Refusal(`${called} ${text.slice(0, 40) || "is empty"}: ${need}`);
@@ -70,8 +80,11 @@ function asked(given, { limits, browser }) {
   }
   if (options.top_p <= 0) throw new Refusal("top-p 0: choose a number above 0, up to 1 (1 keeps every token)");
   for (const [holds, line] of LEFT) if (holds({ ...rest, ...options })) throw new Refusal(line(options));
+  const sure = options.gamma === "auto" && options.system !== "plain" && options.proposer === "model";
+  options.confidence = sure ? leastOf(browser.pair.config.stopping, options.confidence) : 0;
   const knobs = Object.keys(SETTINGS).filter((name) => name in options);
-  const settings = { ...Object.fromEntries(knobs.map((name) => [name, options[name]])), mode: options.fuzzy_mode };
+  const { fuzzy_mode: mode, temperature } = options;
+  const settings = { ...Object.fromEntries(knobs.map((name) => [name, options[name]])), mode, temperature };
   return { prompt, options: { ...options, engine: browser.engine }, settings };
 }
 
@@ -106,4 +119,4 @@ function link(prompt, options, { name }) {
   return { pair: name, prompt, ...Object.fromEntries(query.map(([key]) => [key, String(options[key])])) };
 }
 
-export { asked, link, notes, recorded };
+export { asked, link, longest, notes, recorded };

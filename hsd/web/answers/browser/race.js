@@ -28,7 +28,7 @@ function titleOf(options) {
     ...SAID,
     rule: "",
     drafts: "",
-    gamma: `γ = ${options.gamma}`,
+    gamma: options.gamma === "auto" ? "γ auto" : `γ = ${options.gamma}`,
     tolerance: `${divergence(options.divergence).formula.split("(")[0]} ≤ ${options.tolerance}`,
   };
   const own = ownOf(options).map((name) => words[name] ?? `${name.replaceAll("_", " ")} ${written(options[name])}`);

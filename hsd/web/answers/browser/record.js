@@ -20,7 +20,18 @@ import { lawOver } from "../../rules/merged.js";
 
 const TOP = 8; // tokens listed of a row
 const HIGHEST = Math.exp(690); // of ratios: finite in every format
-const GROUNDS = { form: "", p: 0, q: 0, before: 1, mass: 0, divergence: null, weight: 0, entropy: null };
+const GROUNDS = {
+  form: "",
+  p: 0,
+  q: 0,
+  before: 1,
+  mass: 0,
+  divergence: null,
+  weight: 0,
+  entropy: null,
+  mixed: null,
+  rival: null,
+};
 const written = (x) => (x === Infinity ? "Infinity" : x); // JSON cannot spell it
 
 /** The places of the `count` largest numbers of a row, the largest first. */
@@ -179,9 +190,9 @@ class Recorder {
   }
 }
 
-/** Factor and sum of the residual max(weight p − q, 0); both null for a bonus. */
-function left({ threshold, a, b, p, q }, count) {
-  if (count === threshold.length) return { weight: null, mass: null };
+/** Factor and sum of the residual max(weight p − q, 0); both null for a bonus, and where nothing is drawn. */
+function left({ recipe, threshold, a, b, p, q }, count) {
+  if (recipe.follow || count === threshold.length) return { weight: null, mass: null };
   if (!b[count]) return { weight: "Infinity", mass: null };
   return { weight: a[count] / b[count], mass: leftOver(a[count], b[count], p[count], q[count]) / b[count] };
 }

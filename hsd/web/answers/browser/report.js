@@ -16,7 +16,8 @@ const most = (x) => Math.max(x, 0);
 class Measured {
   /** lane: {name, options, lossless}. */
   constructor(lane, records) {
-    Object.assign(this, { lane, records, one: lane.options.proposer !== "ngram" });
+    const { proposer, gamma } = lane.options;
+    Object.assign(this, { lane, records, one: proposer !== "ngram" && gamma !== "auto" }); // of one length
     this.speeds = records.map(({ new_tokens: tokens, seconds }) => tokens / seconds);
   }
 
@@ -104,7 +105,7 @@ class Measured {
       ms_per_token: 1e3 / speed,
     };
     if (!own) return row;
-    const draft = this.one ? 1e3 * this.call("draft", 1) : 0;
+    const draft = this.lane.options.proposer === "ngram" ? 0 : 1e3 * this.call("draft", 1);
     return { ...row, limit, efficiency: speedup / limit, draft_call_ms: draft, rate: this.ratio("kept", "drafted") };
   }
 

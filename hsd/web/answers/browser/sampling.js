@@ -3,6 +3,7 @@ const COLDEST = 1e-30; // below, logits divided by the temperature leave single 
 const LEAST = 1e-37; // of top-p, likewise
 const SPARE = 32; // how many tokens equal to the k-th likeliest top-k keeps besides it
 const RARE = 1e-5; // tokens below are sorted only where top-p reaches down to them
+const UNCHANGED = { temperature: 1, top_k: 0, top_p: 1 };
 const { fround } = Math;
 let wide = new Float64Array(0); // for one row at a time, in double precision
 
@@ -109,4 +110,4 @@ class Rows {
   }
 }
 
-export { probabilities, Rows };
+export { likeliest, probabilities, Rows, UNCHANGED };

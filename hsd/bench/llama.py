@@ -1,0 +1,65 @@
+"""llama.cpp on the same published file, as a case beside ours: plain decoding, by the package `llama-cpp-python`."""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hsd.bench.measure import NO_CALLS, Case, Record
+from hsd.errors import HsdError
+from hsd.models import Pair
+from hsd.models.loading import fetch
+
+NAME = "llama.cpp"
+MODEL = "smollm2"  # whose published file it reads
+
+
+def llama_case(options: dict[str, Any]) -> Case:
+    """The fetched model's published file by llama.cpp. options: as for `hsd.run`; sampling and length matter.
+
+    Its weights are the file's, its activations have 8 bits: nearly our model, with a text of its own. It computes with
+    as many threads as the pair. Raises HsdError where package or file is not here.
+    """
+    file = fetch.find_file(MODEL)
+    if not file:
+        raise HsdError(f"{NAME} reads the published file: run `python -m hsd fetch {MODEL}`, or leave the peer out")
+    _package()
+    return Case(f"{NAME}, plain", options, partial(_decoded, file, options))
+
+
+def _package() -> Any:
+    try:
+        import llama_cpp
+    except ImportError:
+        raise HsdError(f"{NAME} is not here: run `python -m pip install llama-cpp-python`, or leave it out") from None
+    return llama_cpp
+
+
+@lru_cache(maxsize=1)
+def _loaded(file: Path, threads: int, context: int) -> Any:
+    return _package().Llama(str(file), n_ctx=context, n_threads=threads, n_threads_batch=threads, verbose=False)
+
+
+def _decoded(file: Path, options: dict[str, Any], pair: Pair, prompt: str, seed: int) -> Record:
+    """The record of one text, read from its beginning: nothing is remembered of an earlier one."""
+    if pair.name != MODEL:
+        raise HsdError(f"{NAME} reads the file of pair {MODEL}: leave the peer out for {pair.name}")
+    ids, most = pair.encode(prompt), options["max_new_tokens"]
+    llama = _loaded(file, getattr(pair.target, "threads", torch.get_num_threads()), pair.target.context)
+    llama.reset()
+    llama.set_seed(seed)
+    how = {"temp": options.get("temperature", 1.0), "top_p": options.get("top_p", 1.0)}
+    how |= {"top_k": options.get("top_k", 0), "min_p": 0.0, "repeat_penalty": 1.0}
+    begin, made = time.perf_counter(), 0
+    for token in islice(llama.generate(ids, **how), most):
+        made += 1
+        if token in pair.codec.end_ids:
+            break
+    seconds = time.perf_counter() - begin
+    calls = {"target": NO_CALLS, "draft": NO_CALLS}
+    return {"new_tokens": made, "target_calls": made, "seconds": seconds, "calls": calls}

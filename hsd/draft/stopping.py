@@ -1,0 +1,86 @@
+"""When a draft is long enough: where the chance that its next token is kept no longer pays what that token costs.
+
+After t tokens a draft goes on while â(x_1) ⋯ â(x_t) · â(next) is at least `least`. That is asked before the next
+token's row is read, with the usual chance as â(next), and after it, with that of the row's likeliest token; the row's
+cost is spent by then, so less will do. â is a logistic function of what the draft's own row gives a token, fitted to
+how often tokens were kept (`examples/smollm2/calibrate_draft.py`).
+
+So the length depends on the drafted prefix alone: on its tokens, and on the draft's rows up to the one after them. That
+keeps rules lossless (`hsd.audit.step_law`): no token that was drawn is thrown away, and no coin and no p of what may
+follow is looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from hsd.errors import HsdError
+
+UNFITTED = (0.0, 1.0, 0.0, 0.0, 0.0)  # â is the draft's own probability
+USUAL = 0.5  # of â, where nobody has counted
+LEAST = 0.3  # where nobody has measured what a drafted token costs
+UNSPENT = 0.7  # of a token's cost, once its row is read
+DEEPEST = 3  # from there on depth tells no more
+FURTHEST = 12.0  # of a logit
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """weights: of 1, ℓ, T, T ℓ and depth in the logit of â; ℓ is the logit of a token's share of its row at T = 1."""
+
+    least: float
+    temperature: float
+    weights: tuple[float, ...] = UNFITTED
+    usual: float = USUAL
+
+    @classmethod
+    def of(cls, told: Any, engine: str, confidence: float, temperature: float) -> Stopping:
+        """told: {"weights", "usual", "least": {engine: number}} of a head's configuration; None where it has none.
+
+        confidence: what takes the place of `least` there, 0 for none. Raises HsdError for what is none of this.
+        """
+        if told is None:
+            return cls(confidence or LEAST, temperature)
+        try:
+            weights, usual = tuple(map(float, told["weights"])), float(told["usual"])
+            least = float(told["least"].get(engine, LEAST))
+            if len(weights) != len(UNFITTED):
+                raise ValueError
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise HsdError("the draft's config.json has no weights for its length: choose gamma as a number") from None
+        return cls(confidence or least, temperature, weights, usual)
+
+    def chance(self, share: float, depth: int) -> float:
+        """â of a token with that share of its row at temperature 1, after `depth` drafted tokens."""
+        bias, by_share, by_heat, by_both, by_depth = self.weights
+        known = math.log(share / (1 - share)) if 0 < share < 1 else math.copysign(FURTHEST, share - 0.5)
+        known = max(-FURTHEST, min(FURTHEST, known))
+        logit = (
+            bias + by_share * known + self.temperature * (by_heat + by_both * known) + by_depth * min(depth, DEEPEST)
+        )
+        return 1 / (1 + math.exp(-logit))
+
+
+@dataclass
+class Chain:
+    """A draft under way, of `length` tokens. kept: the chance that all of them are kept."""
+
+    stopping: Stopping
+    kept: float = 1.0
+    length: int = 0
+
+    @property
+    def may_pay(self) -> bool:
+        """Whether to read the row of a further token; the first one is always read."""
+        return not self.length or self.kept * self.stopping.usual >= self.stopping.least
+
+    def pays(self, largest: float) -> bool:
+        """Whether to draw a further token from the row that was read. largest: the share of its likeliest token."""
+        return self.kept * self.stopping.chance(largest, self.length) >= UNSPENT * self.stopping.least
+
+    def add(self, share: float) -> None:
+        """A token with that share was drawn."""
+        self.kept *= self.stopping.chance(share, self.length)
+        self.length += 1
