@@ -79,8 +79,7 @@ def summed_up(models: TableModels, laws: dict[Outcome, Recovered]) -> tuple[floa
 def equal_rules(judged: list[Judged], tolerance: float) -> list[str]:
     """The known rules whose law is the same, draft by draft, on all these models; in brackets the settings that fit.
 
-    A draft counts by how often it is drafted, as in the total variation. Settings are looked for on the first of them,
-    which has random rows.
+    A draft counts by how often it is drafted. Settings are looked for on the first of them, which has random rows.
     """
     found = [name for name, rule in RULES.items() if not rule.knob and _equal(judged, rule.law, tolerance)]
     settled = (_fuzzy, _typical, _ensemble)
