@@ -85,7 +85,8 @@ function plan({ lanes, rounds = 3, gamma = "", ...rest }, page) {
   const plain = asked({ ...shared, system: "plain" }, page);
   const others = wanted.map((lane, i) => laneOf({ ...shared, ...(gamma ? { gamma } : {}) }, lane, i + 2, page));
   const seen = new Map();
-  const told = [plain, ...others].map(({ options }) => {
+  const told = [plain, ...others].map(({ options: all }, i) => {
+    const options = { ...all, confidence: Number(wanted[i - 1]?.confidence ?? 0) }; // as asked for, not as found
     seen.set(titleOf(options), (seen.get(titleOf(options)) ?? 0) + 1);
     return described(options, seen.get(titleOf(options)));
   });
