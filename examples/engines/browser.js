@@ -1,6 +1,6 @@
 // A worker beside the page's own: passes and rows of the pair that the page decodes with. See browser.py.
 import { sharing } from "./engine.js";
-import { bytesOf } from "./files.js";
+import { piecesOf } from "./files.js";
 import { makePair } from "./pair.js";
 
 const CHUNK = 8; // tokens of a pass where a text is read for its rows
@@ -40,11 +40,11 @@ async function rows(target, ids) {
 }
 
 self.onmessage = async ({ data: { told, files, job } }) => {
-  const [head, weights] = [await bytesOf(files.head, null, () => {}), await bytesOf(files.weights, null, () => {})];
+  const [head, weights] = [files.head, files.weights].map((file) => piecesOf(file, null, () => {}));
   const shared = sharing();
   const engine = await fetch(shared.memory ? files.threaded : files.engine);
   const module = await WebAssembly.compile(await engine.arrayBuffer());
-  const { target } = makePair(told, { module, shared, weights, head });
+  const { target } = await makePair(told, { module, shared, weights, head });
   await target.engine.there;
   self.postMessage({ passes: passes(target, job), ...(job.rows ? await rows(target, job.rows) : {}) });
 };

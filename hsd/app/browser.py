@@ -29,6 +29,7 @@ HEAD = ASSETS / NAME / "draft"
 HEAD_FILE = HEAD / "model.safetensors"
 FOLDER = "model/"
 HEAD_PATH = f"{FOLDER}head.safetensors"
+COOL = 0.3  # the temperature of a visitor's first prompt: so small a model answers a question better
 PIECE = 8 << 20  # bytes: what a visitor loads again at most
 CHAT = (
     "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
@@ -80,6 +81,7 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
         "name": NAME,
         "title": model.title,
         "gamma": draft_length(NAME),
+        "begin": {"gamma": draft_length(NAME), "temperature": COOL, "seed": 0},
         "engine": "portable",
         "licence": f"Licence {model.licence}; {model.credit}.",
         "chip": chip,

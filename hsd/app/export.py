@@ -74,7 +74,7 @@ server: nothing here needs Python, and nothing is fetched from anywhere else.
     python -m http.server        # in this folder, then open the address that it prints
 
 `python -m hsd space export --static FOLDER` has written it; with `--weights` the model's weights are in it as well (98
-MB), else the page asks for their file. For trees, stacks, races and larger models start the app in a copy of the
+MB), else the page asks for their file. For trees, stacks and larger models start the app in a copy of the
 repository (`make demo`), or publish it as a Space with Python (`python -m hsd space publish OWNER/NAME`).
 
 Papers:

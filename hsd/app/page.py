@@ -35,7 +35,7 @@ FOOT = {
     "files": "These are recorded runs: the page is made of files and runs no model. <b>To run it live</b>",
     "browser": (
         "What you run here is decoded in this browser, one draft at a time; all else is recorded. "
-        "<b>For trees, stacks, races and larger models</b>"
+        "<b>For trees, stacks and larger models</b>"
     ),
 }
 """What a page without a server says of itself, up to how to run the app."""

@@ -24,7 +24,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   const { expression, list } = JSON.parse(line);
   let answer;
   try {
-    answer = { value: new Function(...names, `return (${expression})`)(...modules)(...list) };
+    answer = { value: await new Function(...names, `return (${expression})`)(...modules)(...list) };
   } catch (error) {
     answer = { error: String(error.stack) };
   }

@@ -5,6 +5,7 @@ The modules run in Node here; `test_browser_page.py` has them in a browser."""
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 from engine import Engine
+from joint_law import chi_square_p, token_law
 from safetensors.torch import save_file
 from small_gguf import HEAD, TAPS, VOCAB, head_weights, write_gguf
 
@@ -44,17 +46,20 @@ PROMPTS = (
     "Why is the sky blue?",
 )
 MODULES = ("pair", "decoding", "engine", "gguf", "numbers", "options", "sampling", "text")
-MAKE = """(told, [module, weights, head], real) => {
+MAKE = """async (told, [module, weights, head], real) => {
   const bytes = (path) => { const b = process.getBuiltinModule("fs").readFileSync(path);
     return new Uint8Array(b.buffer, b.byteOffset, b.length); };
-  const files = { module: new WebAssembly.Module(bytes(module)), weights: bytes(weights), head: bytes(head) };
-  if (real) { globalThis.it = pair.makePair(told, files); return; }
-  const file = gguf.readGguf(files.weights);
+  const parts = (path) => { const all = bytes(path); // as they may come
+    return [all.subarray(0, 999), all.subarray(999, 9001), all.subarray(9001)]; };
+  const files = { module: new WebAssembly.Module(bytes(module)), weights: parts(weights), head: parts(head) };
+  if (real) { globalThis.it = await pair.makePair(told, files); return; }
   const made = new engine.Engine(files.module);
-  const target = new engine.Model(made, file, told.config.target_layers);
+  const small = await gguf.readSafetensors(files.head);
+  const places = await made.tensors(small);
+  const target = await engine.Model.load(made, await gguf.readGguf(files.weights), told.config.target_layers);
   const codec = { size: target.vocab, ends: [60], encode: (text) => [...text].map((x) => x.codePointAt(0) % 64),
     decode: (ids) => ids.map((id) => `<${id}>`).join(""), piece: (id) => `<${id}>` };
-  const drafter = new engine.Head(made, told.config, gguf.readSafetensors(files.head), target);
+  const drafter = new engine.Head(made, told.config, small, places, target);
   globalThis.it = { told, target, head: drafter, codec };
 }"""
 RUN = """(given, page) => {
@@ -236,6 +241,38 @@ def small(node: Engine, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pair,
 @pytest.mark.parametrize("how", CASES, ids=lambda how: "-".join(str(value) for value in how.values()))
 def test_every_step_is_the_one_that_python_records(node: Engine, small, how: dict[str, Any]):
     assert same(node, small[0], "a text of some length", small[1], **{"gamma": 3, "max_new_tokens": 24, **how}) > 3
+
+
+SHORT = """(given, page, count) => {
+  const found = {};
+  for (let seed = 0; seed < count; seed += 1) {
+    const run = new decoding.Decoding(it, options.asked({ ...given, seed }, page));
+    while (run.made.length < 2 && run.step()) { /* at most two tokens */ }
+    run.close();
+    found[run.made.slice(0, 2)] = (found[run.made.slice(0, 2)] ?? 0) + 1;
+  }
+  return found;
+}"""
+
+
+def fit(node: Engine, small: tuple[Pair, dict[str, Any]], seeds: int, **how: Any) -> float:
+    """How well the first two tokens of so many runs follow the target's own law."""
+    pair, told = small
+    warping = {"temperature": 0.5}
+    given = {"prompt": "a text", "gamma": 2, "max_new_tokens": 8, **warping, **how}
+    found = node.call(SHORT, given, told, seeds)
+    assert isinstance(found, dict)
+    counts = Counter({tuple(map(int, path.split(","))): count for path, count in found.items()})
+    return chi_square_p(counts, token_law(pair, "a text", **warping))
+
+
+@pytest.mark.parametrize("how", [{"rule": rule} for rule in ("tokenwise", "blockwise", "hsd")] + [{"system": "plain"}])
+def test_the_first_two_tokens_follow_the_targets_law(node: Engine, small, how: dict[str, Any]):
+    assert fit(node, small, 1500, **how) > 1e-4
+
+
+def test_a_rule_that_is_not_lossless_fails_that_test(node: Engine, small):
+    assert fit(node, small, 1500, rule="fuzzy", divergence="tv", tolerance=1) < 1e-6
 
 
 @pytest.mark.parametrize("length", [1, 2, 5])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import struct
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +19,7 @@ from web_page import Browser, Guest
 import hsd
 from hsd.app import browser
 from hsd.models.loading import fetch, load_pair
+from hsd.models.loading.registry import draft_length
 
 FILE = fetch.find_file("smollm2")  # every test has an empty home of its own
 real = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2 --engine portable")
@@ -112,11 +114,12 @@ def laid(file: Path, site: Path, size: int) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def pieces(chromium: Browser, folder: Path, tmp_path: Path) -> Iterator[Page]:
-    """A page whose weights are three pieces of a file that is no model, so that it is refused once it is whole."""
+    """A page whose weights are three pieces of a GGUF file that says so little of itself that it is refused."""
     shutil.copytree(folder, tmp_path / "page")
     told = tmp_path / "page" / "data" / "page.json"
     page = json.loads(told.read_text())
-    (tmp_path / "any.gguf").write_bytes(b"a" * 1000 + b"b" * 1000 + b"c" * 1000)
+    beginning = b"GGUF" + struct.pack("<IQQQ1sIQ", 3, 0, 1, 1, b"a", 8, 2955)  # no tensor, one field: a text
+    (tmp_path / "any.gguf").write_bytes(beginning + b"a" * 955 + b"b" * 1000 + b"c" * 1000)
     found = laid(tmp_path / "any.gguf", tmp_path / "page", 1000)
     page["browser"]["files"]["weights"] = {"name": "any.gguf", "bytes": 3000, "pieces": found}
     told.write_text(json.dumps(page))
@@ -155,7 +158,7 @@ def test_a_download_goes_on_from_the_last_whole_piece(pieces: Page, answer: dict
     question = pieces.ask(PROMPT)
     assert "0 MB, once" in question.inner_text()
     question.get_by_role("button", name="Load").click()
-    pieces.told("this is no GGUF file")  # it is whole, and only now it is read
+    pieces.told("this file holds another model")  # it is whole, and only now it is known
     assert [name for name in asked if ".gguf." in name or ".safetensors." in name] == ["any.gguf.1", "any.gguf.2"]
 
 
@@ -172,7 +175,7 @@ def test_two_tabs_that_load_at_once_fetch_each_piece_once(pieces: Page):
     for tab in (page, second):
         tab.locator("dialog.hf-consent").get_by_role("button", name="Load").click()
     for tab in (page, second):
-        tab.locator(".hf-alert:not([hidden])", has_text="this is no GGUF file").wait_for()
+        tab.locator(".hf-alert:not([hidden])", has_text="this file holds another model").wait_for()
     fetched = [name for name in asked if ".gguf." in name or ".safetensors." in name]
     assert len(fetched) == len(set(fetched)) > 3
     second.close()
@@ -228,7 +231,7 @@ ROWS = """async ([folder, threads, ids]) => {
     ["engine", "gguf"].map((name) => import(at(`${folder}answers/browser/${name}.js`))));
   const module = await WebAssembly.compile(await read(`${folder}engine${threads > 1 ? "_threads" : ""}.wasm`));
   const engine = new Engine(module, sharing(threads));
-  const text = new Model(engine, readGguf(await read("small.gguf")), []).start();
+  const text = (await Model.load(engine, await readGguf([await read("small.gguf")]), [])).start();
   const rows = [...text.read(ids, ids.length)];
   await engine.there;
   for (const token of ids) rows.push(...text.read([token], 1));
@@ -282,3 +285,55 @@ def test_a_folder_with_weights_asks_once_how_large_they_are(
     guest.page.evaluate("caches.delete('hsd-models')")
     guest.close()
     files.stop()
+
+
+@pytest.fixture
+def live(guest: Page) -> Page:
+    """A page with the real model, at the end of a short run of it."""
+    assert FILE is not None
+    guest.ask(PROMPT).locator("input").set_input_files(FILE)
+    guest.page.locator(".hf-source", has_text="● live").wait_for()
+    guest.page.locator("#hsd-run:enabled").wait_for()
+    return guest
+
+
+@real
+def test_a_question_that_is_typed_is_answered(live: Page):
+    assert "Paris" in live.page.inner_text(".hp-flow")
+    assert live.page.input_value("#hsd-gamma-input") == str(draft_length("smollm2"))
+
+
+@real
+def test_every_export_and_a_what_if_work_on_a_run_that_was_decoded_here(live: Page):
+    page = live.page
+    beginnings = {"PNG": b"\x89PNG", "SVG": b"<svg", "CSV": b"", "JSON": b"{", "HTML": b"<!doctype", "Report": b""}
+    for name, beginning in beginnings.items():
+        with page.expect_download() as saved:
+            page.get_by_role("button", name=name, exact=True).click()
+        content = Path(saved.value.path()).read_bytes()
+        assert len(content) > 200, name
+        assert content.lower().startswith(beginning.lower()), name
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy link", exact=True).click()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert "prompt=What" in link
+    page.locator(".hp-lane-rule").first.select_option("blockwise")
+    page.locator(".hp-back").wait_for()  # to what happened
+
+
+@real
+def test_a_worker_that_is_lost_and_a_page_that_sleeps_keep_what_was_decoded(live: Page):
+    page = live.page
+    page.goto(page.url.split("?")[0] + "?prompt=Count+to+one+hundred&gamma=2&max_new_tokens=250")
+    page.locator(".hf-source", has_text="● live").wait_for()
+    life = page.context.new_cdp_session(page)
+    for state in ("frozen", "active"):
+        life.send("Page.setWebLifecycleState", {"state": state})
+    begun = page.evaluate("window.__hsd.steps")
+    while page.evaluate("window.__hsd.steps") < begun + 3:
+        page.wait_for_timeout(50)
+    page.workers[-1].evaluate("() => { setTimeout(() => { throw new Error('lost'); }); }")
+    live.told("the model was lost, as a browser may do with a page in the background: press Run again")
+    assert page.evaluate("window.__hsd.steps") >= begun + 3
+    assert page.is_enabled("#hsd-run")
+    live.problems.clear()  # the error is this test's own

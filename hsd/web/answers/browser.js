@@ -13,9 +13,13 @@ const NOT_SAFE = "a page decodes only over https or on its own machine: recorded
 const LATER = "this page decodes one run at a time in your browser: its foot says how to get what needs the app";
 const able = typeof WebAssembly === "object" && WebAssembly.validate(new Uint8Array(VECTORS));
 const RUN = !window.isSecureContext ? NOT_SAFE : able ? "" : NO_VECTORS;
-const LINES = { run: RUN, pair: RUN, race: LATER, race_plan: LATER, levels: LATER };
+const LINES = { run: RUN, pair: RUN, race: RUN, race_plan: RUN, levels: LATER };
 const OWN = {
   pair: async () => (await files.ask("page")).browser.chip,
+  race_plan: async (given) => {
+    const { plan } = await import("./browser/race.js");
+    return { ...plan(given, await files.ask("page")).header, programs: [] };
+  },
   downloads: async () => {
     const { name, title } = (await files.ask("page")).browser;
     return { lines: [], here: [{ name, title }], coming: false };
@@ -24,12 +28,12 @@ const OWN = {
 
 const why = (name) => LINES[name] ?? files.why(name);
 
-const ask = (name, argument) => (OWN[name] && !why(name) ? OWN[name]() : files.ask(name, argument));
+const ask = (name, argument) => (OWN[name] && !why(name) ? OWN[name](argument) : files.ask(name, argument));
 
 async function* stream(name, options, { signal, status }) {
   if (why(name)) throw new Refusal(why(name));
-  const { decode } = await import("./browser/client.js");
-  yield* decode(await files.ask("page"), options, { signal, status });
+  const { decode, race } = await import("./browser/client.js");
+  yield* (name === "race" ? race : decode)(await files.ask("page"), options, { signal, status });
 }
 
 export { ask, stream, why };

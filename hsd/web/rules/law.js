@@ -199,12 +199,15 @@ const usesDivergence = (recipe) => uses(recipe, "divergence");
 /** The numbers that the test at t compares, see `groundsOf`. */
 const groundsAt = ({ recipe, along, threshold }, t) => groundsOf(recipe, along.at(t), t === threshold.length);
 
-/** The row of the token after t kept ones: the residual, p itself where none is left, the bonus row, or a likeliest token. */
-function next({ recipe, along, threshold, a, b, p, q, tokens }, t) {
+/**
+ * The row of the token after t kept ones: the residual, p itself where none is left, the bonus row, or a likeliest token.
+ * copy: of a row.
+ */
+function next({ recipe, along, threshold, a, b, p, q, tokens }, t, copy = (row) => row.slice()) {
   const all = t === threshold.length;
   if (recipe.follow) return surest(recipe.follow === "mixture" && !all ? along.mixture(t) : p[t]);
   if (all) return p[t];
-  const residual = recipe.race ? raceLeft(p[t], q[t], tokens[t]) : p[t].slice();
+  const residual = recipe.race ? raceLeft(p[t], q[t], tokens[t]) : copy(p[t]);
   const [factor, taken, row] = [a[t], b[t], q[t]]; // over a vocabulary, a loop takes a third of a map
   if (!recipe.race)
     for (let i = 0; i < row.length; i += 1) residual[i] = Math.max(factor * residual[i] - taken * row[i], 0);

@@ -3,10 +3,14 @@
 import { lawOf, range, sum, uses } from "./law.js";
 import { recipeOf } from "./tests.js";
 
-/** {p, q, tokens, small}: a draft, and the same with all tokens outside `support` in one. support: ids, each once. */
-function draftOf(p, q, tokens, support) {
+/**
+ * {p, q, tokens, small}: a draft, and the same with all tokens outside `support` in one. support: ids, each once; made: gives
+ * a Float64Array of this size to write a row into.
+ */
+function draftOf(p, q, tokens, support, made) {
   const row = (all, rest) => {
-    const found = new Float64Array(support.length + 1);
+    const found = made(support.length + 1);
+    found[support.length] = 0;
     for (let i = 0; i < support.length; i += 1) found[i] = all[support[i]];
     found[support.length] = rest ? Math.max(sum(all) - sum(found), 0) : 0;
     return found;
@@ -24,7 +28,15 @@ function lawOver(name, { p, q, tokens, small, raw }, settings) {
   const recipe = recipeOf(name, settings);
   if (recipe.follow || uses(recipe, "entropy")) return lawOf(name, p, q, tokens, settings, raw);
   const law = lawOf(name, small.p, small.q, small.tokens, settings);
-  return { ...law, tokens, p, q: law.recipe.certain ? range(q.length).map((t) => certain(q[t], tokens[t])) : q };
+  if (!recipe.certain) return { ...law, tokens, p, q };
+  return {
+    ...law,
+    tokens,
+    p,
+    get q() {
+      return range(q.length).map((t) => certain(q[t], tokens[t])); // made where it is asked for: rows are large
+    },
+  };
 }
 
 function certain(row, token) {

@@ -146,7 +146,7 @@ class Race {
     let race = null; // once it has begun it takes the place of what was shown
     let problem = "";
     try {
-      const status = ({ place, seconds }) => this.say(waiting(place, seconds));
+      const status = ({ place, seconds, words }) => this.say(words || waiting(place, seconds));
       for await (const message of stream("race", asked, { signal, status })) {
         race ??= this.started(message.header);
         this.take(race, message);
@@ -237,7 +237,8 @@ function sameness(lanes, { sampling }) {
 /** What a race was run on and with. */
 function source({ machine, sampling, seed, prompt, created, pair }, recorded) {
   const { device, processor, threads, cores, load } = machine;
-  const busy = load > cores + 0.5 ? `, busy (load ${load}): take the times with care` : `, load ${load}`;
+  const heavy = load > cores + 0.5 ? `, busy (load ${load}): take the times with care` : `, load ${load}`;
+  const busy = load === null ? "" : heavy; // a browser does not tell
   const where = device === "cpu" ? `${processor} CPU, ${threads} of ${cores} cores` : device;
   const when = recorded ? `Recorded ${day(created)}` : "Run here just now";
   const words = `${when} on ${where}${busy}. ${pair}, temperature ${sampling.temperature}, seed ${seed}`;

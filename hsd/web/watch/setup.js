@@ -65,7 +65,7 @@ class Setup {
       run();
     });
     part("cancel").addEventListener("click", cancel);
-    this.prompt.addEventListener("input", () => this.mark(true));
+    this.prompt.addEventListener("input", () => this.typed());
     this.prompt.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey) return;
       event.preventDefault();
@@ -89,7 +89,7 @@ class Setup {
 
   /** Show what made a recorded run; if its pair is not here, what another is good at. */
   repeat(values) {
-    this.repeated = values;
+    Object.assign(this, { repeated: values, untouched: true });
     if (!this.live || !this.pairs) return; // until the pairs that are here are known
     const { name } = this.pairs.find((pair) => pair.name === values.pair) ?? this.pairs[0] ?? {};
     const [starter] = name === values.pair ? [] : (this.told.starters[name] ?? []);
@@ -102,8 +102,16 @@ class Setup {
       this.choosePair(value);
       this.pair(value);
     }
+    this.untouched = false;
     this.form.set(fit({ ...this.usual, ...this.form.values() }, name));
     if (name !== "rule" || !this.judge(value)) this.mark(true);
+  }
+
+  /** A prompt of one's own after a recorded run: a page that decodes by itself begins with what it does fast and well. */
+  typed() {
+    if (this.untouched && this.told.browser) this.form.set(this.told.browser.begin);
+    this.untouched = false;
+    this.mark(true);
   }
 
   get usual() {

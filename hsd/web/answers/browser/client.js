@@ -3,6 +3,7 @@
 import { Refusal } from "../refusal.js";
 import { consent } from "./consent.js";
 import { asked } from "./options.js";
+import { plan, raced } from "./race.js";
 
 const LOST = "the model was lost, as a browser may do with a page in the background: press Run again";
 const DECLINED = "nothing was loaded: press Run to be asked again; recorded runs need no model";
@@ -77,6 +78,21 @@ async function ready(told, { signal, status }) {
   }
 }
 
+/** A race as messages, likewise. */
+async function* race(page, given, { signal, status }) {
+  const wanted = plan(given, page);
+  const before = last;
+  let over = null;
+  last = new Promise((done) => (over = done));
+  try {
+    await before;
+    if (!signal?.aborted) await ready(page.browser, { signal, status });
+    if (!signal?.aborted) yield* raced(wanted, page, { call, signal });
+  } finally {
+    over();
+  }
+}
+
 /** A run as messages, as hsd/app has them. page: what the page is made with; given: what is asked for. */
 async function* decode(page, given, { signal, status }) {
   const wanted = asked(given, { limits: page.limits, browser: page.browser });
@@ -105,4 +121,4 @@ async function* decode(page, given, { signal, status }) {
   }
 }
 
-export { decode };
+export { decode, race };

@@ -8,12 +8,13 @@ import { Refusal } from "../refusal.js";
 import { streams } from "./numbers.js";
 import { longest } from "./options.js";
 import { Recorder } from "./record.js";
-import { likeliest, probabilities, spread, UNCHANGED } from "./sampling.js";
+import { likeliest, probabilities, Rows, UNCHANGED } from "./sampling.js";
 import { chain } from "./stopping.js";
 
 const LONGEST = 3; // tokens that must agree at best for a copy; then fewer are tried
 const BELOW_ONE = 1 - 2 ** -53;
 const LAPS = { draft: 0, target: 0, verify: 0 };
+const [ROWS, SMALL] = [new Rows(), new Rows(Float64Array)]; // of the one run that is at its step
 const now = () => performance.now() / 1000;
 
 /** The token that a number picks from a row, or that wins it in a race by times. */
@@ -22,13 +23,13 @@ const picked = (row, by) => (typeof by === "number" ? pick(row, by) : winner(row
 /** A target's text that gives rows of probabilities; `raw`, where it is asked for, those of the last reading with nothing cut off. */
 class Target {
   constructor(model, sampling, keepsRaw) {
-    Object.assign(this, { text: model.start(), sampling, keepsRaw });
+    Object.assign(this, { text: model.start(), rows: ROWS, sampling, keepsRaw });
   }
 
   /** The rows after the last `keep` of the tokens that are new. */
   read(tokens, keep) {
-    const rows = this.text.read(tokens, keep);
-    if (this.keepsRaw) this.raw = rows.map((row) => probabilities(row, UNCHANGED));
+    const rows = this.text.read(tokens, keep, (row) => this.rows.copy(row));
+    if (this.keepsRaw) this.raw = rows.map((row) => probabilities(this.rows.copy(row), UNCHANGED));
     return rows.map((row) => probabilities(row, this.sampling));
   }
 }
@@ -36,8 +37,8 @@ class Target {
 /** Drafts by the head, one token after another; where γ is "auto", while a further token pays, to the end of the text. */
 class Drafter {
   constructor(head, target, options) {
-    const size = target.text.model.vocab;
-    Object.assign(this, { text: head.start(target.text), tokens: head.vocab, size, ...options });
+    const { rows, text } = target;
+    Object.assign(this, { text: head.start(text), tokens: head.vocab, size: text.model.vocab, rows, ...options });
   }
 
   read(tokens) {
@@ -45,7 +46,7 @@ class Drafter {
   }
 
   row(logits, sampling = this.sampling) {
-    return spread(probabilities(logits, sampling), this.tokens, this.size);
+    return this.rows.spread(probabilities(logits.slice(), sampling), this.tokens, this.size);
   }
 
   propose(text, draws) {
@@ -98,16 +99,12 @@ function followed(text, most) {
 /** Copies what followed the text's last tokens before; all of a copy's mass is on one token. */
 class Copier {
   constructor(_, target) {
-    Object.assign(this, { size: target.text.model.vocab, copied: [], begin: 0, length: 0 });
+    Object.assign(this, { rows: target.rows, size: target.text.model.vocab, copied: [], begin: 0, length: 0 });
   }
 
   propose(text, draws) {
     const tokens = followed(text, draws.length);
-    const certain = (token) => {
-      const row = new Float32Array(this.size);
-      row[token] = 1;
-      return row;
-    };
+    const certain = (token) => this.rows.spread([1], [token], this.size);
     Object.assign(this, { copied: tokens.map(certain), begin: text.length });
     return { tokens, q: this.copied, support: [...new Set(tokens)] };
   }
@@ -129,10 +126,11 @@ class Copier {
 const NOBODY = { propose: () => ({ tokens: [], q: [], support: [] }), settle: () => {} };
 const PROPOSERS = { model: (...given) => new Drafter(...given), ngram: (...given) => new Copier(...given) };
 
-/** A run under way. pair: {target, head, codec}; options: see options.js; prompt: text. */
+/** A run under way. pair: {target, head, codec}; options: see options.js; prompt: text; bare: its steps are not explained. */
 class Decoding {
-  constructor(pair, { prompt, options, settings }) {
+  constructor(pair, { prompt, options, settings, bare = false }) {
     const { codec, target, head } = pair;
+    this.bare = bare;
     Object.assign(this, { pair, options, settings, begin: now(), seconds: 0, finish: "cancelled", made: [], count: 0 });
     this.prompt = codec.encode(prompt, options.prompt_as || "chat");
     if (this.prompt.length >= target.context) {
@@ -152,6 +150,7 @@ class Decoding {
     this.proposer = this.plain ? NOBODY : PROPOSERS[options.proposer](head, this.target, drafting);
     this.recorder = new Recorder(codec, this.rule, this.plain ? this.rule : options.shadow || null, settings);
     this.target.read(this.prompt.slice(0, -1), 0); // its last token is fed by the first round
+    this.seconds = now() - this.begin;
   }
 
   get room() {
@@ -163,11 +162,12 @@ class Decoding {
   step() {
     if (this.finish !== "cancelled" || this.room <= 0) return null;
     const start = now();
+    for (const rows of [ROWS, SMALL]) rows.reuse();
     const before = [this.proposer.text, this.target.text].map((text) => text?.calls);
     const [length, clock] = [this.text.length, new Clock(start)];
     const played = this.play(Math.min(this.longest, this.room - 1), clock);
     this.text.push(...played.committed);
-    const details = this.recorder.details(played);
+    const details = this.bare ? {} : this.recorder.details(played);
     const work = (text, calls) => ({ calls: text.calls - calls, layers: 0, computed: 0, heads: 0 });
     const step = {
       index: this.count,
@@ -203,12 +203,13 @@ class Decoding {
     clock.lap("draft");
     const p = this.target.read([...this.text.slice(this.target.text.length), ...tokens], tokens.length + 1);
     clock.lap("target");
-    const draft = { ...draftOf(p, q, tokens, support), raw: this.target.raw && { p: this.target.raw, q: raw } };
+    const merged = draftOf(p, q, tokens, support, (size) => SMALL.another(size));
+    const draft = { ...merged, raw: this.target.raw && { p: this.target.raw, q: raw } };
     const law = lawOver(this.rule, draft, this.settings);
     const told = race ? byRace(draft, law, race, { draws, coins, number }) : { draws, coins, number };
     const count = kept(law, told.coins);
     const ended = count > 0 && this.pair.codec.ends.includes(tokens[count - 1]);
-    const row = told.row ?? next(law, count);
+    const row = told.row ?? next(law, count, (found) => ROWS.copy(found));
     const token = ended ? null : (told.token ?? pick(row, number));
     clock.lap("verify");
     const played = { ...draft, ...told, law, row, token, kept: count, extra: [], extraDraws: [] };

@@ -1,7 +1,7 @@
 // The portable engine, hsd/models/small/engine.wasm, driven as engine.py, model.py and head.py drive it: the same module,
 // the same calls in the same order, so the same bits; on several threads where a page may share memory among them.
 import { Refusal } from "../refusal.js";
-import { floats } from "./gguf.js";
+import { numbers } from "./gguf.js";
 
 const ROWS = 8; // tokens of one pass, at most
 const STAGED = 1 << 20; // bytes of a tensor that are handed over at once
@@ -11,9 +11,11 @@ const MOST_THREADS = 4; // more have not been measured
 const PAGES = { initial: 64, maximum: 16_384 }; // of 64 KiB: shared memory is reserved at once, and phones have little
 const TURNED = ["attn_q", "attn_k"]; // whose rows the file has in the order of its own rotary positions
 const PRODUCTS = [...TURNED, "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"];
+const NORMS = ["attn_norm", "ffn_norm"];
 const INPUTS = ["tokens", "positions", "before"];
 const LAYER = "midlayer.";
 const TABLES = ["d2t", "t2d"]; // which tokens it drafts: no parameters
+const copied = (row) => row.slice();
 const range = (begin, count) => Array.from({ length: count }, (_, i) => begin + i);
 
 /** {threads, memory}: one, on a memory of its own, unless the page's server isolates it from pages of others. */
@@ -63,36 +65,61 @@ class Engine {
     new Int32Array(this.memory.buffer, this.inputs[name], values.length).set(values);
   }
 
-  /** A copy of rows of float32 numbers. */
-  rows(place, count, width) {
-    return range(0, count).map((i) => new Float32Array(this.memory.buffer, place + 4 * i * width, width).slice());
+  /** Rows of float32 numbers, each as `copy` makes it of what stands here for the moment. */
+  rows(place, count, width, copy) {
+    return range(0, count).map((i) => copy(new Float32Array(this.memory.buffer, place + 4 * i * width, width)));
   }
 
-  vector(tensor) {
-    const numbers = floats(tensor);
-    const place = this.made("take", numbers.byteLength);
-    this.write(place, new Uint8Array(numbers.buffer));
+  vector(values) {
+    const place = this.made("take", values.byteLength);
+    this.write(place, new Uint8Array(values.buffer));
     return place;
   }
 
-  /** width: of attention's heads where the file has the numbers that turn together beside each other. */
-  matrix({ kind, rows, columns, data }, width = 0) {
+  /**
+   * A matrix whose bytes come by `take`. width: of attention's heads where the file has the numbers that turn together
+   * beside each other.
+   */
+  async matrix({ kind, rows, columns, bytes }, take, width = 0) {
     const place = this.made("matrix", Number(kind === Q4_1), rows, columns);
-    const row = data.length / rows;
-    const part = Math.max(Math.floor(STAGED / row / (width || 1)), 1) * (width || 1);
+    const [row, group] = [bytes / rows, width || 1];
+    const part = Math.max(Math.floor(STAGED / row / group), 1) * group;
     for (let first = 0; first < rows; first += part) {
       const count = Math.min(part, rows - first);
-      this.write(this.staging, data.subarray(first * row, (first + count) * row));
+      this.write(this.staging, await take(count * row));
       this.calls.pack(place, first, count, kind, this.staging, width);
     }
     return place;
+  }
+
+  /** All tensors of a file as they come: where they lie, by name, and of TABLES their numbers. width(name): see `matrix`. */
+  async tensors(file, width = () => 0) {
+    const found = {};
+    await file.each(async (name, tensor, take) => {
+      if (TABLES.includes(name)) found[name] = numbers(tensor, await take(tensor.bytes));
+      else if (name.endsWith("norm.weight")) found[name] = this.vector(numbers(tensor, await take(tensor.bytes)));
+      else found[name] = await this.matrix(tensor, take, width(name));
+    });
+    return found;
   }
 }
 
 /** A text in the engine: how far it is read, and how it is cut back. */
 class Text {
   constructor(engine, place) {
-    Object.assign(this, { engine, place, length: 0, calls: 0 });
+    Object.assign(this, { engine, place, length: 0, times: [] });
+  }
+
+  get calls() {
+    return this.times.length;
+  }
+
+  /** Read tokens; the logits after the last `keep` of them. times: of every call, how many tokens, and its seconds. */
+  read(tokens, keep, copy = copied) {
+    const begin = performance.now();
+    const found = this.passed(tokens, keep, copy);
+    this.times.push([tokens.length, (performance.now() - begin) / 1000]);
+    return found;
   }
 
   crop(length) {
@@ -111,29 +138,32 @@ class Text {
   }
 }
 
-/** A Llama of SmolLM2's shape. file: see readGguf; tapped: after how many layers hidden states are kept for a head. */
+/** A Llama of SmolLM2's shape, see `load`. */
 class Model {
-  constructor(engine, { fields, tensors }, tapped) {
-    const told = (name) => fields[`llama.${name}`];
-    if (fields["general.architecture"] !== "llama")
+  /** file: see readGguf; tapped: after how many layers hidden states are kept for a head. */
+  static async load(engine, file, tapped) {
+    if (file.fields["general.architecture"] !== "llama")
       throw new Refusal("this file holds another model: choose SmolLM2's");
+    const width = file.fields["llama.embedding_length"] / file.fields["llama.attention.head_count"];
+    const turned = (name) => TURNED.some((part) => name.endsWith(`.${part}.weight`));
+    const places = await engine.tensors(file, (name) => (turned(name) ? width : 0));
+    return new Model(engine, file, places, tapped);
+  }
+
+  /** places: of the tensors in the engine, by name. */
+  constructor(engine, { fields, tensors }, places, tapped) {
+    const told = (name) => fields[`llama.${name}`];
     const [layers, heads, hidden] = ["block_count", "attention.head_count", "embedding_length"].map(told);
     Object.assign(this, { engine, hidden, width: hidden / heads, layers });
     this.vocab = tensors["token_embd.weight"].rows;
     this.context = Math.min(told("context_length"), LONGEST);
     this.parameters = Object.values(tensors).reduce((sum, { rows, columns }) => sum + rows * columns, 0);
-    const norm = (name) => engine.vector(tensors[`${name}.weight`]);
-    const norms = range(0, layers).map((i) => ["attn", "ffn"].map((part) => norm(`blk.${i}.${part}_norm`)));
-    const output = norm("output_norm");
-    const table = engine.matrix(tensors["token_embd.weight"]);
+    const of = (name) => places[`${name}.weight`];
     const shape = [hidden, told("feed_forward_length"), heads, told("attention.head_count_kv"), this.width, layers];
     const rates = [told("rope.freq_base"), told("attention.layer_norm_rms_epsilon")];
-    this.place = engine.made("model", ...shape, ...rates, table, output);
-    norms.forEach((both, i) => {
-      const product = (part) =>
-        engine.matrix(tensors[`blk.${i}.${part}.weight`], TURNED.includes(part) ? this.width : 0);
-      engine.calls.layer(this.place, i, ...both, ...PRODUCTS.map(product));
-    });
+    this.place = engine.made("model", ...shape, ...rates, of("token_embd"), of("output_norm"));
+    for (const i of range(0, layers))
+      engine.calls.layer(this.place, i, ...[...NORMS, ...PRODUCTS].map((part) => of(`blk.${i}.${part}`)));
     for (const layer of tapped) engine.calls.tap(this.place, layer);
   }
 
@@ -148,41 +178,39 @@ class TargetText extends Text {
     this.model = model;
   }
 
-  /** Read tokens; the logits after the last `keep` of them. A pass for each ROWS tokens. */
-  read(tokens, keep) {
+  /** A pass for each ROWS tokens. copy: makes the rows, see `rows`. */
+  passed(tokens, keep, copy) {
     const { engine, model } = this;
     const found = [];
-    this.calls += 1;
     for (let begin = 0; begin < tokens.length; begin += ROWS) {
       const part = tokens.slice(begin, begin + ROWS);
       const wanted = Math.max(0, Math.min(part.length, begin + part.length - (tokens.length - keep)));
       this.tell(part);
       engine.made("read", this.place, part.length, wanted, 0);
-      if (wanted) found.push(...engine.rows(engine.calls.logits(), wanted, model.vocab));
+      if (wanted) found.push(...engine.rows(engine.calls.logits(), wanted, model.vocab, copy));
       this.length += part.length;
     }
     return found;
   }
 }
 
-/** The project's own head on a model. weights: see readSafetensors; config: its file's. */
+/** The project's own head on a model. config: its file's; file: see readSafetensors; places: of its tensors in the engine. */
 class Head {
-  constructor(engine, config, weights, target) {
+  constructor(engine, config, { tensors }, places, target) {
     Object.assign(this, { engine, taps: config.target_layers });
-    this.vocab = weights.d2t.numbers.map((skipped, i) => skipped + i);
-    const counted = Object.entries(weights).filter(([name]) => !TABLES.includes(name));
+    this.vocab = places.d2t.map((skipped, i) => skipped + i);
+    const counted = Object.entries(tensors).filter(([name]) => !TABLES.includes(name));
     this.parameters = counted.reduce((sum, [, { rows, columns }]) => sum + rows * columns, 0);
     const { num_attention_heads: heads, num_key_value_heads: groups = heads } = config;
-    const matrix = (name) => engine.matrix(weights[`${name}.weight`]);
-    const vector = (name) => engine.vector(weights[`${name}.weight`]);
-    const products = ["q", "k", "v", "o"].map((part) => matrix(`${LAYER}self_attn.${part}_proj`));
-    products.push(...["gate", "up", "down"].map((part) => matrix(`${LAYER}mlp.${part}_proj`)));
+    const of = (name) => places[`${name}.weight`];
+    const products = ["q", "k", "v", "o"].map((part) => of(`${LAYER}self_attn.${part}_proj`));
+    products.push(...["gate", "up", "down"].map((part) => of(`${LAYER}mlp.${part}_proj`)));
     const shape = [config.intermediate_size, heads, groups, config.head_dim ?? target.hidden / heads];
-    const matrices = ["fc", `${LAYER}token_proj`, "lm_head"].map(matrix);
-    const norms = ["norm", "taps_norm", `${LAYER}hidden_norm`, `${LAYER}input_layernorm`].map(vector);
+    const matrices = ["fc", `${LAYER}token_proj`, "lm_head"].map(of);
+    const norms = ["norm", "taps_norm", `${LAYER}hidden_norm`, `${LAYER}input_layernorm`].map(of);
     const rates = [config.rope_theta ?? 10_000, config.rms_norm_eps];
     this.place = engine.made("head", target.place, ...shape, ...rates, ...matrices, ...norms);
-    engine.calls.layer(this.place, 0, 0, vector(`${LAYER}post_attention_layernorm`), ...products);
+    engine.calls.layer(this.place, 0, 0, of(`${LAYER}post_attention_layernorm`), ...products);
   }
 
   start(target) {
@@ -197,12 +225,11 @@ class HeadText extends Text {
     Object.assign(this, { model, target, sure: 0, guessing: false });
   }
 
-  /** Read tokens; the logits after the last `keep` of them, of what can be drafted. */
-  read(tokens, keep) {
+  /** The logits of what can be drafted. */
+  passed(tokens, keep, copy) {
     const { engine, model, target } = this;
     const [begin, found] = [this.length, []];
     const known = this.guessing || this.sure < begin ? 0 : target.length; // after a guess, everything is one
-    this.calls += 1;
     for (let done = 0; done < tokens.length; ) {
       const before = range(begin + done - 1, Math.min(ROWS, tokens.length - done));
       const until = (column) => before.findIndex((one) => one >= column);
@@ -213,7 +240,7 @@ class HeadText extends Text {
       this.tell(tokens.slice(done, done + many));
       engine.tell("before", before.slice(0, many));
       engine.made("guess", model.place, this.place, sure ? target.place : 0, many, wanted, 0);
-      if (wanted) found.push(...engine.rows(engine.calls.logits(), wanted, model.vocab.length));
+      if (wanted) found.push(...engine.rows(engine.calls.logits(), wanted, model.vocab.length, copy));
       this.length += many;
       done += many;
       if (sure) this.sure = this.length;

@@ -4,6 +4,7 @@
 import { Refusal } from "../refusal.js";
 
 const STORE = "hsd-models";
+const HANDED = 1 << 18; // bytes at once
 const hex = (buffer) => [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 const place = ({ sha256 }) => new URL(`./kept/${sha256}`, import.meta.url).href.replace(/\/web\/[^/]+\//, "/");
 
@@ -26,6 +27,7 @@ async function fill(into, response, name, told) {
     if (at + value.length > into.length) throw new Refusal(`${name} is another file than this page was made for`);
     into.set(value, at);
     at += value.length;
+    value.buffer.transfer?.(0); // given back now, not some time later
     told(at);
   }
   if (at < into.length) throw new Refusal(`${name} came only in part: press Run, and it goes on from there`);
@@ -37,6 +39,17 @@ async function fetched(url, name) {
   return response;
 }
 
+/** Bytes as a Response that hands them on by and by: it would keep a copy of them all otherwise, for long. */
+function streamed(bytes) {
+  let at = 0;
+  const pull = (controller) => {
+    controller.enqueue(bytes.slice(at, at + HANDED));
+    at += HANDED;
+    if (at >= bytes.length) controller.close();
+  };
+  return new Response(new ReadableStream({ pull }));
+}
+
 /** One piece: {url, bytes, sha256}, into its bytes. part: a Blob to take it from, or null. */
 async function bring(piece, name, into, part, told) {
   const kept = await store();
@@ -46,28 +59,28 @@ async function bring(piece, name, into, part, told) {
     await kept?.delete(place(piece));
     throw new Refusal(`${name} is damaged, or another file than this page was made for: press Run to begin again`);
   }
-  if (!known) await kept?.put(place(piece), new Response(into)).catch(() => {}); // a full store: loaded again next time
+  if (!known) await kept?.put(place(piece), streamed(into)).catch(() => {}); // a full store: loaded again next time
 }
 
 /**
- * The bytes of a file: {name, bytes, pieces}. picked: a File to take it from, or null; told(bytes): how many there are.
- * Throws Refusal for one that is cut short, or another one.
+ * A file's pieces, one after another, each checked: {name, bytes, pieces}. A piece is written over by the next one. picked:
+ * a File to take it from, or null; told(bytes): how many there are. Throws Refusal for one that is cut short, or another one.
  */
-async function bytesOf(file, picked, told) {
+async function* piecesOf(file, picked, told) {
   if (picked && picked.size !== file.bytes)
     throw new Refusal(
       `${picked.name} is not ${file.name}: it has ${picked.size} bytes, and ${file.bytes} were expected`,
     );
-  const found = new Uint8Array(file.bytes);
-  let at = 0;
+  const room = new Uint8Array(Math.max(...file.pieces.map(({ bytes }) => bytes)));
+  let begin = 0;
   for (const piece of file.pieces) {
-    const [begin, end] = [at, at + piece.bytes];
-    const part = picked && picked.slice(begin, end);
-    const work = () => bring(piece, file.name, found.subarray(begin, end), part, (bytes) => told(begin + bytes));
+    const part = picked && picked.slice(begin, begin + piece.bytes);
+    const into = room.subarray(0, piece.bytes);
+    const work = () => bring(piece, file.name, into, part, (bytes) => told(begin + bytes));
     await navigator.locks.request(place(piece), work); // another tab may be at it: then it is kept, once this begins
-    at = end;
+    yield into;
+    begin += piece.bytes;
   }
-  return found;
 }
 
-export { bytesOf, lacking };
+export { lacking, piecesOf };

@@ -1,9 +1,11 @@
-// The two files of the pair as they lie on a disk: a GGUF file, and a head's safetensors. Only what the engine packs.
+// The two files of the pair as they lie on a disk: a GGUF file, and a head's safetensors. Only what the engine packs. They
+// are read part by part as they come, and never held as a whole.
 import { Refusal } from "../refusal.js";
 
 const KINDS = { 0: [1, 4], 1: [1, 2], 3: [32, 20], 8: [32, 34] }; // weights and bytes of a block, by GGUF's type
 const ALIGNMENT = 32;
-const [TEXT, LIST, F32, F16] = [8, 9, 0, 1];
+const [TEXT, LIST, F32] = [8, 9, 0];
+const TYPES = { F32, F16: 1, I64: "I64" };
 const NUMBERS = {
   0: ["getUint8", 1],
   1: ["getInt8", 1],
@@ -17,6 +19,7 @@ const NUMBERS = {
   11: ["getBigInt64", 8],
   12: ["getFloat64", 8],
 };
+const product = (numbers) => numbers.reduce((all, x) => all * x, 1);
 const utf8 = new TextDecoder("utf-8");
 
 class Reader {
@@ -45,48 +48,134 @@ class Reader {
   }
 }
 
-/** {fields, tensors}: what the file says of itself, and by name {kind, rows, columns, data}, views of `bytes`. */
-function readGguf(bytes) {
-  const reader = new Reader(bytes);
+function joined(one, other) {
+  const found = new Uint8Array(one.length + other.length);
+  found.set(one);
+  found.set(other, one.length);
+  return found;
+}
+
+async function* inTurn(parts) {
+  yield* parts;
+}
+
+/** Bytes that come in parts, an iterator's, taken in their order. A part is not looked at once the next is asked for. */
+class Source {
+  constructor(parts) {
+    Object.assign(this, { parts, left: new Uint8Array(0) });
+  }
+
+  async more() {
+    const { done, value } = await this.parts.next();
+    if (done) throw new Refusal("this GGUF file ends before its tensors do: choose another");
+    return value;
+  }
+
+  /** The rest is of no use here, but whoever gives the parts checks all of them. */
+  async drain() {
+    while (!(await this.parts.next()).done);
+  }
+
+  /** What `read` makes of the beginning, as soon as enough of it is there; it says how many bytes that are as `end`. */
+  async begin(read) {
+    for (let bytes = await this.more(); ; bytes = joined(bytes.slice(), await this.more())) {
+      try {
+        const found = read(bytes);
+        this.left = bytes.subarray(found.end);
+        return found;
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error; // it goes on in the next part
+      }
+    }
+  }
+
+  /** The next so many bytes. */
+  async take(count) {
+    let found = this.left.subarray(0, count);
+    if (found.length === count) this.left = this.left.subarray(count);
+    while (found.length < count) {
+      const missing = count - found.length;
+      found = found.slice(); // of a part that is over
+      this.left = await this.more();
+      found = joined(found, this.left.subarray(0, missing));
+      this.left = this.left.subarray(missing);
+    }
+    return found;
+  }
+}
+
+/** A GGUF file's beginning: what it says of itself, its tensors without their data, and where that begins. */
+function header(bytes) {
   if (utf8.decode(bytes.subarray(0, 4)) !== "GGUF") throw new Refusal("this is no GGUF file: choose another");
+  const reader = new Reader(bytes);
   reader.number(4); // its version
   const [count, told] = [reader.number(10), reader.number(10)];
   const fields = Object.fromEntries(
     Array.from({ length: told }, () => [reader.text(), reader.value(reader.number(4))]),
   );
-  const places = Array.from({ length: count }, () => {
+  const tensors = Array.from({ length: count }, () => {
     const [name, dimensions] = [reader.text(), reader.number(4)];
-    const sizes = Array.from({ length: dimensions }, () => reader.number(10));
-    return { name, sizes, kind: reader.number(4), offset: reader.number(10) };
+    const [columns, ...more] = Array.from({ length: dimensions }, () => reader.number(10));
+    const [kind, offset] = [reader.number(4), reader.number(10)];
+    const [weights, size] = KINDS[kind];
+    const rows = product(more);
+    return { name, kind, rows, columns, offset, bytes: ((rows * columns) / weights) * size };
   });
   const alignment = fields["general.alignment"] ?? ALIGNMENT;
-  const begin = Math.ceil(reader.at / alignment) * alignment;
-  const tensor = ({ name, sizes: [columns, ...more], kind, offset }) => {
-    const [weights, size] = KINDS[kind];
-    const rows = more.reduce((product, x) => product * x, 1);
-    const data = bytes.subarray(begin + offset, begin + offset + ((rows * columns) / weights) * size);
-    return [name, { kind, rows, columns, data }];
-  };
-  return { fields, tensors: Object.fromEntries(places.map(tensor)) };
+  const end = count ? Math.ceil(reader.at / alignment) * alignment : reader.at;
+  if (end > bytes.length) throw new RangeError("the beginning goes on");
+  return { fields, tensors, end };
 }
 
-/** The tensors of a safetensors file, in the same form; of whole numbers their values as `numbers`. */
-function readSafetensors(bytes) {
-  const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
-  const head = JSON.parse(utf8.decode(bytes.subarray(8, 8 + length)));
-  delete head.__metadata__;
-  const tensor = ([name, { dtype, shape, data_offsets: ends }]) => {
-    const data = bytes.subarray(...ends.map((end) => 8 + length + end));
-    const columns = shape.at(-1);
-    const rows = shape.reduce((product, x) => product * x, 1) / columns;
-    if (dtype === "I64") return [name, { numbers: Array.from(new BigInt64Array(data.slice().buffer), Number) }];
-    return [name, { kind: dtype === "F16" ? F16 : F32, rows, columns, data }];
-  };
-  return Object.fromEntries(Object.entries(head).map(tensor));
+/** A safetensors file's beginning, likewise. */
+function safeHeader(bytes) {
+  const [view, length] = [new DataView(bytes.buffer, bytes.byteOffset, bytes.length), bytes.length];
+  const end = 8 + Number(view.getBigUint64(0, true));
+  if (end > length) throw new RangeError("the beginning goes on");
+  const told = JSON.parse(utf8.decode(bytes.subarray(8, end)));
+  delete told.__metadata__;
+  const tensors = Object.entries(told).map(
+    ([
+      name,
+      {
+        dtype,
+        shape,
+        data_offsets: [offset, until],
+      },
+    ]) => {
+      const [columns, bytes] = [shape.at(-1), until - offset];
+      return { name, kind: TYPES[dtype], rows: product(shape) / columns, columns, offset, bytes };
+    },
+  );
+  return { fields: {}, tensors, end };
 }
 
-/** A tensor's numbers as Float32Array. */
-function floats({ kind, data }) {
+/**
+ * {fields, tensors, each}: what the file says of itself, and by name {kind, rows, columns, bytes}. parts: the whole file as
+ * Uint8Arrays, one after another. each(use): awaits use(name, tensor, take) for one tensor after another; take(count) gives
+ * its next bytes.
+ */
+async function opened(parts, beginning) {
+  const source = new Source(inTurn(parts));
+  const { fields, tensors } = await source.begin(beginning);
+  const each = async (use) => {
+    let at = 0;
+    for (const { name, offset, ...tensor } of tensors.toSorted((a, b) => a.offset - b.offset)) {
+      await source.take(offset - at);
+      await use(name, tensor, (count) => source.take(count));
+      at = offset + tensor.bytes;
+    }
+    await source.drain();
+  };
+  return { fields, tensors: Object.fromEntries(tensors.map(({ name, ...tensor }) => [name, tensor])), each };
+}
+
+const readGguf = (parts) => opened(parts, header);
+const readSafetensors = (parts) => opened(parts, safeHeader);
+
+/** The numbers of a tensor's bytes: whole ones as an array, others as Float32Array. */
+function numbers({ kind }, data) {
+  if (kind === TYPES.I64) return Array.from(new BigInt64Array(data.slice().buffer), Number);
   if (kind === F32) return new Float32Array(data.slice().buffer);
   return Float32Array.from(new Uint16Array(data.slice().buffer), (bits) => {
     const [sign, power, rest] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
@@ -94,4 +183,4 @@ function floats({ kind, data }) {
   });
 }
 
-export { floats, readGguf, readSafetensors };
+export { numbers, readGguf, readSafetensors };

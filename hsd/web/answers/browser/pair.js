@@ -9,13 +9,15 @@ import { Codec } from "./text.js";
 const UPDATE = 0.05; // seconds: at most 20 messages of steps each
 
 /** told: what the page knows of it, see hsd/app/browser.py; files: {module, shared, weights, head}: compiled, for what
- * `sharing` gave, and as Uint8Array. */
-function makePair(told, { module, shared, weights, head }) {
+ * `sharing` gave, and Uint8Arrays one after another. */
+async function makePair(told, { module, shared, weights, head }) {
   const engine = new Engine(module, shared);
-  const file = readGguf(weights);
-  const target = new Model(engine, file, told.config.target_layers);
+  const draft = await readSafetensors(head);
+  const places = await engine.tensors(draft);
+  const file = await readGguf(weights);
+  const target = await Model.load(engine, file, told.config.target_layers);
   const codec = new Codec(file.fields, told.chat);
-  return { told, target, head: new Head(engine, told.config, readSafetensors(head), target), codec };
+  return { told, target, head: new Head(engine, told.config, draft, places, target), codec };
 }
 
 const many = (threads) => (threads > 1 ? `${threads} threads` : "one thread");

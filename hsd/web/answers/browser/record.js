@@ -51,15 +51,19 @@ function largest(row, count) {
 
 /** The largest of a row, those in `first` before all others. */
 function ranked(row, first, most = TOP) {
-  const raised = row.slice();
-  for (const token of new Set(first)) raised[token] += 2;
-  return largest(raised, Math.min(Math.max(most, first.length), row.length));
+  const raised = [...new Set(first)].map((token) => [token, row[token]]);
+  for (const [token, x] of raised) row[token] = x + 2; // and back: a copy of a row is large
+  const found = largest(row, Math.min(Math.max(most, first.length), row.length));
+  for (const [token, x] of raised) row[token] = x;
+  return found;
 }
 
+let highest = new Float32Array(0); // for one branch at a time
+
 function larger(one, other) {
-  const found = one.slice();
-  for (let i = 0; i < found.length; i += 1) if (other[i] > found[i]) found[i] = other[i];
-  return found;
+  if (highest.length !== one.length) highest = one.slice();
+  for (let i = 0; i < one.length; i += 1) highest[i] = Math.max(one[i], other[i]);
+  return highest;
 }
 
 /** The mass of a row outside `top`. */

@@ -5,6 +5,7 @@ const SPARE = 32; // how many tokens equal to the k-th likeliest top-k keeps bes
 const RARE = 1e-5; // tokens below are sorted only where top-p reaches down to them
 const UNCHANGED = { temperature: 1, top_k: 0, top_p: 1 };
 const { fround } = Math;
+let wide = new Float64Array(0); // for one row at a time, in double precision
 
 function likeliest(row) {
   let best = 0;
@@ -24,18 +25,21 @@ function topped(row, k) {
   if (k <= 0 || k >= row.length) return row;
   const places = sorted(row, -Infinity).slice(0, k + SPARE);
   const least = row[places[k - 1]];
-  const found = new Float32Array(row.length).fill(-Infinity);
-  for (const place of places) if (row[place] >= least) found[place] = row[place];
-  return found;
+  return only(
+    row,
+    places.filter((place) => row[place] >= least),
+    (x) => x,
+    -Infinity,
+  );
 }
 
 function softmax(row) {
   const most = row[likeliest(row)];
-  const shares = new Float64Array(row.length);
+  if (wide.length < row.length) wide = new Float64Array(row.length);
   let total = 0;
-  for (let i = 0; i < row.length; i += 1) total += shares[i] = Math.exp(row[i] - most);
-  for (let i = 0; i < row.length; i += 1) shares[i] /= total;
-  return new Float32Array(shares);
+  for (let i = 0; i < row.length; i += 1) total += wide[i] = Math.exp(row[i] - most);
+  for (let i = 0; i < row.length; i += 1) row[i] = wide[i] / total;
+  return row;
 }
 
 /** The fewest likeliest tokens that reach the mass, of those in `places`; null where it lies deeper. */
@@ -55,28 +59,55 @@ function nucleus(shares, topP) {
   const kept = reaching(sorted(shares, RARE), shares, mass) ?? reaching(sorted(shares, 0), shares, mass);
   if (!kept) return shares;
   const total = fround(kept.reduce((sum, place) => sum + shares[place], 0));
-  const found = new Float32Array(shares.length);
-  for (const place of kept) found[place] = shares[place] / total;
-  return found;
+  return only(shares, kept, (x) => x / total, 0);
 }
 
-/** Probabilities from a row of logits, both Float32Array. */
-function probabilities(logits, { temperature, top_k: topK, top_p: topP }) {
-  if (temperature < COLDEST) {
-    const certain = new Float32Array(logits.length);
-    certain[likeliest(logits)] = 1;
-    return certain;
+/** The row with these places as `change` makes them, and this in all others. */
+function only(row, places, change, others) {
+  const values = places.map((place) => change(row[place]));
+  row.fill(others);
+  for (const [i, place] of places.entries()) row[place] = values[i];
+  return row;
+}
+
+/** Logits, a Float32Array, become probabilities where they are: rows are large, and a step has many. */
+function probabilities(row, { temperature, top_k: topK, top_p: topP }) {
+  if (temperature < COLDEST) return only(row, [likeliest(row)], () => 1, 0);
+  const by = fround(temperature);
+  for (let i = 0; i < row.length; i += 1) row[i] /= by;
+  return nucleus(softmax(topped(row, topK)), topP);
+}
+
+/** Rows of numbers of this kind, which are large: those of one step are written over by the next. */
+class Rows {
+  constructor(kind = Float32Array) {
+    Object.assign(this, { kind, made: [], used: 0 });
   }
-  const [scaled, by] = [logits.slice(), fround(temperature)];
-  for (let i = 0; i < scaled.length; i += 1) scaled[i] /= by;
-  return nucleus(softmax(topped(scaled, topK)), topP);
+
+  /** The next step begins. */
+  reuse() {
+    this.used = 0;
+  }
+
+  another(size) {
+    const at = this.used;
+    this.used += 1;
+    if (this.made[at]?.length !== size) this.made[at] = new this.kind(size);
+    return this.made[at];
+  }
+
+  copy(row) {
+    const found = this.another(row.length);
+    found.set(row);
+    return found;
+  }
+
+  /** The numbers of a row over `tokens` where they belong, and 0 elsewhere up to this size. */
+  spread(row, tokens, size) {
+    const whole = this.another(size).fill(0);
+    for (let i = 0; i < row.length; i += 1) whole[tokens[i]] = row[i];
+    return whole;
+  }
 }
 
-/** A row over a whole vocabulary of this size, from one over `tokens`. */
-function spread(row, tokens, size) {
-  const whole = new Float32Array(size);
-  for (let i = 0; i < row.length; i += 1) whole[tokens[i]] = row[i];
-  return whole;
-}
-
-export { likeliest, probabilities, spread, UNCHANGED };
+export { likeliest, probabilities, Rows, UNCHANGED };

@@ -1,8 +1,9 @@
 // The worker: it holds the model and the run under way, and does what client.js asks, one thing after another.
 import { Refusal } from "../refusal.js";
 import { sharing } from "./engine.js";
-import { bytesOf, lacking } from "./files.js";
+import { lacking, piecesOf } from "./files.js";
 import { makePair, Run } from "./pair.js";
+import { Timed } from "./timed.js";
 
 let pair = null;
 let run = null;
@@ -17,26 +18,28 @@ const DOES = {
   async load({ told, files, picked }, progress) {
     const { weights, head } = files;
     const total = weights.bytes + head.bytes;
-    const small = await bytesOf(head, null, (bytes) => progress({ loaded: bytes, total }));
-    const large = await bytesOf(weights, picked, (bytes) => progress({ loaded: head.bytes + bytes, total }));
-    progress({ loaded: total, total });
+    const small = piecesOf(head, null, (bytes) => progress({ loaded: bytes, total }));
+    const large = piecesOf(weights, picked, (bytes) => progress({ loaded: head.bytes + bytes, total }));
     const shared = sharing();
     const engine = await fetch(shared.memory ? files.threaded : files.engine);
     const module = await WebAssembly.compile(await engine.arrayBuffer());
-    pair = makePair(told, { module, shared, weights: large, head: small });
+    pair = await makePair(told, { module, shared, weights: large, head: small });
     await pair.target.engine.there;
-    for (const { buffer } of [large, small]) buffer.transfer?.(0); // given back now: the engine has its own copy
   },
-  /** Begin a run; its first message. */
-  begin({ asked }) {
+  /** How it decodes. */
+  about() {
+    return { threads: pair.target.engine.threads };
+  },
+  /** Begin a run, of which times alone are kept where it is timed; its first message. */
+  begin({ asked, timed }) {
     run?.end();
     run = null;
-    const begun = new Run(pair, asked);
+    const begun = timed ? new Timed(pair, asked) : new Run(pair, asked);
     run = begun;
     return begun.first;
   },
-  next() {
-    const message = run.next();
+  next(how) {
+    const message = run.next(how);
     if (message.result) run = null;
     return message;
   },

@@ -1,0 +1,70 @@
+// A run of which nothing is recorded but times, as a race has it: hsd/bench/race.py and measure.py.
+import { sum } from "../../rules/law.js";
+import { Decoding } from "./decoding.js";
+import { median } from "./report.js";
+
+const [NEWS, SELDOM] = [0.05, 0.5]; // seconds between two messages: while lanes warm up, and while times count
+const NOBODY = { first: 0, widths: {} };
+
+/** Seconds of a model's passes by how many tokens they read; the first, which reads the prompt, is kept apart. */
+function summary([first, ...others]) {
+  const widths = {};
+  for (const [width, seconds] of others) (widths[width] ??= []).push(seconds);
+  const told = Object.entries(widths).map(([width, all]) => [width, [all.length, sum(all), median(all)]]);
+  return { first: first?.[1] ?? 0, widths: Object.fromEntries(told) };
+}
+
+class Timed {
+  constructor(pair, asked) {
+    Object.assign(this, { decoding: new Decoding(pair, { ...asked, bare: true }), steps: [], first: {} });
+  }
+
+  /** The steps of a moment; with the last of them the result, and the record that numbers come from. */
+  next({ calmly }) {
+    const { decoding } = this;
+    const steps = [];
+    for (const begin = performance.now(); performance.now() - begin < 1000 * (calmly ? SELDOM : NEWS); ) {
+      const step = decoding.step();
+      if (!step) return { steps, record: this.record(), ...this.end() };
+      this.steps.push(step);
+      steps.push({
+        end: decoding.seconds,
+        calls: step.target_calls,
+        kept: step.kept,
+        last: step.committed.at(-1).origin,
+        tokens: step.committed.map(({ token }) => token),
+        pieces: step.committed.map(({ piece }) => piece),
+      });
+    }
+    return { steps };
+  }
+
+  record() {
+    const { steps, decoding } = this;
+    const all = (count) => sum(steps.map(count));
+    const histogram = {};
+    for (const { kept } of steps) histogram[kept] = (histogram[kept] ?? 0) + 1;
+    const [target, drafter] = [decoding.target.text, decoding.proposer.text];
+    return {
+      new_tokens: all(({ committed }) => committed.length),
+      target_calls: all(({ target_calls: calls }) => calls),
+      steps: steps.length,
+      drafted: all(({ drafted }) => drafted),
+      kept: all(({ kept }) => kept),
+      seconds: decoding.seconds,
+      time: Object.fromEntries(
+        ["draft", "target", "verify", "rest"].map((part) => [part, all(({ times }) => times[part])]),
+      ),
+      kept_histogram: histogram,
+      calls: { target: summary(target.times), draft: drafter ? summary(drafter.times) : NOBODY },
+    };
+  }
+
+  end() {
+    const result = this.decoding.result();
+    this.decoding.close();
+    return { result };
+  }
+}
+
+export { Timed };
