@@ -135,8 +135,11 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def memory(root: int) -> int | None:
-    """The most memory that the largest page of a browser under process `root` ever had, in megabytes."""
+def memory(root: int, field: str = "VmHWM") -> int | None:
+    """What the largest page of a browser under process `root` has most of, in megabytes.
+
+    field: of the kernel's status of a process; VmHWM is the most memory that it ever had, VmRSS what it has now.
+    """
     parents, most = {}, {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -145,7 +148,7 @@ def memory(root: int) -> int | None:
         except OSError:  # it has ended
             continue
         parents[int(folder.name)] = int(re.findall(r"PPid:\s+(\d+)", told)[0])
-        if "--type=renderer" in words and (peak := re.search(r"VmHWM:\s+(\d+)", told)):
+        if "--type=renderer" in words and (peak := re.search(field + r":\s+(\d+)", told)):
             most[int(folder.name)] = int(peak[1]) // 1000
 
     def under(process: int) -> bool:
