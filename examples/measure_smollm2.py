@@ -32,6 +32,7 @@ from hsd.bench import Case, machine, rows
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.summary import bootstrap, ratio
 from hsd.models.exits import EarlyExits, trained_exits
+from hsd.models.loading.pair import PORTABLE
 from hsd.models.threads import settle_threads
 
 RULES = ("tokenwise", "hsd")
@@ -45,11 +46,12 @@ TREE_RULES = ("top-down", "recursive-hsd", "traversal")
 
 def main() -> None:
     parser = options(__doc__, "smollm2.json", repetitions=2, new_tokens=96)
-    parser.add_argument("--gammas", default="1,2,3", help="draft lengths, with commas (default 1,2,3)")
+    parser.add_argument("--gammas", default="1,2,3,auto", help="draft lengths, with commas (default 1,2,3,auto)")
+    parser.add_argument("--engine", choices=("eager", PORTABLE), default="eager", help="that decodes (default eager)")
     parser.add_argument("--temperatures", default="0,0.7", help="with commas (default 0,0.7)")
     parser.add_argument("--parts", default=",".join(PARTS), help="with commas (default: all)")
     given = parser.parse_args()
-    pair = hsd.load_pair("smollm2")
+    pair = hsd.load_pair("smollm2", **({"engine": PORTABLE} if given.engine == PORTABLE else {}))
     threads = settle_threads(pair)
     known = json.loads(given.out.read_text()) if given.out.exists() else {}
     result: dict[str, Any] = {
@@ -155,8 +157,9 @@ def _further(records: Sequence[dict[str, Any]], rule: str) -> float:
 def speed(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
     """Chains by a draft model and by n-grams."""
     ways: dict[str, dict[str, Any]] = {"ngram": {"proposer": "ngram", "gamma": 3}}
-    for gamma in map(int, given.gammas.split(",")):
-        ways |= {f"{rule} {gamma}": {"rule": rule, "gamma": gamma} for rule in RULES}
+    for length in given.gammas.split(","):
+        gamma = int(length) if length.isdecimal() else length
+        ways |= {f"{rule} {length}": {"rule": rule, "gamma": gamma} for rule in RULES}
     return timed(pair, given, ways)
 
 
@@ -180,11 +183,12 @@ def tree_ways() -> dict[str, dict[str, Any]]:
 
 def timed(pair: hsd.Pair, given: argparse.Namespace, ways: dict[str, dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     """Plain decoding and every way, in turn on the prompts of a domain."""
+    engine = {"engine": PORTABLE} if given.engine == PORTABLE else {}
     ways = {"plain": {"system": "plain"}, **ways}
     names = ("tokens_per_second", "speedup", "efficiency", "limit", "target_call_ms", "draft_call_ms")
     found = []
     for (domain, prompts), heat in product(texts(given), map(float, given.temperatures.split(","))):
-        common = {"temperature": heat, "max_new_tokens": given.new_tokens, "trace": False}
+        common = {"temperature": heat, "max_new_tokens": given.new_tokens, "trace": False, **engine}
         cases = [Case(name, {**common, **way}) for name, way in ways.items()]
         about = {"domain": domain, "prompts": prompts.source, "count": len(prompts.prompts), "T": heat}
         about |= {"new_tokens": given.new_tokens, "repetitions": given.repetitions}

@@ -57,7 +57,10 @@ def _reader(option: Option, lists: bool) -> Callable[[str], Any]:
 
 def _or_word(option: Option, number_of: Callable[[str], Any], text: str) -> Any:
     """A number, or a word that may stand for one."""
-    return text if text in option.words else number_of(text)
+    try:
+        return text if text in option.words else number_of(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}, or {' or '.join(option.words)}") from None
 
 
 def given(arguments: argparse.Namespace) -> dict[str, Any]:

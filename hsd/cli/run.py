@@ -125,9 +125,10 @@ def _summary(trace: Any) -> dict[str, Any]:
 
 
 def _report(trace: Any) -> str:
-    s = trace.stats()
+    s, prompt = trace.stats(), trace.prompt
+    between = "" if "".join(prompt.pieces).endswith(prompt.text) else "\n\n"  # the answer to a question
     return (
-        f"{trace.prompt.text}{trace.text}\n\n"
+        f"{prompt.text}{between}{trace.text}\n\n"
         f"{s['new_tokens']} tokens, {s['target_calls']} target calls, "
         f"{s['block_efficiency']:.2f} tokens per target call, "
         f"{100 * s['acceptance_rate']:.0f} % of drafted tokens kept, {s['tokens_per_second']:.0f} tokens/s"

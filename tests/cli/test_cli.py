@@ -17,6 +17,7 @@ from small_models import letters_tokenizer, save_model
 import hsd
 from hsd import HsdError
 from hsd.cli import main
+from hsd.cli.run import _report
 from hsd.models.loading import fetch
 
 ROOT = Path(__file__).parents[2]
@@ -152,6 +153,15 @@ def test_run_without_json_is_for_people(console: Console):
     assert "tokens per target call" in out
 
 
+def test_an_answer_begins_on_a_line_of_its_own_and_a_continuation_does_not():
+    asked = hsd.Trace.from_json((ROOT / "examples/traces/paris.json").read_text("utf-8"))
+    assert not "".join(asked.prompt.pieces).endswith(asked.prompt.text)
+    assert _report(asked).startswith(f"{asked.prompt.text}\n\n{asked.text}")
+    pieces = [*asked.prompt.pieces, asked.prompt.text]
+    went_on = asked.model_copy(update={"prompt": asked.prompt.model_copy(update={"pieces": pieces})})
+    assert _report(went_on).startswith(f"{asked.prompt.text}{asked.text}")
+
+
 def test_a_saved_trace_can_be_read_and_replayed(console: Console, tmp_path: Path):
     file = tmp_path / "run.json"
     result = console.run("Once upon", "--trace", str(file))
@@ -256,6 +266,7 @@ def test_the_module_can_be_run_and_keeps_its_output_clean():
         (["--dtype", "float7"], "float7"),
         (["--pair", "huge"], ""),
         (["--colour", "red"], "--colour"),
+        (["--gamma", "most"], "'most' is not a whole number, or auto"),
         (["--trace", "/no/such/folder/run.json"], "/no/such/folder"),
         (["--trace", "/"], "cannot write"),
     ],
