@@ -28,7 +28,14 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Pair:
 SAMPLINGS = [{}, {"temperature": 0.7, "top_p": 0.8}, {"temperature": 0.0}, {"top_k": 5, "temperature": 1.5}]
 
 
-@pytest.mark.parametrize(("rule", "sampling"), diagonal(CAPTURABLE, SAMPLINGS), ids=str)
+def fits(rule: str, sampling: dict[str, float]) -> bool:
+    """Whether its steps have a fixed shape: a rule that judges the raw rows at temperature 0 has not."""
+    return not (RULES[rule].cold and sampling.get("temperature") == 0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "sampling"), [one for one in diagonal(CAPTURABLE, SAMPLINGS) if fits(*one.values)], ids=str
+)
 def test_steps_are_those_of_the_eager_engine(pair: Pair, rule: str, sampling: dict[str, float]):
     ended = 0
     for seed in range(16):

@@ -97,7 +97,7 @@ def test_the_longest_drafts_are_seen_first_and_the_others_wait_in_the_legend():
 
 def test_rules_differ_in_colour_and_in_shape_and_look_the_same_in_every_figure():
     drawn = {rule.look for rule in (*RULES.values(), *TREE_RULES.values())} - {OTHER_LOOK}
-    assert len({s.colour for s in drawn}) == len({s.symbol for s in drawn}) == len({s.hatch for s in drawn}) == 8
+    assert len({s.colour for s in drawn}) == len({s.symbol for s in drawn}) == len({s.hatch for s in drawn}) == 9
     rows = [row("tokenwise"), row("hsd")]
     lines = [figures.block_efficiency(rows), figures.acceptance_rate_per_position(rows)]
     colours = [[trace[part]["color"] for trace in figure["data"]] for figure in lines for part in ("line", "marker")]

@@ -209,7 +209,7 @@ def test_a_draft_that_is_certain_makes_all_lossless_rules_one(seed: int):
     q = torch.nn.functional.one_hot(tokens, vocab).double()
     wanted = RULES["tokenwise"].law(p, q, tokens)
     lossless = [rule for rule in RULES.values() if rule.lossless]
-    assert len(lossless) == 5
+    assert len(lossless) == 6
     for rule in lossless:
         law = rule.law(p, q, tokens)
         assert close(law.stop, wanted.stop.tolist(), 1e-13), rule.name

@@ -12,6 +12,7 @@ from engine import Engine
 from hsd import facts
 from hsd.audit import TableModels, audit_rules, context_free_models, ideal_kept, output_law, target_law
 from hsd.conform.keying import KEYINGS, audit_keyings
+from hsd.decoding.options import RunOptions
 from hsd.rules import DIVERGENCES, RULES, Fuzzy, branch_masses, drift, fuzzy_rule
 from hsd.rules.fuzzy import MODES
 
@@ -199,7 +200,9 @@ def as_settings(config: Fuzzy) -> dict:
 
 def test_the_settings_are_those_of_python(lab: Engine) -> None:
     numbers = {rule.knob.option: rule.knob.default for rule in RULES.values() if rule.knob}
-    assert lab.call("() => law.SETTINGS") == as_settings(Fuzzy()) | numbers
+    assert lab.call("() => law.SETTINGS") == as_settings(Fuzzy()) | numbers | {
+        "after_kept": RunOptions.default("after_kept")
+    }
     assert lab.call("() => Object.keys(divergence.DIVERGENCES)") == list(DIVERGENCES)
 
 

@@ -76,7 +76,8 @@ function judge(view, told) {
 }
 
 /** The settings that rules of a run judge by, as web/rules takes them. */
-const settingsOf = ({ fuzzy, typical, knobs, sampling: { temperature } }) => {
+const settingsOf = ({ fuzzy, typical, knobs, sampling }) => {
+  const { temperature } = sampling ?? {}; // a lesson's step has none
   return { ...SETTINGS, ...fuzzy, ...typical, tolerance: real(fuzzy.tolerance), ...knobs, temperature };
 };
 
