@@ -1,4 +1,4 @@
-"""Every name, title and look that more than one part of the project says, gathered from the registries.
+"""Every name, title and look that several parts of the project use, gathered from the registries.
 
 Menus, tables, figures, the command line's help and the page take them from here; the page as `facts.json`. Nothing in
 here decides anything: an entry in `hsd.rules.RULES`, `hsd.rules.TREE_RULES` or `hsd.draft.LAYOUTS` appears by itself.
@@ -46,7 +46,7 @@ from hsd.trace.fill import SENTENCES
 
 Facts = dict[str, Any]
 
-# ---- names of what is no rule: those that a registry does not know how to call
+# ---- names and titles that are in no registry
 
 TREE_NAMES = {  # layout → (in menus, in sentences)
     "paths": ("Independent drafts", "independent"),
@@ -79,7 +79,7 @@ PROPOSER_NAMES = {"model": "Draft model", **{name: one.title for name, one in CO
 
 
 def chain_name(name: str) -> str:
-    """The name by which a rule is asked for: `hsd` for `recursive-hsd`, which several drafts are judged by."""
+    """The name by which a rule is requested: `hsd` for `recursive-hsd`, its form for several drafts."""
     bare = name.removeprefix("recursive-")
     return bare if bare in RULES else name
 
@@ -97,7 +97,7 @@ def head(name: str) -> str:
 
 
 def rule_names() -> list[str]:
-    """Every rule that can be asked for, in the order of all menus and tables."""
+    """Every rule that can be requested, in the order of all menus and tables."""
     return [*RULES, *(name for name in TREE_RULES if chain_name(name) == name)]
 
 
@@ -108,13 +108,13 @@ def rule_menu() -> Iterator[tuple[str, str]]:
 
 
 def rule_title(name: str) -> str:
-    """A rule in a menu or the head of a table, with what these must warn of."""
+    """A rule's title in a menu or the head of a table, with its warning."""
     title, mark = find(name).title, rule_mark(name)
     return f"{title} ({mark})" if mark else title
 
 
 def rule_mark(name: str) -> str:
-    """What has to stand beside a rule's name: that it is not lossless, or what it costs; "" for most."""
+    """The warning beside a rule's name: that it is not lossless, or what it costs; "" for most."""
     rule = find(name)
     return rule.mark if isinstance(rule, Rule) else "" if rule.lossless else "not lossless"
 
@@ -134,7 +134,7 @@ def trees_of(name: str) -> list[str]:
 
 
 def rule_look(name: str) -> Look:
-    """How a rule is drawn; a name that a later version may have written, as those that have no look of their own."""
+    """How a rule is drawn; an unknown name, perhaps from a later version, gets the default look."""
     return find(name).look if name in {*RULES, *TREE_RULES} else OTHER_LOOK
 
 

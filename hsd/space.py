@@ -143,7 +143,7 @@ def front_matter(space: Space | None = None, sdk: str = "gradio") -> str:
 
 
 def _card(space: Space, sdk: str = "gradio") -> dict[str, Any]:
-    """The manifest in the Hub's own names; of a static Space without what only Python needs."""
+    """The manifest under the Hub's own names; for a static Space, without the settings that only Python needs."""
     from_hub = [pair for pair in space.pairs if pair.from_hub]
     card: dict[str, Any] = space.model_dump(by_alias=True, exclude={"pairs", "own_pair", "presets", "limits"})
     card["models"] = [model for pair in from_hub for model in (pair.target, pair.draft)]
@@ -155,7 +155,7 @@ def _card(space: Space, sdk: str = "gradio") -> dict[str, Any]:
 
 
 def check(readme: Path | None = None, sdk: str = "gradio") -> list[str]:
-    """What README.md's front matter has that the manifest has not, and the other way round; empty when they agree."""
+    """The differences between README.md's front matter and the manifest, a line each; empty when they agree."""
     wanted, found = _card(load(), sdk), _read_front_matter(readme or ROOT / "README.md")
     lines = []
     for key in [*wanted, *(k for k in found if k not in wanted)]:
@@ -248,7 +248,7 @@ def publish(
             repo_type="space",
             folder_path=root,
             allow_patterns=files,
-            delete_patterns="*",  # what an earlier version left there and this one has not
+            delete_patterns="*",  # files of an earlier version that this one no longer has
             commit_message=message,
         )
         api.upload_file(  # the manifest cannot know where its Space will be

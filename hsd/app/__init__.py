@@ -1,4 +1,4 @@
-"""The app in the browser. `launch` and `exported` are all that the rest of the project calls, and `alone`."""
+"""The app in the browser. The rest of the project calls only `launch`, `exported` and `alone`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ def launch(
 ) -> None:
     """Start the app and serve it until interrupted; prints the address once it is ready.
 
-    trace_file: a saved trace to show first. host, port: by default 127.0.0.1 and the first free port from 7860,
-    or what Gradio's environment variables say. download: fetch models that the manifest names and that are not here,
-    in the background; HSD_DOWNLOAD=0 turns that off as well. Raises HsdError when the trace cannot be read or the port
-    is taken.
+    trace_file: a saved trace to show first. host, port: by default 127.0.0.1 and the first free port from 7860, or what
+    Gradio's environment variables say. download: fetch the manifest's missing models in the background; HSD_DOWNLOAD=0
+    turns this off too. Raises HsdError when the trace cannot be read or the port is taken.
     """
     from hsd import space
     from hsd.app import device

@@ -1,4 +1,4 @@
-"""What Gradio's `Blocks` of a server does not do: one line for whatever goes wrong, and nothing past the queue."""
+"""What Gradio's own `Blocks` lacks: errors reported in one line, and a queue that no request can bypass."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hsd.errors import HsdError
 
 
 class Endpoints(gr.Blocks):
-    """Blocks whose events tell in one line what goes wrong. Gradio prints it, with what was sent, and says nothing."""
+    """Blocks whose events report an error in one line. Gradio logs it with the input, and tells the client nothing."""
 
     @classmethod
     def adopt(cls, blocks: gr.Blocks, limit: int) -> None:
-        """Make this of the blocks of a server that has been launched. limit: how many may wait for the model."""
+        """Turn the blocks of a launched server into these. limit: how many requests may wait for the model."""
         blocks.__class__ = cls
         blocks.api_open = False  # else a request may pass the queue, and two runs would share the caches of one pair
         FairQueue.adopt(blocks._queue, limit)

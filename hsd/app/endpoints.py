@@ -223,7 +223,7 @@ MAX_STEP = 100_000  # numbers in p that one request may send
 
 
 def rows(values: list[list[float]], name: str) -> torch.Tensor:
-    """Rows of probabilities (n, V) as float64. Raises HsdError that names the row which is none."""
+    """Rows of probabilities (n, V) as float64. Raises HsdError that names a row which is not a distribution."""
     width = len(values[0]) if values and isinstance(values[0], list) else 0
     if not width or any(not isinstance(row, list) or len(row) != width for row in values):
         raise HsdError(f"{name} must be a list of rows of equal length")
@@ -249,7 +249,7 @@ def _ids(tokens: list[int], vocab: int) -> torch.Tensor:
 
 def _whole(made: Trace, key: str, with_trace: bool) -> dict[str, Any]:
     """A run as `/run` answers it."""
-    summary = json.loads(json.dumps(made.stats()))  # the histogram's keys become text, as JSON wants them
+    summary = json.loads(json.dumps(made.stats()))  # the histogram's keys become text, as JSON requires
     whole = {"trace": made.model_dump(mode="json")} if with_trace else {}
     return {"text": made.text, "summary": summary, "key": key, **whole}
 

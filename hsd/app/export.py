@@ -21,8 +21,8 @@ OWN = ("web", "data", "hsd-web", "model")
 def write(folder: Path, space: Space, address: str = "", weights: bool = False) -> list[Path]:
     """Write the export into `folder`, which is new, empty, or an older export. Returns its files.
 
-    address: where it will be on the web, for the card of a link that is shared; without one that has no picture.
-    weights: with those of the model that the page decodes with, fetched where they are not here.
+    address: its future URL, for the preview card of a shared link, which has no picture without it.
+    weights: include those of the model that decodes in the page, fetched if missing.
     Raises HsdError, one line, for any other folder or address, and where it cannot be written.
     """
     try:

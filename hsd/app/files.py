@@ -1,4 +1,4 @@
-"""The site's files, served: each is made once, and packed once for browsers that take it so."""
+"""The site's files, served: each is made once, and compressed once for browsers that accept that."""
 
 from hashlib import sha256
 from mimetypes import guess_type
@@ -10,13 +10,13 @@ from starlette.responses import Response
 from hsd.app.site import Site
 
 FOREVER = "public, max-age=31536000, immutable"
-LARGE = 1_000_000  # bytes from which the tightest packing takes seconds
+LARGE = 1_000_000  # bytes from which the strongest compression takes seconds
 TYPES = {".js": "text/javascript", ".json": "application/json", ".md": "text/plain", ".html": "text/html"}
-"""Of files whose type systems disagree about; a browser refuses a module of another one."""
+"""Media types that operating systems disagree about; a browser refuses a module served under a wrong one."""
 
 
 class Files:
-    """The files of a site. lasting: the beginning of the paths whose contents never change."""
+    """The files of a site. lasting: the prefix of all paths whose contents never change."""
 
     def __init__(self, site: Site, lasting: str) -> None:
         self._site, self._lasting = site, lasting
@@ -24,20 +24,20 @@ class Files:
         self._packed: dict[str, bytes] = {}
 
     def read(self, path: str) -> bytes:
-        """Raises KeyError where there is no such file, and HsdError where it cannot be made."""
+        """The contents of a file. Raises KeyError if there is none at that path, HsdError if it cannot be made."""
         if path not in self._made:
             self._made[path] = self._site[path]()
         return self._made[path]
 
     def packed(self, path: str) -> bytes:
-        """The same by brotli."""
+        """The contents, compressed by brotli."""
         if path not in self._packed:
             content = self.read(path)
             self._packed[path] = brotli.compress(content, quality=11 if len(content) < LARGE else 9)
         return self._packed[path]
 
     def serve(self, request: Request) -> Response:
-        """The file at a request's path, or only word that it has not changed."""
+        """The file at a request's path, or status 304 if it has not changed."""
         path = request.url.path.removeprefix(request.scope.get("root_path", "")).lstrip("/") or "index.html"
         if path not in self._site:
             return Response("no such file", 404, media_type="text/plain")

@@ -1,4 +1,4 @@
-"""What stands before the app: how large a request may be, and one line for what goes wrong."""
+"""Middleware of the app: a limit on the size of requests, and errors reported in one line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST = MAX_BYTES + 1_000_000  # a trace as a file of the visitor's, and what is 
 
 
 def guarded(app: ASGIApp) -> ASGIApp:
-    """Refuses requests that are too large before they are read, or that cannot be read; tells browsers the `POLICY`."""
+    """Refuse requests that are too large, before reading them, or unreadable; send the `POLICY` to browsers."""
 
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -43,7 +43,7 @@ def guarded(app: ASGIApp) -> ASGIApp:
 
         try:
             await app(scope, _limited(receive), told)
-        except Exception as error:  # what Gradio does not understand of a request it does not expect either
+        except Exception as error:  # Gradio does not catch its own errors on malformed requests
             words = unexpected(error, "check what was sent, or reload the page", "this request is not understood")
             if not begun:
                 await JSONResponse({"error": words}, status_code=400)(scope, receive, send)
@@ -52,7 +52,7 @@ def guarded(app: ASGIApp) -> ASGIApp:
 
 
 def _limited(receive: Receive) -> Receive:
-    """The same request, cut off where it grows larger than it may and never said how large it is."""
+    """The request, cut off at the limit, for one that does not declare its size."""
     read = 0
 
     async def next_part() -> Message:

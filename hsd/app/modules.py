@@ -35,7 +35,7 @@ def imported_later(module: str) -> list[str]:
 
 
 def modules(*entries: str, later: bool = False) -> list[str]:
-    """These and all that they need, each after those that it imports; with what they import later, if so asked."""
+    """These modules and all that they need, each after its imports. later: with those imported on demand as well."""
     ordered: list[str] = []
 
     def add(name: str) -> None:
@@ -52,8 +52,8 @@ def modules(*entries: str, later: bool = False) -> list[str]:
 
 
 def script(*entries: str) -> str:
-    """The same as one script: each module is a function that gives what it exports. What none of them has and one
-    imports later cannot be reached. Raises HsdError for a module that one script cannot have."""
+    """These modules as one script, in which each is a function that returns its exports. A module that is only imported
+    on demand is left out. Raises HsdError for a module that cannot be part of one script."""
     names = modules(*entries)
     text = "".join(_as_function(name, names) for name in names)
     if "</script" in text.lower():

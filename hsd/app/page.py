@@ -22,7 +22,7 @@ from hsd.trace import Trace
 from hsd.version import __version__
 
 SHARED_STYLES = ("kit/kit.css", "page.css", "step/step.css", "watch/watch.css")
-"""The sheets that are there before any screen is opened."""
+"""The style sheets that are loaded before any screen is opened."""
 
 POLICY = (
     "default-src 'none'; script-src {script}; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
@@ -90,13 +90,13 @@ def mark_of(preset: Preset) -> str:
 
 
 def _first(preset: Preset) -> str:
-    """The first picture; nothing where that is not of this preset as it is recorded now."""
+    """The first picture; empty if it was not made from this preset's current recording."""
     found = FIRST.read_text(encoding="utf-8") if FIRST.is_file() else ""
     return found if f'data-of="{mark_of(preset)}"' in found else ""
 
 
 def _card(space: Space, address: str) -> list[str]:
-    """What is shown where somebody shares a link to the page. A picture needs a whole address."""
+    """The preview card of a shared link to the page. A picture needs a full URL."""
     named = {"og:type": "website", "og:title": space.title, "og:description": space.short_description}
     if address:
         size = dict(zip(("og:image:width", "og:image:height"), map(str, CARD_SIZE), strict=True))
@@ -112,7 +112,7 @@ PAGE = "data/page.json"
 
 
 def _needed(first: Sequence[str]) -> dict[str, Any]:
-    """By screen, the modules and sheets that it needs beside those that are there."""
+    """For each screen, the modules and style sheets that it needs beyond those already loaded."""
 
     def of(screen: str) -> dict[str, list[str]]:
         sheet = f"{screen}/{screen}.css"
@@ -126,8 +126,8 @@ def _needed(first: Sequence[str]) -> dict[str, Any]:
 
 
 def single(trace: Trace, step: int | None = None, title: str = "") -> str:
-    """One run as a file that opens from a disk without any network. step: from 1, the one to open it at; without one,
-    that which tells most. Raises HsdError."""
+    """One run as a file that opens from a disk without any network. step: where to open it, from 1; by default the most
+    telling one. Raises HsdError."""
     if step is not None and not 1 <= step <= len(trace.steps):
         raise HsdError(f"there is no step {step}: this run has {len(trace.steps)}")
     shown = telling_step(trace) if step is None else step - 1
@@ -135,13 +135,13 @@ def single(trace: Trace, step: int | None = None, title: str = "") -> str:
 
 
 def with_run(run: dict[str, Any]) -> str:
-    """That file with what answers/file.js reads: trace, step from 0, title, and node if one is looked at."""
+    """The single file with what answers/file.js reads: trace, step from 0, title, and node if one is selected."""
     return template().replace(">RUN<", f">{_data(json.dumps(run, ensure_ascii=False, separators=(',', ':')))}<", 1)
 
 
 @cache
 def template() -> str:
-    """That file without a run: where it stands is `>RUN<`. The page fills it in as well (step/export.js)."""
+    """The single file with `>RUN<` in place of a run. The page fills it in as well (step/export.js)."""
     code = script("early.js", "answers/file.js", *ENTRIES)
     found = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     nothing: dict[str, Any] = {name: {"modules": [], "styles": []} for name in SCREENS}

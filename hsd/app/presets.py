@@ -15,7 +15,7 @@ from hsd.paths import EXAMPLES
 from hsd.rules import VANILLA
 from hsd.trace import Decision, Step, Trace
 
-CLEAR = 0.05  # a coin this far from its threshold is seen to be on one side, and a gain of so many tokens is one
+CLEAR = 0.05  # a coin this far from its threshold is clearly on one side; this many tokens are a gain
 SURE = 1e-6  # tokens: rounding
 ENOUGH = 1.0  # tokens: a larger gain over all coins makes a step no clearer
 
@@ -68,19 +68,18 @@ def _read(file: Path) -> Trace:
 
 
 def telling_step(trace: Trace) -> int:
-    """The step to open a run at: where the rule gains most over the other, and shows best why. 0 without steps."""
+    """The step to open a run at: where the rule gains most over the other, and best shows why. 0 without steps."""
     return max(range(len(trace.steps)), key=lambda i: interest(trace.steps[i]), default=0)
 
 
 def interest(step: Step) -> tuple[float, ...]:
-    """How telling a step is, compared from left to right.
+    """How telling a step is: numbers that are compared from left to right, in the following order.
 
-    How many tokens no coin could have cost: the rule keeps the whole draft for certain, which gains at least `ENOUGH`
-    over all coins, and gains this time as well. Whether it is law and not luck that shows: the rule gains over all
-    coins (see `gain`), and this time as well. Whether luck at least does not turn it round. How much the rule gains, up
-    to `ENOUGH`, in tenths of a token; how well a tree shows what several drafts are for (see `_handing_over`); stepping
-    back is seen, because a longer draft failed first; how many of the two deciding coins lie clearly on their side of
-    the threshold; the whole gain; how many tokens are kept; how many were drafted.
+    Tokens kept whatever the coins: the rule keeps the whole draft for certain, gains `ENOUGH` on average, and gains
+    this time. Whether law shows and not luck: the rule gains over all coins (see `gain`), and this time too. Whether
+    luck does not reverse it. The gain, up to `ENOUGH`, in tenths of a token; how well a tree shows what several drafts
+    are for (see `_handing_over`); whether the rule visibly steps back, after a longer draft failed; how many of the two
+    deciding coins lie clearly on one side of the threshold; the whole gain; kept tokens; drafted tokens.
     """
     if step.shadow is None or step.verdict is None or not step.verdict.decisions:
         return (0.0,) * 8 + (float(step.kept), float(step.drafted))
@@ -96,13 +95,13 @@ def interest(step: Step) -> tuple[float, ...]:
 
 
 def _certain(step: Step, gained: float, now: float) -> float:
-    """The tokens of a draft that the rule keeps whatever its coins, where the other one fails; else 0."""
+    """The size of a draft that the rule keeps whole whatever its coins, where the other one fails; else 0."""
     own = step.expected_kept.get(step.verdict.rule, 0.0) if step.verdict else 0.0
     return step.drafted * float(own > step.drafted - SURE and gained >= ENOUGH and now > 0)
 
 
 def _handing_over(decisions: list[Decision]) -> float:
-    """For trees: a later draft goes on where an earlier one was cut back; and how many tests were open, not settled."""
+    """For trees: whether a later draft takes over where an earlier one was cut back, and the share of open tests."""
     first = next((d for d in decisions if d.accepted), None)
     last = decisions[-1]
     if first is None or first.draft == last.draft or not last.accepted:
@@ -111,9 +110,9 @@ def _handing_over(decisions: list[Decision]) -> float:
 
 
 def gain(step: Step) -> float:
-    """How many tokens of its draft the rule keeps more than the one to compare with, on average over all coins.
+    """How many more tokens of its draft the rule keeps than the one to compare with, on average over all coins.
 
-    Of a vanilla run what it loses. 0 where the step does not tell.
+    For a vanilla run, how many fewer. 0 if the step does not record it.
     """
     if step.verdict is None or step.shadow is None:
         return 0.0
@@ -122,5 +121,5 @@ def gain(step: Step) -> float:
 
 
 def _side(step: Step) -> int:
-    """Which way a difference is told: -1 in a run that is vanilla itself."""
+    """The sign of a difference: -1 in a run that is vanilla itself."""
     return -1 if step.verdict and step.verdict.rule in VANILLA.values() else 1

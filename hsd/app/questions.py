@@ -36,7 +36,7 @@ class Questions:
         return pairs.describe(self.space, str(given.get("name") or downloads.first(self.space).name))
 
     def downloads(self) -> Answer:
-        """What comes from the package index: a line for each that is on its way or did not come, and who is here."""
+        """Downloads from the package index: a line for each under way or failed, and the pairs that are ready."""
         found = [(pair, downloads.news(pair)) for pair in device.offered(self.space)]
         lines = [f"{pair.short_title}: {news.words}" for pair, news in found if news.coming or news.problem]
         here = [{"name": pair.name, "title": pair.title} for pair, news in found if news is downloads.HERE]

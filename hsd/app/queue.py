@@ -1,11 +1,11 @@
-"""What Gradio's queue does not do for the runs that wait for the model: whose turn is next, refusals, and forgetting.
+"""What Gradio's queue lacks for runs that wait for the model: fair turns, clear refusals, and forgetting old sessions.
 
-- Gradio keeps who waits in the order in which they came. Here each visitor's first run comes before anybody's second,
-  and so on, so that a busy neighbour holds nobody up for more than a run. A visitor is who sends the same `VISITOR`
-  header, as a page does, or the same session, as a client in Python does.
-- Gradio refuses with a status whose words no client shows. Here a refusal is told as other errors are, with a time.
-- Where a run ends and is cancelled in the same moment, Gradio fails and keeps the run for good. Here it does not.
-- Gradio keeps what nobody fetches, of up to two thousand sessions, and a set for every session that there ever was.
+- Gradio serves in order of arrival. Here each visitor's first run comes before anybody's second, and so on, so that a
+  busy neighbour delays nobody by more than one run. Requests are one visitor's if they have the same `VISITOR` header,
+  which a page sends, or the same session, which a client in Python sends.
+- Gradio refuses with a status that no client shows. Here a refusal is an error like any other, with a time to retry.
+- If a run ends just as it is cancelled, Gradio fails and never frees the run. Here it is freed.
+- Gradio keeps unfetched results of up to two thousand sessions, and a set for every session that there ever was.
   Here both are forgotten after `FETCH_SECONDS`.
 """
 
@@ -27,8 +27,8 @@ MODEL = "model"
 """The concurrency id of everything that needs the model."""
 
 VISITOR = "x-hsd-visitor"
-USUAL = 10.0  # seconds that a run is taken to last before one has ended
-FETCH_SECONDS = 120.0  # for which an answer that has been made waits for whoever asked
+USUAL = 10.0  # seconds: the assumed length of a run until one has ended
+FETCH_SECONDS = 120.0  # seconds that a finished answer is kept for its client
 
 
 class FairQueue(Queue):
@@ -36,16 +36,16 @@ class FairQueue(Queue):
 
     limit: int
     over: dict[str, float]
-    """Sessions of which no event is under way: since when, by `time.monotonic`."""
+    """Idle sessions, and since when they have been idle, by `time.monotonic`."""
 
     @classmethod
     def adopt(cls, queue: Queue, limit: int) -> None:
-        """Make this of the queue of an app that has been launched."""
+        """Turn the queue of a launched app into this one."""
         queue.__class__ = cls
         queue.limit, queue.over = limit, {}  # type: ignore[attr-defined]
 
     async def push(self, body: Any, request: Any, username: str | None) -> Any:
-        """As Gradio's; who finds `limit` others waiting for the same is refused, with the time after which to try."""
+        """As Gradio's, but refuses if `limit` others already wait for the same thing, and says when to try again."""
         self._forget(time.monotonic())
         function = self.blocks.fns.get(body.fn_index)
         waiting = self._waiting(function.concurrency_id) if function else []
@@ -60,7 +60,7 @@ class FairQueue(Queue):
         return answer
 
     async def reset_iterators(self, event_id: str) -> None:
-        """As Gradio's; who cancels may have dropped the iterator meanwhile."""
+        """As Gradio's, but tolerates an iterator that a cancellation has already dropped."""
         with suppress(KeyError):
             await super().reset_iterators(event_id)
 
@@ -72,7 +72,7 @@ class FairQueue(Queue):
         return queue.queue if queue else []
 
     def _usual(self, concurrency_id: str) -> float:
-        """Seconds that one of these lasts, on average of those that have ended."""
+        """Mean duration in seconds of those events of this kind that have ended."""
         ended = self.process_time_per_fn.items()
         times = [time.avg_time for function, time in ended if function.concurrency_id == concurrency_id]
         return sum(times) / len(times) if times else USUAL
@@ -87,7 +87,7 @@ class FairQueue(Queue):
         return event._id
 
     def _take_turns(self) -> None:
-        """Each visitor's first run before anybody's second; among equals who came first. It changes the list itself."""
+        """Sort the list in place: each visitor's first run before anybody's second; among equals by arrival."""
         running = [job for jobs in self.active_jobs for job in jobs or () if job.concurrency_id == MODEL]
         before = Counter(_visitor(event) for event in running)
         rank: dict[str, int] = {}
@@ -97,7 +97,7 @@ class FairQueue(Queue):
         self._waiting(MODEL).sort(key=lambda event: (rank[event._id], _came(event)))
 
     def _forget(self, now: float) -> None:
-        """Drop what is kept of sessions that have had nothing under way for `FETCH_SECONDS`."""
+        """Drop everything kept for sessions that have been idle for `FETCH_SECONDS`."""
         busy = {event.session_hash for event in self.event_ids_to_events.values()}
         sessions = self.pending_event_ids_session.keys() | self.pending_messages_per_session.keys()
         self.over = {session: self.over.get(session, now) for session in sessions - busy}

@@ -1,6 +1,6 @@
-"""A race as the page and programs ask for it: checked, run in turn, told as it goes on; and the recorded races.
+"""Races as the page and programs request them: checked, run in turn, streamed; and the recorded races.
 
-What is asked is one flat mapping, of a form, a program or a link: prompt, pair and options that all lanes share;
+A request is one flat mapping, from a form, a program or a link: prompt, pair and options that all lanes share;
 rounds; and lanes, each a mapping of its own options, or all of them as the text of a link. See `read_plan`.
 """
 
@@ -65,7 +65,7 @@ class Plan:
             yield "~".join(f"{name}:{RunOptions.options()[name].text(value)}" for name, value in options.items())
 
     def described(self) -> dict[str, Any]:
-        """What a page must know of it. The seed is text: JavaScript's numbers lose digits of a large one."""
+        """What the page must know about it. The seed is text: JavaScript's numbers lose digits of a large one."""
         o = self.request.options
         sampling = {"temperature": o.temperature, "top_p": o.top_p, "top_k": o.top_k, "length": o.max_new_tokens}
         lanes = [{"name": c.name, "options": c.options, "own": own(c.options), **self._kind(c)} for c in self.cases]
@@ -73,7 +73,7 @@ class Plan:
         return {**shared, "lanes": lanes, "link": self.link()}
 
     def _kind(self, case: Case) -> dict[str, Any]:
-        """Whether its text follows the target's distribution; of a server nothing of the kind is known."""
+        """Whether its text follows the target's distribution; for a server this is unknown."""
         return {"served": True} if case.name in self.addresses else {"lossless": lossless(case)}
 
     def arguments(self) -> tuple[dict[str, Any], str, list[dict[str, Any]], int, int]:
@@ -84,7 +84,7 @@ class Plan:
 
 
 def own(options: Values) -> dict[str, Any]:
-    """A lane's options beside what all lanes share: its rule, its γ, and what is not as usual."""
+    """A lane's own options, beyond the shared ones: its rule, its γ, and all that differ from the default."""
     said = (name for name in options if name in LANE)
     return {n: options[n] for n in said if n in ("rule", "gamma") or options[n] != RunOptions.default(n)}
 
@@ -93,12 +93,12 @@ def own(options: Values) -> dict[str, Any]:
 
 
 def read_plan(space: Space, asked: Values) -> Plan:
-    """Check what is asked. Plain decoding is always the first lane and is not named. Raises HsdError, one line.
+    """Check a request. Plain decoding is always the first lane and is not named. Raises HsdError, one line.
 
-    In the place of a pair that is not here and does not come, as may be that of a recorded race, another one is taken.
+    A pair that is missing and not being fetched, such as that of a recorded race, is replaced by another.
 
-    A lane has the options of `LANE`, or, where a server may be named, url and model. γ of a lane that says none is
-    the one that is shared, else the pair's own. Without lanes: the vanilla rule and HSD.
+    A lane has the options of `LANE`, or, where a server may be named, url and model. A lane without γ takes the shared
+    one, else the pair's own. Without lanes: the vanilla rule and HSD.
     """
     lanes = asked.get("lanes") or [{"rule": rule} for rule in USUAL_RULES]
     lanes = from_link(lanes) if isinstance(lanes, str) else lanes
@@ -142,7 +142,7 @@ def _cases(lanes: Sequence[RunOptions | servers.Address], shared: RunOptions) ->
     for lane in lanes:
         if isinstance(lane, servers.Address):
             name, options = f"Server, {lane.model[:60]}" if lane.model else "Server", _case_options(shared)
-            del options["system"]  # what decodes there is not known
+            del options["system"]  # it is not known what decodes there
         else:
             name, options = lane_name(lane), _case_options(lane)
         seen[name] += 1

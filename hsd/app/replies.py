@@ -1,4 +1,4 @@
-"""What a visitor is told: answers as plain data, and one line for whatever goes wrong."""
+"""Replies to visitors: answers as plain data, and one line for any error."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hsd.errors import HsdError
 log = logging.getLogger("hsd.app")
 
 Answer = dict[str, Any]
-DIGITS = 8  # of a recorded run's numbers, more than the models' float32 have; a third less to load
-LONGEST = 500  # characters of what a visitor is told
-FRAMES = 6  # of an error's way that the log has
+DIGITS = 8  # of the numbers in a recorded run: more than float32 has, and a third less to load
+LONGEST = 500  # characters of an error message to a visitor
+FRAMES = 6  # of an error's traceback that go into the log
 NOT_UNDERSTOOD = "the page asked for something in a way that is not understood: reload it"
 
 
@@ -32,15 +32,15 @@ def answer(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def brief(error: HsdError) -> str:
-    """What it says, also where it repeats something endless that was sent."""
+    """The error's message, shortened in case it quotes very long input."""
     words = str(error)
     return words if len(words) <= LONGEST else f"{words[:LONGEST]} …"
 
 
 def unexpected(error: Exception, advice: str, what: str = "that failed on the server") -> str:
-    """What a visitor is told of an error that nobody expected; the log has it in full, under the same name.
+    """The message to a visitor about an unexpected error; the log has the details under the same name.
 
-    The log says where it happened and not what was sent: a prompt is nobody's business.
+    The log says where it happened but not what was sent: prompts are private.
     """
     name = secrets.token_hex(3)
     frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]

@@ -1,4 +1,4 @@
-"""What a visitor asks a run to be, checked: from the page, from a link or from a program, and back into a link."""
+"""A visitor's request for a run, checked: from the page, from a link or from a program, and back into a link."""
 
 from __future__ import annotations
 

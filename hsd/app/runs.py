@@ -27,7 +27,7 @@ TOKEN_SECONDS = 0.15  # asked of ZeroGPU for each new token
 
 
 class Kept:
-    """The last runs that ended, by keys that nobody can guess; the one not looked at for longest goes first."""
+    """The latest finished runs, by keys that nobody can guess; the least recently used is dropped first."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -55,8 +55,8 @@ def messages(request: Request, kept: Kept, seconds: float) -> Iterator[Message]:
 
     First {"header", "link"}: the trace without steps and result, and the parameters that ask for it again. Then
     {"steps"}, new ones, at most 20 times a second; with the last of them "result", and "message", one line, where the
-    run was stopped after `seconds`. At the end {"key", "telling", "finish"}: by which `kept` has it, the step to look
-    at, and why it ended. Closing it ends the run and frees its caches. Raises HsdError, after what was decoded before.
+    run was stopped after `seconds`. At the end {"key", "telling", "finish"}: its key in `kept`, the step to show first,
+    and why it ended. Closing it ends the run and frees its caches. Raises HsdError, after what was decoded before.
     """
     whole: Message = {"steps": []}
     lent = device.zero_gpu() and request.pair.from_hub
@@ -73,7 +73,7 @@ def messages(request: Request, kept: Kept, seconds: float) -> Iterator[Message]:
 
 
 def finished(request: Request, kept: Kept, seconds: float) -> tuple[Trace, str]:
-    """A run to its end, for callers that want all of it at once: its trace and its key. Raises HsdError."""
+    """Decode to the end, for callers that want everything at once: the run's trace and its key. Raises HsdError."""
     for message in messages(request, kept, seconds):
         last = message
     trace = kept.get(last["key"])
@@ -82,7 +82,7 @@ def finished(request: Request, kept: Kept, seconds: float) -> tuple[Trace, str]:
 
 
 def decode(pair: Message, prompt: str, options: Message, seconds: float) -> Iterator[Message]:
-    """Decode and yield plain data, as `messages` says, but for its last.
+    """Decode and yield, as plain data, all that `messages` yields except the last message.
 
     The arguments are plain data as well, because on ZeroGPU this runs in another process. Closing the iterator ends the
     run and frees its caches.

@@ -1,4 +1,4 @@
-"""A server whose URL the visitor of a local app has typed: whether that may be, and how it is reached.
+"""Servers whose URL a visitor of a local app has typed: whether that is allowed, and how they are reached.
 
 Nothing else in `hsd.app` leads to one. No link carries a URL, and on a Space, where strangers come, none can be typed.
 """
@@ -15,30 +15,30 @@ from hsd.space import Space
 EXAMPLE = "http://localhost:8000"
 SECONDS = 30.0  # for an answer
 MOST = 200  # characters of a URL, and of a model's name
-NOT_HERE = "no server is asked from here: start the app on your own machine for that"
+NOT_HERE = "servers cannot be used from here: start the app on your own machine for that"
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is, checked but not asked yet. url: without /v1; model: "" for the only one."""
+    """Where a server is, checked but not contacted yet. url: without /v1; model: "" for the only one."""
 
     url: str
     model: str
 
     def reach(self) -> Server:
-        """Raises HsdError, one line, when there is none."""
+        """Contact the server. Raises HsdError, one line, if there is none."""
         if device.on_a_space():
             raise HsdError(NOT_HERE)
         return connect(self.url, self.model or None, SECONDS)
 
 
 def allowed(space: Space) -> bool:
-    """Whether visitors may name a server: never on a Space, nor where the manifest lets them name nothing of theirs."""
+    """Whether visitors may name a server: never on a Space, nor if the manifest forbids models of their own."""
     return space.own_pair != "never" and not device.on_a_space()
 
 
 def read(space: Space, url: object, model: object) -> Address:
-    """What was typed, checked; nothing is asked. Raises HsdError where it is no URL, or where none may be named."""
+    """Check what was typed; contacts nobody. Raises HsdError if it is not a URL, or if servers are not allowed here."""
     if not allowed(space):
         raise HsdError(NOT_HERE)
     typed, name = (str(value or "").strip() for value in (url, model))

@@ -37,8 +37,8 @@ NOT_SERVED = ("index.html", "README.md")
 
 @dataclass(frozen=True)
 class Question:
-    """What may be asked by one name, and is recorded. arguments: those with an answer, each by its parts' names; other:
-    what a wrong one is told, with "?" in its place."""
+    """A kind of question with recorded answers. arguments: those that have one, each by the names of its parts; other:
+    the error message for any other, with "?" in its place."""
 
     answer: Callable[..., Any]
     arguments: Sequence[Mapping[str, str]] = ({},)
@@ -57,8 +57,7 @@ def key_of(argument: Mapping[str, str]) -> str:
 def site(space: Space, answers: str, opened: Trace | None = None, address: str = "", weights: bool = False) -> Site:
     """Path → what makes its contents. answers: who answers the page, "server", "files", or "browser", which has what it
     decodes with beside it, weights as well if so asked; opened: a trace that is shown first, instead of a preset;
-    address: where the page will be, "" if nobody knows. Raises HsdError where the Spacefile names a preset that there
-    is not."""
+    address: where the page will be, "" if nobody knows. Raises HsdError if the Spacefile names an unknown preset."""
     questions, folder = recorded_questions(space), folder_of_modules()
     presets = presets_of(space)
     alone = answers == "browser"
@@ -102,7 +101,7 @@ def served() -> Iterator[str]:
 
 @cache
 def folder_of_modules() -> str:
-    """Where they are, relative to the page; it changes when a file or a fact does, so that a browser may keep them."""
+    """Their folder, relative to the page; its name changes with any file or fact, so that browsers may cache them."""
     digest = hashlib.sha256(facts_json().encode() + page.template().encode())
     for path in served():
         digest.update(path.encode() + b"\0" + (WEB / path).read_bytes())
@@ -117,7 +116,7 @@ def presets_of(space: Space) -> dict[str, Preset]:
     known = definitions()
     missing = [name for name in space.presets if name not in known]
     if missing:
-        raise HsdError(f"the Spacefile names a preset that examples/presets.yaml has not: {missing[0]!r}")
+        raise HsdError(f"the Spacefile names a preset that examples/presets.yaml does not have: {missing[0]!r}")
     return {name: known[name] for name in space.presets}
 
 

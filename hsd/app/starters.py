@@ -27,7 +27,7 @@ class Starter:
 
     @property
     def label(self) -> str:
-        """A question; of a text to continue the end, where it goes on."""
+        """A question as it is; of a text to continue, its end."""
         whole = " ".join(self.prompt.split())
         if self.prompt_as == "chat":
             return whole
@@ -40,7 +40,7 @@ class Starter:
 
 @lru_cache(maxsize=4)
 def listed(file: Path = FILE) -> dict[str, tuple[Starter, ...]]:
-    """Those of the file, by pair. Raises HsdError, one line, when it cannot be read."""
+    """The prompts of the file, by pair. Raises HsdError, one line, when it cannot be read."""
     try:
         data = yaml.safe_load(file.read_text(encoding="utf-8"))
         found = {

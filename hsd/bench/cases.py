@@ -16,17 +16,17 @@ from hsd.rules import COMPARED, RULES, TREE_RULES, VANILLA, Knob
 SYSTEMS = ("speculative", *COPIERS, *LEVELLED)  # those that draft
 RECORDING = (*RunOptions.scoped("record"), "seed")  # options that no case has: each repetition has a seed of its own
 SHARED = tuple(name for name in RunOptions.scoped("shared") if name not in RECORDING)
-ALWAYS = ("max_new_tokens", "temperature")  # shared options that every case says
-FIRST = ("system", "gamma", "drafts")  # what varies slowest from case to case
-ALONE = ("drafts", "tree", "nodes")  # options that say nothing about a single draft
+ALWAYS = ("max_new_tokens", "temperature")  # shared options that every case states
+FIRST = ("system", "gamma", "drafts")  # the options that vary slowest from case to case
+ALONE = ("drafts", "tree", "nodes")  # options without meaning for a single draft
 Values = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Lists of which every combination is measured, each at the target of every system.
+    """Lists of options of which every combination is measured.
 
-    values: option → what it is in turn; an option that means nothing beside the others is left out of a combination.
+    values: option → its values in turn; an option without meaning beside the others is left out of a combination.
     A system may also be the name of a copier, see `SYSTEMS`. trees: further drafts, as `tree_of` reads them, each by
     all of `rules_on`. peers(gammas, options): the cases of another library, measured too.
     """
@@ -36,7 +36,7 @@ class Sweep:
     peers: Callable[[Sequence[int], Values], list[Case]] | None = None
 
     def cases(self) -> list[Case]:
-        """Plain decoding, then every combination, at each temperature. Raises HsdError for one that cannot be."""
+        """Plain decoding, then every combination, at each temperature. Raises HsdError for an invalid combination."""
         systems = self.values.get("system", ("speculative",))
         wrong = [system for system in systems if system not in SYSTEMS]
         if wrong or not systems:
@@ -69,7 +69,7 @@ class Sweep:
                 yield case_name(options), options
 
     def _meant(self, values: Values) -> Values:
-        """A combination without what means nothing in it."""
+        """A combination without the options that have no meaning in it."""
         if values.get("system") in COPIERS:
             values = {**values, "proposer": values["system"], "system": "speculative"}
         if values.get("proposer") in COPIERS:  # drafts are certain, q = 1, and of such all lossless rules keep the same

@@ -1,7 +1,7 @@
-"""Which tolerance of the fuzzy rule lets how much pass.
+"""How much each tolerance of the fuzzy rule lets pass.
 
-A tolerance means little by itself: published ones do not carry over to other models or texts. `calibrate` finds those
-of a pair and a text, in words that mean something: "accept 20 % of what would be rejected".
+A tolerance means little by itself: published ones do not carry over to other models or texts. `calibrate` finds one for
+a pair and a text from a goal that has a meaning: "accept 20 % of what would be rejected".
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Calibration:
         return self.rejected[math.ceil(share * len(self.rejected)) - 1] if share > 0 else EXACT
 
     def share(self, tolerance: float) -> float:
-        """What share of the rejected tokens that tolerance accepts; 0 where nothing was rejected."""
+        """The share of the rejected tokens that a tolerance accepts; 0 if nothing was rejected."""
         return sum(value <= tolerance for value in self.rejected) / max(len(self.rejected), 1)
 
 
@@ -68,7 +68,7 @@ def calibrate(
     Prompt i has seed i. options: further keywords of `hsd.run`, the same as in the runs that the tolerance is for.
     """
     asked = {**options, "rule": NAME, "divergence": divergence, "divergence_on": on, "tolerance": EXACT}
-    asked["fuzzy_mode"] = "exact-first"  # the other mode makes no exact tests
+    asked["fuzzy_mode"] = "exact-first"  # mode "divergence-only" makes no exact tests
     traces = (run(pair, prompt, **{**asked, "seed": seed}) for seed, prompt in enumerate(prompts))
     return Calibration(divergence, on, tuple(test for trace in traces for test in exact_tests(trace)))
 

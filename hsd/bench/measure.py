@@ -20,7 +20,7 @@ from hsd.trace import Trace
 
 Record = dict[str, Any]
 Runner = Callable[[Pair, str, int], Record]
-NO_CALLS = {"first": 0.0, "widths": {}}  # of a case that does not tell of its forward passes
+NO_CALLS = {"first": 0.0, "widths": {}}  # of a case that does not report its forward passes
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def measure(
 
     prompts: number and text; the number makes the seed, so that a part of the prompts, on another process, is measured
     as it would be with all of them. Yields one record per run that counts: case, prompt, repetition, seed, the sums
-    that statistics are made of, and the times of both models' calls. warm: the others too, as repetition 0.
+    that statistics are made of, and the times of both models' calls. warm: yield the dropped runs too, as repetition 0.
     """
     for repetition in range(repetitions + 1):
         for number, prompt in prompts:

@@ -25,7 +25,7 @@ def published() -> dict[str, Any]:
 
 
 def rules_here(rows: Sequence[Row]) -> list[dict[str, str]]:
-    """The same rules in a benchmark: a line per setting in which both HSD and token-wise were measured."""
+    """The published rules in a benchmark: a line per setting in which both HSD and token-wise were measured."""
     rules = [name for name in published()["lines"][0] if name in RULES]
     found: dict[tuple[Any, ...], dict[str, str]] = {}
     for row in rows:
@@ -79,7 +79,7 @@ def best_single(rows: Sequence[Row], temperature: float) -> Row | None:
 
 
 def _is_of(row: Row, claim: dict[str, str]) -> bool:
-    """Whether a case is of a published system: of its rule, or of its structure with an exact rule."""
+    """Whether a case belongs to a published system: has its rule, or its structure with an exact rule."""
     if "rule" in claim:
         return _system(row) == "speculative" and row["options"].get("rule") == claim["rule"]
     return _system(row) == claim["system"] and _is_exact(row)

@@ -17,9 +17,9 @@ from hsd.bench.summary import Measurement, measurements, ratio, rows
 from hsd.decoding.options import LEVELLED, RunOptions
 
 Row = dict[str, Any]
-NOISE = 1.1  # times by which single runs differ by chance
+NOISE = 1.1  # the factor by which single runs differ by chance
 ERRORS = 2.0  # standard errors by which lanes differ by chance
-MARGIN = 1.02  # what a share of the time explains, it explains about to this factor
+MARGIN = 1.02  # tolerance, as a factor, when shares of the time explain a difference
 SAVED = 1.005  # tokens per call that are shown as more than one
 
 
@@ -146,7 +146,7 @@ def verdict(own: Sequence[Measurement], table: Sequence[Row]) -> str:
 
 
 def calls(table: Sequence[Row]) -> str:
-    """The target calls that are saved, which no machine changes. The first row is plain decoding.
+    """The saved target calls, which do not depend on the machine. The first row is plain decoding.
 
     Lanes whose tokens per call differ by chance are named together, so that no rule gets credit for luck.
     """
@@ -172,7 +172,7 @@ def _alike(row: Row, best: Row) -> bool:
 
 
 def basis(table: Sequence[Row]) -> str:
-    """What the numbers rest on, and what that is worth."""
+    """What the numbers are based on, and how reliable that is."""
     runs = table[0]["runs"]
     tokens = sorted({row["tokens"] for row in table})
     many = f"{tokens[0]}" if len(tokens) == 1 else f"{tokens[0]} to {tokens[-1]}"
@@ -185,7 +185,7 @@ def basis(table: Sequence[Row]) -> str:
 
 
 def _why(row: Row, plain: Row) -> str:
-    """What a lane's calls cost, what a step cost and brought, and what the calls alone would allow."""
+    """What a lane's calls cost, what a step cost and yielded, and the speed-up if only the calls took time."""
     one = plain["target_call_ms"]
     if row is plain:
         return f"One target call{'' if math.isnan(one) else f' of {_ms(one)} ms'} for every token."
@@ -210,7 +210,7 @@ def _costs(row: Row, one: float) -> str:
 
 
 def _against_limit(row: Row, plain: Row) -> str:
-    """What was reached of the limit, and why it can be more."""
+    """The share of the limit that was reached, and why it can exceed 1."""
     excess = row["speedup"] / row["limit"]
     if row["calls_per_step"] > SAVED and row["below_ms"] is None:  # of which the limit knows one
         return f" if each step made one target call, but this rule makes {row['calls_per_step']:.2f}"
@@ -224,7 +224,7 @@ def _against_limit(row: Row, plain: Row) -> str:
 
 
 def _served(m: Measurement) -> Row:
-    """What is shown of a server: its tokens and seconds, and what it tells of its drafts."""
+    """What is shown of a server: its tokens and seconds, and what it reports about its drafts."""
     told = {name: sum(record.get(name, 0) for record in m.records) for name in ("drafts", "drafted", "kept")}
     row = {**_speed(m), **told}
     return {**row, "sentence": f"The way there and back is in its seconds; {_drafts(told, m.acceptance_length()[0])}."}
@@ -233,7 +233,7 @@ def _served(m: Measurement) -> Row:
 def _drafts(told: dict[str, int], length: float) -> str:
     drafts, drafted, kept = told["drafts"], told["drafted"], told["kept"]
     if not drafted:
-        return "it tells nothing of its drafts"
+        return "it reports nothing about its drafts"
     share = f"{kept:,} of {drafted:,} drafted tokens were kept, it says ({_percent(kept / drafted)})"
     if not drafts:
         return f"{share}; of how many drafts, it does not say"
@@ -250,7 +250,7 @@ def _listed(names: Any) -> str:
 
 
 def _span(values: Sequence[float], digits: int) -> str:
-    """The smallest and the largest of values that fall, or one if they look the same."""
+    """The smallest and the largest of descending values, or one if they look the same."""
     low, high = f"{values[-1]:.{digits}f}", f"{values[0]:.{digits}f}"
     return low if low == high else f"{low} to {high}"
 

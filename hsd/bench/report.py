@@ -125,7 +125,7 @@ COLUMNS = {  # what each means
 
 
 def cells(row: Row) -> list[str]:
-    """One line of the table; empty where a number means nothing, as the limit of plain decoding."""
+    """One line of the table; a cell is empty if it has no meaning, such as the limit of plain decoding."""
     best = f"{row['best_gamma']} ({row['best_limit']:.2f}×)" if is_known(row.get("best_limit")) else ""
     best = f"mean {row['mean_gamma']:.1f}" if row["options"].get("gamma") == "auto" and "mean_gamma" in row else best
     return [
@@ -148,7 +148,7 @@ def interval(values: Sequence[float], digits: int = 2) -> str:
 
 
 def is_known(value: Any) -> bool:
-    """Whether there is such a number."""
+    """Whether a value is a finite number: one that was measured."""
     return isinstance(value, (int, float)) and math.isfinite(value)
 
 

@@ -1,8 +1,8 @@
-"""An OpenAI-compatible server (vLLM, llama.cpp, LM Studio) as a case beside ours: its time, and the counts it tells.
+"""An OpenAI-compatible server (vLLM, llama.cpp, LM Studio) as a case beside ours: its time, and the counts it reports.
 
 Nothing but its HTTP API is used, one request at a time, and no redirection is followed. Another model may run there,
-and none of its decisions is checked. Its time has the way there and back in it, and it may remember a prompt from an
-earlier repetition.
+and none of its decisions is checked. Its time includes the network, and it may have cached a prompt in an earlier
+repetition.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hsd.errors import HsdError
 from hsd.models import Pair
 
 NOTE = (
-    "its own counts, where it tells them, and seconds with the network in them; another model may run there, and no "
+    "its own counts, if it reports them, and seconds with the network in them; another model may run there, and no "
     "decision is checked"
 )
 TIMEOUT = 120.0  # seconds for an answer
@@ -37,7 +37,7 @@ Counters = dict[str, int]
 
 
 class _Stay(HTTPRedirectHandler):
-    """An address that was typed leads to no other."""
+    """Follow no redirection: only the address that was typed is contacted."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -57,7 +57,7 @@ class Server:
 
     @property
     def about(self) -> dict[str, str]:
-        """What a report says of it."""
+        """What a report says about the server."""
         return {"url": self.url, "model": self.model, "note": NOTE}
 
     def case(self, options: dict[str, Any]) -> Case:
@@ -85,11 +85,11 @@ class Server:
         if not told and before:
             told = _between(before, _counters(self.url))
         if told.get("kept", 0) > told.get("drafted", 0):
-            raise HsdError(f"server {self.url} tells more accepted than drafted tokens: leave it out")
+            raise HsdError(f"server {self.url} reports more accepted than drafted tokens: leave it out")
         made = _count(_part(answer, "usage"), "completion_tokens")
         made = _count(_part(answer, "timings"), "predicted_n") if made is None else made
         if made is None:
-            raise HsdError(f"server {self.url} does not tell how many tokens it made: leave it out")
+            raise HsdError(f"server {self.url} does not report how many tokens it made: leave it out")
         return {"new_tokens": made, "seconds": seconds, "calls": {"target": NO_CALLS, "draft": NO_CALLS}, **told}
 
 
@@ -144,7 +144,7 @@ def _of_request(answer: Record) -> Record:
 
 
 def _of_timings(answer: Record) -> Record:
-    """The counts of this request in llama.cpp's `timings`; the number of drafts is told by few."""
+    """The counts of this request in llama.cpp's `timings`; few versions report the number of drafts."""
     timings = _part(answer, "timings")
     drafted, kept = _count(timings, "draft_n"), _count(timings, "draft_n_accepted")
     if drafted is None or kept is None:
@@ -153,7 +153,7 @@ def _of_timings(answer: Record) -> Record:
 
 
 def _between(before: Counters, after: Counters) -> Record:
-    """What vLLM's counters grew by: also by requests of others, if there were any."""
+    """The growth of vLLM's counters, which includes other clients' requests, if there were any."""
     grown = {name: max(count - before.get(name, 0), 0) for name, count in after.items()}
     drafts = grown.get("drafts", 0)
     places = sorted(int(name) for name in grown if name.isdecimal())
@@ -163,7 +163,7 @@ def _between(before: Counters, after: Counters) -> Record:
 
 
 def _counters(url: str) -> Counters:
-    """vLLM's counters of all requests so far; those per position by their number. Empty where it does not draft."""
+    """vLLM's counters over all requests so far, those per position by number. Empty if the server does not draft."""
     found: Counters = {}
     for name, labels, value in COUNTER.findall(_ask(url + "/metrics", SHORT).decode("utf-8", "replace")):
         place = re.search(r'position="(\d{1,3})"', labels)

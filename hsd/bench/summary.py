@@ -94,7 +94,7 @@ class Measurement:
 
     @cached_property
     def below(self) -> list[str]:
-        """The names of all that drafts: "draft", and in a stack the levels under it."""
+        """The names of all models that draft: "draft", and in a stack the levels under it."""
         return sorted({name for record in self.records for name in record["calls"]} - {"target"})
 
     def model_seconds(self, *models: str) -> float:
@@ -149,7 +149,7 @@ class Measurement:
         return single and not copies(options) and isinstance(options.get("gamma", 0), int)
 
     def typical_seconds(self, model: str) -> float:
-        """Seconds per step of one model's calls, if each took the median of its width."""
+        """Seconds per step of one model's calls, if every call took the median time for its width."""
         counts: dict[str, int] = defaultdict(int)
         for record in self.records:
             for width, (count, _, _) in record["calls"].get(model, {"widths": {}})["widths"].items():
@@ -196,7 +196,7 @@ def fitted_acceptance(tokens_per_call: float, gamma: int) -> float:
 def bootstrap(
     records: Iterable[Record], statistic: Callable[[Sequence[Record]], float], samples: int = 1_000
 ) -> Interval:
-    """The statistic of all runs, and its 95 % interval when prompts are drawn anew with replacement."""
+    """The statistic of all runs, and its 95 % interval by resampling the prompts with replacement."""
     by_prompt: dict[int, list[Record]] = defaultdict(list)
     for record in records:
         by_prompt[record["prompt"]].append(record)
@@ -210,7 +210,7 @@ def bootstrap(
 
 
 def ratio(records: Sequence[Record], above: str, below: str) -> float:
-    """Sum over sum; 0 where there is nothing below."""
+    """The ratio of two sums; 0 if the lower one is 0."""
     total = sum(r.get(below, 0) for r in records)
     return sum(r.get(above, 0) for r in records) / total if total else 0.0
 
@@ -283,7 +283,7 @@ def _row(m: Measurement, plain: Measurement) -> Row:
 
 
 def _target_seconds(m: Measurement) -> float:
-    """Of a target call of the width that the case always uses, or per step where widths vary."""
+    """Seconds of a target call of the case's one width, or per step if its widths vary."""
     if is_plain(m):
         return m.call_seconds("target", 1)
     return m.call_seconds("target", m.case.options["gamma"] + 1) if m.one_draft else m.typical_seconds("target")

@@ -116,5 +116,5 @@ def _one(value: Any, between: str = " ") -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Text that no spreadsheet takes for a formula."""
+    """The text, marked so that no spreadsheet reads it as a formula."""
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

@@ -1,4 +1,4 @@
-"""What the commands have in common: how their arguments are read, which models to load, progress, files to write."""
+"""What the commands share: reading arguments, loading the models that they name, progress, output files."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def load(arguments: argparse.Namespace, name: str | None, alone: bool = False, *
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """The option that a program asks with."""
+    """Add the option `--json`, for programs."""
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
@@ -81,7 +81,7 @@ def progress(text: str) -> None:
 
 
 def output(path: str | Path) -> Path:
-    """The file to write to; asked for before the work is done, so that nothing is lost at the end."""
+    """The file to write to; checked before the work begins, so that no result is lost at the end."""
     file = Path(path).expanduser()
     if file.is_dir() or not file.absolute().parent.is_dir():
         raise HsdError(f"cannot write {str(path)!r}: give a file name in an existing folder")

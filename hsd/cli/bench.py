@@ -40,14 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--prompts", default="shipped", help="shipped, chat, gsm8k, speed_bench:coding, … or a file")
     parser.add_argument("--data", type=Path, help="folder with public prompt sets (default: $HSD_DATA)")
-    parser.add_argument("--limit", type=int, default=12, help="at most so many prompts; 0 takes all")
+    parser.add_argument("--limit", type=int, default=12, help="at most this many prompts; 0 takes all")
     parser.add_argument("--repetitions", type=int, default=5, help="repetitions that count; one more is dropped")
     parser.add_argument(
         "--peer", choices=PEERS, help="measure this library's own generation loop too, on the same weights"
     )
     parser.add_argument("--server", metavar="URL", help="measure an OpenAI-compatible server too: its own counts only")
-    parser.add_argument("--server-model", metavar="NAME", help="its model, where it has several")
-    parser.add_argument("--server-timeout", type=number, default=TIMEOUT, help="seconds for one answer of it")
+    parser.add_argument("--server-model", metavar="NAME", help="its model, if it has several")
+    parser.add_argument("--server-timeout", type=number, default=TIMEOUT, help="seconds to wait for one answer")
     parser.add_argument("--out", type=Path, help="file for the results (default: a new one in the folder runs)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="print the tables of an earlier file and stop")
     also = {"rule": "--rules", "system": "--systems"}
@@ -66,7 +66,7 @@ def main(arguments: argparse.Namespace) -> int:
     if not (arguments.pair or arguments.target or arguments.draft):  # the toy pair has levels
         arguments.pair = "tiny" if {*LEVELLED} & {*(arguments.system or ())} else usual(engine)
     workers = _Workers()
-    sweep(arguments).cases()  # what cannot be measured is told before a server is asked
+    sweep(arguments).cases()  # invalid cases are reported before a server is contacted
     prompts = prompt_set(arguments.prompts, arguments.data, arguments.limit)
     server = _server(arguments, workers.count)
     cases = sweep(arguments, server).cases()
@@ -117,7 +117,7 @@ def sweep(arguments: argparse.Namespace, server: Server | None = None) -> Sweep:
 
 
 def _peers(library: str | None, server: Server | None, gammas: Sequence[int], options: dict[str, Any]) -> list[Case]:
-    """What is asked for of a server and another library: `transformers` with the draft model and without."""
+    """The cases of a server and of another library: `transformers` with the draft model and without."""
     found = [server.case(options)] if server else []
     if library == NAME:
         return [*found, llama_case(options)]
@@ -179,7 +179,7 @@ class _Workers:
 
 
 def _warn(prompts: PromptSet, left_out: int) -> None:
-    """Tell of prompts that are too long, and of those that stand in for others."""
+    """Warn about prompts that are too long, and about shipped ones that replace a missing set."""
     if left_out:
         print(f"{left_out} of {len(prompts.prompts)} prompts are too long for this pair: left out", file=sys.stderr)
     if prompts.source.startswith("written for this project ("):

@@ -21,7 +21,7 @@ from hsd.rules import USUAL
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Its options."""
+    """The options of the command."""
     parser.add_argument(
         "file",
         metavar="FILE",
@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     sampled = "test by sampling N drafts (20000 if left out), where random numbers cannot be set"
     parser.add_argument("--sampled", type=whole, nargs="?", const=20_000, default=0, metavar="N", help=sampled)
-    parser.add_argument("--quick", action="store_true", help="the random pairs and one with zeros, at fewer numbers")
-    parser.add_argument("--expect", metavar="RULE", default="", help="status 1 as well where the law is another")
+    parser.add_argument("--quick", action="store_true", help="only random pairs and one with zeros, at fewer numbers")
+    parser.add_argument("--expect", metavar="RULE", default="", help="exit with status 1 also if the law is not RULE's")
     parser.add_argument("--junit", metavar="XML", help="write the verdict as a JUnit file as well")
     keyed = parser.add_argument_group("in place of FILE: what the keys of random numbers do to a text")
     keyed.add_argument(

@@ -1,4 +1,4 @@
-"""`python -m hsd fetch`: what can be fetched, and how far fetching it is."""
+"""`python -m hsd fetch`: list the models that can be fetched, or fetch one and show the progress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BAR, QUARTERS, PERCENTS = 30, 4, 100
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="which one; left out: list them")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="the model to fetch; left out: list all")
     parser.add_argument("--engine", help="portable: the published file alone, for `run --engine portable`")
     parser.add_argument("--json", action="store_true", help="one JSON object per line, on standard output")
 
@@ -55,7 +55,7 @@ def _as_line(model: fetch.Fetchable, folder: Path | None) -> str:
 
 
 class Progress:
-    """Told how far fetching is: shows a bar to a person, lines to a log, or JSON lines to a program."""
+    """Callback for a fetch's progress: a bar for a person, lines for a log, or JSON lines for a program."""
 
     def __init__(self, as_json: bool) -> None:
         self._json, self._bar = as_json, sys.stderr.isatty() and not as_json

@@ -31,8 +31,8 @@ def add_flags(
 ) -> None:
     """A flag for every option of a run. lists: each takes several values with commas, lists with semicolons.
 
-    without: options that the command has no flag for. also: a further name of a flag, by option. usual: defaults
-    that are not the option's, as a help says them.
+    without: options that the command has no flag for. also: a further name of a flag, by option. usual: help texts for
+    defaults that differ from the option's own.
     """
     titles = {name: f"{title[:1].lower()}{title[1:]}" for name, title in RunOptions.groups.items() if title}
     groups = {name: parser.add_argument_group(title) for name, title in titles.items()}

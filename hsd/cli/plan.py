@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tree", action="store_true", help="measure: propose a grown tree for target and draft instead"
     )
     parser.add_argument("--prompts", default="shipped", help="measure: shipped, stories, sums, functions, … or a file")
-    parser.add_argument("--limit", type=whole, default=12, help="measure: at most so many prompts")
+    parser.add_argument("--limit", type=whole, default=12, help="measure: at most this many prompts")
     parser.add_argument(
         "--new-tokens", type=whole, default=48, help="measure: tokens that the target writes per prompt"
     )

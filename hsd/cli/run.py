@@ -44,7 +44,7 @@ def _pair_help() -> str:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Decode and print; what Ctrl-C or a failure ends is kept. Returns the exit status."""
+    """Decode and print; after Ctrl-C or a failure, what was decoded so far. Returns the exit status."""
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
     values = given(arguments)
     _check_belonging(arguments, values)
@@ -69,7 +69,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _check_belonging(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
-    """Raise HsdError for what would be ignored."""
+    """Raise HsdError for options that would be ignored."""
     check_flags(values)
     if arguments.smaller and values.get("system") != "stack":
         raise HsdError("--smaller is for --system stack: choose it, or leave the option out")
@@ -92,7 +92,7 @@ def _calibrated(pair: Any, options: Any, arguments: argparse.Namespace) -> Any:
 
 
 def _decode_with_progress(pair: Any, prompt: str, options: Any) -> tuple[Any, HsdError | None]:
-    """Decode to the end; what Ctrl-C or a failure ends is kept as far as it came."""
+    """Decode to the end, or until Ctrl-C or a failure; the trace has all steps made until then."""
     decoding, count = Decoding(pair, prompt, options), 0
     failure: HsdError | None = None
     try:

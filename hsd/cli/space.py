@@ -24,15 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind = export.add_mutually_exclusive_group(required=True)
     kind.add_argument("--static", metavar="FOLDER", help="all that is recorded, for any file server or a static Space")
     kind.add_argument("--html", metavar="TRACE", help="this recorded trace as one file that opens without a network")
-    export.add_argument(
-        "--address", metavar="URL", help="with --static: where it will be, for the card of a shared link"
-    )
-    export.add_argument("-o", "--output", metavar="FILE", help="with --html: where to (default: beside TRACE)")
+    export.add_argument("--address", metavar="URL", help="with --static: its future URL, for the card of a shared link")
+    export.add_argument("-o", "--output", metavar="FILE", help="with --html: the file to write (default: beside TRACE)")
     export.add_argument(
         "--step", type=whole, help="with --html: the step to open at, from 1 (default: the most telling)"
     )
     export.add_argument("--weights", action="store_true", help="with --static: the model's weights too (98 MB)")
-    export.add_argument("--title", help="with --html: what stands above the run")
+    export.add_argument("--title", help="with --html: the title above the run")
     export.set_defaults(action=_export)
     publish = what.add_parser("publish", help="upload the files of the Space")
     publish.add_argument("repository", nargs="?", help="owner/name of the Space")

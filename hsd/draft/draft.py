@@ -170,7 +170,7 @@ class Proposer(ABC):
 
         Raises HsdError where one cannot be had: such a rule needs a chain of one draft model.
         """
-        raise HsdError(f"{type(self).__name__} tells no distribution for a rule that resamples: choose another rule")
+        raise HsdError(f"{type(self).__name__} gives no distribution for a rule that resamples: choose another rule")
 
     def rewind(self, length: int) -> None:
         """Back to `length` tokens of the text and this draft, to `extend` it as drafting would have gone on."""

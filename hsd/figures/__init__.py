@@ -31,7 +31,7 @@ STACKED = {"stack": ("square-open", "/"), "hispec": ("circle-open", "\\"), "copi
 
 @dataclass(frozen=True)
 class Style(Look):
-    """A look, and what a legend calls it."""
+    """A look, and its name in a legend."""
 
     title: str = ""
 

@@ -215,7 +215,7 @@ def test_no_server_is_asked_on_a_space(fake: Fake, monkeypatch, own_pair: str, o
     if on_space:
         monkeypatch.setenv("SPACE_ID", "someone/somewhere")
     assert not race_limits(manifest)["server"]
-    with pytest.raises(HsdError, match="lane 2: no server is asked from here"):
+    with pytest.raises(HsdError, match="lane 2: servers cannot be used from here"):
         race.read_plan(manifest, {**SHARED, "lanes": [{"url": fake.url}]})
     assert not fake.asked
 

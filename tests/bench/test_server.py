@@ -123,7 +123,7 @@ def test_tokens_are_those_of_timings_where_there_is_no_usage(fake: Fake):
         ("elsewhere", "sends elsewhere .HTTP 307., which is not followed"),
         ("silent", "has not answered within 0.5 s"),
         ("dripping", "has not answered within 0.5 s"),
-        ("uncounted", "does not tell how many tokens it made"),
+        ("uncounted", "does not report how many tokens it made"),
         ("impossible", "more accepted than drafted"),
     ],
 )

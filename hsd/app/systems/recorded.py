@@ -30,7 +30,7 @@ def find(name: Any) -> Preset:
 
 
 def listed(preset: Preset) -> Values:
-    """A preset without its trace. asked: what a request names to make the run again, by the names of a request."""
+    """A preset without its trace. asked: the request that makes the run again."""
     return {"name": preset.name, "title": preset.title, "why": preset.why, "asked": asked(preset)}
 
 

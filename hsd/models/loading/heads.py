@@ -118,7 +118,7 @@ def _numbers(config: dict[str, Any]) -> dict[str, int]:
     told = {name: config[name] for name in WHOLE if config.get(name) is not None}
     for name in (*NEEDED, *told):
         if name not in told:
-            raise Unfit(f"its config.json does not tell {name}")
+            raise Unfit(f"its config.json does not give {name}")
         if type(told[name]) is not int or told[name] < 1:
             raise Unfit(f"its config.json gives {told[name]!r} as {name}")
     return told

@@ -20,9 +20,7 @@ def load_small(file: Gguf, name: str, revision: str | None, taps: tuple[int, ...
     try:
         return SmallModel(_shape(file), file.tensors, name, revision, taps)
     except KeyError as error:
-        raise HsdError(
-            f"the GGUF file does not tell {error.args[0]}: the portable engine reads Llama's files"
-        ) from None
+        raise HsdError(f"the GGUF file lacks {error.args[0]}: the portable engine reads Llama's files") from None
 
 
 def load_small_head(folder: Path, target: SmallModel, name: str, revision: str | None) -> SmallHead:

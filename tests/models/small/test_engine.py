@@ -270,5 +270,5 @@ def test_other_files_are_told_in_one_line(tmp_path: Path):
     with pytest.raises(HsdError, match="SmolLM2's shape"):
         load_small(read_gguf(tmp_path / "x.gguf"), "x", None)
     write_gguf(tmp_path / "x.gguf", llama__block_count=4)
-    with pytest.raises(HsdError, match=r"does not tell blk\.3"):
+    with pytest.raises(HsdError, match=r"lacks blk\.3"):
         load_small(read_gguf(tmp_path / "x.gguf"), "x", None)
