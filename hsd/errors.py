@@ -1,4 +1,4 @@
-"""The one exception that users are meant to read, and what other exceptions say in one line."""
+"""The one exception that users are meant to read, and other exceptions' messages in one line."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """One seed, three streams of random numbers: for draft tokens, for coins, for the token after the kept ones.
 
-No number is used twice. Each round takes its numbers in a fixed amount, so that two rules started from one
-seed see the same drafts and coins for as long as their texts agree. A race is the opposite: its numbers belong to a
-place in the text, and whoever picks there picks by them, a draft, the target, and the target again in a later step.
+No number is used twice. Each round takes its numbers in a fixed amount, so that two rules started from one seed see the
+same drafts and coins for as long as their texts agree. A race is the opposite: its numbers belong to a place in the
+text, and every pick at that place uses them: the draft's, the target's, and the target's again in a later step.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Streams:
         return torch.rand(count, generator=self._after, dtype=torch.float64)
 
     def race(self, begin: int, count: int, vocab: int) -> Tensor:
-        """Exponential times from (seed, place): those of an earlier step where it came as far."""
+        """Exponential times from (seed, place): the same as in an earlier step that reached that place."""
         known, places = self._times, range(begin, begin + count)
         self._times = {place: known[place] if place in known else self._raced(place, vocab) for place in places}
         return torch.stack([*self._times.values()])

@@ -82,7 +82,7 @@ def draw(row: Tensor, number: Tensor) -> Tensor:
 
 
 def wins(rows: Tensor, times: Tensor) -> Tensor:
-    """The token of each row (…, V) that wins an exponential race, with the least time for its weight; never without."""
+    """The token of each row (…, V) that wins an exponential race: least time / weight; never one of weight 0."""
     rows = rows.double()
     return torch.where(rows > 0, times / rows, torch.inf).argmin(-1)
 

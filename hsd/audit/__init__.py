@@ -40,12 +40,12 @@ __all__ = [
 def audit(vocab: int = 3, gamma: int = 3, seed: int = 0, drafts: int = 1) -> dict[str, Any]:
     """Judge every rule on one random pair of models, exactly.
 
-    Returns {"vocab", "gamma", "seed", "drafts", "rules": {name: {"expected_accepted", "total_variation",
-    "lossless"}}, "ideal"}. `lossless` is what was found here: total variation below 1e-12. With several drafts
-    the rules for trees are judged too, and "skipped" names those whose trees are too many to enumerate; "optimum"
-    has the most that any lossless rule keeps on each layout (`hsd.audit.optimum`), None where the trees are too
-    many, and is empty without scipy. The cost grows like vocab ** (gamma + 1), and with the number of trees; raises
-    HsdError where that is too much.
+    Returns {"vocab", "gamma", "seed", "drafts", "rules": {name: {"expected_accepted", "total_variation", "lossless"}},
+    "ideal"}. "expected_accepted" is in tokens per draft; `lossless` means a total variation below 1e-12. With several
+    drafts the rules for trees are judged too, and "skipped" names those with too many trees to enumerate; "optimum" has
+    the most that any lossless rule keeps on each layout (`hsd.audit.optimum`), None if there are too many trees, and is
+    empty without scipy. The cost grows like vocab ** (gamma + 1), and with the number of trees. Raises HsdError if that
+    is too much.
     """
     for name, value in (("vocab", vocab), ("gamma", gamma), ("drafts", drafts)):
         if value < 1:

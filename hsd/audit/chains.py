@@ -70,10 +70,10 @@ def context_free_models(p: list[float], q: list[float], gamma: int) -> TableMode
 
 
 def step_law(models: TableModels, law: LawFunction, cut: Cut = len) -> Iterator[tuple[float, Prefix, Tensor]]:
-    """What may come of a step: with which probability which tokens are kept, and the row that draws the next one.
+    """The possible outcomes of a step: probability, kept tokens, and the row that the next token is drawn from.
 
-    cut: how many of γ drawn tokens the rule is given. Rules stay lossless where that is a stopping time: where it can
-    be told by the tokens that it leaves, whatever follows them.
+    cut: how many of γ drawn tokens the rule is given. Rules stay lossless if that is a stopping time: if it is
+    determined by the tokens that it leaves, whatever follows them.
     """
     for drawn in models.drafts():
         weight, draft = models.joint(models.draft, drawn), drawn[: cut(drawn)]

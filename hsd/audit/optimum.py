@@ -70,9 +70,9 @@ def optimum(models: TableModels, shape: Shape) -> float | None:
 
 
 def tree_law(models: TableModels, shape: Shape) -> dict[Texts, float] | None:
-    """How likely each set of drafted prefixes is; None where too many have to be told apart on the way.
+    """The probability of each set of drafted prefixes; None if too many have to be distinguished on the way.
 
-    Nodes are drawn in order. Of those before, only what a later draw depends on is remembered, and the prefixes.
+    Nodes are drawn in order. Of earlier nodes only the prefixes and what a later draw depends on are remembered.
     """
     last = [max(shape.children(node), default=0) for node in range(len(shape.parents) + 1)]
     states: dict[tuple[Texts, tuple[tuple[int, Prefix], ...]], float] = {(frozenset(), ((0, ()),)): 1.0}
@@ -97,7 +97,7 @@ def tree_law(models: TableModels, shape: Shape) -> dict[Texts, float] | None:
 
 
 def _possible(models: TableModels, texts: Iterator[Prefix]) -> Iterator[Prefix]:
-    """Those texts that the target can say."""
+    """The texts that the target can produce."""
     return (text for text in texts if models.joint(models.target, text) > 0)
 
 

@@ -1,7 +1,7 @@
 """Enumeration of rules for several drafts and trees: every draft tree, every outcome of every decision.
 
-A tree is only drawn as far as a rule looks at it: when the rule asks for a token that is still open, every token
-takes its place in turn, with its probability. So the rules run as they are, and rejected parts cost nothing.
+A tree is only drawn as far as a rule looks at it: when the rule reads a token that is still open, every token takes its
+place in turn, with its probability. So the rules run unchanged, and rejected parts cost nothing.
 """
 
 from __future__ import annotations

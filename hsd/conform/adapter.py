@@ -6,14 +6,14 @@ An adapter is a Python file with
 
 p: (γ+1, V) and q: (γ, V), rows sum to 1; tokens: (γ,) int64, the draft; uniforms: (γ,) numbers in [0, 1), its coins;
 noise: () one more, which draws the token after the kept ones. What comes back is a prefix of the draft and one more
-token. Equal numbers must give equal tokens. These names in the file say otherwise:
+token. Equal numbers must give equal tokens. These names in the file change that:
 
 NOISE = "exponential-race": noise is (V,), positive; the token with the largest weight / noise wins (default
-    "inverse-cdf": the number is compared with cumulative sums, of the tokens in any order. Of an alias table, where a
-    token has several intervals, some are missed, and a right one is called wrong by some 1e-3: say SAMPLED there).
+    "inverse-cdf": the number is compared with cumulative sums, of the tokens in any order. With an alias table a
+    token has several intervals, of which some are missed: a right one seems off by some 1e-3. Use SAMPLED there).
 BATCHED = True: every argument has one dimension more in front, and a list of lists comes back.
 DTYPE = "float32": rows and numbers come in single precision (default "float64"), and the tolerance is that of it.
-CANDIDATES = 40: the draft model says its likeliest 40 tokens only, and q is a pair (ids, weights), both (γ, 40), the
+CANDIDATES = 40: the draft model proposes only its likeliest 40, and q is a pair (ids, weights), both (γ, 40), the
     likeliest first, weights summing to 1.
 SHARED = True: verify(p, q, tokens, noise); noise (γ+1,), or (γ+1, V) in a race, is the one number of each position,
     with which the draft was picked from q as well; see `hsd.conform.shared`.
@@ -109,7 +109,7 @@ def load_adapter(file: str | Path) -> Adapter:
 
 
 def texts(adapter: Adapter, p: Tensor, q: Tensor, gamma: int, length: int, seeds: list[int]) -> list[Outcome]:
-    """What `generate` says, one text for each seed. Raises HsdError where it raises or gives back what cannot be."""
+    """What `generate` returns, one text for each seed. Raises HsdError if it raises or returns something impossible."""
     try:
         found = adapter.verify(p.clone(), q.clone(), gamma, length, [*seeds])
         said = [tuple(map(int, one)) for one in found]
@@ -124,7 +124,7 @@ def texts(adapter: Adapter, p: Tensor, q: Tensor, gamma: int, length: int, seeds
 
 
 def as_drafted(adapter: Adapter, models: TableModels) -> TableModels:
-    """The pair whose draft model says no more tokens than the adapter's candidates."""
+    """The pair, its draft model cut down to the adapter's number of candidates."""
     if not adapter.candidates:
         return models
     cut = (row.topk(min(adapter.candidates, len(row))) for row in models.draft.values())
@@ -136,7 +136,7 @@ def as_drafted(adapter: Adapter, models: TableModels) -> TableModels:
 class BlackBox:
     """An adapter on a number of drafts of γ tokens, made and judged by the given models. Counts its calls.
 
-    Raises HsdError, with what was sent, where the adapter raises or gives back what cannot be.
+    Raises HsdError, quoting the arguments, if the adapter raises or returns something impossible.
     """
 
     def __init__(self, adapter: Adapter, models: TableModels, drafts: Sequence[Outcome]) -> None:
@@ -152,7 +152,7 @@ class BlackBox:
         self.gamma, self.vocab = models.gamma, models.vocab
 
     def ask(self, drafts: Sequence[int], points: Sequence[Point]) -> list[Outcome]:
-        """What is committed for each of the drafts, by number, at a point each: γ coins, then the noise."""
+        """The committed tokens of each of the drafts, given by number, at one point each: γ coins, then the noise."""
         if self.adapter.batched and len(drafts) > LARGEST:
             cut = drafts[LARGEST:], points[LARGEST:]
             return [*self.ask(drafts[:LARGEST], points[:LARGEST]), *self.ask(*cut)]
@@ -188,7 +188,7 @@ class BlackBox:
             raise self._wrong(f"raises {_line(error)}", draft, point) from error
 
     def _checked(self, found: Any, draft: int, point: Point) -> Outcome:
-        """The committed tokens, if they can be: a prefix of the draft and one more."""
+        """The committed tokens, checked: a prefix of the draft and one more."""
         tokens, drafted = found.tolist() if isinstance(found, Tensor) else found, self._drafts[draft]
         if not isinstance(tokens, list | tuple) or any(isinstance(t, bool) or not isinstance(t, int) for t in tokens):
             what = f"returns {_short(found)}: return a list of int"

@@ -15,7 +15,7 @@ MISSED = 1e-3
 POINTS, FEWER = 17_270, 1_000
 """Random points on the first pair, and on the others. A deviation on more than ln(1/`MISSED`) / n of all numbers of a
 pair, 4e-4 and 7e-3, is met with a probability of at least 1 - `MISSED`."""
-REPEATS = 700  # points that are asked again and again
+REPEATS = 700  # points that are evaluated repeatedly
 
 Rows = tuple[Tensor, Tensor]
 Shape = Callable[[Outcome, Tensor, Tensor], Rows]

@@ -29,7 +29,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 class Judged:
     """A verifier on one pair of models: the laws of its drafts, and what they lead to.
 
-    again: points that may be asked once more, and the number of calls. total_variation: of the first γ+1 tokens from
+    again: points to evaluate once more, and the number of calls. total_variation: of the first γ+1 tokens from
     the target's own law. kept: the expected number of kept tokens.
     """
 
@@ -47,7 +47,7 @@ class Judged:
 def judge(adapter: Adapter, models: TableModels, sweep: bool = False, points: int = 0, repeats: int = 0) -> Judged:
     """The verifier on these models, by enumeration of every draft. sweep, points, repeats: see `recover`.
 
-    Raises HsdError where it cannot be judged so.
+    Raises HsdError if it cannot be judged this way.
     """
     models = as_drafted(adapter, models)
     laws, again = recover(adapter, models, sweep, points, repeats)
@@ -57,7 +57,7 @@ def judge(adapter: Adapter, models: TableModels, sweep: bool = False, points: in
 def summed_up(models: TableModels, laws: dict[Outcome, Recovered]) -> tuple[float, float]:
     """Total variation of the first γ+1 tokens and expected number of kept ones, for any size of vocabulary and draft.
 
-    Where a text leaves all drafts the target goes on by itself, so that texts are told apart up to there only.
+    Where a text leaves all drafts the target goes on by itself, so texts are distinguished only up to there.
     """
     off, drafts = 0.0, [(x, models.joint(models.draft, x)) for x in laws]
     # A text, the drafts that begin so, and how likely it is: with the target alone already, and by the target's law.
@@ -134,7 +134,7 @@ def _between(met: list[float], top: float) -> Iterator[tuple[float, float]]:
 
 
 def _ensemble(judged: list[Judged], tolerance: float) -> list[str]:
-    """Token-wise verification of a mixture, with the weight that the first draft shows which may fail."""
+    """Token-wise verification of a mixture; its weight is read off the first draft that may be rejected."""
     laws = [law for one in judged for law in one.laws.values()]
     for rows, law in zip(_rows(judged), laws, strict=True):
         missing = 1 - float(token_tests(*rows)[0])
@@ -192,7 +192,7 @@ class Counterexample:
 
 
 def apart(found: float, allowed: float) -> tuple[str, str]:
-    """Two numbers with as many digits as it takes to tell them apart, four at least."""
+    """Two numbers with enough digits to differ visibly, at least four."""
     return next(
         ((a, b) for digits in range(4, 17) if (a := f"{found:.{digits}f}") != (b := f"{allowed:.{digits}f}")),
         (f"{found:.4f}", f"{allowed:.4f}"),
@@ -248,7 +248,7 @@ def _at(judged: Judged, path: Outcome) -> Iterator[tuple[float, Counterexample]]
 
 def smallest_counterexample(adapter: Adapter, judged: Judged) -> Counterexample | None:
     """One with as few drafted tokens and as small a vocabulary as possible: rows in tenths, the same after every token
-    or one for each position. None of these need show it; then it is one on the models that were judged."""
+    or one for each position. If none of these shows it, it is one on the models that were judged."""
     models, calls = judged.models, 0
     sizes = itertools.product(range(1, models.gamma + 1), range(2, min(models.vocab, MOST_TOKENS) + 1))
     for gamma, vocab in sorted(sizes, key=lambda size: size[1] ** size[0]):

@@ -1,7 +1,7 @@
 """What the keys of random numbers do to a text: several steps of decoding, enumerated exactly.
 
-A step can be exact on its own and the text still not be. A number that is made from (seed, position) comes again when
-a later step reads that position again, and if it had a say in what was kept, it is no longer uniform then.
+A step can be exact on its own and the text still not be. A number derived from (seed, position) recurs when a later
+step reads that position again, and if it influenced what was kept, it is no longer uniform by then.
 
 Models here have the same rows after every text: p and q, V numbers each. A number enters through thresholds only, of a
 test or of a cumulative sum, so what is known about it is an interval, in which it is still uniform. A state is what is
@@ -113,7 +113,7 @@ class Steps:
         self._laws: dict[tuple[State, int, int], Tensor] = {}
 
     def moves(self, state: State) -> Moves:
-        """All that a step may do in a state, with the probabilities. Raises HsdError for too many states."""
+        """All possible moves of a step in a state, with their probabilities. Raises HsdError for too many states."""
         if state not in self._moves:
             if len(self._moves) == MOST_STATES:
                 raise HsdError(f"more than {MOST_STATES:,} states: reduce gamma or the vocabulary")
@@ -125,7 +125,7 @@ class Steps:
         return self._moves[state]
 
     def _raced(self) -> Iterator[tuple[float, dict[Key, Interval], tuple[int, ...]]]:
-        """As `_outcomes`, where the correction runs the race that the draft has run at its place."""
+        """As `_outcomes`, but the correction comes from the same race as the draft's token at that position."""
         row = self._draft_row
         for draft in itertools.product(row.nonzero().flatten().tolist(), repeat=self.gamma):
             law, weight = self._law(draft)[0], float(row[[*draft]].prod())
@@ -210,13 +210,13 @@ def _ends(row: Tensor) -> list[float]:
 
 
 def _draw(known: dict[Key, Interval], key: Key, ends: list[float]) -> Iterator[tuple[float, dict[Key, Interval], int]]:
-    """The parts of [0, 1) in which a number may be: how likely, what is then known, and which part."""
+    """The parts of [0, 1) that a number may lie in: probability, what is then known, and which part."""
     low, high = known.get(key, (0.0, 1.0))
     begin = 0.0
     for part, end in enumerate(ends):
         a, b = max(low, begin), min(high, end)
         if b - a > 1e-13:
-            # Rounded, so that states reached on two ways are one.
+            # Rounded, so that states reached in two ways count as one.
             yield (b - a) / (high - low), {**known, key: (round(a, 13), round(b, 13))}, part
         begin = max(begin, end)
 

@@ -1,4 +1,4 @@
-"""The exact law of every draft, recovered from a black box by asking it at chosen numbers."""
+"""The exact law of every draft, recovered from a black box by calling it at chosen numbers."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from hsd.conform.boxes import Box, Outcome, Point, Search, boxes, threshold
 from hsd.errors import HsdError
 from hsd.rules import RULES
 
-CHECKS = 8  # random points per draft at which the recovered law must foretell the outcome
+CHECKS = 8  # random points per draft at which the recovered law must predict the outcome
 STRATA = 1_001  # points of a sweep: no interval of 1e-3 lies between two of them
-TIMES = 5  # that each of some points is asked again
-AGAIN = 20  # of the points that a law foretold wrongly: so many are asked once more, by themselves
-SELDOM = 0.02  # of the points that are asked again: what was kept from earlier calls would change more of them
-FRESH = 64  # random points at which a law that was taken apart further must foretell the outcome
-REFINED = 3  # times that a law is taken apart further where it foretold wrongly
-FAR = 1e30  # what a token is given in an exponential race that it must not win
+TIMES = 5  # that each of some points is evaluated
+AGAIN = 20  # wrongly predicted points that are evaluated once more, one by one
+SELDOM = 0.02  # share of repeated points below which differences are not due to state kept from earlier calls
+FRESH = 64  # random points at which a refined law must predict the outcome
+REFINED = 3  # times that a law is refined where it predicted wrongly
+FAR = 1e30  # the time of a token that must not win an exponential race
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Recovered:
-    """What a verifier does with one draft. Has what the audit asks of a `Law`.
+    """What a verifier does with one draft. Has those attributes of a `Law` that the audit reads.
 
     stop: (γ+1,) float64, the probability that exactly t tokens are kept. rows: (γ+1, V), the law of the token after t
     kept ones, all 0 where t never happens. coins: whether any coin changes anything; constant: nothing at all does.
@@ -64,14 +64,13 @@ class Region:
 def recover(
     adapter: Adapter, models: TableModels, sweep: bool = False, points: int = 0, repeats: int = 0
 ) -> tuple[dict[Outcome, Recovered], Repeats]:
-    """The law of each draft that the draft model can make, and points that may be asked once more.
+    """The law of each draft that the draft model can make, and points to evaluate once more.
 
     sweep: try every coin of every draft, and the noise, at `STRATA` values for each number of kept tokens. points: try
     so many random ones too, drafts drawn from the draft model; `CHECKS` for each draft are always tried. A law that
-    foretells one of them wrongly is taken apart further there. repeats: so many points are asked `TIMES` times, in
-    other orders and at the end again.
-    Raises Unsteady where equal numbers give different tokens now and then, HsdError where that is the rule, or where
-    the outcome does not follow by thresholds.
+    predicts one of them wrongly is refined there. repeats: this many points are evaluated `TIMES` times, in other
+    orders and again at the end. Raises Unsteady if equal numbers occasionally give different tokens, HsdError if they
+    usually do, or if the outcome is not determined by thresholds.
     """
     gamma, vocab = models.gamma, models.vocab
     drafts = models.drafts()
@@ -135,7 +134,7 @@ def _hints(models: TableModels, draft: Outcome) -> list[list[float]]:
 
 
 def _together(box: BlackBox, drafts: Sequence[int], search: Callable[[int], Search[T]]) -> list[T]:
-    """The results of searches that go on side by side, one draft each: a question of every one of them in one call."""
+    """The results of searches that run side by side, one draft each: every call evaluates one point of each search."""
     searches = {draft: search(draft) for draft in drafts}
     asked: dict[int, Point] = {}
     results: dict[int, T] = {}
@@ -218,7 +217,7 @@ def _refine(
     taken_apart: Callable[[int], Search[list[Region]]],
     generator: torch.Generator,
 ) -> None:
-    """Take laws apart further until they foretell what comes out at these points, and at others that they never met.
+    """Refine laws until they predict the outcome at these points, and at others that they were not made from.
 
     Changes regions and witnesses.
     """
@@ -275,7 +274,8 @@ class Repeats:
         self.first = box.ask(drafts, points)
 
     def check(self, times: int) -> None:
-        """Ask all of them so often, in the same order first. Raises HsdError that names the cause where they differ."""
+        """Evaluate all of them this often, first in the same order. Raises HsdError, naming the cause, if they
+        differ."""
         for turn in range(times):
             fresh = turn == 0 and self.box.calls <= 2 * len(self.points)
             order = range(len(self.points)) if fresh else torch.randperm(len(self.points), generator=self.generator)
@@ -293,7 +293,7 @@ class Repeats:
                 raise self._differs(self.drafts[i], self.points[i], self.first[i], outcome, seldom)
 
     def compare(self, draft: int, point: Point, outcome: Outcome) -> None:
-        """Ask for one point by itself. Raises HsdError as `check` does where it has another outcome now."""
+        """Evaluate one point by itself. Raises HsdError, as `check` does, if its outcome is now a different one."""
         found = self.box.ask([draft], [point])[0]
         if found != outcome:
             raise self._differs(draft, point, found, outcome)

@@ -33,16 +33,16 @@ def conform(
 ) -> dict[str, Any]:
     """Judge a verifier, exactly, or with `calls` > 0 by sampling that many drafts (or texts, of which γ+2 tokens).
 
-    It is asked on `pairs` random pairs from `seed` on, those of `hsd.audit.audit` (or on `models`), and on the pairs of
-    `hsd.conform.battery`; with `quick` on the former and that with zeros alone, and at fewer numbers. expect: the rule
+    It is run on `pairs` random pairs from `seed` on, those of `hsd.audit.audit` (or on `models`), and on the pairs of
+    `hsd.conform.battery`; with `quick` only on the former and the pair with zeros, at fewer numbers. expect: the rule
     whose law it should have. Returns {"adapter", "lossless", "total_variation" (the largest of all pairs; None where
     equal numbers gave different tokens), "expected_kept" (on the first pair), "rule" (the known rule with the same law,
     or "none"), "equals" (all of them, with settings), "expected" (that rule, or ""), "as_expected" (None where nothing
     is expected), "cause" (why it is not lossless, or ""), "counterexample" ({"words", "p", "q"} or None), "edges" (what
     happens at a number of exactly 0 or just below 1), "notes", "claim" (what was done, and what may escape it, in
     sentences), "pairs", "tolerance", "calls", "seconds"}. By sampling "lossless" is None where nothing was found: that
-    proves nothing.
-    Raises HsdError for what is too large, for an unknown rule, and for a verifier that cannot be judged.
+    proves nothing. Raises HsdError for what is too large, for an unknown rule, and for a verifier that cannot be
+    judged.
     """
     start = time.perf_counter()
     if expect:
@@ -71,7 +71,7 @@ def conform(
 
 
 def _cases(adapter: Adapter, named: dict[str, TableModels], seed: int, quick: bool) -> list[Case]:
-    """The pairs that were asked for, the first of them tried at most points, and the others."""
+    """The requested pairs, of which the first is tried at the most points, and the others."""
     own = [Case(name, f"{one.vocab} tokens, γ = {one.gamma}", one, points=FEWER) for name, one in named.items()]
     others = battery(seed, adapter.race)
     if quick:
@@ -112,7 +112,7 @@ def _exact(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
 
 
 def _rounding(adapter: Adapter, most: float) -> str:
-    """What is said of deviations that are everywhere as small as single precision makes them. The verdict stays."""
+    """A remark if all deviations are as small as those of single precision. The verdict stays."""
     allowed = TOLERANCES["float32"]
     if adapter.dtype == "float32" or most > allowed:
         return ""

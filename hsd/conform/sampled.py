@@ -1,4 +1,4 @@
-"""For verifiers whose random numbers cannot be set: a test that may look after every call and still keeps its error.
+"""For verifiers whose random numbers cannot be set: a sequential test, which may stop after any call at the same error.
 
 Under the null hypothesis the first tokens follow the target's law π. For every length n = 1 … γ+1 the counts of the
 first n tokens have a likelihood under laws drawn from Dirichlet(c π), over that under π; averaged over the lengths and

@@ -44,7 +44,7 @@ class Describer:
         ]
 
     def growth(self, tree: Growth) -> list[Grown]:
-        """What was thought of while a tree grew, in the order in which it came."""
+        """All tokens considered while a tree grew, in the order in which they were added."""
         levels = [0]
         for parent in tree.parents[1:]:
             levels.append(levels[parent] + 1)

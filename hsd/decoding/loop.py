@@ -143,7 +143,7 @@ class Decoding(Iterator[Step]):
         )
 
     def result(self) -> Result:
-        """How the run stands: the text of all steps so far, why it ended or would, its seconds."""
+        """The state of the run: the text of all steps so far, why it ended or would end, its seconds."""
         new = [token for step in self.steps for token in step.tokens]
         return Result(text=self._new_text(new), finish=self.finish, seconds=self.seconds)
 
@@ -203,14 +203,14 @@ class Decoding(Iterator[Step]):
 def decode(pair: Pair, prompt: str, **options: Any) -> Decoding:
     """Decode `prompt` step by step: an iterator of `Step`, with the keyword options of `RunOptions`.
 
-    gamma is `draft_length` of the pair where it is not given. Bad options raise HsdError here, before anything is
+    gamma is by default the pair's own (`draft_length`). Raises HsdError for bad options here, before anything is
     computed. Stop early with `.close()`; `.trace()` gives what was decoded so far.
     """
     return Decoding(pair, prompt, RunOptions(**{"gamma": draft_length(pair.name), **options}))
 
 
 def run(pair: Pair, prompt: str, **options: Any) -> Trace:
-    """Decode to the end and return the `Trace`. Options as for `decode`."""
+    """Decode to the end and return the `Trace`. Options and errors as for `decode`."""
     decoding = decode(pair, prompt, **options)
     for _ in decoding:
         pass
@@ -218,7 +218,7 @@ def run(pair: Pair, prompt: str, **options: Any) -> Trace:
 
 
 def rerun(pair: Pair, trace: Trace) -> Trace:
-    """Decode again with the random numbers recorded in `trace`: on the same models it gives the same tokens."""
+    """Decode again with the random numbers recorded in `trace`: the same models give the same tokens."""
     o = trace.setup.options
     # Two drafts may draw the same node, each with a number of its own, and levels below the target have numbers of
     # their own: such records do not hold them all, and one that was made with tracing off holds none.

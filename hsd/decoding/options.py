@@ -1,4 +1,4 @@
-"""What a run is asked to do: its options, checked as far as that can be done without the models."""
+"""The options of a run, checked as far as that is possible without the models."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ else:
 class RunOptions(Tuned):
     """The options of `hsd.run`. Raises HsdError when a value is out of range, or two do not go together.
 
-    What each is and may be stands in `hsd.options.run`, and in `RunOptions.options()`; beside them is an option for
-    each rule that has a number of its own (see `hsd.rules.Knob`).
+    `hsd.options.run` and `RunOptions.options()` say what each option means and allows. Each rule with a number of its
+    own adds an option for it (see `hsd.rules.Knob`).
     """
 
     @classmethod
     def menus(cls) -> Mapping[str, Sequence[str]]:
-        """Names that options may take, and names that share a property, by what they are called."""
+        """Lists of names, each under a name of its own: those that an option may take, or that share a property."""
         knobs = {rule.knob.option for rule in RULES.values() if rule.knob}
         return {
             "rules": (*RULES, *TREE_RULES),
@@ -83,7 +83,7 @@ class RunOptions(Tuned):
         }
 
     def model_post_init(self, _: Any) -> None:
-        """Check what no option can say alone."""
+        """Check the options against each other."""
         _ = self.sampling, self.fuzzy
         self._check_lists()
         for together, reason in REFUSED:
@@ -276,7 +276,7 @@ def check_level_rule(rule: Rule | TreeRule) -> None:
 
 
 def check_stack(stack: Sequence[int]) -> None:
-    """Raise HsdError for a stack that is none, whatever models it is made of."""
+    """Raise HsdError for a list that is not a valid stack, whatever the models."""
     if len(stack) < 2 or len(stack) > MAX_LEVELS:
         raise HsdError(f"a stack of {len(stack)}: choose 2 to {MAX_LEVELS} models, smallest first, the target last")
     for place in stack:

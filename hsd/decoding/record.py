@@ -28,14 +28,14 @@ CPU = torch.device("cpu")
 
 
 def work_of(work: Computed) -> Work:
-    """What was computed, as a trace has it."""
+    """A `Work` as a trace records it."""
     return Work(**asdict(work))
 
 
 class Recorder:
     """Describes the steps of one run, on the CPU.
 
-    rule: the run's rule; shadow: the one to compare with; others: those of which it is told what they keep on average.
+    rule: the run's rule; shadow: the one to compare with; others: rules whose mean number of kept tokens is recorded.
     levelled: whether there are levels between draft and target, so that what happens at them is recorded too.
     """
 
@@ -101,7 +101,7 @@ class Recorder:
 
 
 class _Step:
-    """One round on the CPU, with what is asked of it more than once."""
+    """One round on the CPU, with the values that are needed more than once."""
 
     def __init__(self, describe: Describer, played: Round) -> None:
         self._describe, self._played = describe, played

@@ -98,7 +98,7 @@ class Round:
         return last(self.ruling) not in self.draft.parents
 
     def told(self) -> Round:
-        """The same with the numbers of a trace, where a race has decided."""
+        """The round with the numbers that a trace records, if a race has decided."""
         if not isinstance(self.ruling, ByRace):
             return self
         return replace(self, draft=self.ruling.draft, number=self.ruling.number(self.number))
@@ -118,7 +118,7 @@ class Rounds:
             self.target.read(torch.tensor(text[:-1]), keep=1)
 
     def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Lap) -> Round:
-        """One round after `text`. `lap` is told what the time since its last call went to."""
+        """One round after `text`. `lap(name)` books the time since its last call under that name."""
         before, needed = self.target.work(), self._proposer.needed(gamma)
         draws, coins, number = numbers.draft(needed), numbers.coins(needed), numbers.after(1)
         race = numbers.race(len(text), gamma + 1, self.target.vocab_size) if self._race else None

@@ -22,7 +22,7 @@ from hsd.rng import Numbers
 class StackLevel(Proposer):
     """A level below the target, as a proposer.
 
-    rounds: it verifying what the level below proposes. threshold: how many tokens it hands up at least, unless the
+    rounds: its own, verifying the level below's drafts. threshold: how many tokens it hands up at least, unless the
     text ends; below: the length of the longest block that the level below hands up. numbers: its own random numbers.
     """
 
@@ -46,7 +46,7 @@ class StackLevel(Proposer):
         while len(settled) < wanted and not (settled and settled[-1] in self._rounds.end_ids):
             begin = time.perf_counter()
             longer, most = [*text, *settled], min(self._below, gamma - len(settled) - 1)
-            played = self._rounds.play(longer, most, self._numbers, lambda _: None)  # from above all of it is drafting
+            played = self._rounds.play(longer, most, self._numbers, lambda _: None)  # drafting, to the level above
             seconds = time.perf_counter() - begin
             visits.append(Visit(self._level, len(longer), wanted, len(settled), seconds, played.work, played))
             settled += played.committed

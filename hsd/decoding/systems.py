@@ -190,7 +190,7 @@ def _about_exits(target: LanguageModel, exits: Sequence[int], layers: int) -> li
 
 
 def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) -> Player:
-    """Who plays the rounds of a run on a prompt of so many tokens."""
+    """The player of a run's rounds, for a prompt of this many tokens."""
     ends = pair.codec.end_ids
     if options.engine == "portable" and not getattr(pair.target, "portable", False):
         raise HsdError("engine 'portable' is for a pair that was loaded with it: load_pair(…, engine='portable')")
@@ -218,7 +218,7 @@ def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) ->
 def _smallest(
     readers: Sequence[Reader], ends: frozenset[int], options: RunOptions, stopping: Stopping | None
 ) -> Proposer:
-    """Who drafts without any draft to go by."""
+    """The proposer at the bottom of the levels, which verifies nothing."""
     if len(readers) == 1:
         copier = COPIERS[options.proposer if options.copies else "ngram"]  # plain decoding asks for no draft
         return Copying(copier.copied, readers[0].vocab_size, readers[0].device, ends)
@@ -230,7 +230,7 @@ def _smallest(
 
 
 def top_rule(options: RunOptions, models: int, shadow: bool = False) -> Rule | TreeRule:
-    """The target's rule, or the one to compare with. Where the target is not the one that reads a tree, for a chain."""
+    """The target's rule, or the one to compare with: one for chains, if it is not the target that reads a tree."""
     if options.system == "plain":  # nothing is judged; a race picks all the same
         return RULES[options.rule if options.races else VANILLA["single"]]
     several = options.drafts > 1 and models == 2
@@ -250,7 +250,7 @@ def longest_block(options: RunOptions, levels: Levels) -> int:
 
 
 def make_recorder(pair: Pair, options: RunOptions, levels: Levels) -> Recorder:
-    """Who describes the steps."""
+    """The recorder of the run's steps."""
     rule, shadow = (top_rule(options, len(levels.models), shadow) for shadow in (False, True))
     fitting = [other for other in TREE_RULES.values() if options.layout.siblings in other.siblings]
     chains = [other for other in RULES.values() if not other.knob]

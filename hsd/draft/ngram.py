@@ -1,4 +1,4 @@
-"""Proposing without a model, by copying, such as what followed the last tokens when they came up before.
+"""Proposing without a model, by copying: for example what followed the last tokens at their previous occurrence.
 
 A copy is a distribution like any other: all of it on one token. So every rule judges it as it judges a draft model's.
 """
@@ -17,7 +17,7 @@ LONGEST = 3  # tokens that must agree at best; then fewer are tried
 
 
 class Copying(Proposer):
-    """Copies what `copied` says, given the text and how many tokens at most. No forward pass."""
+    """Drafts what `copied` returns, given the text and a largest number of tokens. No forward pass."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Copying(Proposer):
 
 
 def followed(text: Sequence[int], most: int) -> list[int]:
-    """At most so many tokens that followed the last 3 when they came up last before; else the last 2, else the last."""
+    """At most this many tokens that followed the last 3 when they last occurred; else the last 2, else the last."""
     for size in range(min(LONGEST, len(text) - 1), 0, -1):
         tail = list(text[-size:])
         for begin in range(len(text) - size - 1, -1, -1):

@@ -1,9 +1,9 @@
-"""When a draft is long enough: where the chance that its next token is kept no longer pays what that token costs.
+"""When a draft is long enough: when the chance that its next token is kept no longer pays for that token.
 
-After t tokens a draft goes on while â(x_1) ⋯ â(x_t) · â(next) is at least `least`. That is asked before the next
-token's row is read, with the usual chance as â(next), and after it, with that of the row's likeliest token; the row's
-cost is spent by then, so less will do. â is a logistic function of what the draft's own row gives a token, fitted to
-how often tokens were kept (`examples/smollm2/calibrate_draft.py`).
+After t tokens a draft goes on while â(x_1) ⋯ â(x_t) · â(next) is at least `least`. This is tested before the next
+token's row is read, with the usual chance as â(next), and again after it, with that of the row's likeliest token; the
+row's cost is spent by then, so a lower chance suffices. â is a logistic function of what the draft's own row gives a
+token, fitted to how often tokens were kept (`examples/smollm2/calibrate_draft.py`).
 
 So the length depends on the drafted prefix alone: on its tokens, and on the draft's rows up to the one after them. That
 keeps rules lossless (`hsd.audit.step_law`): no token that was drawn is thrown away, and no coin and no p of what may
@@ -19,8 +19,8 @@ from typing import Any
 from hsd.errors import HsdError
 
 UNFITTED = (0.0, 1.0, 0.0, 0.0, 0.0)  # â is the draft's own probability
-USUAL = 0.5  # of â, where nobody has counted
-LEAST = 0.3  # where nobody has measured what a drafted token costs
+USUAL = 0.5  # of â, if it has not been measured
+LEAST = 0.3  # if the cost of a drafted token has not been measured
 UNSPENT = 0.7  # of a token's cost, once its row is read
 DEEPEST = 3  # from there on depth tells no more
 FURTHEST = 12.0  # of a logit

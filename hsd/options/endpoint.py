@@ -18,8 +18,8 @@ def takes(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator: the function's `**options` become parameters, typed and described, one for each option of `model`.
 
-    without: options that the function does not take. unset: of an option the value that leaves it out, which is the
-    parameter's default then, and what is said of that. The function is given the options that were not left out.
+    without: options that the function does not take. unset: for an option, the value that stands for leaving it out,
+    which becomes the parameter's default, and words for it. The function is given the options that were not left out.
     Its own parameters are described by its docstring, whose last part, "Args:", goes on with the options.
     """
     unset = unset or {}

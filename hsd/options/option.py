@@ -1,4 +1,4 @@
-"""What an option is, and how a value becomes one: from a program, from text, and with which complaint it does not."""
+"""What an option is, how its value is read from a program or from text, and the errors for wrong values."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ LONGEST = 48  # entries of a list, more than any option takes
 class Option:
     """What is known of a field of `Model` besides its name, type and default.
 
-    title: of its control, and what messages to readers of a page call it. help: one line, for all who ask.
+    title: of its control, and its name in messages to readers of the page. help: one line.
     group: where its control stands, a name in `Model.groups`; "" for none.
     low, high: limits of a number, or of each number of a list; limit: the option whose lower limits hold, if not its
     own. each: one entry of a list, in messages.
     menu: whose names it takes, a key of `Model.menus`; open: other names are checked elsewhere;
     unset: what "" is called in it.
-    words: what a number may be besides, each with the largest number that it can come to.
+    words: words allowed in place of a number, each with the largest number that it can stand for.
     when: options and the values with which this one means something, all of which must hold; "a|b" is either option,
     and in place of values there may be a key of `Model.menus`. step, shown: of a slider, and its ends where they are
     not the limits.
     scope: "lane" may differ between what is compared in one run or race, "shared" is the same for all of it, and
     "record" says what is recorded of a run and how.
-    always: a link says it, and a trace needs it, also where it is the default.
+    always: links and traces state it even if it has its default value.
     place: in the setup of a trace: "" at its top, "draft" in that group, "fuzzy.mode" there by another name; None not.
     name, kind (of one entry), several, default: as the field has them; see `Model.options`.
     """
@@ -101,7 +101,7 @@ class Option:
         return (low if self.low is None else self.low) <= value <= (high if self.high is None else self.high)
 
     def below(self, most: Mapping[str, int]) -> Option:
-        """The same with a lower limit, where there is one of that name, or of the option that `limit` names."""
+        """The option with a lower limit, if there is one for its name, or for the option that `limit` names."""
         high = most.get(self.limit or self.name)
         return replace(self, high=min(high, self.high)) if high is not None and self.high is not None else self
 
@@ -239,12 +239,12 @@ class Model(BaseModel):
 
     @classmethod
     def default(cls, name: str) -> Any:
-        """What an option is if it is not given."""
+        """The value of an option that is not given."""
         return cls.model_fields[name].default
 
     @classmethod
     def when(cls, name: str) -> dict[str, list[str]]:
-        """With which values of which other options this one means something, see `Option`."""
+        """The values of other options with which this one has a meaning, see `Option`."""
         menus = cls.menus()
         return {
             others: list(menus[wanted] if isinstance(wanted, str) else wanted)
@@ -266,7 +266,7 @@ class Model(BaseModel):
 
     @classmethod
     def known(cls, query: Mapping[str, Any]) -> dict[str, Any]:
-        """Of the parameters of a link those that are options, by their names of today."""
+        """Those parameters of a link that are options, under their present names."""
         named = {cls.old.get(name, name): value for name, value in query.items()}
         return {name: value for name, value in named.items() if name in cls.options()}
 

@@ -26,7 +26,7 @@ Trees = dict[int, list[list[Thought]]]
 def measure_trees(
     pair: Pair, prompts: Sequence[str], new_tokens: int, temperature: float
 ) -> tuple[Trees, TreeCosts, int]:
-    """What large trees held in every step, by how broad they were; what passes cost in milliseconds; how many steps.
+    """The nodes of large trees in every step, by breadth; the costs of passes in milliseconds; the number of steps.
 
     Raises HsdError for texts that are too short.
     """
@@ -57,7 +57,7 @@ def measure_trees(
 
 
 def _deep(step: Step) -> bool:
-    """Whether the tree could grow as deep as it should, which it cannot just before the end of a text."""
+    """Whether the tree reached its full depth, which it cannot just before the end of a text."""
     return any(one.level == DEEP for one in step.growth)
 
 
@@ -70,7 +70,7 @@ def thoughts(step: Step) -> list[Thought]:
 
 
 def _passes(target: LanguageModel) -> dict[int, float]:
-    """Milliseconds of a pass over so many tokens after a hundred others: medians, in turn."""
+    """Milliseconds of a pass over each number of tokens, after a hundred others: medians, measured in turn."""
     times, session = CallTimes(first=0.0), target.start()
     ids = torch.arange(CONTEXT + LARGEST) % target.vocab_size
     session.forward(ids[:CONTEXT], keep=1)

@@ -1,11 +1,11 @@
-"""What is still to be hoped for from the lower part of a stack: lower bounds on the latency of all its completions.
+"""Lower bounds on the latency of every stack that begins with a given lower part, for branch and bound.
 
-The tokens that the next model makes of what the part hands up have an exact price each. From there on up, nothing is
-known of a model's blocks but their price per token, its threshold, and how a block goes beyond its threshold T: by
-min(G, c), where G is how many more tokens of the model below it would have kept in its last round, P(G ≥ k) = a^k
-whatever came before, and c how many were left to it. For a given c the mean length is T + Σ_{k≤c} a^k, and the mean
-yield above, at acceptance b, is μ(b, T) + b^{T+1} Σ_{k≤c} a^k b^{k-1}. Whatever the law of c: a ratio of means is not
-below the smallest of the ratios, so that the best c and T give the bound.
+The next model verifies what the part hands up, and the price of its tokens is exact. From there on up, all that is
+known of a model's blocks is their price per token, its threshold T, and by how much a block exceeds T: min(G, c), where
+G is how many more tokens of the model below it would have kept in its last round, P(G ≥ k) = a^k whatever came before,
+and c how many it had left. For a given c the mean length is T + Σ_{k≤c} a^k, and the mean yield above, at acceptance b,
+is μ(b, T) + b^{T+1} Σ_{k≤c} a^k b^{k-1}. Whatever the law of c: a ratio of means is not below the smallest of the
+ratios, so that the best c and T give the bound.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hsd.planner.inputs import MOST_ROUNDS, Models
 from hsd.planner.renewal import Array, Offers, Requests, Whole, mean_yields
 
 Above = Mapping[int, Sequence[int]]  # which models may verify the tokens of each
-HALVINGS = (MOST_ROUNDS - 1).bit_length()  # this many times may the rounds that a run allows be halved
+HALVINGS = (MOST_ROUNDS - 1).bit_length()  # how often the rounds that a run allows can be halved
 
 
 class Promises:

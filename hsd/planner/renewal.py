@@ -108,7 +108,7 @@ def drafting(models: Models, model: int, longest: int) -> Offers:
 
 @dataclass(frozen=True)
 class Requests:
-    """What a model does that asks for blocks until it has T tokens, for every way of `lower` and T from 1 on.
+    """A model that requests blocks until it has T tokens: for every way in `lower`, and every T from 1 on.
 
     With w the law of the tokens from one verification and u(s) the chance that s tokens are ever held,
     u(s) = Σ_k w(k) u(s - k): it verifies Σ_{s<T} u(s) times and hands up n ≥ T with probability Σ_{s<T} u(s) w(n - s).
@@ -145,7 +145,7 @@ def asking(models: Models, lower: Offers, model: int, longest: int) -> Requests:
 
 
 def handed_up(requests: Requests, places: Whole, thresholds: Whole) -> Offers:
-    """The ways with the lower way of each place and this threshold of each."""
+    """Ways to hand up tokens: for each, its place in `requests.lower`, and its threshold."""
     longest, size = int(thresholds.max()), requests.yields.shape[1]
     passed = np.zeros((len(requests.yields), longest + size - 1))
     laws = np.zeros((len(places), longest + size - 1))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Thought:
-    """A node of a large tree: its level, from 1 on; what the draft and the target gave the path to it."""
+    """A node of a large tree: its level, from 1 on; its path's probability by the draft, `sure`, and the target."""
 
     level: int
     sure: float
@@ -24,9 +24,9 @@ class Thought:
 
 @dataclass(frozen=True)
 class TreeCosts:
-    """What passes take, in one unit. target: by how many tokens the pass reads, some counts, the smallest 1.
+    """What passes cost, in one unit. target: by the number of tokens read, for some numbers, the smallest 1.
 
-    level: of a draft's level, by how many nodes it reads at most. around: all else in a step.
+    level: a level of the draft, by the largest number of nodes that it reads. around: all else in a step.
     """
 
     target: Mapping[int, float]
@@ -58,7 +58,7 @@ class TreePlan:
 
 
 def kept_on_average(trees: Sequence[Sequence[Thought]], depth: int, nodes: int) -> float:
-    """How many tokens a tree of so many nodes and levels keeps, as a mean over what was thought of in steps."""
+    """How many tokens a tree of this many nodes and levels keeps, averaged over the steps."""
     sums = 0.0
     for tree in trees:
         near = sorted((one for one in tree if one.level <= depth), key=lambda one: -one.sure)
@@ -67,7 +67,7 @@ def kept_on_average(trees: Sequence[Sequence[Thought]], depth: int, nodes: int) 
 
 
 def tree_plans(trees: Mapping[int, Sequence[Sequence[Thought]]], costs: TreeCosts, largest: int) -> Iterator[TreePlan]:
-    """Every tree out of those that were tried. trees: what was thought of in steps, by how broad they were."""
+    """Every tree that is part of the large ones tried. trees: the nodes of each step's large tree, by breadth."""
     for drafts, steps in trees.items():
         for depth in range(1, max(one.level for tree in steps for one in tree) + 1):
             for nodes in range(drafts + 1, largest + 1):

@@ -135,7 +135,7 @@ class Law:
         return (self.stop * torch.arange(self.gamma + 1, device=self.stop.device)).sum()
 
     def next(self, t: int) -> Tensor:
-        """(V,): the distribution of the token after t kept ones. A residual without mass means p = q: then p_t."""
+        """(V,): the distribution of the token after t kept ones; p_t if the residual is empty. Raises HsdError."""
         if not 0 <= t <= self.gamma:
             raise HsdError(f"a draft of {self.gamma} tokens cannot keep {t}: choose t from 0 to {self.gamma}")
         if self.follow is not None:
@@ -159,7 +159,7 @@ class Law:
         return coins < self.threshold
 
     def kept(self, coins: Tensor) -> Tensor:
-        """() int64: how many drafted tokens are kept when position t has the coin coins[t-1], in [0, 1)."""
+        """() int64: how many drafted tokens are kept with coins (γ,) in [0, 1); position t has coins[t-1]."""
         success = self.accepted(coins)
         if self.forward:
             return success.long().cumprod(0).sum()
@@ -207,7 +207,7 @@ class Knob:
 
 @dataclass(frozen=True)
 class Look:
-    """How something is drawn in every figure: its colour (Okabe and Ito), and marker and hatch, which do without it."""
+    """How something is drawn in every figure: its colour (Okabe and Ito), and marker and hatch, which need none."""
 
     colour: str
     symbol: str = "circle"
@@ -222,18 +222,18 @@ class Rule:
     """A verification rule.
 
     title: in menus and heads of tables, without what these must warn of, see `mark`. short: inside a sentence.
-    citation: where it comes from. drafts: the same for verifying several drafts one after another by it; empty where
-    that is not offered.
+    citation: where it comes from. drafts: that of verifying several drafts one after another by it; empty where that
+    is not offered.
     lossless: the output follows the target exactly; proved by enumeration in `hsd.audit`.
     recipe: how it judges a draft, as data. build(p, q, tokens), and raw as a fourth where `raw` is set: makes the law;
     without it the recipe does. `law` checks what it is given. modes: its recipes, for a rule that has a setting.
     cold: the rule that it is at temperature 0, where that is another one.
     resamples: after a rejection every further position of the block is drawn anew, one target call each.
     knob: the number that changes its law, so that its name alone does not say what it keeps; see `tuned`.
-    raw: it judges the raw distributions too, and wants to be given them. look: how it is drawn in every figure.
-    equals: the rule whose law it is, by another derivation. greedy: exact at temperature 0, though it is not lossless.
-    loses: of a rule that is not lossless, what it gives up, in
-    words that follow "Not lossless:"; {value} is its knob's, {divergence} the measure, {drift} what a step spent of it.
+    raw: it needs the raw distributions as well. look: how it is drawn in every figure.
+    equals: another rule with the same law derived otherwise. greedy: exact at temperature 0, though it is not lossless.
+    loses: what a rule that is not lossless gives up, in words that follow "Not lossless:"; {value} is its knob's
+    value, {divergence} the measure, {drift} how much of it a step used up.
     """
 
     name: str
@@ -276,8 +276,8 @@ class Rule:
     def law(self, p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None) -> Law:
         """The law for one draft: p (γ+1, V) and q (γ, V) with rows summing to 1, tokens (γ,) int64.
 
-        raw: the same two before temperature, top-k and top-p; its first may lack the last row. A rule that does not
-        want them ignores them, and one that does takes p and q for them if they are left out.
+        raw: p and q before temperature, top-k and top-p; the last row of p may be missing. Only rules with `Rule.raw`
+        use it; left out, they take p and q. Cost: at most O(γ V), see `hsd.rules.chain`.
         Raises HsdError if the shapes do not fit each other.
         """
         gamma = tokens.shape[0]

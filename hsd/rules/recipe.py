@@ -29,8 +29,8 @@ class Recipe:
     whole draft, for a rule that steps back from it; None for one that goes forward. a, b: after t kept tokens the
     residual is max(a p - b q, 0). inner: the threshold before the whole draft as the rule's source states it, where
     that is not the form's own expression. residual: what is said of that residual, where it needs words of its own.
-    follow: of what the likeliest token follows the kept ones, in place of a draw from a residual: "target", or
-    "mixture" of both, which is the target's where all are kept; "" for the residual.
+    follow: the row whose likeliest token follows the kept ones, with no draw from a residual: "target", or "mixture" of
+    both rows (the target's where all are kept); "" for the residual.
     """
 
     each: tuple[Form, ...]

@@ -1,4 +1,4 @@
-"""Sentences as data: a name, the facts, and the words that are said of them. `sentences.yaml` tells how it is written.
+"""Fills in the sentences of `sentences.yaml`, whose head explains how they are written, with the facts of a step.
 
 `web/step/fill.js` is the same for the page.
 """

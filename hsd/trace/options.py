@@ -11,12 +11,12 @@ from hsd.options import MAX_LEVELS, Option, Options
 from hsd.trace.values import Name, Real, Record
 
 ABOUT = {
-    "draft": "Who proposes, how many tokens, and how several drafts lie. Where nothing is drafted, proposer is none "
-    "and gamma 0; gamma also where levels with thresholds of their own draft.",
+    "draft": "Who proposes, how many tokens, and how several drafts are arranged. Where nothing is drafted, proposer "
+    "is none and gamma 0; gamma is 0 too where levels with thresholds of their own draft.",
     "sampling": "How logits became probabilities.",
     "levels": "The levels of a system that has more than draft and target, smallest first, as they came out.",
     "fuzzy": "The settings of rule fuzzy; they matter where it takes part.",
-    "typical": "Those of rule typical, but for its number, likewise.",
+    "typical": "The settings of rule typical, without its number; they matter where it takes part.",
 }
 
 
@@ -35,7 +35,7 @@ GROUPS = {group: names for group, names in PLACES.items() if group}
 
 
 def _field(option: Option) -> tuple[Any, Any]:
-    """Type and default of an option in a trace, which may also say that nothing was asked for: 0."""
+    """Type and default of an option in a trace, where 0 may also say that it was not given."""
     limits = None if option.low is None else Field(ge=min(option.low, 0), le=option.high)
     kind: Any = {str: Name, float: Real, int: int, bool: bool}[option.kind]
     kind = Annotated[kind, limits] if limits else kind
@@ -67,7 +67,7 @@ class SetupOptions(_Groups):
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> SetupOptions:
-        """From values by option; what stands in no group of `hsd.options` is a rule's number."""
+        """From values by option; an option that `hsd.options` does not have is a rule's number."""
         grouped = {g: {inner: values[name] for inner, name in names.items()} for g, names in GROUPS.items()}
         top = {name: values[name] for name in PLACES[""]}
         return cls(**top, **grouped, knobs={n: v for n, v in values.items() if n not in Options.model_fields})

@@ -44,7 +44,7 @@ class Node(Record):
 
 
 class Grown(Record):
-    """A token that was thought of while a tree grew, whether or not it came to be drafted.
+    """A token that was considered while a tree grew, whether or not it was drafted.
 
     level: how deep it lies, from 1 on. parent: the place of the one that it follows in the list of them all, from 1 on;
     0 for the root. q, joint: what the draft gave it and its whole path at temperature 1. read: the draft read it, to
@@ -157,7 +157,7 @@ class Outcome(Record):
 
 
 class Residual(Record):
-    """What the token after the kept ones was drawn from: the residual of `node`'s branch, or the target after it.
+    """The distribution of the token after the kept ones: the residual of `node`'s branch, or the target after it.
 
     A residual is max(weight·p − q, 0), and `mass` its sum before it was normalised, with the p that was valid by then.
     Both are absent when the token is a bonus, drawn from the target, and where a rule names the likeliest of a row and

@@ -1,4 +1,4 @@
-"""The facts of a step that its sentences are made of, whatever system, rule and layout; `sentences.yaml` has the words.
+"""The facts about a step that fill its sentences, for every system, rule and layout; `sentences.yaml` has the words.
 
 `web/step/sentences.js` has the same facts for the page. No sentence credits a rule for what a coin did: what holds over
 all coins is told apart from what was kept this time.
@@ -239,7 +239,7 @@ class _Reading:
         return found or {}
 
     def best(self, judged: Verdict) -> dict[str, Any]:
-        """How much likelier the target finds the whole draft than the draft did, and where that was largest."""
+        """The ratio p/q of the whole draft, and after how many tokens it was largest."""
         if self.tree or not judged.decisions or judged.decisions[0].test == "token":
             return {}
         made = judged.decisions[0]
@@ -285,7 +285,7 @@ class _Reading:
     # ---- two verdicts
 
     def between(self, one: Verdict, two: Verdict, own: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-        """In what they differ, and what of it is luck."""
+        """How two verdicts differ, and how much of that is luck."""
         means = [self.step.expected_kept.get(verdict.rule) for verdict in (one, two)]
         if means[0] is not None and means[1] is not None:
             own["mean"], other["mean"] = pair(means[0], means[1], 3)
