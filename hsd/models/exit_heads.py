@@ -1,4 +1,4 @@
-"""What was trained for an early exit of a model whose layers stay as they are: a few numbers in a file of its own.
+"""Heads for early exits of a model whose own layers are not trained: a few parameters in a file of their own.
 
 `exit-N.safetensors` is for the state x after N layers, where `norm` is the exit's own:
 
@@ -20,7 +20,7 @@ from hsd.models.packed import product_of, spread
 
 
 class ExitHead:
-    """What tells the next token from the states after some layers of a target. drafted: how many tokens it can tell."""
+    """Predicts the next token from a target's states after some layers. drafted: how many tokens it can predict."""
 
     def __init__(self, weights: dict[str, Tensor], target: Any) -> None:
         rows, self._width = target.embedding, target.vocab_size

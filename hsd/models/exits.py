@@ -24,7 +24,7 @@ _CHECKED: WeakKeyDictionary[nn.Module, set[tuple[int, ...]]] = WeakKeyDictionary
 
 
 class EarlyExits:
-    """A model of `transformers` with exits after some of its layers. An exit that was trained tells its own logits (see
+    """A model of `transformers` with exits after some of its layers. A trained exit computes its own logits (see
     `hsd.models.exit_heads`), the others by the final norm and head of the whole model.
 
     exits: layers before each early exit, from shallow to deep; the model's own end follows as the last of `depths`.
@@ -124,7 +124,7 @@ class ExitSession:
 
 
 def exit_heads(model: LanguageModel) -> dict[int, ExitHead]:
-    """What was trained for exits of a model, by the number of layers before them."""
+    """The trained heads of a model's exits, by the number of layers before them."""
     return getattr(model, "exit_heads", {})
 
 

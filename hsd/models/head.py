@@ -1,9 +1,9 @@
 """A head that drafts from the target's own hidden states, one layer deep (Li et al., EAGLE-3, arXiv 2503.01840).
 
 What the target knew after each token, at three depths, is joined by `fc`; with the embedding of the token that followed
-it enters one transformer layer, whose output tells the next token. From the second drafted token on the target knows
-nothing yet, and the layer's own output takes that place. What was read that way is forgotten once the target has read
-it, and read again with what the target knows.
+it enters one transformer layer, whose output predicts the next token. From the second drafted token on the target's
+states are missing, and the layer's own output takes their place. What was read that way is forgotten once the target
+has read it, and read again with what the target knows.
 
 Taken where a file has them: the hidden states are normed (`taps_norm`; `fc_norm` in EAGLE-3.1, arXiv 2605.09992), what
 comes out is normed before it is fed back (`norm_output`, there too), the embedding also enters the layer's sum
@@ -26,7 +26,7 @@ from hsd.models.lean import bias_of, rotated, turns
 from hsd.models.packed import Product, product_of, spread
 
 LAYER = "midlayer."
-ROOM = 256  # columns that memory is first taken for
+ROOM = 256  # columns for which memory is reserved at first
 
 
 class Knowing(Session, Protocol):
@@ -160,7 +160,7 @@ class HeadSession:
         return self._cache.length
 
     def follow(self, target: Session) -> None:
-        """Draft from what this session of the target knows. Raises HsdError where it does not tell."""
+        """Draft from the hidden states of this session of the target. Raises HsdError if it does not keep them."""
         if not hasattr(target, "keep_states"):
             raise HsdError(
                 f"{self._model.name} drafts from its target's hidden states, which this system does not give"
@@ -194,7 +194,7 @@ class HeadSession:
         return self._model.logits(self._rows.rows[self.length - keep :])
 
     def _joined(self, states: Tensor, columns: list[int]) -> Tensor:
-        """What the target knew at these columns; before the first there is nothing to know."""
+        """The target's joined states at these columns; zeros before the first."""
         first = [column for column in columns if column < 0]
         known = states[columns[len(first)] : columns[-1] + 1] if len(first) < len(columns) else states[:0]
         nothing = self._model.embedding.new_zeros(len(first), len(self._model.shape.taps), self._model.shape.hidden)

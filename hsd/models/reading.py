@@ -56,7 +56,7 @@ class Reader:
         return self._rows(self.grow_unsampled(text, nodes, keep))
 
     def grow_unsampled(self, text: Sequence[int], nodes: Sequence[tuple[int, int, int]], keep: int) -> Tensor:
-        """One forward call over what is new of `text` and over `nodes` (id, parent, token), parents first.
+        """One forward call over the unread part of `text` and over `nodes` (id, parent, token), parents first.
 
         (keep, V): logits after the last `keep` tokens. The text may only be new before the first node is read.
         """

@@ -101,7 +101,7 @@ def table_pair(
     end_ids: frozenset[int] = frozenset(),
     context: int = 512,
 ) -> Pair:
-    """A random pair over up to 26 letters; the larger `closeness`, the more the draft resembles the target."""
+    """A random pair over `vocab` ≤ 26 letters, with tables (vocab ** order, vocab); drafts improve with `closeness`."""
     generator = torch.Generator().manual_seed(seed)
     logits = 1.5 * torch.randn(vocab**order, vocab, generator=generator, dtype=torch.float64)
     noise = torch.randn(vocab**order, vocab, generator=generator, dtype=torch.float64) / closeness

@@ -1,6 +1,6 @@
 """How many threads a pair computes with on a CPU: measured where it matters.
 
-Small models lose by a second thread, larger ones gain, and how much depends on the machine and on what else it does.
+A second thread slows small models down and speeds larger ones up; how much depends on the machine and its load.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ READ, WIDE, ROUNDS = 8, 4, 5  # tokens before, tokens of a wide pass, rounds tha
 
 @dataclass(frozen=True)
 class Threads:
-    """How many threads to take. seconds: of a pass over one token with so many of them; empty if nothing was timed."""
+    """How many threads to use. seconds: of a pass over one token, by number of threads; empty if nothing was timed."""
 
     count: int
     seconds: dict[int, float]
@@ -35,7 +35,8 @@ _FOUND: WeakKeyDictionary[LanguageModel, Threads] = WeakKeyDictionary()
 
 
 def settle_threads(pair: Pair) -> Threads:
-    """Choose for this pair and tell torch, in the thread that asks, or the pair's engine. On a GPU, torch's choice."""
+    """Choose this pair's threads and set them in torch (calling thread) or the pair's engine. On a GPU, torch's
+    default."""
     target = pair.target
     if target.device.type != "cpu":
         chosen = Threads(AVAILABLE, {})
@@ -49,7 +50,7 @@ def settle_threads(pair: Pair) -> Threads:
 
 
 def use_threads(target: LanguageModel, count: int) -> None:
-    """Compute with so many of torch's threads, or of an engine's own, where torch's would only be in the way."""
+    """Use this many threads: torch's, or those of an engine that has its own (torch then keeps one)."""
     own = getattr(target, "use_threads", None)
     torch.set_num_threads(1 if own else count)
     if own:

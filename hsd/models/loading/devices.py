@@ -1,4 +1,4 @@
-"""Where a pair may go, and how many bytes are free there: on one device, on all GPUs together, in this computer."""
+"""Where a pair can be loaded, and the free bytes there: on one device, on all GPUs together, on this computer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 @dataclass(frozen=True)
 class Room:
     """A place for a pair. device_map: how the target is spread over it, None for a single device. free: bytes that are
-    free there, None where that cannot be told. name: what people call it.
+    free there, None if unknown. name: for messages.
     """
 
     device_map: str | None
@@ -20,12 +20,12 @@ class Room:
     name: str
 
     def holds(self, count: float) -> bool:
-        """Whether so many bytes fit, as far as can be told."""
+        """Whether this many bytes fit, as far as is known."""
         return self.free is None or count <= self.free
 
 
 def rooms(device: str, device_map: str | None) -> list[Room]:
-    """Where a pair may go, the best place first. device_map: as the user asked for, None for no wish."""
+    """Where a pair can be loaded, the best place first. device_map: as the user gave it, None if not given."""
     gpus = torch.cuda.device_count() if device.startswith("cuda") else 0
     alone = Room(device_map, free_on(device), "this computer" if device == "cpu" else device)
     together = Room(device_map or "auto", free_on_all_gpus(), f"{gpus} GPUs")
@@ -35,7 +35,7 @@ def rooms(device: str, device_map: str | None) -> list[Room]:
 
 
 def free_on(device: str) -> float | None:
-    """Free bytes on one device ("cuda:1", "mps", "cpu"); None where that cannot be told."""
+    """Free bytes on one device ("cuda:1", "mps", "cpu"); None if unknown."""
     kind, _, index = device.partition(":")
     if kind == "cuda":
         return _free_on_gpu(int(index) if index else None)

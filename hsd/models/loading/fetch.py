@@ -56,7 +56,7 @@ class Fetchable:
 
     @property
     def revision(self) -> str:
-        """What tells these weights from others, in a trace."""
+        """What identifies these weights in a trace."""
         return self.gguf_sha256[:12]
 
     @property
@@ -99,7 +99,7 @@ def find_file(name: str) -> Path | None:
 
 
 def fetch_file(name: str, told: Told = lambda stage, share: None) -> Path:
-    """Fetch the published file of a model unless it is here; where it is. Nothing is converted. See `fetch`."""
+    """Fetch the published file of a model unless it is here, and return its path. Nothing is converted. See `fetch`."""
     model = _known(name)
     ready = find_file(name)
     if ready:
@@ -111,7 +111,7 @@ def fetch_file(name: str, told: Told = lambda stage, share: None) -> Path:
 
 
 def fetch(name: str, told: Told = lambda stage, share: None) -> Path:
-    """Fetch a model unless it is here; its folder. About a minute after the download, on two busy cores.
+    """Fetch a model unless it is here, and return its folder. About a minute after the download, on two busy cores.
 
     told: is called with the stage ("waiting" for another process that fetches it, "downloading", "checking",
     "converting") and the share of it that is done, 0 to 1. The download is pip's, with the index that it is set to.

@@ -44,7 +44,7 @@ class Source:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What every `from_pretrained` is told. Code that comes with a model is never run."""
+        """Arguments of every `from_pretrained`. Code that comes with a model is never run."""
         return {"revision": self.revision, "local_files_only": self.local_only, "trust_remote_code": False}
 
 
@@ -169,4 +169,4 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """The error and what led to it."""
     while error is not None:
         yield error
-        error = error.__cause__  # not __context__: what was dealt with before is no reason
+        error = error.__cause__  # not __context__: an error that was already handled is not the reason

@@ -81,7 +81,7 @@ def _quantisation(kind: str, dtype: torch.dtype) -> BitsAndBytesConfig:
 
 
 def check_quantize(kind: str | None, device: str, dtype: torch.dtype) -> None:
-    """Raise HsdError if models are to be quantised and what does it is not there."""
+    """Raise HsdError if models are to be quantised and the library for it is missing."""
     if kind == "16bit" and (device != "cpu" or dtype != torch.float32):
         raise HsdError("quantize='16bit' packs float32 weights for a CPU: choose device cpu and dtype float32")
     if kind == "16bit" and not packs():

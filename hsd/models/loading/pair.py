@@ -59,7 +59,7 @@ class Recipe:
 
 
 _LOADING = threading.Lock()
-_LOADED: OrderedDict[Recipe, Pair] = OrderedDict()  # the pairs asked for last
+_LOADED: OrderedDict[Recipe, Pair] = OrderedDict()  # the pairs used most recently
 
 
 def load_pair(
@@ -80,20 +80,20 @@ def load_pair(
     """A pair by name, or from two folders or Hub ids.
 
     name: "tiny" is embedded (no network, a CPU is enough); "smollm2" is here once `python -m hsd fetch` has fetched it;
-    `registry.PAIRS` lists those on the Hub. A draft may be an EAGLE-3 head, see `hsd.models.loading.heads`.
-    device: "cuda", "cuda:1", "mps" or "cpu"; by default the first of these that is there. dtype: "float32", "bfloat16"
-    or "float16"; by default float32 on a CPU and for the embedded pair, else bfloat16. revision, draft_revision: a
-    branch, tag or commit on the Hub; a fetched model has its own, the first digits of its file's sha256. device_map:
-    "auto" spreads the target over all GPUs, which also happens when it does not fit on one of several. quantize: "4bit"
-    or "8bit" for the target's weights, with bitsandbytes; "16bit" packs float32 weights for a CPU
-    (`hsd.models.packed`), which a fetched model gets where dtype is not given. chat: put prompts into the tokenizer's
-    chat template; by default if there is one and the target was tuned on chats. smaller: folders or Hub ids of models
-    for a stack under the draft model, smallest first; "tiny" has one. A model may be named as its own draft, which
-    loads it once: for decoding with the target alone and for its early exits. engine: "portable" for a fetched pair
-    in integers on a CPU, from the published file, with the same bits on every machine (`hsd.models.small`).
+    `registry.PAIRS` lists those on the Hub. A draft may be an EAGLE-3 head, see `hsd.models.loading.heads`. device:
+    "cuda", "cuda:1", "mps" or "cpu"; by default the first of these that is available. dtype: "float32", "bfloat16" or
+    "float16"; by default float32 on a CPU and for the embedded pair, else bfloat16. revision, draft_revision: a branch,
+    tag or commit on the Hub; a fetched model has its own, the first digits of its file's sha256. device_map: "auto"
+    spreads the target over all GPUs, which also happens when it does not fit on one of several. quantize: "4bit" or
+    "8bit" for the target's weights, with bitsandbytes; "16bit" packs float32 weights for a CPU (`hsd.models.packed`),
+    the default of a fetched model if dtype is not given. chat: put prompts into the tokenizer's chat template; by
+    default if there is one and the target was tuned on chats. smaller: folders or Hub ids of models for a stack under
+    the draft model, smallest first; "tiny" has one. A model may be named as its own draft, which loads it once: for
+    decoding with the target alone and for its early exits. engine: "portable" for a fetched pair in integers on a CPU,
+    from the published file, with the same bits on every machine (`hsd.models.small`).
 
-    Pairs are shared: asking again for the same one returns the same object. Raises HsdError, one line, when a model
-    cannot be had, the memory is too small, or the two do not fit.
+    Pairs are shared: asking again for the same one returns the same object. Raises HsdError, one line, if a model
+    cannot be found or fetched, memory is too small, or the vocabularies differ.
     """
     if device_map is not None and device_map not in DEVICE_MAPS:
         raise HsdError(f"unknown device_map {device_map!r}: choose {', '.join(DEVICE_MAPS)}")
@@ -224,7 +224,7 @@ def _load_new(recipe: Recipe) -> Pair:
 
 
 def _need(recipe: Recipe, *sizes: Sizes | None) -> Need | None:
-    """What the pair will take; None if one of the models does not tell. sizes: of the target, and of all that draft."""
+    """The memory that the pair needs, None if that is unknown. sizes: of the target, and of all that draft."""
     known = [size for size in sizes if size is not None]
     if len(known) < len(sizes):
         return None
@@ -233,7 +233,7 @@ def _need(recipe: Recipe, *sizes: Sizes | None) -> Need | None:
 
 
 def _make_room(recipe: Recipe, need: Need | None) -> str | None:
-    """How to spread the target, None for one device; pairs loaded before make way. Raises HsdError if nothing helps."""
+    """How to spread the target, None for one device; pairs loaded before are dropped if needed. Raises HsdError."""
     if need is None:
         return recipe.device_map
     while True:

@@ -35,12 +35,12 @@ class NamedPair:
 
     @property
     def gated(self) -> bool:
-        """Whether the Hub gives these models only to who has accepted their licence."""
+        """Whether the Hub gives these models only to users who have accepted their licence."""
         return self.target.startswith(("meta-llama/", "google/"))
 
     @property
     def parameters(self) -> int:
-        """Numbers of both models together."""
+        """The parameters of both models together."""
         return SIZES[self.target].parameters + SIZES[self.draft].parameters
 
     @property
@@ -62,9 +62,9 @@ def names() -> list[str]:
 
 
 def usual(engine: str | None = None) -> str:
-    """The pair of the app and of the command line where none is named: a fetched one if it is here, else the toy.
+    """The default pair of the app and the command line: a fetched one if there is one, else the toy.
 
-    engine: where one is named, it has no toy.
+    engine: if one is named, always a fetched pair: the toy does not run on it.
     """
     if engine:
         return next(iter(FETCHED))
@@ -76,12 +76,12 @@ USUAL = f"{' or '.join(FETCHED)} where it has been fetched, else {next(iter(EMBE
 
 
 def draft_length(pair: str | None) -> int:
-    """γ where none is given: what was fastest where the pair of that name was measured, else 5."""
+    """The default γ: the fastest one if the pair of that name has been measured, else 5."""
     return {"smollm2": 2}.get(pair or "", 5)
 
 
 def unknown(name: str) -> HsdError:
-    """The error for a name that is not there; it tells the nearest ones."""
+    """The error for an unknown name, with the names that are nearest to it."""
     near = get_close_matches(name.lower(), names(), n=4, cutoff=0.5) or ["tiny", *_beginning_alike(name)]
     return HsdError(f"unknown pair {name[:60]!r}: did you mean {' or '.join(near)}? Or give a target and a draft")
 

@@ -53,7 +53,7 @@ class Sizes:
 
 
 def of_config(config: Any, parameters: int) -> Sizes | None:
-    """The sizes of a model with that many numbers; None if its configuration does not tell its cache.
+    """The sizes of a model with this many parameters; None if its configuration does not determine its cache.
 
     config: as `transformers` reads it.
     """

