@@ -44,7 +44,7 @@ def custom_generate(
     configuration: note that its top-k is 50 unless it is set. The new tokens are those of `hsd.run` for the same
     options and seed. input_ids (1, n) → (1, n + new); tokens whose attention_mask (1, n) is 0, padding, are not read.
 
-    Raises HsdError for what it cannot do: several texts at once, beams, and processors that change scores further.
+    Raises HsdError for what it does not support: several texts at once, beams, other processors that change scores.
     """
     caller = sys._getframe(1)
     draft = assistant_model or draft_model or _kept_back(caller, "assistant_model")

@@ -114,7 +114,7 @@ def _compare(finish: Finish) -> Callable[..., Any]:
         """Two verification rules on the same drafts and the same coins.
 
         Answers {"kept", "differences", "runs"}: how many drafted tokens each rule kept; the steps, from 0, of a paired
-        run in which they kept different numbers of tokens, which explain_step can tell of; one run if paired, else two,
+        run in which they kept different numbers of tokens, which explain_step can explain; one run if paired, else two,
         as the tool run answers.
         One run says little: coins decide much of what is kept in it.
 
@@ -156,7 +156,7 @@ def _explain_step(presets: Mapping[str, Preset], kept: Kept) -> Callable[..., An
 
         What was drafted; each test with its coin, its threshold and where that comes from; what was kept, and what was
         drawn instead of the rest; what the other rule would have kept on the same coins; and what holds over all coins,
-        so that law is told from luck.
+        to tell the rule's law from luck.
 
         Args:
             trace: The key that the tool run answered, the name of a recorded run (see presets), or a whole trace
@@ -186,8 +186,8 @@ def _presets(presets: Mapping[str, Preset]) -> Callable[..., Any]:
 def audit(vocab: int = 3, gamma: int = 3, seed: int = 0) -> dict:  # type: ignore[type-arg]
     """Exact law of every verification rule on a random small pair of models, by enumeration: no sampling, no luck.
 
-    Answers {"rules", "ideal", ...}: of each rule the expected number of kept tokens, and the total variation between
-    what it writes and the target, which is 0 but for rounding where the rule is lossless.
+    Answers {"rules", "ideal", ...}: for each rule the expected number of kept tokens, and the total variation between
+    its output and the target, which is 0 up to rounding if the rule is lossless.
 
     Args:
         vocab: How many tokens there are, from 2 on; small, as everything is enumerated

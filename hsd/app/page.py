@@ -38,7 +38,7 @@ FOOT = {
         "<b>For trees, stacks and larger models</b>"
     ),
 }
-"""What a page without a server says of itself, up to how to run the app."""
+"""What a page without a server says about itself; how to run the app follows."""
 
 ENTRIES = ("answers/answers.js", f"{SCREENS[0]}/{SCREENS[0]}.js", "page.js")
 

@@ -62,7 +62,7 @@ def _leaving(gamma: int, options: dict[str, Any], depth: int, pair: Pair, prompt
         with _timed(target, whose), _fair(target, gamma):
             return _generate(pair, prompt, seed, {**_sampling(options), "assistant_early_exit": depth}, calls)
     finally:
-        config.num_hidden_layers = layers  # the library does not put it back when a call fails
+        config.num_hidden_layers = layers  # the library does not restore it when a call fails
 
 
 def _generate(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: dict[str, CallTimes]) -> Record:
@@ -113,7 +113,7 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _fair(draft: Any, gamma: int) -> Iterator[None]:
-    """γ drafted tokens every round: no schedule, and no stopping at a draft that is unsure of itself."""
+    """γ drafted tokens every round: no schedule, and no early stop where the draft is unsure."""
     before = draft.generation_config
     draft.generation_config = copy.deepcopy(before)
     draft.generation_config.num_assistant_tokens = gamma

@@ -37,7 +37,7 @@ UNRESOLVED = "FULL BENCHMARK DATA SHOULD BE FETCHED"  # how SPEED-Bench marks a 
 
 
 def _turn(row: Row) -> str:
-    """What is asked first: of a conversation its first turn."""
+    """The text of a prompt; for a conversation, its first turn."""
     turns = row.get("turns") or row["prompt"]
     text = turns[0] if isinstance(turns, list) else turns
     if not isinstance(text, str):

@@ -37,7 +37,7 @@ COUNTS_ONLY = (
 
 
 def facts(pair: Pair, cases: Sequence[Case]) -> dict[str, Any]:
-    """What a race is run on. notes: what a reader must know of each lane, such as exits that were not trained.
+    """What a race is run on. notes: what a reader must know about each lane, such as untrained exits.
 
     Raises HsdError, naming the lane, for one that the pair has no models for.
     """

@@ -1,4 +1,4 @@
-"""What a rule decides about a draft: by its law where the draft is a chain, test by test where it is a tree."""
+"""What a rule decides about a draft: by its law if the draft is a chain, test by test if it is a tree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hsd.rules import Change, DraftTree, Law, Path, Rule, Test, TreeRule, decide
 from hsd.rules.race import RaceLaw
 from hsd.rules.rejection import tests_along
 
-ENUMERABLE = 32  # drafted tokens up to which it is worked out how many of a tree are kept on average
+ENUMERABLE = 32  # drafted tokens of a tree, up to which the mean number kept is computed
 
 
 @dataclass(frozen=True)

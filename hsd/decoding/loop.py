@@ -61,7 +61,7 @@ class _Clock:
 class Decoding(Iterator[Step]):
     """A run under way: iterate to decode step by step; `trace()` gives what there is so far at any time.
 
-    prompt_ids: the prompt as tokens, where it is not to be encoded here. notes: what a reader of it must know, such as
+    prompt_ids: the prompt as token ids, if it is already encoded. notes: what a reader of the run must know, such as
     that its rule is not lossless. seconds: of decoding so far, without what passed between steps. Models' caches are
     freed when the run ends, fails or is closed.
     """

@@ -90,7 +90,7 @@ class RunOptions(Tuned):
             if together(self):
                 raise HsdError(reason.format(o=self))
         self.check_tree(self.longest)
-        if not self.levelled or self.drafts == 1:  # else it depends on the models which level has a tree
+        if not self.levelled or self.drafts == 1:  # else the models decide which level has a tree
             _ = self.find(self.rule), self.find(self.shadow_rule)
 
     def _check_lists(self) -> None:

@@ -1,4 +1,4 @@
-"""A packed Llama on a CPU, with next to nothing between its products.
+"""A packed Llama on a CPU, with almost no overhead around its matrix products.
 
 What a general library does around each product costs a small model as much as the products themselves. Here a layer is
 its arithmetic alone, on a cache that is written in place. The model itself is the one that `transformers` loaded, and
@@ -19,7 +19,7 @@ from hsd.models.base import View
 from hsd.models.buffer import Buffer
 from hsd.models.packed import PackedLinear, Product
 
-TOGETHER = 256  # tokens of a prompt that are read at once: their scores against a long text take memory
+TOGETHER = 256  # tokens of a prompt that are read at once, as attention scores over a long text take memory
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,7 @@ _FOUND: WeakKeyDictionary[LanguageModel, Threads] = WeakKeyDictionary()
 
 
 def settle_threads(pair: Pair) -> Threads:
-    """Choose this pair's threads and set them in torch (calling thread) or the pair's engine. On a GPU, torch's
-    default."""
+    """Choose this pair's threads; set them in torch (calling thread) or its engine. On a GPU, torch's default."""
     target = pair.target
     if target.device.type != "cpu":
         chosen = Threads(AVAILABLE, {})

@@ -12,7 +12,7 @@ def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
     """Statistics of a run, by the definitions that hold everywhere in this project.
 
     Block efficiency is committed tokens per target call, correction and bonus included, prefill not counted.
-    Acceptance at position i is the share of the steps with a draft of at least i tokens which kept at least i.
+    Acceptance at position i: of the steps that drafted at least i tokens, the share that kept at least i.
     `calls_below` are the forward calls of each level under the target, smallest first, where they were counted.
     `tokens_per_second` counts the whole run, prefill included.
     """

@@ -64,7 +64,7 @@ def trees() -> Values:
 
 
 def gains(rows: Sequence[Values]) -> Values:
-    """What rules keep of sampled trees on the real model beyond top-down rejection, over all coins.
+    """How many more tokens of sampled trees rules keep than top-down rejection, on the real model, over all coins.
 
     rows: as examples/measure_smollm2.py writes them, one for each kind of text and size of tree. Returns trees, how
     many in all; rows, how many; and by rule least and most, the gain in tokens per pass as a share of all, and clear,

@@ -43,7 +43,7 @@ def described(models: Models, way: Stack) -> Values:
 
 
 def _levels(models: Models, way: Stack) -> list[Values]:
-    """Per request to a level, for the target per round.
+    """Numbers are per request to a level, for the target per round.
 
     passes: its own calls. pass: cost of one. below: cost of what it asks for per call. cost: all together. tokens:
     handed up, for the target committed. share: of the time per committed token, spent in this model's own calls.

@@ -74,7 +74,7 @@ def _named_ends(pair: Pair) -> frozenset[int]:
 
 def load_tokenizer(source: Source) -> Any:
     """The tokenizer of a model. Raises HsdError, one line, when that is impossible."""
-    from transformers import AutoTokenizer  # takes seconds, and a pair of the portable engine does without
+    from transformers import AutoTokenizer  # takes seconds, and the portable engine needs none
 
     try:
         return AutoTokenizer.from_pretrained(source.name, **source.options)
