@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "hsd"
 COUNTED = (".py", ".c", ".js", ".html", ".css")
-IN_ALL = 39_220
+IN_ALL = 39_230
 
 Budget = tuple[tuple[str, ...], int, int]  # rooms, their budget, and what they may take for now
 

@@ -276,7 +276,6 @@ def test_a_folder_with_weights_asks_once_how_large_they_are(
     assert "116 MB, once" in question.inner_text()
     question.get_by_role("button", name="Load 116 MB").click()
     guest.page.locator(".hf-source", has_text="● live").wait_for()
-    guest.page.click("#hsd-cancel")
     guest.page.locator("#hsd-run:enabled").wait_for()
     with guest.page.expect_download() as saved:
         guest.page.get_by_role("button", name="JSON", exact=True).click()

@@ -14,6 +14,7 @@ from web_page import Browser, Guest, address, answer, show
 
 from hsd.audit import context_free_models, output_law, target_law, total_variation
 from hsd.conform.keying import KEYINGS
+from hsd.decoding.options import RunOptions
 from hsd.facts import facts
 from hsd.paths import ASSETS
 from hsd.rules import RULES
@@ -159,6 +160,7 @@ def test_output_bars_are_the_exact_law(here: LabPage) -> None:
 
 
 NUMBERS = {rule.knob.option: rule.knob.default for rule in RULES.values() if rule.knob and not rule.knob.open}
+NUMBERS |= {"after_kept": RunOptions.default("after_kept")}
 
 
 def settings(here: LabPage) -> dict:
@@ -595,7 +597,7 @@ def test_a_link_keeps_the_settings_of_rules(labs, here: LabPage) -> None:
     other = opened(labs, here)
     assert other.hook["state"] == here.hook["state"]
     fuzzy = {"divergence": "reverse-kl", "tolerance": -0.03, "mode": "divergence-only"}
-    assert settings(other) == fuzzy | {"draft_weight": 0.25, "epsilon": 0.09}
+    assert settings(other) == NUMBERS | fuzzy | {"draft_weight": 0.25, "epsilon": 0.09}
     assert other.text(".hl-tuning") == here.text(".hl-tuning")
     older = labs("?tab=lab&lab=" + quote("*".join([*GOOD[:4], "fuzzy", *GOOD[5:]])))
     usual = {"divergence": "kl", "tolerance": 0.3, "mode": "exact-first"} | NUMBERS

@@ -55,8 +55,21 @@ function described(options, count) {
   };
 }
 
+/** A lane as earlier versions wrote it, by position: hsd~4, ngram~hsd~4, fuzzy~4~0.3~kl. */
+function earlier(parts) {
+  if (["stack", "hispec"].includes(parts[0])) return { system: parts[0] };
+  const [proposer, own] = parts[0] === "ngram" ? [{ proposer: "ngram" }, parts.slice(1)] : [{}, parts];
+  const fuzzy = CHAINS.get(own[0])?.knob?.option === "tolerance";
+  const names = ["rule", "gamma", ...(fuzzy ? ["tolerance", "divergence"] : ["drafts", "tree"])];
+  return { ...proposer, ...Object.fromEntries(own.flatMap((x, i) => (x && names[i] ? [[names[i], x]] : []))) };
+}
+
 /** The lanes of a link: option:value~option:value, one after another. */
-const fromLink = (text) => text.split(",").map((one) => Object.fromEntries(one.split("~").map((x) => x.split(":"))));
+const fromLink = (text) =>
+  text.split(",").map((one) => {
+    const parts = one.split("~");
+    return one.includes(":") ? Object.fromEntries(parts.map((x) => x.split(":"))) : earlier(parts);
+  });
 
 function laneOf(shared, lane, number, page) {
   try {
