@@ -117,7 +117,7 @@ def own_models(home: str) -> Values:
             "a folder that is not there": f"{folder}/nowhere",
             "a folder without a model": str(empty),
             "a model on the Hub, without a connection": "someone/some-model",
-            "no name of a model": "two words",
+            "something that is not a model's name": "two words",
             "a model that is too large": str(huge),
             "weights that are cut off": str(cut),
         }
