@@ -95,7 +95,7 @@ def test_a_download_that_breaks_off_is_told_and_begun_again(guest: Page):
     guest.page.route(head, lambda route: route.fulfill(body=b"short"))
     weights = {"name": "any.gguf", "mimeType": "application/octet-stream", "buffer": b"read after the draft"}
     guest.ask(PROMPT).locator("input").set_input_files(weights)
-    guest.told("the draft came only in part: press Run, and it goes on from there")
+    guest.told("the draft came only in part: press Run to load the rest")
     guest.page.unroute(head)
     guest.ask(PROMPT).locator("input").set_input_files(weights)
     guest.told("any.gguf is not ")
@@ -134,7 +134,7 @@ def pieces(chromium: Browser, folder: Path, tmp_path: Path) -> Iterator[Page]:
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ({"body": b"short"}, "any.gguf came only in part: press Run, and it goes on from there"),
+        ({"body": b"short"}, "any.gguf came only in part: press Run to load the rest"),
         ({"body": b"x" * 1000}, "any.gguf is damaged, or another file"),
         ({"body": b"x" * 1001}, "any.gguf is another file"),
         ({"status": 404}, "any.gguf cannot be read: check the connection"),

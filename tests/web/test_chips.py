@@ -32,7 +32,7 @@ def test_a_draft_of_some_tokens_says_how_many_and_that_nothing_is_lost(chips):
     words, more = chips(setup({**DRAFT, "drafted": 6_144}, TARGET))
     assert words == "a: 135 M + 14.0 M · drafts 6,144 of 49,152 tokens"
     assert "The draft proposes only 6,144 of them; any other can only come as a correction or a bonus" in more
-    assert "Nothing of exactness is lost" in more
+    assert "The result is just as exact" in more
 
 
 def test_no_draft_model_is_told_of_where_none_drafted(chips):

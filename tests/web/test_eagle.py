@@ -411,7 +411,7 @@ def test_an_old_trace_says_what_it_lacks_and_its_tokens_are_text(chromium):
     answer(guest.page, {**answers, "data/system_run/old.json": {**preset, "trace": old}})
     show(guest.page, FRAME, "?tab=systems&panel=eagle")
     guest.page.locator(".eg-tree .eg-box").first.wait_for()
-    assert "recorded before growth was" in guest.page.inner_text(".eg-untold")
+    assert "older than the recording of growth" in guest.page.inner_text(".eg-untold")
     assert "names no taps" in guest.page.inner_text(".eg-tapsbox")
     assert "Σ p(path) = " in guest.page.text_content(".eg-worth-said")
     assert guest.page.locator(".eg-box:not(.is-root)").count() == len(old["steps"][0]["nodes"])

@@ -1,4 +1,4 @@
-// The door: the only way by which a screen gets data. Who answers stands on the page (`data-answers` of <html>) and is
+// The door: the only way by which a screen gets data. Who answers is written on the page (`data-answers` of <html>) and is
 // nobody's business but this room's. A maker of answers is a module with the three functions below, and says what it
 // can answer; one more maker is one more line in MAKERS.
 import { Refusal } from "./refusal.js";

@@ -1,4 +1,4 @@
-// A recorded run that is asked for again: where the new one leaves it.
+// A recorded run that is run again: where the new text departs from the old.
 import { plural } from "./format.js";
 
 const model = ({ name, revision, parameters, dtype }) => [name, revision, parameters, dtype]; // as in files of any age

@@ -163,7 +163,7 @@ function roving(group, items, moved, keys = ANY_WAY) {
   return stop;
 }
 
-/** What a click does, and an Enter or a Space, to something that is no button. */
+/** What a click, Enter or Space does on an element that is not a button. */
 function press(element, action) {
   element.addEventListener("click", action);
   element.addEventListener("keydown", (event) => {

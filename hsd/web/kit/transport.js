@@ -1,4 +1,4 @@
-// The bar by which one moves through a run: buttons, place, speed, and one cell per step, whose bars are tokens gained.
+// The bar for moving through a run: buttons, place, speed, and one cell per step, whose bars are tokens gained.
 import { afterLayout, h, icon } from "./dom.js";
 import { button } from "./parts.js";
 
@@ -6,7 +6,7 @@ const SPEEDS = [0.5, 1, 2, 4];
 const DENSE = 60; // cells from which on they are narrow
 
 /**
- * actions: first, back, forward, last, go(index). beat(): the next place while it plays; gives whether there is more.
+ * actions: first, back, forward, last, go(index). beat(): go to the next place while it plays; returns whether there is more.
  * starts(): playing begins. pace(): milliseconds until the next beat at speed 1. unit: what one moves by; of: what a
  * cell is; buttons: [icon, title, action] in place of the usual ones, beside the one that plays.
  * before, after: what stands left and right in the bar; hint: its keys in words. css: more classes of the cells.

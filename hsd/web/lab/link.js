@@ -1,7 +1,7 @@
 // The state as a link's `lab` parameter: version*kind*V*γ*rule*draft*coins*seed*rows of p*rows of q*settings*keys, and
 // back. settings: the fuzzy rule's, then the numbers of others; older links lack these, or all of it. keys: only where
 // the card about random numbers is open.
-// What comes in is hostile: every part is checked, and what is wrong is told in one line.
+// What comes in is hostile: every part is checked, and an error is one line.
 import { facts } from "../kit/facts.js";
 import { CHAINS, SETTINGS } from "../rules/law.js";
 import { LETTERS, NUMBER, PAPER, problems, tooLarge } from "./state.js";

@@ -236,7 +236,7 @@ function trialSentence({ name, trials, target, own, exactHere, shownDistance }) 
     return (
       start +
       (fits
-        ? `${rule} agrees with the target. The largest deviation is ${errors(target)}, as chance gives.`
+        ? `${rule} agrees with the target. The largest deviation is ${errors(target)}, as chance alone gives.`
         : `the largest deviation from the target is ${errors(target)}, more than chance often gives; try another seed.`)
     );
   }

@@ -72,7 +72,7 @@ class Benchmark {
     }
   }
 
-  /** Throws, and changes nothing, where a view from outside is none. name: "" for a file's. */
+  /** Throws, and changes nothing, if a view from outside is not valid. name: "" for a file's. */
   show(view, name) {
     const parts = [table(view.columns, view.rows), beside(view, this.published), code("This benchmark", view.command)];
     this.facts.textContent = [view.date.slice(0, 10), ...view.facts].join(" · ");

@@ -54,7 +54,7 @@ function numbers() {
   const element = h(
     "details.hp-card.sp-numbers",
     h("summary", "Where the time went, and the calls that were saved"),
-    h("p.hp-hint", "Milliseconds per new token; the line is plain decoding's, and what ends before it is faster."),
+    h("p.hp-hint", "Milliseconds per new token. The line marks plain decoding: a bar that ends before it is faster."),
     bars,
     h("p.hp-hint.hp-keyline", keys),
     saved,

@@ -231,7 +231,7 @@ function sameness(lanes, { sampling }) {
   const other = others.find(({ ids }) => String(ids) !== String(plain.ids));
   if (!other) return `Not a word changed: ${others.length + 1} lanes, the same ${plural(plain.ids.length, "token")}.`;
   const first = other.ids.findIndex((id, i) => id !== plain.ids[i]) + 1;
-  return `${other.name} leaves plain decoding's text at token ${first}: a pass over several tokens rounds otherwise than one over one.`;
+  return `${other.name} leaves plain decoding's text at token ${first}: a pass over several tokens rounds differently from a pass over one.`;
 }
 
 /** What a race was run on and with. */

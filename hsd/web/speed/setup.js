@@ -9,7 +9,7 @@ import { button, menu } from "../kit/parts.js";
 const BURST = 200; // milliseconds without a change
 const SERVER = { url: "", model: "" };
 const SERVERS =
-  "Counts and seconds only, as the server tells them; another model may run there. It stays out of links.";
+  "Counts and seconds only, as the server reports them; another model may run there. Its address stays out of links.";
 
 const scoped = (wanted) =>
   Object.entries(facts.options.properties).flatMap(([name, { scope }]) => (scope === wanted ? [name] : []));

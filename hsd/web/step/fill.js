@@ -1,5 +1,5 @@
-// Sentences as data: a name, the facts, and the words that are said of them, as parts for dom.prose. How they are written
-// is told in hsd/trace/sentences.yaml; hsd/trace/fill.py is the same for Python. Pure.
+// Sentences as data: from a name and the facts to words, as parts for dom.prose. How they are written
+// is explained in hsd/trace/sentences.yaml; hsd/trace/fill.py is the same for Python. Pure.
 import { facts } from "../kit/facts.js";
 import { count, exact, number as usual, real } from "../kit/format.js";
 

@@ -146,7 +146,7 @@ class Player {
     wanted.coins = new Map([...wanted.coins].filter(([node]) => this.read.nodes.has(node)));
     const asked = [wanted.rule || this.read.rule, this.read.shadow ? this.read.shadow.rule : null].filter(Boolean);
     if (!asked.every((rule) => judges(this.read).includes(rule)))
-      return this.stage.toast.say("this step does not tell enough to judge it again");
+      return this.stage.toast.say("this step was recorded with too little detail to judge it again");
     this.supposed = wanted;
     if (this.supposed.rule === this.read.rule) this.supposed.rule = null;
     this.judge();

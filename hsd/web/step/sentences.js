@@ -59,7 +59,7 @@ function factsOf(view) {
   };
 }
 
-/** What is no longer as it was in the run. */
+/** What differs from the run as it was recorded. */
 function supposed(view) {
   const { original, step } = view;
   const moved = step.nodes.filter(({ id }) => coinOf(view, id) !== coinOf(original, id));

@@ -10,7 +10,7 @@ import { roving, said } from "../kit/parts.js";
 import { panels } from "./panels.js";
 import { div, p } from "./parts.js";
 
-const INTRODUCTION = "Systems built of several levels, or of another rule; each panel lets one of them work.";
+const INTRODUCTION = "Systems with several levels, or with another rule; each panel shows one of them at work.";
 
 class Screen {
   constructor(root, content) {

@@ -222,7 +222,7 @@ function agreement(parted, second, run) {
   if (parted !== null)
     return `The rules part in step ${parted}: up to it they have the same text, drafts and coins. A click on a later token shows its step.`;
   if (!second.ended) return "The texts agree so far.";
-  return sameText(run, second) ? "The texts agree to the end." : "The texts agree but for what the last step added.";
+  return sameText(run, second) ? "The texts agree to the end." : "The texts agree except for what the last step added.";
 }
 
 export { Beside };

@@ -37,7 +37,7 @@ function pairWords({ name, target, draft, vocabulary, drafted }, note) {
 /** What it means that a draft can propose so many tokens only. */
 const fewer = (drafted) =>
   `. The draft proposes only ${all(drafted)} of them; any other can only come as a correction or a bonus, which the target gives. ` +
-  "Nothing of exactness is lost: the text follows the target as before";
+  "The result is just as exact: the text follows the target as before";
 
 /** The same of the pair that made a trace. */
 function tracePair({ pair, models, vocab_size: vocabulary, options }) {

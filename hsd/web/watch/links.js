@@ -23,7 +23,7 @@ function placeOf({ step, node, supposed: { rule, coins } }) {
   return { step, node, judge: rule, coins: coins.map((one) => one.join(":")).join() || null };
 }
 
-/** The address that a file was saved at, "" where that is no page of a server; shown: what its run is to be opened at. */
+/** The address of the page that a file was saved from, "" if no server had it; shown: the place at which to open the run. */
 function back(from, shown = null) {
   if (!/^https?:/.test(from ?? "") || !URL.canParse(from)) return "";
   const url = new URL(from);

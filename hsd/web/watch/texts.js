@@ -1,4 +1,4 @@
-// Two texts side by side, the run's and the one that the other rule writes by itself: tokens marked by where they came from,
+// Two texts side by side, the run's and the other rule's own: tokens marked by where they came from,
 // and the step marked from which on the texts differ.
 import { h } from "../kit/dom.js";
 import * as text from "../step/text.js";

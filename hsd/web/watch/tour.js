@@ -9,7 +9,7 @@ const STOPS = [
     phase: "draft",
     lit: ".is-guesses",
     words:
-      "A small, fast model has guessed these tokens, one after another. They are proposals only: nothing of them is in the text yet.",
+      "A small, fast model has guessed these tokens, one after another. They are proposals only: none of them is in the text yet.",
   },
   {
     title: "The target",

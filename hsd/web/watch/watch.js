@@ -92,7 +92,7 @@ class Watch {
     if (options) page.alert(why("run"));
   }
 
-  /** An answer; null where it is refused, which the page tells, and where something else was asked for meanwhile. */
+  /** An answer; null if it is refused (the page says so) or if something else was asked for meanwhile. */
   async answer(name, argument) {
     this.turn += 1;
     const { turn } = this;

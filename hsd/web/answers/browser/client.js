@@ -25,7 +25,7 @@ function started() {
   return one;
 }
 
-/** End the worker; what waits for it hears this line. */
+/** End the worker; every request that waits for it fails with this line. */
 function stop(line) {
   const { thread, waiting } = worker ?? {};
   worker = null;
@@ -53,7 +53,7 @@ function filesOf({ engine, threaded, weights, head }) {
 
 const megabytes = (bytes) => Math.round(bytes / 1e6);
 
-/** The model is there, once this has ended; a visitor was asked before. */
+/** Resolves when the model is loaded; asks the visitor first. */
 async function ready(told, { signal, status }) {
   if (worker?.loaded) return;
   const files = filesOf(told.files);

@@ -30,7 +30,7 @@ async function fill(into, response, name, told) {
     value.buffer.transfer?.(0); // given back now, not some time later
     told(at);
   }
-  if (at < into.length) throw new Refusal(`${name} came only in part: press Run, and it goes on from there`);
+  if (at < into.length) throw new Refusal(`${name} came only in part: press Run to load the rest`);
 }
 
 async function fetched(url, name) {
@@ -39,7 +39,7 @@ async function fetched(url, name) {
   return response;
 }
 
-/** Bytes as a Response that hands them on by and by: it would keep a copy of them all otherwise, for long. */
+/** Bytes as a Response that streams them in pieces; one made of all at once would keep a copy of them for long. */
 function streamed(bytes) {
   let at = 0;
   const pull = (controller) => {

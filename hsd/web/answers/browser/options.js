@@ -1,4 +1,4 @@
-// What a visitor asks a run to be, checked as the app does, and what a trace and a link say of it. What only the app can do
+// The options of a visitor's run, checked as the app checks them, and as a trace and a link record them. What only the app can do
 // is refused here, before anything is loaded.
 import { facts } from "../../kit/facts.js";
 import { CHAINS, exactWith, SETTINGS, usesDivergence } from "../../rules/law.js";

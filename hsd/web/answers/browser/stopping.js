@@ -5,7 +5,7 @@ const UNSPENT = 0.7; // of a token's cost, once its row is read
 const DEEPEST = 3; // from there on depth tells no more
 const FURTHEST = 12; // of a logit
 
-/** What a run stops drafting below. told: of the head's configuration; confidence: what the visitor asks for, or 0. */
+/** The chance of being kept below which a run stops drafting. told: of the head's configuration; confidence: what the visitor asks for, or 0. */
 const leastOf = (told, confidence) => confidence || ((told ?? UNFITTED).least.browser ?? LEAST);
 
 /** A draft under way: {mayPay(), pays(largest), add(share)}. largest, share: of a row at temperature 1. */

@@ -1,4 +1,4 @@
-// A run of which nothing is recorded but times, as a race has it: hsd/bench/race.py and measure.py.
+// A run that records only its times, for a race: hsd/bench/race.py and measure.py.
 import { sum } from "../../rules/law.js";
 import { Decoding } from "./decoding.js";
 import { median } from "./report.js";

@@ -88,7 +88,7 @@ class Player extends Moments {
     this.mask.draw(step, by.rootPiece);
     this.worth.update(trace, step);
     const untold = step.chosen && !step.told && step.levels.length;
-    say(this.untold, untold ? "This trace was recorded before growth was: only the kept nodes are in it." : "");
+    say(this.untold, untold ? "This trace is older than the recording of growth: only the kept nodes are in it." : "");
     say(this.cost, costs(trace.setup, cost(step.step), step.nodes.length));
     const rows = again(step.step, by.rootPiece).map(({ piece, origin, after }) =>
       h("li", {}, prose(pairing(piece, origin, after))),

@@ -77,7 +77,7 @@ function sentence(tree, rows, sum) {
           { term: "drawn", words: "drawn" },
           ", rules differ: the same tree and the same chances, but other tests. Which of them keeps more differs from tree to tree.",
         ]
-      : ["This trace does not tell what the rules keep on average: its tree has too many nodes, or it is an old one."];
+      : ["This trace does not say what the rules keep on average: its tree has too many nodes, or the trace is old."];
   const added = rows.map((row) => number(row.sum)).join(" + ");
   const own = kept[tree.step.verdict ? tree.step.verdict.rule : ""];
   const start = ["Σ p(path) = ", added, rows.length > 1 ? ` = ${number(sum)} tokens. ` : " tokens. "];

@@ -38,7 +38,7 @@ function controls({ presets, shares }, actions) {
   const wrong = problem();
   const element = card(
     "sy-fsd",
-    "FSD: a token may pass because the two rows are near",
+    "FSD: a token may pass because the two rows are close",
     "Fuzzy speculative decoding keeps a drafted token, whatever it is, where the divergence D of the two rows is at " +
       "most the tolerance T. Not lossless, by design: quality for speed.",
     opened.element,

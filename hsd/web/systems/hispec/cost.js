@@ -106,7 +106,7 @@ function headSentence({ head, layers }) {
 
 function agreementCard() {
   const body = div("hs-bars");
-  const hint = "The whole run: how much of what a depth hands up the next one keeps.";
+  const hint = "Over the whole run: how many of the tokens that a depth hands up are kept by the next one.";
 
   function update(trace) {
     const called = names(trace.setup);
