@@ -76,7 +76,7 @@ function reads(trace) {
   }
 }
 
-/** {trace, step}: and the first step at which the rules differ; {error: one line} for anything that is no trace. */
+/** {trace, step}: and the first step at which the rules differ; {error: one line} for anything that is not a trace. */
 function check(text, schema, most) {
   const { size } = new Blob([text]);
   const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`;

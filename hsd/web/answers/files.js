@@ -1,4 +1,4 @@
-// Answers from files: data/NAME/KEY.json for everything that is recorded, and what a browser finds out by itself. A server
+// Answers from files: data/NAME/KEY.json for everything that is recorded, and what a browser can work out itself. A server
 // serves the same files; see hsd/app/site.py.
 import { Refusal } from "./refusal.js";
 

@@ -6,8 +6,9 @@ const ENDED = ["done", "cancelled", "failed"];
 
 /**
  * state: "waiting", "running" or one of ENDED; place: number in the queue while it waits, and seconds: how long that takes, or
- * null; words: what it waits for besides; cost: what a check costs here, in words; problem: why it failed or was stopped, one line; steps: those that have come; link: the parameters that ask for it again, null
- * before its first message; telling: the step to look at, null until it has ended by itself.
+ * null; words: what else it waits for; cost: what a check costs here, in words; problem: why it failed or was stopped, one
+ * line; steps: those that have come; link: the parameters for making it again, null before its first message; telling: the
+ * step to look at, null until it has ended without being stopped.
  */
 class Run {
   /** options: named as in a link. heard(run, steps): there is news; steps: those that are new. */

@@ -1,6 +1,6 @@
 // A form for options, made from their JSON Schema (facts.options): what an option is called, what it may be and when it
-// applies stands there and nowhere in the page. Values are given as they were entered where they are no number:
-// whoever checks them says what is wrong.
+// applies is written there and nowhere in the page. A value that is not a number is given as it was entered: whoever
+// checks it says what is wrong.
 import { h } from "./dom.js";
 import { unique } from "./parts.js";
 

@@ -76,7 +76,7 @@ function addressBar(tab, values, packed = () => null) {
     timer = setTimeout(write, DELAY);
   }
 
-  /** Copy the link of what is shown. Gives the words to say: the link itself where the browser does not let us copy. */
+  /** Copy the link of what is shown. Returns the words to show: the link itself if the browser does not let us copy. */
   async function copyLink() {
     const link = href();
     return (await copy(link)) ? "link copied" : link;

@@ -41,7 +41,7 @@ function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** In place of what this page cannot do: the line that the door has for it (why), and where more stands. */
+/** A notice in place of something this page cannot do: the line that `why` has for it, and where to read more. */
 const elsewhere = (words) =>
   h(
     "p.hp-hint.hp-elsewhere",

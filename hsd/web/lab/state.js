@@ -127,7 +127,7 @@ function tooLarge({ kind, vocab, gamma }) {
   return `${what}: reduce γ to ${fits} or take fewer tokens`;
 }
 
-/** A row of cells as the nearest distribution: what is no number counts as 0; nothing at all becomes even. */
+/** A row of cells as the nearest distribution: what is not a number counts as 0; a row of zeros becomes uniform. */
 function normalise(cells) {
   const values = cells.map(parse).map((x) => (Number.isFinite(x) && x > 0 ? x : 0));
   const total = sum(values);

@@ -126,7 +126,7 @@ function listed(value) {
         .filter(Boolean);
 }
 
-/** As many as there are in `otherwise`, which has what is not given. */
+/** A list as long as `otherwise`, which supplies what is not given. */
 function padded(value, otherwise) {
   const given = listed(value).map(String);
   return otherwise.map((one, i) => given[i] ?? one);

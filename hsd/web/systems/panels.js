@@ -11,7 +11,7 @@
 //   query               URLSearchParams of the page's own link if it asked for this panel, else empty
 //   ask(name, argument) what the door answers; {error: one line} where it refuses
 //   run(asked, told)    a live run (answers/run.js) with these options. told: changed(live, fresh)
-//                       is called when there is news, left() before a new run, on whichever panel, ends it
+//                       is called when there is news, left() before a new run on any panel ends it
 //   changed()           what link() says has changed
 //   copyLink()          copy the link of what is shown, and say so
 //   tell(values)        put values into window.__hsdSystems, for tests

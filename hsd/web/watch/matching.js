@@ -34,8 +34,8 @@ function* combinations(values, names) {
 }
 
 /**
- * The options that have to change, and to what, after the visitor has set `set`: what was set stays, and of the others
- * as few and as slight ones as can be. {} where all fits, or nothing can.
+ * The options that have to change, and to what, after the visitor has set `set`, which itself stays: as few of the others
+ * as possible, and as little as possible. {} if all fit, or nothing can make them fit.
  */
 function fit(values, set) {
   const open = GIVE_WAY.filter((name) => name !== set).reverse();

@@ -43,7 +43,7 @@ function schemaOf(limits) {
 class Setup {
   /**
    * told: of the page, see hsd/app/site.py. run(), cancel(), preset(name), pair(name): what a visitor wants; judge(rule):
-   * judge what is shown by this rule, and give whether that could be done.
+   * judge what is shown by this rule, and return whether that was possible.
    */
   constructor(told, { run, cancel, preset, pair, judge }) {
     Object.assign(this, { told, pair, judge });
@@ -96,7 +96,7 @@ class Setup {
     this.set({ ...this.usual, ...(starter ?? values), pair: name ?? values.pair });
   }
 
-  /** What was set stays, and what does not go with it gives way. Another rule judges what is shown, and needs no run. */
+  /** Keep what was set and change what does not fit it. Another rule judges what is shown, without a new run. */
   changed(name, value) {
     if (name === "pair") {
       this.choosePair(value);
@@ -107,7 +107,7 @@ class Setup {
     if (name !== "rule" || !this.judge(value)) this.mark(true);
   }
 
-  /** A prompt of one's own after a recorded run: a page that decodes by itself begins with what it does fast and well. */
+  /** The visitor's first prompt after a recorded run: a page that decodes in the browser begins with what it does fast and well. */
   typed() {
     if (this.untouched && this.told.browser) this.form.set(this.told.browser.begin);
     this.untouched = false;

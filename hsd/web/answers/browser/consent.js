@@ -6,8 +6,8 @@ const KEPT = "It stays in this browser, and nothing that you type leaves it.";
 const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`;
 
 /**
- * Asks; a File that was picked, false to load what lies beside the page, null where the visitor does not want it. missing:
- * files and how many bytes of each are to be loaded; weights: the one that may have to be picked.
+ * Asks the visitor. Resolves to a File if one was picked, false to load what lies beside the page, null for a refusal.
+ * missing: files and how many bytes of each are to be loaded; weights: the one that may have to be picked.
  */
 function consent({ missing, weights, title, licence, signal }) {
   const size = megabytes(missing.reduce((sum, { bytes }) => sum + bytes, 0));

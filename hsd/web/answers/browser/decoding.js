@@ -79,13 +79,13 @@ class Drafter {
     this.text.crop(length);
   }
 
-  /** Back to so many tokens of the text and this draft, to go on as drafting would have. */
+  /** Roll back to this many tokens of the text with its draft, and go on as drafting would have. */
   rewind(length) {
     this.text.rewind(length);
   }
 }
 
-/** At most so many tokens that followed the last 3 when they came up last before; else the last 2, else the last. */
+/** At most `most` tokens that followed the latest earlier occurrence of the last 3 tokens; else of the last 2, or 1. */
 function followed(text, most) {
   for (let size = Math.min(LONGEST, text.length - 1); size > 0; size -= 1) {
     const tail = text.length - size;

@@ -18,7 +18,7 @@ async function lacking({ pieces }) {
   return pieces.reduce((sum, { bytes }, i) => sum + (found[i] ? 0 : bytes), 0);
 }
 
-/** All of a stream, into the bytes that there must be. Throws Refusal where it is shorter or longer. */
+/** Reads a whole stream into an array of the expected length. Throws Refusal if it is shorter or longer. */
 async function fill(into, response, name, told) {
   let at = 0;
   for (const reader = response.body.getReader(); ; ) {

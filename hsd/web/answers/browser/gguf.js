@@ -71,12 +71,12 @@ class Source {
     return value;
   }
 
-  /** The rest is of no use here, but whoever gives the parts checks all of them. */
+  /** Reads the rest, which is not used here, so that whoever gives the parts has checked all of them. */
   async drain() {
     while (!(await this.parts.next()).done);
   }
 
-  /** What `read` makes of the beginning, as soon as enough of it is there; it says how many bytes that are as `end`. */
+  /** What `read` returns for the beginning, as soon as enough of it is there; its `end` is how many bytes it used. */
   async begin(read) {
     for (let bytes = await this.more(); ; bytes = joined(bytes.slice(), await this.more())) {
       try {

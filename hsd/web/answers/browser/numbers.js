@@ -30,7 +30,7 @@ const MIXED = [0, 1, 2, 3, 0, 1, 2, 3].map((a, i) =>
 const ROUNDS = 12;
 const turned = (x, by) => ((x >> BigInt(by)) | (x << BigInt(64 - by))) & WORD;
 
-/** BLAKE2b of at most 128 bytes, of which the first 8 are given, as a number with the first byte highest. */
+/** The first 8 bytes of the BLAKE2b hash of at most 128 bytes, as a big-endian number. */
 function digest(bytes) {
   const block = new DataView(new ArrayBuffer(128));
   bytes.forEach((byte, i) => block.setUint8(i, byte));
@@ -58,7 +58,7 @@ function digest(bytes) {
 const SIZE = 624;
 const APART = 397;
 
-/** Numbers in [0, 1) with 53 bits, from a seed of which 32 bits count. */
+/** Numbers in [0, 1) with 53 bits, from the low 32 bits of a seed. */
 function twister(seed) {
   const state = new Uint32Array(SIZE);
   state[0] = seed;

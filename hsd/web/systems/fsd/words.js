@@ -5,11 +5,11 @@ import { DIVERGENCES, MODES } from "./model.js";
 const TEXT_NAMES = { sums: "Sums", stories: "Stories" };
 
 const MEANING = {
-  "kl": "KL(q‖p) from the draft's row q to the target's row p. Infinite where the draft can say what the target never says.",
+  "kl": "KL(q‖p) from the draft's row q to the target's row p. Infinite where the draft can write what the target never writes.",
   "reverse-kl":
-    "KL(p‖q) from the target's row to the draft's. Infinite where the target can say what the draft never says.",
-  "js": "Jensen–Shannon: both rows against their mean, at most ln 2 ≈ 0.693. A token that the target never says can pass.",
-  "tv": "Total variation: half of Σ|p − q|, at most 1. A token that the target never says can pass.",
+    "KL(p‖q) from the target's row to the draft's. Infinite where the target can write what the draft never writes.",
+  "js": "Jensen–Shannon: both rows against their mean, at most ln 2 ≈ 0.693. A token that the target never writes can pass.",
+  "tv": "Total variation: half of Σ|p − q|, at most 1. A token that the target never writes can pass.",
 };
 const MODE = {
   "exact-first":
@@ -78,7 +78,7 @@ function kept({ overruled, kept: all, impossible, calls, tokens }) {
     ? `${many} of ${all} would have been rejected by the exact test`
     : "no kept token would have been rejected by the exact test";
   const zero = impossible
-    ? `; ${plural(impossible, "kept token")} had p = 0: the target never says ${impossible === 1 ? "it" : "them"} there`
+    ? `; ${plural(impossible, "kept token")} had p = 0: the target never writes ${impossible === 1 ? "it" : "them"} there`
     : "";
   const rate = calls ? number(tokens / calls) : "";
   const each = calls ? `${rate} ${rate === "1" ? "token" : "tokens"} per target call; ` : "";

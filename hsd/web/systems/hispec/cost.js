@@ -100,7 +100,7 @@ function headSentence({ head, layers }) {
   const like = head > 1.05 ? "more than a layer" : head >= 0.5 ? "about as much as a layer" : "less than a layer";
   return (
     `One row of the output head costs ${number(head)} layers on this model of ${layers} layers: ${like}. ` +
-    (head >= 0.5 ? "Every exit pays for it, which makes shallow exits of a small model dear." : "")
+    (head >= 0.5 ? "Every exit pays for it, which makes shallow exits of a small model expensive." : "")
   );
 }
 

@@ -114,7 +114,7 @@ function targetPass(step, lanes, count, read) {
   return lanes;
 }
 
-/** A level that has not been heard of yet has been asked for tokens too; its next event says for how many. */
+/** A level without an event so far has been asked for tokens too; its next event says for how many. */
 function askAhead(step, states) {
   states.forEach(({ lanes }, k) => {
     lanes.forEach((lane, level) => {

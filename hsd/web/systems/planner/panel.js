@@ -91,7 +91,7 @@ class Planner {
 
   // ---- what the server says of it
 
-  /** Ask for what is new; changes that come while an answer is under way are made up for afterwards. */
+  /** Ask about the present state; what changes while an answer is under way is asked about afterwards. */
   async refresh() {
     this.again = this.busy;
     if (this.busy) return;
