@@ -64,7 +64,7 @@ function law({ steps, setup }) {
   if (setup.options.sampling.temperature === 0 || rules.length < 2) return null;
   const [own, other] = rules.map(({ mean }) => 1 + mean / steps.length);
   const one = ({ rule }, value) => [ruleFacts(rule).short, " ", strong(value.toFixed(2))];
-  const gap = `${own < other ? "−" : "+"}${Math.abs(own - other).toFixed(2)} ± ${spread(steps, rules).toFixed(2)}`;
+  const gap = `${own - other <= -0.005 ? "−" : "+"}${Math.abs(own - other).toFixed(2)} ± ${spread(steps, rules).toFixed(2)}`;
   const title = `tokens per call on average, on the drafts of this run; ±: 95 % interval of the difference, over ${plural(steps.length, "step")}`;
   const both = [one(rules[0], own), ", ", one(rules[1], other), ` (${gap})`];
   return h("span", { title }, term("over-all-coins", "over all coins"), " ", both);
