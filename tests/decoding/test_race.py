@@ -24,6 +24,7 @@ PAIR = seeded.pair()
 PROMPTS = ("a", "ab", "gfedcba", "abcabcabc", "hhhhhh")
 DRAFTS: list[dict[str, Any]] = [
     *({"gamma": gamma} for gamma in (1, 3, 9)),
+    {"gamma": "auto"},
     {"gamma": 4, "proposer": "ngram"},
     {"gamma": 4, "trace": True},
 ]
