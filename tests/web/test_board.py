@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -280,6 +281,27 @@ def test_a_threshold_stands_beside_what_it_is_made_of(stage: Stage, trace: dict)
                 numbers = [value(text) for text in words.split(" ÷ ")]
                 assert numbers == pytest.approx([branch["deficient"], branch["excess"]], rel=0.06, abs=0.006)
     assert {"p/q", "÷", "×"} <= forms
+
+
+def test_the_threshold_of_a_race_stands_beside_p_and_the_lead(stage: Stage) -> None:
+    trace = word_trace(rule="coupled")
+    found = 0
+    for index, step in enumerate(trace["steps"]):
+        stage.load(trace, index)
+        stage.page.keyboard.press("End")
+        for cell in stage.page.evaluate(ORIGINS):
+            if cell["rule"] != "coupled":
+                continue
+            words, _, result = cell["from"].partition(" = ")
+            p, lead = (value(text) for text in re.fullmatch(r"(\S+) ÷ \(\1 \+ (\S+)\)", words).groups())
+            node = step["nodes"][cell["node"] - 1]
+            branch = next(b for b in step["branches"] if b["node"] == node["parent"])
+            assert p == pytest.approx(node["p"], rel=0.06, abs=0.006), cell
+            assert lead == pytest.approx(branch["lead"], rel=0.06, abs=0.006), cell
+            assert result == cell["said"].split()[-1], cell
+            assert value(result) == pytest.approx(node["p"] / (node["p"] + branch["lead"]), rel=0.06, abs=0.006), cell
+            found += 1
+    assert found > 5
 
 
 def test_what_a_threshold_is_made_of_is_marked_while_its_test_is_pointed_at(stage: Stage, trace: dict) -> None:

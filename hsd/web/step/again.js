@@ -9,6 +9,7 @@ import {
   factorsAt,
   forms,
   groundsOf,
+  letters,
   readGrounds,
   recipeOf,
   stops,
@@ -65,7 +66,7 @@ function comparedAt(view, id, judged, made, coin) {
 
 /**
  * Where the threshold of the test at a node comes from, before it is cut at 1: {value; and of, two numbers by name whose
- * quotient it is, or times, two whose product it is, the second p/q of the token, or name, the one number that it is};
+ * quotient it is, of which one may be a sum of such, or times, two whose product it is, the second p/q of the token, or name, the one number that it is};
  * null where the step does not tell, and for what is none of these.
  */
 function origin(view, judged, id) {
@@ -81,10 +82,18 @@ function origin(view, judged, id) {
     const value = evaluate(whole, numbers);
     if (value === null) continue;
     if (typeof whole === "string") return carried(grounds, id) ?? { value, name: whole };
-    if (whole[0] === "/" && whole.slice(1).every((name) => typeof name === "string"))
-      return { value, of: whole.slice(1).map((name) => ({ name, value: numbers[name] })) };
+    const of =
+      whole[0] === "/" ? whole.slice(1).map((part) => partOf(part, forms[grounds.form].along, numbers)) : [null];
+    if (of.every(Boolean)) return { value, of };
   }
   return null;
+}
+
+/** A number of a quotient by its letter, or a sum of such; null for anything else. */
+function partOf(tree, along, numbers) {
+  if (typeof tree === "string") return { name: letters[tree] ? tree : along[tree], value: numbers[tree] };
+  const sum = tree[0] === "+" && tree.slice(1).map((one) => partOf(one, along, numbers));
+  return sum && sum.every(Boolean) ? { sum, value: evaluate(tree, numbers) } : null;
 }
 
 /** The ratio of a path, which is that before its last token times the token's own; null for a path of one token. */

@@ -69,10 +69,17 @@ function source(from, threshold) {
   if (!from || (from.of ?? []).some(({ value }) => value === null)) return null;
   const parts = from.of ?? from.times ?? [from];
   const between = from.of ? " ÷ " : " × ";
-  const rates = parts[0].name === "p" && parts[1]?.name === "q";
-  const said = ({ value }) => exact(value, 2, 1).replace(/^0\./, ".");
-  const words = rates ? "p/q" : parts.length > 1 ? parts.map(said).join(between) : letters[from.name].sign;
-  const meant = parts.map(({ name }) => letters[name]?.words ?? "p/q of this token").join(between);
+  const rates = parts[0].name === "p";
+  const said = ({ sum, value }) => (sum ? `(${sum.map(said).join(" + ")})` : exact(value, 2, 1).replace(/^0\./, "."));
+  const words =
+    rates && parts[1]?.name === "q"
+      ? "p/q"
+      : parts.length > 1
+        ? parts.map(said).join(between)
+        : letters[from.name].sign;
+  const meaning = ({ sum, name }) =>
+    sum ? `(${sum.map(meaning).join(" + ")})` : (letters[name]?.words ?? "p/q of this token");
+  const meant = parts.map(meaning).join(between);
   const cut = from.value > 1;
   return h(
     "span.hp-origin",
