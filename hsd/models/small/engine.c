@@ -43,6 +43,7 @@ typedef struct { /* the head: one layer, joined from the taps; `layer.after` and
   Model shape;
   const Matrix *join, *straight, *out;
   const float *taps_norm, *of_hidden, *of_token;
+  int fed_normed; /* its output goes through the last norm before it is fed back */
 } Head;
 typedef struct Page { struct Page *next; } Page; /* then the numbers of 64 columns, plane by plane */
 typedef struct Text { /* one text being read. planes: keys and values of each layer, then `states` of hidden size */
@@ -621,14 +622,14 @@ EXPORT(layer) void layer(Model *m, int i, const float *before, const float *afte
 EXPORT(tap) void tap(Model *m, int after) { m->tap[m->taps++] = after; } /* keep states after so many layers */
 
 EXPORT(head) Head *head(const Model *m, int inner, int heads, int groups, int width, double base, float eps,
-                        const Matrix *join, const Matrix *straight, const Matrix *out, const float *norm,
+                        int fed_normed, const Matrix *join, const Matrix *straight, const Matrix *out, const float *norm,
                         const float *taps_norm, const float *of_hidden, const float *of_token) {
   Head *h = take(sizeof *h);
   if (!h) return 0;
   shaped(&h->shape, m->hidden, inner, heads, groups, width, 1, base, eps);
   h->shape.table = m->table, h->shape.norm = norm;
   h->join = join, h->straight = straight, h->out = out;
-  h->taps_norm = taps_norm, h->of_hidden = of_hidden, h->of_token = of_token;
+  h->taps_norm = taps_norm, h->of_hidden = of_hidden, h->of_token = of_token, h->fed_normed = fed_normed;
   return h;
 }
 
@@ -668,7 +669,9 @@ EXPORT(guess) int guess(const Head *h, Text *t, const Text *target, int n, int k
       else __builtin_memcpy(to, state(target, k, column), 4 * hidden);
       normed(to, h->taps_norm + k * hidden, m->eps, hidden, to);
     }
-    if (!target) __builtin_memcpy(row_x + r * hidden, state(t, 0, column), 4 * hidden);
+    if (target) continue;
+    if (h->fed_normed) normed(state(t, 0, column), m->norm, m->eps, hidden, row_x + r * hidden);
+    else __builtin_memcpy(row_x + r * hidden, state(t, 0, column), 4 * hidden);
   }
   if (target) {
     integers(joined, taps * hidden, n, taps * hidden);

@@ -33,10 +33,6 @@ class SmallHead:
         straight = f"{LAYER}token_proj"
         if any(f"{name}.weight" not in weights for name in (straight, "taps_norm")) or "target_layers" not in config:
             raise HsdError("the portable engine reads heads that this project trained: choose another engine")
-        if config.get("norm_output"):
-            raise HsdError(
-                "the portable engine feeds a head's output back as it is, no norm_output: choose another engine"
-            )
         if tuple(config["target_layers"]) != target.tapped or config["hidden_size"] != target.shape.hidden:
             raise HsdError(f"this head is for another target than {target.name}: choose another head")
         self.name, self.revision, self.target, self.taps = name, revision, target, target.tapped
@@ -62,7 +58,8 @@ class SmallHead:
         self.place = engine.made(
             "head", target.place, config["intermediate_size"], heads, groups, width,
             float(config.get("rope_theta", 10_000.0)), float(config["rms_norm_eps"]),
-            matrix("fc"), matrix(straight), matrix("lm_head"), vector("norm"), vector("taps_norm"),
+            int(config.get("norm_output", False)), matrix("fc"), matrix(straight), matrix("lm_head"),
+            vector("norm"), vector("taps_norm"),
             vector(f"{LAYER}hidden_norm"), vector(f"{LAYER}input_layernorm"),
         )  # fmt: skip
         engine.call("layer", self.place, 0, 0, vector(f"{LAYER}post_attention_layernorm"), *products)

@@ -208,8 +208,8 @@ class Head {
     const shape = [config.intermediate_size, heads, groups, config.head_dim ?? target.hidden / heads];
     const matrices = ["fc", `${LAYER}token_proj`, "lm_head"].map(of);
     const norms = ["norm", "taps_norm", `${LAYER}hidden_norm`, `${LAYER}input_layernorm`].map(of);
-    const rates = [config.rope_theta ?? 10_000, config.rms_norm_eps];
-    this.place = engine.made("head", target.place, ...shape, ...rates, ...matrices, ...norms);
+    const settings = [config.rope_theta ?? 10_000, config.rms_norm_eps, Number(config.norm_output ?? 0)];
+    this.place = engine.made("head", target.place, ...shape, ...settings, ...matrices, ...norms);
     engine.calls.layer(this.place, 0, 0, of(`${LAYER}post_attention_layernorm`), ...products);
   }
 
