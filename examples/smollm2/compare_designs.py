@@ -34,9 +34,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from train_exit import Exit, loss_of, measure
-from train_head import Head
 from train_head import loss_of as loss_of_head
 from train_head import measure as measure_head
+from train_head import new_head
 from training import Batch, Training, arguments, begin, distance, draft_vocabulary, endless, held_out, turning
 from transformers import LlamaConfig, LlamaModel
 from write_text import TAPS
@@ -78,14 +78,6 @@ def narrow(target: Any, vocab: Tensor) -> Own:
     sizes = {"hidden_size": 384, "intermediate_size": 1024, "num_attention_heads": 6, "num_key_value_heads": 6}
     config = LlamaConfig(**sizes, **NO_TOKENS, num_hidden_layers=4, max_position_embeddings=2048)
     return Own(config, into, embedding[vocab] @ into.T)
-
-
-def new_head(target: Any, vocab: Tensor, norm_output: bool = False) -> Head:
-    config = target.config
-    sizes = (config.hidden_size, config.intermediate_size, config.num_attention_heads, config.num_key_value_heads)
-    head = Head(*sizes, len(TAPS), config.rope_parameters["rope_theta"], config.rms_norm_eps, len(vocab), norm_output)
-    head.begin_with(target, vocab)
-    return head
 
 
 def exit_after(place: int, target: Any, vocab: Tensor) -> Exit:

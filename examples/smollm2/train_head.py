@@ -247,6 +247,7 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder of the head")
     parser.add_argument("--minutes", type=float, default=60, help="0 measures a saved head, cut to --vocab")
+    parser.add_argument("--start", type=Path, help="folder of another head whose numbers a new one begins with")
     parser.add_argument("--steps", type=int, default=3, help="at most so many drafted tokens in a row (default 3)")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
@@ -282,18 +283,47 @@ def main() -> None:
 
 def begin_head(model: Any, args: argparse.Namespace) -> tuple[Head, Tensor, list[dict[str, Any]]]:
     """The head in `--out`, or a new one; its vocabulary; and the log of its training so far."""
-    config, saved = model.config, (args.out / "model.safetensors").exists()
-    vocab = vocabulary_of(args.out) if saved else draft_vocabulary(args, config.vocab_size)
-    heads, groups = config.num_attention_heads, config.num_key_value_heads
-    sizes = (config.hidden_size, config.intermediate_size, heads, groups, len(TAPS))
-    head = Head(*sizes, config.rope_parameters["rope_theta"], config.rms_norm_eps, len(vocab))
-    head.begin_with(model, vocab)
+    saved = (args.out / "model.safetensors").exists()
+    vocab = vocabulary_of(args.out) if saved else draft_vocabulary(args, model.config.vocab_size)
+    fed_normed = not saved or json.loads((args.out / "config.json").read_text()).get("norm_output", False)
+    head = new_head(model, vocab, fed_normed)
     if not saved:
+        if args.start:
+            start_from(head, vocab, args.start)
         return head, vocab, []
     load(head, args.out)
     if len(vocab) > args.vocab:
         vocab = narrow(head, vocab, args)
     return head, vocab, json.loads((args.out / "log.json").read_text())
+
+
+def new_head(target: Any, vocab: Tensor, norm_output: bool = False) -> Head:
+    """A head of the target's sizes, before its first step."""
+    config = target.config
+    sizes = (config.hidden_size, config.intermediate_size, config.num_attention_heads, config.num_key_value_heads)
+    head = Head(*sizes, len(TAPS), config.rope_parameters["rope_theta"], config.rms_norm_eps, len(vocab), norm_output)
+    head.begin_with(target, vocab)
+    return head
+
+
+@torch.no_grad()
+def start_from(head: Head, vocab: Tensor, folder: Path) -> None:
+    """Take up the numbers of a head in another folder, whose vocabulary may be another one.
+
+    Rows of tokens that both know are kept. Where only the new head norms what it feeds back, the last norm grows and
+    the last matrix shrinks by one factor: predictions stay, and what is fed back gets the size SCALE that it had.
+    """
+    own, theirs, rows = head.lm_head.detach().clone(), vocabulary_of(folder), load_file(folder / "model.safetensors")
+    place = {token: row for row, token in enumerate(theirs.tolist())}
+    shared = [(row, place[token]) for row, token in enumerate(vocab.tolist()) if token in place]
+    mine, known = (torch.tensor(part) for part in zip(*shared, strict=True))
+    own[mine] = rows["lm_head.weight"].float()[known]
+    head.lm_head = nn.Parameter(torch.zeros(len(theirs), own.shape[1]))
+    load(head, folder)
+    fed_normed = json.loads((folder / "config.json").read_text()).get("norm_output", False)
+    larger = SCALE / float(head.norm.square().mean().sqrt()) if head.norm_output and not fed_normed else 1.0
+    head.norm.mul_(larger)
+    head.lm_head = nn.Parameter(own / larger)
 
 
 if __name__ == "__main__":
