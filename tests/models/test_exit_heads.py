@@ -139,11 +139,13 @@ def test_a_bad_file_is_named_in_one_line(
     assert "\n" not in str(error.value)
 
 
-def test_the_shipped_exit_knows_what_the_head_knows():
-    """One vocabulary for both, and a file that is small beside the head."""
+def test_the_shipped_exit_knows_as_many_tokens_as_the_head():
+    """It was trained beside the head before, whose tokens were chosen from less text; most are the same."""
     own, head = ASSETS / "smollm2" / "exit-4.safetensors", ASSETS / "smollm2" / "draft" / "model.safetensors"
     assert own.stat().st_size < 130_000
-    assert torch.equal(load_file(own)["d2t"].long(), load_file(head)["d2t"])
+    exit, drafted = (load_file(file)["d2t"].long() + torch.arange(6144) for file in (own, head))
+    assert len(exit.unique()) == len(drafted.unique()) == 6144
+    assert torch.isin(exit, drafted).float().mean() > 0.7
 
 
 def test_the_real_model_drafts_from_its_fourth_layer(monkeypatch: pytest.MonkeyPatch):
