@@ -1,11 +1,10 @@
-"""Measure the real model on this machine: how fast with drafts and without, on four kinds of text.
+"""Measure the real model on this machine beside what `python -m hsd bench` does: passes, rules without luck, trees.
 
     python -m hsd fetch smollm2
     python examples/measure_smollm2.py --data FOLDER     # GSM8K, HumanEval, Spec-Bench: see hsd/bench/prompts.py
 
 passes  the time of a pass of the target over several tokens
 law     what HSD and the token-wise rule keep of the same drafts, on average over all coins, by draft length
-speed   plain decoding, token-wise verification, HSD and n-gram drafts in turn on every prompt, at every γ and T
 kept    what every rule that fits keeps of the same sampled trees, and what a grown tree of as many tokens keeps
 trees   plain decoding, chains, trees that are grown and chosen, trees that are sampled, and early exits (HiSpec)
 
@@ -19,9 +18,10 @@ import json
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -30,9 +30,8 @@ from measuring import in_turn, interval, options, save, table
 import hsd
 from hsd.bench import Case, machine, rows
 from hsd.bench.prompts import PromptSet, prompt_set
-from hsd.bench.summary import bootstrap, ratio
+from hsd.bench.summary import ratio_interval
 from hsd.models.exits import EarlyExits, trained_exits
-from hsd.models.loading.pair import PORTABLE
 from hsd.models.threads import settle_threads
 
 RULES = ("tokenwise", "hsd")
@@ -46,17 +45,15 @@ TREE_RULES = ("top-down", "recursive-hsd", "traversal")
 
 def main() -> None:
     parser = options(__doc__, "smollm2.json", repetitions=2, new_tokens=96)
-    parser.add_argument("--gammas", default="1,2,3,auto", help="draft lengths, with commas (default 1,2,3,auto)")
-    parser.add_argument("--engine", choices=("eager", PORTABLE), default="eager", help="that decodes (default eager)")
     parser.add_argument("--temperatures", default="0,0.7", help="with commas (default 0,0.7)")
     parser.add_argument("--parts", default=",".join(PARTS), help="with commas (default: all)")
     given = parser.parse_args()
-    pair = hsd.load_pair("smollm2", **({"engine": PORTABLE} if given.engine == PORTABLE else {}))
+    pair = hsd.load_pair("smollm2")
     threads = settle_threads(pair)
     known = json.loads(given.out.read_text()) if given.out.exists() else {}
     result: dict[str, Any] = {
         **{part: known[part] for part in PARTS if part in known},
-        "what": "SmolLM2-135M-Instruct with its head: a pass over several tokens, what is kept, and speed by domain",
+        "what": "SmolLM2-135M-Instruct with its head: a pass over several tokens, what is kept, and trees by domain",
         "machine": {**known.get("machine", {})},
     }
     for part in given.parts.split(","):
@@ -141,31 +138,36 @@ def kept(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, A
             line |= {"prompts": prompts.source, "count": len(prompts.prompts), "new_tokens": given.new_tokens}
             line["trees"] = sum(record["drafts"] for record in records)
             for rule in sums:
-                line[rule] = _rounded(bootstrap(records, partial(ratio, above=rule, below="drafts")))
+                line[rule] = _rounded(ratio_interval(records, itemgetter(rule), itemgetter("drafts")))
                 if rule != "top-down":
-                    line[f"{rule} more"] = _rounded(bootstrap(records, partial(_further, rule=rule)))
-            line["grown"] = _rounded(bootstrap(records, partial(ratio, above="grown", below="trees")))
+                    line[f"{rule} more"] = _rounded(
+                        ratio_interval(records, partial(_further, rule), itemgetter("drafts"))
+                    )
+            line["grown"] = _rounded(ratio_interval(records, itemgetter("grown"), itemgetter("trees")))
             found.append(line)
             yield found
 
 
-def _further(records: Sequence[dict[str, Any]], rule: str) -> float:
-    """How many more tokens of a tree a rule keeps than top-down rejection."""
-    return ratio(records, rule, "drafts") - ratio(records, "top-down", "drafts")
-
-
-def speed(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
-    """Chains by a draft model and by n-grams."""
-    ways: dict[str, dict[str, Any]] = {"ngram": {"proposer": "ngram", "gamma": 3}}
-    for length in given.gammas.split(","):
-        gamma = int(length) if length.isdecimal() else length
-        ways |= {f"{rule} {length}": {"rule": rule, "gamma": gamma} for rule in RULES}
-    return timed(pair, given, ways)
+def _further(rule: str, record: dict[str, Any]) -> float:
+    """How many more tokens of a prompt's trees a rule keeps than top-down rejection."""
+    return float(record[rule] - record["top-down"])
 
 
 def trees(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
-    """Trees of chosen and of sampled tokens beside chains, and early exits."""
-    return timed(pair, given, tree_ways())
+    """Plain decoding and every way of `tree_ways`, in turn on the prompts of a domain."""
+    ways = {"plain": {"system": "plain"}, **tree_ways()}
+    names = ("tokens_per_second", "speedup", "efficiency", "limit", "target_call_ms", "draft_call_ms")
+    found = []
+    for (domain, prompts), heat in product(texts(given), map(float, given.temperatures.split(","))):
+        common = {"temperature": heat, "max_new_tokens": given.new_tokens, "trace": False}
+        cases = [Case(name, {**common, **way}) for name, way in ways.items()]
+        about = {"domain": domain, "prompts": prompts.source, "count": len(prompts.prompts), "T": heat}
+        about |= {"new_tokens": given.new_tokens, "repetitions": given.repetitions}
+        for row in rows(in_turn(pair, cases, prompts.prompts, given.repetitions)):
+            numbers = {name: _rounded(row[name]) for name in names if name in row}
+            kept = _rounded(row["block_efficiency"])
+            found.append({**about, "case": row["case"], "tokens_per_call": kept, **numbers})
+        yield found
 
 
 def tree_ways() -> dict[str, dict[str, Any]]:
@@ -181,29 +183,10 @@ def tree_ways() -> dict[str, dict[str, Any]]:
     return ways
 
 
-def timed(pair: hsd.Pair, given: argparse.Namespace, ways: dict[str, dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Plain decoding and every way, in turn on the prompts of a domain."""
-    engine = {"engine": PORTABLE} if given.engine == PORTABLE else {}
-    ways = {"plain": {"system": "plain"}, **ways}
-    names = ("tokens_per_second", "speedup", "efficiency", "limit", "target_call_ms", "draft_call_ms")
-    found = []
-    for (domain, prompts), heat in product(texts(given), map(float, given.temperatures.split(","))):
-        common = {"temperature": heat, "max_new_tokens": given.new_tokens, "trace": False, **engine}
-        cases = [Case(name, {**common, **way}) for name, way in ways.items()]
-        about = {"domain": domain, "prompts": prompts.source, "count": len(prompts.prompts), "T": heat}
-        about |= {"new_tokens": given.new_tokens, "repetitions": given.repetitions}
-        for row in rows(in_turn(pair, cases, prompts.prompts, given.repetitions)):
-            numbers = {name: _rounded(row[name]) for name in names if name in row}
-            kept = _rounded(row["block_efficiency"])
-            found.append({**about, "case": row["case"], "tokens_per_call": kept, **numbers})
-        yield found
-
-
 PARTS: dict[str, Callable[[hsd.Pair, argparse.Namespace], Iterator[Any]]] = {
     "passes": passes,
     "law": law,
     "kept": kept,
-    "speed": speed,
     "trees": trees,
 }
 
@@ -227,7 +210,7 @@ def markdown(result: dict[str, Any]) -> str:
     parts.append(table(["domain", *told], whole))
     kept = [
         [row["domain"], f"{row['T']:g}", row["case"], interval(row["tokens_per_call"]), _number(row.get("speedup"))]
-        for row in [*result.get("speed", []), *result.get("trees", [])]
+        for row in result.get("trees", [])
     ]
     parts.append(table(["domain", "T", "way", "tokens per target call", "times plain"], kept))
     return "\n\n".join(parts)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 from hsd.bench import Record
 from hsd.bench.fuzzy import EXACT
-from hsd.bench.summary import Interval, bootstrap, ratio
+from hsd.bench.summary import ratio_interval
 from hsd.trace import Step, Trace
 
 Point = dict[str, Any]
@@ -58,8 +59,4 @@ def point(records: Sequence[Record]) -> Point:
     """
     known = {name: parts for name, parts in RATIOS.items() if all(parts[0] in record for record in records)}
     sums = {name: sum(record[name] for record in records) for name in ("answers", "finished", "impossible")}
-    return {name: _interval(records, *parts) for name, parts in known.items()} | sums
-
-
-def _interval(records: Sequence[Record], above: str, below: str) -> Interval:
-    return bootstrap(records, lambda rows: ratio(rows, above, below))
+    return {name: ratio_interval(records, *map(itemgetter, parts)) for name, parts in known.items()} | sums

@@ -64,7 +64,8 @@ class Sweep:
         met: list[Values] = []
         for values in self._product([name for name in order if name in self.values and name not in SHARED]):
             options = self._meant(values)
-            if options not in met:
+            sure = options.get("proposer") in COPIERS and len(self.values["gamma"]) > 1  # copies do not doubt
+            if options not in met and not (sure and options["gamma"] == "auto"):
                 met.append(options)
                 yield case_name(options), options
 

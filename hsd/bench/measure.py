@@ -1,6 +1,6 @@
 """Cases run in turn on the same prompts, timed inside and outside the models' forward passes.
 
-Machines drift: cases take turns on every prompt, so that a slow minute hits all of them, and the first repetition is
+Machines drift: cases take turns on every prompt, so that a slow minute hits all of them, and what warms up is
 dropped. Every run gives one `Record`, plain data; everything that is reported is computed from records alone.
 """
 
@@ -20,6 +20,7 @@ from hsd.trace import Trace
 
 Record = dict[str, Any]
 Runner = Callable[[Pair, str, int], Record]
+WARM = 4  # prompts that are run once before anything counts
 NO_CALLS = {"first": 0.0, "widths": {}}  # of a case that does not report its forward passes
 
 
@@ -47,14 +48,15 @@ def fitting(pair: Pair, prompts: Sequence[str], new_tokens: int) -> list[tuple[i
 def measure(
     pair: Pair, cases: Sequence[Case], prompts: Sequence[tuple[int, str]], repetitions: int, warm: bool = False
 ) -> Iterator[Record]:
-    """Run every case on every prompt `repetitions` times after one run that is dropped, seeds equal across cases.
+    """Run every case on every prompt `repetitions` times, seeds equal across cases, after a run on the first `WARM`
+    prompts that is dropped.
 
     prompts: number and text; the number makes the seed, so that a part of the prompts, on another process, is measured
     as it would be with all of them. Yields one record per run that counts: case, prompt, repetition, seed, the sums
     that statistics are made of, and the times of both models' calls. warm: yield the dropped runs too, as repetition 0.
     """
     for repetition in range(repetitions + 1):
-        for number, prompt in prompts:
+        for number, prompt in prompts if repetition else prompts[:WARM]:
             for case in cases:
                 seed = 1_000 * repetition + number
                 record = (case.runner or partial(_own, case.options))(pair, prompt, seed)

@@ -7,10 +7,11 @@ them as they are published, or fetched from the Hub where there is a network and
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +68,12 @@ MIXED = {"shipped": "prompts.json", "chat": "prompts_chat.json"}  # sets of all 
 
 @dataclass(frozen=True)
 class PromptSet:
-    """Texts to decode, and where they come from, in words for a report."""
+    """Texts to decode, and where they come from, in words for a report; the kind of each, where there are several."""
 
     name: str
     source: str
     prompts: list[str]
+    kinds: list[str] = field(default_factory=list)
 
 
 def prompt_set(name: str, data: Path | None = None, limit: int = 0) -> PromptSet:
@@ -82,14 +84,26 @@ def prompt_set(name: str, data: Path | None = None, limit: int = 0) -> PromptSet
     with one prompt per line, plain or as JSON with a field "prompt" or, as SPEED-Bench has it, "turns", of which the
     first is taken; FILE:CATEGORY for those of one category.
 
-    limit: at most so many, 0 for all. A public set that is neither in `data` nor on the Hub is replaced by the shipped
-    prompts of its style, and `source` says so. Raises HsdError, naming file and line, when something cannot be read.
+    Several names with commas are a set of several kinds, in turn. limit: at most so many of each, 0 for all. A public
+    set that is neither in `data` nor on the Hub is replaced by the shipped prompts of its style, and `source` says so.
+    Raises HsdError, naming file and line, when something cannot be read.
     """
+    if "," in name and not Path(name).expanduser().is_file():
+        return _joined(name, [prompt_set(one.strip(), data, limit) for one in name.split(",")])
     found = _find(name, data)
-    prompts = [text.rstrip() for text in found.prompts if text.strip()]
-    if not prompts:
+    kept = [i for i, text in enumerate(found.prompts) if text.strip()][: limit or None]
+    if not kept:
         raise HsdError(f"prompt set {name!r} is empty: choose another one")
-    return PromptSet(found.name, found.source, prompts[:limit] if limit else prompts)
+    prompts, kinds = [found.prompts[i].rstrip() for i in kept], [found.kinds[i] for i in kept if found.kinds]
+    return replace(found, prompts=prompts, kinds=kinds)
+
+
+def _joined(name: str, sets: list[PromptSet]) -> PromptSet:
+    """The first text of each set, the second of each, …"""
+    source = "; ".join(f"{one.name}: {one.source}" for one in sets)
+    turns = itertools.zip_longest(*([(text, one.name) for text in one.prompts] for one in sets))
+    texts = [found for turn in turns for found in turn if found]
+    return PromptSet(name, source, [text for text, _ in texts], [kind for _, kind in texts])
 
 
 def _find(name: str, data: Path | None) -> PromptSet:
@@ -97,8 +111,8 @@ def _find(name: str, data: Path | None) -> PromptSet:
     if name in shipped():
         return PromptSet(name, "written for this project", shipped()[name])
     if name in MIXED:
-        texts = zip(*_written(MIXED[name]).values(), strict=True)
-        return PromptSet(name, "written for this project", [prompt for kinds in texts for prompt in kinds])
+        sets = [PromptSet(kind, "", texts) for kind, texts in _written(MIXED[name]).items()]
+        return replace(_joined(name, sets), source="written for this project")
     if base in PUBLIC:
         return _public(base, category, data)
     for file, kind in ((name, ""), (name.rpartition(":")[0], name.rpartition(":")[2])):

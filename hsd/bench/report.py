@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -16,7 +17,7 @@ from typing import IO, Any
 
 from hsd.bench.measure import Case, Record
 from hsd.bench.prompts import PromptSet
-from hsd.bench.summary import PARTS, Row, is_plain, measurements, rows, temperature_of
+from hsd.bench.summary import PARTS, Row, complete, is_plain, measurements, rows, temperature_of
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.timing import machine
@@ -46,6 +47,17 @@ class Benchmark:
             raise HsdError("no prompt was measured in all cases yet: let the benchmark run longer")
         return rows(found)
 
+    def by_kind(self) -> dict[str, list[Row]]:
+        """The rows of each kind of prompts, where there are several."""
+        told = self.header.get("prompts")
+        kinds: Any = told.get("kinds") if isinstance(told, dict) else None
+        found: dict[str, list[Record]] = defaultdict(list)
+        whole = complete(self.records, [case.name for case in self.cases()]) if isinstance(kinds, list) else []
+        for record in whole:
+            place = record["prompt"]
+            found[words(kinds[place] if place in range(len(kinds)) else None)].append(record)
+        return {kind: Benchmark(self.header, of).rows() for kind, of in found.items()} if len(found) > 1 else {}
+
 
 def _gone(*_: Any) -> Record:
     raise AssertionError("a recorded case cannot be run")
@@ -64,7 +76,7 @@ def facts(pair: Pair, prompts: PromptSet, new_tokens: int, repetitions: int, pro
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "pair": pair.name,
         "models": {"target": pair.target.parameters, "draft": pair.draft.parameters},
-        "prompts": {"name": prompts.name, "source": prompts.source},
+        "prompts": {"name": prompts.name, "source": prompts.source, "kinds": prompts.kinds},
         "max_new_tokens": new_tokens,
         "repetitions": repetitions,
         "processes": processes,
@@ -112,8 +124,9 @@ def parse(lines: Iterable[str], name: str) -> Benchmark:
 COLUMNS = {  # what each means
     "case": "",
     "tokens/s": "new tokens per second, reading the prompt included; median over repetitions",
-    "speed-up": "against plain decoding of the same target in the same run; median over repetitions",
-    "tokens per target call": "or block efficiency; in brackets the 95 % interval, by a bootstrap over prompts",
+    "speed-up": "against plain decoding of the same target in the same run; median over repetitions, and in brackets "
+    "the 95 % interval, by a bootstrap over prompts",
+    "tokens per target call": "or block efficiency; in brackets the 95 % interval",
     "AL": "acceptance length, as servers report it: 1 + kept tokens per draft, in brackets the 95 % interval; steps "
     "without a draft do not count, and a draft in which the text ended counts a token more than it gave",
     "accepted, %": "drafted tokens that were kept; in brackets the 95 % interval",
@@ -131,7 +144,7 @@ def cells(row: Row) -> list[str]:
     return [
         row["case"],
         f"{row['tokens_per_second']:.0f}",
-        f"{row['speedup']:.2f}×" if "speedup" in row else "",
+        interval(row["speedup_interval"]) if "speedup_interval" in row else "",
         interval(row["block_efficiency"]) if "block_efficiency" in row else "",
         interval(row["acceptance_length"]) if "acceptance_length" in row else "",
         interval([100 * value for value in row["acceptance_rate"]], 1) if "acceptance_rate" in row else "",
@@ -156,8 +169,10 @@ def markdown(benchmark: Benchmark) -> str:
     """The table, what it was measured on, what was accepted at each position, and where the time went."""
     table = benchmark.rows()
     head = f"{words(benchmark.header.get('date'), 40)}: {'; '.join(setting(benchmark.header, table))}"
-    lines = [head, "", _line(COLUMNS), _line(["---"] * len(COLUMNS))]
-    lines += [_line(cells(row)) for row in table]
+    lines = [head]
+    for kind, found in {"": table, **benchmark.by_kind()}.items():
+        lines += ["", *([f"{kind}:", ""] if kind else []), _line(COLUMNS), _line(["---"] * len(COLUMNS))]
+        lines += [_line(cells(row)) for row in found]
     rates = {row["case"]: row.get("acceptance_rate_per_position", []) for row in table}
     places = range(max(map(len, rates.values())))
     if places:
@@ -176,7 +191,7 @@ def setting(header: dict[str, Any], rows: Sequence[Row]) -> list[str]:
     prompts, m, server = (
         value if isinstance(value := header.get(name), dict) else {} for name in ("prompts", "machine", "server")
     )
-    source = ", ".join(words(prompts.get(name), 80) for name in ("name", "source"))
+    source = ", ".join(words(prompts.get(name), 200) for name in ("name", "source"))
     counted = f"{rows[0]['prompts']} prompts ({source}), {rows[0]['runs']} runs per case"
     threads = f"{words(m.get('threads'), 8)} of {words(m.get('cores'), 8)} threads"
     libraries = f"torch {words(m.get('torch'), 30)}, transformers {words(m.get('transformers'), 30)}"

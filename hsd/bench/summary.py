@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,8 @@ from hsd.bench.measure import Case, Record
 from hsd.draft import COPIERS
 
 Interval = tuple[float, float, float]
+Sum = Callable[[Record], float]  # what is added up over runs
+ENDS = (2.5, 97.5)  # of an interval, in per cent
 PARTS = ("draft", "target", "verify", "sampling", "rest")
 
 
@@ -54,19 +56,26 @@ class Measurement:
             own / theirs for own, theirs in zip(self.tokens_per_second(), plain.tokens_per_second(), strict=True)
         )
 
+    def speedup_interval(self, plain: Measurement) -> Interval:
+        """The speed-up with its 95 % interval by a bootstrap over prompts."""
+        values = []
+        for own, other in zip(self.by_repetition.values(), plain.by_repetition.values(), strict=True):
+            speeds = (_resampled(rows, _of("new_tokens"), _of("seconds")) for rows in (own, other))
+            values.append(next(speeds) / next(speeds))
+        low, high = np.percentile(np.median(values, 0), ENDS)
+        return self.speedup(plain), float(low), float(high)
+
     def block_efficiency(self) -> Interval:
         """Committed tokens per target call, and its 95 % interval by a bootstrap over prompts."""
-        return self._interval(lambda rows: ratio(rows, "new_tokens", "target_calls"))
+        return ratio_interval(self.records, _of("new_tokens"), _of("target_calls"))
 
     def acceptance_rate(self) -> Interval:
         """Kept per drafted token, with its interval."""
-        return self._interval(lambda rows: ratio(rows, "kept", "drafted"))
+        return ratio_interval(self.records, _of("kept"), _of("drafted"))
 
     def acceptance_length(self) -> Interval:
         """AL: 1 + kept tokens per draft, with its interval."""
-        value, low, high = self._interval(
-            lambda rows: sum(r.get("kept", 0) for r in rows) / max(1, sum(map(drafts, rows)))
-        )
+        value, low, high = ratio_interval(self.records, _of("kept"), drafts)
         return 1 + value, 1 + low, 1 + high
 
     def acceptance_rate_per_position(self) -> list[float]:
@@ -175,9 +184,6 @@ class Measurement:
         best = max(limits, key=lambda g: limits[g])
         return best, limits[best]
 
-    def _interval(self, statistic: Callable[[Sequence[Record]], float]) -> Interval:
-        return bootstrap(self.records, statistic)
-
 
 def expected_tokens(rate: float, gamma: int) -> float:
     """Tokens per target call if every drafted token were kept with probability `rate`: 1 + a + … + a^γ."""
@@ -193,20 +199,27 @@ def fitted_acceptance(tokens_per_call: float, gamma: int) -> float:
     return low
 
 
-def bootstrap(
-    records: Iterable[Record], statistic: Callable[[Sequence[Record]], float], samples: int = 1_000
-) -> Interval:
-    """The statistic of all runs, and its 95 % interval by resampling the prompts with replacement."""
-    by_prompt: dict[int, list[Record]] = defaultdict(list)
-    for record in records:
-        by_prompt[record["prompt"]].append(record)
-    groups = [by_prompt[number] for number in sorted(by_prompt)]
-    if not groups:
+def ratio_interval(records: Sequence[Record], above: Sum, below: Sum) -> Interval:
+    """The ratio of two sums over all runs, 0 if the lower one is 0; 95 % interval by resampling the prompts."""
+    if not records:
         return (float("nan"),) * 3
-    draws = np.random.default_rng(0).integers(len(groups), size=(samples, len(groups)))
-    values = [statistic([r for i in draw for r in groups[i]]) for draw in draws]
-    low, high = np.percentile(values, [2.5, 97.5])
-    return statistic([r for group in groups for r in group]), float(low), float(high)
+    total, values = sum(map(below, records)), _resampled(records, above, below)
+    low, high = np.percentile(values, ENDS)
+    return (sum(map(above, records)) / total if total else 0.0), float(low), float(high)
+
+
+def _resampled(records: Sequence[Record], above: Sum, below: Sum) -> Any:
+    """(1000,): the ratio of both sums over as many prompts, drawn with replacement."""
+    sums: dict[int, np.ndarray] = defaultdict(lambda: np.zeros(2))
+    for record in records:
+        sums[record["prompt"]] += above(record), below(record)
+    draws = np.random.default_rng(0).integers(len(sums), size=(1_000, len(sums)))
+    drawn = np.array([sums[prompt] for prompt in sorted(sums)])[draws].sum(1)
+    return np.divide(drawn[:, 0], drawn[:, 1], out=np.zeros(len(drawn)), where=drawn[:, 1] > 0)
+
+
+def _of(name: str) -> Sum:
+    return lambda record: record.get(name, 0)
 
 
 def ratio(records: Sequence[Record], above: str, below: str) -> float:
@@ -275,6 +288,7 @@ def _row(m: Measurement, plain: Measurement) -> Row:
             row |= _limits(m, plain)
     if "target_calls" in m.records[0]:  # all but a server, which may run another target
         row |= {"speedup": m.speedup(plain), "block_efficiency": m.block_efficiency()}
+        row["speedup_interval"] = m.speedup_interval(plain)
     if any(r.get("drafted") for r in m.records):
         row["acceptance_rate"] = m.acceptance_rate()
     if any(map(drafts, m.records)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -33,7 +34,7 @@ SCALARS = (
     *("tokens_per_second", "speedup", "limit", "efficiency"),
     *("best_gamma", "best_limit", "ms_per_step", "outside_ms_per_step"),
 )
-INTERVALS = ("block_efficiency", "acceptance_length", "acceptance_rate")
+INTERVALS = ("speedup_interval", "block_efficiency", "acceptance_length", "acceptance_rate")
 PER_POSITION = "acceptance_rate_per_position"  # one cell, the first position first
 OPTIONS = (
     *("rule", "gamma", "temperature", "drafts", "tree", "nodes"),
@@ -51,6 +52,7 @@ def view(benchmark: Benchmark) -> dict[str, Any]:
         "command": command(benchmark.header, rows[0]["prompts"]),
         "columns": [list(column) for column in COLUMNS.items()],
         "rows": [cells(row) for row in rows],
+        "kinds": {kind: [cells(row) for row in found] for kind, found in benchmark.by_kind().items()},
         "charts": charts(rows),
         "here": {"rules": rules_here(rows), "systems": systems_here(rows)},
         "csv": as_csv(rows),
@@ -62,10 +64,11 @@ def command(header: dict[str, Any], prompts: int) -> str:
     own = [case["options"] for case in header["cases"] if not case["peer"]]
     drafting = [options for options in own if options.get("system") != "plain"]
     chains = [o for o in drafting if o.get("drafts", 1) == 1]
+    sets = header["prompts"]["name"]
     given = {
         "pair": [header["pair"]],
-        "prompts": [header["prompts"]["name"]],
-        "limit": [prompts],
+        "prompts": [sets],
+        "limit": [max(Counter(header["prompts"]["kinds"]).values()) if "," in sets else prompts],
         "repetitions": [header["repetitions"]],
         "systems": [o["proposer"] if o.get("proposer") in COPIERS else o.get("system", "speculative") for o in chains],
         "rules": [o["rule"] for o in chains if o.get("proposer") not in COPIERS],

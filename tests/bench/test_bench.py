@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ import hsd
 from hsd import RULES, HsdError, figures
 from hsd.bench import Case, Record, measure, measurements, prompt_set, rows
 from hsd.bench.cases import Sweep
-from hsd.bench.report import FORMAT, markdown, parse, read
-from hsd.bench.summary import bootstrap, expected_tokens, fitted_acceptance, ratio
+from hsd.bench.report import FORMAT, cells, markdown, parse, read
+from hsd.bench.summary import expected_tokens, fitted_acceptance, ratio_interval
 from hsd.cli import main
 from hsd.paths import ASSETS, EXAMPLES, ROOT
 
@@ -191,7 +192,7 @@ def test_the_fitted_acceptance_gives_back_what_was_measured(tokens: float):
 def test_an_interval_holds_the_value_and_shrinks_with_more_prompts():
     def width(prompts: int) -> float:
         made = [record("hsd", i, 1, 20 + 5 * (i % 3), 10, 0.1) for i in range(prompts)]
-        value, low, high = bootstrap(made, lambda r: ratio(r, "new_tokens", "target_calls"))
+        value, low, high = ratio_interval(made, itemgetter("new_tokens"), itemgetter("target_calls"))
         assert low <= value <= high
         return high - low
 
@@ -224,6 +225,8 @@ def test_every_case_runs_on_every_prompt_with_the_same_seeds():
     assert all(r["seed"] == seeds[r["repetition"], r["prompt"]] for r in made)
     assert len(set(seeds.values())) == 6
     own = hsd.run(PAIR, "cab", seed=seeds[2, 2], **HSD.options)
+    dropped = [r["prompt"] for r in measure(PAIR, [HSD], [*PROMPTS, *PROMPTS], 1, warm=True) if r["repetition"] == 0]
+    assert dropped == [0, 1, 2, 0], "a few prompts warm up"
     assert [r for r in made if r["case"] == "hsd"][-1]["new_tokens"] == len(own.tokens)
     assert [r for r in made if r["case"] == "hsd"][-1]["target_calls"] == own.stats()["target_calls"]
 
@@ -284,10 +287,30 @@ def test_a_file_gives_every_number_again():
     benchmark = parse(lines(made), "x.jsonl")
     assert benchmark.rows() == rows(measurements([PLAIN, HSD], made))
     table = markdown(benchmark)
-    assert "| hsd | 278 | 1.39× | 2.50 (" in table
-    assert ") | 2.50 (" in table
+    assert "| hsd | 278 | 1.39 (1.25–1.50) | 2.50 (" in table
     assert "| acceptance rate per position, % | 1 |\n| --- | --- |\n| hsd | 50.0 |" in table
     assert "2 prompts (x, y), 4 runs per case, 20 new tokens" in table
+
+
+def test_prompts_of_several_kinds_are_told_apart_too():
+    made = two_cases()
+    head = json.loads(lines([])[0])
+    head["prompts"]["kinds"] = ["<b>long</b>", "short", "never measured"]
+    benchmark = parse([json.dumps(head), *map(json.dumps, made)], "x")
+    speeds = {kind: [row["speedup"] for row in found] for kind, found in benchmark.by_kind().items()}
+    assert speeds == {"<b>long</b>": [1, pytest.approx(1.25)], "short": [1, pytest.approx(1.5)]}
+    assert "short:\n\n| case |" in markdown(benchmark)
+    assert [cells(found[1])[2] for found in benchmark.by_kind().values()] == ["1.25 (1.25–1.25)", "1.50 (1.50–1.50)"]
+    for hostile in (None, "ab", [], [1], ["one", "one"]):
+        head["prompts"]["kinds"] = hostile
+        strange = parse([json.dumps(head), *map(json.dumps, made)], "x").by_kind()
+        assert set(strange) <= {"1", "?"}
+
+
+def test_the_interval_of_a_speed_up_is_over_prompts():
+    plain, other = measurements([PLAIN, HSD], two_cases())
+    assert other.speedup_interval(plain) == pytest.approx((other.speedup(plain), 1.25, 1.5))
+    assert plain.speedup_interval(plain) == (1, 1, 1)
 
 
 def test_a_file_that_was_cut_off_can_be_read_up_to_there():
@@ -319,6 +342,21 @@ def test_shipped_prompts_are_sets_of_their_own():
     assert len(prompt_set("shipped").prompts) == 36
     assert prompt_set("sums", limit=3).prompts == prompt_set("sums").prompts[:3]
     assert len(set(prompt_set("chat").prompts)) == 8
+
+
+def test_several_sets_take_turns_and_each_prompt_knows_its_own(tmp_path: Path):
+    mine = tmp_path / "mine,too.txt"
+    mine.write_text("only one\n")
+    assert prompt_set(str(mine)).prompts == ["only one"]
+    (tmp_path / "mine.txt").write_text("only one\n")
+    found = prompt_set(f"stories,{tmp_path / 'mine.txt'}, sums", limit=2)
+    stories, sums = (prompt_set(name).prompts for name in ("stories", "sums"))
+    assert found.prompts == [stories[0], "only one", sums[0], stories[1], sums[1]]
+    assert found.kinds == ["stories", "mine.txt", "sums", "stories", "sums"]
+    assert found.source == "stories: written for this project; mine.txt: a file; sums: written for this project"
+    assert prompt_set("chat", limit=6).kinds == ["stories", "sums", "code", "questions", "stories", "sums"]
+    with pytest.raises(HsdError, match="unknown prompt set ''"):
+        prompt_set("stories,")
 
 
 def test_public_sets_are_read_as_they_are_published(tmp_path: Path):

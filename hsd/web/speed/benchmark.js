@@ -36,13 +36,17 @@ class Benchmark {
       ),
     ];
     this.facts = h("p.hp-hint");
+    this.kinds = segments("Kind of text", (kind) => this.only(kind));
     this.table = scroller("Results, one line per case");
     this.charts = fold("Charts", () => this.view && this.plot());
     this.beside = fold("Published numbers beside measured ones");
     this.elsewhere = fold("The same on your machine, and from a program");
     const head = h("div.sp-tools", this.choice.element, files, h("span.hp-grow"), kept);
-    const folds = [this.charts, this.beside, this.elsewhere];
-    this.element = h("section.hp-card", { "aria-label": "Benchmark" }, head, this.facts, this.table, folds);
+    const [told, folds] = [
+      [this.facts, this.kinds.element],
+      [this.charts, this.beside, this.elsewhere],
+    ];
+    this.element = h("section.hp-card", { "aria-label": "Benchmark" }, head, told, this.table, folds);
   }
 
   open() {
@@ -75,15 +79,25 @@ class Benchmark {
   /** Throws, and changes nothing, if a view from outside is not valid. name: "" for a file's. */
   show(view, name) {
     const parts = [table(view.columns, view.rows), beside(view, this.published), code("This benchmark", view.command)];
+    for (const rows of Object.values(view.kinds ?? {})) table(view.columns, rows);
     this.facts.textContent = [view.date.slice(0, 10), ...view.facts].join(" · ");
     this.view = view;
     const options = this.recorded.map((one) => [one, this.titles[one] ?? one]);
     this.choice.set(name, name ? options : [...options, ["", "your file"]]);
-    this.table.replaceChildren(parts[0]);
+    this.only("");
     this.beside.lastElementChild.replaceChildren(...parts[1]);
     this.command = parts[2];
     this.programs();
     if (this.charts.open) this.plot();
+  }
+
+  /** The table of one kind of prompts, "" for all. */
+  only(kind) {
+    const { columns, rows, kinds = {} } = this.view;
+    const names = Object.keys(kinds);
+    this.kinds.element.hidden = !names.length;
+    this.kinds.set(kind, [["", "all kinds"], ...names.map((name) => [name, name])]);
+    this.table.replaceChildren(table(columns, kind ? kinds[kind] : rows));
   }
 
   async plot() {

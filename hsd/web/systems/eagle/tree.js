@@ -6,6 +6,7 @@ import { BOX, layout, OWN, ROOT } from "./layout.js";
 import { beatOf } from "./model.js";
 
 const CELL = 7.3; // width of a letter of a token
+const MARGIN = 14; // around what is scrolled into view: a test's mark stands out 11 over its node
 const ICONS = { correction: "▲", bonus: "◆" };
 
 /** onChoose(candidate id, 0 for the root): a click; onLight(the same, or null): the pointer or the focus is there. */
@@ -177,8 +178,8 @@ function keepInView(element, fresh) {
   const outer = element.getBoundingClientRect();
   const places = fresh.map((one) => one.getBoundingClientRect());
   const move = (near, far) => {
-    const before = Math.min(...places.map((place) => place[near])) - outer[near] - 8;
-    const after = Math.max(...places.map((place) => place[far])) - outer[far] + 8;
+    const before = Math.min(...places.map((place) => place[near])) - outer[near] - MARGIN;
+    const after = Math.max(...places.map((place) => place[far])) - outer[far] + MARGIN;
     return before < 0 ? before : Math.max(0, Math.min(after, before));
   };
   element.scrollBy(move("left", "right"), move("top", "bottom"));
