@@ -143,15 +143,14 @@ def _of_step(step: Step) -> dict[str, Any]:
     found["p1_percent"] = f"{100 * step.nodes[0].p:.0f} %"
     found["fails"] = root.deficient
     found["too_often"] = step.nodes[0].p * (1 + root.deficient)
-    # without coins and with replacements from p: what is surely replaced, plus p's part in that
-    second = step.branches[1]
-    replaced = sum(one.q for one in second.top if one.p < one.q)
-    found["naive2"] = step.nodes[1].q + replaced * step.nodes[1].p
     missing = sorted(root.top, key=lambda one: one.q - one.p)
     for i, one in enumerate(missing[:2], start=1):
         kept, share = min(one.p, one.q), (one.p - one.q) / root.deficient
         found |= {f"x{i}": Piece(one.piece), f"x{i}_p": one.p, f"x{i}_q": one.q}
         found |= {f"x{i}_kept": kept, f"x{i}_residual": share}
+    # without coins and with replacements from p: what is surely replaced, and p's part in that
+    replaced = sum(one.q for one in root.top if one.p < one.q)
+    found["naive"] = found["x1_q"] + replaced * found["x1_p"]
     classic, own = step.kept_law["tokenwise"], step.kept_law["hsd"]
     found |= {"classic_mean": _mean(classic), "hsd_mean": _mean(own), "classic_0": classic[0]}
     assert step.verdict is not None

@@ -1,6 +1,6 @@
 """Record the presets: decode what presets.yaml and presets_systems.yaml describe, save the traces that the page shows.
 
-    python examples/record.py                  all presets, each on its pair, but for the run that lessons.yaml is about
+    python examples/record.py                  all presets, each on its pair
     python examples/record.py story sum        some of them
     python examples/record.py --search 1       seed 0 for all, no search: takes seconds
 
@@ -19,7 +19,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this runs without installing the package
 
-import yaml
 
 import hsd
 from hsd.app.presets import Preset, definitions, gain, interest, telling_step
@@ -43,8 +42,7 @@ def main() -> int:
     if unknown:
         print(f"no preset {unknown[0]!r}: choose from {', '.join(presets)}", file=sys.stderr)
         return 2
-    told = yaml.safe_load((EXAMPLES / "lessons.yaml").read_text(encoding="utf-8"))["trace"]
-    for name in arguments.names or (name for name in presets if name != told):
+    for name in arguments.names or presets:
         preset = presets[name]
         pair = hsd.load_pair(preset.pair, engine=PORTABLE if _engine(preset) == PORTABLE else None)
         settle_threads(pair)

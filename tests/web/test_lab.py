@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
@@ -18,6 +19,7 @@ from hsd.decoding.options import RunOptions
 from hsd.facts import facts
 from hsd.paths import ASSETS
 from hsd.rules import RULES
+from hsd.rules.relaxed import typical_law
 
 EXACT = 1e-12
 LOSSLESS = [name for name, rule in RULES.items() if rule.lossless]
@@ -246,6 +248,23 @@ def test_a_rules_one_number_moves_the_table_and_the_law(here: LabPage, rule: str
         assert here.cell(rule, "kept") == f"{kept:.4f}"
         assert here.cell(rule, "distance") == (f"{distance:.4f}" if distance > EXACT else "0 (exact)")
     assert here.text(".hl-tuning .hp-title") in ("Ensemble: draft weight", "Typical: epsilon")
+
+
+def test_what_follows_typical_tokens_can_be_chosen_and_linked(labs, here: LabPage) -> None:
+    here.rule("typical")
+    assert here.page.locator("[data-value=divergence]:visible, .hl-choices legend:visible").count() == 1
+    here.choose("After the kept ones", "The target’s likeliest (Medusa)")
+    assert settings(here)["after_kept"] == "likeliest"
+    models = context_free_models([1 / 3, 2 / 3], [2 / 3, 1 / 3], 2)
+    output, kept = output_law(models, partial(typical_law, after_kept="likeliest"))
+    drawn, _ = output_law(models, typical_law)
+    assert total_variation(output, drawn) > 0.1
+    assert here.cell("typical", "kept") == f"{kept:.4f}"
+    assert here.cell("typical", "distance") == f"{total_variation(output, target_law(models)):.4f}"
+    assert "the target's likeliest; nothing is drawn." in here.text(".hl-end[data-rule=typical] .hp-hint")
+    other = opened(labs, here)
+    assert other.hook["state"] == here.hook["state"]
+    assert other.cell("typical", "distance") == here.cell("typical", "distance")
 
 
 def test_an_ensemble_without_the_draft_is_exact_and_its_share_is_told(here: LabPage) -> None:
@@ -640,6 +659,8 @@ MALFORMED = {
     "no such mode": "*".join([*GOOD, "kl_0.3_toString"]),
     "tolerance out of range": "*".join([*GOOD, "kl_1e9_exact-first"]),
     "draft weight out of range": "*".join([*GOOD, "kl_0.3_exact-first_1.5_0.09"]),
+    "no such follower": "*".join([*GOOD, "kl_0.3_exact-first_0.5_0.09_last"]),
+    "a setting too many": "*".join([*GOOD, "kl_0.3_exact-first_0.5_0.09_drawn_drawn"]),
     "one number too few": "*".join([*GOOD, "kl_0.3_exact-first_0.5"]),
     "hostile settings": "*".join([*GOOD, HOSTILE]),
     "no such card": "*".join([*GOOD, "kl_0.3_exact-first", "more"]),
@@ -651,6 +672,7 @@ SAID = {
     "hostile rule": "its rule is none of",
     "no such divergence": "its divergence is none of kl, reverse-kl, js, tv",
     "no such mode": "its mode is none of exact-first, divergence-only",
+    "no such follower": "what follows its kept tokens is none of drawn, likeliest",
     "draft weight out of range": "its draft weight must be a number from 0 to 1",
     "tolerance out of range": "its tolerance must be a number from -0.05 to 1",
 }

@@ -411,7 +411,7 @@ def lines(file: Path) -> list[list[str]]:
 def test_the_recorded_benchmarks_are_shown_and_can_be_saved(visitors):
     visitor = opened(visitors())
     assert table(visitor) == lines(RECORDED)
-    for words in ("2026-11-22", "pair smollm2", "AMD EPYC", "torch 2.13.0"):
+    for words in ("2026-11-25", "pair smollm2", "Intel(R) Xeon(R)", "torch 2.13.0"):
         assert words in visitor.page.inner_text("[aria-label=Benchmark] > .hp-hint")
     visitor.page.get_by_role("radio", name="toy pair").check()
     visitor.until("window.__hsdSpeed.benchmark.facts[0] === 'pair tiny'")
@@ -420,6 +420,23 @@ def test_the_recorded_benchmarks_are_shown_and_can_be_saved(visitors):
     names = [line["case"] for line in csv.DictReader(io.StringIO(saved(visitor, buttons.get_by_text("CSV"))))]
     assert names == [row[0] for row in table(visitor)]
     assert json.loads(saved(visitor, buttons.get_by_text("JSON")))["view"]["facts"][0] == "pair tiny"
+
+
+@pytest.mark.recorded
+def test_prompts_of_several_kinds_have_tables_of_their_own(visitors):
+    visitor = opened(visitors())
+    choice = visitor.page.get_by_role("group", name="Kind of text")
+    kinds = read(RECORDED).by_kind()
+    assert choice.locator("input").count() == 1 + len(kinds) == 5
+    for kind, rows in kinds.items():
+        choice.get_by_role("radio", name=kind, exact=True).check()
+        assert table(visitor) == [[cell or "–" for cell in cells(row)] for row in rows]
+    choice.get_by_role("radio", name="all kinds").check()
+    assert table(visitor) == lines(RECORDED)
+    visitor.page.get_by_role("radio", name="toy pair").check()
+    visitor.until("window.__hsdSpeed.benchmark.facts[0] === 'pair tiny'")
+    assert choice.is_hidden()
+    assert table(visitor) == lines(TOY)
 
 
 @pytest.mark.recorded

@@ -1,6 +1,6 @@
 // The state as a link's `lab` parameter: version*kind*V*γ*rule*draft*coins*seed*rows of p*rows of q*settings*keys, and
-// back. settings: the fuzzy rule's, then the numbers of others; older links lack these, or all of it. keys: only where
-// the card about random numbers is open.
+// back. settings: the fuzzy rule's, then the numbers of others, then what follows kept tokens where that is not drawn;
+// older links lack these, or all of it. keys: only where the card about random numbers is open.
 // What comes in is hostile: every part is checked, and an error is one line.
 import { facts } from "../kit/facts.js";
 import { CHAINS, SETTINGS } from "../rules/law.js";
@@ -10,13 +10,16 @@ const PAPER_GAMMA = PAPER.tokens.length;
 const VERSION = "1";
 const KEYS = "keys";
 const [DIVERGENCES, MODES] = [facts.divergences, facts.modes].map((list) => list.map(({ name }) => name));
+const AFTERS = facts.options.properties.after_kept.oneOf.map((one) => one.const);
 const KNOBS = [...CHAINS.values()].flatMap(({ knob }) => knob ?? []);
 const [TOLERANCE, ...MORE] = KNOBS; // a link has them in this order, the first before the mode
 const rowsText = (rows) => rows.map((cells) => cells.map((x) => String(x).trim()).join("_")).join("--");
 
 function encode({ kind, vocab, gamma, rule, draft, coins, seed, p, q, settings: own, keys }) {
   const letters = draft.map((x) => LETTERS[x]).join("");
-  const settings = [own.divergence, own.tolerance, own.mode, ...MORE.map(({ option }) => own[option])].join("_");
+  const after = own.after_kept === SETTINGS.after_kept ? [] : [own.after_kept];
+  const numbers = MORE.map(({ option }) => own[option]);
+  const settings = [own.divergence, own.tolerance, own.mode, ...numbers, ...after].join("_");
   const rows = [rowsText(p), rowsText(q)];
   return [
     VERSION,
@@ -64,7 +67,9 @@ function decode(text) {
 }
 
 function readSettings(text) {
-  const [divergence, tolerance = "", mode, ...more] = text.split("_");
+  const [divergence, tolerance = "", mode, ...rest] = text.split("_");
+  const more = rest.slice(0, MORE.length);
+  const [after = SETTINGS.after_kept, ...beyond] = rest.slice(MORE.length);
   const number = (digits, { option, low, high }) => {
     const value = NUMBER.test(digits.replace(/^-/, "")) ? Number(digits) : NaN;
     need(value >= low && value <= high, `its ${option.replace("_", " ")} must be a number from ${low} to ${high}`);
@@ -72,8 +77,9 @@ function readSettings(text) {
   };
   need(DIVERGENCES.includes(divergence), `its divergence is none of ${DIVERGENCES.join(", ")}`);
   need(MODES.includes(mode) && [0, MORE.length].includes(more.length), `its mode is none of ${MODES.join(", ")}`);
+  need(AFTERS.includes(after) && !beyond.length, `what follows its kept tokens is none of ${AFTERS.join(", ")}`);
   const knobs = [number(tolerance, TOLERANCE), ...more.map((digits, i) => number(digits, MORE[i]))];
-  return { ...SETTINGS, divergence, mode, ...Object.fromEntries(knobs) };
+  return { ...SETTINGS, divergence, mode, after_kept: after, ...Object.fromEntries(knobs) };
 }
 
 function readDraft({ kind, vocab, gamma }, letters, coinTexts) {

@@ -1,4 +1,4 @@
-// The card with the settings of a rule that has some: its one number, and FSD's divergence and mode.
+// The card with the settings of a rule that has some: its one number, FSD's divergence and mode, what follows typical ones.
 import { h } from "../kit/dom.js";
 import { facts, rule as known } from "../kit/facts.js";
 import { card, say, segments, setSlider, slider, unique } from "../kit/parts.js";
@@ -7,6 +7,8 @@ import { barWords, excludedWords, mixtureWords, modeWords, nearWords } from "./w
 
 const FORMULAS = facts.divergences.map(({ name, formula }) => [name, formula]);
 const MODES = facts.modes.map(({ name, title }) => [name, title]);
+const AFTER = facts.options.properties.after_kept;
+const AFTERS = AFTER.oneOf.map(({ const: name, title }) => [name, title]);
 
 /** What the numbers of the model say of a rule with these settings: functions of (model, kind). */
 function linesOf(name, settings) {
@@ -21,7 +23,8 @@ function tuning(actions) {
   const id = unique("knob");
   const divergence = segments("Divergence D", (value) => actions.settings({ divergence: value }));
   const mode = segments("Where D > T", (value) => actions.settings({ mode: value }));
-  const choices = h("div.hl-choices", divergence.element, mode.element);
+  const after = segments(AFTER.title, (value) => actions.settings({ after_kept: value }));
+  const choices = h("div.hl-choices", divergence.element, mode.element, after.element);
   let knob = null;
   const number = slider("", {
     css: "is-knob",
@@ -39,14 +42,18 @@ function tuning(actions) {
     knob = known(rule).knob;
     element.hidden = !knob;
     if (!knob) return;
-    const { head, term, by_divergence: byDivergence } = known(rule);
+    const { head, term, by_divergence: byDivergence, modes } = known(rule);
+    const follows = AFTERS.some(([name]) => modes[name]);
     const told = linesOf(rule, settings);
     element.setAttribute("aria-label", `${head}: ${knob.title.toLowerCase()}`);
     say(title, `${head}: ${knob.title.toLowerCase()}`);
     say(hint, term ? facts.glossary[term].words : knob.words);
-    choices.hidden = !byDivergence;
+    choices.hidden = !byDivergence && !follows;
+    for (const { element: one } of [divergence, mode]) one.hidden = !byDivergence;
+    after.element.hidden = !follows;
     divergence.set(settings.divergence, FORMULAS);
     mode.set(settings.mode, MODES);
+    after.set(settings.after_kept, AFTERS);
     say(label, `${knob.title} ${knob.sign}`);
     say(text, String(settings[knob.option]));
     Object.assign(number, { min: knob.low, max: knob.high, ariaLabel: `${knob.title} ${knob.sign}` });

@@ -323,9 +323,11 @@ function verdictSentence({ name, law, kept: amount, list }, coins) {
  * Where the token after the kept ones comes from. weight: as text; mass: of the residual before it is normalised;
  * whole: set if it is no residual; certain: the rule counts the draft as certain; race: it is one of draft and target.
  */
-function nextWords(name, count, gamma, { weight, mass, whole, certain, race }) {
+function nextWords(name, count, gamma, { weight, mass, whole, certain, race, follow }) {
+  if (count === gamma && follow) return "All were kept: the bonus token is the target's likeliest; nothing is drawn.";
   if (count === gamma) return "All were kept: the bonus token comes from the target's own row.";
   const after = `After ${plural(count, "kept token")}`;
+  if (follow) return `${after} the next one is the target's likeliest; nothing is drawn.`;
   if (whole) return `${after} the next one is drawn from the whole of p, the target's own row.`;
   if (mass === 0) return "The residual is empty there, so the next token comes from the target's own row.";
   const open = gamma - count - 1;
