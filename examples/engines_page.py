@@ -1,6 +1,6 @@
 """Write the page "One model, several engines" from what was measured: python examples/engines_page.py
 
-Reads examples/results/engines.json (engines/measure.py) and, of other machines, engines-NAME.json. The words are in engines_page.template.md and below; which of
+Reads examples/results/engines.json (engines/measure.py). The words are in engines_page.template.md and below; which of
 them are said follows from the numbers.
 """
 
@@ -19,18 +19,12 @@ Case = dict[str, Any]
 
 
 def main() -> None:
-    PAGE.write_text(page(*results()), encoding="utf-8")
+    PAGE.write_text(page(json.loads((RESULTS / "engines.json").read_text(encoding="utf-8"))), encoding="utf-8")
     print(f"written: {PAGE}")
 
 
-def results() -> list[dict[str, Any]]:
-    """What was measured, on the machine that the page is about first."""
-    files = [RESULTS / "engines.json", *sorted(RESULTS.glob("engines-*.json"))]
-    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
-
-
-def page(found: dict[str, Any], *others: dict[str, Any]) -> str:
-    """The page as Markdown. others: of other machines."""
+def page(found: dict[str, Any]) -> str:
+    """The page as Markdown."""
     cases = found["engines"]
     template = Path(__file__).with_name("engines_page.template.md").read_text(encoding="utf-8")
     facts = {
@@ -44,14 +38,7 @@ def page(found: dict[str, Any], *others: dict[str, Any]) -> str:
         "words": "\n".join(f"{i}. {sentence}" for i, sentence in enumerate(sentences(cases), 1)),
         "missing": missing(found["missing"]),
     }
-    return "\n\n".join([template.format_map(facts).rstrip(), *map(elsewhere, others)]) + "\n"
-
-
-def elsewhere(found: dict[str, Any]) -> str:
-    """The speeds of another machine."""
-    cases, note = found["engines"], found.get("note", "")
-    parts = [f"## The same on {found['machine']['processor']}", f"{setting(found)} {note}".rstrip()]
-    return "\n\n".join([*parts, speed(cases), passes(cases), fastest(cases, same_model(cases)), paying(cases, cases)])
+    return template.format_map(facts).rstrip() + "\n"
 
 
 def setting(found: dict[str, Any]) -> str:
@@ -132,13 +119,8 @@ def same(cases: list[Case]) -> str:
 
 def sentences(cases: list[Case]) -> list[str]:
     """Who is fastest, where drafts pay and why, who is ready first, and who has not read the same model."""
-    alike = same_model(cases)
+    alike = [case for case in cases if case.get("likeliest") is None or share(case) >= SAME]
     return [sentence for make in (fastest, beside, paying, frugal, another) if (sentence := make(cases, alike))]
-
-
-def same_model(cases: list[Case]) -> list[Case]:
-    """Those that have read the same model, as far as they were asked."""
-    return [case for case in cases if case.get("likeliest") is None or share(case) >= SAME]
 
 
 def share(case: Case) -> float:

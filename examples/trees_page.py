@@ -239,10 +239,10 @@ def planner_words(passes: dict[str, float], rows: list[Row]) -> str:
     chain = cases.get(f"hsd, γ={threshold}")
     timed = f" In the benchmark it came to {chain['speedup']:.2f}." if chain else ""
     return (
-        f"with the passes above, and in the benchmark on all kinds of text {of_head:.2f} of the head's and {of_ngrams:.2f} of the n-grams' tokens "
-        f"kept by the target, the best of all stacks is the head alone with T = {threshold}, even if the head kept "
-        f"{most:.2f} of the n-grams', the most that could be: {passes['1'] / best.latency:.2f} times plain decoding."
-        f"{timed}"
+        f"with the passes above, and in the benchmark on all kinds of text {of_head:.2f} of the head's and "
+        f"{of_ngrams:.2f} of the n-grams' tokens kept by the target, the best of all stacks is the head alone with "
+        f"T = {threshold}, even if the head kept {most:.2f} of the n-grams', the most that could be: "
+        f"{passes['1'] / best.latency:.2f} times plain decoding.{timed}"
     )
 
 

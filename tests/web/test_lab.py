@@ -177,7 +177,7 @@ def test_settings_are_shown_for_the_rules_that_have_some(here: LabPage) -> None:
     for name, rule in RULES.items():
         here.rule(name)
         assert here.page.locator(".hl-tuning").is_visible() == bool(rule.knob)
-        assert here.page.locator(".hl-tuning fieldset:visible").count() == (2 if name == "fuzzy" else 0)
+        assert here.page.locator(".hl-tuning fieldset:visible").count() == {"fuzzy": 2, "typical": 1}.get(name, 0)
     here.rule("fuzzy")
     here.preset("paper")
     assert here.page.locator(".hl-tuning").is_visible()
