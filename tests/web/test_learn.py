@@ -69,7 +69,7 @@ def test_lessons_are_turned_guessed_and_explained_by_keyboard(visitors) -> None:
     page.keyboard.press("Escape")
     slider = page.locator(".ln-slide input")
     slider.focus()
-    for _ in range(31):
+    for _ in range(round(50 - learn.numbers()["time6"])):  # it begins in the middle
         page.keyboard.press("ArrowLeft")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
@@ -131,7 +131,7 @@ def test_hidden_rows_come_with_the_answer_and_take_no_other_place(visitors) -> N
     page.locator(".ln-slide button").click()
     visitor.until(at(9, answered=True))
     assert row.is_visible()
-    assert "2.73" in row.inner_text()
+    assert f"mean {learn.number(learn.numbers()['hsd_mean'])}" in " ".join(row.inner_text().split())
     assert row.bounding_box() == before
 
 
