@@ -19,7 +19,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this runs without installing the package
 
-
 import hsd
 from hsd.app.presets import Preset, definitions, gain, interest, telling_step
 from hsd.models.loading.pair import PORTABLE

@@ -191,8 +191,8 @@ def setting(header: dict[str, Any], rows: Sequence[Row]) -> list[str]:
     prompts, m, server = (
         value if isinstance(value := header.get(name), dict) else {} for name in ("prompts", "machine", "server")
     )
-    named = ("source",) if "," in str(prompts.get("name")) else ("name", "source")  # which names several sets itself
-    source = ", ".join(words(prompts.get(name), 200) for name in named)
+    several = prompts.get("kinds") and "," in str(prompts.get("name"))  # sets, which the source names too
+    source = ", ".join(words(prompts.get(name), 200) for name in (("source",) if several else ("name", "source")))
     counted = f"{rows[0]['prompts']} prompts ({source}), {rows[0]['runs']} runs per case"
     threads = f"{words(m.get('threads'), 8)} of {words(m.get('cores'), 8)} threads"
     libraries = f"torch {words(m.get('torch'), 30)}, transformers {words(m.get('transformers'), 30)}"

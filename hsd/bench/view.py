@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import io
 import shlex
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -44,15 +43,17 @@ OPTIONS = (
 
 def view(benchmark: Benchmark) -> dict[str, Any]:
     """All that a page draws. Raises HsdError where there is nothing to compare."""
-    rows = benchmark.rows()
+    rows, kinds = benchmark.rows(), benchmark.by_kind()
+    several = "," in str(benchmark.header["prompts"]["name"])  # sets, of which --limit takes so many each
+    each = [found[0]["prompts"] for found in kinds.values()] if several else []
     return {
         "format": FORMAT,
         "date": words(benchmark.header.get("date"), 40),
         "facts": setting(benchmark.header, rows),
-        "command": command(benchmark.header, rows[0]["prompts"]),
+        "command": command(benchmark.header, max(each, default=rows[0]["prompts"])),
         "columns": [list(column) for column in COLUMNS.items()],
         "rows": [cells(row) for row in rows],
-        "kinds": {kind: [cells(row) for row in found] for kind, found in benchmark.by_kind().items()},
+        "kinds": {kind: [cells(row) for row in found] for kind, found in kinds.items()},
         "charts": charts(rows),
         "here": {"rules": rules_here(rows), "systems": systems_here(rows)},
         "csv": as_csv(rows),
@@ -60,15 +61,14 @@ def view(benchmark: Benchmark) -> dict[str, Any]:
 
 
 def command(header: dict[str, Any], prompts: int) -> str:
-    """The command line that measures the same elsewhere; a server or another library is left out."""
+    """The command line that measures the same elsewhere; a server or another library is left out. prompts: --limit."""
     own = [case["options"] for case in header["cases"] if not case["peer"]]
     drafting = [options for options in own if options.get("system") != "plain"]
     chains = [o for o in drafting if o.get("drafts", 1) == 1]
-    sets = header["prompts"]["name"]
     given = {
         "pair": [header["pair"]],
-        "prompts": [sets],
-        "limit": [max(Counter(header["prompts"]["kinds"]).values()) if "," in sets else prompts],
+        "prompts": [header["prompts"]["name"]],
+        "limit": [prompts],
         "repetitions": [header["repetitions"]],
         "systems": [o["proposer"] if o.get("proposer") in COPIERS else o.get("system", "speculative") for o in chains],
         "rules": [o["rule"] for o in chains if o.get("proposer") not in COPIERS],

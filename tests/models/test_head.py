@@ -344,12 +344,13 @@ def test_the_real_pair_writes_the_plain_text_and_replays(real: Pair):
 
 
 @pytest.mark.slow
-def test_trees_of_the_real_pair_write_the_plain_text_on_fifty_prompts(real: Pair):
+def test_drafts_of_the_real_pair_write_the_plain_text_on_fifty_prompts(real: Pair):
     continued, asked = (prompt_set(name).prompts for name in ("shipped", "chat"))
     prompts = [*((text, "text") for text in continued), *((text, "chat") for text in (*asked, *continued[:6]))]
     assert len(prompts) == 50
     grown = {"rule": "one-hot", "tree": "grown", "drafts": 3, "gamma": 3, "nodes": 8}
     for prompt, way in prompts:
         options = {"temperature": 0.0, "max_new_tokens": 32, "trace": False, "prompt_as": way}
-        plain, tree = (hsd.run(real, prompt, **options, **how) for how in ({"system": "plain"}, grown))
-        assert tree.tokens == plain.tokens, prompt
+        plain = hsd.run(real, prompt, system="plain", **options)
+        for how in (grown, {"gamma": 2}, {"gamma": "auto"}):
+            assert hsd.run(real, prompt, **options, **how).tokens == plain.tokens, (prompt, how)

@@ -138,7 +138,7 @@ function ending({ valid, model }, { name, law, kept, facts }) {
     { "data-rule": name },
     h("h4.hp-title", `${capital(short(name))} keeps ${kept} of ${gamma}`),
     h("p.hl-chips", chips),
-    h("p.hp-hint", nextWords(name, kept, gamma, bonus ? law.recipe : residualOf(law, facts[kept]))),
+    h("p.hp-hint", nextWords(name, kept, gamma, bonus ? { follow: law.recipe.follow } : residualOf(law, facts[kept]))),
     bonus && step
       ? h("p", `The paper does not list p${subscript(gamma)}, so its bars are not drawn.`)
       : h(

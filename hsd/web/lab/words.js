@@ -321,7 +321,8 @@ function verdictSentence({ name, law, kept: amount, list }, coins) {
 
 /**
  * Where the token after the kept ones comes from. weight: as text; mass: of the residual before it is normalised;
- * whole: set if it is no residual; certain: the rule counts the draft as certain; race: it is one of draft and target.
+ * whole: set if it is no residual; certain: the rule counts the draft as certain; race: it is one of draft and target;
+ * follow: it is a likeliest token.
  */
 function nextWords(name, count, gamma, { weight, mass, whole, certain, race, follow }) {
   if (count === gamma && follow) return "All were kept: the bonus token is the target's likeliest; nothing is drawn.";

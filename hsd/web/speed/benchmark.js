@@ -93,7 +93,8 @@ class Benchmark {
 
   /** The table of one kind of prompts, "" for all. */
   only(kind) {
-    const { columns, rows, kinds = {} } = this.view;
+    const { columns, rows } = this.view;
+    const kinds = this.view.kinds ?? {};
     const names = Object.keys(kinds);
     this.kinds.element.hidden = !names.length;
     this.kinds.set(kind, [["", "all kinds"], ...names.map((name) => [name, name])]);
