@@ -14,7 +14,6 @@ from typing import Any
 
 import yaml
 
-from hsd.conform.keying import KEYINGS
 from hsd.decoding.options import (
     LEVELLED,
     PROPOSERS,
@@ -199,7 +198,6 @@ def facts(most: Mapping[str, int] | None = None) -> Facts:
     `hsd.rules.recipe`), cold (recipe and loses at temperature 0, where these are others), by_divergence, look. usual:
     the rule where nobody says which, vanilla: the one that others are compared with, compared: for trees, the others.
     forms: of tests, and letters: of the numbers in them, both by name, see `hsd.rules.forms`.
-    keyings: ways to make random numbers, as in `hsd.conform.keying`.
     glossary: see `glossary`. sentences: see `hsd/trace/sentences.yaml`.
     options: of a run, as `hsd.options.schema` has them; most: a Space's lower limits of them.
     """
@@ -232,7 +230,6 @@ def facts(most: Mapping[str, int] | None = None) -> Facts:
             for name in SYSTEMS
         ],
         "proposers": [{"name": n, "title": title, "copies": n in COPIERS} for n, title in PROPOSER_NAMES.items()],
-        "keyings": [{**asdict(one), "name": name, "returns": sorted(one.returns)} for name, one in KEYINGS.items()],
         "forms": {name: form.told() for name, form in forms().items()},
         "letters": {name: asdict(letter) for name, letter in LETTERS.items()},
         "glossary": {key: {k: v for k, v in entry.items() if k != "rule"} for key, entry in glossary().items()},

@@ -14,10 +14,8 @@ from new_rule import NEWCOMER
 from web_page import Browser, Guest, address, answer, show
 
 from hsd.audit import context_free_models, output_law, target_law, total_variation
-from hsd.conform.keying import KEYINGS
 from hsd.decoding.options import RunOptions
 from hsd.facts import facts
-from hsd.paths import ASSETS
 from hsd.rules import RULES
 from hsd.rules.relaxed import typical_law
 
@@ -252,7 +250,7 @@ def test_a_rules_one_number_moves_the_table_and_the_law(here: LabPage, rule: str
 
 def test_what_follows_typical_tokens_can_be_chosen_and_linked(labs, here: LabPage) -> None:
     here.rule("typical")
-    assert here.page.locator("[data-value=divergence]:visible, .hl-choices legend:visible").count() == 1
+    assert here.page.locator(".hl-tuning legend:visible").all_inner_texts() == ["After the kept ones"]
     here.choose("After the kept ones", "The target’s likeliest (Medusa)")
     assert settings(here)["after_kept"] == "likeliest"
     models = context_free_models([1 / 3, 2 / 3], [2 / 3, 1 / 3], 2)
@@ -356,7 +354,7 @@ def test_a_bad_row_is_named_and_the_last_result_stays(here: LabPage, row, index,
     before = here.text(".hl-rules"), here.verdicts()
     here.number(row, index).fill(typed)
     assert here.text(".hl-inputs .hp-problem") == message
-    assert here.page.locator(".hp-card.is-stale").count() == 5
+    assert here.page.locator(".hp-card.is-stale").count() == 4
     assert here.number(row, index).get_attribute("aria-invalid") == "true"
     assert (here.text(".hl-rules"), here.verdicts()) == before
     here.page.get_by_role("button", name="Normalise").click()
@@ -469,66 +467,6 @@ def test_the_papers_step_shows_the_papers_numbers(here: LabPage) -> None:
     assert "Vanilla keeps 0 of 10" in here.verdicts()
 
 
-# ---- random numbers that come again
-
-
-def keyed(here: LabPage, name: str) -> list[str]:
-    """The row of one keying, once all are worked out."""
-    here.page.locator(".hl-keys[aria-busy=false]").wait_for()
-    return here.page.locator(f".hl-keys tr[data-keying='{name}'] td").all_inner_texts()
-
-
-@pytest.mark.core
-def test_the_preset_of_keyed_numbers_shows_those_of_the_page(here: LabPage) -> None:
-    assert here.page.locator(".hl-keys").is_hidden()
-    here.rule("tokenwise")
-    here.preset("keys")
-    page = (ASSETS / "docs" / "random_numbers.md").read_text(encoding="utf-8").partition("### HSD")[2]
-    written = [[cell.strip() for cell in row.split("|")[1:-1]] for row in page.splitlines() if row.startswith("| ")]
-    for name in KEYINGS:
-        cells = [text.replace(" (exact)", "") for text in keyed(here, name)]
-        assert cells in [row[1:] for row in written if row[0] == name], name
-    assert here.page.locator(".hl-comes-again").evaluate("(e) => e.getBoundingClientRect().top") < 900
-    said = here.text(".hl-comes-again .hl-say")
-    assert "every single step of HSD is exact, and the text is off by 0.0287" in said
-    assert "a step brings 2.2690 tokens, with fresh numbers 2.5025" in said
-    here.rule("tokenwise")
-    here.page.locator(".hl-comes-again .hl-say", has_text="Vanilla may key its numbers by position").wait_for()
-    assert keyed(here, "position")[3] == "0 (exact)"
-    here.rule("hsd-released")
-    here.page.locator(".hl-comes-again .hl-say", has_text="is not lossless here with fresh numbers either").wait_for()
-
-
-def test_what_cannot_be_keyed_is_one_line(here: LabPage) -> None:
-    here.preset("keys")
-    here.rule("naive-hsd")
-    line = here.page.locator(".hl-comes-again .hp-problem")
-    assert "by further calls: pick another rule" in line.inner_text()
-    here.rule("hsd")
-    assert line.is_hidden()
-    here.choose("Tokens", "4")
-    assert "reduce γ or take fewer tokens" in line.inner_text()
-    here.choose("Tokens", "2")
-    here.choose("Rows", "own rows per position")
-    assert "keys need rows that never change" in line.inner_text()
-    assert here.page.locator(".hl-keys").is_hidden()
-    here.preset("paper")
-    assert here.page.locator(".hl-comes-again").is_hidden()
-
-
-def test_the_card_of_keyed_numbers_is_worked_out_where_it_is_open_alone(labs, here: LabPage) -> None:
-    here.page.wait_for_timeout(400)
-    assert here.page.locator(".hl-keys td").first.text_content() == ""
-    here.page.click(".hl-comes-again summary")
-    assert keyed(here, "fresh")[:4] == ["0 (exact)"] * 4
-    assert here.hook["state"]["keys"]
-    other = opened(labs, here)
-    assert keyed(other, "position") == keyed(here, "position")
-    here.page.click(".hl-comes-again summary")
-    here.page.wait_for_function("window.__hsdLab.state.keys === false")
-    assert "keys" not in here.link()
-
-
 # ---- simulation
 
 
@@ -623,9 +561,11 @@ def test_a_link_keeps_the_settings_of_rules(labs, here: LabPage) -> None:
     assert settings(older) == usual
     before = labs("?tab=lab&lab=" + quote("*".join([*GOOD, "js_0.2_divergence-only"])))
     assert settings(before) == {"divergence": "js", "tolerance": 0.2, "mode": "divergence-only"} | NUMBERS
+    of_a_card_that_is_gone = labs("?tab=lab&lab=" + quote("*".join([*GOOD, "js_0.2_divergence-only", "keys"])))
+    assert of_a_card_that_is_gone.hook["state"] == before.hook["state"]
 
 
-@pytest.mark.parametrize("preset", ["toy", "equal", "disjoint", "near", "paper", "keys"])
+@pytest.mark.parametrize("preset", ["toy", "equal", "disjoint", "near", "paper"])
 def test_a_link_to_a_preset_works(labs, here: LabPage, preset: str) -> None:
     here.preset(preset)
     assert opened(labs, here).hook["state"] == here.hook["state"]
@@ -664,7 +604,7 @@ MALFORMED = {
     "one number too few": "*".join([*GOOD, "kl_0.3_exact-first_0.5"]),
     "hostile settings": "*".join([*GOOD, HOSTILE]),
     "no such card": "*".join([*GOOD, "kl_0.3_exact-first", "more"]),
-    "too many parts": "*".join([*GOOD, "kl_0.3_exact-first", "keys", "more"]),
+    "too many parts": "*".join([*GOOD, "kl_0.3_exact-first", "more"]),
 }
 SAID = {
     "bad sum": "row q sums to 1.2",
@@ -701,7 +641,7 @@ def test_the_button_copies_the_link(labs) -> None:
 # ---- for everyone
 
 
-@pytest.mark.parametrize("preset", ["toy", "disjoint", "paper", "keys"])
+@pytest.mark.parametrize("preset", ["toy", "disjoint", "paper"])
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_phone_shows_everything_without_sideways_scrolling(labs, preset: str, dark: bool) -> None:
     here = labs(width=390, dark=dark, has_touch=True, is_mobile=True)
@@ -745,9 +685,6 @@ def test_the_lab_is_a_tab_of_the_app_and_its_link_opens_it(visitors) -> None:
     assert visitor.page.is_checked(".hl-rules input[value=hsd-released]")
     visitor.page.locator(".hp-slider.is-p").first.fill("0.5")
     visitor.until("new URL(location.href).searchParams.get('lab').includes('0.5_0.5')")
-    page = visitor.page.get_attribute(".hl-comes-again a", "href")
-    assert visitor.page.request.get(page).text() == (ASSETS / "docs" / "random_numbers.md").read_text(encoding="utf-8")
-    assert visitor.page.request.get(page.replace("random_numbers.md", "..%2Ftiny.md")).status == 404
 
 
 @pytest.mark.core

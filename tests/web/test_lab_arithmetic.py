@@ -9,9 +9,7 @@ import pytest
 import torch
 from engine import Engine
 
-from hsd import facts
 from hsd.audit import TableModels, audit_rules, context_free_models, ideal_kept, output_law, target_law
-from hsd.conform.keying import KEYINGS, audit_keyings
 from hsd.decoding.options import RunOptions
 from hsd.rules import DIVERGENCES, RULES, Fuzzy, branch_masses, drift, fuzzy_rule
 from hsd.rules.fuzzy import MODES
@@ -23,7 +21,7 @@ LOSSLESS = [name for name, rule in RULES.items() if rule.lossless]
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Engine]:
     """The modules of the rules; they have no page."""
-    files = ("law", "tests", "divergence", "audit", "sample", "keying")
+    files = ("law", "tests", "divergence", "audit", "sample")
     engine = Engine({name: f"rules/{name}.js" for name in files})
     yield engine
     engine.stop()
@@ -260,34 +258,6 @@ def test_the_divergence_of_the_output_is_the_drift_that_was_spent(lab: Engine) -
     law = fuzzy_rule(config).law(p, q, torch.tensor([0, 0, 0, 0]))  # rows are the same after every draft
     assert found["kept"] == pytest.approx(4, abs=EXACT)
     assert close(found["divergence"], drift(law, 4, config.tolerance))
-
-
-# ---- several steps
-
-
-@pytest.mark.parametrize(
-    "rule", ["tokenwise", "blockwise", "hsd", "hsd-released", "agreement", "fuzzy", "ensemble", "typical"]
-)
-@pytest.mark.parametrize(
-    ("p", "q", "gamma"),
-    [
-        ([0.1, 0.5, 0.4], [0.5, 0.4, 0.1], 3),
-        ([1 / 3, 2 / 3], [2 / 3, 1 / 3], 4),
-        ([0.0, 0.7, 0.3], [0.5, 0.25, 0.25], 2),
-        ([0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1], 2),
-        ([0.5, 0.5], [0.5, 0.5], 1),
-    ],
-)
-def test_several_steps_with_every_keying_equal_pythons(lab: Engine, rule: str, p: list, q: list, gamma: int) -> None:
-    expected = audit_keyings(p, q, gamma, rule)["keyings"]
-    keyings = facts.facts()["keyings"]
-    assert [keying["name"] for keying in keyings] == list(KEYINGS)
-    call = "(rule, keyings, model) => keyings.map((one) => keying.audit(rule, one, model))"
-    found = lab.call(call, rule, keyings, same_rows(p, q, gamma))
-    for keying, one in zip(keyings, found, strict=True):
-        python = expected[keying["name"]]
-        assert close(one["variations"], [*python["total_variation"], python["text"]]), keying["name"]
-        assert close([one["first"], one["long"]], [python["tokens_per_step"][0], python["long_run"]]), keying["name"]
 
 
 # ---- the rules with one number

@@ -8,13 +8,12 @@ import { button, said, say } from "../kit/parts.js";
 import { draft } from "./draft.js";
 import { enumerate } from "../rules/audit.js";
 import { inputs } from "./inputs.js";
-import { keysCard } from "./keys_card.js";
 import { law } from "./law.js";
 import { decode, encode, LinkError } from "./link.js";
 import { results } from "./results.js";
 import { pick } from "../rules/law.js";
 import { meanKept, simulation } from "../rules/sample.js";
-import { drag, model, normalise, parse, PRESETS, preset, problems, reshape, tooLarge } from "./state.js";
+import { drag, model, normalise, parse, preset, problems, reshape, tooLarge } from "./state.js";
 import { tuning } from "./tuning.js";
 import { capital } from "./words.js";
 
@@ -49,7 +48,6 @@ class Lab {
       tuning: tuning(actions),
       law: law(actions),
       draft: draft(actions),
-      keys: keysCard(actions),
     };
     this.alert = h("p.hp-problem.hl-alert", { role: "alert" });
     const copied = said("hl-copied");
@@ -84,10 +82,7 @@ class Lab {
     const replaced = (list, i, item) => list.map((old, j) => (j === i ? item : old));
     const withRow = (side, t, row) => edit({ ...this.state, [side]: replaced(this.state[side], t, row) });
     return {
-      preset: (name) => {
-        this.use(preset(name, this.state), name);
-        if (PRESETS[name].keys) this.cards.keys.element.scrollIntoView();
-      },
+      preset: (name) => this.use(preset(name, this.state), name),
       reshape: (change) => this.use(reshape(this.state, change), change.gamma ? this.presetName : null),
       cell: (side, t, i, text) => withRow(side, t, replaced(this.state[side][t], i, text)),
       drag: (side, t, i, value, before) => {
@@ -97,7 +92,6 @@ class Lab {
       },
       normalise: () => this.normalise(),
       rule: (rule) => look({ rule }),
-      keys: (keys) => look({ keys }),
       settings: (change) => look({ settings: { ...this.state.settings, ...change } }),
       seed: (text) => look({ seed: Math.min(Math.max(Math.floor(Number(text)) || 0, 0), 4294967295) }),
       token: (t, x) => look({ draft: replaced(this.state.draft, t, x) }),
@@ -159,7 +153,6 @@ class Lab {
     }
     this.cards.tuning.update(view);
     this.cards.draft.update(view);
-    this.cards.keys.update(view);
   }
 
   /** While the input is wrong the last results stay, greyed and out of reach. */

@@ -1,6 +1,6 @@
-// The state as a link's `lab` parameter: version*kind*V*γ*rule*draft*coins*seed*rows of p*rows of q*settings*keys, and
+// The state as a link's `lab` parameter: version*kind*V*γ*rule*draft*coins*seed*rows of p*rows of q*settings, and
 // back. settings: the fuzzy rule's, then the numbers of others, then what follows kept tokens where that is not drawn;
-// older links lack these, or all of it. keys: only where the card about random numbers is open.
+// older links lack these, or all of it, and those of version 0.2 may end in "keys", for a card that is gone.
 // What comes in is hostile: every part is checked, and an error is one line.
 import { facts } from "../kit/facts.js";
 import { CHAINS, SETTINGS } from "../rules/law.js";
@@ -8,32 +8,20 @@ import { LETTERS, NUMBER, PAPER, problems, tooLarge } from "./state.js";
 
 const PAPER_GAMMA = PAPER.tokens.length;
 const VERSION = "1";
-const KEYS = "keys";
+const CARD_GONE = /\*keys$/;
 const [DIVERGENCES, MODES] = [facts.divergences, facts.modes].map((list) => list.map(({ name }) => name));
 const AFTERS = facts.options.properties.after_kept.oneOf.map((one) => one.const);
 const KNOBS = [...CHAINS.values()].flatMap(({ knob }) => knob ?? []);
 const [TOLERANCE, ...MORE] = KNOBS; // a link has them in this order, the first before the mode
 const rowsText = (rows) => rows.map((cells) => cells.map((x) => String(x).trim()).join("_")).join("--");
 
-function encode({ kind, vocab, gamma, rule, draft, coins, seed, p, q, settings: own, keys }) {
+function encode({ kind, vocab, gamma, rule, draft, coins, seed, p, q, settings: own }) {
   const letters = draft.map((x) => LETTERS[x]).join("");
   const after = own.after_kept === SETTINGS.after_kept ? [] : [own.after_kept];
   const numbers = MORE.map(({ option }) => own[option]);
   const settings = [own.divergence, own.tolerance, own.mode, ...numbers, ...after].join("_");
   const rows = [rowsText(p), rowsText(q)];
-  return [
-    VERSION,
-    kind,
-    vocab,
-    gamma,
-    rule,
-    letters,
-    coins.join("_"),
-    seed,
-    ...rows,
-    settings,
-    ...(keys ? [KEYS] : []),
-  ].join("*");
+  return [VERSION, kind, vocab, gamma, rule, letters, coins.join("_"), seed, ...rows, settings].join("*");
 }
 
 class LinkError extends Error {}
@@ -51,16 +39,15 @@ function whole(text, low, high, what) {
 /** The state that a link's `lab` parameter stands for. Throws LinkError with one line. */
 function decode(text) {
   need(text.length <= 8000, "it is too long");
-  const parts = text.split("*");
-  const keys = parts.length === 12 && parts[11] === KEYS;
-  need((keys || [10, 11].includes(parts.length)) && parts[0] === VERSION, "it is not one that this page makes");
+  const parts = text.replace(CARD_GONE, "").split("*");
+  need([10, 11].includes(parts.length) && parts[0] === VERSION, "it is not one that this page makes");
   const [, kind, vocabText, gammaText, rule, letters, coinTexts, seedText, p, q, told] = parts;
   need(["same", "own", "step"].includes(kind), "its kind is none of same, own, step");
   need(CHAINS.has(rule), `its rule is none of ${[...CHAINS.keys()].join(", ")}`);
   const vocab = whole(vocabText, 2, LETTERS.length, "the number of tokens");
   const gamma = whole(gammaText, 1, 12, "γ");
   const settings = told === undefined ? { ...SETTINGS } : readSettings(told);
-  const state = { kind, vocab, gamma, rule, settings, keys, seed: whole(seedText, 0, 4294967295, "the seed") };
+  const state = { kind, vocab, gamma, rule, settings, seed: whole(seedText, 0, 4294967295, "the seed") };
   need(kind !== "step" || (vocab === 2 && gamma === PAPER_GAMMA), `the paper's step has γ = ${PAPER_GAMMA}`);
   need(!tooLarge(state), tooLarge(state));
   return checked({ ...state, ...readDraft(state, letters, coinTexts), ...readRows(state, p, q) });

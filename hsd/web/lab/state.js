@@ -1,6 +1,6 @@
 // What the visitor has set: cells as typed, how they become numbers, what is wrong with them, presets, and the link.
-// A state is plain data: {kind, vocab, gamma, p, q, rule, draft, coins, seed, settings, keys}; p and q are rows of texts
-// ("1/3"), settings those of the rules that have some, and keys says whether the card about random numbers is open.
+// A state is plain data: {kind, vocab, gamma, p, q, rule, draft, coins, seed, settings}; p and q are rows of texts
+// ("1/3"), settings those of the rules that have some.
 // kind: "same" (one row for every position), "own" (rows per position), "step" (the paper's one draft).
 import { count, subscript } from "../kit/format.js";
 import { MAX_OUTCOMES, outcomes } from "../rules/audit.js";
@@ -34,14 +34,8 @@ const PRESETS = {
   },
   certain: { title: "One-hot draft", ...same(["0.5", "0.3", "0.2"], ["1", "0", "0"], 3, [0, 0, 0], [0.4, 0.3, 0.8]) },
   paper: { title: "The paper's GSM8K step", ...paperStep() },
-  keys: {
-    title: "Numbers that come again",
-    ...same(["0.1", "0.5", "0.4"], ["0.5", "0.4", "0.1"], 4, [0, 1, 0, 1], [0.1, 0.6, 0.3, 0.8]),
-    rule: USUAL,
-    keys: true,
-  },
 };
-const LOOKS = { rule: USUAL, seed: 1, settings: SETTINGS, keys: false };
+const LOOKS = { rule: USUAL, seed: 1, settings: SETTINGS };
 
 /** Two outcomes at each position: the drafted token, and all others as one. The bonus row is not known. */
 function paperStep() {
@@ -59,9 +53,9 @@ function paperStep() {
 }
 
 /** The state of a preset; what it says nothing about stays as it was `before`. */
-function preset(name, { rule, seed, settings, keys } = LOOKS) {
+function preset(name, { rule, seed, settings } = LOOKS) {
   const { title, ...state } = structuredClone(PRESETS[name]);
-  return { rule, seed, settings: { ...settings }, keys, ...state };
+  return { rule, seed, settings: { ...settings }, ...state };
 }
 
 // ---- numbers as people type them
