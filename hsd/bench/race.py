@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from hsd.bench import Case, machine
@@ -42,7 +42,7 @@ def facts(pair: Pair, cases: Sequence[Case]) -> dict[str, Any]:
     Raises HsdError, naming the lane, for one that the pair has no models for.
     """
     return {
-        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "version": __version__,
         "pair": pair.name,
         "target": pair.target.parameters,

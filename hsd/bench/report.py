@@ -11,7 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -73,7 +73,7 @@ def facts(pair: Pair, prompts: PromptSet, new_tokens: int, repetitions: int, pro
     """What a benchmark was measured with, and on what."""
     return {
         "version": __version__,
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "pair": pair.name,
         "models": {"target": pair.target.parameters, "draft": pair.draft.parameters},
         "prompts": {"name": prompts.name, "source": prompts.source, "kinds": prompts.kinds},

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -82,7 +82,7 @@ class Decoding(Iterator[Step]):
         self._prompt_text, self._prompt = prompt, list(prompt_ids) if prompt_ids else pair.encode(prompt)
         self._numbers = numbers or Streams(options.seed)
         self._text = list(self._prompt)
-        self._created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self._created = datetime.now(UTC).isoformat(timespec="seconds")
         self._begin = time.perf_counter()
         self.seconds = 0.0
         self.steps: list[Step] = []
