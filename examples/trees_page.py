@@ -15,9 +15,10 @@ from typing import Any
 
 from measuring import RESULTS, interval, table
 
-from hsd.app.systems.panels import gains
 from hsd.bench.report import read
+from hsd.draft import LAYOUTS
 from hsd.planner import Models, plan
+from hsd.rules import VANILLA
 
 PAGE = Path(__file__).resolve().parents[1] / "assets" / "docs" / "trees.md"
 DOMAINS = ("sums", "stories", "code", "chat")
@@ -112,13 +113,14 @@ def _signed(values: list[float]) -> str:
 
 
 def real(rows: list[Row]) -> str:
-    """Which differences are more than the prompts' scatter."""
-    told, found = gains(rows), []
+    """Which gains over top-down rejection, as shares of all tokens per pass, are more than the prompts' scatter."""
+    before, found = VANILLA[LAYOUTS["distinct-comb"].siblings], []
     for rule, words in SAMPLED.items():
-        gain = told[rule]
+        shares = [row[f"{rule} more"][0] / (1 + row[before][0]) for row in rows]
+        clear = sum(low > 0 or high < 0 for _, low, high in (row[f"{rule} more"] for row in rows))
         found.append(
-            f"{words[0].upper()}{words[1:]}: {gain['least']:+.1%} to {gain['most']:+.1%} tokens per pass, a difference "
-            f"beyond the scatter of prompts in {gain['clear']} of {told['rows']} rows."
+            f"{words[0].upper()}{words[1:]}: {min(shares):+.1%} to {max(shares):+.1%} tokens per pass, a difference "
+            f"beyond the scatter of prompts in {clear} of {len(rows)} rows."
         )
     return " ".join(found)
 

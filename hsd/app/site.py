@@ -184,6 +184,6 @@ def lessons() -> Values:
 
 
 def systems() -> Values:
-    """What the Systems screen draws with besides its runs: what they are, the planner's inputs, what is published."""
+    """What the Systems screen draws with besides its runs: what they are, and the planner's inputs."""
     runs = [listed(preset) for preset in systems_presets().values()]
-    return {"recorded": runs, "planner": planner.props(), "eagle": panels.trees()}
+    return {"recorded": runs, "planner": planner.props()}

@@ -19,7 +19,7 @@ MISSING = "Not in this benchmark."
 
 @cache
 def published() -> dict[str, Any]:
-    """The file: lines (tokens per target call by rule), notes, source; systems, each with its claim; eagle."""
+    """The file: lines (tokens per target call by rule), notes, source; systems, each with its claim."""
     found: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     return found
 

@@ -14,9 +14,6 @@ from web_page import Guest, address, answer, show
 import hsd
 from hsd import Trace
 from hsd.app.systems import recorded
-from hsd.app.systems.panels import trees
-from hsd.bench.published import published
-from hsd.paths import ASSETS
 from hsd.trace import Step
 
 TREES = {"grown", "distinct-comb"}
@@ -302,25 +299,6 @@ def telling(page, trace: Trace) -> Step:
     return trace.steps[int(page.inner_text(f"{PANEL} .hp-place").split("target call ")[1].split("/")[0]) - 1]
 
 
-@pytest.mark.recorded
-def test_the_published_figures_stand_with_their_caveat_beside_the_exact_statement(visitors):
-    visitor = visitors()
-    open_eagle(visitor)
-    words = visitor.page.inner_text(f"{PANEL} .sy-eg-papers")
-    for told in published()["eagle"].values():
-        assert told in words
-    assert "No exact rule keeps more than Σ p(path) on average" in words
-    measured = trees()["measured"]
-    assert f"over {measured['trees']:,} such trees on four kinds of text" in words
-    assert f"in {measured['traversal']['clear']} of {measured['rows']} comparisons" in words
-    exact = trees()["exact"]
-    assert set(exact) >= {"recursive-tokenwise", "recursive-hsd", "traversal", "top-down"}
-    for name in ("recursive-tokenwise", "recursive-hsd", "traversal"):
-        assert f" {exact[name]}" in words
-    page = ASSETS / "docs" / "rules.md"
-    assert f"| recursive-hsd, distinct-comb | {exact['recursive-hsd']} |" in page.read_text(encoding="utf-8")
-
-
 def test_a_run_of_ones_own_streams_turns_and_comes_back_by_its_link(visitors):
     visitor = visitors()
     page = visitor.page
@@ -374,7 +352,7 @@ def test_with_reduced_motion_nothing_moves_and_on_a_phone_only_boxes_scroll(visi
     page = visitor.page
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     live = [] if visitor.files else [".sy-run"]
-    for css in (*live, ".eg-taps", ".eg-tree", ".eg-mask", ".eg-worth", ".sy-eg-papers", ".hp-play"):
+    for css in (*live, ".eg-taps", ".eg-tree", ".eg-mask", ".eg-worth", ".hp-play"):
         assert page.locator(f"{PANEL} {css}").first.is_visible()
     moves = f"getComputedStyle(document.querySelector('{PANEL} .eg-box')).transitionDuration"
     assert page.evaluate(moves) == "0s"
@@ -407,7 +385,7 @@ def test_an_old_trace_says_what_it_lacks_and_its_tokens_are_text(chromium):
     guest = Guest(chromium, address(), serious=())
     preset = {"name": "old", "title": "Old", "why": "It is old.", "asked": recorded.asked(PRESETS[CHOSEN])}
     known = {"systems": {"keys": ["all"]}, "system_run": {"keys": ["old"]}}
-    content = {"recorded": [preset], "planner": {"presets": []}, "eagle": trees()}
+    content = {"recorded": [preset], "planner": {"presets": []}}
     answers = {"data/page.json": {"recorded": known}, "data/systems/all.json": content}
     answer(guest.page, {**answers, "data/system_run/old.json": {**preset, "trace": old}})
     show(guest.page, FRAME, "?tab=systems&panel=eagle")

@@ -7,7 +7,7 @@
 // and those of a run (pair, prompt, gamma, …) unless they mean a run: a link with a prompt also starts that run on Watch.
 //
 // tools:
-//   content             the recorded runs, the planner's inputs, and what is published on EAGLE-3
+//   content             the recorded runs and the planner's inputs
 //   query               URLSearchParams of the page's own link if it asked for this panel, else empty
 //   ask(name, argument) what the door answers; {error: one line} where it refuses
 //   run(asked, told)    a live run (answers/run.js) with these options. told: changed(live, fresh)

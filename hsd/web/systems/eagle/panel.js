@@ -74,7 +74,7 @@ const draw = (root, tools) =>
     fields: FIELDS,
     fit,
     above: treeSwitch,
-    player: (changed) => new Player({ known: tools.content.eagle, changed }),
+    player: (changed) => new Player({ changed }),
     telling,
     extras: [],
   });

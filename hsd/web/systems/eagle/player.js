@@ -10,7 +10,7 @@ import { again, beat, beatOf, cost, moments, treeOf } from "./model.js";
 import * as taps from "./taps.js";
 import * as trees from "./tree.js";
 import { about, costs, told } from "./words.js";
-import { papersCard, worthCard } from "./worth.js";
+import { worthCard } from "./worth.js";
 
 const LEGEND = [
   ["is-q", "how sure the head is of the whole path"],
@@ -23,8 +23,8 @@ const SIGNS = [
 ];
 
 class Player extends Moments {
-  /** known: what the server tells, see worth.js; changed: see Moments. */
-  constructor({ known, changed }) {
+  /** changed: see Moments. */
+  constructor({ changed }) {
     const hint = "Step through it: what each level proposes, what stays of it, and what the target makes of that.";
     super({ title: "How the tree grows, and what is kept", hint, css: "sy-eagle", changed });
     this.lit = null;
@@ -42,7 +42,7 @@ class Player extends Moments {
     const key = legend([...swatches, ...SIGNS.map(([sign, words]) => [span("eg-sign", sign), words])]);
     const upper = div("eg-upper", this.taps.element, div("eg-moving", ...[...this.stage.children].slice(1)));
     this.stage.append(upper, this.untold, this.tree.element, this.about, key, this.cost);
-    this.cards = [this.text.element, this.stage, this.reading(), div("eg-two", this.worth.element, papersCard(known))];
+    this.cards = [this.text.element, this.stage, this.reading(), this.worth.element];
   }
 
   reading() {

@@ -1,7 +1,7 @@
-// What rules keep of a tree on average, over all coins: one number for all of them where it was chosen, one each where it
-// was drawn; and what has been published about HSD inside EAGLE-3.
+// What rules keep of a tree on average, over all coins: one number for all of them where it was chosen, one each where
+// it was drawn.
 import { h, prose } from "../../kit/dom.js";
-import { facts, rule } from "../../kit/facts.js";
+import { rule } from "../../kit/facts.js";
 import { number, plural, short, visible } from "../../kit/format.js";
 import { folded, say } from "../../kit/parts.js";
 import { div, p, span, table } from "../parts.js";
@@ -113,54 +113,4 @@ function whole({ steps }) {
   return `Averaged over the ${plural(mean.trees, "tree")} of this run, again over all coins: ${named.join(", ")}.`;
 }
 
-/** published: {before, after, faster, source, caveat}; exact: {rule: tokens}, on so many pairs; measured: see eagle.py. */
-function papersCard({ published, exact, pairs, measured }) {
-  const { before, after, faster, source, caveat } = published;
-  const told = table(
-    "published numbers",
-    "eg-published",
-    ["published", "tokens per call", "speed"],
-    [
-      { head: "EAGLE-3", cells: [before, "–"] },
-      { head: "EAGLE-3 with HSD", cells: [after, `+${faster} %`] },
-    ],
-  );
-  const lines = [
-    h("p", {}, h("strong", "Chosen trees (EAGLE-3 as published): "), CANNOT),
-    h("p", {}, h("strong", "Sampled trees: "), CAN, enumerated(exact, pairs)),
-    h("p", {}, onRealText(measured)),
-  ];
-  const hint = "What hierarchical verification can gain inside EAGLE-3, and what it cannot.";
-  const [body, note] = [div("eg-lines", lines), p("hp-hint", `${source}. ${caveat}`)];
-  return folded("sy-eg-papers", "HSD inside EAGLE-3", hint, body, told, note);
-}
-
-const CANNOT =
-  "nothing. No exact rule keeps more than Σ p(path) on average, and the simple rule keeps just that. Where two runs " +
-  "there differ, it is by their coins, their texts or their code.";
-const CAN =
-  "something, for how likely each token was to be drawn is known, and a rule that judges several tokens at once can " +
-  "make more of it. One tree may favour any rule; what counts is the average over all that can be drawn. ";
-const COMPARED = [rule(facts.vanilla).recursive, ...facts.compared];
-
-/** What rules keep on average over all draws and coins, exactly. */
-function enumerated(exact, pairs) {
-  const known = COMPARED.filter((name) => name in exact);
-  if (!known.length) return "";
-  const told = known.map((name) => `${rule(name).short} ${exact[name]}`).join(", ");
-  return `Worked out for ${pairs} random pairs of small models, the tokens kept of such a tree are: ${told}.`;
-}
-
-/** What HSD and traversal keep beyond top-down rejection on the real model. */
-function onRealText({ trees, rows, ...rules }) {
-  const told = Object.entries(rules).map(([name, { least, most, clear }]) => {
-    const span = `${share(least)} to ${share(most)}`;
-    return `${rule(name).short} ${span} (more than the scatter of prompts in ${clear} of ${rows} comparisons)`;
-  });
-  const begin = `On SmolLM2, over ${trees.toLocaleString("en")} such trees on four kinds of text`;
-  return `${begin}, tokens per pass against top-down rejection: ${told.join(", ")}.`;
-}
-
-const share = (x) => `${x < 0 ? "−" : "+"}${(100 * Math.abs(x)).toFixed(1)} %`;
-
-export { worthCard, papersCard };
+export { worthCard };
