@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from exit_peer import exit_peer_case
 from measuring import RESULTS as FOLDER
 from measuring import domains, in_turn, interval, options, save, source, table
 
 import hsd
 from hsd.bench import Case, Measurement, machine
 from hsd.bench import rows as bench_rows
-from hsd.bench.peers import exit_peer_case
 from hsd.models.exits import head_cost
 from hsd.planner import Models, latency, levels, plan
 from hsd.planner.measure import measure_stack

@@ -21,7 +21,8 @@ VLLM = {  # of 4 drafts of 3 tokens each one kept none, one 1, and two all 3
 class Fake(ThreadingHTTPServer):
     """A server whose answers can be set. told: what it adds to an answer; asked: the bodies that it was sent.
 
-    answers: how many it gives before `trouble` begins. counters: whether it publishes vLLM's of all requests.
+    answers: how many it gives before `trouble` begins. key: the API key that it
+    wants, if any. counters: whether it publishes vLLM's of all requests.
     """
 
     daemon_threads = True
@@ -32,6 +33,7 @@ class Fake(ThreadingHTTPServer):
         self.told: Record = {}
         self.asked: list[tuple[str, Record]] = []
         self.answers, self.trouble, self.counters = 10**6, "", False
+        self.key = ""
 
     @property
     def url(self) -> str:
@@ -41,7 +43,17 @@ class Fake(ThreadingHTTPServer):
 class Handler(BaseHTTPRequestHandler):
     server: Fake
 
+    def may(self) -> bool:
+        """Whether the right key was sent; else the answer repeats what was."""
+        sent = self.headers["Authorization"] or ""
+        if self.server.key and sent != f"Bearer {self.server.key}":
+            self.say({"error": {"message": f"Incorrect API key provided: {sent.removeprefix('Bearer ')}."}}, 401)
+            return False
+        return True
+
     def do_GET(self) -> None:
+        if not self.may():
+            return
         if self.path == "/v1/models":
             self.say({"object": "list", "data": [{"id": name} for name in self.server.models]})
         elif self.path == "/metrics" and self.server.counters:
@@ -50,6 +62,8 @@ class Handler(BaseHTTPRequestHandler):
             self.say({"error": {"message": "Not Found"}}, 404)
 
     def do_POST(self) -> None:
+        if not self.may():
+            return
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append((self.path, body))
         if len(self.server.asked) > self.server.answers:

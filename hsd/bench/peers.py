@@ -24,50 +24,19 @@ def peer_case(gamma: int, options: dict[str, Any], assisted: bool = True) -> Cas
     return Case(name, {**options, "gamma": gamma}, partial(_assisted, gamma, options, assisted))
 
 
-def exit_peer_case(gamma: int, options: dict[str, Any], depth: int) -> Case:
-    """`generate` with the target's own first `depth` layers as assistant: `assistant_early_exit`.
-
-    The two share weights, but neither cache nor hidden states: a drafted token goes through the first layers again when
-    the target reads it. While it runs, the library keeps changing the depth in the model's configuration: nothing else
-    may use the model meanwhile.
-    """
-    name = f"transformers, exit {depth}, γ={gamma}"
-    return Case(name, {**options, "gamma": gamma}, partial(_leaving, gamma, options, depth))
-
-
 def _assisted(gamma: int, options: dict[str, Any], assisted: bool, pair: Pair, prompt: str, seed: int) -> Record:
-    target, draft = _module(pair.target), _module(pair.draft)
+    target, draft = module_of(pair.target), module_of(pair.draft)
     if assisted and target.config.vocab_size != draft.config.vocab_size:
         raise HsdError("transformers needs equal vocabulary sizes for its assistant: leave the peer out")
     calls = {"target": CallTimes(), "draft": CallTimes()}
-    with _timed(target, lambda: calls["target"]), _timed(draft, lambda: calls["draft"]), _fair(draft, gamma):
-        how = {**_sampling(options), "assistant_model": draft if assisted else None}
-        return _generate(pair, prompt, seed, how, calls)
+    with timed(target, lambda: calls["target"]), timed(draft, lambda: calls["draft"]), _fair(draft, gamma):
+        how = {**sampling(options), "assistant_model": draft if assisted else None}
+        return generated(pair, prompt, seed, how, calls)
 
 
-def _leaving(gamma: int, options: dict[str, Any], depth: int, pair: Pair, prompt: str, seed: int) -> Record:
-    target = _module(pair.target)
-    config = getattr(target, target.base_model_prefix).config
-    layers = target.config.get_text_config().num_hidden_layers
-    if getattr(config, "num_hidden_layers", None) != layers:
-        raise HsdError(f"transformers cannot leave {type(target).__name__} early: leave the peer out")
-    if not 1 <= depth < layers:
-        raise HsdError(f"exit {depth}: choose one from 1 to {layers - 1}, before the last of the target's layers")
-    calls = {"target": CallTimes(), "draft": CallTimes()}
-
-    def whose() -> CallTimes:
-        return calls["target" if config.num_hidden_layers == layers else "draft"]
-
-    try:
-        with _timed(target, whose), _fair(target, gamma):
-            return _generate(pair, prompt, seed, {**_sampling(options), "assistant_early_exit": depth}, calls)
-    finally:
-        config.num_hidden_layers = layers  # the library does not restore it when a call fails
-
-
-def _generate(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: dict[str, CallTimes]) -> Record:
+def generated(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: dict[str, CallTimes]) -> Record:
     """Continue a prompt with the target's `generate`, whose calls are being timed."""
-    target = _module(pair.target)
+    target = module_of(pair.target)
     ids = torch.tensor([pair.encode(prompt)], device=target.device)
     torch.manual_seed(seed)
     with _quiet(), torch.inference_mode():
@@ -85,14 +54,14 @@ def _generate(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: di
     return {"new_tokens": new, "target_calls": made, "seconds": seconds, "calls": summary}
 
 
-def _module(model: Any) -> Any:
+def module_of(model: Any) -> Any:
     """The `transformers` module behind a model of a pair."""
     if not hasattr(model, "model"):
         raise HsdError("the peer needs models of transformers: leave it out for this pair")
     return model.model
 
 
-def _sampling(options: dict[str, Any]) -> dict[str, Any]:
+def sampling(options: dict[str, Any]) -> dict[str, Any]:
     temperature, length = options.get("temperature", 1.0), {"max_new_tokens": options["max_new_tokens"]}
     if not temperature:
         return {**length, "do_sample": False}
@@ -126,7 +95,7 @@ def _fair(draft: Any, gamma: int) -> Iterator[None]:
 
 
 @contextmanager
-def _timed(module: Any, times: Callable[[], CallTimes]) -> Iterator[None]:
+def timed(module: Any, times: Callable[[], CallTimes]) -> Iterator[None]:
     """Time every forward pass of a module. times: where the one that just ended belongs."""
     begun: list[float] = []
 

@@ -6,63 +6,20 @@ them as they are published, or fetched from the Hub where there is a network and
 
 from __future__ import annotations
 
-import gzip
 import itertools
 import json
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+from hsd.bench.files import of_category, prompt_of, read_prompts, read_rows
 from hsd.errors import HsdError
 from hsd.paths import EXAMPLES
 
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class PublicSet:
-    """A public prompt set. file: its place in a folder; hub: dataset, configuration, split, if it is whole there.
-
-    style: a shipped set.
-    """
-
-    file: str
-    hub: tuple[str, str | None, str] | None
-    style: str
-    prompt: Callable[[Row], str]
-
-
-UNRESOLVED = "FULL BENCHMARK DATA SHOULD BE FETCHED"  # how SPEED-Bench marks a prompt that its own script must fetch
-
-
-def _turn(row: Row) -> str:
-    """The text of a prompt; for a conversation, its first turn."""
-    turns = row.get("turns") or row["prompt"]
-    text = turns[0] if isinstance(turns, list) else turns
-    if not isinstance(text, str):
-        raise TypeError("not a text")
-    if text.startswith(UNRESOLVED):
-        raise HsdError("a prompt is a placeholder: prepare the file with the set's own script first")
-    return text
-
-
-PUBLIC = {
-    "gsm8k": PublicSet(
-        "gsm8k/test.jsonl", ("openai/gsm8k", "main", "test"), "sums", lambda r: f"Question: {r['question']}\nAnswer:"
-    ),
-    "humaneval": PublicSet(
-        "humaneval/HumanEval.jsonl.gz",
-        ("openai/openai_humaneval", None, "test"),
-        "functions",
-        lambda r: str(r["prompt"]),
-    ),
-    "spec_bench": PublicSet("spec_bench/question.jsonl", ("hemingkx/Spec-Bench", None, "test"), "stories", _turn),
-    "speed_bench": PublicSet("speed_bench/qualitative.jsonl", None, "stories", _turn),
-}
-
-
+PUBLIC: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 MIXED = {"shipped": "prompts.json", "chat": "prompts_chat.json"}  # sets of all kinds in turn, and their files
 
 
@@ -81,14 +38,13 @@ def prompt_set(name: str, data: Path | None = None, limit: int = 0) -> PromptSet
 
     A shipped one (stories, sums, functions, or shipped for all; chat: questions for a model that answers, four kinds
     in turn), a public one (gsm8k, humaneval, spec_bench, speed_bench, the last two also as NAME:CATEGORY), or a file
-    with one prompt per line, plain or as JSON with a field "prompt" or, as SPEED-Bench has it, "turns", of which the
-    first is taken; FILE:CATEGORY for those of one category.
+    as `hsd.bench.files` reads it; FILE:CATEGORY for those of one category.
 
     Several names with commas are a set of several kinds, in turn. limit: at most so many of each, 0 for all. A public
     set that is neither in `data` nor on the Hub is replaced by the shipped prompts of its style, and `source` says so.
     Raises HsdError, naming file and line, when something cannot be read.
     """
-    if "," in name and not Path(name).expanduser().is_file():
+    if "," in name and not _file(name):
         return _joined(name, [prompt_set(one.strip(), data, limit) for one in name.split(",")])
     found = _find(name, data)
     kept = [i for i, text in enumerate(found.prompts) if text.strip()][: limit or None]
@@ -115,72 +71,46 @@ def _find(name: str, data: Path | None) -> PromptSet:
         return replace(_joined(name, sets), source="written for this project")
     if base in PUBLIC:
         return _public(base, category, data)
-    for file, kind in ((name, ""), (name.rpartition(":")[0], name.rpartition(":")[2])):
-        if file and Path(file).expanduser().is_file():
-            return PromptSet(Path(name).name, "a file", _own(Path(file).expanduser(), kind))
+    for named, _, kind in ((name, "", ""), name.rpartition(":")):
+        if file := _file(named):
+            return PromptSet(Path(name).name, *read_prompts(file, kind))
     known = ", ".join([*shipped(), *MIXED, *PUBLIC])
     raise HsdError(f"unknown prompt set {name!r}: choose {known}, or give a file with one prompt per line")
 
 
+def _file(name: str) -> Path | None:
+    """What lies there under this name, a folder too."""
+    path = os.path.expanduser(name)
+    return Path(path) if name and os.path.exists(path) else None
+
+
 def _public(name: str, category: str, data: Path | None) -> PromptSet:
     public, where = PUBLIC[name], data or os.environ.get("HSD_DATA")
-    if where:
-        rows, source = _json_lines(Path(where).expanduser() / public.file), public.file
-    else:
-        rows, source = _from_hub(public.hub) if public.hub else [], public.hub[0] if public.hub else ""
+    path, source = Path(where or "").expanduser() / public["file"], public["file"] if where else public["hub"][0]
+    if where and not path.is_file():
+        raise HsdError(f"no file {str(path)!r}: give a folder that holds the benchmark prompts")
+    rows = read_rows(path)[1] if where else [("", row) for row in _from_hub(*public["hub"])]
     if not rows:
-        style = f"{public.style}, in the style of {name}"
-        return PromptSet(
-            style, "written for this project (no folder with public sets was given: --data)", shipped()[public.style]
-        )
-    rows = _of_category(rows, category, name)
+        style = f"{public['style']}, in the style of {name}"
+        why = "written for this project (no folder with public sets was given: --data)"
+        return PromptSet(style, why, shipped()[public["style"]])
     try:
-        return PromptSet(f"{name}:{category}" if category else name, source, [public.prompt(row) for row in rows])
-    except (KeyError, TypeError, IndexError):
+        texts = [public["form"].format(prompt_of(row, public["field"])) for _, row in of_category(rows, category, name)]
+    except (AttributeError, LookupError, TypeError, UnicodeError, StopIteration):
         raise HsdError(f"{source} does not have the fields of {name}: give the published file") from None
+    return PromptSet(f"{name}:{category}" if category else name, source, texts)
 
 
-def _of_category(rows: list[Row], category: str, name: str) -> list[Row]:
-    """The rows of one category; all of them where none is asked for."""
-    found = [r for r in rows if not category or r.get("category") == category]
-    if rows and not found:
-        kinds = sorted({str(r.get("category")) for r in rows})
-        raise HsdError(f"{name} has no category {category!r}: choose {', '.join(kinds)}")
-    return found
-
-
-def _from_hub(where: tuple[str, str | None, str]) -> list[Row]:
-    """The rows of a dataset on the Hub; none where that cannot be reached."""
-    if os.environ.get("HF_HUB_OFFLINE") == "1":
+def _from_hub(name: str, configuration: str | None = None, split: str = "") -> list[dict[str, Any]]:
+    """The rows of a dataset on the Hub; none where that cannot be reached, or it has no name there."""
+    if not name or os.environ.get("HF_HUB_OFFLINE") == "1":
         return []
     try:
         from datasets import load_dataset
-    except ImportError:
-        return []
-    name, configuration, split = where
-    try:
+
         return list(load_dataset(name, configuration, split=split))
-    except Exception:  # no network, no such revision, a changed layout: the library raises a dozen kinds
+    except Exception:  # no such package, no network, no such revision, a changed layout: there are a dozen kinds
         return []
-
-
-def _own(path: Path, category: str) -> list[str]:
-    """A file of one's own: JSON lines with a field "prompt" or "turns", or one prompt per line."""
-    lines = [line for line in _lines(path) if line.strip()]
-    if not lines or not lines[0].lstrip().startswith("{"):
-        if category:
-            raise HsdError(f"{str(path)!r} has plain lines, which have no category {category!r}: leave it out")
-        return lines
-    rows = _json_lines(path)
-    for number, row in enumerate(rows, start=1):
-        where = f"line {number} of {str(path)!r}"
-        try:
-            _turn(row)
-        except HsdError as error:
-            raise HsdError(f"{where}: {error}") from None
-        except (AttributeError, KeyError, TypeError, IndexError):
-            raise HsdError(f'{where} has no field "prompt" with a text: add or remove it') from None
-    return [_turn(row) for row in _of_category(rows, category, repr(str(path)))]
 
 
 def shipped() -> dict[str, list[str]]:
@@ -191,23 +121,3 @@ def shipped() -> dict[str, list[str]]:
 def _written(file: str) -> dict[str, list[str]]:
     prompts: dict[str, list[str]] = json.loads((EXAMPLES / file).read_text(encoding="utf-8"))
     return prompts
-
-
-def _lines(path: Path) -> list[str]:
-    if not path.is_file():
-        raise HsdError(f"no file {str(path)!r}: give a folder that holds the benchmark prompts")
-    try:
-        data = path.read_bytes()
-        return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8").splitlines()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise HsdError(f"cannot read {str(path)!r}: {' '.join(str(error).split())[:120]}") from None
-
-
-def _json_lines(path: Path) -> list[Row]:
-    rows = []
-    for number, line in enumerate(_lines(path), start=1):
-        try:
-            rows.append(json.loads(line))
-        except ValueError:
-            raise HsdError(f"line {number} of {str(path)!r} is not JSON: repair or remove it") from None
-    return rows

@@ -66,15 +66,9 @@ def _here(claim: dict[str, str], rows: Sequence[Row]) -> str:
 
 def best_single(rows: Sequence[Row], temperature: float) -> Row | None:
     """The fastest case of ordinary speculative decoding: one model, one draft, an exact rule; None without any."""
-    found = [
-        row
-        for row in rows
-        if "acceptance_rate" in row
-        and _system(row) == "speculative"
-        and _is_exact(row)
-        and row["options"].get("drafts", 1) == 1
-        and row["options"]["temperature"] == temperature
-    ]
+    own = [row for row in rows if "acceptance_rate" in row and _system(row) == "speculative" and _is_exact(row)]
+    alike = {"drafts": 1, "temperature": temperature}
+    found = [row for row in own if {"drafts": 1, **row["options"]}.items() >= alike.items()]
     return max(found, key=lambda row: row["tokens_per_second"], default=None)
 
 

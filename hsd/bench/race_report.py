@@ -132,14 +132,14 @@ def verdict(own: Sequence[Measurement], table: Sequence[Row]) -> str:
     winners = [(m, row) for m, row in lanes if faster(m, own[0])]
     if not winners:
         best = next(row for _, row in lanes if row is not table[0])
-        speed = f"{_times(best)} the speed of plain decoding"
+        speed = f"{best['speedup']:.2f} × the speed of plain decoding"
         if faster(own[0], own[table.index(best)]):
             return f"Drafting does not pay here: {_named(best)} comes nearest, with {speed}."
         return f"No lane is faster by more than chance: {_named(best)} has {speed}{_range(best)}."
     first = winners[0][0]
     close = [row for m, row in winners if m is first or not faster(first, m)]
     if len(close) == 1:
-        return f"{_named(close[0])} is the fastest: {_times(close[0])} the speed of plain decoding."
+        return f"{_named(close[0])} is the fastest: {close[0]['speedup']:.2f} × the speed of plain decoding."
     speeds = _span([row["speedup"] for row in close], 2)
     chance = "which of them is the fastest may be chance"
     return f"{_listed(map(_named, close))} are faster than plain decoding, {speeds} ×; {chance}."
@@ -259,10 +259,6 @@ def _range(row: Row) -> str:
     """From the slowest round to the fastest; nothing where there is only one."""
     low, high = row["speedups"]
     return f" ({low:.2f}–{high:.2f} in {row['runs']} rounds)" if row["runs"] > 1 else ""
-
-
-def _times(row: Row) -> str:
-    return f"{row['speedup']:.2f} ×"
 
 
 def _percent(share: float) -> str:

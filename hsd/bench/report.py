@@ -15,6 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
+import yaml
+
+from hsd.bench.files import read_text
 from hsd.bench.measure import Case, Record
 from hsd.bench.prompts import PromptSet
 from hsd.bench.summary import PARTS, Row, complete, is_plain, measurements, rows, temperature_of
@@ -91,13 +94,7 @@ def write_line(file: IO[str], data: dict[str, Any]) -> None:
 
 def read(path: Path) -> Benchmark:
     """A benchmark from its file. Raises HsdError, naming the line, when it is not one."""
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise HsdError(f"{path.name} has over {MAX_BYTES / 1e6:.0f} MB: choose a file written by `hsd bench`")
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise HsdError(f"cannot read {path.name!r}: {' '.join(str(error).split())[:120]}") from None
-    return parse(lines, path.name)
+    return parse(read_text(path, MAX_BYTES).split("\n"), path.name)
 
 
 def parse(lines: Iterable[str], name: str) -> Benchmark:
@@ -107,7 +104,7 @@ def parse(lines: Iterable[str], name: str) -> Benchmark:
     for number, line in numbered:
         try:
             found.append(json.loads(line))
-        except ValueError:
+        except (ValueError, RecursionError):
             if number == numbered[-1][0] and len(numbered) > 1:
                 break
             raise HsdError(f"line {number} of {name!r} is not JSON: choose a file written by `hsd bench`") from None
@@ -121,20 +118,8 @@ def parse(lines: Iterable[str], name: str) -> Benchmark:
     return Benchmark(found[0], found[1:])
 
 
-COLUMNS = {  # what each means
-    "case": "",
-    "tokens/s": "new tokens per second, reading the prompt included; median over repetitions",
-    "speed-up": "against plain decoding of the same target in the same run; median over repetitions, and in brackets "
-    "the 95 % interval, by a bootstrap over prompts",
-    "tokens per target call": "or block efficiency; in brackets the 95 % interval",
-    "AL": "acceptance length, as servers report it: 1 + kept tokens per draft, in brackets the 95 % interval; steps "
-    "without a draft do not count, and a draft in which the text ended counts a token more than it gave",
-    "accepted, %": "drafted tokens that were kept; in brackets the 95 % interval",
-    "limit S*": "the speed-up if nothing but the models' forward passes took time",
-    "efficiency": "the measured speed-up as a share of the limit; over 1 when the machine was not steady",
-    "best γ": "the draft length with the highest limit at these costs, and that limit; it assumes the same acceptance "
-    "at every position; of auto the mean length of its drafts",
-}
+TABLES: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+COLUMNS: dict[str, str] = TABLES["columns"]
 
 
 def cells(row: Row) -> list[str]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import re
 import time
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -22,10 +23,11 @@ from hsd.errors import HsdError
 from hsd.models import Pair
 
 NOTE = (
-    "its own counts, if it reports them, and seconds with the network in them; another model may run there, and no "
-    "decision is checked"
+    "its own counts, if it reports them, and seconds with the network in them; another model may run there, no "
+    "decision is checked, and where no top-k, top-p or min-p is asked for it may apply its own"
 )
 TIMEOUT = 120.0  # seconds for an answer
+OFF = {"top_p": 1.0, "top_k": 0}  # which servers spell in several ways, so that it is left out
 SHORT = 10.0  # … and for what needs no model
 MAX_BYTES = 16_000_000
 COUNTER = re.compile(
@@ -48,12 +50,16 @@ OPENER = build_opener(_Stay)
 
 @dataclass(frozen=True)
 class Server:
-    """A server that was reached. url: without /v1; counters: whether it publishes vLLM's counts of all its requests."""
+    """A server that was reached. url: without /v1; counters: whether it publishes vLLM's counts of all its requests.
+
+    key: its API key, which is sent there and shown nowhere.
+    """
 
     url: str
     model: str
     counters: bool
     timeout: float = TIMEOUT
+    key: str = field(default="", repr=False)
 
     @property
     def about(self) -> dict[str, str]:
@@ -69,21 +75,17 @@ class Server:
         asked_as = options.get("prompt_as")
         chat = asked_as == "chat" if asked_as else getattr(pair.codec, "chat", False)
         asked = {"messages": [{"role": "user", "content": prompt}]} if chat else {"prompt": prompt}
-        temperature = options.get("temperature", 1.0)
-        cut = {
-            "top_p": options.get("top_p", 1.0),
-            "top_k": options.get("top_k") or -1,
-            "min_p": 0.0,
-        }  # servers cut more
-        body = {"model": self.model, **asked, "max_tokens": options["max_new_tokens"], "seed": seed, "stream": False}
-        body |= {"temperature": temperature, **(cut if temperature else {})}
-        before = _counters(self.url) if self.counters else {}
+        on = {name: options[name] for name, off in OFF.items() if options.get(name, off) != off}
+        body = {"model": self.model, **asked, "max_tokens": options["max_new_tokens"], "seed": seed}
+        body |= {"temperature": (heat := options.get("temperature", 1.0)), **(on if heat else {})}
+        before = _counters(self.url, self.key) if self.counters else {}
         begin = time.perf_counter()
-        answer = _json(self.url + ("/v1/chat/completions" if chat else "/v1/completions"), self.timeout, body)
+        place = "/v1/chat/completions" if chat else "/v1/completions"
+        answer = _json(self.url + place, self.timeout, body, self.key)
         seconds = time.perf_counter() - begin
         told = _of_request(answer) or _of_timings(answer)
         if not told and before:
-            told = _between(before, _counters(self.url))
+            told = _between(before, _counters(self.url, self.key))
         if told.get("kept", 0) > told.get("drafted", 0):
             raise HsdError(f"server {self.url} reports more accepted than drafted tokens: leave it out")
         made = _count(_part(answer, "usage"), "completion_tokens")
@@ -93,12 +95,14 @@ class Server:
         return {"new_tokens": made, "seconds": seconds, "calls": {"target": NO_CALLS, "draft": NO_CALLS}, **told}
 
 
-def connect(url: str, model: str | None = None, timeout: float = TIMEOUT) -> Server:
-    """Reach a server and find its model. Raises HsdError, one line, when there is none."""
+def connect(url: str, model: str | None = None, timeout: float = TIMEOUT, key: str = "") -> Server:
+    """Reach a server, with its API key if it wants one, and find its model. Raises HsdError, one line."""
+    if not re.fullmatch("[!-~]*", key):
+        raise HsdError("server-key: it has a space, or a character that no key has: copy it anew")
     if timeout <= 0:
         raise HsdError(f"server-timeout {timeout:g}: choose more than 0 seconds")
     base = base_url(url)
-    rows = _json(base + "/v1/models", min(SHORT, timeout)).get("data")
+    rows = _json(base + "/v1/models", min(SHORT, timeout), key=key).get("data")
     served = [row["id"] for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)] if rows else []
     names = ", ".join(served[:8])[:200]
     if not served:
@@ -108,10 +112,10 @@ def connect(url: str, model: str | None = None, timeout: float = TIMEOUT) -> Ser
     if model is not None and model not in served:
         raise HsdError(f"server {base} has no model {model[:80]!r}: choose {names}")
     try:
-        counters = bool(_counters(base))
+        counters = bool(_counters(base, key))
     except HsdError:  # another kind of server
         counters = False
-    return Server(base, model or served[0], counters, timeout)
+    return Server(base, model or served[0], counters, timeout, key)
 
 
 def base_url(url: str) -> str:
@@ -162,10 +166,10 @@ def _between(before: Counters, after: Counters) -> Record:
     return {"drafts": drafts, "drafted": grown.get("draft_tokens", 0), "kept": kept, "positions": positions}
 
 
-def _counters(url: str) -> Counters:
+def _counters(url: str, key: str) -> Counters:
     """vLLM's counters over all requests so far, those per position by number. Empty if the server does not draft."""
     found: Counters = {}
-    for name, labels, value in COUNTER.findall(_ask(url + "/metrics", SHORT).decode("utf-8", "replace")):
+    for name, labels, value in COUNTER.findall(_ask(url + "/metrics", SHORT, key=key).decode("utf-8", "replace")):
         place = re.search(r'position="(\d{1,3})"', labels)
         if name == "accepted_tokens_per_pos" and not place:
             continue
@@ -186,10 +190,10 @@ def _count(data: Record, name: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**12 else None
 
 
-def _json(url: str, timeout: float, body: Record | None = None) -> Record:
+def _json(url: str, timeout: float, body: Record | None = None, key: str = "") -> Record:
     """The object that a server answers with. Raises HsdError, one line."""
     try:
-        found = json.loads(_ask(url, timeout, body))
+        found = json.loads(_ask(url, timeout, body, key))
     except (ValueError, RecursionError) as error:
         if isinstance(error, HsdError):
             raise
@@ -199,13 +203,14 @@ def _json(url: str, timeout: float, body: Record | None = None) -> Record:
     return found
 
 
-def _ask(url: str, timeout: float, body: Record | None = None) -> bytes:
+def _ask(url: str, timeout: float, body: Record | None = None, key: str = "") -> bytes:
     """The bytes that a server answers with, all of them within the time. Raises HsdError, one line."""
     data = None if body is None else json.dumps(body).encode()
+    headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
     deadline, read, whole = time.monotonic() + timeout, bytearray(), False
     late = HsdError(f"{url} has not answered within {timeout:g} s: see that it runs and is not busy")
     try:
-        with OPENER.open(Request(url, data, {"Content-Type": "application/json"}), timeout=timeout) as response:
+        with OPENER.open(Request(url, data, headers), timeout=timeout) as response:
             while piece := response.read1(65_536):
                 read += piece
                 if len(read) > MAX_BYTES:
@@ -218,7 +223,9 @@ def _ask(url: str, timeout: float, body: Record | None = None) -> bytes:
             raise HsdError(
                 f"{url} sends elsewhere (HTTP {error.code}), which is not followed: give its own URL"
             ) from None
-        raise HsdError(f"{url} answers with HTTP {error.code}: {_words(error)}") from None
+        said = _words(error).replace(key or "\0", "(the key)")
+        why = ": give a key that it takes by --server-key or HSD_SERVER_KEY" if error.code in (401, 403) else ""
+        raise HsdError(f"{url} answers with HTTP {error.code}: {said}{why}") from None
     except TimeoutError:
         raise late from None
     except URLError as error:
@@ -234,14 +241,10 @@ def _ask(url: str, timeout: float, body: Record | None = None) -> bytes:
 
 def _words(error: HTTPError) -> str:
     """What a server says about its refusal, as one short line."""
-    try:
+    text = ""
+    with suppress(OSError, HTTPException, ValueError, AttributeError, RecursionError):
         text = error.read(4_000).decode("utf-8", "replace")
-    except (OSError, HTTPException):
-        text = ""
-    try:
         said = json.loads(text)
         inner = said.get("error", said)
         text = str(inner.get("message", text) if isinstance(inner, dict) else inner)
-    except (ValueError, AttributeError):
-        pass
     return " ".join(text.split())[:160] or str(error.reason)[:160]

@@ -174,11 +174,8 @@ class Measurement:
         """
         gamma = self.case.options["gamma"]
         rate = fitted_acceptance(self.block_efficiency()[0], gamma)
-        one, wide, draft = (
-            plain.call_seconds("target", 1),
-            self.call_seconds("target", gamma + 1),
-            self.call_seconds("draft", 1),
-        )
+        one, wide = plain.call_seconds("target", 1), self.call_seconds("target", gamma + 1)
+        draft = self.call_seconds("draft", 1)
         slope = max((wide - one) / gamma, 0.0)
         limits = {g: expected_tokens(rate, g) * one / (g * draft + one + slope * g) for g in range(1, most + 1)}
         best = max(limits, key=lambda g: limits[g])

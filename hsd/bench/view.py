@@ -13,13 +13,13 @@ from typing import Any
 
 from hsd.bench.cases import RECORDING
 from hsd.bench.published import rules_here, systems_here
-from hsd.bench.report import COLUMNS, Benchmark, cells, is_known, setting, words
+from hsd.bench.report import COLUMNS, TABLES, Benchmark, cells, is_known, setting, words
 from hsd.bench.summary import PARTS, Row
 from hsd.decoding.options import RunOptions
 from hsd.draft import COPIERS
 from hsd.figures import charts
 
-OTHERWISE = (
+OTHERWISE = {
     *RECORDING,
     "rule",
     "system",
@@ -27,18 +27,11 @@ OTHERWISE = (
     "drafts",
     "tree",
     "nodes",
-)  # options that are no flag by their name
+}  # options that are no flag by their name
 FORMAT = "hsd-bench-view-1"
-SCALARS = (
-    *("tokens_per_second", "speedup", "limit", "efficiency"),
-    *("best_gamma", "best_limit", "ms_per_step", "outside_ms_per_step"),
-)
+OPTIONS, SCALARS = TABLES["options"], TABLES["numbers"]
 INTERVALS = ("speedup_interval", "block_efficiency", "acceptance_length", "acceptance_rate")
 PER_POSITION = "acceptance_rate_per_position"  # one cell, the first position first
-OPTIONS = (
-    *("rule", "gamma", "temperature", "drafts", "tree", "nodes"),
-    *("system", "proposer", "thresholds", "exits", "divergence", "tolerance"),
-)
 
 
 def view(benchmark: Benchmark) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -21,7 +22,7 @@ from hsd.bench.report import Benchmark, facts, header, markdown, read, write_lin
 from hsd.bench.server import TIMEOUT, Server, connect
 from hsd.bench.view import view
 from hsd.cli.arguments import add_json, add_models, load, names, number, output, progress
-from hsd.cli.options import GAMMA, add_flags, given
+from hsd.cli.options import GAMMA, add_flags, flag, given
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.errors import HsdError
 from hsd.models.loading.pair import PORTABLE
@@ -47,6 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--server", metavar="URL", help="measure an OpenAI-compatible server too: its own counts only")
     parser.add_argument("--server-model", metavar="NAME", help="its model, if it has several")
+    key = "its API key, if it wants one; in the environment HSD_SERVER_KEY other users of the machine cannot see it"
+    parser.add_argument("--server-key", metavar="KEY", help=key)
     parser.add_argument("--server-timeout", type=number, default=TIMEOUT, help="seconds to wait for one answer")
     parser.add_argument("--out", type=Path, help="file for the results (default: a new one in the folder runs)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="print the tables of an earlier file and stop")
@@ -58,7 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Measure and print. Returns the exit status; Ctrl-C keeps and shows what has been measured."""
     if arguments.report:
-        _print(read(arguments.report), arguments.json)
+        try:
+            _print(read(arguments.report), arguments.json)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            if isinstance(error, HsdError):
+                raise
+            raise HsdError(f"{str(arguments.report)!r} is damaged: choose a file written by `hsd bench`") from None
         return 0
     engine = PORTABLE if PORTABLE in (arguments.engine or ()) else None
     if engine and len(arguments.engine) > 1:
@@ -95,12 +103,14 @@ def main(arguments: argparse.Namespace) -> int:
 def _server(arguments: argparse.Namespace, processes: int) -> Server | None:
     """The server that is named, once it was reached. Raises HsdError."""
     if not arguments.server:
-        if arguments.server_model:
-            raise HsdError("--server-model is for --server: give its URL, or leave the option out")
+        for name in ("server_model", "server_key"):
+            if getattr(arguments, name):
+                raise HsdError(f"{flag(name)} is for --server: give its URL, or leave the option out")
         return None
     if processes > 1:
         raise HsdError("--server is measured by one process: leave `accelerate launch` out")
-    return connect(arguments.server, arguments.server_model, arguments.server_timeout)
+    key = arguments.server_key or os.environ.get("HSD_SERVER_KEY", "")
+    return connect(arguments.server, arguments.server_model, arguments.server_timeout, key.strip())
 
 
 def sweep(arguments: argparse.Namespace, server: Server | None = None) -> Sweep:

@@ -9,9 +9,11 @@ there is no title: the page writes the heading and sets the colour of all text.
 from __future__ import annotations
 
 import html
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from hsd.decoding.options import LEVELLED, RunOptions
@@ -37,13 +39,8 @@ class Style(Look):
 
 
 PLAIN = Style("#9aa3af", title="plain")
-PARTS = {
-    "draft": Style("#cc79a7", hatch="|", title="draft model"),
-    "target": Style("#0072b2", title="target model"),
-    "verify": Style("#e69f00", hatch="x", title="verify"),
-    "sampling": Style("#009e73", hatch=".", title="sampling"),
-    "rest": Style("#9aa3af", hatch="-", title="rest"),
-}
+LOOKS = json.loads(Path(__file__).with_name("looks.json").read_text(encoding="utf-8"))
+PARTS = {part: Style(**look) for part, look in LOOKS["parts"].items()}
 
 
 def charts(rows: Sequence[Row]) -> list[Chart]:
@@ -154,22 +151,8 @@ def _chart(traces: list[Chart], height: int, x: Chart, y: Chart, **layout: Any) 
     """height: in pixels; x, y: the axes, with what they show as "title"."""
     axis = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": GRID, "automargin": True}
     axes = [{**axis, **own, "title": {"text": own["title"], "standoff": 6, "font": {"size": 13}}} for own in (x, y)]
-    return {
-        "data": traces,
-        "layout": {
-            "height": height,
-            "margin": {"l": 8, "r": 12, "t": 8, "b": 8},
-            "paper_bgcolor": "rgba(0, 0, 0, 0)",
-            "plot_bgcolor": "rgba(0, 0, 0, 0)",
-            "font": {"size": 13, "family": "system-ui, sans-serif"},
-            "showlegend": True,
-            "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
-            "hoverlabel": {"namelength": -1},
-            "xaxis": axes[0],
-            "yaxis": axes[1],
-            **layout,
-        },
-    }
+    whole = {"height": height, **LOOKS["layout"], "xaxis": axes[0], "yaxis": axes[1], **layout}
+    return {"data": traces, "layout": whole}
 
 
 def _drafting(rows: Iterable[Row]) -> list[Row]:

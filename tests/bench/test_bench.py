@@ -350,6 +350,28 @@ def test_a_file_that_is_no_benchmark_is_refused_in_one_line(text: str, words: st
     assert "\n" not in str(error.value)
 
 
+HEAD = json.dumps({"format": "hsd-bench-1", "prompts": 7, "cases": [{"name": "a", "options": 3, "peer": None}]})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"format": "hsd-bench-1"}',
+        '{"format": "hsd-bench-1", "cases": 7}',
+        f'{HEAD}\n{{"case": "a", "prompt": [], "repetition": 1, "seconds": 1, "calls": 1}}',
+        f'{HEAD}\n{{"case": "a", "prompt": 1, "repetition": 1, "seconds": 0, "calls": {{}}}}',
+        "[" * 100_000,
+        "\x00\x01",
+    ],
+)
+def test_a_damaged_benchmark_is_told_in_one_line(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "b.jsonl").write_text(text)
+    assert main(["bench", "--report", str(tmp_path / "b.jsonl")]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("hsd: ")
+    assert told.count("\n") == 1
+
+
 # Prompt sets
 
 
@@ -369,7 +391,8 @@ def test_several_sets_take_turns_and_each_prompt_knows_its_own(tmp_path: Path):
     stories, sums = (prompt_set(name).prompts for name in ("stories", "sums"))
     assert found.prompts == [stories[0], "only one", sums[0], stories[1], sums[1]]
     assert found.kinds == ["stories", "mine.txt", "sums", "stories", "sums"]
-    assert found.source == "stories: written for this project; mine.txt: a file; sums: written for this project"
+    read = "mine.txt: a file, read as plain text, a prompt per line"
+    assert found.source == f"stories: written for this project; {read}; sums: written for this project"
     assert prompt_set("chat", limit=6).kinds == ["stories", "sums", "code", "questions", "stories", "sums"]
     with pytest.raises(HsdError, match="unknown prompt set ''"):
         prompt_set("stories,")

@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from example_script import example_script
 from small_models import bytes_tokenizer, save_architecture
 
 import hsd
 from hsd import HsdError, Pair
 from hsd.bench import measure
-from hsd.bench.peers import exit_peer_case, peer_case
+from hsd.bench.peers import peer_case
 from hsd.paths import ASSETS
 
 pytestmark = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
+exit_peer_case = example_script("exit_peer").exit_peer_case
 PROMPT = "Once upon a time"
 GREEDY: dict[str, Any] = {"temperature": 0.0, "max_new_tokens": 41}
 

@@ -43,16 +43,59 @@ def measured(record: Record) -> Any:
     return measurements([Case("server", OPTIONS, lambda *_: {})], [{**place, **record}])[0]
 
 
-def test_the_prompt_is_sent_as_it_is_and_the_whole_law_is_asked_for(fake: Fake):
+def test_the_prompt_is_sent_as_it_is_with_nothing_that_is_off(fake: Fake):
     record = answer(fake)
     path, body = fake.asked[0]
     assert path == "/v1/completions"
     assert (body["prompt"], body["max_tokens"], body["seed"], body["temperature"]) == ("Once", 12, 17, 0.7)
-    assert (body["model"], body["top_p"], body["top_k"], body["min_p"]) == ("one", 1.0, -1, 0.0)
+    assert set(body) == {"model", "prompt", "max_tokens", "seed", "temperature"}
     assert record["new_tokens"] == 11
     assert record["seconds"] > 0
     answer(fake, temperature=0.0)
-    assert not {"top_p", "top_k", "min_p"} & set(fake.asked[1][1])
+    answer(fake, top_p=1.0, top_k=0)
+    assert not {"top_p", "top_k", "min_p"} & {*fake.asked[1][1], *fake.asked[2][1]}
+    answer(fake, top_p=0.5)
+    assert (fake.asked[3][1]["top_p"], "top_k" in fake.asked[3][1]) == (0.5, False)
+
+
+KEY = "sk-abc-123"
+
+
+def test_a_key_is_sent_and_shown_nowhere(fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    fake.key = KEY
+    assert bench(fake, tmp_path / "a.jsonl", "--server-key", KEY, "--json") == 0
+    shown = capsys.readouterr()
+    assert fake.asked
+    assert KEY not in shown.out + shown.err + (tmp_path / "a.jsonl").read_text()
+    assert KEY not in repr(connect(fake.url, key=KEY))
+
+
+def test_a_key_of_the_environment_is_taken(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    fake.key = KEY
+    monkeypatch.setenv("HSD_SERVER_KEY", f"{KEY}\n")
+    assert bench(fake, tmp_path / "a.jsonl") == 0
+    with pytest.raises(HsdError, match="HTTP 401"):  # an app's lane leads where a visitor likes: it sends none
+        connect(fake.url)
+
+
+@pytest.mark.parametrize("key", ["", "wrong-key"])
+def test_a_server_that_wants_a_key_says_how_to_give_one(fake: Fake, key: str):
+    fake.key = KEY
+    with pytest.raises(HsdError, match=r"HTTP 401: .*: give a key .* by --server-key or HSD_SERVER_KEY$") as told:
+        connect(fake.url, key=key)
+    assert "wrong-key" not in str(told.value), "the server repeats it"
+
+
+@pytest.mark.parametrize("key", ["a b", "a\nb", "schlüssel", "a\r\nHost: elsewhere"])
+def test_a_key_that_no_header_can_have_is_refused_without_being_shown(fake: Fake, key: str):
+    with pytest.raises(HsdError, match="server-key: it has a space, or a character that no key has") as told:
+        connect(fake.url, key=key)
+    assert key not in str(told.value)
+
+
+def test_a_key_without_a_server_is_refused(capsys: pytest.CaptureFixture[str]):
+    assert main(["bench", "--server-key", KEY]) == 2
+    assert capsys.readouterr().err == "hsd: --server-key is for --server: give its URL, or leave the option out\n"
 
 
 def test_a_chat_tuned_pairs_prompt_is_a_message(fake: Fake):

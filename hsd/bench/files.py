@@ -1,0 +1,228 @@
+"""Files of prompts, read by what is in them: plain text, JSON, JSON lines, CSV; in Unicode, packed by gzip or not."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hsd.errors import HsdError
+
+MOST = 200_000_000  # bytes, unpacked
+KNOWN: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+FIELDS: list[str] = KNOWN["fields"]
+UNRESOLVED = "FULL BENCHMARK DATA SHOULD BE FETCHED"  # how SPEED-Bench marks a prompt that its own script must fetch
+JSON_LIKE = re.compile(r'\s*(\{\s*"|\[\s*["\[{]|[\[{][ \t]*[\r\n])')  # how JSON begins, damaged or not
+
+Rows = list[tuple[str, Any]]
+"""Where a row stands ("line 3"), and the row: a text, an object, or a list of turns."""
+
+
+def read_prompts(path: Path, category: str = "") -> tuple[str, list[str]]:
+    """What the file was read as, in words, and its prompts; of a conversation the user's first turn.
+
+    category: only rows with this one. Raises HsdError as `read_rows` does, and for a row without a prompt.
+    """
+    form, rows = read_rows(path)
+    first = _inner(rows[0][1]) if rows else ""
+    if category and not isinstance(first, dict):
+        raise HsdError(f"{str(path)!r} has plain lines, which have no category {category!r}: leave it out")
+    field = next((name for name in FIELDS if isinstance(first, dict) and name in first), "prompt")
+    texts = []
+    for place, row in of_category(rows, category, repr(str(path))):
+        try:
+            texts.append(prompt_of(row, field))
+        except HsdError as error:
+            raise HsdError(f"{place} of {str(path)!r}: {error}") from None
+        except (AttributeError, LookupError, TypeError, UnicodeError, StopIteration):
+            named = '"prompt"' if field == "prompt" else f'"prompt" or "{field}"'
+            raise HsdError(f"{place} of {str(path)!r} has no field {named} with a text: add or remove it") from None
+    many = isinstance(first.get(field) if isinstance(first, dict) else first, list)
+    said = f", field {field!r}" * isinstance(first, dict) + ", of each the user's first turn alone" * many
+    return f"a file, read as {form}{said}", texts
+
+
+def of_category(rows: Rows, category: str, name: str) -> Rows:
+    """The rows of one category; all of them where none is asked for. Raises HsdError where there is none."""
+    kinds = [str(row.get("category")) if isinstance(row, dict) else "" for _, row in rows]
+    found = [row for row, kind in zip(rows, kinds, strict=True) if not category or kind == category]
+    if rows and not found:
+        raise HsdError(f"{name} has no category {category!r}: choose {', '.join(sorted({*kinds}))}")
+    return found
+
+
+def prompt_of(row: Any, field: str = "turns") -> str:
+    """The prompt in a row, in this field or in "prompt". Raises one of several errors where there is none."""
+    row = _inner(row)
+    text = _said(row.get(field) or row["prompt"] if isinstance(row, dict) else row)
+    if text.startswith(UNRESOLVED):
+        raise HsdError("a prompt is a placeholder: prepare the file with the set's own script first")
+    more = row.get("input") if field == "instruction" and isinstance(row, dict) else ""
+    return f"{text}\n\n{more}" if more else text
+
+
+def _inner(row: Any) -> Any:
+    """The part of a row that has the prompt: of a request to a server its body, of a numbered row the row."""
+    found = [row[name] for name in ("body", "row") if isinstance(row, dict) and isinstance(row.get(name), dict)]
+    return found[0] if found else row
+
+
+def _said(what: Any) -> str:
+    """A text, the first text of several, or what the user says first in a list of messages."""
+    if isinstance(what, list):
+        return _said(next(one for one in what if not isinstance(one, dict) or _speaker(one) in ("user", "human")))
+    if isinstance(what, dict):
+        what = next(what[name] for name in ("content", "value", "text") if name in what)
+        what = "".join(part["text"] for part in what) if isinstance(what, list) else what
+    what.encode()  # half a character is none
+    return str(what)
+
+
+def _speaker(message: dict[str, Any]) -> str:
+    return str(message.get("role") or message.get("from") or "").lower()
+
+
+def _talk(what: Any) -> bool:
+    """Whether it is a list of messages."""
+    return isinstance(what, list) and bool(what) and all(isinstance(one, dict) and _speaker(one) for one in what)
+
+
+# ---- formats
+
+
+def read_rows(path: Path) -> tuple[str, Rows]:
+    """What the file was read as, and its rows. Raises HsdError, one line, for all that has none of these formats."""
+    with _named(str(path)):
+        text, about = _text(path, MOST)
+        form, rows = _parsed(text, KNOWN["endings"].get(path.name.lower().removesuffix(".gz").rpartition(".")[2], ""))
+        return form + about, rows
+
+
+def read_text(path: Path, most: int = MOST) -> str:
+    """The text of a file of at most so many bytes, in any encoding of Unicode. Raises HsdError, one line."""
+    with _named(path.name):
+        return _text(path, most)[0]
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Turn what may go wrong with a file into an HsdError of one line that names it."""
+    try:
+        yield
+    except json.JSONDecodeError as error:
+        raise HsdError(f"line {error.lineno} of {name!r} is not JSON: repair or remove it") from None
+    except (OSError, EOFError, ValueError, RecursionError, csv.Error, zlib.error) as error:
+        deep = "too many brackets within brackets" if isinstance(error, RecursionError) else ""
+        why = deep or getattr(error, "strerror", None) or str(error)
+        raise HsdError(f"cannot read {name!r}: {' '.join(why.split())[:200]}") from None
+
+
+def _text(path: Path, most: int) -> tuple[str, str]:
+    """The text of a file, and how it is encoded and packed, if not as plain UTF-8."""
+    if not path.is_file():
+        kind = "a folder: give a file in it" if path.is_dir() else "no regular file: save its contents to one"
+        raise ValueError(f"it is {kind}" if path.exists() else "there is no such file")
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        data = gzip.GzipFile(fileobj=file).read(most + 1) if packed else file.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"it has more than {most / 1e6:.0f} MB: give its first lines in a file of their own")
+    head = data[:64].removeprefix(b"\xef\xbb\xbf").lstrip().decode("latin-1").lower()
+    if kinds := [kind for begin, kind in KNOWN["refused"].items() if head.startswith(begin.lower())]:
+        raise ValueError(f"it is {kinds[0]}")
+    encoding = json.detect_encoding(data)
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line, text = data.count(b"\n", 0, error.start) + 1, "\0" * (b"\0" in data)
+        if not text:
+            raise ValueError(f"line {line} is not in UTF-8, but perhaps in Latin-1: save the file as UTF-8") from None
+    if "\0" in text:
+        raise ValueError("it is a binary file: give text, JSON, JSON lines or CSV")
+    return text, ("" if "8" in encoding else f", {encoding.upper()}") + ", packed by gzip" * packed
+
+
+def _parsed(text: str, ending: str) -> tuple[str, Rows]:
+    """The format of a text, and its rows. Raises ValueError or csv.Error for one that is damaged."""
+    lines = [(f"line {n}", line) for n, line in enumerate(re.split(r"\r\n|\r|\n", text), start=1) if line.strip()]
+    if not lines:
+        return "plain text", []
+    if ending in ("YAML", "TOML"):
+        raise ValueError(f"it is {ending}: save it as JSON lines, CSV or text")
+    if ending != "JSON" and len(lines[0][1]) < 10_000 and (table := _table(text, lines[0][1], ending == "CSV")):
+        return table
+    try:
+        return _json(text, lines)
+    except json.JSONDecodeError:
+        if ending == "JSON" or JSON_LIKE.match(text):
+            raise
+    if mixed := [place for place, line in lines if JSON_LIKE.match(line) and line.rstrip().endswith(("}", "]"))]:
+        raise ValueError(f"{mixed[0]} looks like JSON, and {lines[0][0]} does not: give all of them in one form")
+    return "plain text, a prompt per line", lines
+
+
+def _json(text: str, lines: Rows) -> tuple[str, Rows]:
+    """JSON lines, values one after the other, or one with a list. Raises json.JSONDecodeError for anything else."""
+    rows: Rows = []
+    for place, line in lines if len(lines) > 1 else ():
+        try:
+            rows.append((place, json.loads(line)))
+        except ValueError:
+            if not rows:  # it may go on in the next line
+                break
+            raise json.JSONDecodeError("", text, text.index(line)) from None
+    else:
+        if rows and isinstance(rows[0][1], dict | list | str):
+            return "JSON lines", rows
+    rows, end = [], 0
+    while begin := re.compile(r"[^ \t\r\n]").search(text, end):
+        value, end = json.JSONDecoder().raw_decode(text, begin.start())
+        rows.append((f"value {len(rows) + 1}", value))
+    if len(rows) > 1:
+        return "JSON, one value after the other", rows
+    return "JSON", [(f"entry {n}", row) for n, row in enumerate(_listed(rows[0][1]), start=1)]
+
+
+def _listed(whole: Any) -> list[Any]:
+    """The rows in a single value: of a list its entries, of an object those of its one list, or the object itself."""
+    if not isinstance(whole, dict):
+        return [whole] if _talk(whole) or not isinstance(whole, list) else whole
+    columns = {k: [*v.values()] if isinstance(v, dict) and all(map(str.isdigit, v)) else v for k, v in whole.items()}
+    own = next((name for name in FIELDS if name in columns), "")
+    if own == "turns" or (own and (not isinstance(columns[own], list) or _talk(columns[own]))) or "body" in columns:
+        return [whole]
+    lists = {name: rows for name, rows in columns.items() if isinstance(rows, list) and rows and name in (own or name)}
+    if len(lists) > 1 and all(isinstance(one, str) for rows in lists.values() for one in rows):
+        return [{"prompt": one, "category": name} for name, rows in lists.items() for one in rows]
+    if len(lists) != 1:
+        raise ValueError(f"this JSON has {len(lists) or 'no'} lists of prompts: give one list")
+    return next(iter(lists.values()))
+
+
+def _table(text: str, header: str, sure: bool) -> tuple[str, Rows] | None:
+    """A table whose header names a column of `FIELDS`; None where it does not. sure: it is one."""
+    tables = ((d, form, next(csv.reader([header], delimiter=d))) for d, form in KNOWN["tables"].items())
+    columns = ((d, form, [name.strip().lower() for name in names]) for d, form, names in tables)
+    delimiter, form, names = next((one for one in columns if {*FIELDS} & {*one[2]}), ("", "", []))
+    if sure and not names:
+        raise ValueError(f"its first line names no column of prompts: call one {', '.join(FIELDS[1:2] + FIELDS[5:9])}")
+    if not names:
+        return None
+    table = csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter, strict=True)
+    rows = [(f"row {number}", cells) for number, cells in enumerate(filter(None, table))][1:]
+    for place, cells in rows:
+        if len(cells) != len(names):
+            if not sure and re.search(r"\w \w", header):  # a sentence with a comma
+                return None
+            raise ValueError(f"{place} has {len(cells)} cells and the header {len(names)}: put texts into quotes")
+    return form, [(place, dict(zip(names, cells, strict=True))) for place, cells in rows]
