@@ -4,7 +4,8 @@ from __future__ import annotations
 
 PAGE = """<!doctype html><html lang="en" class="{theme}" data-answers="{answers}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>lab</title>
-<link rel="stylesheet" href="kit/kit.css"><link rel="stylesheet" href="lab/lab.css">
+<link rel="stylesheet" href="kit/kit.css"><link rel="stylesheet" href="step/step.css">
+<link rel="stylesheet" href="lab/lab.css">
 <style>body {{ margin: 0; padding: 16px; font-family: system-ui, sans-serif; background: #fff }}
 .dark body {{ background: #0f1218 }}</style></head>
 <body><div id="hsd-layout"></div><div class="hsd-lab hsd-kit" id="one"></div><script type="module">

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -16,7 +17,7 @@ from web_page import Browser, Guest, address, answer, show
 from hsd.audit import context_free_models, output_law, target_law, total_variation
 from hsd.decoding.options import RunOptions
 from hsd.facts import facts
-from hsd.rules import RULES
+from hsd.rules import RULES, branch_masses
 from hsd.rules.relaxed import typical_law
 
 EXACT = 1e-12
@@ -76,6 +77,15 @@ class LabPage(Guest):
     def verdicts(self) -> str:
         return self.text(".hl-verdicts")
 
+    def judged(self, rule: str) -> dict:
+        """What a rule decided about the draft, as a trace would have it."""
+        step = self.hook["step"]
+        return next(one for one in (step["verdict"], step["shadow"]) if one["rule"] == rule)
+
+    def keeps(self) -> list[str]:
+        """What the lanes of the board say, vanilla first."""
+        return [text.split(",")[0] for text in self.page.locator(".hp-lane-keeps").all_inner_texts()]
+
     def simulate(self) -> dict:
         self.page.bring_to_front()  # a page behind another one draws no frames, between which it counts
         self.page.click(".hl-trial .is-main")
@@ -114,7 +124,12 @@ def test_a_rule_that_is_a_record_alone_is_worked_out_and_judges_the_draft(here: 
     assert "Newcomer, a test (not lossless)" in here.text(".hl-rules tr[data-rule=newcomer]")
     assert here.cell("newcomer", "kept") == f"{float(kept):.4f}"
     here.rule("newcomer")
-    assert here.page.locator(".hl-lane.is-other .hl-lane-figure").all_inner_texts() == ["h 0.25", "h 1"]
+    assert [one["threshold"] for one in here.judged("newcomer")["decisions"]] == [0.25]
+    assert here.page.locator(".is-own .hp-trial").first.inner_text().split("\n") == [
+        "The newcomer, token 1:",
+        ".7 ≥ .25",
+        "✕",
+    ]
 
 
 @pytest.mark.core
@@ -190,8 +205,8 @@ def test_the_tolerance_moves_the_table_the_law_and_the_draft(here: LabPage) -> N
     assert "Here KL(q‖p) is 0.231, so tokens pass by D at every position." in here.text(".hl-near")
     assert "KL(output‖target) is 0.4621 nats, at most T · E[τ] = 0.6000" in here.text(".hl-notes")
     assert "FSD misses the target" in here.text(".hl-law-say")
-    assert here.page.locator(".hl-lane.is-other .hl-lane-what").all_inner_texts() == ["✓ passes, D ≤ T"] * 2
-    assert here.page.locator("[data-value=divergence] dd").all_inner_texts() == ["0.231", "0.231"]
+    assert [one["accepted"] for one in here.judged("fuzzy")["decisions"]] == [True, True]
+    assert here.hook["step"]["divergences"] == pytest.approx([math.log(2) / 3] * 2)
     tolerance(here).fill("0.2")
     assert here.cell("fuzzy", "kept") == here.cell("tokenwise", "kept")
     assert here.cell("fuzzy", "lossless") == "✓ here, not always"
@@ -204,7 +219,7 @@ def test_the_tolerance_moves_the_table_the_law_and_the_draft(here: LabPage) -> N
     assert "this is plain decoding, as every draft ends at its first token." in here.text(".hl-near")
     assert here.cell("fuzzy", "kept") == "0.0000"
     here.rule("hsd")
-    assert here.page.locator("[data-value=divergence]:visible").count() == 0
+    assert here.hook["step"]["divergences"] == []
 
 
 def test_divergence_and_mode_can_be_chosen(here: LabPage) -> None:
@@ -212,9 +227,10 @@ def test_divergence_and_mode_can_be_chosen(here: LabPage) -> None:
     tolerance(here).fill("0.2")
     here.choose("Where D > T", "Divergence only")
     assert here.cell("fuzzy", "kept") == "0.0000"
-    assert "the whole of p" in here.text(".hl-end[data-rule=fuzzy] .hp-hint")
-    assert "FSD keeps 0 of 2: token 1 fails, for D > T: 0.231 > 0.2." in here.verdicts()
-    assert here.page.locator(".hl-lane.is-other .hl-lane-what").all_inner_texts() == ["✕ D > T, stop", "– not reached"]
+    assert "drawn from the whole target" in here.verdicts()
+    assert here.keeps()[-1] == "keeps 0"
+    assert "✕" in here.page.locator(".is-own .hp-trial-words").first.inner_text()
+    assert "not reached" in here.page.locator(".is-own .hp-trial-words").last.inner_text()
     here.choose("Divergence D", "JS")
     assert settings(here) == {"divergence": "js", "tolerance": 0.2, "mode": "divergence-only"} | NUMBERS
     assert here.cell("fuzzy", "kept") == "2.0000"
@@ -259,7 +275,7 @@ def test_what_follows_typical_tokens_can_be_chosen_and_linked(labs, here: LabPag
     assert total_variation(output, drawn) > 0.1
     assert here.cell("typical", "kept") == f"{kept:.4f}"
     assert here.cell("typical", "distance") == f"{total_variation(output, target_law(models)):.4f}"
-    assert "the target's likeliest; nothing is drawn." in here.text(".hl-end[data-rule=typical] .hp-hint")
+    assert "the target’s likeliest" in here.verdicts()
     other = opened(labs, here)
     assert other.hook["state"] == here.hook["state"]
     assert other.cell("typical", "distance") == here.cell("typical", "distance")
@@ -280,8 +296,8 @@ def test_typical_acceptance_asks_the_bar_and_no_coin(here: LabPage) -> None:
     assert "every token passes" in here.text(".hl-near")
     tolerance(here).fill("0.36")  # the bar is √.36 · e^−H = .6 · .357 = .214
     assert "p must exceed 0.2143 (H = 1.03 nats): these pass: a, b, however often" in here.text(".hl-near")
-    assert "Typical keeps 3 of 4: token 4 fails, for p ≤ bar: 0.2 ≤ 0.2143." in here.verdicts()
-    assert "the whole of p" in here.text(".hl-end[data-rule=typical] .hp-hint")
+    assert here.keeps()[-1] == "keeps 3"
+    assert "drawn from the whole target" in here.verdicts()
 
 
 def test_a_draft_that_is_certain_makes_all_lossless_rules_one(here: LabPage) -> None:
@@ -391,8 +407,7 @@ def test_own_rows_start_from_the_common_one_and_are_edited_one_by_one(here: LabP
 
 
 def test_a_coin_that_is_dragged_moves_the_verdict(here: LabPage) -> None:
-    assert "HSD keeps 2 of 2" in here.verdicts()
-    assert "Vanilla keeps 0 of 2" in here.verdicts()
+    assert here.keeps() == ["keeps 0", "keeps 2"]
     here.coin(1).scroll_into_view_if_needed()
     box = here.coin(1).bounding_box()
     middle = box["y"] + box["height"] / 2
@@ -400,9 +415,9 @@ def test_a_coin_that_is_dragged_moves_the_verdict(here: LabPage) -> None:
     here.page.mouse.down()
     here.page.mouse.move(box["x"] + 0.3 * box["width"], middle, steps=6)
     here.page.mouse.up()
-    assert "Vanilla keeps 2 of 2" in here.verdicts()
+    assert here.keeps() == ["keeps 2", "keeps 2"]
     here.coin(1).press("End")
-    assert "Vanilla keeps 0 of 2" in here.verdicts()
+    assert here.keeps() == ["keeps 0", "keeps 2"]
 
 
 @pytest.mark.core
@@ -413,26 +428,45 @@ def test_thresholds_and_verdicts_of_both_rules_are_shown(here: LabPage, rule: st
     state, model = here.hook["state"], here.hook["model"]
     p, q = (torch.tensor(model[side], dtype=torch.float64) for side in "pq")
     shown = ["tokenwise"] if rule == "tokenwise" else ["tokenwise", rule]
-    assert here.page.locator(".hl-end").count() == len(shown)
-    for lane, name in enumerate(shown):
-        law = RULES[name].law(p, q, torch.tensor(state["draft"]))
-        figures = here.page.locator(f".hl-pos .hl-lane:nth-of-type({lane + 2}) .hl-lane-figure").all_inner_texts()
-        assert [float(x.removeprefix("h ")) for x in figures] == pytest.approx(law.threshold.tolist(), abs=5.1e-5)
-        kept = int(law.kept(torch.tensor(state["coins"], dtype=torch.float64)))
-        end = here.text(f".hl-end[data-rule={name}]")
-        assert f"keeps {kept} of 4" in end
-        bars = here.page.locator(f".hl-end[data-rule={name}] .hl-next .hl-figure").all_inner_texts()
-        assert [float(x) for x in bars] == pytest.approx(law.next(kept).tolist(), abs=5.1e-5)
+    assert here.page.locator(".hp-lane-keeps").count() == len(shown)
+    tokens, coins = torch.tensor(state["draft"]), torch.tensor(state["coins"], dtype=torch.float64)
+    for said, name in zip(here.keeps(), shown, strict=True):
+        law = RULES[name].law(p, q, tokens)
+        judged = here.judged(name)
+        kept = int(law.kept(coins))
+        assert (judged["kept"], said) == (kept, f"keeps {kept}")
+        tested = {one["node"]: one["threshold"] for one in judged["decisions"]}
+        assert tested == pytest.approx({t: float(law.threshold[t - 1]) for t in tested}, abs=EXACT)
+        row = {one["token"]: one["probability"] for one in judged["residual"]["top"]}
+        assert [row[x] for x in range(3)] == pytest.approx(law.next(kept).tolist(), abs=EXACT)
+    masses = branch_masses(p, q, tokens)
+    for t, branch in enumerate(here.hook["step"]["branches"]):
+        found = [branch[name] for name in ("ratio", "capped", "deficient", "excess")]
+        wanted = [float(row[t]) for row in (masses.ratio, masses.capped, masses.deficient, masses.excess)]
+        assert found == pytest.approx(wanted, abs=EXACT)
 
 
-def test_the_order_of_tests_is_told(here: LabPage) -> None:
-    here.coin(2).press("End")
-    here.page.locator(".hl-pos[data-position='2']").get_by_role("radio", name="a").check()
-    words = here.page.locator(".hl-lane-word").all_inner_texts()
-    assert words[0].endswith("1st test")
-    assert "not reached" in words[2]
-    assert words[1].endswith("2nd test")
-    assert words[3].endswith("1st test")
+def test_a_coin_of_the_board_can_be_dragged(here: LabPage) -> None:
+    coin = here.page.locator(".hp-gauge[data-coin='1']").first
+    coin.scroll_into_view_if_needed()
+    box = coin.bounding_box()
+    middle = box["y"] + box["height"] / 2
+    here.page.mouse.move(box["x"] + 0.7 * box["width"], middle)
+    here.page.mouse.down()
+    here.page.mouse.move(box["x"] + 0.25 * box["width"], middle, steps=4)
+    here.page.mouse.up()
+    assert here.hook["state"]["coins"][0] == pytest.approx(0.25, abs=0.02)
+    assert here.keeps() == ["keeps 2", "keeps 2"]
+
+
+def test_a_branch_a_test_and_the_numbers_unfold(here: LabPage) -> None:
+    here.page.click(".is-own .hp-trial >> nth=1")
+    assert "Whole draft, 2 tokens" in here.text(".hp-decisions")
+    here.page.click(".hp-guess[data-node='1']")
+    assert here.page.get_attribute(".hp-guess[data-node='1']", "aria-pressed") == "true"
+    assert "All 2 tokens shown." in here.text(".hp-ledger")
+    here.page.locator("summary", has_text="The numbers, token by token").click()
+    assert here.page.locator(".hp-slot table").last.is_visible()
 
 
 def test_a_token_that_the_draft_never_proposes_cannot_be_picked(here: LabPage) -> None:
@@ -443,18 +477,17 @@ def test_a_token_that_the_draft_never_proposes_cannot_be_picked(here: LabPage) -
     assert "never proposes “a” at position 1" in here.text(".hl-draft .hp-problem")
     here.page.locator(".hl-pos[data-position='1']").get_by_role("radio", name="b").check()
     assert here.page.locator(".hl-draft .hp-problem").is_hidden()
-    assert "keeps" in here.verdicts()
+    assert "Kept" in here.verdicts()
 
 
 def test_the_papers_step_shows_the_papers_numbers(here: LabPage) -> None:
     here.preset("paper")
 
-    def column(key: str) -> list[float]:
-        return [float(x) for x in here.page.locator(f".hl-pos [data-value={key}] dd").all_inner_texts()]
-
-    assert column("ratio") == pytest.approx([0.8159, 1.0327, 1.5854, 6.117] + [0] * 6, abs=5e-4)
-    assert column("pivot") == [0, 0, 2, 3, 4, 4, 4, 4, 4, 4]
-    assert column("star") == pytest.approx([0.8159, 1.0327, 1.535, 3.858] + [0] * 6, abs=5e-4)
+    branches = here.hook["step"]["branches"]
+    assert [one["ratio"] for one in branches[1:5]] == pytest.approx([0.8159, 1.0327, 1.5854, 6.117], abs=5e-4)
+    assert [one["ratio"] for one in branches[5:]] == [0] * 5
+    assert [one["pivot"] for one in branches] == [0, 0, 0, 2, 3, 4, 4, 4, 4, 4]
+    assert here.page.locator(".hp-guess").all_inner_texts()[1:3] == ["token 1\nshe", "token 2\nwork"]
     about = here.text(".hl-about")
     assert "first 4 tokens survive whatever the coins" in about
     assert "with probability 0.1841" in about
@@ -463,8 +496,8 @@ def test_the_papers_step_shows_the_papers_numbers(here: LabPage) -> None:
     for coins in (0.0, 0.5, 0.99):
         for position in range(1, 11):
             here.coin(position).fill(str(coins))
-        assert "HSD keeps 4 of 10" in here.verdicts()
-    assert "Vanilla keeps 0 of 10" in here.verdicts()
+        assert here.keeps()[1] == "keeps 4"
+    assert here.keeps()[0] == "keeps 0"
 
 
 # ---- simulation
@@ -539,7 +572,7 @@ def test_a_link_brings_everything_back(labs, here: LabPage) -> None:
     assert query["tab"] == ["lab"]
     other = opened(labs, here)
     assert other.hook["state"] == here.hook["state"]
-    for part in (".hl-rules", ".hl-verdicts", ".hl-law", ".hl-ends"):
+    for part in (".hl-rules", ".hl-verdicts", ".hl-law", ".hp-board"):
         assert other.text(part) == here.text(part)
     assert other.page.locator(".hl-alert").is_hidden()
 
@@ -649,9 +682,8 @@ def test_a_phone_shows_everything_without_sideways_scrolling(labs, preset: str, 
     here.preset(preset)
     here.page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     assert here.page.evaluate("document.documentElement.scrollWidth") == 390
-    outside = (
-        "list => list.filter((e) => e.offsetParent && e.getBoundingClientRect().right > 391).map((e) => e.className)"
-    )
+    outside = """list => list.filter((e) => e.offsetParent && !e.closest('.hp-scroll')
+        && e.getBoundingClientRect().right > 391).map((e) => e.className)"""
     assert here.page.eval_on_selector_all(".hsd-lab *", outside) == []
 
 

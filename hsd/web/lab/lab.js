@@ -1,6 +1,6 @@
 // The lab put together: one state, what follows from it, and the cards that show it.
 // start(root) fills the lab's container and returns the lab. For tests, window.__hsdLab = {ready, ms, state, model,
-// exact, message, simulated} mirrors the lab that changed last; ms is what the last change took.
+// exact, step, message, simulated} mirrors the lab that changed last; ms is what the last change took.
 import { h } from "../kit/dom.js";
 import { addressBar, asked } from "../kit/link.js";
 import * as page from "../kit/page.js";
@@ -196,6 +196,7 @@ class Lab {
       state: valid,
       model: numbers,
       exact,
+      step: this.cards.draft.step(),
       message,
       simulated: done ? run.state : null,
     };

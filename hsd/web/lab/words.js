@@ -1,11 +1,10 @@
 // The lab's sentences. Every one is made from the numbers it speaks of; nothing here touches the page.
 import { divergence as divergenceOf, rule as known } from "../kit/facts.js";
-import { count, exact, pair, plural } from "../kit/format.js";
+import { count, exact, plural } from "../kit/format.js";
 import { apart, ROUNDING } from "../rules/audit.js";
 import { DIVERGENCES, entropy } from "../rules/divergence.js";
 import { evaluate } from "../rules/expression.js";
-import { groundsAt, kept, order, range, USUAL, VANILLA } from "../rules/law.js";
-import { forms, letters } from "../rules/tests.js";
+import { range, USUAL, VANILLA } from "../rules/law.js";
 import { LETTERS } from "./state.js";
 
 const four = (x) => x.toFixed(4);
@@ -13,16 +12,12 @@ const short = (name) => known(name).short;
 const formulaOf = (name) => divergenceOf(name).formula;
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
-/** "a, b and c". */
-const named = (list) => `${list.slice(0, -1).join(", ")} and ${list[list.length - 1]}`;
-
 /** A total variation: 0 where only rounding is left. */
 const distance = (x) => (x < ROUNDING ? "0 (exact)" : x < 0.00005 ? exact(x, 2) : four(x));
 
 /** What is said of a rule or a test: a sign, a word, how it looks, and more on it. */
 const good = (word, title) => ({ icon: "✓", word, css: "is-good", title });
 const bad = (word, title) => ({ icon: "✕", word, css: "is-bad", title });
-const idle = (word) => ({ icon: "–", word, css: "is-idle" });
 
 function verdict(found) {
   if (!found.exact) return bad("no", "its output does not follow the target");
@@ -247,101 +242,7 @@ function trialSentence({ name, trials, target, own, exactHere, shownDistance }) 
   return `${start}too few to see that ${short(name)} misses the target by ${distance(shownDistance)}; the largest deviation is ${errors(target)}.`;
 }
 
-// ---- about one draft
-
-/** Every test of a rule with its coin by position, {order, tested, passed, decides, case}, and how many are kept. */
-function tests(law, coins, settings) {
-  const count = kept(law, coins);
-  const decisive = law.forward ? count + 1 : count; // 0 or γ+1: no test decided, all went one way
-  const places = new Map(order(law).map((t, i) => [t, i + 1]));
-  const list = law.threshold.map((threshold, i) => {
-    const t = i + 1;
-    const tested = law.forward ? t <= decisive : t >= decisive;
-    const passed = coins[i] < threshold;
-    return {
-      t,
-      order: places.get(t),
-      threshold,
-      tested,
-      passed,
-      decides: t === decisive,
-      case: caseOf(law, t, settings),
-    };
-  });
-  return { kept: count, list };
-}
-
-/** Of a test that no coin decides, because of a condition: that in letters, and in numbers; else null. */
-function caseOf(law, t, settings) {
-  const grounds = groundsAt(law, t);
-  const form = forms[grounds.form];
-  if (!form.when || typeof form.threshold !== "number") return null;
-  const [sign, left, right] = form.when;
-  const shown = { ">": ">", "<=": "≤", "<": "<", ">=": "≥" }[sign];
-  const name = (tree) => (typeof tree === "string" ? letters[tree].sign : "bar");
-  const numbers = { ...settings, ...grounds };
-  const values = [left, right].map((tree) => exact(evaluate(tree, numbers), 4));
-  return { letters: `${name(left)} ${shown} ${name(right)}`, numbers: values.join(` ${shown} `) };
-}
-
-function testWords({ t, tested, passed, case: one }, forward, gamma) {
-  if (!tested) return idle(forward ? "not reached" : "no test needed");
-  if (one) return passed ? good(`passes, ${one.letters}`) : bad(`${one.letters}, stop`);
-  if (forward) return passed ? good("passes") : bad("fails, stop");
-  if (!passed) return bad(t > 1 ? "fails, step back" : "fails, keep none");
-  return good(t === gamma ? "passes, keep all" : `passes, keep ${t}`);
-}
-
-function coinWords(test, coins) {
-  const [coin, threshold] = pair(coins[test.t - 1], test.threshold);
-  return test.passed ? `coin ${coin} is below ${threshold}` : `coin ${coin} is not below ${threshold}`;
-}
-
-function whyForward({ list }, coins) {
-  const failed = list.find((test) => test.decides);
-  if (!failed) return "every token passes its test";
-  if (failed.case) return `token ${failed.t} fails, for ${failed.case.letters}: ${failed.case.numbers}`;
-  return `token ${failed.t} fails, for its ${coinWords(failed, coins)}`;
-}
-
-function whyBackward({ list, kept: count }, coins) {
-  const gamma = list.length;
-  if (!count)
-    return `no part of the draft passes, ${gamma > 1 ? `from all ${gamma} back to the first` : `for its ${coinWords(list[0], coins)}`}`;
-  const decisive = list[count - 1];
-  if (count === gamma) return `the whole draft passes at once, for its ${coinWords(decisive, coins)}`;
-  return `stepping back from the end, the first ${count === 1 ? "token passes" : `${count} tokens pass`}, for the ${coinWords(decisive, coins)}`;
-}
-
-/** One rule's verdict: "HSD keeps 2 of 2: the whole draft passes at once, its coin 0.4 is below 1." */
-function verdictSentence({ name, law, kept: amount, list }, coins) {
-  const why = (law.forward ? whyForward : whyBackward)({ kept: amount, list }, coins);
-  return `${capital(short(name))} keeps ${amount} of ${law.threshold.length}: ${why}.`;
-}
-
-/**
- * Where the token after the kept ones comes from. weight: as text; mass: of the residual before it is normalised;
- * whole: set if it is no residual; certain: the rule counts the draft as certain; race: it is one of draft and target;
- * follow: it is a likeliest token.
- */
-function nextWords(name, count, gamma, { weight, mass, whole, certain, race, follow }) {
-  if (count === gamma && follow) return "All were kept: the bonus token is the target's likeliest; nothing is drawn.";
-  if (count === gamma) return "All were kept: the bonus token comes from the target's own row.";
-  const after = `After ${plural(count, "kept token")}`;
-  if (follow) return `${after} the next one is the target's likeliest; nothing is drawn.`;
-  if (whole) return `${after} the next one is drawn from the whole of p, the target's own row.`;
-  if (mass === 0) return "The residual is empty there, so the next token comes from the target's own row.";
-  const open = gamma - count - 1;
-  const more =
-    known(name).resamples && open > 0
-      ? ` Then ${open === 1 ? "one more position is" : `${open} more positions are`} drawn anew, each at the price of a target call.`
-      : "";
-  if (race)
-    return `${after} the correction is what wins with p in races that the drafted token wins with q: only tokens with a larger p/q can.`;
-  if (certain) return `${after} the correction is drawn from p without the token that failed.`;
-  const scaled = weight === "1" ? "p" : `${weight} p`;
-  return `${after} the correction is drawn from max(${scaled} − q, 0), normalised.${more}`;
-}
+// ---- about the paper’s step
 
 const PAPER_TEXT = [
   "One step of §5.4 of the HSD paper: ten drafted tokens of a GSM8K answer, with the target's and the draft's probability of each.",
@@ -358,16 +259,6 @@ function paperSentence(usual, vanilla) {
   return `${survive} ${known(VANILLA).head} already risks the whole draft at its first token: with probability ${four(vanilla[0])} it keeps none.`;
 }
 
-/** The average over all coins, for this draft alone. */
-function averageWords(rules) {
-  const one = ({ name, average, stop }) => {
-    const sure = stop.some((chance) => chance > 1 - ROUNDING);
-    const none = stop[0] > ROUNDING ? ` (none of it with probability ${four(stop[0])})` : "";
-    return `${four(average)} under ${short(name)}${sure ? " (whatever the coins)" : none}`;
-  };
-  return `On average over all coins this draft keeps ${rules.map(one).join(" and ")}.`;
-}
-
 export {
   four,
   distance,
@@ -381,14 +272,8 @@ export {
   lawHint,
   lawSentence,
   trialSentence,
-  tests,
-  testWords,
-  verdictSentence,
-  nextWords,
-  averageWords,
   paperSentence,
   capital,
-  named,
   short,
   PAPER_TEXT,
 };
