@@ -1,11 +1,12 @@
-"""What a Space starts, and `python app.py` as well: build the app and serve it."""
+"""What a Space starts, and `python app.py` as well: it is `python -m hsd app`, with the same options."""
 
+import runpy
+import sys
 from contextlib import suppress
 
 with suppress(ImportError):
     import spaces  # noqa: F401  # on ZeroGPU it must come before torch; elsewhere it need not be there
 
-from hsd.app import launch
-
 if __name__ == "__main__":
-    launch()
+    sys.argv[1:1] = ["app"]
+    runpy.run_module("hsd", run_name="__main__")

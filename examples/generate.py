@@ -53,4 +53,5 @@ def read(folder: Path) -> Any:
 
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(errors="backslashreplace")  # for consoles that lack a character
     main()

@@ -116,4 +116,5 @@ def main(target=TOYS / "target", draft=TOYS / "middle"):
 
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(errors="backslashreplace")  # for consoles that lack a character
     main(*sys.argv[1:])

@@ -8,8 +8,11 @@ status 0, or 2 with one line for bad input; `conform` ends with 1 where a verifi
 from __future__ import annotations
 
 import argparse
+import io
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
 
@@ -38,22 +41,40 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. Returns the exit status."""
+    """Run one command. Returns the exit status; 141, without a word, where nobody reads its output any more."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a character that the console lacks must not cost a text
     words = sys.argv[1:] if argv is None else list(argv)
     try:
-        arguments = build_parser(words[:1]).parse_args(words)
-        return int(arguments.command(arguments))
+        try:
+            arguments = build_parser(words[:1]).parse_args(words)
+            arguments.given = {word.partition("=")[0] for word in words}
+            return int(arguments.command(arguments))
+        finally:
+            print(end="", flush=True)
     except HsdError as error:
-        print(f"hsd: {error}", file=sys.stderr)
-        return 2
+        return _said(str(error))
     except ModuleNotFoundError as error:
         extra = "app" if words[0] in ("app", "space") else "bench"
         where = f"run pip install '.[{extra}]' in a copy of this repository"
-        print(f"hsd: {words[0]} needs {error.name}, which is not installed: {where}", file=sys.stderr)
-        return 2
+        return _said(f"{words[0]} needs {error.name}, which is not installed: {where}")
     except KeyboardInterrupt:
-        print("hsd: stopped", file=sys.stderr)
-        return 130
+        return _said("stopped", 130)
+    except OSError as error:
+        try:
+            print(end="", flush=True)
+        except OSError:  # what could not be written must not fail once more at the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        named = f"{error.filename!r}" if error.filename else "its output"
+        why = f"cannot read or write {named}: {error.strerror or error}"
+        return 141 if isinstance(error, BrokenPipeError) else _said(why)
+
+
+def _said(words: str, status: int = 2) -> int:
+    with suppress(OSError):
+        print(f"hsd: {words}", file=sys.stderr)
+    return status
 
 
 def build_parser(commands: Sequence[str] = tuple(COMMANDS)) -> Parser:
@@ -62,7 +83,7 @@ def build_parser(commands: Sequence[str] = tuple(COMMANDS)) -> Parser:
     parser.add_argument("--version", action="version", version=__version__)
     choices = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
     for name, words in COMMANDS.items():
-        command = choices.add_parser(name, help=words)
+        command = choices.add_parser(name, help=words, allow_abbrev=False)
         if name in commands:
             module = import_module(f"hsd.cli.{name}")
             module.add_arguments(command)

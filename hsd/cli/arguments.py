@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from json import detect_encoding
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,9 +82,25 @@ def progress(text: str) -> None:
         print(text, end="", file=sys.stderr, flush=True)
 
 
+def refuse(arguments: argparse.Namespace, flags: str, home: str) -> None:
+    """Raise HsdError if one of these flags, "--a --b", was given, which would be ignored: it is for `home`."""
+    if ignored := next((flag for flag in flags.split() if flag in arguments.given), ""):
+        raise HsdError(f"{ignored} is for {home}: choose it, or leave the option out")
+
+
+def text_of(argument: str) -> str:
+    """The text of an argument, or of the standard input for "-": Unicode, whatever encoding the console has."""
+    stream = getattr(sys.stdin, "buffer", None)
+    data = os.fsencode(argument) if argument != "-" else stream.read() if stream else sys.stdin.read().encode()
+    try:
+        return data.decode(detect_encoding(data) if argument == "-" else "utf-8").replace("\r\n", "\n")
+    except UnicodeError:
+        raise HsdError("the prompt is not in UTF-8: convert it, as `iconv -t utf-8` does") from None
+
+
 def output(path: str | Path) -> Path:
     """The file to write to; checked before the work begins, so that no result is lost at the end."""
     file = Path(path).expanduser()
-    if file.is_dir() or not file.absolute().parent.is_dir():
-        raise HsdError(f"cannot write {str(path)!r}: give a file name in an existing folder")
+    if file.is_dir() or not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
+        raise HsdError(f"cannot write {str(path)!r}: give a file name in an existing folder where you may write")
     return file

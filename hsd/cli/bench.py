@@ -21,8 +21,8 @@ from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, facts, header, markdown, read, write_line
 from hsd.bench.server import TIMEOUT, Server, connect
 from hsd.bench.view import view
-from hsd.cli.arguments import add_json, add_models, load, names, number, output, progress
-from hsd.cli.options import GAMMA, add_flags, flag, given
+from hsd.cli.arguments import add_json, add_models, load, names, number, output, progress, refuse
+from hsd.cli.options import GAMMA, add_flags, check_flags, given
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.errors import HsdError
 from hsd.models.loading.pair import PORTABLE
@@ -36,16 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     add_models(parser, f"name of a pair (default: {USUAL})")
     parser.add_argument("--smaller", action="append", help="a further model for a stack, below the draft; may repeat")
-    parser.add_argument(
-        "--trees", type=names, default=(), help="further trees by all rules for them: comb:2:3,grown:3:3:10"
-    )
+    parser.add_argument("--trees", type=names, default=(), help="further trees, by all rules: comb:2:3,grown:3:3:10")
     parser.add_argument("--prompts", default="shipped", help="shipped, chat, gsm8k, speed_bench:coding, … or a file")
     parser.add_argument("--data", type=Path, help="folder with public prompt sets (default: $HSD_DATA)")
     parser.add_argument("--limit", type=int, default=12, help="at most this many prompts; 0 takes all")
     parser.add_argument("--repetitions", type=int, default=5, help="repetitions that count; one more is dropped")
-    parser.add_argument(
-        "--peer", choices=PEERS, help="measure this library's own generation loop too, on the same weights"
-    )
+    parser.add_argument("--peer", choices=PEERS, help="measure this library's own loop too, on the same weights")
     parser.add_argument("--server", metavar="URL", help="measure an OpenAI-compatible server too: its own counts only")
     parser.add_argument("--server-model", metavar="NAME", help="its model, if it has several")
     key = "its API key, if it wants one; in the environment HSD_SERVER_KEY other users of the machine cannot see it"
@@ -74,7 +70,7 @@ def main(arguments: argparse.Namespace) -> int:
     if not (arguments.pair or arguments.target or arguments.draft):  # the toy pair has levels
         arguments.pair = "tiny" if {*LEVELLED} & {*(arguments.system or ())} else usual(engine)
     workers = _Workers()
-    sweep(arguments).cases()  # invalid cases are reported before a server is contacted
+    check_flags(given(arguments), [case.options for case in sweep(arguments).cases()])  # before a server is contacted
     prompts = prompt_set(arguments.prompts, arguments.data, arguments.limit)
     server = _server(arguments, workers.count)
     cases = sweep(arguments, server).cases()
@@ -103,9 +99,7 @@ def main(arguments: argparse.Namespace) -> int:
 def _server(arguments: argparse.Namespace, processes: int) -> Server | None:
     """The server that is named, once it was reached. Raises HsdError."""
     if not arguments.server:
-        for name in ("server_model", "server_key"):
-            if getattr(arguments, name):
-                raise HsdError(f"{flag(name)} is for --server: give its URL, or leave the option out")
+        refuse(arguments, "--server-model --server-key --server-timeout", "--server URL")
         return None
     if processes > 1:
         raise HsdError("--server is measured by one process: leave `accelerate launch` out")
@@ -178,8 +172,8 @@ class _Workers:
                     write_line(file, record)
                     made.append(record)
                     progress(f"\r{len(made)} runs")
-            except (KeyboardInterrupt, HsdError) as error:
-                self.failed = isinstance(error, HsdError)
+            except (KeyboardInterrupt, HsdError, OSError) as error:
+                self.failed = not isinstance(error, KeyboardInterrupt)
                 if self.failed and not made:
                     raise
                 why = f": {error}" if self.failed else ""

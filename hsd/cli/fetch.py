@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 
+from hsd.cli.arguments import refuse
 from hsd.errors import HsdError
 from hsd.models.loading import fetch
 from hsd.models.loading.pair import PORTABLE
@@ -25,6 +26,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Fetch a model, or list all of them. Returns the exit status. Raises HsdError when it cannot be done."""
     name, as_json = arguments.name, arguments.json
     if name is None:
+        refuse(arguments, "--engine", "NAME, a model to fetch")
         for model in fetch.MODELS.values():
             print((_as_json if as_json else _as_line)(model, fetch.find(model.name)))
         return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -68,10 +68,13 @@ def given(arguments: argparse.Namespace) -> dict[str, Any]:
     return {n: v for n in RunOptions.options() if (v := getattr(arguments, n, None)) is not None}
 
 
-def check_flags(values: Mapping[str, Any]) -> None:
-    """Raise HsdError for an option of another system or rule, which would otherwise be ignored."""
+def check_flags(values: Mapping[str, Any], cases: Sequence[Mapping[str, Any]] = ()) -> None:
+    """Raise HsdError for an option that would be ignored: beside the other values, or in all cases of a benchmark."""
+    used = {"system", "drafts", *(name for options in cases for name in options)}
     for name in values:
-        if RunOptions.options()[name].group in ("levels", "rule") and not RunOptions.applies(name, values):
-            other, wanted = next(iter(RunOptions.when(name).items()))
-            home = f"{flag(other.partition('|')[0])} {facts.listed(wanted)}"
-            raise HsdError(f"{flag(name)} is for {home}: choose it, or leave the option out")
+        homes = [f"{flag(n.partition('|')[0])} {facts.listed(wanted)}" for n, wanted in RunOptions.when(name).items()]
+        if name in ("tree", "nodes") and values.get("drafts", 1) in (1, (1,)):
+            homes = ["--drafts of 2 or more"]
+        elif name in used if cases else RunOptions.applies(name, values):
+            continue
+        raise HsdError(f"{flag(name)} is for {' and '.join(homes)}: choose it, or leave the option out")

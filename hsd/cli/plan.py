@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from hsd.bench.prompts import PromptSet, prompt_set
-from hsd.cli.arguments import add_json, add_models, load, whole
+from hsd.cli.arguments import add_json, add_models, load, refuse, whole
 from hsd.errors import HsdError
 from hsd.models.timing import machine
 from hsd.planner import LONGEST, Models, Plan, Stack, as_json, plan, read_acceptance, read_numbers
@@ -26,14 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--per-token", help="time that each further token adds to a call of each model (default: 0)")
     parser.add_argument("--longest", type=whole, default=LONGEST, help="largest threshold to consider")
     add_models(parser, "measure the models of this pair instead: tiny, or a name from the Hub", "measure: ")
-    parser.add_argument(
-        "--tree", action="store_true", help="measure: propose a grown tree for target and draft instead"
-    )
+    parser.add_argument("--tree", action="store_true", help="measure: propose a grown tree for target and draft")
     parser.add_argument("--prompts", default="shipped", help="measure: shipped, stories, sums, functions, … or a file")
     parser.add_argument("--limit", type=whole, default=12, help="measure: at most this many prompts")
-    parser.add_argument(
-        "--new-tokens", type=whole, default=48, help="measure: tokens that the target writes per prompt"
-    )
+    parser.add_argument("--new-tokens", type=whole, default=48, help="measure: tokens that the target writes of each")
     parser.add_argument("--temperature", type=float, default=1.0, help="measure: temperature of all models")
     add_json(parser)
 
@@ -45,10 +41,13 @@ def main(arguments: argparse.Namespace) -> int:
     if measured and given:
         raise HsdError(f"give either a pair to measure or {' and '.join(given)}, not both")
     if arguments.tree:
+        refuse(arguments, "--longest", "a stack")
         return _plan_tree(arguments, measured)
     if not measured and (arguments.costs is None or arguments.acceptance is None):
         raise HsdError("a plan needs --costs and --acceptance, or --pair tiny to measure them")
     facts: dict[str, Any] = {}
+    if not measured:
+        refuse(arguments, "--device --dtype --prompts --limit --new-tokens --temperature", "a pair to measure, --pair")
     if measured:
         models, names, facts = _measure(arguments)
     else:

@@ -11,7 +11,7 @@ from typing import Any
 import hsd
 from hsd.bench import prompt_set
 from hsd.bench.fuzzy import calibrate
-from hsd.cli.arguments import add_json, add_models, load, number, output, progress
+from hsd.cli.arguments import add_json, add_models, load, number, output, progress, text_of
 from hsd.cli.options import GAMMA, add_flags, check_flags, given
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import LEVELLED
@@ -45,7 +45,7 @@ def _pair_help() -> str:
 
 def main(arguments: argparse.Namespace) -> int:
     """Decode and print; after Ctrl-C or a failure, what was decoded so far. Returns the exit status."""
-    prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
+    prompt = text_of(arguments.prompt)
     values = given(arguments)
     _check_belonging(arguments, values)
     named = arguments.pair or arguments.target or arguments.draft  # the toy pair has levels
@@ -59,10 +59,10 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.quantile is not None:
         options = _calibrated(pair, options, arguments)
     trace, failure = _decode_with_progress(pair, prompt, options)
+    print(json.dumps(_summary(trace)) if arguments.json else _report(trace, pair), flush=True)
     if target:
         target.write_text(trace.to_json(), encoding="utf-8")
         print(f"trace saved to {target}", file=sys.stderr)
-    print(json.dumps(_summary(trace)) if arguments.json else _report(trace))
     if failure:
         raise failure
     return 0
@@ -124,9 +124,10 @@ def _summary(trace: Any) -> dict[str, Any]:
     return {"text": trace.text, "tokens": trace.tokens, "finish": trace.result.finish, **made_by, **trace.stats()}
 
 
-def _report(trace: Any) -> str:
+def _report(trace: Any, pair: Any = None) -> str:
     s, prompt = trace.stats(), trace.prompt
-    between = "" if "".join(prompt.pieces).endswith(prompt.text) else "\n\n"  # the answer to a question
+    read = pair.codec.decode(prompt.ids) if pair else "".join(prompt.pieces)  # pieces may be parts of a character
+    between = "" if read.endswith(prompt.text) else "\n\n"  # the answer to a question
     return (
         f"{prompt.text}{between}{trace.text}\n\n"
         f"{s['new_tokens']} tokens, {s['target_calls']} target calls, "

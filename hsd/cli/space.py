@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from hsd import space
 from hsd.app import exported
-from hsd.cli.arguments import output, whole
+from hsd.cli.arguments import output, refuse, whole
 from hsd.errors import HsdError
 from hsd.paths import ROOT
 from hsd.trace import Trace
@@ -26,9 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind.add_argument("--html", metavar="TRACE", help="this recorded trace as one file that opens without a network")
     export.add_argument("--address", metavar="URL", help="with --static: its future URL, for the card of a shared link")
     export.add_argument("-o", "--output", metavar="FILE", help="with --html: the file to write (default: beside TRACE)")
-    export.add_argument(
-        "--step", type=whole, help="with --html: the step to open at, from 1 (default: the most telling)"
-    )
+    export.add_argument("--step", type=whole, help="with --html: the step to open at, from 1; else the most telling")
     export.add_argument("--weights", action="store_true", help="with --static: the model's weights too (98 MB)")
     export.add_argument("--title", help="with --html: the title above the run")
     export.set_defaults(action=_export)
@@ -54,22 +52,16 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    given = [name for name in ("output", "step", "title") if getattr(arguments, name) is not None]
-    if arguments.static and given:
-        raise HsdError(f"--{given[0]} is for --html: leave it out")
     if arguments.static:
+        refuse(arguments, "--output --step --title", "--html")
         return _export_folder(arguments.static, arguments.address or "", arguments.weights)
-    if arguments.address or arguments.weights:
-        raise HsdError(f"--{'address' if arguments.address else 'weights'} is for --static: leave it out")
+    refuse(arguments, "--address --weights", "--static")
     trace = Trace.from_file(arguments.html)
     target = output(arguments.output or str(Path(arguments.html).with_suffix(".html")))
     from hsd.app.page import single
 
     page = single(trace, arguments.step, arguments.title or "")
-    try:
-        target.write_text(page, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise HsdError(f"cannot write {str(target)!r}: {error.strerror}") from None
+    target.write_text(page, encoding="utf-8", newline="\n")
     print(f"{target}: {target.stat().st_size / 1000:,.0f} kB", file=sys.stderr)
     return 0
 
@@ -84,6 +76,8 @@ def _export_folder(folder: str, address: str, weights: bool) -> int:
 def _publish(arguments: argparse.Namespace) -> int:
     if not (arguments.repository or arguments.dry_run):
         raise HsdError("name the Space as owner/name, or list its files by --dry-run")
+    if not arguments.static:
+        refuse(arguments, "--weights", "--static")
     with TemporaryDirectory() as folder:
         root, sdk = (Path(folder), "static") if arguments.static else (ROOT, "gradio")
         if arguments.static:
