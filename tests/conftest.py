@@ -10,6 +10,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports the library that reads it
+os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}  # in processes that a test starts, too
 
 import pytest
 import torch
@@ -86,6 +87,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     yield server
+    server.over.set()
     server.shutdown()
     server.server_close()
     thread.join()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event
 from typing import Any
 
 from hsd.bench import Record
@@ -34,6 +34,7 @@ class Fake(ThreadingHTTPServer):
         self.asked: list[tuple[str, Record]] = []
         self.answers, self.trouble, self.counters = 10**6, "", False
         self.key = ""
+        self.over = Event()  # the test has ended
 
     @property
     def url(self) -> str:
@@ -114,15 +115,16 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def silent(self) -> None:
-        time.sleep(2)
+        self.server.over.wait()
 
     def dripping(self) -> None:
         self.send_response(200)
         self.end_headers()
-        for _ in range(40):
+        for _ in range(1200):  # a minute
+            if self.server.over.wait(0.05):
+                return
             self.wfile.write(b" ")
             self.wfile.flush()
-            time.sleep(0.05)
 
     def uncounted(self) -> None:
         self.say({"choices": []})

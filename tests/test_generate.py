@@ -133,7 +133,7 @@ def test_the_example_runs_and_gives_the_same_tokens(tmp_path: Path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     assert "the same tokens as hsd.run: True" in done.stdout

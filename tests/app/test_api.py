@@ -186,17 +186,17 @@ def test_the_app_starts_in_a_folder_with_nothing_but_what_a_space_gets(tmp_path:
 
 def sent(app, path: str, **more) -> tuple[int, str]:
     """Status and answer of a request that is not as Gradio's own client sends it."""
-    reply = httpx.post(f"{app.url}gradio_api/{path}", timeout=60, **more)
+    reply = httpx.post(f"{app.url}gradio_api/{path}", timeout=600, **more)
     return reply.status_code, reply.text
 
 
 def test_values_that_are_left_out_are_said_and_may_be_named_instead(app):
     _, begun = sent(app, "call/run", json={"data": ["Once upon a time", "hsd"]})
-    answer = httpx.get(f"{app.url}gradio_api/call/run/{json.loads(begun)['event_id']}", timeout=60).text
+    answer = httpx.get(f"{app.url}gradio_api/call/run/{json.loads(begun)['event_id']}", timeout=600).text
     assert "event: error" in answer
     assert "name those that you give: POST to call/v2/run" in answer
     _, begun = sent(app, "call/v2/run", json={"prompt": "Once upon a time", "max_new_tokens": 4})
-    answer = httpx.get(f"{app.url}gradio_api/call/v2/run/{json.loads(begun)['event_id']}", timeout=60).text
+    answer = httpx.get(f"{app.url}gradio_api/call/v2/run/{json.loads(begun)['event_id']}", timeout=600).text
     assert "event: complete" in answer
 
 
@@ -218,7 +218,7 @@ def test_requests_that_nobody_understands_get_one_line(app, path, more):
 
 @pytest.mark.parametrize("path", ["", "docs"])
 def test_a_page_forbids_what_comes_from_elsewhere_and_needs_none_of_it(app, path):
-    page = httpx.get(app.url + path, timeout=60)
+    page = httpx.get(app.url + path, timeout=600)
     policy = dict(part.split(" ", 1) for part in page.headers["Content-Security-Policy"].split("; "))
     assert (policy["default-src"], policy["script-src"], policy["connect-src"]) == ("'none'", "'self'", "'self'")
     assert "http" not in page.headers["Content-Security-Policy"]
@@ -226,7 +226,7 @@ def test_a_page_forbids_what_comes_from_elsewhere_and_needs_none_of_it(app, path
 
 
 def test_every_endpoint_and_argument_is_on_the_page_about_them(app, client):
-    page = httpx.get(f"{app.url}docs", timeout=60).text
+    page = httpx.get(f"{app.url}docs", timeout=600).text
     for name, endpoint in client.view_api(return_format="dict")["named_endpoints"].items():
         assert f"<code>{name}</code>" in page
         assert all(f"<code>{one['parameter_name']}</code>" in page for one in endpoint["parameters"])

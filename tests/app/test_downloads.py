@@ -33,7 +33,7 @@ class Index:
 
     def fetch(self, name: str, told: Any) -> None:
         while not self.here:
-            assert self.more.acquire(timeout=30)
+            assert self.more.acquire(timeout=600)
             self.next.pop(0)(told)
             self.told.set()
 
@@ -44,7 +44,7 @@ class Index:
 
     def tells(self, stage: str, share: float) -> None:
         self.does(lambda told: told(stage, share))
-        assert self.told.wait(30)
+        assert self.told.wait(600)
 
     def ends(self, thread: threading.Thread | None, error: Exception | None = None) -> None:
         def last(_: Any) -> None:
@@ -54,7 +54,7 @@ class Index:
 
         self.does(last)
         assert thread is not None
-        thread.join(30)
+        thread.join(600)
 
 
 @pytest.fixture

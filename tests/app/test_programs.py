@@ -54,7 +54,7 @@ def test_the_python_of_the_page_runs(code: str, said: str, app: Server):
 @pytest.mark.parametrize(("code", "said"), of("sh"))
 def test_the_shell_commands_of_the_page_run(code: str, said: str, app: Server):
     words = ["bash", "-euo", "pipefail", "-c", here(code, app)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=True)
     assert "event: error" not in done.stdout
     if "call/" not in code:
         assert {"/run", "/compare", "/explain_step"} <= set(json.loads(done.stdout)["named_endpoints"])

@@ -35,7 +35,7 @@ class Model:
         self.running += 1
         self.most = max(self.most, self.running)
         self.order.append(name)
-        assert self.gate.acquire(timeout=30)
+        assert self.gate.acquire(timeout=6000)
         self.running -= 1
         return name
 
@@ -55,7 +55,7 @@ class Model:
 
     def wait(self, what: Any) -> None:
         """Until something is so."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 600
         while not what():
             assert time.monotonic() < end, self.order
             time.sleep(0.01)
@@ -72,7 +72,7 @@ class Running:
         self.blocks = app.get_blocks()
         Endpoints.adopt(self.blocks, LIMIT)
         self.queue: FairQueue = self.blocks._queue
-        self.http = httpx.Client(base_url=f"{self.url}gradio_api", timeout=60, trust_env=False)
+        self.http = httpx.Client(base_url=f"{self.url}gradio_api", timeout=600, trust_env=False)
 
     def join(self, *data: str, visitor: str = "", endpoint: str = "say") -> str:
         """Ask as a program without a client does; returns the path of the answer."""

@@ -77,7 +77,7 @@ def test_an_export_is_the_site_and_a_page_about_it(tmp_path: Path):
 
 
 def got(app: Any, path: str, **headers: str) -> httpx.Response:
-    return httpx.get(app.url + path, headers={"Accept-Encoding": "identity", **headers}, timeout=60)
+    return httpx.get(app.url + path, headers={"Accept-Encoding": "identity", **headers}, timeout=600)
 
 
 def test_what_cannot_change_under_its_path_is_kept_for_ever_and_the_rest_is_asked_again(app):
@@ -105,7 +105,7 @@ def test_nothing_else_is_served(app, path: str):
 
 def test_questions_are_answered_with_data_or_with_one_line(app):
     def ask(question: str, **asked: Any) -> Any:
-        return httpx.post(f"{app.url}answers/{question}", json=asked, timeout=60)
+        return httpx.post(f"{app.url}answers/{question}", json=asked, timeout=600)
 
     assert ask("pair", name="tiny").json()["vocabulary"] > 0
     assert ask("downloads").json()["here"][0]["name"] == "tiny"

@@ -576,7 +576,7 @@ def test_two_processes_measure_what_one_measures(tmp_path: Path):
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     for command, name in (([sys.executable], "one"), (launch, "two")):
         words = [*command, "-m", "hsd", "bench", *options, "--out", str(tmp_path / name)]
-        subprocess.run(words, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=300)
+        subprocess.run(words, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=900)
     one, two = read(tmp_path / "one"), read(tmp_path / "two")
     assert two.header["processes"] == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import random
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -620,9 +619,7 @@ def sound() -> str:
 def test_a_tampered_trace_is_refused_in_one_line(spoil: Spoil, sound: str):
     data = json.loads(sound)
     spoil(data)
-    started = time.perf_counter()
     assert_refused(json.dumps(data))
-    assert time.perf_counter() - started < 5
 
 
 NOT_TRACES: dict[str, str | bytes] = {

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from player_page import FileStage, Stage, word_trace
 from running_app import Files, Server
-from web_page import Browser, Guest
+from web_page import WAIT, Browser, Guest
 
 from hsd.paths import ROOT
 
@@ -32,7 +32,7 @@ def chromium() -> Iterator[Browser]:
     with api.sync_playwright() as playwright:
         path = str(CHROMIUM) if CHROMIUM.exists() else None
         try:
-            browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+            browser = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=WAIT)
         except api.Error as error:
             pytest.skip(f"no Chromium to drive: {str(error).splitlines()[0]}")
         yield Browser(browser)

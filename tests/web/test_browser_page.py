@@ -246,7 +246,7 @@ def test_several_threads_of_a_browser_give_the_bits_of_one(chromium: Browser, fo
     told = json.loads((tmp_path / "page" / "data" / "page.json").read_text())
     at = told["browser"]["files"]["engine"].removesuffix("engine.wasm")
     files = Files(tmp_path, "page/", isolated=True)
-    page = chromium.chromium.new_context(bypass_csp=True).new_page()
+    page = chromium.profile(bypass_csp=True).new_page()
     page.goto(files.url)
     one, two, four = (page.evaluate(ROWS, [at, threads, list(range(1, 23))]) for threads in (1, 2, 4))
     assert one["rows"].count(",") == 2 * 22 * VOCAB - 1

@@ -32,7 +32,7 @@ READY = "window.__hsd?.ready && !document.querySelector('.hf-first, .is-opening'
 
 def opened(chromium: Browser, url: str, width: int = 1280, scripts: bool = True, **options: object):
     """A page of its own in which modules are held back unless scripts is true."""
-    context = chromium.chromium.new_context(viewport={"width": width, "height": 800}, bypass_csp=True, **options)
+    context = chromium.profile(width, bypass_csp=True, **options)
     visit = context.new_page()
     if not scripts:
         visit.route("**/page.js", lambda route: route.abort())

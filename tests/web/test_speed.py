@@ -508,10 +508,10 @@ def test_the_programs_on_the_page_work_as_they_stand(visitors, endpoint):
     visitor.page.locator(".sp-code code", has_text=f'api_name="{endpoint}"').wait_for()
     code, shell = visitor.page.locator(".sp-code code").all_text_contents()[-2:]
     environment = os.environ | {"HF_HUB_OFFLINE": "1"}
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=200)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=600)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.strip().splitlines()[-1]
-    curl = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=200)
+    curl = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=600)
     assert "event: complete" in curl.stdout, curl.stdout + curl.stderr
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from running_app import Server, free_port
+from running_app import PATIENT, Server, free_port
 from web_page import Guest
 
 from hsd.paths import EXAMPLES, ROOT
 
-LONG = {"prompt": "Once upon a time", "gamma": "1", "max_new_tokens": "256", "temperature": "1", "seed": "3"}
+LONG = {"prompt": "Once upon a time", "gamma": "1", "max_new_tokens": "256", "temperature": "1", "seed": PATIENT}
 
 
 @pytest.mark.core

@@ -14,7 +14,7 @@ from hsd.app.page import template
 from hsd.facts import facts_json
 from hsd.paths import WEB
 
-WAIT = 120_000  # milliseconds until a page counts as broken: a machine may be slow or busy
+WAIT = 300_000  # milliseconds until a page counts as broken: a machine may be slow or busy
 
 
 class Browser:
@@ -29,12 +29,16 @@ class Browser:
         """A page with this size and these options of a Playwright context."""
         kind = repr((width, height, sorted(options.items())))
         if kind not in self.profiles:
-            profile = self.chromium.new_context(viewport={"width": width, "height": height}, **options)
-            profile.set_default_timeout(WAIT)
-            self.profiles[kind], self.free[kind] = profile, []
+            self.profiles[kind], self.free[kind] = self.profile(width, height, **options), []
         page = self.free[kind].pop() if self.free[kind] else self.profiles[kind].new_page()
         page.kind = kind
         return page
+
+    def profile(self, width: int = 1280, height: int = 800, **options: object) -> Any:
+        """A Playwright context that nobody has used."""
+        made = self.chromium.new_context(viewport={"width": width, "height": height}, **options)
+        made.set_default_timeout(WAIT)
+        return made
 
     def take_back(self, page: Any) -> None:
         if page.is_closed():

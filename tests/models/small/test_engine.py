@@ -137,7 +137,7 @@ def test_threads_that_helped_are_gone_with_the_engine(folder: Path):
     del model
     gc.collect()
     for thread in helpers:
-        thread.join(20)
+        thread.join(600)
     assert not any(thread.is_alive() for thread in helpers)
 
 
