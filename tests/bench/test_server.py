@@ -95,7 +95,7 @@ def test_a_key_that_no_header_can_have_is_refused_without_being_shown(fake: Fake
 
 def test_a_key_without_a_server_is_refused(capsys: pytest.CaptureFixture[str]):
     assert main(["bench", "--server-key", KEY]) == 2
-    assert capsys.readouterr().err == "hsd: --server-key is for --server: give its URL, or leave the option out\n"
+    assert capsys.readouterr().err == "hsd: --server-key is for --server URL: choose it, or leave the option out\n"
 
 
 def test_a_chat_tuned_pairs_prompt_is_a_message(fake: Fake):
