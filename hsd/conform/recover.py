@@ -12,6 +12,7 @@ from torch import Tensor
 from hsd.audit import TableModels
 from hsd.conform.adapter import Adapter, BlackBox
 from hsd.conform.boxes import Box, Outcome, Point, Search, boxes, threshold
+from hsd.conform.causes import OWN, Batch, cause
 from hsd.errors import HsdError
 from hsd.rules import RULES
 
@@ -20,6 +21,7 @@ STRATA = 1_001  # points of a sweep: no interval of 1e-3 lies between two of the
 TIMES = 5  # that each of some points is evaluated
 AGAIN = 20  # wrongly predicted points that are evaluated once more, one by one
 SELDOM = 0.02  # share of repeated points below which differences are not due to state kept from earlier calls
+OTHERS = 8  # points of other calls between which one is repeated
 FRESH = 64  # random points at which a refined law must predict the outcome
 REFINED = 3  # times that a law is refined where it predicted wrongly
 FAR = 1e30  # the time of a token that must not win an exponential race
@@ -224,15 +226,13 @@ def _refine(
     box, (drafts, points) = again.box, asked
     found = box.ask(drafts, points)
     for tries in range(REFINED + 1):
-        wrong = [
-            (draft, point, outcome)
-            for draft, point, outcome in zip(drafts, points, found, strict=True)
-            if not _foretold(box, regions[draft], point, outcome)
-        ]
+        rows = [*zip(drafts, points, found, strict=True)]
+        places = [i for i, row in enumerate(rows) if not _foretold(box, regions[row[0]], row[1], row[2])]
+        wrong = [rows[i] for i in places]
         if not wrong:
             return
-        for draft, point, outcome in wrong[:: len(wrong) // AGAIN + 1] if tries == 0 else ():
-            again.compare(draft, point, outcome)
+        for place in places[:: len(places) // AGAIN + 1] if tries == 0 else ():
+            again.compare(drafts, points, place, found[place])
         draft, point, outcome = wrong[0]
         if tries == REFINED:
             raise HsdError(
@@ -281,41 +281,31 @@ class Repeats:
             order = range(len(self.points)) if fresh else torch.randperm(len(self.points), generator=self.generator)
             places = [int(i) for i in order]
             cut = len(places) // 2 | 1  # batches of other sizes than the first, of an odd number too
-            found = [
-                outcome
-                for part in (places[:cut], places[cut:])
-                if part
-                for outcome in self.box.ask([self.drafts[i] for i in part], [self.points[i] for i in part])
-            ]
+            parts = [part for part in (*([i] for i in places[:3]), places[3 : cut + 3], places[cut + 3 :]) if part]
+            asked = {i: self._batch(part, place) for part in parts for place, i in enumerate(part)}
+            found = [one for part in parts for one in self.box.ask(*self._batch(part, 0)[:2])]
             other = {i: outcome for i, outcome in zip(places, found, strict=True) if outcome != self.first[i]}
             for i, outcome in other.items():
-                seldom = len(other) < SELDOM * len(places)
-                raise self._differs(self.drafts[i], self.points[i], self.first[i], outcome, seldom)
+                batches = (self.drafts, self.points, i), asked[i]
+                raise self._differs(self.first[i], outcome, batches, len(other) < SELDOM * len(places))
 
-    def compare(self, draft: int, point: Point, outcome: Outcome) -> None:
-        """Evaluate one point by itself. Raises HsdError, as `check` does, if its outcome is now a different one."""
-        found = self.box.ask([draft], [point])[0]
+    def _batch(self, part: list[int], place: int) -> Batch:
+        return [self.drafts[i] for i in part], [self.points[i] for i in part], place
+
+    def compare(self, drafts: list[int], points: list[Point], place: int, outcome: Outcome) -> None:
+        """Evaluate one of a batch by itself. Raises HsdError, as `check` does, if its outcome is now another one."""
+        found = self.box.ask([drafts[place]], [points[place]])[0]
         if found != outcome:
-            raise self._differs(draft, point, found, outcome)
+            raise self._differs(found, outcome, (([drafts[place]], [points[place]], 0), (drafts, points, place)))
 
-    def _differs(self, draft: int, point: Point, first: Outcome, then: Outcome, seldom: bool = False) -> HsdError:
-        box = self.box
-        alone = [box.ask([draft], [point])[0] for _ in range(2 * TIMES)]
-        usual = max(map(alone.count, alone))
-        own = usual < len(alone) - 1
-        if own:
-            cause = "it draws numbers of its own, or counts calls: take all from uniforms and noise, or use --sampled"
-        elif box.adapter.batched and usual == len(alone) and alone[0] == first:
-            cause = "what a draft gets depends on the others of its batch, or on its place there"
-        elif usual < len(alone) or alone[0] == first or seldom:
-            cause = "it now and then draws a number of its own, or keeps something from call to call"
-        else:
-            cause = "it keeps something from earlier calls"
+    def _differs(self, first: Outcome, then: Outcome, batches: tuple[Batch, Batch], seldom: bool = False) -> HsdError:
+        (drafts, points, place), calls = batches[0], self.box.calls
+        why = cause(self.box, first, batches, self.points[:OTHERS], seldom)
         words = (
-            f"{box.adapter.name}: verify returns {list(first)} and, after {box.calls:,} calls on these models, "
-            f"{list(then)} for the same numbers: {cause}; sent {box.sent(draft, point)}"
+            f"{self.box.adapter.name}: verify returns {list(first)} and, after {calls:,} calls on these models, "
+            f"{list(then)} for the same numbers: {why}; sent {self.box.sent(drafts[place], points[place])}"
         )
-        return HsdError(words) if own else Unsteady(cause, words)
+        return HsdError(words) if why.endswith(OWN) else Unsteady(why, words)
 
 
 def _close(speeds: Tensor) -> bool:

@@ -212,7 +212,7 @@ VERIFIERS: dict[str, tuple[bool | None, Adapter]] = {
 def test_what_it_is_is_told(name: str):
     right, adapter = VERIFIERS[name]
     if right is None:
-        with pytest.raises(HsdError, match="it draws numbers of its own, or counts calls"):
+        with pytest.raises(HsdError, match="it counts calls, and equal calls get different tokens in turn"):
             conform(adapter)
     else:
         assert conform(adapter)["lossless"] is right

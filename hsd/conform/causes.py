@@ -1,0 +1,75 @@
+"""Why equal numbers gave different tokens: experiments whose order does not matter, as each is made several times."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from unittest.mock import patch
+
+from hsd.conform.adapter import LARGEST, BlackBox
+from hsd.conform.boxes import Outcome, Point
+
+CALLS, TURNS = 96, 4  # equal calls one after the other, and how often each of several experiments is made
+OFTEN = 0.95  # the share of equal calls that agree, up to which a verifier is random in all that it does
+MOMENTS = (0.0, 0.0013, 0.0127, 0.317, 1.731, 62.9, 3_611.0, 86_423.0)  # seconds to which the clock is set
+OWN = "take all from uniforms and noise, or use --sampled"
+
+Batch = tuple[Sequence[int], Sequence[Point], int]  # drafts, a point for each, and the place of the one in question
+
+
+def cause(box: BlackBox, first: Outcome, asked: Sequence[Batch], others: Sequence[Point], seldom: bool) -> str:
+    """What a draft's outcome depends on besides its numbers, in words; those that end in `OWN` let no law be found.
+
+    first: one outcome; asked: the calls that gave this and another one. others: points of other calls. seldom: whether
+    few of many points differed.
+    """
+    drafts, points, place = asked[0]
+    draft, point = drafts[place], points[place]
+
+    def placed(drafts: Sequence[int], points: Sequence[Point], place: int) -> Outcome:
+        begin = place - place % LARGEST  # of the batch that it was in
+        return box.ask(drafts[begin : begin + LARGEST], points[begin : begin + LARGEST])[place - begin]
+
+    def after(other: Point) -> Outcome:
+        box.ask([draft], [other])
+        return alone()
+
+    def at(moment: float) -> Outcome:
+        seconds, clocks = 1.7e9 + moment, ("time", "monotonic", "perf_counter")
+        stopped = {name: lambda: seconds for name in clocks} | {
+            f"{name}_ns": lambda: int(1e9 * seconds) for name in clocks
+        }
+        with patch.dict(vars(time), stopped):
+            return alone()
+
+    alone = partial(placed, [draft], [point], 0)
+    said = [alone() for _ in range(CALLS)]
+    usual = Counter(said).most_common(1)[0][1]
+    if usual <= OFTEN * CALLS and any(said[k:] == said[:-k] for k in range(1, CALLS // 3)):
+        return f"it counts calls, and equal calls get different tokens in turn: {OWN}"
+    if follows([partial(at, moment) for moment in MOMENTS]):
+        return f"it looks at the clock: {OWN}"
+    if usual <= OFTEN * CALLS:
+        return f"it draws numbers of its own: {OWN}"
+    size = min(max(len(drafts) for drafts, _, _ in asked), LARGEST)
+    alike = [partial(placed, [draft] * size, [point] * size, i) for i in {0, 1 % size, size // 2, size - 1}]
+    if box.adapter.batched and follows(alike):
+        return "what a draft gets depends on its place in the batch: equal ones get different tokens"
+    if box.adapter.batched and follows([alone, *(partial(placed, *batch) for batch in asked)]):
+        return "what a draft gets depends on the others of its batch, or on its place there"
+    if follows([partial(after, other) for other in others]):
+        return "it keeps something from earlier calls: the one before decides"
+    if usual < CALLS or said[0] == first or seldom:
+        return "it now and then draws a number of its own, or keeps something from call to call"
+    return "it keeps something from earlier calls"
+
+
+def follows(experiments: Sequence[Callable[[], Outcome]]) -> bool:
+    """Whether an outcome follows from the experiment: the same each time in mixed order, but not in all of them."""
+    order = [*range(len(experiments))] * TURNS
+    random.Random(0).shuffle(order)
+    found = [(i, experiments[i]()) for i in order]
+    return len({outcome for _, outcome in found}) > 1 and len({*found}) == len(experiments)
