@@ -121,7 +121,7 @@ def written() -> str:
 
 def numbers() -> Numbers:
     """Everything that a lesson or a question may name."""
-    return {"trace": source()["trace"], "index": source()["step"] - 1, **_of_step(step()), **_of_run(), **measured()}
+    return {"trace": source()["trace"], "step": source()["step"], **_of_step(step()), **_of_run(), **measured()}
 
 
 def _of_step(step: Step) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def _of_run() -> dict[str, Any]:
         "behind_step": behind.index + 1,
         "behind_hsd": behind.expected_kept["hsd"],
         "behind_classic": behind.expected_kept["tokenwise"],
-        "empty_index": empty.index,
+        "empty_step": empty.index + 1,
         "empty_mean": max(empty.expected_kept[rule] for rule in LAB_RULES),
     }
 

@@ -71,7 +71,7 @@ def kills(count: int, home: str) -> Values:
     app = App(HSD_HOME=home)
     visitor = Visitor(app.url)
     survived = count if _works(visitor) else 0
-    _, gone = visitor.call("explain_step", trace="a key of before", step=0)
+    _, gone = visitor.call("explain_step", trace="a key of before", step=1)
     gone = gone["error"] if isinstance(gone, dict) else str(gone)
     app.stop()
     return {"kills": count, "survived": survived, "a_run_of_before": gone, "tracebacks": app.tracebacks}

@@ -113,9 +113,9 @@ def _compare(finish: Finish) -> Callable[..., Any]:
     ) -> dict:  # type: ignore[type-arg]
         """Two verification rules on the same drafts and the same coins.
 
-        Answers {"kept", "differences", "runs"}: how many drafted tokens each rule kept; the steps, from 0, of a paired
-        run in which they kept different numbers of tokens, which explain_step can explain; one run if paired, else two,
-        as the tool run answers.
+        Answers {"kept", "differences", "runs"}: how many drafted tokens each rule kept; the steps, counted from 1, of
+        a paired run in which they kept different numbers of tokens, which explain_step can explain; one run if paired,
+        else two, as the tool run answers.
         One run says little: coins decide much of what is kept in it.
 
         Args:
@@ -160,11 +160,11 @@ def _explain_step(presets: Mapping[str, Preset], kept: Kept) -> Callable[..., An
 
         Args:
             trace: The key that the tool run answered, the name of a recorded run (see presets), or a whole trace
-            step: Which step, counted from 0
+            step: Which step, counted from 1
         """
         if type(step) is not int:
-            raise HsdError("step must be a whole number, counted from 0")
-        return step_in_words(opened(trace), step, facts.facts())
+            raise HsdError("step must be a whole number, counted from 1")
+        return step_in_words(opened(trace), step - 1, facts.facts())
 
     return explain_step
 
@@ -256,6 +256,6 @@ def _whole(made: Trace, key: str, with_trace: bool) -> dict[str, Any]:
 
 def _paired(trace: Trace) -> dict[str, Any]:
     """What a run kept and what its shadow would have kept."""
-    judged = [(step.index, step.kept, step.shadow.kept) for step in trace.steps if step.shadow]
+    judged = [(step.index + 1, step.kept, step.shadow.kept) for step in trace.steps if step.shadow]
     kept = [sum(own for _, own, _ in judged), sum(other for _, _, other in judged)]
     return {"kept": kept, "differences": [i for i, own, other in judged if own != other]}

@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from hsd.bench.measure import Case, Record
-from hsd.bench.summary import Measurement, measurements, ratio, rows
+from hsd.bench.summary import Measurement, measurements, ratio, rows, student
 from hsd.decoding.options import LEVELLED, RunOptions
 
 Row = dict[str, Any]
 NOISE = 1.1  # the factor by which single runs differ by chance
-ERRORS = 2.0  # standard errors by which lanes differ by chance
+MANY = 1_000  # steps, where a row does not tell them
 MARGIN = 1.02  # tolerance, as a factor, when shares of the time explain a difference
-SAVED = 1.005  # tokens per call that are shown as more than one
 
 
 def lossless(case: Case) -> bool:
@@ -81,6 +80,7 @@ def _more(m: Measurement, plain: Measurement, row: Row) -> Row:
         "calls_per_step": ratio(m.records, "target_calls", "steps"),
         "tokens_per_call": ratio(m.records, "new_tokens", "target_calls"),
         "call_error": _call_error(m),
+        "steps": sum(record["steps"] for record in m.records) // len(m.by_repetition),
         "speedup": speedup,
         "speedups": [min(every), max(every)],
         "ms_per_token": 1e3 / speed["tokens_per_second"],
@@ -109,7 +109,8 @@ def _call_error(m: Measurement) -> float:
     steps = sum(record["steps"] for record in m.records)
     spread = statistics.pstdev(kept for kept, count in m.kept_histogram().items() for _ in range(count))
     each = steps / sum(record["target_calls"] for record in m.records)
-    return float(spread * each) / math.sqrt(steps / len(m.by_repetition))
+    freedom = steps / len(m.by_repetition) - 1
+    return float(spread * each) / math.sqrt(freedom) if freedom > 0 else math.inf
 
 
 def _plain(value: Any) -> Any:
@@ -132,14 +133,14 @@ def verdict(own: Sequence[Measurement], table: Sequence[Row]) -> str:
     winners = [(m, row) for m, row in lanes if faster(m, own[0])]
     if not winners:
         best = next(row for _, row in lanes if row is not table[0])
-        speed = f"{best['speedup']:.2f} × the speed of plain decoding"
+        speed = f"{_fixed(best['speedup'])} × the speed of plain decoding"
         if faster(own[0], own[table.index(best)]):
             return f"Drafting does not pay here: {_named(best)} comes nearest, with {speed}."
         return f"No lane is faster by more than chance: {_named(best)} has {speed}{_range(best)}."
     first = winners[0][0]
     close = [row for m, row in winners if m is first or not faster(first, m)]
     if len(close) == 1:
-        return f"{_named(close[0])} is the fastest: {close[0]['speedup']:.2f} × the speed of plain decoding."
+        return f"{_named(close[0])} is the fastest: {_fixed(close[0]['speedup'])} × the speed of plain decoding."
     speeds = _span([row["speedup"] for row in close], 2)
     chance = "which of them is the fastest may be chance"
     return f"{_listed(map(_named, close))} are faster than plain decoding, {speeds} ×; {chance}."
@@ -155,7 +156,7 @@ def calls(table: Sequence[Row]) -> str:
         return "Plain decoding makes one call for every token."
     best = others[0]
     where = "on this prompt and seed" if best["prompts"] == 1 else f"on these {best['prompts']} prompts with one seed"
-    if best["tokens_per_call"] < SAVED:
+    if best["tokens_per_call"] <= 1:
         return f"No lane saves target calls {where}."
     lanes = [row for row in others if _alike(row, best)]
     fewer = _span([100 - 100 / row["tokens_per_call"] for row in lanes], 0)
@@ -166,9 +167,9 @@ def calls(table: Sequence[Row]) -> str:
 
 
 def _alike(row: Row, best: Row) -> bool:
-    """Whether two lanes' tokens per call differ by no more than they would by chance."""
-    errors = math.hypot(row["call_error"], best["call_error"])
-    return bool(best["tokens_per_call"] - row["tokens_per_call"] <= ERRORS * errors)
+    """Whether two lanes' tokens per call differ by no more than they would by chance, by Student's t."""
+    reaches = (student(one.get("steps", MANY) - 1) * one["call_error"] for one in (row, best))
+    return bool(best["tokens_per_call"] - row["tokens_per_call"] <= math.hypot(*reaches))
 
 
 def basis(table: Sequence[Row]) -> str:
@@ -192,28 +193,29 @@ def _why(row: Row, plain: Row) -> str:
     tokens = row["tokens_per_call"] * row["calls_per_step"]
     rate = row["acceptance_rate"][0]
     kept = "" if math.isnan(rate) else f" ({_percent(rate)} of its drafts kept)"
-    cost = f"{tokens / row['speedup']:.2f} tokens of plain decoding"
-    step = f"A step took as long as {cost} and brought {tokens:.2f}{kept}"
+    spent = tokens / row["speedup"]
+    cost, gain = (_fixed(a, 2, b) for a, b in ((spent, tokens), (tokens, spent)))
+    step = f"A step took as long as {cost} tokens of plain decoding and brought {gain}{kept}"
     if math.isnan(row["limit"]) or math.isnan(one):
         return f"{step}; the run is too short to say what its calls alone allow."
-    return f"{_costs(row, one)}. {step}. The calls alone allow {row['limit']:.2f} ×{_against_limit(row, plain)}."
+    return f"{_costs(row, one)}. {step}. The calls alone allow {_fixed(row['limit'])} ×{_against_limit(row, plain)}."
 
 
 def _costs(row: Row, one: float) -> str:
     """The calls of a step. one: ms of a target call of plain decoding."""
-    check = f"a check {row['target_call_ms'] / one:.2f} of a target call ({_ms(one)} ms)"
+    check = f"a check {_fixed(row['target_call_ms'] / one)} of a target call ({_ms(one)} ms)"
     if row["below_ms"] is not None:
-        return f"A step's calls below the target cost {row['below_ms'] / one:.2f} and {check}"
+        return f"A step's calls below the target cost {_fixed(row['below_ms'] / one)} and {check}"
     if not row["draft_call_ms"] > 0:
         return f"A copied draft costs nothing and {check}"
-    return f"A draft call costs {row['draft_call_ms'] / one:.2f} and {check}"
+    return f"A draft call costs {_fixed(row['draft_call_ms'] / one)} and {check}"
 
 
 def _against_limit(row: Row, plain: Row) -> str:
     """The share of the limit that was reached, and why it can exceed 1."""
     excess = row["speedup"] / row["limit"]
-    if row["calls_per_step"] > SAVED and row["below_ms"] is None:  # of which the limit knows one
-        return f" if each step made one target call, but this rule makes {row['calls_per_step']:.2f}"
+    if row["calls_per_step"] > 1 and row["below_ms"] is None:  # of which the limit knows one
+        return f" if each step made one target call, but this rule makes {_fixed(row['calls_per_step'])}"
     if excess <= 1:
         return f", of which {_percent(excess)} is reached"
     own, theirs = (1.0 - float(r["shares"]["draft"]) - float(r["shares"]["target"]) for r in (row, plain))
@@ -251,18 +253,27 @@ def _listed(names: Any) -> str:
 
 def _span(values: Sequence[float], digits: int) -> str:
     """The smallest and the largest of descending values, or one if they look the same."""
-    low, high = f"{values[-1]:.{digits}f}", f"{values[0]:.{digits}f}"
+    low, high = _fixed(values[-1], digits), _fixed(values[0], digits)
     return low if low == high else f"{low} to {high}"
 
 
 def _range(row: Row) -> str:
     """From the slowest round to the fastest; nothing where there is only one."""
     low, high = row["speedups"]
-    return f" ({low:.2f}–{high:.2f} in {row['runs']} rounds)" if row["runs"] > 1 else ""
+    return f" ({_fixed(low)}–{_fixed(high)} in {row['runs']} rounds)" if row["runs"] > 1 else ""
+
+
+def _fixed(x: float, digits: int = 2, *others: float) -> str:
+    """A number with so many decimals, or up to six where it would look like 0, 1, 100 or another, and is not."""
+    for places in range(digits, 7):
+        text = f"{x:.{places}f}"
+        if all(x == y or text != f"{y:.{places}f}" for y in (0.0, 1.0, 100.0, *others)):
+            return text
+    return f"{x:.{digits}f}"
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return f"{_fixed(100 * share, 0)} %"
 
 
 def _ms(value: float) -> str:

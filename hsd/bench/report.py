@@ -129,14 +129,18 @@ def cells(row: Row) -> list[str]:
     return [
         row["case"],
         f"{row['tokens_per_second']:.0f}",
-        interval(row["speedup_interval"]) if "speedup_interval" in row else "",
-        interval(row["block_efficiency"]) if "block_efficiency" in row else "",
-        interval(row["acceptance_length"]) if "acceptance_length" in row else "",
-        interval([100 * value for value in row["acceptance_rate"]], 1) if "acceptance_rate" in row else "",
+        *(_cell(row, name) for name in ("speedup_interval", "block_efficiency", "acceptance_length")),
+        _cell(row, "acceptance_rate", 100, 1),
         f"{row['limit']:.2f}×" if is_known(row.get("limit")) else "",
         f"{row['efficiency']:.2f}" if is_known(row.get("efficiency")) else "",
         best,
     ]
+
+
+def _cell(row: Row, name: str, times: int = 1, digits: int = 2) -> str:
+    """A value of a row with its interval, which one prompt alone has not."""
+    values = [times * value for value in row.get(name, ())]
+    return interval(values, digits) if values and row["prompts"] > 1 else f"{values[0]:.{digits}f}" if values else ""
 
 
 def interval(values: Sequence[float], digits: int = 2) -> str:

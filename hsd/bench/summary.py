@@ -11,6 +11,7 @@ forward passes took time; efficiency is the share of it that is reached.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -26,6 +27,9 @@ from hsd.draft import COPIERS
 Interval = tuple[float, float, float]
 Sum = Callable[[Record], float]  # what is added up over runs
 ENDS = (2.5, 97.5)  # of an interval, in per cent
+FEW = 10  # prompts; of fewer an interval is Student's, by a jackknife, as a bootstrap would make it too narrow
+STUDENT = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.306)  # for 1 … 8 degrees of freedom
+NORMAL = statistics.NormalDist().inv_cdf(0.975)
 PARTS = ("draft", "target", "verify", "sampling", "rest")
 
 
@@ -57,21 +61,21 @@ class Measurement:
         )
 
     def speedup_interval(self, plain: Measurement) -> Interval:
-        """The speed-up with its 95 % interval by a bootstrap over prompts."""
+        """The speed-up with its 95 % interval over prompts."""
         values = []
         for own, other in zip(self.by_repetition.values(), plain.by_repetition.values(), strict=True):
             speeds = (_resampled(rows, _of("new_tokens"), _of("seconds")) for rows in (own, other))
             values.append(next(speeds) / next(speeds))
-        low, high = np.percentile(np.median(values, 0), ENDS)
-        return self.speedup(plain), float(low), float(high)
+        return _interval(self.speedup(plain), np.median(values, 0))
 
     def block_efficiency(self) -> Interval:
-        """Committed tokens per target call, and its 95 % interval by a bootstrap over prompts."""
+        """Committed tokens per target call, and its 95 % interval over prompts."""
         return ratio_interval(self.records, _of("new_tokens"), _of("target_calls"))
 
     def acceptance_rate(self) -> Interval:
         """Kept per drafted token, with its interval."""
-        return ratio_interval(self.records, _of("kept"), _of("drafted"))
+        value, low, high = ratio_interval(self.records, _of("kept"), _of("drafted"))
+        return value, low, min(high, 1.0)
 
     def acceptance_length(self) -> Interval:
         """AL: 1 + kept tokens per draft, with its interval."""
@@ -197,21 +201,44 @@ def fitted_acceptance(tokens_per_call: float, gamma: int) -> float:
 
 
 def ratio_interval(records: Sequence[Record], above: Sum, below: Sum) -> Interval:
-    """The ratio of two sums over all runs, 0 if the lower one is 0; 95 % interval by resampling the prompts."""
+    """The ratio of two sums over all runs, 0 if the lower one is 0, with its 95 % interval over prompts."""
     if not records:
         return (float("nan"),) * 3
-    total, values = sum(map(below, records)), _resampled(records, above, below)
-    low, high = np.percentile(values, ENDS)
-    return (sum(map(above, records)) / total if total else 0.0), float(low), float(high)
+    total = sum(map(below, records))
+    return _interval(sum(map(above, records)) / total if total else 0.0, _resampled(records, above, below))
+
+
+def _interval(value: float, values: Any) -> Interval:
+    """A value and the ends of its 95 % interval, from what `_resampled` made; of one prompt both are the value."""
+    if len(values) >= FEW:
+        low, high = np.percentile(values, ENDS)
+        return value, float(low), float(high)
+    half = student(len(values) - 1) * math.sqrt((len(values) - 1) * np.var(values)) if len(values) > 1 else 0.0
+    return value, max(value - half, 0.0), value + half
+
+
+def student(freedom: int) -> float:
+    """How many standard errors a 95 % interval reaches to each side, by Student's t with these degrees of freedom."""
+    if freedom <= len(STUDENT):
+        return STUDENT[freedom - 1] if freedom > 0 else math.inf
+    z, v = NORMAL, freedom
+    first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    fourth = (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160
+    return float(z + first / v + second / v**2 + third / v**3 + fourth / v**4)
 
 
 def _resampled(records: Sequence[Record], above: Sum, below: Sum) -> Any:
-    """(1000,): the ratio of both sums over as many prompts, drawn with replacement."""
+    """The ratio of both sums over other prompts.
+
+    (1000,): of as many, drawn with replacement; of fewer than FEW (n,): of all but one each.
+    """
     sums: dict[int, np.ndarray] = defaultdict(lambda: np.zeros(2))
     for record in records:
         sums[record["prompt"]] += above(record), below(record)
+    every = np.array([sums[prompt] for prompt in sorted(sums)])
     draws = np.random.default_rng(0).integers(len(sums), size=(1_000, len(sums)))
-    drawn = np.array([sums[prompt] for prompt in sorted(sums)])[draws].sum(1)
+    drawn = every[draws].sum(1) if len(sums) >= FEW else every.sum(0) - every * (len(sums) > 1)
     return np.divide(drawn[:, 0], drawn[:, 1], out=np.zeros(len(drawn)), where=drawn[:, 1] > 0)
 
 

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
 from pathlib import Path
 from typing import Any
@@ -83,17 +84,23 @@ def plural(count: int, noun: str) -> str:
 
 
 def number(x: float | None, digits: int = 3, tiny: int = 2) -> str:
-    """A number with so many digits, one below 0.001 with `tiny` and a power of ten; – where there is none."""
+    """A number as `rounded` has it, one below 0.001 or from 10,000 on with a power of ten; – where there is none."""
     if x is None:
         return "–"
-    if x in (float("inf"), float("-inf")):
+    if math.isinf(x):
         return "∞" if x > 0 else "−∞"
-    large, small = abs(x) >= 1e4, 0 < abs(x) < 1e-3
-    told = Context(prec=tiny if small else digits, rounding=ROUND_HALF_UP).create_decimal(Decimal(x))
-    if not (large or small):
+    told = rounded(x, digits, tiny)
+    if not told or 1e-3 <= abs(x) < 1e4:
         return _short(told).replace("-", "−")
     power = told.adjusted()
     return f"{_short(told.scaleb(-power))}·10{str(power).translate(_RAISED)}".replace("-", "−")
+
+
+def rounded(x: float, digits: int = 3, tiny: int = 2) -> Decimal:
+    """A number with so many digits (below 0.001 `tiny`), all before its point, and more where it would look like 1."""
+    count = tiny if abs(x) < 1e-3 else max(digits, len(str(int(abs(x))))) if abs(x) < 1e4 else digits
+    told = Context(prec=count, rounding=ROUND_HALF_UP).create_decimal(Decimal(x))
+    return rounded(x, count + 1) if abs(told) == 1 != abs(x) and count < 9 else told
 
 
 def _short(told: Decimal) -> str:
@@ -101,10 +108,32 @@ def _short(told: Decimal) -> str:
     return words.rstrip("0").rstrip(".") if "." in words else words
 
 
+def apart(a: float, b: float, start: int = 2) -> tuple[int, int]:
+    """How many digits, of small numbers too, it takes to see which of both is larger; at least `start`."""
+    every = ((digits, max(digits - 2, 2)) for digits in range(start, 19))
+    return next((found for found in every if a == b or number(a, *found) != number(b, *found)), (19, 19))
+
+
 def pair(a: float, b: float, start: int = 2) -> tuple[str, str]:
     """Both numbers with as many digits as it takes to see which one is larger."""
-    for digits in (2, 3, 4, 6, 9):
-        told = number(a, digits, max(digits - 2, 2)), number(b, digits, max(digits - 2, 2))
-        if digits >= start and (told[0] != told[1] or a == b):
-            return told
-    return str(a), str(b)
+    digits = apart(a, b, start)
+    return number(a, *digits), number(b, *digits)
+
+
+def same(a: float, b: float) -> str | None:
+    """One text for both numbers, where they agree in every digit of it: in four, or five; None where they do not."""
+    texts = ([number(x, digits, digits) for x in (a, b)] for digits in (4, 5))
+    return next((one for one, other in texts if one == other), None)
+
+
+def agreeing(numbers: Facts, holds: Callable[[dict[str, Any]], bool], start: int = 3) -> tuple[dict[str, str], bool]:
+    """The texts of a formula's numbers, with so many digits that it holds as it is printed, and whether it does.
+
+    holds: tells so of rounded numbers by name. start: the fewest digits. What is no number is left out.
+    """
+    real = {name: x for name, x in numbers.items() if isinstance(x, (int, float))}
+    for digits in range(start, 16):
+        told = {name: x if math.isinf(x) else float(rounded(x, digits, digits - 1)) for name, x in real.items()}
+        if holds({**numbers, **told}):
+            return {name: number(x, digits, digits - 1) for name, x in real.items()}, True
+    return {name: number(x, start, start - 1) for name, x in real.items()}, False

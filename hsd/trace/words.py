@@ -12,27 +12,26 @@ from typing import Any
 
 from hsd.errors import HsdError
 from hsd.expression import evaluate
-from hsd.trace.fill import Facts, filled, number, pair, quoted, say
+from hsd.trace.fill import Facts, agreeing, apart, filled, number, pair, quoted, same, say
 from hsd.trace.run import Trace
 from hsd.trace.step import Step
 from hsd.trace.verdict import Decision, Verdict
 
 LINES = ("opening", "drafting", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning")
-SAME = 0.005  # kept tokens; a smaller difference is not seen in two digits
 CERTAIN = 1 - 1e-9
 NUMBERED = 8  # drafts of a step that are told apart by numbers
 
 
 def step_in_words(trace: Trace, index: int, known: Facts | None = None) -> str:
-    """Some lines about step `index`, counted from 0. known: `hsd.facts.facts()`, for how rules are called.
+    """Some lines about `trace.steps[index]`, which they number from 1. known: `hsd.facts.facts()`, for names of rules.
 
     What was drafted; each test with its coin and threshold, and where the threshold comes from; what was kept and what
     was drawn after it; what the rule to compare with would have kept; and what is luck in that, and what law.
     Raises HsdError where the trace has no such step.
     """
     if not 0 <= index < len(trace.steps):
-        there = f"its steps are 0 to {len(trace.steps) - 1}" if trace.steps else "it has none"
-        raise HsdError(f"this trace has no step {index}: {there}")
+        there = f"its steps are 1 to {len(trace.steps)}" if trace.steps else "it has none"
+        raise HsdError(f"this trace has no step {index + 1}: {there}")
     facts = facts_of(trace, index, known)
     lines = [_told(name, facts) for name in LINES]
     return "\n".join([*filter(None, lines), *(f"Note: {_one_line(note)}" for note in trace.setup.notes)])
@@ -46,7 +45,7 @@ def _told(name: str, facts: Facts) -> str:
 def facts_of(trace: Trace, index: int, known: Facts | None = None) -> dict[str, Any]:
     """Everything that the sentences about a step may name; scopes are dictionaries."""
     step = trace.steps[index]
-    return _Reading(trace, step, known or {}).facts() | {"index": index, "latest": len(trace.steps) - 1}
+    return _Reading(trace, step, known or {}).facts() | {"step": index + 1, "steps": len(trace.steps)}
 
 
 class _Reading:
@@ -151,6 +150,7 @@ class _Reading:
             "failures": len(made) - len(passed),
             "through": self.through(last),
             "spared": "" if exact or self.tree else _listing(self.overruled(judged)),
+            "overrules": len(self.overruled(judged)),
             "mean": None if mean is None else number(mean),
             "odds": None if judged.kept >= len(law) else number(law[judged.kept]),
             "certain": judged.kept < len(law) and law[judged.kept] >= CERTAIN,
@@ -161,10 +161,11 @@ class _Reading:
 
     def test(self, judged: Verdict, made: Decision) -> dict[str, Any]:
         grounds, several = made.grounds, any(decision.draft for decision in judged.decisions)
-        form = self.forms.get(grounds.form, {"words": "", "coin": True})
+        form = self.forms.get(grounds.form, {"words": "", "coin": True, "along": {}, "when": None, "threshold": 0})
         numbers = grounds.model_dump(exclude={"form"})
         sides = (made.coin, made.threshold) if form["coin"] else self.sides(form["when"], numbers)
         (low, high), (coin, threshold) = pair(*sides), pair(*sides, 3)
+        texts, holds = agreeing(numbers, lambda told: self.holds(form, told, made.threshold, apart(*sides, 3)))
         order = judged.decisions.index(made) + 1
         return {
             "accepted": made.accepted,
@@ -185,7 +186,8 @@ class _Reading:
             "form": grounds.form,
             "p": number(grounds.p),
             "q": number(grounds.q),
-            "form words": filled(form["words"], {name: number(x) for name, x in numbers.items()}) or None,
+            "nothing": grounds.form in ("share", "naive") and grounds.mass == 0 and made.threshold == 1,
+            "form words": filled(form["words"], texts).replace(" = ", " = " if holds else " ≈ ", 1) or None,
             "changes": [self.change(judged, i) for i, c in enumerate(judged.changes) if c.after == order],
         }
 
@@ -214,6 +216,13 @@ class _Reading:
         left, right = (float(evaluate(side, known)) for side in when[1:])
         return (right, left) if when[0] in (">", "<=") else (left, right)
 
+    def holds(self, form: dict[str, Any], told: dict[str, Any], threshold: float, digits: tuple[int, int]) -> bool:
+        """Whether a test's numbers, as printed, give the threshold as it is printed, and meet its condition."""
+        if any(told.get(name) is None for name in form["along"]):
+            return True
+        met = not form["when"] or bool(evaluate(form["when"], self.options.flat() | told))
+        return met and number(evaluate(form["threshold"], told), *digits) == number(threshold, *digits)
+
     def knob(self, name: str) -> dict[str, Any]:
         """The number of a rule that has one, whether the rule is exact at that, and what it gives up."""
         rule, fuzzy = self.rules.get(name, {}), self.options.fuzzy
@@ -221,7 +230,9 @@ class _Reading:
         rule = rule | (self.cold(name) or {})
         value: float = self.options.flat().get(knob["option"], 0.0)
         spent = sum(D for D in self.step.divergences[: self.step.kept] if value >= D)
-        put = {"value": number(value), "drift": number(spent), "bound": number(value * self.step.kept)}
+        kept = self.step.kept
+        texts, _ = agreeing({"value": value}, lambda told: number(told["value"] * kept) == number(value * kept))
+        put = {**texts, "drift": number(spent), "bound": number(value * kept)}
         exact = knob["exact"] is not None and value <= knob["exact"]
         loses = filled(rule.get("loses", ""), {**put, "divergence": fuzzy.divergence}) or None
         return {"sign": knob["sign"], "value": put["value"], "exact": exact, "loses": loses}
@@ -239,14 +250,17 @@ class _Reading:
         return found or {}
 
     def best(self, judged: Verdict) -> dict[str, Any]:
-        """The ratio p/q of the whole draft, and after how many tokens it was largest."""
-        if self.tree or not judged.decisions or judged.decisions[0].test == "token":
+        """The ratio p/q of the whole draft, and after how many tokens it was largest, where the first test is of it."""
+        made = next(iter(judged.decisions), None)
+        if self.tree or not made or made.grounds.form not in ("capped", "ratio"):
             return {}
-        made = judged.decisions[0]
         *before, r = [self.ratio(node) for node in [0, *self.path(made.node)]]
-        plain = math.isclose(r, made.threshold, rel_tol=1e-3)
-        peak = before.index(max(before))
-        return {"times": number(r, 2), "plain": plain, "peak": peak, "best": number(before[peak], 2)}
+        peak = before.index(max(before)) if made.grounds.form == "capped" else 0
+        tree: Any = ["min", 1, ["/", "times", "best"]]
+        form, digits = {"along": (), "when": None, "threshold": tree}, apart(made.coin, made.threshold)
+        numbers = {"times": r, "best": before[peak]}
+        texts, _ = agreeing(numbers, lambda told: self.holds(form, told, made.threshold, digits), 2)
+        return {**texts, "capped": made.grounds.form == "capped", "peak": peak}
 
     def followed(self, judged: Verdict) -> dict[str, Any]:
         """The token after the kept ones, and what it was drawn from."""
@@ -287,8 +301,10 @@ class _Reading:
     def between(self, one: Verdict, two: Verdict, own: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
         """How two verdicts differ, and how much of that is luck."""
         means = [self.step.expected_kept.get(verdict.rule) for verdict in (one, two)]
+        level = None
         if means[0] is not None and means[1] is not None:
-            own["mean"], other["mean"] = pair(means[0], means[1], 3)
+            level = same(means[0], means[1])
+            own["mean"], other["mean"] = (level, level) if level else pair(means[0], means[1], 3)
         gap, more = (means[0] or 0.0) - (means[1] or 0.0), one.kept - two.kept
         ends = [next((d.node for d in reversed(v.decisions) if d.accepted), 0) for v in (one, two)]
         parted = one.next is not None and two.next is not None and one.next.token != two.next.token
@@ -298,7 +314,7 @@ class _Reading:
             "alike": one.rule != two.rule and laws[0] == laws[1],
             "differs": more != 0,
             "difference": "kept" if more else "path" if ends[0] != ends[1] else "next" if parted else "",
-            "level": abs(gap) < SAME,
+            "level": bool(level),
             "against": gap * more < 0,
             "fewer": more < 0,
             "by": abs(more),

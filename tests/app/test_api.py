@@ -57,7 +57,7 @@ def test_a_paired_comparison_judges_every_draft_by_both_rules(client):
     )
     steps = answer["runs"][0]["trace"]["steps"]
     assert answer["kept"] == [sum(s["kept"] for s in steps), sum(s["shadow"]["kept"] for s in steps)]
-    assert answer["differences"] == [i for i, s in enumerate(steps) if s["kept"] != s["shadow"]["kept"]]
+    assert answer["differences"] == [i for i, s in enumerate(steps, 1) if s["kept"] != s["shadow"]["kept"]]
 
 
 def test_a_free_comparison_runs_each_rule_by_itself(client):
@@ -133,10 +133,10 @@ def test_a_step_is_explained_by_key_by_name_or_from_its_trace(client):
     answer = client.predict("Once upon a time", max_new_tokens=12, seed=3, api_name="/run")
     trace = Trace.from_json(json.dumps(answer["trace"]))
     expected = step_in_words(trace, 1, facts.facts())
-    assert client.predict(answer["key"], 1, api_name="/explain_step") == expected
-    assert client.predict(answer["trace"], 1, api_name="/explain_step") == expected
+    assert client.predict(answer["key"], 2, api_name="/explain_step") == expected
+    assert client.predict(answer["trace"], 2, api_name="/explain_step") == expected
     recorded = Trace.from_file(ROOT / "examples" / "traces" / "paris.json")
-    assert client.predict("paris", 2, api_name="/explain_step") == step_in_words(recorded, 2, facts.facts())
+    assert client.predict("paris", 3, api_name="/explain_step") == step_in_words(recorded, 2, facts.facts())
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_an_answer_without_its_trace_is_short(client):
     answer = client.predict(**asked, api_name="/run")
     compared = client.predict(**asked, api_name="/compare")
     assert set(answer) == set(compared["runs"][0]) == {"text", "summary", "key"}
-    assert client.predict(compared["runs"][0]["key"], 0, api_name="/explain_step").startswith("Step 0")
+    assert client.predict(compared["runs"][0]["key"], 1, api_name="/explain_step").startswith("Step 1 of ")
 
 
 def test_a_bad_audit_is_answered_with_one_line(client):

@@ -75,13 +75,13 @@ def test_a_model_can_run_compare_and_have_a_step_explained(app):
         how = {"prompt": "Once upon a time", "max_new_tokens": 12, "seed": 3, "with_trace": False}
         run = await answer(session, "run", **how)
         assert set(run) == {"text", "summary", "key"}
-        assert (await answer(session, "explain_step", trace=run["key"], step=0)).startswith("Step 0")
+        assert (await answer(session, "explain_step", trace=run["key"], step=1)).startswith("Step 1 of ")
         compared = await answer(session, "compare", **how)
         assert compared["runs"][0]["text"] == run["text"]
         assert compared["kept"][0] == run["summary"]["kept"]
         whole = await answer(session, "run", **{**how, "with_trace": True})
         assert len(whole["trace"]["steps"]) == run["summary"]["steps"]
-        assert (await answer(session, "explain_step", trace=whole["trace"], step=1)).startswith("Step 1")
+        assert (await answer(session, "explain_step", trace=whole["trace"], step=2)).startswith("Step 2 of ")
 
     asked(app, questions)
 
@@ -91,7 +91,7 @@ def test_a_model_can_ask_what_needs_no_run(app):
         names = [preset["name"] for preset in await answer(session, "presets")]
         assert names == load().presets
         steps = len(Trace.from_file(EXAMPLES / "traces" / f"{names[0]}.json").steps)
-        assert f"(the steps are 0 to {steps - 1})" in await answer(session, "explain_step", trace=names[0], step=0)
+        assert f"Step 1 of {steps}." in await answer(session, "explain_step", trace=names[0], step=1)
         law = await answer(session, "verify_step", p=[[0.5, 0.5], [0.5, 0.5]], q=[[0.8, 0.2]], tokens=[0])
         assert law["expected_kept"] == pytest.approx(0.5 / 0.8)
         assert (await answer(session, "audit", vocab=2, gamma=2))["rules"]["hsd"]["lossless"] is True
@@ -104,6 +104,7 @@ def test_what_a_model_asks_wrongly_is_answered_with_one_line(app):
         for name, arguments, words in (
             ("run", {"prompt": ""}, "the prompt is empty"),
             ("explain_step", {"trace": "paris", "step": 9999}, "no step 9999"),
+            ("explain_step", {"trace": "paris", "step": 0}, "no step 0: its steps are 1 to"),
             ("verify_step", {"p": [[0.5, 0.6]] * 2, "q": [[0.5, 0.5]], "tokens": [0]}, "row 0 of p is no distribution"),
         ):
             result = await session.call_tool(name, arguments)

@@ -268,7 +268,7 @@ def test_rounds_that_repeat_each_other_do_not_make_a_count_surer(raced):
     for one, three in zip(once["rows"], thrice["rows"], strict=True):
         assert three["call_error"] == pytest.approx(one["call_error"])
     kept = [n for n, count in once["rows"][2]["kept_histogram"].items() for _ in range(count)]
-    assert once["rows"][2]["call_error"] == pytest.approx(statistics.pstdev(map(int, kept)) / len(kept) ** 0.5)
+    assert once["rows"][2]["call_error"] == pytest.approx(statistics.stdev(map(int, kept)) / len(kept) ** 0.5)
 
 
 def test_a_run_too_short_for_a_limit_says_so_and_stays_json():

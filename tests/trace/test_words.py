@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from example_script import EXAMPLES
 
-from hsd import RULES, Pair, run
+from hsd import RULES, Pair, run, table_pair
 from hsd.cli import main
 from hsd.errors import HsdError
 from hsd.facts import facts
 from hsd.trace import Step, Trace, step_in_words
-from hsd.trace.words import SAME
+from hsd.trace.fill import same
 
 RECORDED = sorted((EXAMPLES / "traces").glob("*.json"))
 KNOWN = facts()
@@ -42,7 +42,7 @@ def test_every_recorded_step_is_told_with_the_numbers_of_its_record(file: Path):
     trace = Trace.from_file(file)
     for step in trace.steps:
         text = step_in_words(trace, step.index, KNOWN)
-        assert text.startswith(f"Step {step.index} (the steps are 0 to {len(trace.steps) - 1}).\n")
+        assert text.startswith(f"Step {step.index + 1} of {len(trace.steps)}.\n")
         if step.verdict is None or not step.drafted:
             assert len(text.splitlines()) < 5
             continue
@@ -87,7 +87,7 @@ def assert_law(step: Step, text: str, greedy: bool) -> None:
         return
     assert f"{SHORT[shadow.rule]} would have kept " in text
     gap = step.expected_kept[own.rule] - step.expected_kept[shadow.rule]
-    if abs(gap) < SAME:
+    if same(step.expected_kept[own.rule], step.expected_kept[shadow.rule]):
         assert found[1] == "both"
         assert ("is luck" in text) is (own.kept != shadow.kept)
     else:
@@ -157,14 +157,136 @@ def test_hostile_text_stays_on_its_line_and_short():
 @pytest.mark.parametrize("index", [-1, 10_000])
 def test_a_step_that_is_not_there_is_said_in_one_line(index: int):
     trace = Trace.from_file(RECORDED[0])
-    with pytest.raises(HsdError, match=rf"no step {index}: its steps are 0 to {len(trace.steps) - 1}"):
+    with pytest.raises(HsdError, match=rf"no step {index + 1}: its steps are 1 to {len(trace.steps)}"):
         step_in_words(trace, index)
 
 
 def test_the_command_explains_a_saved_step(capsys: pytest.CaptureFixture[str]):
     file = EXAMPLES / "traces" / "paris.json"
-    assert main(["explain", str(file), "--step", "2"]) == 0
+    assert main(["explain", str(file), "--step", "3"]) == 0
     assert capsys.readouterr().out == step_in_words(Trace.from_file(file), 2, KNOWN) + "\n"
     assert main(["explain", str(file), "--step", "9999"]) == 2
     assert main(["explain", "no-such-file.json"]) == 2
     assert "cannot read 'no-such-file.json': No such file" in capsys.readouterr().err
+
+
+# ---- every claim is true of the record, whatever p, q and the coins are
+
+FORMULA = re.compile(
+    rf"threshold ({NUMBER}) ([=≈]) (min\(1, p/q\)|min\(1, [cr]·p/q\)|p/\(p \+ L\)|S/\(S \+ 1 − c\)"
+    rf"|S/max\(S, S \+ 1 − r\)|w \+ \(1 − w\)·min\(1, p/q\)|p) (?:with|= p =) ?(.*)"
+)
+NAMED = re.compile(rf"\b([pqwcrSL]) = ({NUMBER})")
+WORK = {
+    "min(1, p/q)": lambda n: min(1, n["p"] / n["q"]),
+    "min(1, c·p/q)": lambda n: min(1, n["c"] * n["p"] / n["q"]),
+    "min(1, r·p/q)": lambda n: min(1, n["r"] * n["p"] / n["q"]),
+    "p/(p + L)": lambda n: n["p"] / (n["p"] + n["L"]),
+    "S/(S + 1 − c)": lambda n: n["S"] / (n["S"] + 1 - n["c"]),
+    "S/max(S, S + 1 − r)": lambda n: n["S"] / max(n["S"], n["S"] + 1 - n["r"]),
+    "w + (1 − w)·min(1, p/q)": lambda n: n["w"] + (1 - n["w"]) * min(1, n["p"] / n["q"]),
+}
+WHOLE = re.compile(
+    r"looks at the whole draft first: (?:its capped ratio is (?P<one>1) \()?it is (?:only )?"
+    rf"(?:as likely|(?P<times>{NUMBER}) times as likely) for the target as for the draft"
+    r"(?:, but counted from its best point, after (?P<peak>\d+) tokens? "
+    rf"\((?P<best>{NUMBER}) times\), only (?P<share>{NUMBER}) times)?"
+)
+
+
+def printed(text: str, number: float) -> bool:
+    """Whether a number is this text, to its last printed digit."""
+    mantissa, _, power = text.partition("·10")
+    unit = 10.0 ** (int(power.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))) if power else 0)
+    return abs(number - value(text)) <= (0.5 * 10.0 ** -len(mantissa.partition(".")[2]) + 1e-9) * unit
+
+
+@pytest.mark.parametrize("temperature", [0.4, 1.0, 2.5])
+@pytest.mark.parametrize("rule", RULES)
+def test_every_sentence_is_true_of_its_record(rule: str, temperature: float):
+    """Of tables as rough as temperature makes them; formulas are worked out from what is printed of them."""
+    pair, formulas, wholes = table_pair(vocab=4, order=1, seed=11), 0, 0
+    shadow = "hsd-released" if rule == "hsd" else "hsd"
+    for seed in range(6):
+        options = {"gamma": 4, "max_new_tokens": 30, "temperature": temperature, "seed": seed, "shadow": shadow}
+        trace = run(pair, "abc", rule=rule, **options)
+        for step in trace.steps:
+            text = step_in_words(trace, step.index, KNOWN)
+            for found in FORMULA.finditer(text):
+                formulas += assert_formula(*found.groups())  # type: ignore[arg-type]
+            wholes += assert_whole(step, text)
+            assert_means(step, text)
+    assert formulas or rule == "typical"
+    assert wholes or rule not in ("hsd", "blockwise", "naive-hsd", "hsd-released")
+
+
+def assert_formula(threshold: str, sign: str, letters: str, rest: str) -> bool:
+    numbers = {name: value(text) for name, text in NAMED.findall(rest)}
+    if letters not in WORK or "0/0 counts as 1" in rest:
+        return False
+    assert sign == "≈" or printed(threshold, WORK[letters](numbers)), (threshold, letters, numbers)
+    return sign == "="
+
+
+def assert_whole(step: Step, text: str) -> int:
+    """What is said of the whole draft first is what decided it: the capped ratio, or r where the rule has no cap."""
+    verdict, found = step.verdict, WHOLE.search(text)
+    assert verdict
+    if not found:
+        return 0
+    made = verdict.decisions[0]
+    ratios = [1.0]
+    for node in step.nodes:
+        ratios.append(ratios[-1] * node.p / node.q)
+    last, capped = ratios[-1], made.grounds.form == "capped"
+    best = max(ratios[:-1]) if capped else 1.0
+    assert made.threshold == pytest.approx(min(1, last / best), rel=1e-4)
+    assert ("no coin can fail and it keeps" in text) is (made.threshold >= 1)
+    assert (found["one"] is not None) is (capped and made.threshold >= 1)
+    assert found["times"] is None or near(found["times"], last)
+    assert found["times"] != "1"
+    if found["best"]:
+        assert near(found["best"], best)
+        assert near(found["share"], made.threshold)
+        assert ratios[int(found["peak"])] == pytest.approx(best)
+        assert printed(found["share"], value(found["times"] or "1") / value(found["best"]))
+    elif made.threshold < 1:
+        assert best == 1
+    return 1
+
+
+def assert_means(step: Step, text: str) -> None:
+    """Both averages are one text only where they agree in all of it."""
+    assert step.verdict
+    assert step.shadow
+    means = [step.expected_kept.get(judged.rule) for judged in (step.verdict, step.shadow)]
+    both = re.search(rf"both keep ({NUMBER}) of", text)
+    if both:
+        assert all(mean is not None and value(both[1]) == pytest.approx(mean, rel=1e-3) for mean in means)
+    if found := re.search(rf"keeps ({NUMBER}) of this draft on average and .+? ({NUMBER}): ", text):
+        assert found[1] != found[2]
+
+
+def test_a_draft_that_was_likelier_on_the_way_may_fail_though_the_target_finds_it_likelier():
+    """p/q of 4, then of 0.5: twice as likely as a whole, and its test has the threshold 0.5."""
+
+    def twice(step: dict[str, Any]) -> None:
+        step["nodes"] = [
+            n | {"p": 0.8, "q": 0.2} if n["id"] == 1 else n | {"p": 0.2, "q": 0.4} for n in step["nodes"][:2]
+        ]
+        step["paths"], step["drafted"], step["depth"] = [{"nodes": [1, 2]}], 2, 2
+        step["branches"] = [b for b in step["branches"] if b["node"] < 2]
+        grounds = {"form": "capped", "p": 0.2, "q": 0.4, "before": 1.0}
+        made = {"node": 2, "test": "draft", "threshold": 0.5, "coin": 0.3, "accepted": True, "grounds": grounds}
+        step["nodes"][1]["coin"] = 0.3
+        step["verdict"] |= {"kept": 2, "decisions": [made], "residual": None, "next": None, "changes": []}
+        step["kept"], step["shadow"] = 2, None
+        step["committed"] = [{"token": n["token"], "piece": n["piece"], "origin": "draft"} for n in step["nodes"]]
+
+    text = changed("lighthouse", twice)
+    assert "no coin can fail" not in text
+    assert (
+        "it is 2 times as likely for the target as for the draft, but counted from its best point, after 1 token"
+        in text
+    )
+    assert "(4 times), only 0.5 times" in text

@@ -143,7 +143,8 @@ def test_the_other_rule_writes_its_own_text_from_the_same_seed(visitors) -> None
     theirs = [step.tokens for step in other.steps]
     parted = next(i for i in range(len(own)) if own[:i] != theirs[:i])
     assert told["parted"] == parted
-    assert f"The rules part in step {parted}: up to it they have the same text" in visitor.page.inner_text(".hf-own")
+    words = f"The rules part in step {parted + 1}: up to it they have the same text"
+    assert words in visitor.page.inner_text(".hf-own")
     assert sums(visitor)["with its own text"][3].endswith(f" {len(other.tokens)} in {len(theirs)}")
     assert visitor.page.locator(".hf-texts .hp-group.is-parting").count() == 2
     texts = visitor.page.locator(".hf-texts .hp-flow").all_inner_texts()
@@ -231,7 +232,7 @@ def test_the_link_of_both_texts_makes_both_runs_again(visitors, earlier) -> None
     visitor.page.locator(".hf-player").focus()
     visitor.page.keyboard.press("Home")
     visitor.page.keyboard.press("Shift+ArrowRight")
-    visitor.until("location.search.includes('step=1&')")
+    visitor.until("location.search.includes('at_step=2&')")
     given = {name: values[0] for name, values in parse_qs(urlsplit(visitor.page.url).query).items()}
     assert (given["mode"], given["prompt"], given["seed"]) == ("free", *asked.values())
     assert "tab" not in given

@@ -34,7 +34,7 @@ def test_a_short_trace_travels_in_its_link(visitors):
     visitor.page.locator(".hf-player").focus()
     visitor.page.keyboard.press("Home")
     visitor.page.keyboard.press("Shift+ArrowRight")
-    visitor.until("window.__hsd.step === 1 && location.search.includes('step=1')")
+    visitor.until("window.__hsd.step === 1 && location.search.includes('at_step=2&')")
     link = copied(visitor)
     assert link == visitor.page.url
     other = visitors()

@@ -5,6 +5,7 @@ Most tests of what they show are those of the app's screens, marked `recorded`.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -368,3 +369,25 @@ def test_a_dry_run_lists_every_setting_and_file_of_both_kinds(capsys, monkeypatc
     files = [line.split()[1] for line in told.splitlines() if re.match(r"\s*[\d,]+  \S", line)]
     assert files == sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     assert {"index.html", "README.md", "data/page.json"} <= set(files)
+
+
+@pytest.mark.parametrize("width", [1920, 1280, 1199, 1024, 768, 390])
+def test_nothing_in_the_head_of_a_file_lies_over_anything_else(chromium: Browser, tmp_path: Path, width: int):
+    data = json.loads((TRACES / "paris.json").read_text())
+    data["setup"]["pair"] = "a pair with quite a long name, " * 2
+    data["prompt"]["text"] = "a prompt with many words " * 30
+    for name, trace in (("short", Trace.from_file(TRACES / "paris.json")), ("long", Trace.from_json(json.dumps(data)))):
+        file = tmp_path / f"{name}.html"
+        file.write_text(single(trace), encoding="utf-8")
+        guest = opened(chromium, file, width=width)
+        boxes = guest.page.evaluate(
+            """() => [...document.querySelectorAll(
+                 ".hf-title, .hf-tools, .hf-sentence, .hf-chip, .hf-outcome-part, .hp-card")]
+              .filter((element) => element.checkVisibility())
+              .map((element) => [element.className, element.getBoundingClientRect().toJSON()])"""
+        )
+        for (one, a), (other, b) in itertools.combinations(boxes, 2):
+            apart_across = a["right"] <= b["left"] + 1 or b["right"] <= a["left"] + 1
+            assert apart_across or a["bottom"] <= b["top"] + 1 or b["bottom"] <= a["top"] + 1, (name, one, other)
+        assert guest.page.locator(".hp-flow").first.bounding_box()["height"] > 40, "there is room for the text"
+        guest.close()

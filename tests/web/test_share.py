@@ -101,10 +101,10 @@ def test_a_frame_leads_to_the_page_at_the_step_that_it_shows(visitors):
     assert lanes_of(frame) == lanes_of(visitor)
     frame.page.locator(".hf-player").focus()
     frame.page.keyboard.press("Shift+ArrowRight")
-    frame.until("document.querySelector('.hf-whole').search.includes('step=4')")
-    assert frame.page.evaluate("location.search.includes('step=3')"), "a frame keeps its own address"
+    frame.until("document.querySelector('.hf-whole').search.includes('at_step=5')")
+    assert frame.page.evaluate("location.search.includes('at_step=4')"), "a frame keeps its own address"
     link = frame.page.get_attribute(".hf-whole", "href")
-    assert {"preset": ["story"], "step": ["4"], "judge": ["blockwise"]}.items() <= parse_qs(
+    assert {"preset": ["story"], "at_step": ["5"], "judge": ["blockwise"]}.items() <= parse_qs(
         urlsplit(link).query
     ).items()
     assert "embed" not in link

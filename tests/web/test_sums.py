@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import random
+import statistics
 from collections.abc import Iterator
 
 import pytest
@@ -63,3 +65,20 @@ def test_where_two_texts_part(sums) -> None:
     assert sums.call(call, run, other) == [4, False]
     del other["steps"][3:]
     assert sums.call(call, run, other) == [None, False]
+
+
+def steps_with(gaps: list[float]) -> list[dict]:
+    return [{"drafted": 5, "expected_kept": {"hsd": 1 + gap, "tokenwise": 1}} for gap in gaps]
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 9, 10, 14, 60])
+def test_an_interval_is_students_and_of_few_steps_there_is_none(sums, count: int) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    noise = random.Random(count)
+    gaps = [noise.gauss(0.2, 0.5) for _ in range(count)]
+    found = sums.call("(steps) => sums.spread(steps, [{ rule: 'hsd' }, { rule: 'tokenwise' }])", steps_with(gaps))
+    if count < 10:
+        assert found is None
+        return
+    half = stats.t.ppf(0.975, count - 1) * statistics.stdev(gaps) / count**0.5
+    assert found == pytest.approx(half, rel=1e-4)

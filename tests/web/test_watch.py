@@ -289,7 +289,7 @@ def test_the_link_of_a_preset_opens_the_same_view(visitors):
     visitor.until("window.__hsd.step === 3 && window.__hsd.node === 1")
     visitor.page.locator(".hf-player").focus()
     visitor.page.keyboard.press("Shift+ArrowRight")
-    visitor.until("location.search.includes('step=4')")
+    visitor.until("location.search.includes('at_step=5')")
     other = visitors().open(urlsplit(visitor.page.url).query and "?" + urlsplit(visitor.page.url).query)
     other.until(f"window.__hsd.step === 4 && window.__hsd.node === {visitor.state['node']}")
     assert other.shown() == visitor.shown()
@@ -306,11 +306,11 @@ def test_the_link_of_a_live_run_makes_it_again(visitors):
     visitor.page.locator(".hf-player").focus()
     visitor.page.keyboard.press("Home")
     visitor.page.keyboard.press("Shift+ArrowRight")
-    visitor.until("location.search.includes('prompt=') && location.search.includes('step=1&')")
+    visitor.until("location.search.includes('prompt=') && location.search.includes('at_step=2&')")
     query = urlsplit(visitor.page.url).query
     asked = {name: values[0] for name, values in parse_qs(query).items()}
     assert asked["seed"] == "12345678901"
-    named = {"pair", "prompt", "rule", "gamma", "temperature", "seed", "max_new_tokens", "step", "node"}
+    named = {"pair", "prompt", "rule", "gamma", "temperature", "seed", "max_new_tokens", "at_step", "node"}
     assert set(asked) >= named
     other = visitors().open("?" + query)
     other.page.get_by_text("● live", exact=True).wait_for()

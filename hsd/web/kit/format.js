@@ -20,38 +20,50 @@ const real = (x) => (x === "Infinity" ? Infinity : x === "-Infinity" ? -Infinity
 
 const shown = (x) => x !== null && x !== undefined && !Number.isNaN(x);
 
-/** "0.413", "1", "0", "<.001": three significant digits unless told otherwise. */
+/** "0.413", "1", "0", "<.001", ">.999", "<1.001": three significant digits unless told otherwise. */
 function number(x, digits = 3) {
-  if (!shown(x)) return MISSING;
-  if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
-  if (x === 0) return "0";
-  if (x < 0) return "−" + number(-x, digits);
-  if (x < 0.001) return "<.001";
-  return x >= 1e4 ? scientific(x, digits) : String(Number(x.toPrecision(digits)));
+  if (x < 0) return `−${number(-x, digits)}`;
+  if (x > 0 && x < 0.001) return "<.001";
+  if (shown(x) && x !== 1 && Number(x.toPrecision(digits)) === 1) return x < 1 ? ">.999" : "<1.001";
+  return exact(x, digits);
 }
 
 /** As `number`, but tiny values keep digits: inside a formula "<.001" would say nothing. */
-function exact(x, digits = 3, tinyDigits = 2) {
-  if (!shown(x) || !Number.isFinite(x) || x === 0 || Math.abs(x) >= 0.001) return number(x, digits);
-  return scientific(x, tinyDigits);
+function exact(x, digits = 3, tiny = 2) {
+  if (!shown(x)) return MISSING;
+  if (x < 0) return `−${exact(-x, digits, tiny)}`;
+  if (x === Infinity) return "∞";
+  const told = rounded(x, digits, tiny);
+  return told && (x < 1e-3 || x >= 1e4) ? scientific(told) : String(told);
 }
 
-function scientific(x, digits) {
-  const [mantissa, exponent] = x.toExponential(digits - 1).split("e");
+/**
+ * A number with so many digits, one below 0.001 with `tiny`; with all before its point below 10,000, and with more, up to
+ * nine, where it would look like 1.
+ */
+function rounded(x, digits = 3, tiny = 2) {
+  const size = Math.abs(x);
+  const count = size < 1e-3 ? tiny : size < 1e4 ? Math.max(digits, String(Math.trunc(size)).length) : digits;
+  const told = Number(x.toPrecision(count));
+  return Math.abs(told) === 1 && size !== 1 && count < 9 ? rounded(x, count + 1) : told;
+}
+
+function scientific(told) {
+  const [mantissa, exponent] = told.toExponential().split("e");
   const raised = [...String(Number(exponent))].map((sign) => SUPERSCRIPTS[sign]).join("");
   return `${Number(mantissa)}·10${raised}`;
 }
 
 /** For tight places: at most two significant digits, no leading zero: ".41", ".004", "1". */
 function short(x) {
-  if (!shown(x)) return MISSING;
-  const digits = x >= 0.995 && x < 1 ? 3 : Math.abs(x) < 0.01 ? 1 : 2;
+  const digits = x >= 0.995 && x < 1.05 ? 3 : Math.abs(x) < 0.01 ? 1 : 2;
   return number(x, digits).replace(/^(−?)0\./, "$1.");
 }
 
 function percent(x) {
   if (!shown(x)) return MISSING;
   if (x > 0 && x < 0.001) return "<0.1 %";
+  if (x >= 0.9995 && x < 1) return ">99.9 %";
   return `${Number((100 * x).toPrecision(x >= 0.995 && x < 1 ? 3 : 2))} %`;
 }
 
@@ -69,19 +81,58 @@ function adding(shares) {
   return found.map((n) => String(Number((n / 10 ** places).toFixed(places))).replace(/^0\./, "."));
 }
 
-/** Both numbers with as many digits as it takes to see which one is larger. */
-function pair(a, b, tinyDigits = 2) {
-  for (const digits of [2, 3, 4, 6, 9]) {
-    const texts = [a, b].map((x) => exact(x, digits, Math.max(digits - 2, tinyDigits)));
-    if (texts[0] !== texts[1] || a === b) return texts;
+/** How many digits, of small numbers too, it takes to see which of both is larger; at least `start`. */
+function apart(a, b, start = 2, tiny = 2) {
+  for (let digits = start; digits < 19; digits += 1) {
+    const found = [digits, Math.max(digits - 2, tiny)];
+    if (a === b || exact(a, ...found) !== exact(b, ...found)) return found;
   }
-  return [String(a), String(b)];
+  return [19, 19];
 }
 
-/** With as many digits as it takes to have four of 1 − x as well. */
-function nearOne(x) {
-  const nines = x > 0 && x < 1 ? Math.max(0, Math.floor(-Math.log10(1 - x))) : 0;
-  return exact(x, Math.min(4 + nines, 12), 4);
+/** Both numbers with as many digits as it takes to see which one is larger. */
+function pair(a, b, tiny = 2, start = 2) {
+  const digits = apart(a, b, start, tiny);
+  return [a, b].map((x) => exact(x, ...digits));
+}
+
+/** One text for both numbers, where they agree in every digit of it: in four, or five; null where they do not. */
+function same(a, b) {
+  const texts = [4, 5].map((digits) => [a, b].map((x) => exact(x, digits, digits)));
+  return texts.find(([one, other]) => one === other)?.[0] ?? null;
+}
+
+/**
+ * The texts of the numbers of a formula, an object, with so many digits, from `start` on, that it holds for what is
+ * printed, and whether it does. holds(numbers): tells so of rounded ones.
+ */
+function agreeing(numbers, holds, start = 3) {
+  const real = Object.entries(numbers).filter(([, x]) => typeof x === "number");
+  const told = (digits, one) => Object.fromEntries(real.map(([name, x]) => [name, one(x, digits, digits - 1)]));
+  for (let digits = start; digits < 16; digits += 1)
+    if (holds({ ...numbers, ...told(digits, rounded) })) return { texts: told(digits, exact), holds: true };
+  return { texts: told(start, exact), holds: false };
+}
+
+/** With how many places after the point two numbers and their difference, which is then not 0, add up as printed. */
+function placesOf(a, b) {
+  const adds = (n) => Number((a - b).toFixed(n)) && (a.toFixed(n) - b.toFixed(n)).toFixed(n) === (a - b).toFixed(n);
+  return [2, 3, 4, 5, 6].find(adds) ?? 9;
+}
+
+const STUDENT = [Infinity, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.306]; // of 0 … 8
+
+/** How many standard errors a 95 % interval reaches to each side, by Student's t with these degrees of freedom. */
+function student(freedom) {
+  if (freedom < STUDENT.length) return STUDENT[Math.floor(freedom)];
+  const z = 1.959963984540054;
+  const terms = [
+    (z ** 3 + z) / 4,
+    (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96,
+    (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / 384,
+    (79 * z ** 9 + 776 * z ** 7 + 1482 * z ** 5 - 1920 * z ** 3 - 945 * z) / 92160,
+  ];
+  return terms.reduce((total, term, i) => total + term / freedom ** (i + 1), z);
 }
 
 const count = (n) =>
@@ -170,8 +221,12 @@ export {
   short,
   percent,
   pair,
+  apart,
+  same,
+  agreeing,
+  student,
+  placesOf,
   adding,
-  nearOne,
   count,
   plural,
   real,

@@ -1,7 +1,7 @@
 // The third card: what one step and the target after it write, sequence by sequence, target against the chosen rule;
 // and a simulation whose error bars close in on it.
 import { h, label, s } from "../kit/dom.js";
-import { count } from "../kit/format.js";
+import { count, student } from "../kit/format.js";
 import { button, card, field, say, setField } from "../kit/parts.js";
 import { digits, marginal, ROUNDING, shownLength } from "../rules/audit.js";
 import { totalVariation } from "../rules/divergence.js";
@@ -134,19 +134,17 @@ function conclusion(name, found, { target, output, counts, trials, distance }) {
 /** The running mean of kept tokens with its 95 % band, over the number of steps; the exact number is a dashed line. */
 function chart({ history, state }, found, gamma) {
   const { mean, error } = meanKept(state);
+  const half = (one) => student(Math.max(one.trials - 1, 1)) * one.error;
   const [width, height, left, base] = [320, 150, 8, 128];
-  const span = Math.max(
-    ...history.map((one) => Math.abs(one.mean - found.kept) + 1.96 * one.error).slice(1),
-    0.02 * gamma,
-  );
+  const span = Math.max(...history.map((one) => Math.abs(one.mean - found.kept) + half(one)).slice(1), 0.02 * gamma);
   const x = (n) => left + ((width - 2 * left) * n) / 10000;
   const y = (value) => 68 - Math.max(Math.min((56 * (value - found.kept)) / span, 60), -56);
   const path = (points) => points.map(([a, b], i) => `${i ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("");
-  const upper = history.map((one) => [one.trials, one.mean + 1.96 * one.error]);
-  const lower = history.map((one) => [one.trials, one.mean - 1.96 * one.error]).reverse();
+  const upper = history.map((one) => [one.trials, one.mean + half(one)]);
+  const lower = history.map((one) => [one.trials, one.mean - half(one)]).reverse();
   const text = (x, y, words, anchor) => label(x, y, words, null, { "text-anchor": anchor });
   const line = (css, at) => s(`line.${css}`, { x1: left, x2: width - left, y1: at, y2: at });
-  const now = `${four(mean)} ± ${four(1.96 * error)}`;
+  const now = `${four(mean)} ± ${four(half({ trials: state.trials, error }))}`;
   const keeps = h("b", `${capital(short(found.name))} keeps ${now}`);
   const told = `estimate ${now}, exact ${four(found.kept)}`;
   return h(

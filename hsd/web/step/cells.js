@@ -1,7 +1,7 @@
 // What stands under one token, as elements without any state: its chances, the masses of a branch, a test as a line with
 // coin and threshold. The board is made of them; so are other screens that show a part of a step.
 import { h } from "../kit/dom.js";
-import { exact, number, pair, short } from "../kit/format.js";
+import { agreeing, apart, exact, number, short } from "../kit/format.js";
 import { term } from "../kit/glossary.js";
 import { letters } from "../rules/tests.js";
 import { comparedAt, origin } from "./again.js";
@@ -50,7 +50,8 @@ function trial(view, judged, id, drag = null) {
   const { sides, coinless, sign } = comparedAt(view, id, judged, made, coinOf(view, id));
   const [coin, threshold] = sides;
   const state = made ? (made.accepted ? "pass" : "fail") : judged.path.has(id) ? "carried" : "none";
-  const compared = made ? pair(...sides, 1).map((text) => text.replace(/^0\./, ".")) : [];
+  const digits = apart(...sides, 2, 1);
+  const compared = made ? sides.map((x) => brief(x, digits)) : [];
   const sentence = made
     ? `${compared[0]} ${made.accepted ? "<" : "≥"} ${coinless ? `${sign} ` : ""}${compared[1]} `
     : "";
@@ -61,16 +62,32 @@ function trial(view, judged, id, drag = null) {
   });
   const back = state === "fail" && !judged.info.forward && (view.depth.get(id) > 1 ? "back" : "out");
   const words = h("span.hp-trial-words", h("span", sentence), h("b", SAID[back || state]));
-  return { state, parts: [line, words, made ? source(origin(view, judged, id), compared[1]) : null] };
+  return { state, parts: [line, words, made ? source(origin(view, judged, id), made.threshold, digits) : null] };
 }
 
-/** Where a threshold comes from, such as ".64 ÷ .97 = .66", which are the masses of a branch. threshold: as it was said. */
-function source(from, threshold) {
+/** A number for a tight place; digits: how many, and how many of a small one. */
+const brief = (x, digits) => exact(x, ...digits).replace(/^0\./, ".");
+const leavesOf = (part) => part.sum?.flatMap(leavesOf) ?? [part];
+const totalOf = (part, value) => part.sum?.reduce((total, one) => total + totalOf(one, value), 0) ?? value(part);
+
+/** Where a threshold comes from, such as ".64 ÷ .97 = .66", which are the masses of a branch; digits: of the threshold. */
+function source(from, threshold, digits) {
   if (!from || (from.of ?? []).some(({ value }) => value === null)) return null;
   const parts = from.of ?? from.times ?? [from];
   const between = from.of ? " ÷ " : " × ";
   const rates = parts[0].name === "p";
-  const said = ({ sum, value }) => (sum ? `(${sum.map(said).join(" + ")})` : exact(value, 2, 1).replace(/^0\./, "."));
+  const cut = from.value > 1;
+  const leaves = parts.flatMap(leavesOf);
+  const result = (x) => brief(x, cut ? [2, 1] : digits);
+  const shown = result(cut ? from.value : threshold);
+  const holds = (told) => {
+    const [a, b = 1] = parts.map((part) => totalOf(part, (leaf) => told[leaves.indexOf(leaf)]));
+    return result(from.of ? a / b : a * b) === shown;
+  };
+  const values = Object.fromEntries(leaves.map(({ value }, i) => [i, value]));
+  const found = agreeing(values, holds, 2);
+  const said = (part) =>
+    part.sum ? `(${part.sum.map(said).join(" + ")})` : found.texts[leaves.indexOf(part)].replace(/^0\./, ".");
   const words =
     rates && parts[1]?.name === "q"
       ? "p/q"
@@ -80,11 +97,12 @@ function source(from, threshold) {
   const meaning = ({ sum, name }) =>
     sum ? `(${sum.map(meaning).join(" + ")})` : (letters[name]?.words ?? "p/q of this token");
   const meant = parts.map(meaning).join(between);
-  const cut = from.value > 1;
   return h(
     "span.hp-origin",
     { "title": meant, "data-from": from.of && !rates ? "masses" : "chances" },
-    `${words} = ${cut ? said(from) : threshold}`,
+    from.of?.every(({ value }) => !value)
+      ? "0 ÷ 0: nothing to correct"
+      : `${words} ${found.holds ? "=" : "≈"} ${shown}`,
     cut && h("span.hp-cut", ", at most 1"),
   );
 }

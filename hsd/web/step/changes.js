@@ -1,7 +1,7 @@
 // What a rejection did, between two tests: the target of the branch becomes the residual. Also the list of all that
 // happened to one branch, for the ledger.
 import { h, prose, token } from "../kit/dom.js";
-import { count, exact, nearOne, number, percent, plural } from "../kit/format.js";
+import { agreeing, count, exact, number, percent, plural } from "../kit/format.js";
 import { say } from "./fill.js";
 import { forms } from "../rules/tests.js";
 import { changesOf } from "./model.js";
@@ -29,9 +29,10 @@ function numbers(view, judged, { node, rate, earlier, after }) {
   const distinct = view.options.draft.tree.startsWith("distinct") && !forms[cause.grounds.form]?.certain;
   const tested = [...earlier.map((before) => judged.decisions[before.after - 1]), cause];
   const gone = tested.reduce((sum, decision) => sum + view.nodes.get(decision.node).q, 0);
+  const left = (told) => exact(1 - told.gone, 4, 4) === exact(1 - gone, 4, 4);
   return {
     rate: node && (rate ?? null) !== null ? exact(rate, 4, 4) : null,
-    gone: distinct && open > 0 ? nearOne(gone) : null,
+    gone: distinct && open > 0 ? agreeing({ gone }, left).texts.gone : null,
   };
 }
 

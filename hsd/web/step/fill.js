@@ -1,7 +1,7 @@
 // Sentences as data: from a name and the facts to words, as parts for dom.prose. How they are written
 // is explained in hsd/trace/sentences.yaml; hsd/trace/fill.py is the same for Python. Pure.
 import { facts } from "../kit/facts.js";
-import { count, exact, number as usual, real } from "../kit/format.js";
+import { count, exact, number as usual, pair as apart, real } from "../kit/format.js";
 
 const { sentences } = facts;
 const CUT = 80; // characters of a token, or of a draft's text
@@ -87,12 +87,6 @@ function quoted(piece) {
 const number = (x, digits = 3, tiny = 2) => (x === null ? usual(x) : exact(real(x), digits, tiny));
 
 /** Both numbers with as many digits, at least `start`, as it takes to see which one is larger. */
-function pair(a, b, start = 2) {
-  for (const digits of [2, 3, 4, 6, 9]) {
-    const told = [a, b].map((x) => number(x, digits, Math.max(digits - 2, 2)));
-    if (digits >= start && (told[0] !== told[1] || a === b)) return told;
-  }
-  return [String(a), String(b)];
-}
+const pair = (a, b, start = 2) => apart(real(a), real(b), 2, start);
 
 export { filled, number, pair, plain, quoted, say };

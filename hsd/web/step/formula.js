@@ -1,7 +1,8 @@
 // The formula of a test, with letters and with its numbers, as HTML: drawn from the form's own expression, so that what is
 // seen is what was computed.
 import { h } from "../kit/dom.js";
-import { exact, nearOne, subscript } from "../kit/format.js";
+import { agreeing, exact, pair, subscript } from "../kit/format.js";
+import { evaluate } from "../rules/expression.js";
 import { forms, letters } from "../rules/tests.js";
 
 // Parts: strings stand as they are; {v} is a letter and {n} a number, `of` the model that it measures; {sup} stands above;
@@ -10,9 +11,9 @@ const SIGNS = { "+": " + ", "-": " − ", "*": " · ", "<": " < ", "<=": " ≤ "
 const SUMS = ["+", "-"];
 const brackets = (tree) => Array.isArray(tree) && SUMS.includes(tree[0]);
 
-/** An expression as parts; leaf(name, near): the parts of a name, near where it is subtracted from 1. */
+/** An expression as parts; leaf(name): the parts of a name. */
 function draw(tree, leaf) {
-  if (typeof tree === "string") return leaf(tree, false);
+  if (typeof tree === "string") return leaf(tree);
   if (!Array.isArray(tree)) return [String(tree)];
   const [sign, first, second] = tree;
   const one = (part) => draw(part, leaf);
@@ -22,7 +23,6 @@ function draw(tree, leaf) {
   if (sign === "sqrt") return ["√", ...factor(first)];
   if (sign === "*") return [...factor(first), SIGNS[sign], ...factor(second)];
   if (sign === "-" && first === 0) return ["−", ...factor(second)];
-  if (sign === "-" && typeof second === "string") return [...one(first), SIGNS[sign], ...leaf(second, true)];
   if (sign in SIGNS) return [...one(first), SIGNS[sign], ...one(second)];
   return [`${sign}(`, ...tree.slice(1).flatMap((part, i) => (i ? [", ", ...one(part)] : one(part))), ")"];
 }
@@ -38,17 +38,20 @@ function lettering(form, t, changed) {
   };
 }
 
-/** What draws them as numbers. */
-const numbering = (form, numbers) => (name, near) => {
-  const { of } = letters[form.along[name]] ?? {};
-  return [{ n: near ? nearOne(numbers[name]) : exact(numbers[name], 4, 4), of }];
-};
+/** What draws them as numbers, which are texts by name. */
+const numbering = (form, texts) => (name) => [{ n: texts[name], of: letters[form.along[name]]?.of }];
+
+/** The texts of the numbers of a test, so that they give the recorded threshold as it is printed, and whether they do. */
+function textsOf(form, numbers, recorded) {
+  const result = (told) => exact(evaluate(form.threshold, told)) === exact(recorded);
+  return agreeing(numbers, (told) => result(told) && (!form.when || evaluate(form.when, told)), 4);
+}
 
 const joined = (list, between) => list.flatMap((parts, i) => (i ? [between, ...parts] : parts));
 
-/** A form at the token t in letters and in numbers. */
-function written(form, t, { numbers, changed }) {
-  const [symbols, values] = [lettering(form, t, changed), numbering(form, numbers)];
+/** A form at the token t in letters and in numbers, whose texts are those of textsOf. */
+function written(form, t, { numbers, changed }, texts) {
+  const [symbols, values] = [lettering(form, t, changed), numbering(form, texts)];
   const name = [{ v: `${form.sign}${subscript(t)}` }];
   const ways = [...(changed ? [] : form.also), form.threshold].map((tree) => draw(tree, symbols));
   const equal = joined([name, ...ways], " = ");
@@ -94,8 +97,9 @@ const namesOf = (tree) =>
 /** The formula as one line of text; arguments as below. */
 function spoken(position, made, recorded) {
   const form = forms[made.form];
-  const [symbols, values] = written(form, position, made);
-  return [...symbols, form.when ? ": " : " = ", ...values, " = ", exact(recorded)].map(text).join("");
+  const { texts, holds } = textsOf(form, made.numbers, recorded);
+  const [symbols, values] = written(form, position, made, texts);
+  return [...symbols, form.when ? ": " : " = ", ...values, holds ? " = " : " ≈ ", exact(recorded)].map(text).join("");
 }
 
 /**
@@ -105,8 +109,9 @@ function spoken(position, made, recorded) {
 function formula(position, made, recorded) {
   const form = forms[made.form];
   if (!form) return null;
-  const [symbols, values] = written(form, position, made);
-  const agrees = Math.abs(made.value - recorded) <= 1e-3;
+  const { texts, holds } = textsOf(form, made.numbers, recorded);
+  const [symbols, values] = written(form, position, made, texts);
+  const far = Math.abs(made.value - recorded) > 1e-3 * Math.max(made.value, recorded);
   const words = { "aria-label": spoken(position, made, recorded), "title": meanings(form) };
   return h(
     "div",
@@ -118,10 +123,10 @@ function formula(position, made, recorded) {
       { class: "hp-numbers" },
       form.when ? "here: " : "= ",
       values.map(node),
-      agrees ? " = " : " ≈ ",
+      holds ? " = " : " ≈ ",
       h("b", { class: "hp-result" }, exact(recorded)),
     ),
-    agrees ? null : h("span", { class: "hp-warn" }, ` (recorded; these numbers give ${exact(made.value)})`),
+    far && h("span", { class: "hp-warn" }, ` (recorded; these numbers give ${pair(recorded, made.value)[1]})`),
   );
 }
 

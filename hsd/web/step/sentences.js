@@ -1,8 +1,9 @@
 // The facts of a step that its sentences are made of; hsd/trace/words.py has the same for Python, and a test holds both to
 // the same words. Pure: a view of model.js in, sentence parts out.
 import { rule as ruleInfo } from "../kit/facts.js";
-import { real } from "../kit/format.js";
-import { coldOf, forms, recipeOf } from "../rules/tests.js";
+import { agreeing, apart, exact, real, same } from "../kit/format.js";
+import { evaluate } from "../rules/expression.js";
+import { coldOf, forms, readGrounds, recipeOf } from "../rules/tests.js";
 import { chances } from "./again.js";
 import { through } from "./drafts.js";
 import { filled, number, pair, plain, say } from "./fill.js";
@@ -10,7 +11,6 @@ import { changesOf, coinOf, copies, exactly, knobOf, lastKept, pathTo, ratio, se
 import { mean } from "./odds.js";
 
 const LINES = ["opening", "drafting", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning"];
-const SAME = 0.005; // kept tokens; a smaller difference is not seen in two digits
 const CERTAIN = 1 - 1e-9;
 
 /** What is said of a step: lead, detail, why and warning, sentence parts each. */
@@ -36,8 +36,8 @@ function factsOf(view) {
   const other = view.shadow ? { ...verdictFacts(view, view.shadow), again: view.sameRule } : null;
   const { next, bonus, entire, raced, chance, replaced, extra, follows } = own;
   return {
-    index: view.index,
-    latest: view.trace.steps.length - 1,
+    step: view.index + 1,
+    steps: view.trace.steps.length,
     drafted: step.drafted,
     most: step.depth,
     kept: view.own.kept,
@@ -119,6 +119,7 @@ function verdictFacts(view, judged) {
     "failures": made.length - passed.length,
     "through": through(view, last),
     "spared": exact || tree ? "" : listing(overruled(view, judged)),
+    "overrules": overruled(view, judged).length,
     average,
     "mean": average === null ? null : number(average),
     "odds": kept < law.length ? number(law[kept]) : null,
@@ -130,9 +131,11 @@ function verdictFacts(view, judged) {
 }
 
 function testFacts(view, judged, made) {
-  const { grounds, sides, coinless, threshold: h } = made;
+  const { sides, coinless, threshold: h } = made;
+  const [grounds, form] = [readGrounds(made.grounds), forms[made.grounds.form]];
   const [[low, high], [coin, threshold]] = [pair(...sides), pair(...sides, 3)];
-  const told = Object.fromEntries(Object.entries(grounds).map(([name, x]) => [name, name === "form" ? x : number(x)]));
+  const fits = (told) => !form || holds(form, { ...settingsOf(view.options), ...told }, h, apart(...sides, 3));
+  const told = agreeing(grounds, fits);
   return {
     ...{ accepted: made.accepted, coinless, always: h >= 1, never: h <= 0 },
     ...{ whole: made.test === "draft", single: made.test === "token" },
@@ -140,13 +143,24 @@ function testFacts(view, judged, made) {
     piece: piece(view, made.node),
     draft: made.draft + 1,
     several: judged.decisions.some(({ draft }) => draft),
-    ...{ low, high, coin, threshold, form: grounds.form, whose: forms[grounds.form]?.whose ?? "target" },
-    ...{ p: told.p, q: told.q },
-    "form words": plain(filled(forms[grounds.form]?.words ?? "", told)) || null,
+    ...{ low, high, coin, threshold, form: grounds.form, whose: form?.whose ?? "target" },
+    ...{
+      p: number(grounds.p),
+      q: number(grounds.q),
+      nothing: ["share", "naive"].includes(form?.name) && !grounds.mass && h === 1,
+    },
+    "form words": plain(filled(form?.words ?? "", told.texts)).replace(" = ", told.holds ? " = " : " ≈ ") || null,
     changes: changesOf(judged)
       .filter(({ after }) => after === made.order)
       .map((change) => changeFacts(view, judged, change)),
   };
+}
+
+/** Whether a test's numbers, as they are printed, give the threshold as it is printed, and meet its condition. */
+function holds(form, told, threshold, digits) {
+  if (Object.keys(form.along).some((name) => (told[name] ?? null) === null)) return true;
+  const met = !form.when || evaluate(form.when, told);
+  return met && exact(evaluate(form.threshold, told), ...digits) === exact(threshold, ...digits);
 }
 
 /** What a rejection made of the target at one place. change: of changesOf. */
@@ -172,19 +186,23 @@ function knobFacts(view, rule) {
   const value = knob ? real(knobOf(view, rule)) : 0;
   const { kept, divergences } = view.step;
   const spent = divergences.slice(0, kept).reduce((sum, D) => sum + (real(D) <= value ? real(D) : 0), 0);
-  const put = { value: number(value), drift: number(spent), bound: number(value * kept) };
+  const { texts } = agreeing({ value }, (told) => number(told.value * kept) === number(value * kept));
+  const put = { ...texts, drift: number(spent), bound: number(value * kept) };
   const lost = plain(filled(loses, { ...put, divergence: view.options.fuzzy.divergence }));
   return { sign: knob ? knob.sign : "", value: put.value, loses: lost || null };
 }
 
-/** How much likelier the target finds the whole draft than the draft did, and where that was largest. */
+/** The ratio p/q of the whole draft, and after how many tokens it was largest, where the first test is of it. */
 function best(view, { decisions: [made] }) {
-  if (view.isTrie || !made || made.test === "token") return {};
+  if (view.isTrie || !["capped", "ratio"].includes(made?.grounds.form)) return {};
+  const capped = made.grounds.form === "capped";
   const before = [0, ...pathTo(view, made.node)].map((id) => ratio(view, id));
   const r = before.pop();
-  const peak = before.indexOf(Math.max(...before));
-  const plainly = Math.abs(r - made.threshold) <= 1e-3 * Math.max(Math.abs(r), made.threshold);
-  return { times: number(r, 2), plain: plainly, peak, best: number(before[peak], 2) };
+  const peak = capped ? before.indexOf(Math.max(...before)) : 0;
+  const digits = apart(made.coin, made.threshold);
+  const share = ({ times, best: most }) => exact(Math.min(1, times / most), ...digits);
+  const fits = (told) => share(told) === exact(made.threshold, ...digits);
+  return { ...agreeing({ times: r, best: before[peak] }, fits, 2).texts, capped, peak };
 }
 
 /** The token after the kept ones, and what it was drawn from. */
@@ -215,14 +233,16 @@ const overruled = (view, { kept }) =>
 function between(view, own, other) {
   const { own: one, shadow: two } = view;
   const [mine, theirs] = [own.average, other.average];
-  if (mine !== null && theirs !== null) [own.mean, other.mean] = pair(mine, theirs, 3);
+  const level = mine === null || theirs === null ? null : same(mine, theirs);
+  if (level) own.mean = other.mean = level;
+  else if (mine !== null && theirs !== null) [own.mean, other.mean] = pair(mine, theirs, 3);
   const [gap, more] = [(mine ?? 0) - (theirs ?? 0), one.kept - two.kept];
   return {
     same: view.sameRule,
     alike: sameLaw(one.rule, two.rule),
     differs: more !== 0,
     difference: difference(one, two),
-    level: Math.abs(gap) < SAME,
+    level: Boolean(level),
     against: gap * more < 0,
     fewer: more < 0,
     by: Math.abs(more),

@@ -220,7 +220,7 @@ function progress(second, live, rule) {
 function agreement(parted, second, run) {
   if (!second || !second.steps.length) return "The second text is not there yet.";
   if (parted !== null)
-    return `The rules part in step ${parted}: up to it they have the same text, drafts and coins. A click on a later token shows its step.`;
+    return `The rules part in step ${parted + 1}: up to it they have the same text, drafts and coins. A click on a later token shows its step.`;
   if (!second.ended) return "The texts agree so far.";
   return sameText(run, second) ? "The texts agree to the end." : "The texts agree except for what the last step added.";
 }

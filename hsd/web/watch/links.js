@@ -4,8 +4,10 @@ import { facts } from "../kit/facts.js";
 const EARLIER = facts.options.old ?? {}; // name in links of earlier versions → today's
 const NAMES = ["prompt", "pair", "target", "draft", ...Object.keys(facts.options.properties)];
 
-const number = (text) => (/^\d{1,6}$/.test(text ?? "") ? Number(text) : undefined);
+const number = (text, first = 0) => (/^\d{1,6}$/.test(text ?? "") ? Number(text) - first : undefined);
 
+/** The step that a link asks for, from 0: `at_step` counts from 1, `step` of earlier links from 0. */
+const stepOf = (query) => number(query.get("at_step"), 1) ?? number(query.get("step"));
 const COINS = /^(\d{1,4}):(0?\.\d{1,6}|0|1)(?:,|$)/;
 
 /** The what-if that a link asks for, {rule, coins: [[node, coin], …]}, or null. */
@@ -17,10 +19,10 @@ function supposed(query) {
   return rule || coins.length ? { rule, coins } : null;
 }
 
-/** The parameters of a link to what a player shows; null for those that say nothing. */
+/** The parameters of a link to what a player shows; null for those that say nothing, and for `step` of earlier links. */
 function placeOf({ step, node, supposed: { rule, coins } }) {
   if (step < 0) return {};
-  return { step, node, judge: rule, coins: coins.map((one) => one.join(":")).join() || null };
+  return { step: null, at_step: step + 1, node, judge: rule, coins: coins.map((one) => one.join(":")).join() || null };
 }
 
 /** The address of the page that a file was saved from, "" if no server had it; shown: the place at which to open the run. */
@@ -43,7 +45,7 @@ function read(query) {
   const options = Object.fromEntries(given.filter(([name]) => NAMES.includes(name)));
   return {
     preset: query.get("preset"),
-    where: { step: number(query.get("step")), node: number(query.get("node")), supposed: supposed(query) },
+    where: { step: stepOf(query), node: number(query.get("node")), supposed: supposed(query) },
     own: query.get("mode") === "free",
     swapped: query.get("swap") === "1",
     options: query.has("prompt") ? options : null,

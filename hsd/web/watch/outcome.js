@@ -3,7 +3,7 @@
 import { why } from "../answers/answers.js";
 import { h } from "../kit/dom.js";
 import { rule as ruleFacts } from "../kit/facts.js";
-import { number, plural } from "../kit/format.js";
+import { number, placesOf, plural, same } from "../kit/format.js";
 import { term } from "../kit/glossary.js";
 import { showTab } from "../kit/page.js";
 import { lossy } from "../kit/parts.js";
@@ -58,15 +58,16 @@ function speed(steps, result, timed, { options }) {
 
 const total = (times) => Object.values(times).reduce((a, b) => a + b, 0);
 
-/** Tokens per call that both rules bring by law on these drafts, and their difference with the error of so few steps. */
+/** Tokens per call that both rules bring by law on these drafts, and their difference with its interval. */
 function law({ steps, setup }) {
   const rules = compare({ steps }).filter(({ mean }) => mean !== null);
   if (setup.options.sampling.temperature === 0 || rules.length < 2) return null;
   const [own, other] = rules.map(({ mean }) => 1 + mean / steps.length);
-  const one = ({ rule }, value) => [ruleFacts(rule).short, " ", strong(value.toFixed(2))];
-  const gap = `${own - other <= -0.005 ? "−" : "+"}${Math.abs(own - other).toFixed(2)} ± ${spread(steps, rules).toFixed(2)}`;
-  const title = `tokens per call on average, on the drafts of this run; ±: 95 % interval of the difference, over ${plural(steps.length, "step")}`;
-  const both = [one(rules[0], own), ", ", one(rules[1], other), ` (${gap})`];
+  const [half, places, level] = [spread(steps, rules), placesOf(own, other), same(own, other)];
+  const one = ({ rule }, value) => [ruleFacts(rule).short, " ", strong(value.toFixed(places))];
+  const gap = `${own < other ? "−" : "+"}${Math.abs(own - other).toFixed(places)}${half === null ? "" : ` ± ${half.toFixed(places)}`}`;
+  const both = level ? ["both ", strong(level)] : [one(rules[0], own), ", ", one(rules[1], other), ` (${gap})`];
+  const title = `tokens per call on average, on the drafts of this run; ±: 95 % interval of the difference, by Student's t over ${plural(steps.length, "step")}, told of ten or more`;
   return h("span", { title }, term("over-all-coins", "over all coins"), " ", both);
 }
 

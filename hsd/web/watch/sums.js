@@ -1,5 +1,6 @@
 // Both rules over a whole run, in numbers: what each keeps of the drafts, with these coins and over all coins, and where two
 // texts part. Pure.
+import { student } from "../kit/format.js";
 
 const sum = (steps, of) => steps.reduce((total, step) => total + of(step), 0);
 const ids = (step) => step.committed.map(({ token }) => token);
@@ -10,12 +11,12 @@ function mean(steps, rule) {
   return steps.length && !means.includes(undefined) ? means.reduce((a, b) => a + b, 0) : null;
 }
 
-/** Half of a 95 % interval of what one rule keeps more than the other per step, over all coins: drafts differ. */
+/** Half of a 95 % interval of what one rule keeps more than the other per step, over all coins; null of fewer than ten steps. */
 function spread(steps, [{ rule: own }, { rule: other }]) {
   const gaps = steps.map((step) => (step.drafted ? step.expected_kept[own] - step.expected_kept[other] : 0));
   const center = gaps.reduce((a, b) => a + b, 0) / gaps.length;
-  const variance = gaps.reduce((total, gap) => total + (gap - center) ** 2, 0) / Math.max(gaps.length - 1, 1);
-  return 1.96 * Math.sqrt(variance / gaps.length);
+  const variance = gaps.reduce((total, gap) => total + (gap - center) ** 2, 0) / (gaps.length - 1);
+  return gaps.length < 10 ? null : student(gaps.length - 1) * Math.sqrt(variance / gaps.length);
 }
 
 /** What the steps of a run came to. */

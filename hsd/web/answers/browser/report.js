@@ -1,11 +1,10 @@
 // What a race's records say: a row for each lane, and a few sentences, as hsd/bench/race_report.py has them, for lanes with
 // one draft of a model, with copies, or without drafts, on one prompt. A record is that of one timed run, see timed.js.
+import { student } from "../../kit/format.js";
 import { range, sum } from "../../rules/law.js";
 
 const NOISE = 1.1; // times by which single runs differ by chance
-const ERRORS = 2; // standard errors by which lanes differ by chance
 const MARGIN = 1.02; // what a share of the time explains, it explains about to this factor
-const SAVED = 1.005; // tokens per call that are shown as more than one
 const PARTS = ["draft", "target", "verify"];
 const sorted = (numbers) => numbers.toSorted((a, b) => a - b);
 const lower = (numbers) => sorted(numbers)[(numbers.length - 1) >> 1];
@@ -73,7 +72,8 @@ class Measured {
     const kept = this.records.flatMap(({ kept_histogram: counts }) => Object.entries(counts));
     const about = (power, middle = 0) => sum(kept.map(([x, count]) => count * (x - middle) ** power)) / steps;
     const spread = Math.sqrt(about(2, about(1)));
-    return (spread * steps) / this.total("target_calls") / Math.sqrt(steps / this.records.length);
+    const freedom = steps / this.records.length - 1;
+    return freedom > 0 ? (spread * steps) / this.total("target_calls") / Math.sqrt(freedom) : Infinity;
   }
 
   row(plain) {
@@ -100,6 +100,7 @@ class Measured {
       calls_per_step: this.ratio("target_calls", "steps"),
       tokens_per_call: this.ratio("new_tokens", "target_calls"),
       call_error: this.callError(),
+      steps: this.total("steps") / this.records.length,
       speedup,
       speedups: [Math.min(...speedups), Math.max(...speedups)],
       ms_per_token: 1e3 / speed,
@@ -135,15 +136,22 @@ function report(lanes, records) {
 
 const named = (row) => row.case + (row.lossless ? "" : " (not lossless)");
 const listed = (names) => (names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names[0]);
-const times = ({ speedup }) => `${speedup.toFixed(2)} ×`;
-const percent = (share) => `${(100 * share).toFixed(0)} %`;
+const times = ({ speedup }) => `${fixed(speedup)} ×`;
 const ms = (x) => (x >= 100 ? Math.round(x).toLocaleString("en") : x.toFixed(x >= 1 ? 1 : 2));
 const between = ({ speedups: [low, high], runs }) =>
-  runs > 1 ? ` (${low.toFixed(2)}–${high.toFixed(2)} in ${runs} rounds)` : "";
+  runs > 1 ? ` (${fixed(low)}–${fixed(high)} in ${runs} rounds)` : "";
+
+/** A number with so many decimals, or up to six where it would look like 0, 1, 100 or another, and is not. */
+function fixed(x, digits = 2, ...others) {
+  const alike = (n) => [0, 1, 100, ...others].some((y) => x !== y && x.toFixed(n) === y.toFixed(n));
+  return x.toFixed([0, 1, 2, 3, 4, 5, 6].find((n) => n >= digits && !alike(n)) ?? digits);
+}
+
+const percent = (share) => `${fixed(100 * share, 0)} %`;
 
 /** The smallest and the largest of values that fall, or one if they look the same. */
 function span(values, digits) {
-  const [high, low] = [values[0], values.at(-1)].map((x) => x.toFixed(digits));
+  const [high, low] = [values[0], values.at(-1)].map((x) => fixed(x, digits));
   return low === high ? low : `${low} to ${high}`;
 }
 
@@ -175,9 +183,9 @@ function calls([, ...others]) {
   if (!others.length) return "Plain decoding makes one call for every token.";
   const lanes = others.toSorted((one, other) => other.tokens_per_call - one.tokens_per_call);
   const [best] = lanes;
-  if (best.tokens_per_call < SAVED) return "No lane saves target calls on this prompt and seed.";
-  const near = (row) =>
-    best.tokens_per_call - row.tokens_per_call <= ERRORS * Math.hypot(row.call_error, best.call_error);
+  if (best.tokens_per_call <= 1) return "No lane saves target calls on this prompt and seed.";
+  const reach = ({ steps, call_error: error }) => student(steps - 1) * error;
+  const near = (row) => best.tokens_per_call - row.tokens_per_call <= Math.hypot(reach(row), reach(best));
   const alike = lanes.filter(near);
   const fewer = span(
     alike.map((row) => 100 - 100 / row.tokens_per_call),
@@ -206,23 +214,23 @@ function why(row, plain) {
   if (row === plain) return `One target call${Number.isNaN(one) ? "" : ` of ${ms(one)} ms`} for every token.`;
   const tokens = row.tokens_per_call * row.calls_per_step;
   const kept = Number.isNaN(row.rate) ? "" : ` (${percent(row.rate)} of its drafts kept)`;
-  const cost = `${(tokens / row.speedup).toFixed(2)} tokens of plain decoding`;
-  const step = `A step took as long as ${cost} and brought ${tokens.toFixed(2)}${kept}`;
+  const cost = tokens / row.speedup;
+  const step = `A step took as long as ${fixed(cost, 2, tokens)} tokens of plain decoding and brought ${fixed(tokens, 2, cost)}${kept}`;
   if (Number.isNaN(row.limit) || Number.isNaN(one))
     return `${step}; the run is too short to say what its calls alone allow.`;
-  const check = `a check ${(row.target_call_ms / one).toFixed(2)} of a target call (${ms(one)} ms)`;
+  const check = `a check ${fixed(row.target_call_ms / one)} of a target call (${ms(one)} ms)`;
   const drafting =
     row.draft_call_ms > 0
-      ? `A draft call costs ${(row.draft_call_ms / one).toFixed(2)} and ${check}`
+      ? `A draft call costs ${fixed(row.draft_call_ms / one)} and ${check}`
       : `A copied draft costs nothing and ${check}`;
-  return `${drafting}. ${step}. The calls alone allow ${row.limit.toFixed(2)} ×${reached(row, plain)}.`;
+  return `${drafting}. ${step}. The calls alone allow ${fixed(row.limit)} ×${reached(row, plain)}.`;
 }
 
 /** What was reached of the limit, and why it can be more. */
 function reached(row, plain) {
   const excess = row.speedup / row.limit;
-  if (row.calls_per_step > SAVED)
-    return ` if each step made one target call, but this rule makes ${row.calls_per_step.toFixed(2)}`;
+  if (row.calls_per_step > 1)
+    return ` if each step made one target call, but this rule makes ${fixed(row.calls_per_step)}`;
   if (excess <= 1) return `, of which ${percent(excess)} is reached`;
   const [own, theirs] = [row, plain].map(({ shares }) => 1 - shares.draft - shares.target);
   if (percent(own) !== percent(theirs) && excess <= (MARGIN * (1 - own)) / (1 - theirs))

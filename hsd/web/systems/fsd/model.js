@@ -53,10 +53,10 @@ function shareOf(results, state) {
   return results.shares.reduce((best, share, i) => (known[i] <= T ? share : best), 0);
 }
 
-// ---- links: version*text*divergence*mode*rows*tolerance*temperature*seed*recorded run*step
+// ---- links: version*text*divergence*mode*rows*tolerance*temperature*seed*recorded run*step, from 1; of version 1 from 0
 
 function encode({ text, divergence, mode, on, tolerance, temperature, seed }, name, step) {
-  return ["1", text, divergence, mode, on, tolerance, temperature, seed, name || "", step].join("*");
+  return ["2", text, divergence, mode, on, tolerance, temperature, seed, name || "", step + 1].join("*");
 }
 
 /** {state, name, step}; null when it is no link of this page. What comes in is hostile. */
@@ -66,10 +66,10 @@ function decode(words) {
   const tables = [TEXTS, DIVERGENCES, MODES, GROUNDS];
   const named = [text, divergence, mode, on].every((one, i) => Object.hasOwn(tables[i], one));
   const numbers = [tolerance, temperature, seed].every((one) => one && NUMBER.test(one));
-  if (parts.length !== 10 || version !== "1" || !named || !numbers) return null;
+  if (parts.length !== 10 || !["1", "2"].includes(version) || !named || !numbers) return null;
   if (!/^[\w-]{0,40}$/.test(name) || !/^\d{0,5}$/.test(step)) return null;
   const state = { text, divergence, mode, on, tolerance, temperature, seed, prompt: TEXTS[text] };
-  return { state, name, step: Number(step) };
+  return { state, name, step: Math.max(Number(step) - Number(version === "2"), 0) };
 }
 
 // ---- a step
