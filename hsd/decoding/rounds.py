@@ -5,6 +5,7 @@ A round without a draft is plain decoding.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -105,10 +106,21 @@ class Round:
 
 
 class Rounds:
-    """Plays rounds: `proposer` drafts, `target` reads the draft, `rule` judges it."""
+    """Plays rounds: `proposer` drafts, `target` reads the draft, `rule` judges it.
 
-    def __init__(self, target: Reader, end_ids: frozenset[int], rule: Rule | TreeRule, proposer: Proposer) -> None:
+    context: how many tokens all models can hold, those of a tree counted one by one.
+    """
+
+    def __init__(
+        self,
+        target: Reader,
+        end_ids: frozenset[int],
+        rule: Rule | TreeRule,
+        proposer: Proposer,
+        context: float = math.inf,
+    ) -> None:
         self.target, self.end_ids, self._rule, self._proposer = target, end_ids, rule, proposer
+        self._context = context
         self._race = rule if isinstance(rule, Rule) and rule.recipe.race else None
         self.readers = [*proposer.readers, target]
 
@@ -118,7 +130,12 @@ class Rounds:
             self.target.read(torch.tensor(text[:-1]), keep=1)
 
     def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Lap) -> Round:
-        """One round after `text`. `lap(name)` books the time since its last call under that name."""
+        """One round after `text`. `lap(name)` books the time since its last call under that name.
+
+        Drafts are shorter than γ where the context has no room for the whole tree.
+        """
+        while gamma and len(text) + self._proposer.columns(gamma) > self._context:
+            gamma -= 1
         before, needed = self.target.work(), self._proposer.needed(gamma)
         draws, coins, number = numbers.draft(needed), numbers.coins(needed), numbers.after(1)
         race = numbers.race(len(text), gamma + 1, self.target.vocab_size) if self._race else None

@@ -209,10 +209,10 @@ def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) ->
     longest = levels.thresholds[0] if levels.thresholds else options.longest
     between = zip(readers[1:-1], levels.level_rules, strict=True)
     for level, (reader, name) in enumerate(between, start=1):
-        rounds = Rounds(reader, ends, options.find(name, options.drafts > 1 and level == 1), proposer)
+        rounds = Rounds(reader, ends, options.find(name, options.drafts > 1 and level == 1), proposer, levels.context)
         stacked = StackLevel(level, rounds, levels.thresholds[level], longest, Streams(options.seed, level))
         proposer, longest = stacked, stacked.longest
-    return Rounds(readers[-1], ends, top_rule(options, len(levels.models)), proposer)
+    return Rounds(readers[-1], ends, top_rule(options, len(levels.models)), proposer, levels.context)
 
 
 def _smallest(

@@ -161,6 +161,10 @@ class Proposer(ABC):
         """How many random numbers a draft of γ tokens takes, and how many coins."""
         return gamma
 
+    def columns(self, gamma: int) -> int:
+        """How many tokens a draft of γ puts behind the text at most, in its own models' memory and in the target's."""
+        return self.needed(gamma)
+
     @abstractmethod
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
         """At most γ tokens (in a tree: in a path) that continue `text`. draws: (γ,), or times of a race, (γ, V)."""

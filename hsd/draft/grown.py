@@ -29,6 +29,9 @@ class GrownProposer(Proposer):
     def needed(self, gamma: int) -> int:
         return self._breadth * gamma if self._size is None else self._size
 
+    def columns(self, gamma: int) -> int:
+        return max(self.needed(gamma), self._breadth * (gamma - 1))
+
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
         begin, before, reader = time.perf_counter(), self._reader.work(), self._reader
         if not gamma or not self.needed(gamma):

@@ -23,6 +23,11 @@ class View:
     visible: Tensor
     positions: Tensor
 
+    def part(self, rows: slice, length: int) -> View:
+        """These rows by themselves: what they see of the `length` tokens before them, and of each other."""
+        positions = self.positions[rows]
+        return View(self.visible[rows, : length + len(positions)], positions)
+
 
 @dataclass(frozen=True)
 class Work:

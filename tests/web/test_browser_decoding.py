@@ -289,6 +289,47 @@ def test_a_context_that_is_full_ends_a_text_as_in_python(node: Engine, small):
         node.call(RUN, {"prompt": "x" * 600}, told)
 
 
+BEYOND = """() => {
+  const { engine } = it.target;
+  const refused = (work) => { try { work(); return ""; } catch (error) { return error.message; } };
+  const read = (text, tokens) => text.read(tokens, 1, (row) => [...row])[0];
+  const texts = [it.target.start(), it.head.start(it.target.start()), it.target.start()];
+  texts[1].target.read([1, 2, 3], 1);
+  for (const text of texts) text.read([1, 2, 3], 1);
+  const found = [];
+  for (const text of texts.slice(0, 2)) {
+    for (const tokens of [[64], [-1], [1.5], [undefined]]) found.push(refused(() => read(text, tokens)));
+    text.length = 8190;
+    found.push(refused(() => read(text, [1, 2, 3])));
+    text.length = 3;
+    text.close();
+    text.close();
+    found.push(refused(() => read(text, [1])));
+  }
+  found.push(refused(() => engine.tell("tokens", Array(9).fill(1))));
+  found.push(refused(() => engine.write(engine.made("take", 8), 8, new Uint8Array(9))));
+  const fresh = it.target.start();
+  read(fresh, [1, 2, 3]);
+  return [found, read(texts[2], [4]), read(fresh, [4])];
+}"""
+
+
+def test_nothing_is_written_beyond_what_the_engine_holds_and_other_texts_go_on(node: Engine, small):
+    found, other, fresh = node.call(BEYOND)
+    assert len(found) == 14
+    assert all(found), found
+    assert other == fresh
+
+
+def test_large_rows_are_staged_where_they_have_room(node: Engine, small):
+    call = """async () => {
+      const { engine } = it.target, [rows, columns] = [64, 8192];
+      const matrix = { kind: 0, rows, columns, bytes: 4 * rows * columns };
+      await engine.matrix(matrix, async (count) => new Uint8Array(count), 64);
+      return engine.staged; }"""
+    assert node.call(call) >= 4 * 64 * 8192
+
+
 @pytest.mark.parametrize(
     ("given", "line"),
     [

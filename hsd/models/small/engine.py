@@ -6,7 +6,6 @@ Nothing here knows what is computed; the browser drives the same module by the s
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from threading import RLock, Thread
@@ -23,10 +22,13 @@ THREADED = MODULE.with_name("engine_threads.wasm")  # for several, on a memory t
 PAGES = 64, 65_535  # of 64 KiB: what there is at first, and at most
 HELPER = "portable engine"  # the name of a thread that helps
 MOST_THREADS = 4  # more have not been measured
-ROWS = 8  # tokens of one pass, at most
+ROWS, LONGEST, WIDEST = 8, 8192, 8192  # at most: tokens of one pass, tokens of a text, numbers of a row
 STAGED = 1 << 20  # bytes of a tensor that are handed over at once
 KINDS = {0: "F32", 1: "F16", 3: "Q4_1", 8: "Q8_0"}  # what can be packed, as GGUF numbers it
+BLOCKS = {0: (1, 4), 1: (1, 2), 3: (32, 20), 8: (32, 34)}  # weights and bytes of a block of each
 WEIGHTS_IN_4_BITS = 3
+PACKED = 288, 192  # bytes of a block of 8 rows by 32 columns, by whether its weights have 4 bits
+INPUTS = {"tokens": 4 * ROWS, "positions": 4 * ROWS, "before": 4 * ROWS, "visible": ROWS * LONGEST}  # bytes of each
 
 
 class Engine:
@@ -63,8 +65,8 @@ class Engine:
             finalize(self, self._functions["dismiss"], self._store)
         else:
             self._begin = partial(self._functions["memory"].data_ptr, self._store)
-        self._staging = self.take(STAGED)
-        self._inputs = {name: self.call(name) for name in ("tokens", "positions", "before", "visible")}
+        self._staging, self._staged = self.take(STAGED), STAGED
+        self._inputs = {name: self.call(name) for name in INPUTS}
 
     def call(self, name: str, *arguments: float) -> int:
         """Call a function of the module; what it returns, 0 if nothing."""
@@ -100,19 +102,17 @@ class Engine:
         assert base is not None
         return base + place
 
-    def write(self, place: int, data: Any) -> None:
-        """Copy bytes (any buffer) into the module's memory."""
+    def write(self, place: int, room: int, data: Any) -> None:
+        """Copy bytes (any buffer) to a place of `room` bytes. Raises HsdError, before it writes, if they are more."""
         held = bytes(data)
+        if len(held) > room:
+            raise HsdError(f"{len(held):,} bytes for {room:,} of the portable engine: choose a smaller tree or model")
         ctypes.memmove(self.address(place), held, len(held))
 
-    def tell(self, name: str, values: Sequence[int]) -> None:
-        """Fill one of the inputs: "tokens", "positions" or "before", at most `ROWS` numbers."""
-        self.write(self._inputs[name], (ctypes.c_int32 * len(values))(*values))
-
-    def tell_visible(self, visible: Tensor) -> None:
-        """Fill the input that says which columns each token sees, (n, columns) bool."""
-        rows = visible.contiguous()
-        ctypes.memmove(self.address(self._inputs["visible"]), rows.data_ptr(), rows.numel())
+    def tell(self, name: str, values: Any) -> None:
+        """Fill one of `INPUTS`: with whole numbers, at most `ROWS`, or "visible" with (n, columns) bool."""
+        numbers = torch.as_tensor(values, dtype=torch.bool if name == "visible" else torch.int32)
+        self.write(self._inputs[name], INPUTS[name], numbers.contiguous().numpy().data)
 
     def numbers(self, place: int, *shape: int) -> Tensor:
         """A copy of float32 numbers in the module's memory, of this shape."""
@@ -122,22 +122,32 @@ class Engine:
 
     def vector(self, numbers: Tensor) -> int:
         """Put float32 numbers into the module's memory."""
-        held = numbers.detach().to(torch.float32).contiguous().flatten()
-        place = self.take(4 * held.numel())
-        ctypes.memmove(self.address(place), held.data_ptr(), 4 * held.numel())
+        size = 4 * numbers.numel()
+        place = self.take(size)
+        self.write(place, size, numbers.detach().to(torch.float32).contiguous().numpy().data)
         return place
 
     def matrix(self, kind: int, rows: int, columns: int, data: memoryview, width: int = 0) -> int:
         """Pack a matrix (rows, columns) that lies in `data` as GGUF's type `kind`, a key of `KINDS`.
 
-        width: of attention's heads where the file has the numbers that turn together beside each other.
+        width: of attention's heads where the file has the numbers that turn together beside each other. Raises HsdError
+        for sizes that cannot be packed, or that are not those of the data.
         """
-        place = self.made("matrix", int(kind == WEIGHTS_IN_4_BITS), rows, columns)
-        row = len(data) // rows
-        part = max(STAGED // row // (width or 1), 1) * (width or 1)
+        (weights, size), four = BLOCKS[kind], kind == WEIGHTS_IN_4_BITS
+        row, packed = columns // weights * size, rows // 8 * (columns // 32) * PACKED[four]
+        if rows % (width or 8) or rows % 8 or columns % 32 or columns > WIDEST or packed >= 1 << 31:
+            raise HsdError(f"the portable engine packs no matrix of {rows:,} by {columns:,}: choose another engine")
+        if len(data) != rows * row:
+            raise HsdError(
+                f"a matrix of {rows:,} by {columns:,} has {len(data):,} bytes, not {rows * row:,}: fetch it again"
+            )
+        group = row * (width or 1)
+        if group > self._staged:
+            self._staging, self._staged = self.take(group), group
+        place, part = self.made("matrix", int(four), rows, columns), self._staged // group * (width or 1)
         for first in range(0, rows, part):
             count = min(part, rows - first)
-            self.write(self._staging, data[first * row : (first + count) * row])
+            self.write(self._staging, self._staged, data[first * row : (first + count) * row])
             self.call("pack", place, first, count, kind, self._staging, width)
         return place
 

@@ -28,7 +28,9 @@ def load_small_head(folder: Path, target: SmallModel, name: str, revision: str |
     try:
         weights = load_file(folder / "model.safetensors")
         return SmallHead(config_of(folder), weights, target, name, revision)
-    except (OSError, SafetensorError, KeyError) as error:
+    except HsdError:
+        raise
+    except (OSError, SafetensorError, LookupError, TypeError, ValueError, RuntimeError) as error:
         reason = f"{type(error).__name__}: {first_line(error)}"
     raise HsdError(f"the head in {folder.name!r} cannot be read: {reason}")
 

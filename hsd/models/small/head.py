@@ -12,9 +12,10 @@ from hsd.models.base import Session, View
 from hsd.models.head import LAYER, before_of
 from hsd.models.packed import spread
 from hsd.models.small.engine import ROWS
-from hsd.models.small.model import SmallModel, SmallSession, Text
+from hsd.models.small.model import Shape, SmallModel, SmallSession, Text
 
 F16, F32 = 1, 0  # as GGUF numbers them
+NORMS = ("norm", *(f"{LAYER}{name}" for name in ("hidden_norm", "input_layernorm", "post_attention_layernorm")))
 
 
 class SmallHead:
@@ -30,18 +31,40 @@ class SmallHead:
         self, config: dict[str, Any], weights: dict[str, Tensor], target: SmallModel, name: str, revision: str | None
     ) -> None:
         mlp, attention = LAYER + "mlp.{}_proj", LAYER + "self_attn.{}_proj"
-        straight = f"{LAYER}token_proj"
+        straight, hidden = f"{LAYER}token_proj", target.shape.hidden
         if any(f"{name}.weight" not in weights for name in (straight, "taps_norm")) or "target_layers" not in config:
             raise HsdError("the portable engine reads heads that this project trained: choose another engine")
-        if tuple(config["target_layers"]) != target.tapped or config["hidden_size"] != target.shape.hidden:
+        if tuple(config["target_layers"]) != target.tapped or config["hidden_size"] != hidden:
             raise HsdError(f"this head is for another target than {target.name}: choose another head")
         self.name, self.revision, self.target, self.taps = name, revision, target, target.tapped
         self.vocab_size, self.context, self.stopping = target.vocab_size, target.context, config.get("stopping")
         self.vocab = weights["d2t"] + torch.arange(len(weights["d2t"]))
         self.parameters = sum(w.numel() for name, w in weights.items() if name not in ("d2t", "t2d"))
-        engine, heads = target.engine, config["num_attention_heads"]
-        groups = config.get("num_key_value_heads", heads)
-        width = config.get("head_dim", target.shape.hidden // heads)
+        engine, heads, inner = target.engine, config["num_attention_heads"], config["intermediate_size"]
+        groups, width = config.get("num_key_value_heads", heads), config.get("head_dim", target.shape.width)
+        base, eps = config.get("rope_theta", 10_000.0), config["rms_norm_eps"]
+        Shape(1, hidden, inner, heads, groups, width, len(self.vocab), self.context, base, eps).check()
+        wide, kept = (heads * width, 2 * hidden), (groups * width, 2 * hidden)
+        shapes: dict[str, tuple[int, ...]] = {
+            "fc": (hidden, len(self.taps) * hidden),
+            "lm_head": (len(self.vocab), hidden),
+        }
+        shapes |= {
+            straight: (hidden, hidden),
+            "taps_norm": (len(self.taps), hidden),
+            mlp.format("down"): (hidden, inner),
+        }
+        shapes |= {mlp.format(part): (inner, hidden) for part in ("gate", "up")}
+        shapes |= {attention.format(part): wide if part == "q" else kept for part in "qkv"}
+        shapes |= {attention.format("o"): (hidden, heads * width)} | dict.fromkeys(NORMS, (hidden,))
+        for part, shape in shapes.items():
+            held = weights[f"{part}.weight"]
+            if tuple(held.shape) != shape or not held.is_floating_point() or not held.isfinite().all():
+                raise HsdError(
+                    f"the head's {part} is not {shape} finite numbers: fetch it again, or choose another head"
+                )
+        if not bool(((self.vocab >= 0) & (self.vocab < self.vocab_size)).all()):
+            raise HsdError("the head drafts tokens that its target does not have: choose another head")
 
         def matrix(name: str) -> int:
             held = weights[f"{name}.weight"].contiguous()
@@ -56,13 +79,11 @@ class SmallHead:
         products = [matrix(attention.format(part)) for part in "qkvo"]
         products += [matrix(mlp.format(part)) for part in ("gate", "up", "down")]
         self.place = engine.made(
-            "head", target.place, config["intermediate_size"], heads, groups, width,
-            float(config.get("rope_theta", 10_000.0)), float(config["rms_norm_eps"]),
+            "head", target.place, inner, heads, groups, width, float(base), float(eps),
             int(config.get("norm_output", False)), matrix("fc"), matrix(straight), matrix("lm_head"),
-            vector("norm"), vector("taps_norm"),
-            vector(f"{LAYER}hidden_norm"), vector(f"{LAYER}input_layernorm"),
+            vector("norm"), vector("taps_norm"), *map(vector, NORMS[1:3]),
         )  # fmt: skip
-        engine.call("layer", self.place, 0, 0, vector(f"{LAYER}post_attention_layernorm"), *products)
+        engine.call("layer", self.place, 0, 0, vector(NORMS[3]), *products)
 
     @property
     def drafted(self) -> int:
@@ -104,7 +125,7 @@ class SmallHeadSession(Text):
             wanted = max(0, min(many, done + many - (len(ids) - keep)))
             target = self._target.place if sure else 0
             with self.engine.lock:
-                tree = self.prepare(ids[part], view and View(view.visible[part], view.positions[part]))
+                tree = self.prepare(ids[part], self._model.vocab_size, view and view.part(part, self.length))
                 self.engine.tell("before", before[part])
                 self.engine.made("guess", self._model.place, self.place, target, many, wanted, int(tree))
                 found += self.results(wanted, self._model.drafted)

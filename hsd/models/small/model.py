@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
 from weakref import finalize
 
 import torch
@@ -12,11 +12,11 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.models.base import View
-from hsd.models.small.engine import MOST_THREADS, ROWS, Engine
+from hsd.models.small.engine import LONGEST, MOST_THREADS, ROWS, WIDEST, Engine
 
 DTYPE = "int16, 4bit weights"
 SHARING = 3  # heads of attention for each group of keys and values, or a multiple
-LONGEST, WIDEST, DEEPEST = 8192, 8192, 64  # tokens of a text, numbers of a row, layers
+DEEPEST, MOST_TAPS = 64, 8  # layers, and those whose states are kept for a head
 TURNED = ("attn_q", "attn_k")  # whose rows the file has in the order of its own rotary positions
 PRODUCTS = (*TURNED, "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
 
@@ -47,16 +47,22 @@ class Shape:
     eps: float
 
     def check(self) -> None:
-        """Raise HsdError for a shape that the engine does not compute."""
-        if (
-            self.heads % (SHARING * self.groups)
-            or self.heads * self.width != self.hidden
-            or self.width not in (32, 64, 128)
-            or any(size % 32 or size > WIDEST for size in (self.hidden, self.inner))
-            or self.vocab % 8
-            or self.layers > DEEPEST
-        ):
-            raise HsdError("the portable engine reads models of SmolLM2's shape: choose another engine for this one")
+        """Raise HsdError, with the number that is to blame, for a shape that the engine does not compute."""
+        for name, value in vars(self).items():
+            kinds = (int, float) if name in ("base", "eps") else (int,)
+            if type(value) not in kinds or not 0 < value < 1 << 31:
+                raise HsdError(f"the model's {name} is {str(value)[:40]}: fetch it again, or choose another file")
+        can = {
+            "width": self.width in (32, 64, 128) and self.heads * self.width == self.hidden,
+            "heads": self.heads % (SHARING * self.groups) == 0,
+            "hidden": self.hidden % 32 == 0 and self.hidden <= WIDEST,
+            "inner": self.inner % 32 == 0 and self.inner <= WIDEST,
+            "vocab": self.vocab % 8 == 0,
+            "layers": self.layers <= DEEPEST,
+        }
+        wrong = ", ".join(f"{name} {getattr(self, name):,}" for name, fits in can.items() if not fits)
+        if wrong:
+            raise HsdError(f"the portable engine reads models of SmolLM2's shape ({wrong}): choose another engine")
 
 
 class SmallModel:
@@ -90,6 +96,8 @@ class SmallModel:
             self.engine.call(
                 "layer", self.place, i, places[f"blk.{i}.attn_norm"], places[f"blk.{i}.ffn_norm"], *products
             )
+        if len(self.tapped) > MOST_TAPS or not all(0 <= layer < shape.layers for layer in self.tapped):
+            raise HsdError(f"a head reads {name} after layers {self.tapped}: choose one for its {shape.layers} layers")
         for layer in self.tapped:
             self.engine.call("tap", self.place, layer)
 
@@ -125,11 +133,13 @@ class Text:
     def crop(self, length: int) -> None:
         """Forget all tokens from position `length` on."""
         if length < self.length:
-            self.engine.call("cut", self.place, length)
-            self.length = length
+            self.length = max(length, 0)
+            self.engine.call("cut", self.place, self.length)
 
     def select(self, columns: list[int]) -> None:
         """Keep only these of the tokens read, in ascending order, and forget the others."""
+        if columns and any(one >= other for one, other in pairwise([-1, *columns, self.length])):
+            raise HsdError(f"the text has {self.length:,} tokens: keep some of these, in ascending order")
         for to, column in enumerate(columns):
             if to != column:
                 self.engine.call("move", self.place, column, to)
@@ -140,14 +150,26 @@ class Text:
         self._shut()
         self.length = 0
 
-    def prepare(self, tokens: Sequence[int], view: View | None) -> bool:
-        """Give the engine the tokens of one pass, and for a tree which tokens each one sees, which is returned."""
-        n = len(tokens)
-        positions: Any = range(self.length, self.length + n) if view is None else view.positions.tolist()
+    def prepare(self, tokens: Sequence[int], vocab: int, view: View | None) -> bool:
+        """Give the engine the tokens of one pass, and for a tree which tokens each one sees, which is returned.
+
+        Raises HsdError, before anything is written, for tokens without room in the text, or unknown to the model.
+        """
+        n, end = len(tokens), self.length + len(tokens)
+        if not self._shut.alive:
+            raise HsdError("this text was closed: start another one")
+        if end > LONGEST:
+            raise HsdError(f"the portable engine holds {LONGEST:,} tokens of a text: shorten it, or draft fewer")
+        if not all(0 <= token < vocab for token in tokens):
+            raise HsdError(f"token {next(t for t in tokens if not 0 <= t < vocab)}: the model knows 0 to {vocab - 1:,}")
+        if view is not None and (len(view.positions) != n or tuple(view.visible.shape) != (n, end)):
+            raise HsdError(
+                f"a tree of {n} tokens after {self.length:,} needs as many positions, and {n} by {end:,} sights"
+            )
         self.engine.tell("tokens", tokens)
-        self.engine.tell("positions", positions)
+        self.engine.tell("positions", range(self.length, end) if view is None else view.positions)
         if view is not None:
-            self.engine.tell_visible(view.visible[:, : self.length + n])
+            self.engine.tell("visible", view.visible)
         return view is not None
 
     def results(self, rows: int, width: int) -> list[Tensor]:
@@ -164,6 +186,8 @@ class SmallSession(Text):
 
     def hidden(self, column: int) -> Tensor:
         """(taps, hidden): the states of one token that was read."""
+        if not 0 <= column < self.length:
+            raise IndexError(f"column {column} of a text of {self.length} tokens")
         places = [self.engine.call("state", self.place, tap, column) for tap in range(len(self._model.tapped))]
         return torch.stack([self.engine.numbers(place, self._model.shape.hidden) for place in places])
 
@@ -175,7 +199,7 @@ class SmallSession(Text):
             n = len(ids[part])
             wanted = max(0, min(n, begin + n - (len(ids) - keep)))
             with self.engine.lock:
-                tree = self.prepare(ids[part], view and View(view.visible[part], view.positions[part]))
+                tree = self.prepare(ids[part], self._model.vocab_size, view and view.part(part, self.length))
                 self.engine.made("read", self.place, n, wanted, int(tree))
                 found += self.results(wanted, self._model.vocab_size)
             self.length += n

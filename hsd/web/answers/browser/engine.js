@@ -38,7 +38,7 @@ class Engine {
     this.calls = new WebAssembly.Instance(module, memory ? { env: { memory } } : {}).exports;
     this.memory = memory ?? this.calls.memory;
     this.threads = threads;
-    this.staging = this.made("take", STAGED);
+    this.staged = 0;
     this.inputs = Object.fromEntries(INPUTS.map((name) => [name, this.calls[name]()]));
     this.there = Promise.all(range(1, threads - 1).map(() => this.helped(module)));
     if (memory) this.calls.share(threads);
@@ -57,11 +57,14 @@ class Engine {
     return place;
   }
 
-  write(place, bytes) {
+  /** Copy bytes to a place of so much room. */
+  write(place, room, bytes) {
+    if (bytes.length > room) throw new Refusal(`${bytes.length} bytes do not fit: choose another file`);
     new Uint8Array(this.memory.buffer, place, bytes.length).set(bytes);
   }
 
   tell(name, values) {
+    if (values.length > ROWS) throw new RangeError(`${values.length} tokens in one pass, of at most ${ROWS}`);
     new Int32Array(this.memory.buffer, this.inputs[name], values.length).set(values);
   }
 
@@ -72,7 +75,7 @@ class Engine {
 
   vector(values) {
     const place = this.made("take", values.byteLength);
-    this.write(place, new Uint8Array(values.buffer));
+    this.write(place, values.byteLength, new Uint8Array(values.buffer));
     return place;
   }
 
@@ -83,10 +86,12 @@ class Engine {
   async matrix({ kind, rows, columns, bytes }, take, width = 0) {
     const place = this.made("matrix", Number(kind === Q4_1), rows, columns);
     const [row, group] = [bytes / rows, width || 1];
-    const part = Math.max(Math.floor(STAGED / row / group), 1) * group;
+    const room = Math.max(STAGED, row * group);
+    if (room > this.staged) Object.assign(this, { staging: this.made("take", room), staged: room });
+    const part = Math.floor(this.staged / row / group) * group;
     for (let first = 0; first < rows; first += part) {
       const count = Math.min(part, rows - first);
-      this.write(this.staging, await take(count * row));
+      this.write(this.staging, this.staged, await take(count * row));
       this.calls.pack(place, first, count, kind, this.staging, width);
     }
     return place;
@@ -124,17 +129,23 @@ class Text {
 
   crop(length) {
     if (length >= this.length) return;
-    this.engine.calls.cut(this.place, length);
-    this.length = length;
+    this.length = Math.max(length, 0);
+    this.engine.calls.cut(this.place, this.length);
   }
 
-  tell(tokens) {
+  /** Nothing is written for tokens that the text has no room for, or that its model does not know. */
+  tell(tokens, vocab) {
+    if (this.place === null) throw new Refusal("this text was closed: press Run again");
+    if (this.length + tokens.length > LONGEST) throw new Refusal(`a text has at most ${LONGEST} tokens: shorten it`);
+    const known = (token) => Number.isInteger(token) && token >= 0 && token < vocab;
+    if (!tokens.every(known)) throw new Refusal(`the model has tokens 0 to ${vocab - 1}: choose another file`);
     this.engine.tell("tokens", tokens);
     this.engine.tell("positions", range(this.length, tokens.length));
   }
 
   close() {
-    this.engine.calls.shut(this.place);
+    if (this.place !== null) this.engine.calls.shut(this.place);
+    this.place = null;
   }
 }
 
@@ -185,7 +196,7 @@ class TargetText extends Text {
     for (let begin = 0; begin < tokens.length; begin += ROWS) {
       const part = tokens.slice(begin, begin + ROWS);
       const wanted = Math.max(0, Math.min(part.length, begin + part.length - (tokens.length - keep)));
-      this.tell(part);
+      this.tell(part, model.vocab);
       engine.made("read", this.place, part.length, wanted, 0);
       if (wanted) found.push(...engine.rows(engine.calls.logits(), wanted, model.vocab, copy));
       this.length += part.length;
@@ -237,7 +248,7 @@ class HeadText extends Text {
       const sure = upTo(until(known)) > 0;
       const many = upTo(until(sure ? known : begin + done)); // in one pass: what rests on nothing of it
       const wanted = Math.max(0, Math.min(many, done + many - (tokens.length - keep)));
-      this.tell(tokens.slice(done, done + many));
+      this.tell(tokens.slice(done, done + many), target.model.vocab);
       engine.tell("before", before.slice(0, many));
       engine.made("guess", model.place, this.place, sure ? target.place : 0, many, wanted, 0);
       if (wanted) found.push(...engine.rows(engine.calls.logits(), wanted, model.vocab.length, copy));

@@ -77,7 +77,8 @@ class Run {
   /** What a check of a whole draft costs here, in words; "" without drafts. */
   cost() {
     const rows = this.decoding.longest + 1;
-    if (rows === 1 || this.decoding.finish === "context") return "";
+    const left = this.decoding.pair.target.context - this.decoding.target.text.length;
+    if (rows === 1 || rows > left || this.decoding.finish === "context") return "";
     const passes = this.decoding.timed(rows) / this.decoding.timed(1);
     return `here a check of ${rows} rows costs ${passes.toFixed(1)} passes; on a GPU about one`;
   }
