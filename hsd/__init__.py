@@ -8,13 +8,24 @@ print(trace.text, trace.stats()["block_efficiency"])
 Rules, audit and conformance need torch alone; all that decodes is imported when it is first asked for.
 """
 
+import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hsd.audit import audit
-from hsd.errors import HsdError
-from hsd.rules import RULES
-from hsd.version import __version__
+WAITING = {"GOMP_SPINCOUNT": "10000", "KMP_BLOCKTIME": "1"}  # torch's threads look for work so long, and then sleep
+if "torch" not in sys.modules and not {"OMP_WAIT_POLICY", *WAITING} & {*os.environ}:
+    os.environ.update(WAITING)  # both are read while torch is loaded, and by nobody else
+    import torch
+
+    torch.get_num_threads()
+    for name in WAITING:
+        del os.environ[name]
+
+from hsd.audit import audit  # noqa: E402
+from hsd.errors import HsdError  # noqa: E402
+from hsd.rules import RULES  # noqa: E402
+from hsd.version import __version__  # noqa: E402
 
 if TYPE_CHECKING:
     from hsd.decoding.loop import Decoding, decode, rerun, run
@@ -25,22 +36,9 @@ if TYPE_CHECKING:
     from hsd.trace import Step, Trace
 
 __all__ = [
-    "RULES",
-    "Decoding",
-    "HsdError",
-    "Pair",
-    "RunOptions",
-    "Step",
-    "Trace",
-    "__version__",
-    "audit",
-    "custom_generate",
-    "decode",
-    "load_pair",
-    "rerun",
-    "run",
-    "table_pair",
-]
+    "RULES", "Decoding", "HsdError", "Pair", "RunOptions", "Step", "Trace", "__version__", "audit", "custom_generate",
+    "decode", "load_pair", "rerun", "run", "table_pair",
+]  # fmt: skip
 LATER = {
     **dict.fromkeys(("Decoding", "decode", "rerun", "run"), "hsd.decoding.loop"),
     **dict.fromkeys(("Pair", "table_pair"), "hsd.models"),

@@ -8,12 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from hsd.bench.measure import NO_CALLS, Case, Record
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.loading import fetch
+from hsd.models.threads import settle_threads
 
 NAME = "llama.cpp"
 MODEL = "smollm2"  # whose published file it reads
@@ -50,7 +49,7 @@ def _decoded(file: Path, options: dict[str, Any], pair: Pair, prompt: str, seed:
     if pair.name != MODEL:
         raise HsdError(f"{NAME} reads the file of pair {MODEL}: leave the peer out for {pair.name}")
     ids, most = pair.encode(prompt), options["max_new_tokens"]
-    llama = _loaded(file, getattr(pair.target, "threads", torch.get_num_threads()), pair.target.context)
+    llama = _loaded(file, settle_threads(pair).most, pair.target.context)
     llama.reset()
     llama.set_seed(seed)
     how = {"temp": options.get("temperature", 1.0), "top_p": options.get("top_p", 1.0)}

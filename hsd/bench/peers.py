@@ -15,6 +15,7 @@ from transformers.utils import logging
 from hsd.bench.measure import Case, Record
 from hsd.errors import HsdError
 from hsd.models import Pair
+from hsd.models.threads import computing
 from hsd.models.timing import CallTimes
 
 
@@ -39,7 +40,7 @@ def generated(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: di
     target = module_of(pair.target)
     ids = torch.tensor([pair.encode(prompt)], device=target.device)
     torch.manual_seed(seed)
-    with _quiet(), torch.inference_mode():
+    with _quiet(), torch.inference_mode(), computing(pair):
         begin = time.perf_counter()
         output = target.generate(
             ids,

@@ -21,6 +21,7 @@ from hsd.decoding.systems import Levels, levels_of, longest_block, make_recorder
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair
 from hsd.models.loading.registry import draft_length
+from hsd.models.threads import computing, settle_threads
 from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
 from hsd.trace import (
     ModelInfo,
@@ -102,11 +103,12 @@ class Decoding(Iterator[Step]):
         self._describe = Describer(pair.codec)
         self._recorder = make_recorder(pair, options, self._levels) if options.trace else None
         self._steps = self._decode()
+        settle_threads(pair)  # what it measures is no step's time
 
     def __next__(self) -> Step:
         begin = time.perf_counter()
         try:
-            with torch.inference_mode():
+            with torch.inference_mode(), computing(self.pair):
                 return next(self._steps)
         except torch.OutOfMemoryError:
             made = sum(len(step.committed) for step in self.steps)

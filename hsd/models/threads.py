@@ -1,11 +1,15 @@
-"""How many threads a pair computes with on a CPU: measured where it matters.
+"""How many threads a target computes with on a CPU: the faster count, measured once; one while the machine is busy.
 
-A second thread slows small models down and speeds larger ones up; how much depends on the machine and its load.
+A second thread slows small models down and speeds larger ones up. Beside other work it waits, and the first one for it,
+at every product: what took 10 ms takes seconds. A step tells that by its own clock: how much of its time its thread had
+a processor. The caller's own number of threads comes back after every step.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
 from weakref import WeakKeyDictionary
@@ -14,17 +18,38 @@ import torch
 
 from hsd.models.base import LanguageModel, Pair, Session
 
-SMALL = 50_000_000  # parameters; below, one thread is right everywhere
-AVAILABLE = torch.get_num_threads()
+SMALL, LARGE = 50_000_000, 1_000_000_000  # parameters: below, one thread is right everywhere; from here on, all are
 READ, WIDE, ROUNDS = 8, 4, 5  # tokens before, tokens of a wide pass, rounds that are timed
+BUSY, QUIET = 0.6, 0.85  # of a step's time its thread had a processor: less, and others want it; more, and they do not
+PATIENCE, LONGEST = 8, 512  # quiet steps on one thread until several are tried again: at first, and at most
 
 
-@dataclass(frozen=True)
+@dataclass
 class Threads:
-    """How many threads to use. seconds: of a pass over one token, by number of threads; empty if nothing was timed."""
+    """How many threads a target computes with.
 
-    count: int
+    most: on a quiet machine. seconds: of a pass over one token, by number of threads; empty if nothing was timed.
+    waiting: quiet steps to come on one thread. patience: how many there will be after the next busy step.
+    """
+
+    most: int
     seconds: dict[int, float]
+    waiting: int = 0
+    patience: int = PATIENCE
+
+    @property
+    def count(self) -> int:
+        """For the next step."""
+        return 1 if self.waiting else self.most
+
+    def learn(self, share: float) -> None:
+        """share: of the last step's time, in which its thread had a processor. A failed trial doubles the patience."""
+        if self.waiting:
+            self.waiting -= share > QUIET
+        elif share < BUSY and self.most > 1:
+            self.waiting, self.patience = self.patience, min(2 * self.patience, LONGEST)
+        elif self.patience > PATIENCE:
+            self.patience -= 1
 
     def __str__(self) -> str:
         timed = ", ".join(f"{count}: {seconds * 1e3:.0f} ms a token" for count, seconds in self.seconds.items())
@@ -35,20 +60,44 @@ _FOUND: WeakKeyDictionary[LanguageModel, Threads] = WeakKeyDictionary()
 
 
 def settle_threads(pair: Pair) -> Threads:
-    """Choose this pair's threads; set them in torch (calling thread) or its engine. On a GPU, torch's default."""
-    target = pair.target
+    """The threads that suit this pair; measured if they are not known yet. Changes no setting of the caller's.
+
+    On a GPU, torch's own. At most as many as torch has in the calling thread.
+    """
+    target, most = getattr(pair.target, "itself", pair.target), torch.get_num_threads()
     if target.device.type != "cpu":
-        chosen = Threads(AVAILABLE, {})
-    elif target.parameters < SMALL or AVAILABLE == 1:
-        chosen = Threads(1, {})
-    else:
-        chosen = _FOUND.get(target) or _measured(target)
-        _FOUND[target] = chosen
-    use_threads(target, chosen.count)
-    return chosen
+        return Threads(most, {})
+    if target not in _FOUND:
+        if target.parameters < SMALL or most == 1:
+            return Threads(1, {})
+        measured = target.parameters < LARGE
+        _FOUND[target] = _measured(target, most) if measured else Threads(most, {})
+    return _FOUND[target]
+
+
+@contextmanager
+def computing(pair: Pair) -> Iterator[None]:
+    """A block that computes with the pair's threads, such as a step. The caller's number is the same after it."""
+    before, threads, target = torch.get_num_threads(), settle_threads(pair), pair.target
+    if target.device.type != "cpu":
+        yield
+        return
+    computed, begin = time.thread_time(), time.perf_counter()
+    try:
+        _use(target, min(threads.count, before))
+        yield
+    finally:
+        torch.set_num_threads(before)
+        threads.learn((time.thread_time() - computed) / max(time.perf_counter() - begin, 1e-9))
 
 
 def use_threads(target: LanguageModel, count: int) -> None:
+    """Compute with this many threads from now on, whatever is faster: in runs, and in whatever this thread does."""
+    _FOUND[getattr(target, "itself", target)] = Threads(count, {})
+    _use(target, count)
+
+
+def _use(target: LanguageModel, count: int) -> None:
     """Use this many threads: torch's, or those of an engine that has its own (torch then keeps one)."""
     own = getattr(target, "use_threads", None)
     torch.set_num_threads(1 if own else count)
@@ -56,17 +105,19 @@ def use_threads(target: LanguageModel, count: int) -> None:
         own(count)
 
 
-def _measured(target: LanguageModel) -> Threads:
+def _measured(target: LanguageModel, most: int) -> Threads:
     """Passes over one token and over a few, in turn with one thread and with all; the sum decides."""
     session, tokens = target.start(), torch.ones(READ, dtype=torch.int64)
-    use_threads(target, AVAILABLE)
-    session.forward(tokens, 1)
-    timed: dict[int, list[tuple[float, float]]] = {1: [], AVAILABLE: []}
-    for _ in range(ROUNDS):
-        for count, seconds in timed.items():
-            use_threads(target, count)
-            seconds.append((_seconds(session, 1), _seconds(session, WIDE)))
-    session.close()
+    timed: dict[int, list[tuple[float, float]]] = {1: [], most: []}
+    try:
+        session.forward(tokens, 1)
+        for _ in range(ROUNDS):
+            for count, seconds in timed.items():
+                _use(target, count)
+                seconds.append((_seconds(session, 1), _seconds(session, WIDE)))
+    finally:
+        torch.set_num_threads(most)
+        session.close()
     sums = {count: median(one + several for one, several in seconds) for count, seconds in timed.items()}
     best = min(sums, key=lambda count: sums[count])
     return Threads(best, {count: median(one for one, _ in seconds) for count, seconds in timed.items()})

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from hsd.models.base import LanguageModel, Pair, Session, View
 from hsd.models.exits import EarlyExits
+from hsd.models.threads import settle_threads
 
 
 @dataclass
@@ -49,6 +50,7 @@ class TimedModel:
 
     def __init__(self, model: LanguageModel, times: CallTimes) -> None:
         self._model, self._times = model, times
+        self.itself = model
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)
@@ -118,7 +120,7 @@ def machine(pair: Pair) -> dict[str, Any]:
         "device": _device_name(pair.target.device),
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
+        "threads": settle_threads(pair).most,
         "load": round(os.getloadavg()[0], 2),
         "dtype": pair.target.dtype,
         "python": platform.python_version(),

@@ -16,6 +16,7 @@ from torch import Tensor
 from hsd.decoding.loop import run
 from hsd.errors import HsdError
 from hsd.models import LanguageModel, Pair, Session
+from hsd.models.threads import computing
 from hsd.models.timing import CallTimes, TimedSession
 from hsd.planner import Models
 from hsd.sampling import Sampling
@@ -43,10 +44,13 @@ def measure_stack(
     texts = [text for text in _texts(pair, prompts, new_tokens, temperature) if text[1]]
     if not texts:
         raise HsdError("the target ends every text at once: choose other prompts")
-    kept = torch.cat([_overlaps(models, *text, sampling, vocabulary) for text in texts])  # (positions, models, models)
+    with computing(pair):
+        kept = torch.cat(
+            [_overlaps(models, *text, sampling, vocabulary) for text in texts]
+        )  # (positions, models, models)
+        costs, per_token = _costs(models, max(([*prompt, *new] for prompt, new in texts), key=len))
     mean = kept.mean(0).clamp(0, 1).tolist()
     rows = tuple(tuple(mean[i][i + 1 :]) for i in range(len(models) - 1))
-    costs, per_token = _costs(models, max(([*prompt, *new] for prompt, new in texts), key=len))
     return Measured(Models(costs, rows, per_token), len(kept), temperature)
 
 

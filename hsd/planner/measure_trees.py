@@ -11,6 +11,7 @@ import torch
 from hsd.decoding.loop import run
 from hsd.errors import HsdError
 from hsd.models import LanguageModel, Pair
+from hsd.models.threads import computing
 from hsd.models.timing import CallTimes, TimedSession
 from hsd.planner.trees import Thought, TreeCosts
 from hsd.rules import VANILLA
@@ -36,14 +37,8 @@ def measure_trees(
     around: list[float] = []
     for seed, prompt in enumerate(prompts):
         for drafts in BROAD:
-            tree = {
-                "rule": VANILLA["chosen"],
-                "tree": "grown",
-                "drafts": drafts,
-                "gamma": DEEP,
-                "nodes": LARGE,
-                "seed": seed,
-            }
+            tree = {"rule": VANILLA["chosen"], "tree": "grown", "drafts": drafts, "gamma": DEEP, "nodes": LARGE}
+            tree["seed"] = seed
             steps = run(pair, prompt, **tree, **sampling).steps
             trees.setdefault(drafts, []).extend(thoughts(step) for step in steps if _deep(step))
             timed = run(pair, prompt, **tree | {"nodes": LARGEST}, **sampling, trace=False).steps[1:]
@@ -52,7 +47,8 @@ def measure_trees(
     if not all(trees.values()) or not all(levels.values()):
         raise HsdError(f"the texts are too short for trees of {DEEP} levels: choose more new tokens, or other prompts")
     median = {drafts: statistics.median(times) for drafts, times in levels.items()}
-    costs = TreeCosts(_passes(pair.target), median, statistics.median(around))
+    with computing(pair):
+        costs = TreeCosts(_passes(pair.target), median, statistics.median(around))
     return trees, costs, sum(map(len, trees.values()))
 
 

@@ -1,58 +1,287 @@
-"""How many threads a pair computes with: the faster count, measured once."""
+"""How many threads a pair computes with: the faster count, one on a busy machine, and the caller's again afterwards."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from threading import Thread
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 
 import hsd
+from hsd import HsdError, Pair
+from hsd.bench.race import facts
 from hsd.models import threads
-from hsd.models.threads import settle_threads
+from hsd.models.threads import LONGEST, PATIENCE, Threads, computing, settle_threads
+from hsd.models.timing import machine, timed
+
+PROMPT = "abc"
 
 
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
     count = torch.get_num_threads()
+    torch.set_num_threads(2)
     yield
     torch.set_num_threads(count)
 
 
+@pytest.fixture
+def pair(monkeypatch: pytest.MonkeyPatch) -> Pair:
+    """A pair that counts as large enough for a measurement."""
+    monkeypatch.setattr(threads, "SMALL", 0)
+    return hsd.table_pair(vocab=4, order=1, seed=3)
+
+
+def at_work(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """torch's number of threads at every start of the target, which comes to a list that grows."""
+    found: list[int] = []
+    start = type(pair.target).start
+
+    def watched(model: Any) -> Any:
+        session = start(model)
+        forward = session.forward
+        session.forward = lambda *given: found.append(torch.get_num_threads()) or forward(*given)
+        return session
+
+    monkeypatch.setattr(type(pair.target), "start", watched)
+    return found
+
+
 @pytest.mark.parametrize(("faster", "slower"), [(1, 2), (2, 1)])
-def test_the_faster_count_is_taken_and_remembered(monkeypatch: pytest.MonkeyPatch, faster: int, slower: int):
+def test_the_faster_count_is_taken_and_remembered(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch, faster: int, slower: int
+):
     costs, asked = {faster: 0.02, slower: 0.03}, []
 
     def seconds(_: object, tokens: int) -> float:
         asked.append(tokens)
         return costs[torch.get_num_threads()] * (1 + tokens / 10)
 
-    monkeypatch.setattr(threads, "SMALL", 0)
-    monkeypatch.setattr(threads, "AVAILABLE", 2)
     monkeypatch.setattr(threads, "_seconds", seconds)
-    pair = hsd.table_pair(vocab=4, order=1, seed=3)
     chosen = settle_threads(pair)
-    assert chosen.count == faster == torch.get_num_threads()
+    assert chosen.count == chosen.most == faster
     assert str(chosen).startswith(f"{faster} thread")
     assert f"{slower}: 33 ms a token" in str(chosen)
+    assert torch.get_num_threads() == 2
     before = len(asked)
-    assert settle_threads(pair) == chosen
+    assert settle_threads(pair) is chosen
+    assert settle_threads(timed(pair)[0]) is chosen  # the same models, watched
     assert len(asked) == before > 0
+    assert machine(pair)["threads"] == facts(pair, [])["machine"]["threads"] == faster
+    with computing(pair):
+        assert torch.get_num_threads() == faster
+    assert torch.get_num_threads() == 2
 
 
 def test_small_models_take_one_thread_without_a_measurement(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(threads, "_seconds", pytest.fail)
-    assert settle_threads(hsd.table_pair(vocab=4, order=1, seed=3)).count == 1
-    assert torch.get_num_threads() == 1
-
-
-def test_an_engine_with_threads_of_its_own_is_told_and_torch_takes_one(monkeypatch: pytest.MonkeyPatch):
-    told: list[int] = []
-    monkeypatch.setattr(threads, "SMALL", 0)
-    monkeypatch.setattr(threads, "AVAILABLE", 2)
-    monkeypatch.setattr(threads, "_seconds", lambda *_: 1 / told[-1])
     pair = hsd.table_pair(vocab=4, order=1, seed=3)
+    assert settle_threads(pair).count == 1
+    with computing(pair):
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 2
+
+
+def test_very_large_models_take_all_threads_without_a_measurement(pair: Pair, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(threads, "LARGE", 0)
+    monkeypatch.setattr(threads, "_seconds", pytest.fail)
+    assert settle_threads(pair).count == 2
+
+
+def test_no_more_threads_are_taken_than_the_caller_has(pair: Pair, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(threads, "_seconds", lambda *_: 1 / torch.get_num_threads())
+    assert settle_threads(pair).count == 2
+    torch.set_num_threads(1)
+    with computing(pair):
+        assert torch.get_num_threads() == 1
+
+
+def test_a_count_that_is_asked_for_is_taken(pair: Pair, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(threads, "_seconds", pytest.fail)
+    for count in (2, 1):
+        threads.use_threads(pair.target, count)
+        assert settle_threads(timed(pair)[0]).count == count == torch.get_num_threads()
+        torch.set_num_threads(2)
+        with computing(pair):
+            assert torch.get_num_threads() == count
+
+
+def test_an_engine_with_threads_of_its_own_is_told_and_torch_takes_one(pair: Pair, monkeypatch: pytest.MonkeyPatch):
+    told: list[int] = []
+    monkeypatch.setattr(threads, "_seconds", lambda *_: 1 / told[-1])
     monkeypatch.setattr(type(pair.target), "use_threads", lambda _, count: told.append(count), raising=False)
-    assert settle_threads(pair).count == 2 == told[-1]
+    with computing(pair):
+        assert told[-1] == 2
+        assert torch.get_num_threads() == 1
     assert set(told) == {1, 2}
-    assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 2
+
+
+# A machine that becomes busy
+
+
+def test_a_busy_step_leaves_one_thread_until_steps_were_quiet_for_a_while():
+    found = Threads(2, {})
+    found.learn(0.95)
+    assert found.count == 2
+    found.learn(0.4)
+    assert found.count == 1
+    for _ in range(100):
+        found.learn(0.66)  # it is busy still
+        assert found.count == 1
+    for _ in range(PATIENCE):
+        assert found.count == 1
+        found.learn(0.99)
+    assert found.count == 2
+
+
+def test_trials_that_fail_become_rare_and_are_forgotten_in_time():
+    found, steps = Threads(2, {}), 20_000
+    tried = 0
+    for _ in range(steps):
+        tried += found.count == 2
+        found.learn(0.4 if found.count == 2 else 0.99)  # a machine with room for one thread
+    assert tried < 10 + steps / LONGEST
+    assert found.patience == LONGEST
+    found.waiting = 0
+    for _ in range(LONGEST):
+        found.learn(0.95)
+    assert found.patience == PATIENCE
+
+
+def test_one_thread_stays_one_whatever_happens():
+    found = Threads(1, {})
+    for share in (0.1, 0.5, 1.0, 0.0):
+        found.learn(share)
+        assert found.count == 1
+
+
+def test_a_run_goes_on_with_one_thread_when_the_machine_becomes_busy(pair: Pair, monkeypatch: pytest.MonkeyPatch):
+    clock = {"wall": 0.0, "own": 0.0, "share": 1.0}
+
+    def computed() -> float:
+        clock["wall"] += 1
+        clock["own"] += clock["share"]
+        return clock["own"]
+
+    monkeypatch.setattr(threads, "_seconds", lambda *_: 1 / torch.get_num_threads())
+    monkeypatch.setattr(threads, "time", SimpleNamespace(perf_counter=lambda: clock["wall"], thread_time=computed))
+    found = at_work(pair, monkeypatch)
+    with_two = hsd.decode(pair, PROMPT, system="plain", max_new_tokens=60, trace=False)
+    found.clear()
+    for _ in range(3):
+        next(with_two)
+    assert set(found) == {2}
+    clock["share"] = 0.3
+    next(with_two)
+    found.clear()
+    for _ in range(5):
+        next(with_two)
+    assert set(found) == {1}
+    clock["share"] = 1.0
+    for _ in range(20):
+        next(with_two)
+    assert found[-1] == 2
+    with_two.close()
+
+
+# The caller's own setting
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_callers_number_of_threads_is_the_same_after_and_between_steps(count: int, monkeypatch: pytest.MonkeyPatch):
+    pair = hsd.table_pair(vocab=4, order=1, seed=3)
+    found = at_work(pair, monkeypatch)
+    torch.set_num_threads(count)
+    hsd.run(pair, PROMPT, max_new_tokens=6)
+    assert torch.get_num_threads() == count
+    assert set(found) == {1}
+    decoding = hsd.decode(pair, PROMPT, max_new_tokens=40)
+    other = hsd.decode(pair, PROMPT, max_new_tokens=40, seed=1)
+    for _ in range(3):
+        next(decoding)
+        assert torch.get_num_threads() == count
+        next(other)
+        assert torch.get_num_threads() == count
+        hsd.run(pair, PROMPT, max_new_tokens=3)  # one within another
+    decoding.close()
+    assert torch.get_num_threads() == count
+    for _ in other:
+        pass
+    assert torch.get_num_threads() == count
+    with suppress(StopIteration):
+        next(other)
+    del decoding, other
+    assert torch.get_num_threads() == count
+
+
+@pytest.mark.parametrize("error", [RuntimeError, torch.OutOfMemoryError, KeyboardInterrupt])
+def test_it_is_the_same_after_a_run_that_fails(error: type[BaseException], monkeypatch: pytest.MonkeyPatch):
+    pair = hsd.table_pair(vocab=4, order=1, seed=3)
+
+    def fail(*_: object) -> None:
+        raise error("no")
+
+    decoding = hsd.decode(pair, PROMPT, max_new_tokens=40)
+    next(decoding)
+    monkeypatch.setattr(decoding._rounds, "play", fail)
+    with pytest.raises((error, HsdError)):
+        next(decoding)
+    assert torch.get_num_threads() == 2
+    with pytest.raises(HsdError):
+        hsd.decode(pair, PROMPT, gamma=-1)
+    with pytest.raises(HsdError):
+        hsd.run(pair, "")
+    assert torch.get_num_threads() == 2
+
+
+def test_it_is_the_same_after_a_measurement_that_fails(pair: Pair, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(threads, "_seconds", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        settle_threads(pair)
+    assert torch.get_num_threads() == 2
+
+
+def test_a_run_that_goes_from_thread_to_thread_leaves_each_as_it_was():
+    pair, seen = hsd.table_pair(vocab=4, order=1, seed=3), []
+    decoding = hsd.decode(pair, PROMPT, max_new_tokens=40)
+
+    def step(count: int) -> None:
+        torch.set_num_threads(count)
+        next(decoding)
+        seen.append(torch.get_num_threads() == count)
+
+    for count in (1, 2, 3):
+        thread = Thread(target=step, args=(count,))
+        thread.start()
+        thread.join()
+    assert seen == [True] * 3
+
+
+IMPORTED = """
+import os, sys
+{first}
+before = {before}
+kept = dict(os.environ)
+import hsd, torch
+import hsd.decoding.loop
+print(torch.get_num_threads() == (before or torch.get_num_threads()), kept == dict(os.environ), torch.get_num_threads())
+"""
+
+
+@pytest.mark.parametrize("torch_first", [False, True])
+def test_an_import_changes_neither_threads_nor_environment(torch_first: bool):
+    first = "import torch; torch.set_num_threads(3)" if torch_first else ""
+    code = IMPORTED.format(first=first, before="torch.get_num_threads()" if torch_first else "None")
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    plain = subprocess.run(
+        [sys.executable, "-c", "import torch; print(torch.get_num_threads())"],
+        capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+    assert told == ["True", "True", "3" if torch_first else plain]

@@ -448,8 +448,9 @@ static void attend(const Text *t, int layer, int n, int tree, int r, int g, Scra
 
    Compiled for several, instances of the module share one memory. One of them reads texts; the others are in `help`,
    and do a part of its products and attention, a share at a time, whoever comes first. A number has the same bits
-   whoever computes it. The reader waits only for shares that a helper has begun. */
-enum { SHARES = 3, SPINS = 60000, STACK = 1 << 14 }; /* to look so often, some .1 ms, costs less than to be woken */
+   whoever computes it. The reader waits only for shares that a helper has begun. Whoever waits looks for a moment, and
+   then sleeps: the processor may be wanted by the one that is waited for. */
+enum { SHARES = 3, SPINS = 20000, STACK = 1 << 14 }; /* to look so often, some .03 ms, costs less than to be woken */
 static struct {
   Product products[3];
   Text *text; /* to attend in, or 0 for products */
@@ -484,6 +485,19 @@ static void work(Scratch *own) {
   }
 }
 
+#ifdef __wasm_atomics__
+static int changed(const int *what, int seen) { /* in a moment: whether it is no longer what it was */
+  EACH(i, SPINS) if (__atomic_load_n(what, __ATOMIC_SEQ_CST) != seen) return 1;
+  return 0;
+}
+static void wait_for_helpers(void) {
+  for (int n; (n = GET(busy));)
+    if (!changed(&job.busy, n)) __builtin_wasm_memory_atomic_wait32(&job.busy, n, -1);
+}
+#else
+static void wait_for_helpers(void) {}
+#endif
+
 static void call_helpers(void) {
   ADD(turn, 1);
 #ifdef __wasm_atomics__
@@ -497,7 +511,7 @@ static void share_out(int all, int unit) { /* the job, of so many numbers, in mu
   if (threads > 1) SET(open, 1), call_helpers();
   work(&scratch);
   SET(open, 0);
-  while (GET(busy)) {}
+  wait_for_helpers();
 }
 
 static void multiply(int n, int count, const Product *products) {
@@ -515,9 +529,8 @@ static __attribute__((noinline)) void keep_helping(Scratch *own) {
     int seen = GET(turn);
     ADD(busy, 1);
     if (GET(open)) work(own);
-    ADD(busy, -1);
-    for (int i = 0; i < SPINS && GET(turn) == seen; i++) {}
-    if (GET(turn) != seen) continue;
+    if (ADD(busy, -1) == 1 && !GET(open)) __builtin_wasm_memory_atomic_notify(&job.busy, 1);
+    if (changed(&job.turn, seen)) continue;
     ADD(asleep, 1);
     __builtin_wasm_memory_atomic_wait32(&job.turn, seen, -1);
     ADD(asleep, -1);
