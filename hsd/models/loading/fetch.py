@@ -29,8 +29,9 @@ import platformdirs
 from filelock import FileLock, Timeout
 
 from hsd.errors import HsdError
+from hsd.models.loading.intact import changed, hash_of
 from hsd.models.loading.published import PUBLISHED
-from hsd.models.loading.wheel import NO_SPACE, Told, Wheel, download, running, sha256_of, unpack
+from hsd.models.loading.wheel import NO_SPACE, Told, Wheel, download, running, unpack
 
 PARTS = 3  # lines that `hsd.models.loading.convert` prints
 
@@ -98,16 +99,40 @@ def find_file(name: str) -> Path | None:
     return file if file.is_file() and file.stat().st_size == model.gguf_bytes else None
 
 
+def check(name: str, place: Path) -> Path:
+    """What `find` or `find_file` found, if it still is as it was made. Raises HsdError, which says to fetch it again."""
+    file = _changed(_known(name), place)
+    if file:
+        again = f"python -m hsd fetch {name}{'' if place.is_dir() else ' --engine portable'}"
+        raise HsdError(f"{file.name} of {name} was damaged or changed after it was fetched: run {again}")
+    return place
+
+
+def _changed(model: Fetchable, place: Path) -> Path | None:
+    """The first file of a model that is not as it was made."""
+    memory = place.with_name(f".{place.name}.checked")
+    if place.is_file():
+        return changed({place: model.gguf_sha256}, memory)
+    source = json.loads((place / "source.json").read_text(encoding="utf-8"))
+    hashes = source.get("sha256", {})  # those of folders that earlier versions made are not known
+    return changed({place / file: hashes.get(file) for file in source["files"]}, memory)
+
+
+def _sound(model: Fetchable, place: Path | None) -> Path | None:
+    """What was found, None if that is nothing or damaged."""
+    return place if place and not _changed(model, place) else None
+
+
 def fetch_file(name: str, told: Told = lambda stage, share: None) -> Path:
     """Fetch the published file of a model unless it is here, and return its path. Nothing is converted. See `fetch`."""
     model = _known(name)
-    ready = find_file(name)
+    ready = _sound(model, find_file(name))
     if ready:
         return ready
     with _explained(model):
         home().mkdir(parents=True, exist_ok=True)
         with _alone(home() / f".{name}.lock", told):
-            return find_file(name) or _fetch_file(model, told)
+            return _sound(model, find_file(name)) or _fetch_file(model, told)
 
 
 def fetch(name: str, told: Told = lambda stage, share: None) -> Path:
@@ -119,13 +144,13 @@ def fetch(name: str, told: Told = lambda stage, share: None) -> Path:
     there, which the portable engine reads meanwhile, and which the next call converts.
     """
     model = _known(name)
-    ready = find(name)
+    ready = _sound(model, find(name))
     if ready:
         return ready
     with _explained(model):
         home().mkdir(parents=True, exist_ok=True)
         with _alone(home() / f".{name}.lock", told):
-            return find(name) or _fetch(model, told)  # another process may have done it meanwhile
+            return _sound(model, find(name)) or _fetch(model, told)  # another process may have done it meanwhile
 
 
 def _known(name: str) -> Fetchable:
@@ -198,22 +223,15 @@ def _fetch_file(model: Fetchable, told: Told, after: int = 0) -> Path:
 def _fetch(model: Fetchable, told: Told) -> Path:
     """Make the folder, of the published file, which stays."""
     _needs(model, "gguf", "python -m pip install gguf")
-    gguf = _intact(model) or _fetch_file(model, told, model.kept_bytes)
+    gguf = find_file(model.name)
+    if not gguf or hash_of(gguf) != model.gguf_sha256:
+        gguf = _fetch_file(model, told, model.kept_bytes)
     with _work(model, model.kept_bytes) as work:
         folder, made = home() / model.title, _convert(model, gguf, work, told)
         if folder.exists():
             shutil.rmtree(folder)  # of another version, or damaged
         os.replace(made, folder)
     return folder
-
-
-def _intact(model: Fetchable) -> Path | None:
-    """The published file, where it is here and as it was published."""
-    file = find_file(model.name)
-    if file is None:
-        return None
-    with file.open("rb") as stream:
-        return file if sha256_of(stream) == model.gguf_sha256 else None
 
 
 def _convert(model: Fetchable, gguf: Path, work: Path, told: Told) -> Path:
@@ -233,10 +251,11 @@ def _convert(model: Fetchable, gguf: Path, work: Path, told: Told) -> Path:
 
 
 def _sign(model: Fetchable, made: Path) -> None:
-    """Write what the folder is made from, and the sizes of its files: without this it is not complete."""
+    """Write what the folder is made from, sizes and hashes of its files: without the sizes it is not complete."""
     files = {file.name: file.stat().st_size for file in sorted(made.iterdir())}
+    hashes = {name: hash_of(made / name) for name in files}
     source = {key: getattr(model, key) for key in ("name", "title", "licence", "credit", "gguf_sha256")}
-    source |= {"wheel": asdict(model.wheel), "files": files}
+    source |= {"wheel": asdict(model.wheel), "files": files, "sha256": hashes}
     (made / "source.json").write_text(json.dumps(source, indent=2) + "\n", encoding="utf-8")
 
 

