@@ -100,7 +100,7 @@ def find_file(name: str) -> Path | None:
 
 
 def check(name: str, place: Path) -> Path:
-    """What `find` or `find_file` found, if it still is as it was made. Raises HsdError, which says to fetch it again."""
+    """What `find` or `find_file` found, if it is as it was made. Raises HsdError, which says to fetch it again."""
     file = _changed(_known(name), place)
     if file:
         again = f"python -m hsd fetch {name}{'' if place.is_dir() else ' --engine portable'}"

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from hsd.models.loading.wheel import sha256_of
 
@@ -23,7 +24,7 @@ def changed(files: Mapping[Path, str | None], memory: Path) -> Path | None:
     memory: a file that keeps what was found, by size and times of change, so that nothing is read twice. A hash that is
     not known, None, is the one that the memory has, or gets now.
     """
-    known, now = _remembered(memory), dict[str, list[object]]()
+    known, now = _remembered(memory), dict[str, list[Any]]()
     for file, wanted in files.items():
         try:
             about = file.stat()
@@ -45,7 +46,7 @@ def changed(files: Mapping[Path, str | None], memory: Path) -> Path | None:
     return None
 
 
-def _remembered(memory: Path) -> dict[str, list[object]]:
+def _remembered(memory: Path) -> dict[str, list[Any]]:
     """What was found the last time; nothing where that cannot be read."""
     with suppress(OSError, ValueError):
         told = json.loads(memory.read_text(encoding="utf-8"))

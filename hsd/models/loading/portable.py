@@ -27,8 +27,8 @@ def small_pair(file: Path, draft: Path, chat: bool | None, called: Mapping[str, 
     except (OSError, ValueError, KeyError, TypeError):
         raise HsdError(f"{draft.name!r} is no head that this project trained: choose another engine") from None
     found = read_gguf(file)
-    tokenizer = FileTokenizer(found.fields)
     target = load_small(found, called["target"], called["revision"], taps)
+    tokenizer = FileTokenizer(found.fields, target.vocab_size)
     head = load_small_head(draft, target, called["draft"], None)
     ends = frozenset(i for i in [tokenizer.eos_token_id] if i is not None)
     codec = TokenizerCodec(tokenizer, ends, bool(tokenizer.chat_template) if chat is None else chat)

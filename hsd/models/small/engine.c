@@ -465,10 +465,20 @@ static Scratch scratch;
 #define GET(what) __atomic_load_n(&job.what, __ATOMIC_SEQ_CST)
 #define SET(what, x) __atomic_store_n(&job.what, x, __ATOMIC_SEQ_CST)
 #define ADD(what, x) __atomic_fetch_add(&job.what, x, __ATOMIC_SEQ_CST)
+static int changed(const int *what, int seen) { /* in a moment: whether it is no longer what it was */
+  EACH(i, SPINS) if (__atomic_load_n(what, __ATOMIC_SEQ_CST) != seen) return 1;
+  return 0;
+}
+static void call_helpers(void) { if (ADD(turn, 1), GET(asleep)) __builtin_wasm_memory_atomic_notify(&job.turn, -1u); }
+static void wait_for_helpers(void) {
+  for (int n; (n = GET(busy));) if (!changed(&job.busy, n)) __builtin_wasm_memory_atomic_wait32(&job.busy, n, -1);
+}
 #else
 #define GET(what) job.what
 #define SET(what, x) job.what = (x)
 #define ADD(what, x) (job.what += (x)) - (x)
+static void call_helpers(void) {}
+static void wait_for_helpers(void) {}
 #endif
 
 static void work(Scratch *own) {
@@ -483,26 +493,6 @@ static void work(Scratch *own) {
       o -= size, end -= size;
     }
   }
-}
-
-#ifdef __wasm_atomics__
-static int changed(const int *what, int seen) { /* in a moment: whether it is no longer what it was */
-  EACH(i, SPINS) if (__atomic_load_n(what, __ATOMIC_SEQ_CST) != seen) return 1;
-  return 0;
-}
-static void wait_for_helpers(void) {
-  for (int n; (n = GET(busy));)
-    if (!changed(&job.busy, n)) __builtin_wasm_memory_atomic_wait32(&job.busy, n, -1);
-}
-#else
-static void wait_for_helpers(void) {}
-#endif
-
-static void call_helpers(void) {
-  ADD(turn, 1);
-#ifdef __wasm_atomics__
-  if (GET(asleep)) __builtin_wasm_memory_atomic_notify(&job.turn, -1u);
-#endif
 }
 
 static void share_out(int all, int unit) { /* the job, of so many numbers, in multiples of a unit */

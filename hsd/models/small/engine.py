@@ -122,9 +122,8 @@ class Engine:
 
     def vector(self, numbers: Tensor) -> int:
         """Put float32 numbers into the module's memory."""
-        size = 4 * numbers.numel()
-        place = self.take(size)
-        self.write(place, size, numbers.detach().to(torch.float32).contiguous().numpy().data)
+        place = self.take(4 * numbers.numel())
+        self.write(place, 4 * numbers.numel(), numbers.detach().to(torch.float32).contiguous().numpy().data)
         return place
 
     def matrix(self, kind: int, rows: int, columns: int, data: memoryview, width: int = 0) -> int:
@@ -138,9 +137,7 @@ class Engine:
         if rows % (width or 8) or rows % 8 or columns % 32 or columns > WIDEST or packed >= 1 << 31:
             raise HsdError(f"the portable engine packs no matrix of {rows:,} by {columns:,}: choose another engine")
         if len(data) != rows * row:
-            raise HsdError(
-                f"a matrix of {rows:,} by {columns:,} has {len(data):,} bytes, not {rows * row:,}: fetch it again"
-            )
+            raise HsdError(f"a matrix of {rows:,} by {columns:,} has {len(data):,} bytes: fetch it again")
         group = row * (width or 1)
         if group > self._staged:
             self._staging, self._staged = self.take(group), group

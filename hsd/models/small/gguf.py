@@ -8,18 +8,17 @@ from __future__ import annotations
 import mmap
 import struct
 from dataclasses import dataclass
-from math import prod
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from hsd.errors import HsdError
-from hsd.models.small.engine import KINDS
+from hsd.models.small.engine import BLOCKS, KINDS
 from hsd.models.small.model import Packed
 
 FORMATS = "BbHhIif?  QqdB"  # struct's letters for GGUF's types of values; 8 is a text, 9 a list
 TEXT, LIST = 8, 9
-BLOCKS = {0: (1, 4), 1: (1, 2), 3: (32, 20), 8: (32, 34)}  # weights and bytes of a block, by the type of a tensor
-ALIGNMENT = 32
+ALIGNMENT, LONGEST_LIST = 32, 1 << 20  # a list of a field is no longer: more than any vocabulary has
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Gguf:
 
 
 def read_gguf(file: Path) -> Gguf:
-    """Read a file's head and find its tensors. Raises HsdError, one line, for one that is cut short or no GGUF."""
+    """Read a file's head and find its tensors. Raises HsdError, one line, for one that is damaged or no GGUF."""
     try:
         with file.open("rb") as stream:
             data = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
@@ -41,8 +40,8 @@ def read_gguf(file: Path) -> Gguf:
         raise HsdError(f"{file.name} is no GGUF file: name another, or fetch it again")
     try:
         return _Reader(data).file()
-    except (struct.error, IndexError, UnicodeDecodeError, MemoryError, OverflowError):
-        raise HsdError(f"{file.name} is cut short or damaged: fetch it again") from None
+    except (struct.error, UnicodeDecodeError) as error:
+        raise HsdError(f"{file.name} is cut short or damaged ({error}): fetch it again") from None
 
 
 class _Reader:
@@ -53,11 +52,21 @@ class _Reader:
         version, tensors, fields = self.values("I")[0], *self.values("QQ")
         if version not in (2, 3):
             raise HsdError(f"this GGUF file has version {version}, and 2 and 3 can be read: choose another file")
-        told = {self.text(): self.value(self.values("I")[0]) for _ in range(fields)}
-        places = [self.place() for _ in range(tensors)]
+        told = _by_name((self.text(), self.value(self.values("I")[0])) for _ in range(fields))
+        places = _by_name(self.place() for _ in range(tensors))
         alignment = told.get("general.alignment", ALIGNMENT)
-        begin = -(-self.at // alignment) * alignment
-        return Gguf(told, {name: self.tensor(name, sizes, kind, begin + at) for name, sizes, kind, at in places})
+        if type(alignment) is not int or alignment not in (8 << i for i in range(16)):
+            raise struct.error(f"its alignment is {str(alignment)[:40]}")
+        begin, ends, found = -(-self.at // alignment) * alignment, [(0, 0, "")], {}
+        for name, (columns, rows, kind, at) in places.items():
+            found[name] = self.tensor(name, rows, columns, kind, begin + at)
+            ends.append((at, at + len(found[name].data), name))
+            if at % alignment:
+                raise struct.error(f"{name} begins at {at:,}, between two places of tensors")
+        for (_, end, one), (start, _, other) in pairwise(sorted(ends)):
+            if start < end:
+                raise struct.error(f"{other} begins before {one} ends")
+        return Gguf(told, found)
 
     def values(self, letters: str) -> tuple[Any, ...]:
         layout = struct.Struct("<" + letters)
@@ -69,33 +78,47 @@ class _Reader:
         (length,) = self.values("Q")
         begin, self.at = self.at, self.at + length
         if self.at > len(self.data):
-            raise IndexError
+            raise struct.error(f"a text of {length:,} bytes is longer than the file")
         return str(self.data[begin : self.at], "utf-8")
 
-    def value(self, kind: int) -> Any:
+    def value(self, kind: int, inner: bool = False) -> Any:
         if kind == TEXT:
             return self.text()
+        if kind >= len(FORMATS) or (kind == LIST and inner):
+            raise struct.error("a list of lists" if kind == LIST else f"a value of type {kind}")
         if kind != LIST:
             return self.values(FORMATS[kind])[0]
-        inner, length = self.values("IQ")
-        if length > len(self.data):
-            raise IndexError
-        if inner in (TEXT, LIST):
-            return [self.value(inner) for _ in range(length)]
-        return list(self.values(f"{length}{FORMATS[inner]}"))
+        kind, length = self.values("IQ")
+        if length > LONGEST_LIST:
+            raise struct.error(f"a list of {length:,} values")
+        if kind < len(FORMATS) and kind not in (TEXT, LIST):
+            return list(self.values(f"{length}{FORMATS[kind]}"))
+        return [self.value(kind, True) for _ in range(length)]
 
-    def place(self) -> tuple[str, tuple[int, ...], int, int]:
-        """Name, sizes (innermost first), type and offset of a tensor."""
+    def place(self) -> tuple[str, tuple[int, int, int, int]]:
+        """A tensor's name; its columns, rows, type and offset."""
         name, (dimensions,) = self.text(), self.values("I")
-        sizes = self.values(f"{min(dimensions, 8)}Q")
-        return name, sizes, *self.values("IQ")
+        if dimensions not in (1, 2):
+            raise struct.error(f"{name} has {dimensions:,} dimensions")
+        columns, rows = (*self.values(f"{dimensions}Q"), 1)[:2]
+        return name, (columns, rows, *self.values("IQ"))
 
-    def tensor(self, name: str, sizes: tuple[int, ...], kind: int, begin: int) -> Packed:
+    def tensor(self, name: str, rows: int, columns: int, kind: int, begin: int) -> Packed:
         if kind not in KINDS:
             can = ", ".join(KINDS.values())
-            raise HsdError(f"{name} is stored as GGUF's type {kind}, and the portable engine reads {can}")
+            raise HsdError(f"{name} is stored as GGUF's type {kind}: choose a file of {can}, which can be read")
         weights, size = BLOCKS[kind]
-        end = begin + prod(sizes) // weights * size
-        if end > len(self.data):
-            raise IndexError
-        return Packed(kind, prod(sizes[1:]), sizes[0], self.data[begin:end])
+        end = begin + rows * columns // weights * size
+        if not rows or not columns or columns % weights or end > len(self.data):
+            raise struct.error(f"{name}, {rows:,} by {columns:,}, does not fit")
+        return Packed(kind, rows, columns, self.data[begin:end])
+
+
+def _by_name(pairs: Any) -> dict[str, Any]:
+    """A dictionary of what has names. Raises struct.error where two have the same."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise struct.error(f"{name} is there twice")
+        found[name] = value
+    return found

@@ -44,25 +44,17 @@ class SmallHead:
         groups, width = config.get("num_key_value_heads", heads), config.get("head_dim", target.shape.width)
         base, eps = config.get("rope_theta", 10_000.0), config["rms_norm_eps"]
         Shape(1, hidden, inner, heads, groups, width, len(self.vocab), self.context, base, eps).check()
-        wide, kept = (heads * width, 2 * hidden), (groups * width, 2 * hidden)
+        queries, kept, taps = heads * width, groups * width, len(self.taps)
         shapes: dict[str, tuple[int, ...]] = {
-            "fc": (hidden, len(self.taps) * hidden),
-            "lm_head": (len(self.vocab), hidden),
-        }
-        shapes |= {
-            straight: (hidden, hidden),
-            "taps_norm": (len(self.taps), hidden),
-            mlp.format("down"): (hidden, inner),
-        }
-        shapes |= {mlp.format(part): (inner, hidden) for part in ("gate", "up")}
-        shapes |= {attention.format(part): wide if part == "q" else kept for part in "qkv"}
-        shapes |= {attention.format("o"): (hidden, heads * width)} | dict.fromkeys(NORMS, (hidden,))
+            "fc": (hidden, taps * hidden), "lm_head": (len(self.vocab), hidden), straight: (hidden, hidden),
+            "taps_norm": (taps, hidden), mlp.format("down"): (hidden, inner), attention.format("o"): (hidden, queries),
+            **{attention.format(part): (queries if part == "q" else kept, 2 * hidden) for part in "qkv"},
+            **{mlp.format(part): (inner, hidden) for part in ("gate", "up")}, **dict.fromkeys(NORMS, (hidden,)),
+        }  # fmt: skip
         for part, shape in shapes.items():
             held = weights[f"{part}.weight"]
             if tuple(held.shape) != shape or not held.is_floating_point() or not held.isfinite().all():
-                raise HsdError(
-                    f"the head's {part} is not {shape} finite numbers: fetch it again, or choose another head"
-                )
+                raise HsdError(f"the head's {part} is not {shape} finite numbers: choose another head")
         if not bool(((self.vocab >= 0) & (self.vocab < self.vocab_size)).all()):
             raise HsdError("the head drafts tokens that its target does not have: choose another head")
 

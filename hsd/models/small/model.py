@@ -12,10 +12,11 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.models.base import View
-from hsd.models.small.engine import LONGEST, MOST_THREADS, ROWS, WIDEST, Engine
+from hsd.models.small.engine import BLOCKS, LONGEST, MOST_THREADS, ROWS, WIDEST, Engine
 
 DTYPE = "int16, 4bit weights"
 SHARING = 3  # heads of attention for each group of keys and values, or a multiple
+FLOATS = {0: 4, 1: 2, 3: 4, 8: 2}  # bytes of a block that are floats, by GGUF's type
 DEEPEST, MOST_TAPS = 64, 8  # layers, and those whose states are kept for a head
 TURNED = ("attn_q", "attn_k")  # whose rows the file has in the order of its own rotary positions
 PRODUCTS = (*TURNED, "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
@@ -23,12 +24,19 @@ PRODUCTS = (*TURNED, "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
 
 @dataclass(frozen=True)
 class Packed:
-    """A tensor as it lies in a GGUF file: its number of the type, rows, columns (1 for a vector), and its bytes."""
+    """A tensor as it lies in a GGUF file: its number of the type, rows (1 for a vector), columns, and its bytes."""
 
     kind: int
     rows: int
     columns: int
     data: memoryview
+
+    def finite(self) -> bool:
+        """Whether all its numbers are: those of floats, and the scales and minima of blocks."""
+        _, size = BLOCKS[self.kind]
+        blocks = torch.frombuffer(bytearray(self.data), dtype=torch.uint8).view(-1, size)
+        numbers = blocks[:, : FLOATS[self.kind]].contiguous()
+        return bool(numbers.view(torch.float32 if self.kind == 0 else torch.float16).isfinite().all())
 
 
 @dataclass(frozen=True)
@@ -46,8 +54,8 @@ class Shape:
     base: float
     eps: float
 
-    def check(self) -> None:
-        """Raise HsdError, with the number that is to blame, for a shape that the engine does not compute."""
+    def check(self) -> Shape:
+        """The shape itself. Raises HsdError, with the number that is to blame, if the engine does not compute it."""
         for name, value in vars(self).items():
             kinds = (int, float) if name in ("base", "eps") else (int,)
             if type(value) not in kinds or not 0 < value < 1 << 31:
@@ -63,6 +71,7 @@ class Shape:
         wrong = ", ".join(f"{name} {getattr(self, name):,}" for name, fits in can.items() if not fits)
         if wrong:
             raise HsdError(f"the portable engine reads models of SmolLM2's shape ({wrong}): choose another engine")
+        return self
 
 
 class SmallModel:
@@ -78,8 +87,7 @@ class SmallModel:
     def __init__(
         self, shape: Shape, tensors: dict[str, Packed], name: str, revision: str | None, tapped: Sequence[int] = ()
     ) -> None:
-        shape.check()
-        self.shape, self.name, self.revision, self.tapped = shape, name, revision, tuple(tapped)
+        self.shape, self.name, self.revision, self.tapped = shape.check(), name, revision, tuple(tapped)
         self.layers, self.threads = shape.layers, 1
         self.vocab_size, self.context = shape.vocab, min(shape.context, LONGEST)
         self.parameters = sum(tensor.rows * tensor.columns for tensor in tensors.values())

@@ -14,20 +14,22 @@ from tokenizers.decoders import ByteLevel as Decoder
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
-from hsd.errors import HsdError
+from hsd.errors import HsdError, first_line
 
 BEGINS, SPECIAL = "tokenizer.", 3
 
 
 class FileTokenizer:
-    """Text to tokens and back, by the lists of a GGUF file. Raises HsdError for another kind of tokenizer."""
+    """Text to tokens and back, by the lists of a GGUF file.
 
-    def __init__(self, fields: dict[str, Any]) -> None:
+    size: how many tokens its model has. Raises HsdError for another kind of tokenizer, or a damaged one.
+    """
+
+    def __init__(self, fields: dict[str, Any], size: int | None = None) -> None:
         told = {name.removeprefix(BEGINS): value for name, value in fields.items() if name.startswith(BEGINS)}
         if told.get("ggml.model") != "gpt2" or not {"ggml.tokens", "ggml.merges"} <= {*told}:
             raise HsdError("the GGUF file has no byte-level tokenizer: the portable engine reads SmolLM2's file")
-        tokens, kinds = told["ggml.tokens"], told.get("ggml.token_type", [])
-        merges = [tuple(merge.split(" ", 1)) for merge in told["ggml.merges"]]
+        tokens, merges, kinds = _checked(told, size)
         self._tokenizer = Tokenizer(BPE({token: i for i, token in enumerate(tokens)}, merges))
         self._tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
         self._tokenizer.decoder = Decoder()
@@ -35,7 +37,8 @@ class FileTokenizer:
         self._tokenizer.add_special_tokens([AddedToken(token, normalized=False) for token in special])
         self.chat_template: str | None = told.get("chat_template")
         self.eos_token_id: int | None = told.get("ggml.eos_token_id")
-        self._named = {f"{name}_token": tokens[told[f"ggml.{name}_token_id"]] for name in ("bos", "eos")}
+        named = {name: told.get(f"ggml.{name}_token_id") for name in ("bos", "eos")}
+        self._named = {f"{name}_token": "" if place is None else tokens[place] for name, place in named.items()}
 
     def __call__(self, text: str, add_special_tokens: bool = True) -> dict[str, list[int]]:
         """The ids of a text, under "input_ids"; nothing is added to it."""
@@ -59,3 +62,31 @@ class FileTokenizer:
         environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
         template = environment.from_string(self.chat_template or "")
         return template.render(messages=conversation, add_generation_prompt=add_generation_prompt, **self._named)
+
+
+def _checked(told: dict[str, Any], size: int | None) -> tuple[list[str], list[tuple[str, str]], list[int]]:
+    """Tokens, pairs that are joined, and kinds of tokens. Raises HsdError with what does not fit together."""
+    tokens, joined, kinds = told["ggml.tokens"], told["ggml.merges"], told.get("ggml.token_type", [])
+    _need(_all(str, tokens) and len({*tokens}) == len(tokens), "its tokens are no texts, or one is there twice")
+    _need(size in (None, len(tokens)), f"it has {len(tokens):,} tokens, and the model {size}")
+    _need(_all(str, joined), "its merges are no texts")
+    merges, known = [(one, other) for one, _, other in (merge.partition(" ") for merge in joined)], {*tokens}
+    _need(all({one, other, one + other} <= known for one, other in merges), "a merge joins what is no token")
+    _need(_all(int, kinds) and len(kinds) in (0, len(tokens)), f"its kinds are no list of {len(tokens):,} numbers")
+    for name in ("bos", "eos"):
+        found = told.get(f"ggml.{name}_token_id", 0)
+        _need(type(found) is int and 0 <= found < len(tokens), f"its {name} token is {str(found)[:40]}")
+    try:
+        ImmutableSandboxedEnvironment().from_string(told.get("chat_template") or "")
+    except Exception as error:  # of any kind: it is no text, or jinja2 does not understand it
+        _need(False, f"its chat template cannot be read, {first_line(error)[:80]}")
+    return tokens, merges, kinds
+
+
+def _all(kind: type, values: Any) -> bool:
+    return isinstance(values, list) and all(type(value) is kind for value in values)
+
+
+def _need(fits: bool, wrong: str) -> None:
+    if not fits:
+        raise HsdError(f"the GGUF file's tokenizer is damaged ({wrong}): fetch it again, or choose another file")

@@ -505,6 +505,7 @@ def test_a_folder_that_changed_after_it_was_made_is_refused_and_made_again(
 
     def with_weights(*given: object) -> Path:
         made = convert(*given)
+        (made / "source.json").unlink()
         (made / "weights.bin").write_bytes(bytes(5_000))
         fetch._sign(given[0], made)
         return made
