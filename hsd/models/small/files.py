@@ -57,7 +57,11 @@ def _shape(file: Gguf) -> Shape:
     hidden, heads = told["hidden"], told["heads"]
     width = hidden // heads if type(hidden) is type(heads) is int and heads else 0
     shape = Shape(**told, width=width, vocab=file.tensors["token_embd.weight"].rows).check()
-    same = {"rope.dimension_count": width, "attention.key_length": width, "attention.value_length": width}
+    same: dict[str, object] = {
+        "rope.dimension_count": width,
+        "attention.key_length": width,
+        "attention.value_length": width,
+    }
     same |= {"vocab_size": shape.vocab, "rope.scaling.type": "none", "expert_count": 0, "attention.sliding_window": 0}
     for key, value in same.items():
         found = fields.get(begins + key, value)
@@ -75,14 +79,13 @@ def _check_tensors(tensors: dict[str, Packed], shape: Shape) -> None:
     layer |= {"ffn_down": (hidden, shape.inner), "attn_norm": (1, hidden)}
     wanted = {f"blk.{i}.{name}.weight": size for i in range(shape.layers) for name, size in layer.items()}
     wanted |= {"token_embd.weight": (shape.vocab, hidden), "output_norm.weight": (1, hidden)}
-    for name, size in wanted.items():
-        held = tensors[name]
+    for name in {**wanted, **tensors}:
+        if name not in wanted:
+            raise HsdError(f"the portable engine does not know {name[:60]}: choose another engine for this model")
+        held, size = tensors[name], wanted[name]
         kinds = {0} if size[0] == 1 else {0, 1, 8} if name == "token_embd.weight" else {*KINDS}
         if (held.rows, held.columns) != size or held.kind not in kinds:
             found = f"{held.rows:,} by {held.columns:,} {KINDS[held.kind]}"
             raise HsdError(f"{name} is {found}, and the model has {size[0]:,} by {size[1]:,}: fetch it again")
         if not held.finite():
             raise HsdError(f"{name} has numbers that are not finite: fetch it again")
-    more = sorted({*tensors} - {*wanted})
-    if more:
-        raise HsdError(f"the portable engine does not know {more[0][:60]}: choose another engine for this model")

@@ -105,8 +105,7 @@ class _Reader:
 
     def tensor(self, name: str, rows: int, columns: int, kind: int, begin: int) -> Packed:
         if kind not in KINDS:
-            can = ", ".join(KINDS.values())
-            raise HsdError(f"{name} is stored as GGUF's type {kind}: choose a file of {can}, which can be read")
+            raise HsdError(f"{name} is stored as GGUF's type {kind}: choose a file of {', '.join(KINDS.values())}")
         weights, size = BLOCKS[kind]
         end = begin + rows * columns // weights * size
         if not rows or not columns or columns % weights or end > len(self.data):
@@ -116,9 +115,7 @@ class _Reader:
 
 def _by_name(pairs: Any) -> dict[str, Any]:
     """A dictionary of what has names. Raises struct.error where two have the same."""
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise struct.error(f"{name} is there twice")
-        found[name] = value
-    return found
+    held = list(pairs)
+    if len({name for name, _ in held}) < len(held):
+        raise struct.error("a name is there twice")
+    return dict(held)

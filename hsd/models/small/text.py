@@ -67,9 +67,9 @@ class FileTokenizer:
 def _checked(told: dict[str, Any], size: int | None) -> tuple[list[str], list[tuple[str, str]], list[int]]:
     """Tokens, pairs that are joined, and kinds of tokens. Raises HsdError with what does not fit together."""
     tokens, joined, kinds = told["ggml.tokens"], told["ggml.merges"], told.get("ggml.token_type", [])
-    _need(_all(str, tokens) and len({*tokens}) == len(tokens), "its tokens are no texts, or one is there twice")
+    _need(_all(str, tokens) and _all(str, joined), "its tokens or merges are no texts")
+    _need(len({*tokens}) == len(tokens), "a token is there twice")
     _need(size in (None, len(tokens)), f"it has {len(tokens):,} tokens, and the model {size}")
-    _need(_all(str, joined), "its merges are no texts")
     merges, known = [(one, other) for one, _, other in (merge.partition(" ") for merge in joined)], {*tokens}
     _need(all({one, other, one + other} <= known for one, other in merges), "a merge joins what is no token")
     _need(_all(int, kinds) and len(kinds) in (0, len(tokens)), f"its kinds are no list of {len(tokens):,} numbers")
