@@ -107,8 +107,15 @@ def test_the_whole_battery_finds_it_and_names_the_pair(name: str):
     assert found["pairs"][pair]["total_variation"] > found["tolerance"]
 
 
-@pytest.mark.parametrize("name", ["tokenwise", "hsd"])
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [
+        pytest.param(rule, case, id=f"{name}-{rule}")
+        for name, case in CASES.items()
+        for rule in ("tokenwise", "hsd")
+        if rule == "tokenwise" or case.models.gamma > 1  # of one token both are one law
+    ],
+)
 def test_right_verifiers_pass_on_every_pair(name: str, case: Case):
     assert judge(adapter(RULES[name].law), case.models).total_variation < 1e-12
 
