@@ -31,33 +31,6 @@ from hsd.trace.verdict import (
 )
 from hsd.trace.words import step_in_words
 
-__all__ = [
-    "MAX_BYTES",
-    "Branch",
-    "Candidate",
-    "Change",
-    "Committed",
-    "Decision",
-    "Event",
-    "Grounds",
-    "Grown",
-    "ModelInfo",
-    "Node",
-    "Origin",
-    "Outcome",
-    "Path",
-    "Prompt",
-    "Residual",
-    "Result",
-    "Setup",
-    "SetupOptions",
-    "Step",
-    "Tested",
-    "Times",
-    "Trace",
-    "Verdict",
-    "Work",
-    "replay_step",
-    "statistics",
-    "step_in_words",
-]
+__all__ = ["MAX_BYTES", "Branch", "Candidate", "Change", "Committed", "Decision", "Event", "Grounds", "Grown"]
+__all__ += ["ModelInfo", "Node", "Origin", "Outcome", "Path", "Prompt", "Residual", "Result", "Setup", "SetupOptions"]
+__all__ += ["Step", "Tested", "Times", "Trace", "Verdict", "Work", "replay_step", "statistics", "step_in_words"]

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from hsd.errors import HsdError
 from hsd.trace.options import SetupOptions
@@ -91,6 +91,24 @@ class Trace(Record):
     prompt: Prompt
     steps: Annotated[list[Step], Field(max_length=MAX_STEPS)]
     result: Result
+
+    @model_validator(mode="after")
+    def _steps_follow(self) -> Trace:
+        """Hold the steps to each other, to the prompt and to the models, as all that reads a trace relies on it."""
+        under, length, begun = len(self.setup.models) - 1, len(self.prompt.ids), 0.0
+        if len(self.prompt.pieces) != length:
+            raise ValueError(f"the prompt has {length} tokens and {len(self.prompt.pieces)} pieces")
+        if {len(step.below) for step in self.steps} not in (set(), {0}, {under}):
+            raise ValueError(f"not every step tells of the {under} levels below the target")
+        for place, step in enumerate(self.steps):
+            levels = all(event.level < max(under, 1) for event in step.events)
+            if (step.index, step.context_length) != (place, length) or step.start < begun or not levels:
+                raise ValueError(f"step {place} does not follow the one above: its index, context, start or a level")
+            length, begun = length + len(step.committed), step.start
+        ids = [*self.prompt.ids, *(x.token for step in self.steps for x in (*step.committed, *step.nodes))]
+        if max(ids, default=0) >= self.setup.vocab_size:
+            raise ValueError(f"a token is outside the vocabulary of {self.setup.vocab_size:,}")
+        return self
 
     @property
     def text(self) -> str:

@@ -80,6 +80,18 @@ class Step(Record):
         return [c.token for c in self.committed]
 
     @model_validator(mode="after")
+    def _counts_hold(self) -> Step:
+        counts = {
+            "nodes": {len(self.nodes), len(self.divergences)} <= {0, self.drafted},
+            "paths": bool(self.nodes) == bool(self.paths),
+            "laws of kept tokens": all(len(law) == self.depth + 1 for law in self.kept_law.values()),
+            "kept tokens": not self.verdict or self.verdict.kept == self.kept,
+        }
+        if wrong := [what for what, holds in counts.items() if not holds]:
+            raise ValueError(f"step {self.index} has another number of {wrong[0]} than its draft")
+        return self
+
+    @model_validator(mode="after")
     def _references_hold(self) -> Step:
         if self.kept > self.depth or self.depth > self.drafted:
             raise ValueError(f"step {self.index} keeps {self.kept} of {self.drafted} drafted tokens")
@@ -90,7 +102,7 @@ class Step(Record):
                 raise ValueError(f"step {self.index}: node ids must count from 1, parents first")
         verdicts = [verdict for verdict in (self.verdict, self.shadow) if verdict]
         named = [b.node for b in self.branches] + [n for v in verdicts for n in v.named]
-        if self.nodes and any(node > len(self.nodes) for node in named):
+        if any(node > len(self.nodes) for node in named):
             raise ValueError(f"step {self.index} refers to a node that it does not have")
         if any(one.parent > place or (one.node or 0) > len(self.nodes) for place, one in enumerate(self.growth)):
             raise ValueError(f"step {self.index}: what the tree was cut from does not hold together")
@@ -98,10 +110,8 @@ class Step(Record):
         if any(draft >= len(self.paths) for draft in drafts):
             raise ValueError(f"step {self.index} refers to a draft that it does not have")
         for path in self.paths:
-            above = [0, *path.nodes[:-1]]
-            if any(
-                n > len(self.nodes) or self.nodes[n - 1].parent != a for n, a in zip(path.nodes, above, strict=True)
-            ):
+            steps = zip(path.nodes, [0, *path.nodes[:-1]], strict=True)
+            if any(n > len(self.nodes) or self.nodes[n - 1].parent != above for n, above in steps):
                 raise ValueError(f"step {self.index}: a draft does not follow the tree")
         return self
 
