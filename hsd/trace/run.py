@@ -101,12 +101,12 @@ class Trace(Record):
         if {len(step.below) for step in self.steps} not in (set(), {0}, {under}):
             raise ValueError(f"not every step tells of the {under} levels below the target")
         for place, step in enumerate(self.steps):
-            levels = all(event.level < max(under, 1) for event in step.events)
+            levels = {event.level for event in step.events} <= {*range(max(under, 1))}
             if (step.index, step.context_length) != (place, length) or step.start < begun or not levels:
                 raise ValueError(f"step {place} does not follow the one above: its index, context, start or a level")
             length, begun = length + len(step.committed), step.start
-        ids = [*self.prompt.ids, *(x.token for step in self.steps for x in (*step.committed, *step.nodes))]
-        if max(ids, default=0) >= self.setup.vocab_size:
+        drafted = (node.token for step in self.steps for node in step.nodes)
+        if max([0, *self.prompt.ids, *self.tokens, *drafted]) >= self.setup.vocab_size:
             raise ValueError(f"a token is outside the vocabulary of {self.setup.vocab_size:,}")
         return self
 
