@@ -1,19 +1,62 @@
-"""Middleware of the app: a limit on the size of requests, and errors reported in one line."""
+"""Middleware of the app: who and what is answered, a limit on the size of requests, and errors in one line."""
 
 from __future__ import annotations
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 
+from hsd.app import trust
 from hsd.app.page import POLICY
 from hsd.app.replies import unexpected
+from hsd.app.routes import answered as listed
 from hsd.trace import MAX_BYTES
 
 HEADER = POLICY.format(script="'self'")
 """Nothing is loaded from, or sent to, anywhere else. Who may embed the page is left open: papers and slides do."""
 
 MOST = MAX_BYTES + 1_000_000  # a trace as a file of the visitor's, and what is wrapped around it
+
+
+NOTHING = "nothing is here: the page is at /, and what programs can ask at /docs"
+NOT_JSON = "this asks for JSON: send the header Content-Type: application/json"
+READING = ("GET", "HEAD")
+
+
+def admitted(app: ASGIApp, root: str = "") -> ASGIApp:
+    """Refuse what is asked by a name or a page that is not trusted, for what is not listed, or not as JSON.
+
+    root: the path that the app lies under.
+    """
+
+    async def checked(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await WebSocketClose()(scope, receive, send)
+            return
+        status, words = _refusal(scope, root) if scope["type"] == "http" else (0, "")
+        if not status:
+            await app(scope, receive, send)
+        elif scope["method"] in READING:
+            await PlainTextResponse(words, status, {"X-Content-Type-Options": "nosniff"})(scope, receive, send)
+        else:
+            await JSONResponse({"error": words}, status)(scope, receive, send)
+
+    return checked
+
+
+def _refusal(scope: Scope, root: str) -> tuple[int, str]:
+    """The status of a request that is refused, and why; 0 for one that is not."""
+    headers, method = Headers(scope=scope), scope["method"]
+    words = trust.current.refusal(headers, method not in READING)
+    if words:
+        return 403, words
+    if not listed(method, scope["path"].removeprefix(root)):
+        return 404, NOTHING
+    kinds = [kind.partition(";")[0].strip().lower() for kind in headers.getlist("Content-Type") or [""]]
+    if method == "POST" and any(kind != "application/json" for kind in kinds):
+        return 415, NOT_JSON
+    return 0, ""
 
 
 def guarded(app: ASGIApp) -> ASGIApp:

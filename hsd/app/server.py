@@ -10,12 +10,13 @@ import gradio as gr
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import HTMLResponse
+from starlette.types import Receive, Scope, Send
 
-from hsd.app import device, downloads, pairs
+from hsd.app import device, downloads, pairs, trust
 from hsd.app.blocks import Endpoints
 from hsd.app.endpoints import add_endpoints
 from hsd.app.files import Files
-from hsd.app.middleware import guarded
+from hsd.app.middleware import admitted, guarded
 from hsd.app.page import CARD
 from hsd.app.questions import Questions
 from hsd.app.reference import reference
@@ -28,6 +29,13 @@ THREADS = 40  # for all that is done at once
 SESSIONS = 200  # that Gradio keeps; nothing of ours is in there
 
 
+class Server(gr.Server):
+    """Gradio's, behind what decides who and what is answered: even before the middleware that Gradio adds."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await admitted(super().__call__, self.root_path)(scope, receive, send)
+
+
 def serve(
     space: Space,
     trace_file: str | None,
@@ -35,8 +43,10 @@ def serve(
     port: int | None,
     open_browser: bool,
     download: bool,
+    trusted: trust.Trust,
 ) -> None:
     """Build the app and serve it until interrupted. What it needs from the package index comes meanwhile."""
+    trust.current = trusted
     server = build(space, Trace.from_file(trace_file) if trace_file else None)
     threading.Thread(target=_preload, args=[space], daemon=True).start()
     if download:
@@ -70,9 +80,7 @@ def build(space: Space, opened: Trace | None = None) -> gr.Server:
     files = Files(site(space, "server", opened, device.public_address()), folder_of_modules())
     packed = Middleware(GZipMiddleware, minimum_size=1000)  # what Gradio sends as it is; the site packs its own files
     before = [Middleware(guarded), packed]
-    server = gr.Server(
-        title=space.title, middleware=before, docs_url=None, redoc_url=None
-    )  # theirs load from elsewhere
+    server = Server(title=space.title, middleware=before, docs_url=None, redoc_url=None)  # theirs load from elsewhere
     for path in ("/", "/index.html", f"/{CARD.name}", "/data/{path:path}", "/web/{path:path}"):
         server.add_api_route(path, files.serve, methods=["GET", "HEAD"], include_in_schema=False)
     server.add_api_route("/answers/{name}", Questions(space, opened).serve, methods=["POST"], include_in_schema=False)

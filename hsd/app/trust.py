@@ -1,0 +1,86 @@
+"""Whom the app answers: the names it is asked by, the pages that may ask, and whether it serves this machine alone.
+
+Any web page can send requests to an app on its visitor's own machine, and a name that its owner points at 127.0.0.1
+makes them look like the app's own. So the name in a request decides.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+
+from hsd.app import device
+from hsd.errors import HsdError
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What the app was started for. loopback: it listens where only this machine can ask; names: of what else it is
+    asked by, with * for anything; servers: visitors may name a server although others can ask."""
+
+    loopback: bool = True
+    names: tuple[str, ...] = ()
+    servers: bool = False
+
+    @property
+    def local(self) -> bool:
+        """Whether only people at this machine can ask."""
+        return self.loopback and not self.names
+
+    def refusal(self, headers: Headers, changes: bool) -> str:
+        """Why a request is refused, in one line; "" if it may pass. changes: it does more than read."""
+        lines = [value for header in ("Host", "X-Forwarded-Host") for value in headers.getlist(header)]
+        hosts = [_parts(f"//{part.strip()}") for line in lines or [""] for part in line.split(",")]
+        for name, _ in hosts:
+            if not (_loopback(name) or any(fnmatchcase(name, known) for known in self.names)):
+                return f"this app is not known as {_advice(name)}"
+        for origin in map(_parts, headers.getlist("Origin") if changes else ()):
+            name = origin[0]
+            if not name or not (origin in hosts or name in self.names or (self.loopback and _loopback(name))):
+                return f"a page of another site may not ask this app, and this one is of {_advice(name)}"
+        if changes and "cross-site" in headers.getlist("Sec-Fetch-Site"):
+            return "a page of another site may not ask this app: open the app itself"
+        return ""
+
+
+current = Trust()
+"""That of the app which this process serves; until it does, only the process itself asks."""
+
+
+def started(host: str | None, allowed: tuple[str, ...] = (), servers: bool = False) -> Trust:
+    """The trust of an app that listens on `host`, None for where Gradio's variable says. Raises HsdError."""
+    host = (host or os.environ.get("GRADIO_SERVER_NAME") or "127.0.0.1").strip("[]").lower()
+    names = tuple(_parts(f"//{name.rpartition('://')[2]}")[0] for name in allowed)
+    if not all(names):
+        raise HsdError(f"--allowed-host {allowed[names.index('')]!r}: give a host's name, such as demo.example.org")
+    public = filter(None, _parts(device.public_address())[:1])
+    return Trust(_loopback(host), (*names, *public, *(() if _loopback(host) else (host,) if names else "*")), servers)
+
+
+def _parts(address: str) -> tuple[str, int | None]:
+    """The name in an address, in small letters, and the port; "" for what is no name."""
+    try:
+        parts = urlsplit(address)
+        return ("" if "@" in parts.netloc else (parts.hostname or "").rstrip(".")), parts.port
+    except ValueError:
+        return "", None
+
+
+def _loopback(name: str) -> bool:
+    try:
+        return name == "localhost" or ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _advice(name: str) -> str:
+    """The name, and the option that makes it known."""
+    known = re.fullmatch(r"[\w.:-]{1,100}", name, re.ASCII)
+    said, option = (name, name) if known else ("a nameless host", "NAME")
+    return f"{said}: if that is its address, start it with --allowed-host {option}"
