@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,15 +15,14 @@ def launch(
     port: int | None = None,
     open_browser: bool = False,
     download: bool = True,
-    allowed_hosts: Sequence[str] = (),
+    allowed_hosts: tuple[str, ...] = (),
     servers: bool = False,
 ) -> None:
     """Start the app and serve it until interrupted; prints the address once it is ready.
 
     trace_file: a saved trace to show first. host, port: by default 127.0.0.1 and the first free port from 7860, or what
     Gradio's environment variables say. download: fetch the manifest's missing models in the background; HSD_DOWNLOAD=0
-    turns this off too. allowed_hosts, servers: see `hsd.app.trust`. Raises HsdError when the trace cannot be read or
-    the port is taken.
+    turns this off too. allowed_hosts, servers: see `hsd.app.trust`. Raises HsdError, such as when the port is taken.
     """
     from hsd import space
     from hsd.app import device
@@ -34,7 +32,7 @@ def launch(
     from hsd.app.server import serve
     from hsd.app.trust import started
 
-    serve(manifest, trace_file, host, port, open_browser, download, started(host, tuple(allowed_hosts), servers))
+    serve(manifest, trace_file, host, port, open_browser, download, started(host, allowed_hosts, servers))
 
 
 def exported(folder: Path, manifest: Space, address: str = "", weights: bool = False) -> list[Path]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+import yaml
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -10,32 +14,31 @@ from starlette.websockets import WebSocketClose
 from hsd.app import trust
 from hsd.app.page import POLICY
 from hsd.app.replies import unexpected
-from hsd.app.routes import answered as listed
 from hsd.trace import MAX_BYTES
 
 HEADER = POLICY.format(script="'self'")
 """Nothing is loaded from, or sent to, anywhere else. Who may embed the page is left open: papers and slides do."""
 
 MOST = MAX_BYTES + 1_000_000  # a trace as a file of the visitor's, and what is wrapped around it
-
-
 NOTHING = "nothing is here: the page is at /, and what programs can ask at /docs"
 NOT_JSON = "this asks for JSON: send the header Content-Type: application/json"
 READING = ("GET", "HEAD")
+LIST = yaml.safe_load(Path(__file__).with_name("routes.yaml").read_text(encoding="utf-8"))
+PATHS = {path: re.escape(path).replace(r"\*\*", ".+").replace(r"\*", "[^/]+") for one in LIST for path in one["paths"]}
+ROUTES = [(PATHS[path], route["methods"]) for route in LIST for path in route["paths"]]
 
 
 def admitted(app: ASGIApp, root: str = "") -> ASGIApp:
-    """Refuse what is asked by a name or a page that is not trusted, for what is not listed, or not as JSON.
+    """Refuse what a name or a page asks that is not trusted, what is not in `ROUTES`, and what is sent but not JSON.
 
     root: the path that the app lies under.
     """
 
     async def checked(scope: Scope, receive: Receive, send: Send) -> None:
+        status, words = _refusal(scope, root) if scope["type"] == "http" else (0, "")
         if scope["type"] == "websocket":
             await WebSocketClose()(scope, receive, send)
-            return
-        status, words = _refusal(scope, root) if scope["type"] == "http" else (0, "")
-        if not status:
+        elif not status:
             await app(scope, receive, send)
         elif scope["method"] in READING:
             await PlainTextResponse(words, status, {"X-Content-Type-Options": "nosniff"})(scope, receive, send)
@@ -43,6 +46,12 @@ def admitted(app: ASGIApp, root: str = "") -> ASGIApp:
             await JSONResponse({"error": words}, status)(scope, receive, send)
 
     return checked
+
+
+def listed(method: str, path: str) -> bool:
+    """Whether a route is in `ROUTES`. By OPTIONS a browser asks whether it may send something there."""
+    asked = {"HEAD": "GET"}.get(method, method)
+    return any(re.fullmatch(known, path) and asked in (*methods, "OPTIONS") for known, methods in ROUTES)
 
 
 def _refusal(scope: Scope, root: str) -> tuple[int, str]:
@@ -53,10 +62,9 @@ def _refusal(scope: Scope, root: str) -> tuple[int, str]:
         return 403, words
     if not listed(method, scope["path"].removeprefix(root)):
         return 404, NOTHING
-    kinds = [kind.partition(";")[0].strip().lower() for kind in headers.getlist("Content-Type") or [""]]
-    if method == "POST" and any(kind != "application/json" for kind in kinds):
-        return 415, NOT_JSON
-    return 0, ""
+    kinds = headers.getlist("Content-Type") or [""]
+    asked = all(re.match(r"application/json\s*(;|$)", kind, re.IGNORECASE) for kind in kinds)
+    return (0, "") if method != "POST" or asked else (415, NOT_JSON)
 
 
 def guarded(app: ASGIApp) -> ASGIApp:

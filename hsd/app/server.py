@@ -21,6 +21,7 @@ from hsd.app.page import CARD
 from hsd.app.questions import Questions
 from hsd.app.reference import reference
 from hsd.app.site import folder_of_modules, presets_of, site
+from hsd.bench import server as outside
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
@@ -47,6 +48,8 @@ def serve(
 ) -> None:
     """Build the app and serve it until interrupted. What it needs from the package index comes meanwhile."""
     trust.current = trusted
+    if not trusted.local:
+        outside.OPENER = outside.GUARDED
     server = build(space, Trace.from_file(trace_file) if trace_file else None)
     threading.Thread(target=_preload, args=[space], daemon=True).start()
     if download:

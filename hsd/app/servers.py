@@ -1,13 +1,13 @@
-"""Servers whose URL a visitor of a local app has typed: whether that is allowed, and how they are reached.
+"""Servers whose URL a visitor has typed: whether that is allowed, and how they are reached, always without a key.
 
-Nothing else in `hsd.app` leads to one. No link carries a URL, and on a Space, where strangers come, none can be typed.
+Nothing else in `hsd.app` leads to one. No link carries a URL, and on a Space none can be typed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hsd.app import device
+from hsd.app import device, trust
 from hsd.bench.server import Server, base_url, connect
 from hsd.errors import HsdError
 from hsd.space import Space
@@ -15,7 +15,7 @@ from hsd.space import Space
 EXAMPLE = "http://localhost:8000"
 SECONDS = 30.0  # for an answer
 MOST = 200  # characters of a URL, and of a model's name
-NOT_HERE = "servers cannot be used from here: start the app on your own machine for that"
+NOT_HERE = "servers cannot be used from here: start the app on your own machine for that, or elsewhere with --servers"
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,10 @@ class Address:
 
 
 def allowed(space: Space) -> bool:
-    """Whether visitors may name a server: never on a Space, nor if the manifest forbids models of their own."""
-    return space.own_pair != "never" and not device.on_a_space()
+    """Whether visitors may name a server: never on a Space, nor if the manifest forbids models of their own; only with
+    --servers where others than people at this machine can ask, and then none but public ones are reached."""
+    asked = trust.current.local or trust.current.servers
+    return asked and space.own_pair != "never" and not device.on_a_space()
 
 
 def read(space: Space, url: object, model: object) -> Address:

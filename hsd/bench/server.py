@@ -18,6 +18,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from hsd.bench.addresses import PUBLIC
 from hsd.bench.measure import NO_CALLS, Case, Record
 from hsd.errors import HsdError
 from hsd.models import Pair
@@ -46,6 +47,7 @@ class _Stay(HTTPRedirectHandler):
 
 
 OPENER = build_opener(_Stay)
+GUARDED = build_opener(_Stay, *PUBLIC)  # in its place where strangers name the server
 
 
 @dataclass(frozen=True)

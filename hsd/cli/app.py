@@ -27,5 +27,5 @@ def main(arguments: argparse.Namespace) -> int:
     from hsd.app import launch
 
     own = (arguments.trace, arguments.host, arguments.port, arguments.open, not arguments.no_download)
-    launch(*own, arguments.allowed_host, arguments.servers)
+    launch(*own, tuple(arguments.allowed_host), arguments.servers)
     return 0

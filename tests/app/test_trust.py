@@ -1,0 +1,321 @@
+"""Whom the app answers, and what it asks for others: no foreign page or name, no network but the internet."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from recorded_server import Fake
+from running_app import Server, free_port
+from starlette.datastructures import Headers
+from starlette.testclient import TestClient
+
+from hsd import space
+from hsd.app import race, speed, trust
+from hsd.app.middleware import NOT_JSON, admitted
+from hsd.app.trust import Trust, started
+from hsd.bench import addresses
+from hsd.bench import server as outside
+from hsd.errors import HsdError
+
+JSON = {"Content-Type": "application/json"}
+PAIR = json.dumps({"name": "tiny"})
+RACE = {"prompt": "Once upon a time", "pair": "tiny", "max_new_tokens": 8, "rounds": 1}
+ASKED = ("answers/pair", "gradio_api/queue/join", "gradio_api/call/v2/run", "gradio_api/mcp/")
+CLIENT = httpx.Client(timeout=60, verify=False)
+FOREIGN = """
+evil.example rebound.evil.example:7860 localhost.evil.example 127.0.0.1.evil.example evil.example:80 0.0.0.0 10.0.0.1
+user@localhost localhost@evil.example localhost:many 2130706433 [::ffff:8.8.8.8] xn--lcalhost-65a
+"""
+ORIGINS = """
+https://evil.example null http://localhost.evil.example http://evil.example:7860 file:// http://127.0.0.1.evil.example
+https://user@localhost chrome-extension://abc http:// x
+"""
+LOCAL_ADDRESSES = """
+127.0.0.1 127.1 127.255.255.254 2130706433 0x7f000001 0x7f.1 0177.0.0.1 017700000001 localhost localhost. 0.0.0.0 0
+10.0.0.1 172.16.0.1 192.168.1.1 169.254.169.254 100.100.100.200 168.63.129.16 192.0.0.192 198.18.0.1 224.0.0.1
+255.255.255.255 240.0.0.1 [::1] [::] [::ffff:127.0.0.1] [::ffff:a00:1] [::127.0.0.1] [fe80::1] [fc00::1] [fd00:ec2::254]
+[fec0::1] [ff02::1] [64:ff9b::7f00:1] [64:ff9b:1::1] [2002:7f00:1::] [2001:db8::1]
+"""
+
+
+def heard(
+    app: Server, *headers: tuple[str, str], method: str = "GET", path: str = "/", body: str = ""
+) -> httpx.Response:
+    """The answer to a request with exactly these headers, a Host only if one is given."""
+    line = f"{method} {path} HTTP/1.{int(any(name == 'Host' for name, _ in headers))}\r\n"
+    words = [*headers, ("Content-Length", str(len(body))), ("Connection", "close")]
+    request = line + "".join(f"{name}: {value}\r\n" for name, value in words) + "\r\n" + body
+    parts = urlsplit(app.url)
+    with socket.create_connection((parts.hostname, parts.port), 60) as to:
+        to.sendall(request.encode("latin-1"))
+        with to.makefile("rb") as reply:
+            head, _, rest = reply.read().partition(b"\r\n\r\n")
+    return httpx.Response(int(head.split()[1]), content=rest)
+
+
+def post(app: Server, **headers: str) -> httpx.Response:
+    """A question of the page, with these headers besides."""
+    more = {name.replace("_", "-"): value for name, value in headers.items()}
+    return CLIENT.post(f"{app.url}answers/pair", content=PAIR, headers={**JSON, **more})
+
+
+# ---- names
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]", "LocalHost", "127.8.8.8", "localhost."])
+def test_an_app_on_this_machine_answers_to_its_names_at_any_port(app: Server, name: str):
+    for port in ("", ":80", ":65535"):
+        assert heard(app, ("Host", f"{name}{port}")).status_code == 200
+
+
+@pytest.mark.parametrize("name", FOREIGN.split())
+def test_it_answers_to_no_other_name_whatever_is_asked(app: Server, name: str):
+    for method, path in (("GET", "/"), ("GET", "/config"), ("HEAD", "/"), ("OPTIONS", "/config"), ("DELETE", "/x")):
+        refused = heard(app, ("Host", name), method=method, path=path)
+        assert refused.status_code == 403, (method, path)
+        assert method == "HEAD" or "start it with --allowed-host" in refused.text
+    for path in ASKED:
+        refused = heard(app, ("Host", name), *JSON.items(), method="POST", path=f"/{path}", body=PAIR)
+        assert refused.status_code == 403, path
+        assert "\n" not in refused.json()["error"]
+
+
+def test_who_is_refused_by_name_is_told_the_option_and_a_browser_shows_it(app: Server):
+    known = "this app is not known as demo.example.org: if that is its address"
+    words = f"{known}, start it with --allowed-host demo.example.org"
+    refused = CLIENT.get(app.url, headers={"Host": "demo.example.org"})
+    assert refused.text == words
+    assert refused.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert CLIENT.get(app.url, headers={"X-Forwarded-Host": "demo.example.org"}).text == words
+    assert CLIENT.get(app.url, headers={"X-Forwarded-Host": "localhost, demo.example.org"}).text == words
+    odd = heard(app, ("Host", "a;reboot")).text
+    assert odd.endswith("--allowed-host NAME")
+    assert "reboot" not in odd
+
+
+def test_a_request_without_a_name_or_with_two_is_refused(app: Server):
+    assert heard(app).status_code == 403
+    assert heard(app, ("Host", "localhost"), ("Host", "evil.example")).status_code in (400, 403)
+
+
+# ---- pages
+
+
+@pytest.mark.parametrize("origin", ORIGINS.split())
+def test_a_page_of_another_site_changes_nothing(app: Server, origin: str):
+    for path in (
+        "answers/pair",
+        "gradio_api/queue/join",
+        "gradio_api/call/v2/run",
+        "gradio_api/cancel",
+        "gradio_api/mcp/",
+    ):
+        refused = CLIENT.post(app.url + path, content=PAIR, headers={**JSON, "Origin": origin})
+        assert refused.status_code == 403, path
+        assert "\n" not in refused.json()["error"]
+    asked = {"Origin": origin, "Access-Control-Request-Method": "POST"}
+    told = CLIENT.options(f"{app.url}answers/pair", headers=asked)
+    assert told.status_code == 403
+    assert "Access-Control-Allow-Origin" not in told.headers
+    assert CLIENT.get(app.url, headers={"Origin": origin}).status_code == 200  # it may show the page
+
+
+def test_a_browser_that_says_that_another_site_asks_is_believed(app: Server):
+    assert post(app, Sec_Fetch_Site="cross-site").status_code == 403
+    assert post(app, Sec_Fetch_Site="cross-site", Origin=app.url.rstrip("/")).status_code == 403
+    framed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "iframe"}
+    assert CLIENT.get(app.url, headers=framed).status_code == 200  # papers and slides embed the page
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "x/json"]
+)
+def test_a_form_that_holds_json_is_not_read(app: Server, kind: str):
+    for path in ASKED:
+        refused = CLIENT.post(app.url + path, content=PAIR, headers={"Content-Type": kind} if kind else {})
+        assert (refused.status_code, refused.json()) == (415, {"error": NOT_JSON})
+    two = heard(app, ("Host", "localhost"), *JSON.items(), ("Content-Type", kind), method="POST", path="/answers/pair")
+    assert two.status_code == 415
+
+
+def test_the_page_a_client_and_curl_are_answered(app: Server):
+    own = app.url.rstrip("/")
+    for headers in (
+        {},
+        {"Origin": own, "Sec_Fetch_Site": "same-origin"},  # the page, in a frame of another site as well
+        {"Origin": "http://localhost:3000", "Sec_Fetch_Site": "same-site"},  # another program on this machine
+        {"Sec_Fetch_Site": "none"},
+        {"Content_Type": "application/json; charset=utf-8"},
+        {"Content_Type": "Application/JSON"},
+    ):
+        assert post(app, **headers).json()["name"] == "tiny", headers
+
+
+# ---- what an app was started for
+
+
+def test_an_app_that_others_can_reach_answers_to_any_name_or_to_those_that_were_given(monkeypatch):
+    def says(known: Trust, changes: bool = False, **headers: str) -> str:
+        return known.refusal(Headers({n.replace("_", "-"): v for n, v in headers.items()}), changes)
+
+    for name in ("GRADIO_SERVER_NAME", "SPACE_HOST", "GRADIO_ROOT_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    everywhere, proxied = started("0.0.0.0"), started(None, ("demo.example.org", "*.lab.example"))
+    assert (everywhere.local, proxied.local, started(None).local, started("::1").local) == (False, False, True, True)
+    assert not says(everywhere, Host="anything.example")
+    assert not says(everywhere, True, Host="nas:7860", Origin="http://nas:7860")
+    assert "may not ask" in says(everywhere, True, Host="nas:7860", Origin="http://nas:8080")
+    assert "may not ask" in says(everywhere, True, Host="nas:7860", Origin="http://localhost:7860")
+    assert "may not ask" in says(everywhere, True, Host="", Origin="null")
+    for host in ("demo.example.org", "demo.example.org:8443", "a.lab.example", "localhost:7860"):
+        assert not says(proxied, Host=host)
+    assert not says(proxied, True, Host="127.0.0.1:7860", Origin="https://demo.example.org")  # a proxy that renames
+    assert "may not ask" in says(proxied, True, Host="localhost", Origin="https://a.lab.example")  # one of many
+    assert "not known as evil.example" in says(proxied, Host="evil.example")
+    some = started("192.168.1.5", ("https://demo.example.org/app",))
+    assert [bool(says(some, Host=host)) for host in ("demo.example.org", "192.168.1.5", "other")] == [
+        False,
+        False,
+        True,
+    ]
+    with pytest.raises(HsdError, match="--allowed-host 'a@b': give a host's name"):
+        started(None, ("a@b",))
+    monkeypatch.setenv("SPACE_HOST", "someone-hsd.hf.space")
+    monkeypatch.setenv("GRADIO_SERVER_NAME", "0.0.0.0")
+    hub = {"Origin": "https://someone-hsd.hf.space", "Sec_Fetch_Site": "same-origin"}
+    assert not says(started(None), True, Host="10.1.2.3:7860", **hub)  # as seen from inside of the Hub's own proxy
+    assert "may not ask" in says(started(None), True, Host="someone-hsd.hf.space", Origin="https://huggingface.co")
+    assert not says(started(None), Host="someone-hsd.hf.space", Sec_Fetch_Site="cross-site")
+
+
+def test_an_app_below_a_path_answers_there():
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"here"})
+
+    client = TestClient(admitted(answer, "/hsd"), base_url="http://localhost")
+    assert [client.get(path).status_code for path in ("/hsd/config", "/config", "/hsdx", "/hsd/upload")] == [
+        200,
+        200,
+        404,
+        404,
+    ]
+
+
+# ---- servers that visitors name
+
+
+@pytest.fixture
+def reached(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Who has connected to the server on this machine."""
+    seen: list[Any] = []
+    monkeypatch.setattr(fake, "verify_request", lambda _, address: seen.append(address) or True)
+    return seen
+
+
+@pytest.fixture
+def guarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an app that others can reach, started with --servers."""
+    monkeypatch.setattr(trust, "current", Trust(loopback=False, names=("*",), servers=True))
+    monkeypatch.setattr(outside, "OPENER", outside.GUARDED)
+
+
+@pytest.mark.parametrize("known", [started("0.0.0.0"), started(None, ("demo.example.org",))])
+def test_where_others_can_ask_a_server_may_be_named_only_with_an_option(fake, reached, monkeypatch, known: Trust):
+    monkeypatch.setattr(trust, "current", known)
+    assert not speed.race_limits(space.load())["server"]
+    with pytest.raises(HsdError, match=r"lane 2: servers cannot be used from here.*--servers"):
+        race.read_plan(space.load(), {**RACE, "lanes": [{"url": fake.url}]})
+    assert not reached
+
+
+@pytest.mark.parametrize("name", LOCAL_ADDRESSES.split())
+@pytest.mark.usefixtures("guarded")
+def test_strangers_reach_no_local_address_however_it_is_spelled(fake: Fake, reached, name: str):
+    assert speed.race_limits(space.load())["server"]
+    for scheme in ("http", "https"):
+        url = f"{scheme}://{name}:{fake.server_port}"
+        with pytest.raises(HsdError, match=r"lane 2: (server .* has no public address|cannot reach)"):
+            list(race.stream(space.load(), {**RACE, "lanes": [{"url": url}]}))
+    assert not reached
+
+
+@pytest.mark.usefixtures("guarded")
+def test_a_name_that_changes_its_address_between_check_and_request_gains_nothing(fake: Fake, reached, monkeypatch):
+    real, answers = socket.getaddrinfo, iter(["93.184.215.14", "127.0.0.1", "127.0.0.1", "127.0.0.1"])
+    dialled: list[tuple[str, int]] = []
+
+    def resolve(host: Any, port: Any, *more: Any, **other: Any) -> Any:
+        return real(next(answers) if host == "rebound.example" else host, port, *more, **other)
+
+    def note(address: tuple[str, int], *_: Any) -> socket.socket:
+        dialled.append(address)
+        raise ConnectionRefusedError(111, "refused")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    monkeypatch.setattr(addresses.socket, "create_connection", note)
+    with pytest.raises(HsdError, match="cannot reach"):
+        outside.connect(f"http://rebound.example:{fake.server_port}")
+    with pytest.raises(HsdError, match="has no public address"):  # its next answer
+        outside.connect(f"http://rebound.example:{fake.server_port}")
+    assert dialled == [("93.184.215.14", fake.server_port)]
+    assert not reached
+
+
+@pytest.mark.usefixtures("guarded")
+def test_one_local_address_among_several_is_one_too_many_and_no_proxy_is_asked(fake: Fake, reached, monkeypatch):
+    found = [(2, 1, 6, "", (one, fake.server_port)) for one in ("93.184.215.14", "127.0.0.1")]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    monkeypatch.setenv("http_proxy", fake.url)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with pytest.raises(HsdError, match="has no public address"):
+        outside.connect("http://two.example:8000")
+    assert not reached
+
+
+@pytest.mark.usefixtures("guarded")
+def test_a_public_server_is_reached_and_asked_for_its_models(fake: Fake, reached, monkeypatch):
+    monkeypatch.setattr(addresses, "public", lambda _: True)
+    assert outside.connect(fake.url, "one").model == "one"
+    assert reached
+
+
+def test_no_key_of_the_environment_goes_to_a_server_that_a_visitor_names(fake: Fake, monkeypatch):
+    monkeypatch.setenv("HSD_SERVER_KEY", "secret-key")
+    fake.key = "secret-key"
+    with pytest.raises(HsdError, match=r"lane 2: .* answers with HTTP 401: Incorrect API key provided: [.]"):
+        list(race.stream(space.load(), {**RACE, "lanes": [{"url": fake.url}]}))
+
+
+# ---- an app that listens to all
+
+
+@pytest.fixture(scope="module")
+def open_app(nothing_fetched: None) -> Iterator[Server]:
+    port = free_port()
+    options = ["--host", "0.0.0.0", "--port", str(port), "--servers", "--no-download"]
+    server = Server([sys.executable, "-m", "hsd", "app", *options], port)
+    yield server
+    server.stop()
+    assert "Traceback" not in server.output, server.output
+
+
+def test_an_app_for_others_answers_them_and_leads_nobody_into_its_network(open_app: Server, fake: Fake, reached):
+    asked = {**RACE, "lanes": [{"rule": "hsd"}, {"url": fake.url}]}
+    lan = {"Host": "nas.example:7860", **JSON}
+    assert CLIENT.get(open_app.url, headers=lan).status_code == 200
+    assert json.loads(CLIENT.get(f"{open_app.url}data/page.json").text)["race"]["server"] is True
+    call = f"{open_app.url}gradio_api/call/v2/race"
+    foreign = CLIENT.post(call, json={"options": asked}, headers={**lan, "Origin": "https://evil.example"})
+    assert foreign.status_code == 403
+    event = CLIENT.post(call, json={"options": asked}, headers={**lan, "Origin": "http://nas.example:7860"}).json()
+    told = CLIENT.get(f"{open_app.url}gradio_api/call/race/{event['event_id']}", headers=lan).text
+    assert "lane 3: server '127.0.0.1' has no public address" in told
+    assert not reached
