@@ -46,7 +46,7 @@ class Questions:
         """The answer to a request."""
         try:
             given = await request.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             given = None
         function = self.functions.get(request.path_params["name"])
         if function is None or not isinstance(given, dict):
