@@ -18,10 +18,10 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from hsd.bench.addresses import PUBLIC
 from hsd.bench.measure import NO_CALLS, Case, Record
 from hsd.errors import HsdError
 from hsd.models import Pair
+from hsd.models.loading.addresses import PUBLIC
 
 NOTE = (
     "its own counts, if it reports them, and seconds with the network in them; another model may run there, no "

@@ -20,9 +20,9 @@ from hsd import space
 from hsd.app import race, speed, trust
 from hsd.app.middleware import NOT_JSON, admitted
 from hsd.app.trust import Trust, started
-from hsd.bench import addresses
 from hsd.bench import server as outside
 from hsd.errors import HsdError
+from hsd.models.loading import addresses
 
 JSON = {"Content-Type": "application/json"}
 PAIR = json.dumps({"name": "tiny"})
