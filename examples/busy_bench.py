@@ -162,7 +162,7 @@ def _by_app(visitor: Any, pair: str, tokens: int) -> float:
 def _in_turn(
     ways: dict[str, Way], loops: list[subprocess.Popen[bytes]], given: argparse.Namespace
 ) -> dict[str, tuple[list[float], list[float]]]:
-    """Tokens per second of each way, quiet and busy, in rounds while there is time. A way that fails is told and left."""
+    """Tokens per second of each way, quiet and busy, in rounds while there is time. A way that fails is left out."""
     begin, found = time.monotonic(), {name: (list[float](), list[float]()) for name in ways}
     in_process = [way for name, way in ways.items() if name.endswith((": hsd.run", ": the app"))]
     for way in in_process:
