@@ -1,7 +1,7 @@
 // The portable engine, hsd/models/small/engine.wasm, driven as engine.py, model.py and head.py drive it: the same module,
 // the same calls in the same order, so the same bits; on several threads where a page may share memory among them.
 import { Refusal } from "../refusal.js";
-import { numbers } from "./gguf.js";
+import { need, numbers } from "./gguf.js";
 
 const ROWS = 8; // tokens of one pass, at most
 const STAGED = 1 << 20; // bytes of a tensor that are handed over at once
@@ -84,6 +84,7 @@ class Engine {
    * beside each other.
    */
   async matrix({ kind, rows, columns, bytes }, take, width = 0) {
+    need((rows % (width || 8)) + (rows % 8) + (columns % 32) === 0 && columns <= 8192, `${rows} by ${columns}`);
     const place = this.made("matrix", Number(kind === Q4_1), rows, columns);
     const [row, group] = [bytes / rows, width || 1];
     const room = Math.max(STAGED, row * group);
@@ -164,14 +165,27 @@ class Model {
   /** places: of the tensors in the engine, by name. */
   constructor(engine, { fields, tensors }, places, tapped) {
     const told = (name) => fields[`llama.${name}`];
-    const [layers, heads, hidden] = ["block_count", "attention.head_count", "embedding_length"].map(told);
+    const [layers, heads, groups] = ["block_count", "attention.head_count", "attention.head_count_kv"].map(told);
+    const [hidden, inner] = [told("embedding_length"), told("feed_forward_length")];
     Object.assign(this, { engine, hidden, width: hidden / heads, layers });
-    this.vocab = tensors["token_embd.weight"].rows;
+    this.vocab = tensors["token_embd.weight"]?.rows;
     this.context = Math.min(told("context_length"), LONGEST);
     this.parameters = Object.values(tensors).reduce((sum, { rows, columns }) => sum + rows * columns, 0);
     const of = (name) => places[`${name}.weight`];
-    const shape = [hidden, told("feed_forward_length"), heads, told("attention.head_count_kv"), this.width, layers];
+    const shape = [hidden, inner, heads, groups, this.width, layers];
     const rates = [told("rope.freq_base"), told("attention.layer_norm_rms_epsilon")];
+    const number = (x, i) => typeof x === "number" && x > 0 && x < 2 ** 31 && (i < 2 || Number.isInteger(x));
+    need([...rates, ...shape, told("context_length")].every(number) && inner <= 8192 && layers <= 64, "its numbers");
+    need([32, 64, 128].includes(this.width) && heads % (3 * groups) === 0, "another shape");
+    const rows = [1, 1, hidden, groups * this.width, groups * this.width, hidden, inner, inner, hidden];
+    const held = (name, r, c = hidden, { rows, columns, kind } = tensors[`${name}.weight`] ?? {}) =>
+      need(rows === r && columns === c && (r > 1 || kind === 0), `${name}, its form`);
+    held("output_norm", 1);
+    held("token_embd", tensors["token_embd.weight"]?.kind === Q4_1 ? 0 : this.vocab);
+    for (const i of range(0, layers))
+      for (const [k, part] of [...NORMS, ...PRODUCTS].entries())
+        held(`blk.${i}.${part}`, rows[k], part === "ffn_down" ? inner : hidden);
+    need(Object.keys(tensors).length === 9 * layers + 2, "other tensors than SmolLM2's");
     this.place = engine.made("model", ...shape, ...rates, of("token_embd"), of("output_norm"));
     for (const i of range(0, layers))
       engine.calls.layer(this.place, i, ...[...NORMS, ...PRODUCTS].map((part) => of(`blk.${i}.${part}`)));

@@ -3,8 +3,7 @@
 import { Refusal } from "../refusal.js";
 
 const KINDS = { 0: [1, 4], 1: [1, 2], 3: [32, 20], 8: [32, 34] }; // weights and bytes of a block, by GGUF's type
-const ALIGNMENT = 32;
-const [TEXT, LIST, F32] = [8, 9, 0];
+const [TEXT, LIST, F32, BOOL, LONGEST_LIST] = [8, 9, 0, 7, 2 ** 20]; // no field has a longer list
 const TYPES = { F32, F16: 1, I64: "I64" };
 const NUMBERS = {
   0: ["getUint8", 1],
@@ -20,7 +19,19 @@ const NUMBERS = {
   12: ["getFloat64", 8],
 };
 const product = (numbers) => numbers.reduce((all, x) => all * x, 1);
-const utf8 = new TextDecoder("utf-8");
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** Throws what a visitor reads where something in a file is not as it must be. */
+function need(fits, wrong) {
+  if (!fits) throw new Refusal(`this model file is damaged (${wrong}): choose another`);
+}
+
+/** An object of pairs, no name twice. */
+function named(pairs) {
+  const found = Object.fromEntries(pairs);
+  need(Object.keys(found).length === pairs.length, "a name is there twice");
+  return found;
+}
 
 class Reader {
   constructor(bytes) {
@@ -28,15 +39,17 @@ class Reader {
   }
 
   number(kind) {
+    need(kind in NUMBERS, `a value of type ${kind}`);
     const [get, size] = NUMBERS[kind];
     const value = this.view[get](this.at, true);
     this.at += size;
-    return typeof value === "bigint" ? Number(value) : value;
+    return kind === BOOL ? value > 0 : Number(value);
   }
 
   text() {
     const length = this.number(10);
     this.at += length;
+    if (this.at > this.bytes.length) throw new RangeError("the beginning goes on");
     return utf8.decode(this.bytes.subarray(this.at - length, this.at));
   }
 
@@ -44,6 +57,7 @@ class Reader {
     if (kind === TEXT) return this.text();
     if (kind !== LIST) return this.number(kind);
     const [inner, length] = [this.number(4), this.number(10)];
+    need(inner !== LIST && length <= LONGEST_LIST, `a list of ${length} values`);
     return Array.from({ length }, () => this.value(inner));
   }
 }
@@ -84,6 +98,7 @@ class Source {
         this.left = bytes.subarray(found.end);
         return found;
       } catch (error) {
+        need(!(error instanceof TypeError), "a text in it cannot be read");
         if (!(error instanceof RangeError)) throw error; // it goes on in the next part
       }
     }
@@ -106,22 +121,32 @@ class Source {
 
 /** A GGUF file's beginning: what it says of itself, its tensors without their data, and where that begins. */
 function header(bytes) {
-  if (utf8.decode(bytes.subarray(0, 4)) !== "GGUF") throw new Refusal("this is no GGUF file: choose another");
+  need(String.fromCharCode(...bytes.subarray(0, 4)) === "GGUF", "no GGUF file");
   const reader = new Reader(bytes);
-  reader.number(4); // its version
+  need([2, 3].includes(reader.number(4)), "its version");
   const [count, told] = [reader.number(10), reader.number(10)];
-  const fields = Object.fromEntries(
-    Array.from({ length: told }, () => [reader.text(), reader.value(reader.number(4))]),
-  );
+  need(Math.max(count, told) <= LONGEST_LIST, `${count} tensors, ${told} fields`);
+  const fields = named(Array.from({ length: told }, () => [reader.text(), reader.value(reader.number(4))]));
   const tensors = Array.from({ length: count }, () => {
     const [name, dimensions] = [reader.text(), reader.number(4)];
-    const [columns, ...more] = Array.from({ length: dimensions }, () => reader.number(10));
+    need(dimensions === 1 || dimensions === 2, `${name} has ${dimensions} dimensions`);
+    const [columns, rows = 1] = Array.from({ length: dimensions }, () => reader.number(10));
     const [kind, offset] = [reader.number(4), reader.number(10)];
+    need(kind in KINDS, `${name} is stored as type ${kind}`);
     const [weights, size] = KINDS[kind];
-    const rows = product(more);
+    need(rows && columns && columns % weights === 0 && rows * columns < 2 ** 40, `${name}, ${rows} by ${columns}`);
     return { name, kind, rows, columns, offset, bytes: ((rows * columns) / weights) * size };
   });
-  const alignment = fields["general.alignment"] ?? ALIGNMENT;
+  const alignment = fields["general.alignment"] ?? 32;
+  need(
+    [...Array(16).keys()].some((i) => alignment === 8 << i),
+    `its alignment is ${alignment}`,
+  );
+  let at = 0;
+  for (const { name, offset, bytes: size } of tensors.toSorted((a, b) => a.offset - b.offset)) {
+    need(offset >= at && offset % alignment === 0, `${name} begins at ${offset}`);
+    at = offset + size;
+  }
   const end = count ? Math.ceil(reader.at / alignment) * alignment : reader.at;
   if (end > bytes.length) throw new RangeError("the beginning goes on");
   return { fields, tensors, end };
@@ -134,19 +159,10 @@ function safeHeader(bytes) {
   if (end > length) throw new RangeError("the beginning goes on");
   const told = JSON.parse(utf8.decode(bytes.subarray(8, end)));
   delete told.__metadata__;
-  const tensors = Object.entries(told).map(
-    ([
-      name,
-      {
-        dtype,
-        shape,
-        data_offsets: [offset, until],
-      },
-    ]) => {
-      const [columns, bytes] = [shape.at(-1), until - offset];
-      return { name, kind: TYPES[dtype], rows: product(shape) / columns, columns, offset, bytes };
-    },
-  );
+  const tensors = Object.entries(told).map(([name, { dtype, shape, data_offsets: place }]) => {
+    const [columns, bytes] = [shape.at(-1), place[1] - place[0]];
+    return { name, kind: TYPES[dtype], rows: product(shape) / columns, columns, offset: place[0], bytes };
+  });
   return { fields: {}, tensors, end };
 }
 
@@ -167,7 +183,7 @@ async function opened(parts, beginning) {
     }
     await source.drain();
   };
-  return { fields, tensors: Object.fromEntries(tensors.map(({ name, ...tensor }) => [name, tensor])), each };
+  return { fields, tensors: named(tensors.map(({ name, ...tensor }) => [name, tensor])), each };
 }
 
 const readGguf = (parts) => opened(parts, header);
@@ -183,4 +199,4 @@ function numbers({ kind }, data) {
   });
 }
 
-export { numbers, readGguf, readSafetensors };
+export { need, numbers, readGguf, readSafetensors };
