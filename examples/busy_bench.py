@@ -45,6 +45,7 @@ Way = Callable[[], float]  # decodes once; tokens per second
 
 def main() -> None:
     given = _options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started ends as well
     found = [name for name, (pair, engine) in PAIRS.items() if _is_here(pair, engine)]
     for name in PAIRS:
         if name not in found:
