@@ -281,7 +281,7 @@ class Repeats:
             order = range(len(self.points)) if fresh else torch.randperm(len(self.points), generator=self.generator)
             places = [int(i) for i in order]
             cut = len(places) // 2 | 1  # batches of other sizes than the first, of an odd number too
-            parts = [part for part in (*([i] for i in places[:3]), places[3 : cut + 3], places[cut + 3 :]) if part]
+            parts = [part for part in (places[:1], places[1 : cut + 1], places[cut + 1 :]) if part]
             asked = {i: self._batch(part, place) for part in parts for place, i in enumerate(part)}
             found = [one for part in parts for one in self.box.ask(*self._batch(part, 0)[:2])]
             other = {i: outcome for i, outcome in zip(places, found, strict=True) if outcome != self.first[i]}
