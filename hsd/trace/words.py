@@ -82,7 +82,7 @@ class _Reading:
             "tokens": _listed([{"piece": _piece(n.piece), "q": number(n.q), "p": number(n.p)} for n in step.nodes]),
             "drafts": _listed([{"number": i, "words": self.words(path.nodes)} for i, path in enumerate(step.paths, 1)]),
         }
-        names = ("next", "bonus", "entire", "raced", "chance", "replaced", "extra", "follows")
+        names = ("next", "bonus", "entire", "raced", "chance", "replaced", "repeated", "extra", "follows")
         facts |= {key: own[key] for key in names}
         if step.shadow:
             assert other
@@ -276,6 +276,7 @@ class _Reading:
             "weight": None if weight is None else number(weight, 2),
             "chance": None if chance is None else number(chance),
             "replaced": _piece(children[0].piece) if children and not self.tree else None,
+            "repeated": bool(drawn and not self.tree and any(node.token == drawn.token for node in children)),
         }
 
     def overruled(self, judged: Verdict) -> list[str]:

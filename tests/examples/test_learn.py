@@ -212,7 +212,7 @@ def test_every_link_leads_somewhere() -> None:
     assert len(queries) > 15
     for query in queries:
         asked = {name: values[0] for name, values in parse_qs(query, strict_parsing=True).items()}
-        assert set(asked) <= {"tab", "preset", "step", "lesson", "panel", "lab", "mode"}, query
+        assert set(asked) <= {"tab", "preset", "at_step", "lesson", "panel", "lab", "mode"}, query
         assert (ROOT / "hsd" / "web" / asked.get("tab", "watch")).is_dir()
         assert "lesson" not in asked or 1 <= int(asked["lesson"]) <= 10
         assert "preset" not in asked or asked["preset"] in presets

@@ -38,7 +38,7 @@ def verdict(ways: Sequence[Stack], best: int) -> str:
 def bound_sentence(bound: float, latency: float) -> str:
     """How far above the fluid optimum the plan is."""
     above = 100 * (latency / bound - 1)
-    reach = "the plan reaches that" if above < 0.005 else f"the plan is {_short(above, 2)} % above"
+    reach = "the plan reaches that" if above < 1e-9 else f"the plan is {_short(above, 2)} % above"
     return (
         "Fluid bound: if every block had exactly its threshold's length, no stack could cost less than "
         f"{_number(bound)} per token; {reach}."
@@ -54,7 +54,7 @@ def trial_sentence(now: Stack, same: Stack | None, best: Stack) -> str:
         more = 100 * (now.latency / best.latency - 1)
         return f"{given}, {_short(more, 2)} % more than the best way, {in_words(best)}: {_number(best.latency)}."
     more = 100 * (now.latency / same.latency - 1)
-    if more < 0.005:
+    if more < 1e-9:
         return f"{given}, the best thresholds for these models."
     rival = f"{_list(same.thresholds)}: {_number(same.latency)}"
     return f"{given}, {_short(more, 2)} % more than with the best thresholds, {rival}."

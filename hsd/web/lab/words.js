@@ -1,13 +1,13 @@
 // The lab's sentences. Every one is made from the numbers it speaks of; nothing here touches the page.
 import { divergence as divergenceOf, rule as known } from "../kit/facts.js";
-import { count, exact, plural } from "../kit/format.js";
+import { count, exact, pair, plural, same } from "../kit/format.js";
 import { apart, ROUNDING } from "../rules/audit.js";
 import { DIVERGENCES, entropy } from "../rules/divergence.js";
 import { evaluate } from "../rules/expression.js";
 import { range, USUAL, VANILLA } from "../rules/law.js";
 import { LETTERS } from "./state.js";
 
-const four = (x) => x.toFixed(4);
+const four = (x) => (x > 0 && x < 0.001 ? exact(x) : x.toFixed(4));
 const short = (name) => known(name).short;
 const formulaOf = (name) => divergenceOf(name).formula;
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
@@ -82,17 +82,17 @@ function sameLaw(one, other, { vocab, gamma }) {
 }
 
 function gain({ [VANILLA]: vanilla, [USUAL]: usual }, { gamma }) {
-  const more = usual.kept - vanilla.kept;
+  const [more, level] = [usual.kept - vanilla.kept, same(usual.kept, vanilla.kept)];
   const title = `${known(USUAL).head} against ${short(VANILLA)}.`;
-  if (more < 1e-9) {
+  if (level && more <= ROUNDING * usual.kept) {
     const why =
       gamma === 1
         ? "With one drafted token there is nothing to judge together: "
         : "On these numbers judging the draft as a whole gains nothing: ";
-    return { title, text: `${why}both keep ${four(usual.kept)} of ${gamma}.` };
+    return { title, text: `${why}both keep ${level} of ${gamma}.` };
   }
   const share = vanilla.kept > 0 ? ` (${percentMore(more / vanilla.kept)} more)` : "";
-  const amount = `It keeps ${four(usual.kept)} of ${plural(gamma, "drafted token")}, ${short(VANILLA)} ${four(vanilla.kept)}${share}`;
+  const amount = `It keeps ${pair(usual.kept, vanilla.kept, 4, 4).join(` of ${plural(gamma, "drafted token")}, ${short(VANILLA)} `)}${share}`;
   return { title, text: `${amount}: one weak token need not cost the tokens after it.` };
 }
 
@@ -109,8 +109,9 @@ function lossy(found) {
 /** Of a rule that draws the rest of a block anew. */
 function openPositions(found, { [USUAL]: usual }, ideal) {
   const { head } = known(found.name);
-  const reaches = Math.abs(found.kept - ideal) < 1e-9 ? `keeps the ideal ${four(ideal)}` : `keeps ${four(found.kept)}`;
-  if (found.extra < 1e-9)
+  const reaches =
+    Math.abs(found.kept - ideal) < 1e-9 * ideal ? `keeps the ideal ${four(ideal)}` : `keeps ${four(found.kept)}`;
+  if (found.extra < ROUNDING)
     return { title: head, text: `${reaches}, and on these numbers it needs no further target call.` };
   const rate = (one) => four(one.committed / one.calls);
   const price = `but needs ${four(found.extra)} further target calls a step`;

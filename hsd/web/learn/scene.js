@@ -1,7 +1,7 @@
 // The picture of a lesson: rows over the drafted tokens, some lit and the rest dim. Every number is the step's own, or was
 // measured.
 import { h, token } from "../kit/dom.js";
-import { number, short } from "../kit/format.js";
+import { agreeing, exact, number, short } from "../kit/format.js";
 import { chances, masses as massesOf, trial } from "../step/cells.js";
 import { capped, ratio, readAlone, rho } from "../step/model.js";
 import { bars, mean } from "../step/odds.js";
@@ -126,7 +126,8 @@ function place(at, split) {
 function candidate(name, p, q, corrected) {
   const share = (css, x) => h("i.hp-segment", { class: css, style: `width:${(100 * x).toFixed(1)}%` });
   const parts = [share("is-p", p - corrected), corrected > 0 && share("is-deficient", corrected)];
-  const sum = corrected > 0 ? `p ${number(p)} = ${number(p - corrected)} + ${number(corrected)}` : `p ${short(p)}`;
+  const { texts } = agreeing({ left: p - corrected, corrected }, (t) => exact(t.left + t.corrected) === exact(p));
+  const sum = corrected > 0 ? `p ${exact(p)} = ${texts.left} + ${texts.corrected}` : `p ${short(p)}`;
   const bars = h("div", bar("is-q", q, `q ${short(q)}`), h("span.ln-bar", parts, h("b", sum)));
   return h("div.ln-candidate", h("span", name), bars);
 }

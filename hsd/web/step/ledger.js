@@ -91,11 +91,11 @@ function stack(name, of, parts) {
 const PARTS = "Overlap is what both agree on. Excess: the draft proposes it too often. Deficient: too rarely.";
 
 function explanation(view, { capped, joint_q: joint, excess, deficient }) {
-  const c = number(capped);
+  const c = exact(capped);
   const due = view.isTrie
     ? `${capped < 1 ? `c = ${c} is the capped ratio of the path here from the start of the step. ` : ""}All of this is before any rejection.`
     : capped < 1
-      ? `Only c = ${c} of the target's mass is due here; the other ${number(1 - capped)} was already handed to earlier positions.`
+      ? `Only c = ${c} of the target's mass is due here; the rest was already handed to earlier positions.`
       : "Here c = 1, so the whole target counts and both are equally large.";
   const [reached, more, less] = [joint, joint * excess, joint * deficient].map((x) => exact(x));
   const whole =
@@ -223,8 +223,8 @@ function residualWords(view, residual) {
   if (view.own.info.forward)
     return "Vanilla compares p with q directly, without c: what the target has more of, max(p − q, 0), scaled up to 1.";
   const branch = view.branches.get(node);
-  if (branch && Math.abs(branch.capped - weight) > 1e-4)
-    return `Naive HSD uses the ratio without its cap, r = ${number(weight)}: max(r·p − q, 0), scaled up to 1.`;
+  if (branch && Math.abs(branch.capped - weight) > 1e-4 * weight)
+    return `Naive HSD uses the ratio without its cap, r = ${exact(weight)}: max(r·p − q, 0), scaled up to 1.`;
   return `Only the deficient parts, max(${weight === 1 ? "" : "c·"}p − q, 0), scaled up to 1: exactly what the draft left out.`;
 }
 

@@ -34,7 +34,7 @@ function factsOf(view) {
   const { step, options, isTrie: tree } = view;
   const own = { ...verdictFacts(view, view.own), extra: step.committed.length - step.kept - 1 };
   const other = view.shadow ? { ...verdictFacts(view, view.shadow), again: view.sameRule } : null;
-  const { next, bonus, entire, raced, chance, replaced, extra, follows } = own;
+  const { next, bonus, entire, raced, chance, replaced, repeated, extra, follows } = own;
   return {
     step: view.index + 1,
     steps: view.trace.steps.length,
@@ -53,7 +53,7 @@ function factsOf(view) {
     other,
     tokens: listed(step.nodes.map(({ piece, q, p }) => ({ piece: { piece }, q: number(q), p: number(p) }))),
     drafts: listed(step.paths.map(({ nodes }, i) => ({ number: i + 1, words: words(view, nodes) }))),
-    ...{ next, bonus, entire, raced, chance, replaced, extra, follows },
+    ...{ next, bonus, entire, raced, chance, replaced, repeated, extra, follows },
     ...(view.shadow ? between(view, own, other) : {}),
     ...(view.original ? supposed(view) : {}),
   };
@@ -217,6 +217,7 @@ function followed(view, { next, residual }) {
     weight: weight === null ? null : number(weight, 2),
     chance: outcome ? number(outcome.probability) : null,
     replaced: children.length && !view.isTrie ? piece(view, children[0]) : null,
+    repeated: !view.isTrie && children.some((id) => view.nodes.get(id).token === next?.token),
   };
 }
 

@@ -2,12 +2,10 @@
 // it was drawn.
 import { h, prose } from "../../kit/dom.js";
 import { rule } from "../../kit/facts.js";
-import { number, plural, short, visible } from "../../kit/format.js";
+import { exact, number, plural, same, short, visible } from "../../kit/format.js";
 import { folded, say } from "../../kit/parts.js";
 import { div, p, span, table } from "../parts.js";
 import { meanKept, worth } from "./model.js";
-
-const MOST = 0.0005; // by which two of these numbers may differ through rounding
 
 /** onLight(node or null): the pointer is on its part of a bar. */
 function worthCard({ onLight }) {
@@ -78,16 +76,16 @@ function sentence(tree, rows, sum) {
           ", rules differ: the same tree and the same chances, but other tests. Which of them keeps more differs from tree to tree.",
         ]
       : ["This trace does not say what the rules keep on average: its tree has too many nodes, or the trace is old."];
-  const added = rows.map((row) => number(row.sum)).join(" + ");
+  const added = rows.map((row) => exact(row.sum)).join(" + ");
   const own = kept[tree.step.verdict ? tree.step.verdict.rule : ""];
-  const start = ["Σ p(path) = ", added, rows.length > 1 ? ` = ${number(sum)} tokens. ` : " tokens. "];
+  const start = ["Σ p(path) = ", added, rows.length > 1 ? ` ≈ ${exact(sum)} tokens. ` : " tokens. "];
   const most = "No exact rule keeps more of a tree whose tokens were ";
   const reached =
     own === undefined
       ? "."
-      : Math.abs(own - sum) < MOST
-        ? `, and this rule reaches it: worked out from its own tests it keeps ${number(own)}.`
-        : `. Worked out from its own tests this rule keeps ${number(own)}.`;
+      : same(own, sum)
+        ? `, and this rule reaches it: worked out from its own tests it keeps ${same(own, sum)}.`
+        : `. Worked out from its own tests this rule keeps ${exact(own)}.`;
   return [...start, most, { term: "chosen", words: "chosen" }, reached];
 }
 

@@ -1,5 +1,5 @@
 // What the FSD panel says, in sentences that are true of the numbers beside them. Pure: plain strings.
-import { number, pair, percent, plural, real } from "../../kit/format.js";
+import { exact, number, pair, percent, plural, real } from "../../kit/format.js";
 import { DIVERGENCES, MODES } from "./model.js";
 
 const TEXT_NAMES = { sums: "Sums", stories: "Stories" };
@@ -57,7 +57,7 @@ function verdict({ node, D, near, exact, rejects, tested }, { T, mode }) {
 function drift({ drift: spent, bound, kept, tokens }, { T, unit }) {
   if (T < 0) return "A tolerance below 0 lets nothing pass: exact speculative decoding, no drift.";
   const each = tokens ? `, ${number(spent / tokens)} per new token` : "";
-  const most = Number.isFinite(bound) ? `, at most T × kept = ${number(T)} × ${kept} = ${number(bound)}` : "";
+  const most = Number.isFinite(bound) ? `, at most T × kept = ${exact(T, 9, 9)} × ${kept} = ${exact(bound)}` : "";
   return `Drift spent so far: ${number(spent)}${unit}${each}${most}.`;
 }
 

@@ -1,6 +1,6 @@
 // What a HiSpec run costs in layer-equivalents beside plain decoding, heads included, and how far its depths agree.
 import { h } from "../../kit/dom.js";
-import { count, number, percent, plural } from "../../kit/format.js";
+import { count, exact, number, percent, plural } from "../../kit/format.js";
 import { folded, say } from "../../kit/parts.js";
 import { kind, totals } from "../levels/model.js";
 import { names } from "../levels/words.js";
@@ -81,8 +81,8 @@ function costBar(name, label, { parts, sum }, longest, setup) {
 
 /** "2.19 times as much as". */
 function times(x) {
-  if (Math.abs(x - 1) < 0.005) return "as much as";
-  return x > 1 ? `${number(x)} times as much as` : `${number(x)} of`;
+  if (x === 1) return "as much as";
+  return x > 1 ? `${exact(x)} times as much as` : `${exact(x)} of`;
 }
 
 /** About the whole run. */

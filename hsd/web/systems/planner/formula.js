@@ -34,15 +34,15 @@ function edgeLines(edge, count) {
   const [from, to] = [edge.from, edge.to].map((model) => modelName(model, count));
   const { threshold: t } = edge;
   const [a, mu, pass, cost, gain] = [edge.acceptance, edge.yield, edge.pass, edge.cost, edge.gain].map(four);
-  const yields = edge.acceptance === 1 ? `T + 1 = ${t + 1}` : `(1 − ${a}${power(t + 1)}) / (1 − ${a}) = ${mu}`;
+  const yields = edge.acceptance === 1 ? `T + 1 = ${t + 1}` : `(1 − ${a}${power(t + 1)}) / (1 − ${a}) ≈ ${mu}`;
   const call = edge.widens ? "(c + T · c per further token)" : "c";
   return [
     [`Tokens that one call of ${from} yields`, "μ = (1 − a", h("sup", {}, "T+1"), `) / (1 − a) = ${yields}`],
-    ["Cost of its calls, per token", `${call} / μ = ${pass} / ${mu} = ${cost}`],
-    [`Gain: tokens of ${to} per token`, `T / μ = ${t} / ${mu} = ${gain}`],
+    ["Cost of its calls, per token", `${call} / μ = ${pass} / ${mu} ≈ ${cost}`],
+    [`Gain: tokens of ${to} per token`, `T / μ = ${t} / ${mu} ≈ ${gain}`],
     [
       `A token of ${from} by this edge`,
-      `cost + gain · d(${to}) = ${cost} + ${gain} · ${four(edge.price)} = ${four(edge.value)}`,
+      `cost + gain · d(${to}) = ${cost} + ${gain} · ${four(edge.price)} ≈ ${four(edge.value)}`,
     ],
   ];
 }
@@ -54,13 +54,13 @@ function wayLines(way, count) {
     const [pass, below, tokens, passes] = [level.pass, level.below, level.tokens, level.passes].map(four);
     const result = `${four(level.cost)} for ${tokens} tokens`;
     if (k === way.levels.length - 1) {
-      const told = `/ ${tokens} = ${four(way.latency)} per token`;
+      const told = `/ ${tokens} ≈ ${four(way.latency)} per token`;
       if (!level.below) return [`${name}, one token per call`, `${pass} ${told}`];
       return [`${name} commits ${tokens} per call`, `(${pass} + ${below}) ${told}`];
     }
-    if (k === 0) return [`${name} drafts`, `${way.thresholds[0]} calls · ${pass} = ${result}`];
+    if (k === 0) return [`${name} drafts`, `${way.thresholds[0]} calls · ${pass} ≈ ${result}`];
     const what = `${name} collects at least ${way.thresholds[k]}`;
-    return [what, `${passes} calls · (${pass} + ${below}) = ${result}`];
+    return [what, `${passes} calls · (${pass} + ${below}) ≈ ${result}`];
   });
   return [...lines, ["Against no draft", `${four(way.speedup)} times as fast`]];
 }
