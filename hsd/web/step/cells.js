@@ -65,8 +65,12 @@ function trial(view, judged, id, drag = null) {
   return { state, parts: [line, words, made ? source(origin(view, judged, id), made.threshold, digits) : null] };
 }
 
-/** A number for a tight place; digits: how many, and how many of a small one. */
-const brief = (x, digits) => exact(x, ...digits).replace(/^0\./, ".");
+/** A number for a tight place, "≈1" where it is long because it is nearly 1; digits: how many, and of a small one. */
+function brief(x, digits) {
+  const text = exact(x, ...digits).replace(/^0\./, ".");
+  return text.startsWith(".999") && text.length > digits[0] + 3 ? "≈1" : text;
+}
+
 const leavesOf = (part) => part.sum?.flatMap(leavesOf) ?? [part];
 const totalOf = (part, value) => part.sum?.reduce((total, one) => total + totalOf(one, value), 0) ?? value(part);
 
@@ -102,7 +106,7 @@ function source(from, threshold, digits) {
     { "title": meant, "data-from": from.of && !rates ? "masses" : "chances" },
     from.of?.every(({ value }) => !value)
       ? "0 ÷ 0: nothing to correct"
-      : `${words} ${found.holds ? "=" : "≈"} ${shown}`,
+      : `${words} ${shown.startsWith("≈") ? "" : found.holds ? "= " : "≈ "}${shown}`,
     cut && h("span.hp-cut", ", at most 1"),
   );
 }
@@ -120,4 +124,4 @@ function gauge(coin, threshold, { drag = null, ...attributes } = {}) {
 
 const unmade = (threshold) => (threshold === null ? null : `threshold ${number(threshold)}; the test was not made`);
 
-export { chances, gauge, level, masses, trial };
+export { brief, chances, gauge, level, masses, trial };

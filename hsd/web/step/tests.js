@@ -1,7 +1,8 @@
 // The tests under the tokens of the tree: coin against threshold, each with its number in the order taken, the run's rule
 // in a circle and the other in a square.
 import { label, s } from "../kit/dom.js";
-import { pair, shorten } from "../kit/format.js";
+import { apart, shorten } from "../kit/format.js";
+import { brief } from "./cells.js";
 import * as L from "./layout.js";
 import { verdicts } from "./model.js";
 import { LINE, lines } from "./rows.js";
@@ -68,7 +69,7 @@ function key(view) {
 }
 
 function compare(decision) {
-  const [low, high] = pair(...decision.sides, 1).map((text) => text.replace(/^0\./, "."));
+  const [low, high] = decision.sides.map((x) => brief(x, apart(...decision.sides, 2, 1)));
   return `${low} ${decision.accepted ? "<" : "≥"} ${high}`;
 }
 
