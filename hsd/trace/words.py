@@ -265,8 +265,7 @@ class _Reading:
     def followed(self, judged: Verdict) -> dict[str, Any]:
         """The token after the kept ones, and what it was drawn from."""
         drawn, left = judged.next, judged.residual
-        top = left.top if left else []
-        chance = next((o.probability for o in top if drawn and o.token == drawn.token), None)
+        chance = next((o.probability for o in (left.top if left else []) if drawn and o.token == drawn.token), None)
         children = [n for n in self.step.nodes if left and n.parent == left.node]
         weight = left.weight if left else None
         return {
