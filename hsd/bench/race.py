@@ -128,6 +128,7 @@ def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Itera
 
 
 def _step(step: Step, end: float) -> Event:
+    parts = [committed.bytes for committed in step.committed]
     return {
         "end": round(end, 6),
         "calls": step.target_calls,
@@ -135,4 +136,5 @@ def _step(step: Step, end: float) -> Event:
         "last": step.committed[-1].origin,
         "tokens": step.tokens,
         "pieces": [committed.piece for committed in step.committed],
+        **({"bytes": parts} if any(parts) else {}),  # of tokens that are not whole characters
     }

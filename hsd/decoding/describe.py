@@ -23,7 +23,14 @@ class Describer:
     """Writes tokens as the pieces of text that they are. All tensors are on the CPU."""
 
     def __init__(self, codec: Codec) -> None:
-        self.piece = codec.piece
+        self._codec = codec
+
+    def told(self, token: int, before: int | None = None) -> dict[str, Any]:
+        """The fields of a trace that say which token it is; before: the token before it in a text."""
+        parts = self._codec.bytes_of(token) if hasattr(self._codec, "bytes_of") else b""
+        after = getattr(self._codec, "piece_after", None) if before is not None and not parts else None
+        piece = after(token, before) if after else self._codec.piece(token)
+        return {"token": token, "piece": piece, "bytes": parts.hex().upper() or None}
 
     def nodes(
         self,
@@ -39,7 +46,7 @@ class Describer:
         values = (p[index, tokens].tolist(), q[index, tokens].tolist()) if tokens else ([], [])
         rows = zip(parents, tokens, draws, coins, *values, strict=True)
         return [
-            Node(id=i, parent=parent, token=token, piece=self.piece(token), p=pt, q=qt, order=i - 1, draw=u, coin=coin)
+            Node(id=i, parent=parent, **self.told(token), p=pt, q=qt, order=i - 1, draw=u, coin=coin)
             for i, (parent, token, u, coin, pt, qt) in enumerate(rows, start=1)
         ]
 
@@ -52,8 +59,7 @@ class Describer:
             Grown(
                 level=levels[node],
                 parent=parent,
-                token=tree.tokens[node],
-                piece=self.piece(tree.tokens[node]),
+                **self.told(tree.tokens[node]),
                 q=math.exp(min(tree.sure[node] - tree.sure[parent], 0.0)),
                 joint=math.exp(min(tree.sure[node], 0.0)),
                 read=node in tree.logits,
@@ -78,16 +84,13 @@ class Describer:
         return [
             Branch(
                 node=node,
-                top=[self._candidate(*entry) for entry in zip(ids, ps, qs, strict=True)],
+                top=[Candidate(**self.told(i), p=p, q=q) for i, p, q in zip(ids, ps, qs, strict=True)],
                 rest_p=rest_p,
                 rest_q=rest_q,
                 **{name: values[i] for name, values in scalars.items()},
             )
             for i, (node, ids, ps, qs, rest_p, rest_q) in enumerate(rows)
         ]
-
-    def _candidate(self, token: int, p: float, q: float) -> Candidate:
-        return Candidate(token=token, piece=self.piece(token), p=p, q=q)
 
     def outcomes(
         self, row: Tensor, p: Tensor, q: Tensor | None, first: Sequence[int], most: int = TOP
@@ -98,10 +101,7 @@ class Describer:
         top = ranked.topk(min(max(most, len(first)), row.shape[-1])).indices
         q_top = [None] * len(top) if q is None else q[top].tolist()
         values = zip(top.tolist(), row[top].tolist(), p[top].tolist(), q_top, strict=True)
-        outcomes = [
-            Outcome(token=token, piece=self.piece(token), probability=probability, p=pt, q=qt)
-            for token, probability, pt, qt in values
-        ]
+        outcomes = [Outcome(**self.told(token), probability=mass, p=pt, q=qt) for token, mass, pt, qt in values]
         return outcomes, _rest(row[None], row[top][None])[0]
 
     def residual(
@@ -120,12 +120,12 @@ class Describer:
         weight, mass = left or (None, None)
         return Residual(node=node, origin=origin, top=top, rest=hidden, weight=weight, mass=mass, draw=number)
 
-    def committed(self, tokens: Sequence[int], kept: int, bonus: bool) -> list[Committed]:
+    def committed(self, tokens: Sequence[int], kept: int, bonus: bool, before: int | None = None) -> list[Committed]:
         """The tokens that a round committed: `kept` from the draft, and what came after them, a bonus or not."""
         after: Origin = "bonus" if bonus else "correction"
         return [
-            Committed(token=token, piece=self.piece(token), origin="draft" if i < kept else after)
-            for i, token in enumerate(tokens)
+            Committed(**self.told(token, last), origin="draft" if i < kept else after)
+            for i, (last, token) in enumerate(zip([before, *tokens], tokens, strict=False))
         ]
 
 

@@ -134,15 +134,19 @@ class Decoding(Iterator[Step]):
             versions={"torch": torch.__version__, "transformers": version("transformers")},
             notes=self.notes,
         )
-        pieces = [self.pair.codec.piece(token) for token in self._prompt]
         return Trace(
             app_version=__version__,
             created=self._created,
             setup=setup,
-            prompt=Prompt(text=self._prompt_text, ids=self._prompt, pieces=pieces),
+            prompt=self._read_prompt(),
             steps=self.steps,
             result=self.result(),
         )
+
+    def _read_prompt(self) -> Prompt:
+        told = [self._describe.told(i, last) for last, i in zip([None, *self._prompt], self._prompt, strict=False)]
+        parts = {at: one["bytes"] for at, one in enumerate(told) if one["bytes"]}
+        return Prompt(text=self._prompt_text, ids=self._prompt, pieces=[one["piece"] for one in told], bytes=parts)
 
     def result(self) -> Result:
         """The state of the run: the text of all steps so far, why it ended or would end, its seconds."""
@@ -179,7 +183,7 @@ class Decoding(Iterator[Step]):
             target_calls=played.target_calls,
             work=work[-1] if work else Work(calls=played.target_calls),
             below=work[:-1],
-            committed=self._describe.committed(played.committed, played.kept, played.bonus),
+            committed=self._describe.committed(played.committed, played.kept, played.bonus, self._text[length - 1]),
             times=clock.times(),
             start=clock.start - self._begin,
             **detail,

@@ -184,7 +184,7 @@ class _Step:
         thresholds = dict(enumerate(ruling.law.threshold.tolist(), start=1)) if isinstance(ruling, ByLaw) else {}
         return [
             Tested(
-                **{name: getattr(told[node - 1], name) for name in ("token", "piece", "p", "q")},
+                **{name: getattr(told[node - 1], name) for name in ("token", "piece", "bytes", "p", "q")},
                 threshold=made[node].test.threshold if node in made else thresholds.get(node, 0.0),
                 coin=made[node].coin if node in made else told[node - 1].coin,
                 accepted=made[node].accepted if node in made else None,

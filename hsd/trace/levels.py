@@ -6,19 +6,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from hsd.trace.values import MAX_LEVELS, MAX_NODES, Coin, Count, Piece, Probability, Record, Seconds, TokenId
+from hsd.trace.values import MAX_LEVELS, MAX_NODES, Coin, Count, Probability, Record, Seconds, Token
 from hsd.trace.verdict import Committed
 
 
-class Tested(Record):
+class Tested(Token):
     """A token that a level below the target was handed, and what that level made of it.
 
     `p` and `q` are what the level and the one below gave it. `threshold` and `coin` are those of its own test, and
     `accepted` is None where that test was not made.
     """
 
-    token: TokenId
-    piece: Piece
     p: Probability
     q: Probability
     threshold: Probability

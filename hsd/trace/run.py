@@ -17,6 +17,7 @@ from hsd.trace.values import (
     MAX_LEVELS,
     MAX_STEPS,
     Count,
+    Hex,
     Name,
     Piece,
     Record,
@@ -66,11 +67,12 @@ class Setup(Record):
 
 
 class Prompt(Record):
-    """The text given, as the target's tokens."""
+    """The text given, as the target's tokens. bytes: by place, of those that are not whole characters."""
 
     text: Annotated[Text, Field(max_length=1_000_000)]
     ids: Annotated[list[TokenId], Field(max_length=1_000_000)]
     pieces: Annotated[list[Piece], Field(max_length=1_000_000)]
+    bytes: Annotated[dict[Count, Hex], Field(exclude_if=lambda found: not found, max_length=1_000_000)] = {}
 
 
 class Result(Record):

@@ -48,6 +48,7 @@ DraftedId = Annotated[int, Field(ge=1, le=MAX_NODES)]
 Text = Annotated[str, AfterValidator(_whole_characters)]
 Piece = Annotated[Text, Field(max_length=400)]
 Name = Annotated[Text, Field(max_length=200)]
+Hex = Annotated[str, Field(pattern="^([0-9A-F]{2})+$", max_length=400)]
 Origin = Literal["draft", "correction", "bonus"]
 Test = Literal["token", "draft", "prefix"]
 
@@ -56,3 +57,11 @@ class Record(BaseModel):
     """Base of all parts: frozen, and unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Token(Record):
+    """A token: its number, its text by itself and, where it is not whole characters, its bytes in hexadecimal."""
+
+    token: TokenId
+    piece: Piece
+    bytes: Annotated[Hex | None, Field(exclude_if=lambda found: found is None)] = None

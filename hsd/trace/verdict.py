@@ -16,16 +16,15 @@ from hsd.trace.values import (
     Name,
     NodeId,
     Origin,
-    Piece,
     Positive,
     Probability,
     Record,
     Test,
-    TokenId,
+    Token,
 )
 
 
-class Node(Record):
+class Node(Token):
     """A drafted token. `p` and `q` are what target and draft gave it.
 
     `draw` is the random number that drew it from the draft; `coin` is the one that belongs to its position in
@@ -34,8 +33,6 @@ class Node(Record):
 
     id: DraftedId
     parent: NodeId
-    token: TokenId
-    piece: Piece
     p: Probability
     q: Probability
     order: Count
@@ -43,7 +40,7 @@ class Node(Record):
     coin: Coin
 
 
-class Grown(Record):
+class Grown(Token):
     """A token that was considered while a tree grew, whether or not it was drafted.
 
     level: how deep it lies, from 1 on. parent: the place of the one that it follows in the list of them all, from 1 on;
@@ -53,8 +50,6 @@ class Grown(Record):
 
     level: Count
     parent: Count
-    token: TokenId
-    piece: Piece
     q: Probability
     joint: Probability
     read: bool = False
@@ -68,11 +63,9 @@ class Path(Record):
     fork: Count = 0
 
 
-class Candidate(Record):
+class Candidate(Token):
     """One of the likeliest next tokens of a branch."""
 
-    token: TokenId
-    piece: Piece
     p: Probability
     q: Probability
 
@@ -146,11 +139,9 @@ class Decision(Record):
         return self
 
 
-class Outcome(Record):
+class Outcome(Token):
     """A token of the distribution that the step's last token was drawn from: its probability there, and p and q."""
 
-    token: TokenId
-    piece: Piece
     probability: Probability
     p: Probability
     q: Probability | None = None
@@ -190,11 +181,9 @@ class Change(Record):
     rest: Probability
 
 
-class Committed(Record):
+class Committed(Token):
     """A token of the output and where it came from."""
 
-    token: TokenId
-    piece: Piece
     origin: Origin
 
 

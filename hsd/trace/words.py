@@ -12,6 +12,7 @@ from typing import Any
 
 from hsd.errors import HsdError
 from hsd.expression import evaluate
+from hsd.spelling import together
 from hsd.trace.fill import Facts, agreeing, apart, filled, number, pair, quoted, same, say
 from hsd.trace.run import Trace
 from hsd.trace.step import Step
@@ -294,7 +295,7 @@ class _Reading:
         return f"{len(found)} drafts" if len(found) > 3 else _listing(found)
 
     def words(self, nodes: Sequence[int]) -> str:
-        return quoted("".join(self.nodes[node].piece for node in nodes))
+        return quoted(together(self.nodes[node] for node in nodes))
 
     # ---- two verdicts
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from hsd.errors import HsdError, first_line
 from hsd.models.base import Pair
 from hsd.models.loading.hub import Source, cannot_load
+from hsd.spelling import spell
+
+# The letters by which byte-level tokenizers name bytes: those that show something are their own names.
+_SHOWN = [*range(33, 127), *range(161, 173), *range(174, 256)]
+BYTES = {chr(256 + i): byte for i, byte in enumerate(sorted({*range(256)} - {*_SHOWN}))} | {chr(b): b for b in _SHOWN}
+SAMPLE = 32  # tokens by which a decoder that puts something between tokens is known
 
 
 class TokenizerCodec:
@@ -20,7 +28,9 @@ class TokenizerCodec:
         self.tokenizer, self.chat = tokenizer, chat
         self.end_ids = end_ids
         self.vocab_size = max(tokenizer.get_vocab().values()) + 1
-        self._pieces: dict[int, str] = {}
+        self._known: dict[
+            int, tuple[str, bytes]
+        ] = {}  # of tokens: their pieces, and their bytes as `bytes_of` has them
 
     def encode(self, text: str) -> list[int]:
         """The ids of a prompt. Raises HsdError when the chat template cannot take it."""
@@ -41,17 +51,59 @@ class TokenizerCodec:
         return str(self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
     def piece(self, token: int) -> str:
-        """The text of one token, as it stands in a sentence: with its leading space, special tokens by name."""
-        if token not in self._pieces:
-            self._pieces[token] = self._read_piece(token)
-        return self._pieces[token]
+        """The text of one token, as it stands in a sentence: with its leading space, special tokens by name.
 
-    def _read_piece(self, token: int) -> str:
-        text = str(self.tokenizer.decode([token], clean_up_tokenization_spaces=False))
-        name = self.tokenizer.convert_ids_to_tokens(token)
-        if name is None:
-            return f"<{token}>"  # padding of the vocabulary
-        return " " + text if name.startswith("▁") and not text.startswith(" ") else text
+        Bytes that are a part of a character stand in hexadecimal.
+        """
+        return self._read(token)[0]
+
+    def bytes_of(self, token: int) -> bytes:
+        """The bytes of a token that is not whole characters, b"" for any other."""
+        return self._read(token)[1]
+
+    def _read(self, token: int) -> tuple[str, bytes]:
+        if token not in self._known:
+            text, name = self._with_names([token]), self.tokenizer.convert_ids_to_tokens(token)
+            parts = b"" if text and "�" not in text else _parts(name)
+            if parts:
+                text = spell(parts)
+            elif name is None:
+                text = f"<{token}>"  # padding of the vocabulary
+            elif str(name).startswith("▁") and not text.startswith(" "):
+                text = " " + text
+            self._known[token] = text, parts
+        return self._known[token]
+
+    def piece_after(self, token: int, before: int) -> str:
+        """The piece of a token in a text after another one, with what the decoder puts between the two."""
+        if not self._joins:
+            return self.piece(token)
+        start, both = self._with_names([before]), self._with_names([before, token])
+        return (both.startswith(start) and both[len(start) :]) or self.piece(token)
+
+    @cached_property
+    def _joins(self) -> bool:
+        """Whether the text of several tokens is more, or less, than their pieces."""
+        some = range(0, self.vocab_size, max(self.vocab_size // SAMPLE, 1))
+        whole = [token for token in some if not self.bytes_of(token) and self.tokenizer.convert_ids_to_tokens(token)]
+        return self._with_names(whole).strip() != "".join(map(self.piece, whole)).strip()
+
+    def _with_names(self, ids: list[int]) -> str:
+        return str(self.tokenizer.decode(ids, clean_up_tokenization_spaces=False))
+
+
+def _parts(name: str | bytes | None) -> bytes:
+    """The bytes that a token's name stands for, such as "<0xE2>" or "âĢ"; b"" where they are whole characters."""
+    found = name if isinstance(name, bytes) else b""
+    if byte := re.fullmatch("<0x([0-9A-F]{2})>", str(name)):
+        found = bytes.fromhex(byte[1])
+    elif isinstance(name, str) and BYTES.keys() >= {*name}:
+        found = bytes(BYTES[letter] for letter in name)
+    try:
+        found.decode()
+    except UnicodeDecodeError:
+        return found
+    return b""  # it may be the character � itself
 
 
 def with_prompts_as(pair: Pair, prompt_as: str) -> Pair:

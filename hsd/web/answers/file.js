@@ -13,7 +13,9 @@ function heading({ title, trace: { setup } }) {
 
 /** What this file is, in a line. */
 function about({ trace: { prompt } }) {
-  const [whole, start] = [prompt.text, prompt.text.slice(0, PROMPT)].map((text) => text.replace(/\s+/g, " ").trim());
+  const [whole, start] = [prompt.text, [...prompt.text].slice(0, PROMPT).join("")].map((text) =>
+    text.replace(/\s+/g, " ").trim(),
+  );
   return `A file with one recorded run, which needs no network. Prompt: “${start}${start < whole ? " …" : ""}”`;
 }
 

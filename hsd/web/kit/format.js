@@ -1,19 +1,7 @@
 // Numbers and token text as they are shown to a reader. Knows nothing of the page and nothing of traces.
 // Token text is hostile: everything here returns plain strings, for textContent and attributes only.
 const MISSING = "–";
-const SUPERSCRIPTS = {
-  "-": "⁻",
-  "0": "⁰",
-  "1": "¹",
-  "2": "²",
-  "3": "³",
-  "4": "⁴",
-  "5": "⁵",
-  "6": "⁶",
-  "7": "⁷",
-  "8": "⁸",
-  "9": "⁹",
-};
+const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
 /** A number of a trace, in which infinity is a text. */
 const real = (x) => (x === "Infinity" ? Infinity : x === "-Infinity" ? -Infinity : x);
@@ -50,7 +38,7 @@ function rounded(x, digits = 3, tiny = 2) {
 
 function scientific(told) {
   const [mantissa, exponent] = told.toExponential().split("e");
-  const raised = [...String(Number(exponent))].map((sign) => SUPERSCRIPTS[sign]).join("");
+  const raised = [...String(Number(exponent))].map((sign) => SUPERSCRIPTS[sign] ?? "⁻").join("");
   return `${Number(mantissa)}·10${raised}`;
 }
 
@@ -142,14 +130,7 @@ const count = (n) =>
 const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 const subscript = (n) => [...String(n)].map((digit) => SUBSCRIPTS[digit]).join("");
 
-const MARKS = new Map([
-  [" ", "␣"],
-  ["\n", "⏎"],
-  ["\t", "⇥"],
-  ["\r", "␍"],
-  ["\u00a0", "⍽"],
-  ["\u3000", "⍽"],
-]);
+const MARKS = { " ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍", "\u00a0": "⍽", "\u3000": "⍽" };
 // Characters that show nothing, or that reorder what stands around them.
 const HIDDEN = new RegExp(
   "[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f" +
@@ -158,12 +139,13 @@ const HIDDEN = new RegExp(
   "u",
 );
 
-// An emoji joined from several signs is one letter; everything else goes character by character.
-const LETTERS = /\p{Extended_Pictographic}(?:[\ufe0f\u{1f3fb}-\u{1f3ff}]|\u200d\p{Extended_Pictographic})*|[\s\S]/gu;
+// An emoji joined from several signs is one letter, as is one whose form a joiner chooses; the rest goes by characters.
+const LETTERS =
+  /\p{Extended_Pictographic}(?:[\ufe0f\u{1f3fb}-\u{1f3ff}]|\u200d\p{Extended_Pictographic})*|(?!\p{Script=Latin})[\p{L}\p{M}][\u200c\u200d](?=[\p{L}\p{M}])|[\s\S]/gu;
 
 function mark(character) {
-  if (MARKS.has(character)) return MARKS.get(character);
-  if (!HIDDEN.test(character) || /^\p{Extended_Pictographic}/u.test(character)) return null;
+  if (MARKS[character]) return MARKS[character];
+  if (!HIDDEN.test(character) || /^[\p{Extended_Pictographic}\p{L}\p{M}]./u.test(character)) return null;
   const code = character.codePointAt(0);
   if (code < 0x20) return String.fromCodePoint(0x2400 + code);
   return code === 0x7f ? "␡" : `⟨${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
@@ -179,7 +161,7 @@ function runs(piece) {
     else if (last && !last.mark) last.text += character;
     else out.push({ text: character, mark: false, line: false });
   }
-  for (const run of out) run.text = run.text.replace(/^\p{M}/u, "◌$&").replace(/(\p{M}{3})\p{M}+/gu, "$1…");
+  for (const run of out) run.text = run.text.replace(/^\p{M}/u, "◌$&").replace(/(\p{M}{5})\p{M}+/gu, "$1…");
   return out;
 }
 
@@ -204,7 +186,7 @@ function shorten(piece, cells) {
     const width = WIDE.test(letter) ? 2 : 1;
     const isLast = i === letters.length - 1;
     if (used + width > cells - (isLast ? 0 : 1)) return out + "…";
-    out += Array.from(letter).slice(0, 4).join("");
+    out += Array.from(letter).slice(0, 16).join("");
     used += width;
   }
   return out;

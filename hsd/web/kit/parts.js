@@ -2,6 +2,7 @@
 import { h } from "./dom.js";
 
 const SAID = 4000; // milliseconds that a passing line stays
+const UNIT = { min: 0, max: 1, step: 0.01 };
 
 let serial = 0;
 
@@ -82,15 +83,7 @@ function segments(legend, onchange) {
 
 /** A slider, from 0 to 1 unless told otherwise, whose track is filled up to its value. attributes: min, max, oninput, … */
 const slider = (label, { css = "", ...attributes }) =>
-  h("input", {
-    "type": "range",
-    "class": `hp-slider ${css}`.trim(),
-    "aria-label": label,
-    "min": 0,
-    "max": 1,
-    "step": 0.01,
-    ...attributes,
-  });
+  h("input.hp-slider", { "type": "range", "class": css, "aria-label": label, ...UNIT, ...attributes });
 
 /** text: the value in words. */
 function setSlider(input, value, text) {
@@ -103,17 +96,9 @@ function setSlider(input, value, text) {
 
 /** A number that is typed. A decimal comma is taken for a point. */
 function field(label, onchange, attributes = {}) {
-  const input = h("input", {
-    "type": "text",
-    "class": "hp-field",
-    "inputmode": "decimal",
-    "autocomplete": "off",
-    "spellcheck": "false",
-    "maxlength": 20,
-    "aria-label": label,
-    "oninput": () => onchange(input.value.trim().replace(",", ".")),
-    ...attributes,
-  });
+  const kind = { type: "text", inputmode: "decimal", autocomplete: "off", spellcheck: "false", maxlength: 20 };
+  const oninput = () => onchange(input.value.trim().replace(",", "."));
+  const input = h("input.hp-field", { ...kind, "aria-label": label, oninput, ...attributes });
   return input;
 }
 

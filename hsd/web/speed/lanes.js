@@ -2,22 +2,24 @@
 import { h } from "../kit/dom.js";
 import { runs } from "../kit/format.js";
 import { lossy } from "../kit/parts.js";
+import { Running } from "../kit/spans.js";
 
 const PLAIN = { "␣": " ", "⏎": " ", "⇥": " " };
 const rateOf = (x) => (x >= 20 ? Math.round(x).toLocaleString("en") : x.toFixed(1));
 
-/** A piece as readable text: spaces and line ends as such, other characters that show nothing by their signs. */
-const readable = (piece) =>
-  runs(piece)
+/** What a token adds, as readable text: spaces as such, other characters that show nothing by their signs. */
+const readable = (parts) =>
+  parts
+    .flatMap(({ text, bytes }) => (bytes ? [{ text: `${text} ` }] : runs(text)))
     .map(({ mark, text }) => (mark && PLAIN[text]) || text)
     .join("");
 
 class Lane {
   /** notes: what a reader must know of the lane, such as exits that were not trained. */
   constructor(index, { name, lossless, served }, notes = []) {
-    Object.assign(this, { name, lossless, ends: [], ids: [], parts: [], shown: 0, rate: null });
-    this.number = h("span.sp-rate");
-    this.state = h("span.sp-state");
+    Object.assign(this, { name, lossless, ends: [], ids: [], parts: [], outs: [], shown: 0, rate: null });
+    this.running = new Running();
+    [this.number, this.state] = [h("span.sp-rate"), h("span.sp-state")];
     this.fill = h("span.sp-fill");
     this.text = h("p.sp-text", {
       "role": "group",
@@ -39,18 +41,18 @@ class Lane {
     this.draw(1);
   }
 
-  /** More steps of the run that is shown: {tokens, pieces, last, end} each, the last piece from `last`. */
+  /** More steps of the run that is shown: {tokens, pieces, bytes, last, end} each, the last piece from `last`. */
   extend(steps) {
-    for (const { tokens, pieces, last, end } of steps) {
+    for (const { tokens, pieces, bytes = [], last, end } of steps) {
       this.ids.push(...tokens);
       this.ends.push({ end, tokens: this.ids.length });
       const kinds = pieces.map((_, i) => (i === pieces.length - 1 ? last : "draft"));
-      const part = h(
-        "span",
-        pieces.map((piece, i) => h(`span.sp-out.is-${kinds[i]}`, readable(piece))),
-      );
-      this.parts.push(part);
-      this.text.append(part);
+      const outs = kinds.map((kind) => h(`span.sp-out.is-${kind}`));
+      this.parts.push(h("span", outs));
+      this.outs.push(...outs);
+      const added = this.running.add(pieces.map((piece, i) => ({ piece, bytes: bytes[i] })));
+      for (const [place, own] of added) this.outs[place].textContent = readable(own);
+      this.text.append(this.parts.at(-1));
     }
     this.shown = this.parts.length;
     this.follow();

@@ -1,6 +1,7 @@
 // What a reader can save: the trace as JSON, the steps as CSV, the picture as SVG, PNG or PDF, a plain-text report.
 import { csv as rowsOf } from "../kit/files.js";
 import { number, plural } from "../kit/format.js";
+import { together } from "../kit/spans.js";
 import { DIVERGENCES, draftedBy, draftsWords, knobOf, readStep, ruleInfo, ruleOf } from "./model.js";
 import { png, print, svgText } from "./picture.js";
 import { lines } from "./sentences.js";
@@ -47,7 +48,7 @@ function stepCells(step, i) {
     shadow ? shadow.rule : "",
     shadow ? shadow.kept : "",
     step.target_calls,
-    step.committed.map((c) => c.piece).join(""),
+    together(step.committed),
     step.committed.map((c) => c.origin).join(" "),
     step.nodes.map((n) => n.piece).join("|"),
     step.nodes.map((n) => n.parent).join(" "),
@@ -89,7 +90,7 @@ function report(trace) {
     trace.prompt.text,
     "",
     "Text:",
-    result ? result.text : steps.flatMap((s) => s.committed.map((c) => c.piece)).join(""),
+    result ? result.text : together(steps.flatMap(({ committed }) => committed)),
     "",
   ];
   const told = steps.flatMap((_, i) => [...lines(readStep(trace, i)), ""]);

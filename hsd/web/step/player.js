@@ -1,6 +1,7 @@
 // The player: the state, and how one moves through a trace. Drawing is stage.js.
 // create(root, options) -> controller; see README.md in this folder.
 import { copy, save } from "../kit/files.js";
+import { together } from "../kit/spans.js";
 import { make, report } from "./export.js";
 import { coinOf, differs, readStep, ruleInfo } from "./model.js";
 import * as phases from "./phases.js";
@@ -309,13 +310,16 @@ class Player {
   /** The words around a picture: what happened, prompt and text so far, what made it, and where it can be seen. */
   around() {
     const { short, mark } = ruleInfo(this.view.rule);
-    const pieces = this.steps.slice(0, this.step + 1).flatMap((step) => step.committed.map(({ piece }) => piece));
-    const [prompt, text] = [this.record.prompt.text, pieces.join("")].map((words) => words.replace(/\s+/g, " ").trim());
-    const start = prompt.length > TEXT ? `${prompt.slice(0, TEXT).replace(/ \S*$/, "")} …` : prompt;
-    const end = text.length > TEXT ? `… ${text.slice(-TEXT).replace(/^\S* /, "")}` : text;
+    const made = together(this.steps.slice(0, this.step + 1).flatMap(({ committed }) => committed));
+    const [prompt, text] = [this.record.prompt.text, made].map((words) => [...words.replace(/\s+/g, " ").trim()]);
+    const [start, end] = [prompt.slice(0, TEXT).join(""), text.slice(-TEXT).join("")];
     const rule = mark ? `${short} (${mark})` : short;
     const sentence = `${rule}, step ${this.step + 1}: ${this.stage.story.parts.lead.textContent}`;
-    const above = [sentence, `Prompt: ${start}`, `Text so far: ${end}`];
+    const above = [
+      sentence,
+      `Prompt: ${prompt.length > TEXT ? `${start.replace(/ \S*$/, "")} …` : start}`,
+      `Text so far: ${text.length > TEXT ? `… ${end.replace(/^\S* /, "")}` : end}`,
+    ];
     const [page] = this.address().split("#"); // what stands behind it is a whole trace
     return { above, below: [this.stage.transport.setup.textContent, page] };
   }

@@ -2,6 +2,7 @@
 // the same words. Pure: a view of model.js in, sentence parts out.
 import { rule as ruleInfo } from "../kit/facts.js";
 import { agreeing, apart, exact, real, same } from "../kit/format.js";
+import { together } from "../kit/spans.js";
 import { evaluate } from "../rules/expression.js";
 import { coldOf, forms, readGrounds, recipeOf } from "../rules/tests.js";
 import { chances } from "./again.js";
@@ -265,7 +266,7 @@ const sameLaw = (one, two) => one !== two && (ruleInfo(one).law ?? one) === (rul
 
 const oneLine = (text) => String(text).split(/\s+/).filter(Boolean).join(" ");
 const piece = (view, id) => ({ piece: view.nodes.get(id).piece, cells: 16 });
-const words = (view, nodes) => plain([{ piece: nodes.map((id) => view.nodes.get(id).piece).join("") }]);
+const words = (view, nodes) => plain([{ piece: together(nodes.map((id) => view.nodes.get(id))) }]);
 const listed = (items) => items.map((item, i) => ({ ...item, last: i === items.length - 1 }));
 const listing = (all) => [all.slice(0, -1).join(", "), ...all.slice(-1)].filter(Boolean).join(" and ");
 

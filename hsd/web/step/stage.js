@@ -283,7 +283,7 @@ class Stage {
   }
 }
 
-/** The pieces that a step would keep where something is supposed; null where nothing is. */
-const wouldKeep = ({ original, own, nodes }) => original && [...own.path].map((id) => nodes.get(id).piece);
+/** The tokens that a step would keep where something is supposed; null where nothing is. */
+const wouldKeep = ({ original, own, nodes }) => original && [...own.path].map((id) => nodes.get(id));
 
 export { Stage };

@@ -1,12 +1,16 @@
 // The text so far: prompt, then the tokens of every step, marked by where they came from.
-// Built once and extended; moving to another step only changes classes.
+// A character that several tokens spell stands with the last of them, and bears its origin; until it is whole, bytes stand.
+// Extended as tokens come; moving to another step only changes classes.
 import { afterLayout, h, SIGNS } from "../kit/dom.js";
 import * as format from "../kit/format.js";
 import { plural, shorten, visible } from "../kit/format.js";
+import { begin, Running, together, written } from "../kit/spans.js";
+import { mended, tokensOf } from "./tokens.js";
 
 const PROMPT_SHOWN = 160;
 const PROMPT_MORE = 2000;
 const ASKED_SHOWN = 600; // characters of a question
+const SHORT = 16; // tokens, of which the last may be completed
 const SPACE = visible(" ");
 const NAMES = { draft: "from the draft, kept", correction: "correction", bonus: "bonus" };
 
@@ -22,16 +26,13 @@ function legend() {
   );
 }
 
-/** What the text goes on from; what a chat template put before and after a question unfolds by a button. */
-function promptPart({ text, pieces }) {
-  const read = pieces.join("");
-  const at = text ? read.lastIndexOf(text) : -1;
-  if (at <= 0 || read.endsWith(text)) return h("span.hp-prompt", ending(pieces, PROMPT_SHOWN));
+/** What a chat template put before and after a question unfolds by a button. */
+function question(text, tokens) {
   const title = "what the model really reads: the question in its chat template";
-  const whole = () => box.replaceChildren(...ending(pieces, PROMPT_SHOWN).flat());
+  const whole = () => box.replaceChildren(...ending(tokens, PROMPT_SHOWN));
   const box = h(
     "span.hp-prompt",
-    h("bdi", { dir: "auto" }, text.length > ASKED_SHOWN ? `… ${text.slice(-ASKED_SHOWN)}` : text),
+    h("bdi", { dir: "auto" }, text.length > ASKED_SHOWN ? `… ${[...text].slice(-ASKED_SHOWN).join("")}` : text),
     " ",
     more("chat template", whole, { title }),
     h("br"),
@@ -42,24 +43,32 @@ function promptPart({ text, pieces }) {
 const more = (words, onclick, attributes = {}) =>
   h("button.hp-more", { type: "button", onclick, ...attributes }, words);
 
-/** The last `count` pieces, after a button that brings some of those before them. */
-function ending(pieces, count) {
-  const hidden = pieces.length - count;
-  const shown = pieces.slice(-count).map((piece) => breakable(piece, wrapped(piece)));
-  if (hidden <= 0) return shown;
-  const earlier = () => button.replaceWith(h("span", ending(pieces.slice(0, hidden), PROMPT_MORE)));
-  const button = more(`… ${plural(hidden, "earlier token")}`, earlier);
-  return [button, ...shown];
+/** The last `count` tokens, after a button that brings some of those before them. */
+function ending(tokens, count) {
+  const hidden = begin(tokens, count);
+  return [earlier(tokens.slice(0, hidden)), ...written(tokens.slice(hidden)).map((parts) => put(parts, h("span")))];
 }
 
-/** A line may break before a space and must break after a line end; words stay whole. */
-function breakable(piece, element) {
-  return [/^\s/.test(piece) ? h("wbr") : "", element, /\n$/.test(piece) ? h("br") : ""];
+function earlier(hidden) {
+  if (!hidden.length) return "";
+  const bring = () => button.replaceWith(h("span", ending(hidden, PROMPT_MORE)));
+  const button = more(`… ${plural(hidden.length, "earlier token")}`, bring);
+  return button;
+}
+
+/** Put what a token adds to the text into `out`, and that into `place`. */
+function put(parts, out, place = h("span")) {
+  const [start, end] = [parts[0], parts.at(-1)].map((part) => (part && !part.bytes ? part.text : ""));
+  const mark = ({ text }) => h("span.hp-token", h("span.hp-mark", `${text} `));
+  out.replaceChildren(...parts.map((part) => (part.bytes ? mark(part) : wrapped(part.text))));
+  // A line may break before a space and must break after a line end; words stay whole.
+  place.replaceChildren(/^\s/.test(start) ? h("wbr") : "", out, /\n$/.test(end) ? h("br") : "");
+  return place;
 }
 
 /** A piece with its line ends and other unseen signs marked; a line end in the middle of the piece also ends the line. */
 function wrapped(piece) {
-  const box = h("bdi", { class: "hp-token", dir: "auto" });
+  const box = h(/^<.*>$/.test(piece) ? "bdi.hp-token" : "span.hp-token");
   const full = visible(piece);
   if (full.length > 60) {
     box.setAttribute("title", full);
@@ -91,48 +100,74 @@ function create(onStep) {
     flow,
   );
   const groups = [];
+  let prompt = null;
+  let running = null; // what of the prompt is shown, and the tokens of all steps
+  let outs = []; // the element of each, in a place that breaks lines
+  let starts = []; // the place of each step's first token
   let supposed = null; // {group, written: its children}, while it shows what a step would keep
 
-  function group(step, index) {
-    const tokens = step.committed.map((committed) =>
-      breakable(
-        committed.piece,
-        h(
-          "span",
-          { class: `hp-out is-${committed.origin}`, title: `step ${index + 1}: ${NAMES[committed.origin]}` },
-          wrapped(committed.piece),
-        ),
-      ),
-    );
-    return h("span", { "class": "hp-group", "data-step": index, "onclick": () => onStep(index) }, tokens);
+  function take(tokens) {
+    for (const [i, parts] of running.add(tokens)) put(parts, outs[i], outs[i].parentNode);
+  }
+
+  function place(out) {
+    outs.push(out);
+    return h("span", out);
   }
 
   function load(trace) {
+    prompt = trace.prompt;
+    [running, outs, starts, supposed] = [new Running(), [], [], null];
     groups.length = 0;
-    supposed = null;
-    flow.replaceChildren(promptPart(trace.prompt));
-    extend(trace.steps, 0);
+    flow.replaceChildren(promptPart(mended(tokensOf(prompt), prompt.text)));
+    extend(trace.steps, 0, trace.result?.text);
   }
 
-  function extend(steps, from) {
-    for (const [i, step] of steps.entries()) {
-      groups.push(group(step, from + i));
-      flow.append(groups[groups.length - 1]);
+  /** What the text goes on from. */
+  function promptPart(tokens) {
+    const read = together(tokens);
+    if (prompt.text && read.lastIndexOf(prompt.text) > 0 && !read.endsWith(prompt.text))
+      return question(prompt.text, tokens);
+    const from = begin(tokens, PROMPT_SHOWN);
+    const shown = tokens.slice(from).map(() => place(h("span")));
+    take(tokens.slice(from));
+    return h("span.hp-prompt", earlier(tokens.slice(0, from)), shown);
+  }
+
+  /** text: of all steps, where it is known. */
+  function extend(steps, from, text = "") {
+    for (const [i, { committed }] of steps.entries()) {
+      starts.push(outs.length);
+      const own = committed.map((token) => place(out(token, from + i)));
+      groups.push(h("span.hp-group", { "data-step": from + i, "onclick": () => onStep(from + i) }, own));
     }
+    const made = steps.flatMap(({ committed }) => committed);
+    take(mended(made, text));
+    flow.append(...groups.slice(from));
   }
 
-  /** The pieces that a step would keep in place of what it wrote; null for what it wrote. */
-  function suppose(index, pieces) {
+  function out({ origin, bytes }, index) {
+    const spelt = bytes ? `; bytes ${bytes.replace(/..(?=.)/g, "$& ")}` : "";
+    return h(`span.hp-out.is-${origin}`, { title: `step ${index + 1}: ${NAMES[origin]}${spelt}` });
+  }
+
+  /** The tokens that a step would keep in place of what it wrote; null for what it wrote. */
+  function suppose(index, kept) {
     if (supposed) supposed.group.replaceChildren(...supposed.written);
-    supposed = pieces && { group: groups[index], written: [...groups[index].childNodes] };
+    supposed = kept && { group: groups[index], written: [...groups[index].childNodes] };
     if (!supposed) return;
-    const kept = pieces.map((piece) => breakable(piece, h("span.hp-out.is-draft.is-supposed", wrapped(piece))));
-    supposed.group.replaceChildren(...kept.flat(), h("span.hp-out.is-supposed", { title: "what would follow" }, " …"));
+    const before = running.tokens.slice(0, starts[index]);
+    const near = before.slice(begin(before, SHORT));
+    const parts = written([...near, ...kept]).slice(near.length);
+    const would = parts.map((own) => put(own, h("span.hp-out.is-draft.is-supposed")));
+    supposed.group.replaceChildren(...would, h("span.hp-out.is-supposed", { title: "what would follow" }, " …"));
   }
 
   function select(index) {
+    const wholeAt = groups.findIndex((element, i) => i >= index && element.textContent); // what it began may end later
     groups.forEach((element, i) => {
-      const state = `hp-group${i === index ? " is-now" : i > index ? " is-later" : ""}`;
+      const now = i === index || (index >= 0 && i === wholeAt);
+      const state = `hp-group${now ? " is-now" : i > index ? " is-later" : ""}`;
       if (element.className !== state) element.className = state;
     });
     const now = groups[index];

@@ -27,6 +27,13 @@ function info({ name, revision, dtype }, { parameters, layers = null, taps = [],
   return { name, revision, parameters, dtype, drafted: Array.isArray(vocab) ? vocab.length : null, layers, taps };
 }
 
+/** The prompt, as a trace says it. */
+function asked(text, ids, codec) {
+  const parts = ids.flatMap((token, i) => (codec.told?.(token).bytes ? [[i, codec.told(token).bytes]] : []));
+  const pieces = ids.map((token) => codec.piece(token));
+  return { text, ids, pieces, ...(parts.length && { bytes: Object.fromEntries(parts) }) };
+}
+
 /** A run as messages, as hsd/app/runs.py has them. asked: see options.js. */
 class Run {
   constructor(pair, { prompt, options, settings }) {
@@ -48,7 +55,7 @@ class Run {
         versions: {},
         notes: notes(options),
       },
-      prompt: { text: prompt, ids: decoding.prompt, pieces: decoding.prompt.map((token) => codec.piece(token)) },
+      prompt: asked(prompt, decoding.prompt, codec),
     };
     this.first = { header, link: link(prompt, options, told) };
   }

@@ -73,7 +73,7 @@ class Recorder {
   /** rule, shadow: of the run, and the one to compare with, null for the usual one. settings: of rules. */
   constructor(codec, rule, shadow, settings) {
     Object.assign(this, { ends: codec.ends, rule, shadow: shadow ?? VANILLA, settings });
-    this.told = (token) => ({ token, piece: codec.piece(token) });
+    this.told = (token) => codec.told?.(token) ?? { token, piece: codec.piece(token) };
     const others = [...CHAINS.values()].filter(({ knob }) => !knob).map(({ name }) => name);
     this.others = [...new Set([this.shadow, ...others])].filter((name) => name !== rule);
   }

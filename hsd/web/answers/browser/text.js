@@ -1,4 +1,5 @@
 // Text and tokens by the lists that a GGUF file brings: byte-level BPE, special tokens, the turns of a chat.
+import { together } from "../../kit/spans.js";
 import { Tokenizer } from "../../vendor/tokenizers.js";
 
 const SPECIAL = 3; // of GGUF's types of tokens
@@ -28,7 +29,7 @@ class Codec {
       },
       {},
     );
-    Object.assign(this, { chat, size: tokens.length, ends: [told("eos_token_id")], pieces: new Map() });
+    Object.assign(this, { chat, size: tokens.length, ends: [told("eos_token_id")], known: new Map() });
   }
 
   /** The ids of a prompt. as: "chat" or "text". */
@@ -42,13 +43,31 @@ class Codec {
     return ids.length ? this.tokenizer.decode(ids, how) : "";
   }
 
-  /** The text of one token, special ones by name. */
+  /** The text of one token, special ones by name; bytes that are a part of a character in hexadecimal. */
   piece(token) {
-    if (!this.pieces.has(token)) {
-      const how = { skip_special_tokens: false, clean_up_tokenization_spaces: false };
-      this.pieces.set(token, this.tokenizer.decode([token], how));
+    return this.told(token).piece;
+  }
+
+  /** Which token it is, as a trace says it; with its bytes where it is not whole characters. */
+  told(token) {
+    if (!this.known.has(token)) {
+      const piece = this.tokenizer.decode([token], { skip_special_tokens: false, clean_up_tokenization_spaces: false });
+      const bytes = piece.includes("�") ? this.bytesOf(token) : "";
+      const own = bytes ? together([{ bytes }]) : piece;
+      this.known.set(token, own === piece ? { token, piece } : { token, piece: own, bytes });
     }
-    return this.pieces.get(token);
+    return this.known.get(token);
+  }
+
+  /** In hexadecimal; "" for a token whose name is not made of bytes. */
+  bytesOf(token) {
+    const bytes = [...this.tokenizer.id_to_token(token)].map((sign) => this.tokenizer.decoder.byte_decoder[sign]);
+    return bytes.includes(undefined)
+      ? ""
+      : bytes
+          .map((byte) => Number(byte).toString(16).padStart(2, "0"))
+          .join("")
+          .toUpperCase();
   }
 }
 

@@ -34,6 +34,7 @@ class Timed {
         last: step.committed.at(-1).origin,
         tokens: step.committed.map(({ token }) => token),
         pieces: step.committed.map(({ piece }) => piece),
+        ...(step.committed.some(({ bytes }) => bytes) && { bytes: step.committed.map(({ bytes }) => bytes) }),
       });
     }
     return { steps };
