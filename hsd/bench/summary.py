@@ -66,7 +66,8 @@ class Measurement:
         for own, other in zip(self.by_repetition.values(), plain.by_repetition.values(), strict=True):
             speeds = (_resampled(rows, _of("new_tokens"), _of("seconds")) for rows in (own, other))
             values.append(next(speeds) / next(speeds))
-        return _interval(self.speedup(plain), np.median(values, 0))
+        most = max(map(len, values))  # a benchmark that was stopped has rounds of fewer prompts
+        return _interval(self.speedup(plain), np.median([one for one in values if len(one) == most], 0))
 
     def block_efficiency(self) -> Interval:
         """Committed tokens per target call, and its 95 % interval over prompts."""
