@@ -12,9 +12,9 @@ from typing import Any
 
 from hsd.errors import HsdError
 from hsd.expression import evaluate
-from hsd.spelling import together
 from hsd.trace.fill import Facts, agreeing, apart, filled, number, pair, quoted, same, say
 from hsd.trace.run import Trace
+from hsd.trace.spelling import together
 from hsd.trace.step import Step
 from hsd.trace.verdict import Decision, Verdict
 
