@@ -28,11 +28,11 @@ def free_port() -> int:
 class Server:
     """A command that starts the app; everything it prints is kept."""
 
-    def __init__(self, command: list[str], port: int, folder: Path = ROOT) -> None:
+    def __init__(self, command: list[str], port: int, folder: Path = ROOT, **more: str) -> None:
         self.url = f"http://127.0.0.1:{port}/"
         self.lines: list[str] = []
         environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
-        environment["no_proxy"] = "127.0.0.1"
+        environment |= {"no_proxy": "127.0.0.1", **more}
         self.process = subprocess.Popen(
             command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )

@@ -71,15 +71,15 @@ def chats(space: Space, name: str) -> bool:
     return spec is not None and tuned_for_chat(spec.target or (fetched.title if fetched else name))
 
 
-def load(choice: PairChoice) -> Pair:
+def load(choice: PairChoice, *engines: str | None) -> Pair:
     """The pair itself; from memory when it was loaded before. Raises HsdError when it cannot be loaded.
 
-    On a ZeroGPU Space a pair that is not from the Hub stays on the CPU, where it costs no visitor's GPU time. A fetched
-    pair that is not converted yet is read by the portable engine.
+    engines: of its runs; with "portable" a fetched pair is read by that engine, as is one that is not converted yet. On
+    a ZeroGPU Space a pair that is not from the Hub stays on the CPU, where it costs no visitor's GPU time.
     """
     if choice.from_hub:
         pair = _load_models(choice)
-    elif choice.name in fetch.MODELS and not fetch.find(choice.name):
+    elif choice.name in fetch.MODELS and ("portable" in engines or not fetch.find(choice.name)):
         pair = load_pair(choice.name, engine="portable")
     else:
         pair = load_pair(choice.name, device="cpu" if device.zero_gpu() else None)

@@ -215,7 +215,7 @@ def race(pair: Values, prompt: str, lanes: list[dict[str, Any]], seed: int, roun
     whose server is not there.
     """
     cases = [_case(lane, number) for number, lane in enumerate(lanes, start=1)]
-    loaded = pairs.load(pairs.PairChoice(**pair))
+    loaded = pairs.load(pairs.PairChoice(**pair), *(lane["options"].get("engine") for lane in lanes))
     yield {"header": timing.facts(loaded, cases)}
     for events in timing.rounds(loaded, prompt, cases, seed, rounds):
         yield {"events": events}

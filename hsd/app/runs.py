@@ -87,7 +87,8 @@ def decode(pair: Message, prompt: str, options: Message, seconds: float) -> Iter
     The arguments are plain data as well, because on ZeroGPU this runs in another process. Closing the iterator ends the
     run and frees its caches.
     """
-    with closing(Decoding(pairs.load(pairs.PairChoice(**pair)), prompt, RunOptions(**options))) as decoding:
+    loaded = pairs.load(pairs.PairChoice(**pair), options["engine"])
+    with closing(Decoding(loaded, prompt, RunOptions(**options))) as decoding:
         yield {"header": decoding.trace().model_dump(mode="json", exclude={"steps", "result"})}
         steps: list[Message] = []
         ending: Message = {}
@@ -114,8 +115,7 @@ def decode(pair: Message, prompt: str, options: Message, seconds: float) -> Iter
 
 def gpu_seconds(pair: Message, prompt: str, options: Message, seconds: float) -> int:
     """How long a GPU is needed for this run, at most."""
-    new: int = options["max_new_tokens"]
-    return LOAD_SECONDS + round(TOKEN_SECONDS * new)
+    return LOAD_SECONDS + round(TOKEN_SECONDS * int(options["max_new_tokens"]))
 
 
 decode_on_lent_gpu = device.lent_gpu(gpu_seconds)(decode)

@@ -193,7 +193,7 @@ def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) ->
     """The player of a run's rounds, for a prompt of this many tokens."""
     ends = pair.codec.end_ids
     if options.engine == "portable" and not getattr(pair.target, "portable", False):
-        raise HsdError("engine 'portable' is for a pair that was loaded with it: load_pair(…, engine='portable')")
+        raise HsdError("engine portable is for the pair smollm2 loaded with it: choose that pair, or engine eager")
     if options.engine == "captured" and prompt > 1:
         from hsd.decoding.captured import CapturedRounds
 

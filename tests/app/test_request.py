@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hsd import HsdError, space
-from hsd.app import device, downloads
+from hsd.app import device, downloads, pairs
 from hsd.app import request as requests
 from hsd.app.request import Request, query, read
 from hsd.decoding.options import RunOptions
@@ -175,3 +175,13 @@ def test_a_link_to_a_pair_that_is_not_here_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(downloads, "_news", {})
     with pytest.raises(HsdError, match="smollm2 is not on this machine: run python -m hsd fetch smollm2"):
         request(pair="smollm2")
+
+
+def test_the_portable_engine_is_loaded_where_it_is_asked_for(monkeypatch):
+    asked: list[dict[str, object]] = []
+    monkeypatch.setattr(fetch, "find", lambda name: "converted")
+    monkeypatch.setattr(pairs, "load_pair", lambda name, **more: asked.append({"name": name, **more}))
+    monkeypatch.setattr(pairs, "settle_threads", lambda pair: None)
+    for engine in ("eager", "portable"):
+        pairs.load(pairs.PairChoice("smollm2"), engine)
+    assert asked == [{"name": "smollm2", "device": None}, {"name": "smollm2", "engine": "portable"}]

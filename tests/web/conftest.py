@@ -21,7 +21,7 @@ FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
     "--disable-background-networking",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no other host can be reached
+    "--host-resolver-rules=MAP some-machine.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no other host
 ]
 
 

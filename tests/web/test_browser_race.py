@@ -82,6 +82,12 @@ def test_lanes_are_named_and_linked_as_in_python(node: Engine, lanes: list[dict[
     assert again == found
 
 
+def test_a_temperature_of_zero_is_a_temperature(node: Engine):
+    found = node.call("(given, page) => race.plan(given, page).header", {**SHARED, "temperature": 0}, page())
+    assert found["sampling"]["temperature"] == 0
+    assert float(found["link"]["temperature"]) == 0
+
+
 @pytest.mark.parametrize(
     ("given", "line"),
     [

@@ -9,10 +9,8 @@ const VECTORS = [
 ];
 const NO_VECTORS =
   "this browser lacks WebAssembly's vector instructions: recorded runs work, and a newer browser decodes";
-const NOT_SAFE = "a page can decode only over https or on its own machine: recorded runs work";
 const LATER = "this page decodes one run at a time in your browser: its foot says how to get what needs the app";
-const able = typeof WebAssembly === "object" && WebAssembly.validate(new Uint8Array(VECTORS));
-const RUN = !window.isSecureContext ? NOT_SAFE : able ? "" : NO_VECTORS;
+const RUN = typeof WebAssembly === "object" && WebAssembly.validate(new Uint8Array(VECTORS)) ? "" : NO_VECTORS;
 const LINES = { run: RUN, pair: RUN, race: RUN, race_plan: RUN, levels: LATER };
 const OWN = {
   pair: async () => (await files.ask("page")).browser.chip,

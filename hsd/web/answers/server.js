@@ -38,7 +38,12 @@ let connecting = null; // the promise of Gradio's client, and of what it knows o
 function connected() {
   connecting ??= import("../vendor/gradio_client.js")
     .then(async ({ Client }) => {
-      const { config, api_info, api_map, api_prefix } = await Client.connect(ADDRESS, OPTIONS);
+      const first = new Client(ADDRESS, OPTIONS);
+      const { resolve_config: told } = first;
+      first.resolve_config = async (at) => ({ ...(await told(at)), root: ADDRESS.slice(0, -1) }); // not as a proxy's server knows it
+      await first.init();
+      const { config, api_info, api_map, api_prefix } = first;
+      if (!api_info) throw new Refusal(NO_ANSWER);
       return { Client, known: { config, api_info, api_map, api_prefix } };
     })
     .catch(() => {
@@ -93,8 +98,8 @@ const waiting = ({ size, position, eta }) => ({ place: size ? position + 1 : 0, 
 const closed = ({ stream_status, stream_instance }) => stream_status.open && stream_instance?.readyState === CLOSED;
 
 function failure({ broken, session_not_found, message }, begun) {
-  const lost = begun ? LOST : NO_ANSWER;
-  return new Refusal(broken || session_not_found ? lost : message);
+  const foreign = !message || /^(Could not parse server|Not Found|Method Not)/.test(message); // of a proxy, say
+  return new Refusal(broken || session_not_found || foreign ? (begun ? LOST : NO_ANSWER) : message);
 }
 
 export { ask, stream, why };

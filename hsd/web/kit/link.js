@@ -6,7 +6,7 @@ import { tab as openTab } from "./page.js";
 const LONGEST = 32_000; // characters of a packed trace: some programs cut addresses that are longer
 const DIGITS = 9; // of its numbers, more than the models' own float32 have
 const MARK = "#trace=";
-const DELAY = 300; // milliseconds; not at every change, for browsers count them
+const DELAY = 400; // milliseconds; not at every change, for browsers count them
 
 /**
  * The page's address with these parameters and no others, but for the theme. Null and undefined are left out. packed:
@@ -56,25 +56,26 @@ function asked(tab) {
 
 /**
  * Keeps the address bar on a screen while its tab is open. values(): the parameters of what is shown, or null while
- * the address should stay as it is. packed(): the trace that travels in the link, or nothing.
+ * the address should stay as it is. packed(): the trace that travels in the link, or nothing. shown(): a key of what is
+ * shown, in `history.state.shown`: another one begins a place to come back to. stays(): the address says another thing.
  */
-function addressBar(tab, values, packed = () => null) {
+function addressBar(tab, values, { packed = () => null, shown = () => undefined, stays = () => false } = {}) {
   let timer = null;
-  const own = tab === "watch" ? {} : { tab };
-  const href = () => address({ ...own, ...values() }, packed());
+  const href = () => address({ tab: tab === "watch" ? null : tab, ...values() }, packed());
 
   function write() {
+    timer = null;
     if (openTab() !== tab || !values()) return;
     const whole = document.querySelector(".hsd-embedded .hf-whole"); // in a frame the link to the page says it
     if (whole) whole.href = href();
-    else if (window.location.protocol !== "file:") window.history.replaceState(window.history.state, "", href());
+    if (whole || window.location.protocol === "file:") return;
+    const [before, key] = [window.history.state?.shown, shown()];
+    const how = before && key && before !== key ? "pushState" : "replaceState";
+    window.history[how](key ? { shown: key } : null, "", stays() ? window.location.href : href());
   }
 
   /** What is shown has changed. */
-  function remember() {
-    clearTimeout(timer);
-    timer = setTimeout(write, DELAY);
-  }
+  const remember = () => (timer = timer ?? setTimeout(write, DELAY));
 
   /** Copy the link of what is shown. Returns the words to show: the link itself if the browser does not let us copy. */
   async function copyLink() {

@@ -1,5 +1,5 @@
 // The race: recorded ones, a domain each, until the visitor starts one here. One bar and one number a lane, one sentence.
-import { Refusal, stream, why } from "../answers/answers.js";
+import { ask, Refusal, stream, why } from "../answers/answers.js";
 import { h } from "../kit/dom.js";
 import { save } from "../kit/files.js";
 import { plural } from "../kit/format.js";
@@ -70,9 +70,16 @@ class Race {
     const { races, all } = this.recorded;
     this.domains = [...races.map((race) => race.domain), ...(all ? [ALL] : [])];
     this.choose(this.domains.includes(domain) ? domain : this.domains[0]);
-    if (query.has("prompt") && !why("race")) this.follow(Object.fromEntries(query));
+    if (query.has("prompt") && !why("race")) this.share(Object.fromEntries(query));
     else if (query.has("prompt")) page.alert(why("race"));
     else if (!calm.matches) this.replay.start(0);
+  }
+
+  /** Run the race of a link, whose options stay where it does not begin. */
+  async share(link) {
+    const plan = await ask("race_plan", link).catch(() => null); // the race will say why
+    if (plan) this.setup.set(plan);
+    return this.follow(link);
   }
 
   // ---- a race to show
@@ -161,7 +168,7 @@ class Race {
     if (cut) this.say(ended(cut, race));
     else if (!race) this.say(this.shown.report?.verdict ?? "");
     page.alert(problem);
-    this.bar.remember();
+    if (race) this.bar.remember(); // else the address still says what was asked for
     if (this.phase === "done" && !calm.matches) this.replay.start(0);
   }
 
@@ -249,10 +256,7 @@ function source({ machine, sampling, seed, prompt, created, pair }, recorded) {
   ];
 }
 
-function day(created) {
-  const wanted = { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" };
-  return new Date(created).toLocaleDateString("en-GB", wanted);
-}
+const day = (created) => new Date(created).toLocaleDateString("en-GB", { dateStyle: "medium", timeZone: "UTC" });
 
 function waiting(place, seconds) {
   const about = seconds ? `, in about ${Math.ceil(seconds)} s` : "";

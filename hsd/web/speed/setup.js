@@ -58,7 +58,8 @@ class Setup {
     this.prompt.value = link.prompt;
     this.pair.value = link.pair ?? "";
     this.rounds.value = String(rounds);
-    this.shared.set(Object.fromEntries(this.shares.filter((name) => values[name]).map((name) => [name, values[name]])));
+    const usual = (name) => facts.options.properties[name].default;
+    this.shared.set(Object.fromEntries(this.shares.map((name) => [name, values[name] ?? usual(name)])));
     this.draw(given.map(({ own }) => own));
     this.name(lanes);
   }

@@ -1,9 +1,10 @@
 // The chips of the page's head in words: where a trace comes from, and what the models are.
 import { size } from "../kit/format.js";
 
-/** Where a trace comes from. kind: of its source; live: it goes on. */
-function sourceWords(trace, kind, live) {
+/** Where a trace comes from. kind: of its source; live: it goes on; over: another run has been asked for. */
+function sourceWords(trace, kind, live, over) {
   if (kind !== "run") return `${kind === "file" ? "trace file, " : ""}recorded on ${day(trace.created)}`;
+  if (over) return "the run before";
   const cancelled = trace.result && trace.result.finish === "cancelled";
   return `● live${live ? " · running" : cancelled ? " · cancelled" : ""}`;
 }
@@ -19,34 +20,24 @@ const all = (n) => n.toLocaleString("en");
 const COPIED =
   "The drafts are copied from the text: what followed its last tokens when they came up before. No draft model.";
 
-/**
- * The chip of a pair and its tooltip. target, draft: how many parameters; draft is null where there is none.
- * vocabulary: how many tokens there are; drafted: how many of them the draft can propose, null for all.
- */
-function pairWords({ name, target, draft, vocabulary, drafted }, note) {
-  if (!draft) return [`${name}: ${size(target)}`, `target ${all(target)} parameters; ${all(vocabulary)} tokens${note}`];
-  const tokens = drafted ? `drafts ${all(drafted)} of ${all(vocabulary)} tokens` : "✓ same vocabulary";
-  const parameters = `target ${all(target)} parameters, draft ${all(draft)}`;
-  const same = `${all(vocabulary)} tokens, and both models give each the same meaning`;
-  return [
-    `${name}: ${size(target)} + ${size(draft)} · ${tokens}`,
-    `${parameters}; ${same}${drafted ? fewer(drafted) : ""}${note}`,
-  ];
-}
-
-/** What it means that a draft can propose so many tokens only. */
-const fewer = (drafted) =>
-  `. The draft proposes only ${all(drafted)} of them; any other can only come as a correction or a bonus, which the target gives. ` +
-  "The result is just as exact: the text follows the target as before";
-
-/** The same of the pair that made a trace. */
+/** The chip of the pair that made a trace, and its tooltip. */
 function tracePair({ pair, models, vocab_size: vocabulary, options }) {
-  const [target, draft] = [models[models.length - 1], models.length > 1 ? models[0] : null];
-  const parts = { draft: draft && draft.parameters, drafted: draft && draft.drafted };
+  const target = models.at(-1);
+  const draft = models.length > 1 ? models[0] : null;
   const copied = !["model", "none"].includes(options.draft.proposer);
-  const [chip, words] = pairWords({ name: pair, target: target.parameters, ...parts, vocabulary }, "");
-  const names = draft ? `${target.name} with ${draft.name}` : target.name;
-  return [`${chip}${copied ? " · drafts from the text" : ""}`, `${names}: ${words}${copied ? `. ${COPIED}` : ""}`];
+  const tokens = `${all(vocabulary)} tokens`;
+  const drafted = draft?.drafted && all(draft.drafted);
+  const some = `. The draft proposes only ${drafted} of them; any other can only come as a correction or a bonus, from the target`;
+  const sizes = `${pair}: ${size(target.parameters)}`;
+  const words = `target ${all(target.parameters)} parameters`;
+  const [chip, title] = draft
+    ? [
+        `${sizes} + ${size(draft.parameters)} · ${drafted ? `drafts ${drafted} of ${tokens}` : "✓ same vocabulary"}`,
+        `${target.name} with ${draft.name}: ${words}, draft ${all(draft.parameters)}; ${tokens}, and both models give each the same meaning`,
+      ]
+    : [sizes, `${target.name}: ${words}; ${tokens}`];
+  const more = (drafted ? `${some}. The result is just as exact` : "") + (copied ? `. ${COPIED}` : "");
+  return [`${chip}${copied ? " · drafts from the text" : ""}`, title + more];
 }
 
-export { sourceWords, pairWords, tracePair };
+export { sourceWords, tracePair };

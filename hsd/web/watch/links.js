@@ -4,7 +4,11 @@ import { facts } from "../kit/facts.js";
 const EARLIER = facts.options.old ?? {}; // name in links of earlier versions → today's
 const NAMES = ["prompt", "pair", "target", "draft", ...Object.keys(facts.options.properties)];
 
-const number = (text, first = 0) => (/^\d{1,6}$/.test(text ?? "") ? Number(text) - first : undefined);
+/** Parameters without those that say nothing. */
+const short = (values) =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== "" && value !== null));
+
+const number = (text, first = 0) => (/^\d{1,6}$/.test(text ?? "") ? Number(text) - first : null);
 
 /** The step that a link asks for, from 0: `at_step` counts from 1, `step` of earlier links from 0. */
 const stepOf = (query) => number(query.get("at_step"), 1) ?? number(query.get("step"));
@@ -37,15 +41,16 @@ function back(from, shown = null) {
 }
 
 /**
- * {preset, where: {step, node, supposed}, own, swapped, options}. own: each rule with its own text; swapped: of those the second is
- * looked at; options: of a run that is to be made, null where the link asks for none.
+ * {preset, file, where: {step, node, supposed}, own, swapped, options}. file: the name of one that was opened; own: each rule with its
+ * own text; swapped: of those the second is looked at; options: of a run that is to be made, null where the link asks for none.
  */
 function read(query) {
   const given = [...query].map(([name, value]) => [EARLIER[name] ?? name, value]);
   const options = Object.fromEntries(given.filter(([name]) => NAMES.includes(name)));
   return {
     preset: query.get("preset"),
-    where: { step: stepOf(query), node: number(query.get("node")), supposed: supposed(query) },
+    file: query.get("file"),
+    where: short({ step: stepOf(query), node: number(query.get("node")), supposed: supposed(query) }),
     own: query.get("mode") === "free",
     swapped: query.get("swap") === "1",
     options: query.has("prompt") ? options : null,
@@ -64,11 +69,10 @@ function optionsOf({ setup, prompt }, link) {
   );
   const { seed, target, draft } = link ?? {};
   const models = target ? { target, draft } : { pair: setup.pair };
-  const options = Object.fromEntries(flat.filter(([name]) => NAMES.includes(name)));
+  const drafts = setup.options.system !== "plain"; // else it has no draft length and no proposer
+  const said = ([name]) => NAMES.includes(name) && (drafts || !["gamma", "proposer"].includes(name));
+  const options = Object.fromEntries(flat.filter(said));
   return { prompt: prompt.text, ...options, ...models, ...(seed && { seed }) };
 }
-
-/** Options for a link, without those that say nothing. */
-const short = (options) => Object.fromEntries(Object.entries(options).filter(([, value]) => value !== ""));
 
 export { back, optionsOf, placeOf, read, short };

@@ -7,30 +7,13 @@ import { fit } from "./matching.js";
 
 const part = (name) => document.getElementById(`hsd-${name}`);
 
+const model = (title, description, group) => ({ type: "string", title, description, group, default: "" });
+
 /** Which models run, asked for beside the options. */
 const MODELS = {
-  pair: {
-    type: "string",
-    title: "Pair",
-    description: "Two models that share a vocabulary.",
-    menu: true,
-    group: "models",
-    default: "",
-  },
-  target: {
-    type: "string",
-    title: "Own target",
-    description: "Folder or Hub id, instead of the pair.",
-    group: "more",
-    default: "",
-  },
-  draft: {
-    type: "string",
-    title: "Own draft",
-    description: "Needs the target's tokenizer.",
-    group: "more",
-    default: "",
-  },
+  pair: { ...model("Pair", "Two models that share a vocabulary.", "models"), menu: true },
+  target: model("Own target", "Folder or Hub id, instead of the pair.", "more"),
+  draft: model("Own draft", "Needs the target's tokenizer.", "more"),
 };
 
 /** The form's schema: the models, and the options within the limits of this place. */
@@ -43,11 +26,11 @@ function schemaOf(limits) {
 class Setup {
   /**
    * told: of the page, see hsd/app/site.py. run(), cancel(), preset(name), pair(name): what a visitor wants; judge(rule):
-   * judge what is shown by this rule, and return whether that was possible.
+   * judge what is shown by this rule, and return whether that was possible; judging(): the rule it is judged by, or null.
    */
-  constructor(told, { run, cancel, preset, pair, judge }) {
-    Object.assign(this, { told, pair, judge });
-    Object.assign(this, { pairs: null, repeated: null }); // those that are here; what made the recorded run that is shown
+  constructor(told, { run, cancel, preset, pair, judge, judging }) {
+    Object.assign(this, { told, pair, judge, judging });
+    Object.assign(this, { pairs: [], shown: {}, busy: false }); // pairs that are here; what made the run that is shown
     this.prompt = part("prompt").querySelector("textarea");
     this.preset = part("preset");
     this.preset.addEventListener("change", () => preset(this.preset.value));
@@ -73,27 +56,42 @@ class Setup {
     });
   }
 
-  /** All that is asked for, named as in a link. */
+  /** All that is set, named as in a link. */
   get values() {
-    return { prompt: this.prompt.value, ...this.form.values() };
+    return this.live ? { prompt: this.prompt.value, ...this.form.values() } : {};
+  }
+
+  /** The same to be run: by another pair where that of the run that is shown is not here. */
+  toRun() {
+    const { pair } = this.form.values();
+    if (pair && !this.isHere(pair)) this.choosePair(this.first, { engine: this.usual.engine });
+    return this.values;
+  }
+
+  /** The name of the pair to take where none is named. */
+  get first() {
+    return this.pairs[0]?.name ?? "";
+  }
+
+  isHere(name) {
+    return this.pairs.some((pair) => pair.name === name);
   }
 
   /** Show what a link asks for. */
   set(values) {
     if (!this.live) return;
-    if (values.pair) this.choosePair(values.pair, values);
-    if (values.prompt !== undefined) this.prompt.value = values.prompt;
-    this.form.set(values);
-    this.mark(false);
+    this.offer(this.pairs, values.pair);
+    this.choosePair(values.pair ?? (values.target ? "" : this.first), values, this.usual);
+    this.prompt.value = values.prompt;
+    this.mark();
   }
 
-  /** Show what made a recorded run; if its pair is not here, what another is good at. */
-  repeat(values) {
-    Object.assign(this, { repeated: values, untouched: true });
-    if (!this.live || !this.pairs) return; // until the pairs that are here are known
-    const { name } = this.pairs.find((pair) => pair.name === values.pair) ?? this.pairs[0] ?? {};
-    const [starter] = name === values.pair ? [] : (this.told.starters[name] ?? []);
-    this.set({ ...this.usual, ...(starter ?? values), pair: name ?? values.pair });
+  /** Show what made the run that is shown. recorded: it was not made here. */
+  repeat(values, recorded) {
+    this.set(values);
+    this.shown = this.values;
+    this.untouched = recorded;
+    this.mark();
   }
 
   /** Keep what was set and change what does not fit it. Another rule judges what is shown, without a new run. */
@@ -104,40 +102,42 @@ class Setup {
     }
     this.untouched = false;
     this.form.set(fit({ ...this.usual, ...this.form.values() }, name));
-    if (name !== "rule" || !this.judge(value)) this.mark(true);
+    if (name === "rule") this.judge(value);
+    this.mark();
   }
 
-  /** The visitor's first prompt after a recorded run: a page that decodes in the browser begins with what it does fast and well. */
+  /** The first prompt after a recorded run: by a pair that is here, and in a browser with what that does fast and well. */
   typed() {
+    if (this.untouched && !this.isHere(this.form.values().pair)) this.choosePair(this.first, {}, this.usual);
     if (this.untouched && this.told.browser) this.form.set(this.told.browser.begin);
     this.untouched = false;
-    this.mark(true);
+    this.mark();
   }
 
   get usual() {
     return Object.fromEntries(Object.entries(this.schema.properties).map(([name, one]) => [name, one.default]));
   }
 
-  /** What else goes with another pair: its draft length, whether it answers questions, prompts to start from. */
-  choosePair(name, values = {}) {
+  /** Another pair, and what goes with it: its draft length, whether it answers questions. values, before: count more, less. */
+  choosePair(name, values = {}, before = {}) {
     const { gamma, chats } = this.told.pairs.find((pair) => pair.name === name) ?? {};
     this.form.show("prompt_as", Boolean(chats));
-    this.form.set({ pair: name, prompt_as: chats ? "chat" : "", ...(gamma && { gamma }), ...values });
-    this.showStarters(this.told.starters?.[name] ?? []);
+    this.form.set({ ...before, prompt_as: chats ? "chat" : "", ...(gamma && { gamma }), ...values, pair: name });
+    this.showStarters();
   }
 
-  /** Pairs that can be chosen now: [{name, title}]. */
-  offer(pairs) {
-    const first = !this.pairs;
+  /** Pairs that can be chosen now: [{name, title}]; shown: the name of one that need not be here. */
+  offer(pairs, shown = this.form.values().pair) {
     this.pairs = pairs;
-    this.form.offer(
-      "pair",
-      pairs.map(({ name, title }) => [name, title]),
-    );
-    if (first && this.repeated) this.repeat(this.repeated);
+    const { title = shown } = this.told.pairs.find(({ name }) => name === shown) ?? {};
+    const other = shown && !this.isHere(shown) ? [[shown, `${title} – not here`]] : [];
+    this.form.offer("pair", [...pairs.map(({ name, title }) => [name, title]), ...other]);
+    this.showStarters();
   }
 
-  showStarters(list) {
+  showStarters() {
+    const { pair } = this.form.values();
+    const list = this.told.starters?.[this.isHere(pair) ? pair : this.first] ?? [];
     const chip = ({ label, ...values }) =>
       h("button.hf-starter", { type: "button", title: values.prompt, onclick: () => this.start(values) }, label);
     this.starters.hidden = !list.length;
@@ -146,18 +146,27 @@ class Setup {
 
   start({ prompt, prompt_as }) {
     this.prompt.value = prompt;
+    this.typed();
     if (prompt_as) this.form.set({ prompt_as });
-    this.mark(true);
   }
 
-  /** Whether something was changed that needs a run. */
-  mark(on) {
-    part("strip").toggleAttribute("data-changed", on);
+  /** Whether something is set that needs a run; what the visitor judges by needs none. */
+  mark() {
+    const { rule } = this.values;
+    const judged = rule === this.judging() ? { rule } : {};
+    part("strip").toggleAttribute("data-changed", !this.busy && this.differs({ ...this.shown, ...judged }));
+  }
+
+  /** Whether something is set otherwise than in these values; a pair that they do not name is the first. */
+  differs(values) {
+    const now = Object.entries(this.values).filter(([name]) => name in values && (name !== "pair" || values.pair));
+    return now.some(([name, value]) => String(value) !== String(values[name]));
   }
 
   running(on) {
-    part("run").disabled = on;
+    this.busy = part("run").disabled = on;
     part("cancel").disabled = !on;
+    this.mark();
   }
 }
 

@@ -10,8 +10,8 @@ import * as page from "../kit/page.js";
 import { create } from "../step/player.js";
 import * as outcome from "./outcome.js";
 import { Beside } from "./beside.js";
-import { pairWords, sourceWords, tracePair } from "./chips.js";
-import { follow } from "./downloads.js";
+import { sourceWords, tracePair } from "./chips.js";
+import { follow } from "../answers/browser/downloads.js";
 import { asking, chip, explaining, files, folding, part, status } from "./head.js";
 import * as links from "./links.js";
 import { Setup } from "./setup.js";
@@ -24,18 +24,20 @@ class Watch {
   /** told: what the page is made with, see hsd/app/site.py. */
   constructor(root, told) {
     this.told = told;
-    this.source = null; // what is shown: {kind: "preset" | "run" | "file", trace, link, packed, run}
+    this.told = told;
+    this.source = null; // what is shown: {kind: "preset" | "run" | "file", trace, options, …}, see `display`
+    this.sources = new Map(); // all that was shown, by key, to go back to
     this.recorded = null; // the recorded run that was shown last
     this.run = null; // the live run that is followed
-    this.wanted = null; // {step, node, supposed} of a link, until it can be shown
+    this.wanted = {}; // {step, node, supposed} of a link, until it can be shown
     this.placed = false; // a link has said where to look
     this.asking = null; // the name of the pair whose facts are awaited
     this.turn = 0; // how often something else was asked for: an answer that comes late is not shown
-    this.bar = addressBar(
-      "watch",
-      () => this.address(),
-      () => this.source?.packed,
-    );
+    this.bar = addressBar("watch", () => this.address(), {
+      packed: () => this.source?.packed,
+      shown: () => this.source?.key,
+      stays: () => Boolean(this.source?.wished),
+    });
     this.caption = h("p.hf-caption", { hidden: true });
     this.place = h("div.hf-player", { hidden: true });
     this.outcome = outcome.create();
@@ -53,7 +55,7 @@ class Watch {
     });
     this.place.append(this.beside.element);
     this.setup = new Setup(told, {
-      run: () => this.begin(this.setup.values),
+      run: () => this.begin(this.setup.toRun()),
       cancel: () => this.run?.cancel(),
       preset: (name) => {
         page.alert("");
@@ -61,9 +63,10 @@ class Watch {
       },
       pair: (name) => {
         chip("arrival", ""); // where a model is still on its way, the next look says so again
-        this.pairChips(name);
+        this.deviceChip(name, true);
       },
       judge: (rule) => this.player.judgeBy(rule),
+      judging: () => this.source && this.player.state().supposed?.rule,
     });
     this.back = h("a", { target: "_blank", rel: "noopener" }, "Open it where it was saved");
     if (told.about) part("sentence").replaceChildren(told.about, " ", links.back(told.from) ? this.back : "");
@@ -76,9 +79,21 @@ class Watch {
   // ---- what a link asks for
 
   async start() {
-    const { preset, where, options, ...beside } = links.read(asked("watch"));
-    this.beside.want({ ...beside, step: where.step });
     if (!why("run")) follow({ say: arriving, here: (pairs) => this.setup.offer(pairs) });
+    window.addEventListener("popstate", ({ state }) => page.tab() === "watch" && this.read(state?.shown));
+    await this.read();
+  }
+
+  /** key: of what was shown at this place of the browser's history, if it was. */
+  async read(key) {
+    const source = this.sources.get(key);
+    if (source && source === this.source) return;
+    page.alert("");
+    this.leave();
+    const { preset, file, where, options, ...beside } = links.read(asked("watch"));
+    this.beside.want({ ...beside, step: where.step });
+    if (source) return this.display(source, where);
+    window.history.replaceState(null, "");
     const carried = await unpacked();
     if (carried !== null && (await this.openTrace(carried, where))) return;
     if (options && !why("run")) {
@@ -86,10 +101,11 @@ class Watch {
       return this.begin(options, where);
     }
     const opened = preset || this.told.opened === false ? null : await this.answer("opened");
-    if (opened) return this.showFile(opened, where);
-    await this.openPreset(preset ?? this.told.first, where);
+    if (opened) await this.showFile(opened, where);
+    else await this.openPreset(preset ?? this.told.first, where);
     if (!this.source) await this.openPreset(this.told.first);
     if (options) page.alert(why("run"));
+    if (file) page.alert(`${file} was opened from a file, which a page cannot open by itself: open it again`);
   }
 
   /** An answer; null if it is refused (the page says so) or if something else was asked for meanwhile. */
@@ -107,89 +123,93 @@ class Watch {
 
   // ---- whole traces
 
-  async openPreset(name, where) {
+  /** wished: what a link asked for and did not get, which stays to be run. */
+  async openPreset(name, where, wished = null) {
     const reply = await this.answer("preset", { name });
-    if (!reply) return;
-    this.recorded = reply.trace;
-    this.setup.repeat(links.optionsOf(reply.trace));
-    this.show({ kind: "preset", link: { preset: name }, timed: reply.timed }, reply, where);
-    this.pairChips(reply.trace.setup.pair);
+    if (!reply) this.setup.preset.value = this.source?.link?.preset ?? "";
+    else this.show({ kind: "preset", link: { preset: name }, timed: reply.timed, wished }, reply, where);
   }
 
   async openFile(file) {
     const most = this.told.bytes;
     page.alert("");
-    if (file.size <= most) return this.openTrace(await file.text());
+    if (file.size <= most) return this.openTrace(await file.text(), {}, file.name);
     const [found, allowed] = [file.size, most].map((bytes) => `${Math.round(bytes / 1e6)} MB`);
     return page.alert(`the file has ${found}, a trace at most ${allowed}: choose a trace saved by hsd`);
   }
 
-  /** Whether the text is a trace. */
-  async openTrace(text, where) {
+  /** Whether the text is a trace. file: the name of the file that it came from. */
+  async openTrace(text, where, file) {
     const reply = await this.answer("check", { text });
-    if (reply) await this.showFile(reply, where);
+    if (reply) await this.showFile(reply, where, file);
     return Boolean(reply);
   }
 
   /** A trace from outside: its link carries it where it is short. */
-  async showFile(reply, where) {
-    this.show({ kind: "file", packed: why("link") ? null : await pack(reply.trace) }, reply, where);
+  async showFile(reply, where, file) {
+    const packed = why("link") ? null : await pack(reply.trace);
+    this.show({ kind: "file", packed, file: packed ? null : file }, reply, where);
   }
 
-  show(source, { trace, step, node = null, supposed = null, title = "", why: reason = "" }, where = {}) {
+  show(source, { trace, title = "", why: reason = "", ...opened }, where = {}) {
     this.leave();
-    this.tour.stop();
-    const { title: pair } = this.told.pairs?.find(({ name }) => name === trace.setup.pair) ?? {};
-    this.entitle(title, reason, pair);
-    const place = { step: where.step ?? step, node: where.node ?? node, supposed: where.supposed ?? supposed };
-    this.display({ ...source, trace }, { ...place, live: false });
+    this.display({ ...source, trace, title, reason, options: links.optionsOf(trace) }, { ...opened, ...where });
   }
 
-  /** The line over the player: what this is, and why one may look at it. */
-  entitle(title, reason, pair) {
-    const parts = [h("b", title), " ", h("span.hf-caption-why", reason), pair && h("span.hf-caption-pair", ` ${pair}`)];
-    this.caption.replaceChildren(...parts.filter(Boolean));
-    this.caption.hidden = !title;
-  }
-
-  display(source, where) {
-    const { trace } = source;
+  /**
+   * source: {kind, trace, title, reason}, of it; options: that made it, named as in a link; where there are: link, its parameters;
+   * packed, the trace for a link; file, its name; run, a live one; asked, what was set when it began; timed, its speed.
+   */
+  display(source, { step = 0, node = null, supposed = null, live = false, fresh = false }) {
+    const { trace, kind, asked: then } = source;
     this.source = source;
+    source.key ??= String(Math.random());
+    this.sources.set(source.key, source);
+    if (kind === "preset") this.recorded = trace;
     this.place.hidden = false;
     document.querySelector(".hf-first")?.remove(); // its picture, until there was a player
-    this.sourceChip(where.live);
-    this.asking = null;
+    const { title: pair = "" } = this.told.pairs?.find(({ name }) => name === trace.setup.pair) ?? {};
+    const [reason, by] = [h("span.hf-caption-why", source.reason), h("span.hf-caption-pair", pair && ` ${pair}`)];
+    this.caption.replaceChildren(h("b", source.title), " ", reason, by);
+    this.caption.hidden = !source.title;
+    this.sourceChip(live);
     chip("pair", ...tracePair(trace.setup));
+    this.player.load(trace, { step, node, supposed, live });
     this.setup.preset.value = source.link?.preset ?? "";
-    this.setup.mark(false);
-    this.player.load(trace, where);
+    if (fresh && this.setup.differs(then)) this.setup.shown = then;
+    else this.setup.repeat(source.options, kind !== "run");
+    if (source.wished) this.setup.set(source.wished);
+    if (kind !== "run") this.deviceChip(trace.setup.pair);
     this.outcome.fill(trace, source.timed ?? null);
-    this.beside.take(trace, where.live);
+    this.beside.take(trace, live);
   }
 
   // ---- live runs
 
-  begin(options, where = {}) {
+  /** then: what was set when it was asked for. */
+  begin(options, where = {}, then = this.setup.values) {
     this.leave();
-    this.turn += 1;
     page.alert("");
     this.fold();
-    this.setup.running(true);
-    const run = new Run(options, (_, steps) => this.grew(run, steps));
+    const run = new Run(options, (_, steps) => this.grew(run, steps, then));
     Object.assign(this, { run, wanted: where, placed: false });
+    this.setup.running(true);
+    this.sourceChip(false);
     setTimeout(() => this.run === run && this.progress(), PATIENCE);
   }
 
   /** Follow the live run no longer. */
   leave() {
-    if (this.run) this.run.leave();
-    Object.assign(this, { run: null, wanted: null });
+    this.run?.leave();
+    this.turn += 1;
+    Object.assign(this, { run: null, wanted: {} });
     this.setup.running(false);
     this.beside.leave();
+    this.tour.stop();
     status("");
   }
 
-  grew(run, steps) {
+  grew(run, steps, then) {
     const { trace, ended } = run;
     if (this.source?.run === run) {
       this.source.trace = trace;
@@ -197,9 +217,10 @@ class Watch {
       this.beside.grow(steps, !ended);
       this.outcome.fill(trace, null, run.cost);
     } else if (steps.length) {
-      this.entitle("Your run", "Decoded now, step by step; “Copy link” keeps it.");
-      const where = { step: steps.length - 1, node: null, live: !ended };
-      this.display({ kind: "run", link: links.short(run.options), trace, run }, where);
+      const words = { title: "Your run", reason: "Decoded now, step by step; “Copy link” keeps it." };
+      const link = links.short({ ...run.options, ...run.link });
+      const source = { kind: "run", ...words, link, options: link, asked: then, trace, run };
+      this.display(source, { step: steps.length - 1, live: !ended, fresh: true });
     }
     this.showWanted(run.steps.length - (ended ? 0 : 1)); // at the newest step the player would move on
     if (ended) this.ended(run);
@@ -211,54 +232,51 @@ class Watch {
     const { place, seconds, words, steps, begun } = this.run;
     const wait = seconds ? `, which takes about ${Math.ceil(seconds)} s` : "";
     const line = `Another run is using the model; this one is number ${place} in line${wait}.`;
-    const soon = steps.length > 0 || Date.now() - begun < PATIENCE;
-    status(words || (soon ? "" : place ? line : "Starting …"));
+    status(words || (steps.length || Date.now() - begun < PATIENCE ? "" : place ? line : "Starting …"));
   }
 
   /** A run that was watched to its end goes to the step that tells most; one that is being looked at stays there. */
   ended(run) {
     const { problem, trace, options, telling } = run;
-    const { placed } = this;
-    Object.assign(this, { run: null, wanted: null });
+    Object.assign(this, { run: null, wanted: {} });
     this.setup.running(false);
     status("");
     if (problem) page.alert(problem);
-    if (this.source?.run !== run) return this.source || this.openPreset(this.told.first);
-    this.source.link = run.link ?? this.source.link;
     this.sourceChip(false);
+    if (this.source?.run !== run) return void (this.source || this.openPreset(this.told.first, {}, options));
+    this.source.link = run.link ?? this.source.link;
     const { step, steps, playing } = this.player.state();
-    if (telling !== null && !placed && step === steps - 1 && !playing) this.player.select({ step: telling });
+    if (telling !== null && !this.placed && step === steps - 1 && !playing) this.player.select({ step: telling });
     this.bar.remember();
-    if (problem) status("What came before stays.", ["Run again", () => this.begin(options)]);
+    if (problem) status("What came before stays.", ["Run again", () => this.begin(options, {}, this.source.asked)]);
     else if (this.recorded) status(parting(this.recorded, trace));
-    return undefined;
   }
 
   showWanted(count) {
-    const { step, ...where } = this.wanted ?? {};
+    const { step, ...where } = this.wanted;
     if (step === undefined || count <= step) return;
-    Object.assign(this, { wanted: null, placed: true });
+    Object.assign(this, { wanted: {}, placed: true });
     this.player.select({ step, ...where });
   }
 
   // ---- chips
 
   sourceChip(live) {
-    const { kind, trace } = this.source;
+    if (!this.source) return;
+    const { kind, trace, run } = this.source;
+    const over = Boolean(this.run) && this.run !== run;
     const made = `made ${trace.created} with version ${trace.app_version} on ${trace.setup.device}`;
-    chip("source", sourceWords(trace, kind, live), made).classList.toggle("is-live", kind === "run");
+    chip("source", sourceWords(trace, kind, live, over), made).classList.toggle("is-live", kind === "run" && !over);
   }
 
-  /** What a pair is and what it runs on, or the pair that can be run in its place; else what the trace says of its own. */
-  async pairChips(name) {
+  /** What a run by this pair, or by the one that can be run in its place, would use. chosen: by the visitor. */
+  async deviceChip(name, chosen = false) {
     this.asking = name;
     const told = (one) => ask("pair", { name: one }).catch(() => null);
     const known = why("pair") ? null : ((await told(name)) ?? (await told("")));
     if (this.asking !== name) return; // something else is shown meanwhile
     chip("device", known?.device ?? "", "what a live run uses");
-    if (!known) chip("pair", ...tracePair(this.source.trace.setup));
-    else if (known.problem) chip("pair", `✕ ${known.title}: ${known.problem}`);
-    else chip("pair", ...(known.target ? pairWords(known, `. ${known.note}`) : [known.title, known.note]));
+    if (chosen) page.alert(known?.problem ? `${known.title}: ${known.problem}` : "");
   }
 
   /** A tour of what is shown, where that is one draft with both rules; else of the first recorded run. */
@@ -280,9 +298,10 @@ class Watch {
   }
 
   address() {
-    if (!this.source || this.wanted) return null;
-    const { link, packed } = this.source;
-    return link || packed ? { ...link, ...links.placeOf(this.player.state()), ...this.beside.address } : {};
+    if (!this.source || "step" in this.wanted) return null;
+    const { link, packed, file } = this.source;
+    const place = { ...(file && { file }), ...links.placeOf(this.player.state()), ...this.beside.address };
+    return link || packed || file ? { ...link, ...place } : {};
   }
 
   /** Where this view can be seen: of a page on a disk where that was saved; "" for nowhere. */
@@ -295,6 +314,7 @@ class Watch {
   moved(step) {
     if (!this.source) return;
     this.beside.moveTo(step);
+    this.setup.mark();
     this.bar.remember();
     this.back.href = this.home();
   }

@@ -78,46 +78,39 @@ async function ready(told, { signal, status }) {
   }
 }
 
-/** A race as messages, likewise. */
-async function* race(page, given, { signal, status }) {
-  const wanted = plan(given, page);
+/** What `work` yields, when its turn has come and the model is there. */
+async function* inTurn(browser, { signal, status }, work) {
   const before = last;
   let over = null;
   last = new Promise((done) => (over = done));
   try {
     await before;
-    if (!signal?.aborted) await ready(page.browser, { signal, status });
-    if (!signal?.aborted) yield* raced(wanted, page, { call, signal });
+    if (!signal?.aborted) await ready(browser, { signal, status });
+    if (!signal?.aborted) yield* work();
   } finally {
     over();
   }
 }
 
-/** A run as messages, as hsd/app has them. page: what the page is made with; given: what is asked for. */
-async function* decode(page, given, { signal, status }) {
+/** A race, or a run, as messages, as hsd/app has them. page: what the page is made with; given: what is asked for. */
+function race(page, given, how) {
+  const wanted = plan(given, page);
+  return inTurn(page.browser, how, () => raced(wanted, page, { call, signal: how.signal }));
+}
+
+function decode(page, given, how) {
   const wanted = asked(given, { limits: page.limits, browser: page.browser });
-  const before = last;
-  let over = null;
-  last = new Promise((done) => (over = done));
-  let open = false;
+  return inTurn(page.browser, how, () => run(wanted, how.signal));
+}
+
+async function* run(wanted, signal) {
+  let message = await call("begin", { asked: wanted });
   try {
-    await before;
-    if (signal?.aborted) return;
-    await ready(page.browser, { signal, status });
-    if (signal?.aborted) return;
-    const first = await call("begin", { asked: wanted });
-    open = true;
-    yield { ...first, words: "" };
-    while (open && !signal?.aborted) {
-      const message = await call("next");
-      open = !message.result;
-      yield message;
-    }
-    if (open) yield { steps: [], ...(await call("end")) };
-    open = false;
+    yield { ...message, words: "" };
+    while (!message.result && !signal?.aborted) yield (message = await call("next"));
+    if (!message.result) yield (message = { steps: [], ...(await call("end")) });
   } finally {
-    if (open && worker) call("end").catch(() => {});
-    over();
+    if (!message.result && worker) call("end").catch(() => {});
   }
 }
 

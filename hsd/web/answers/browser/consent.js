@@ -2,7 +2,7 @@
 import { h } from "../../kit/dom.js";
 import { button } from "../../kit/parts.js";
 
-const KEPT = "It stays in this browser, and nothing that you type leaves it.";
+const KEPT = `${self.caches ? "It stays in this browser" : "Over http it is kept for this visit alone"}, and nothing that you type leaves it.`;
 const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`;
 
 /**
@@ -16,10 +16,10 @@ function consent({ missing, weights, title, licence, signal }) {
     const input = h("input", { "type": "file", "accept": ".gguf", "hidden": true, "aria-label": weights.name });
     const words = wanted
       ? `Decoding here needs ${title}, which this page does not bring: choose ${weights.name} (${megabytes(weights.bytes)}), or drop it here.`
-      : `Decoding here needs ${title}: ${size}, once.`;
+      : `Decoding here needs ${title}: ${size}${self.caches ? ", once" : ""}.`;
     const choose = wanted
       ? button("Choose the file …", "a file on this device", () => input.click(), { class: "hf-button is-first" })
-      : button(`Load ${size}`, "load the model, once", () => end(false), { class: "hf-button is-first" });
+      : button(`Load ${size}`, "load the model", () => end(false), { class: "hf-button is-first" });
     const leave = button("Not now", "recorded runs need no model", () => end(null), { class: "hf-button" });
     const dialog = h(
       "dialog.hsd-kit.hf-consent",

@@ -93,10 +93,10 @@ function plan({ lanes, rounds = 3, gamma = "", ...rest }, page) {
   if (!page.race.rounds.includes(Number(rounds)))
     throw new Refusal(`${rounds} timed runs per lane: choose one of ${page.race.rounds.join(", ")}`);
   const shared = Object.fromEntries(
-    ["prompt", "pair", ...SHARED].flatMap((name) => (rest[name] ? [[name, rest[name]]] : [])),
+    ["prompt", "pair", ...SHARED].flatMap((name) => ((rest[name] ?? "") === "" ? [] : [[name, rest[name]]])),
   );
   const plain = asked({ ...shared, system: "plain" }, page);
-  const others = wanted.map((lane, i) => laneOf({ ...shared, ...(gamma ? { gamma } : {}) }, lane, i + 2, page));
+  const others = wanted.map((lane, i) => laneOf({ ...shared, ...(gamma === "" ? {} : { gamma }) }, lane, i + 2, page));
   const seen = new Map();
   const told = [plain, ...others].map(({ options: all }, i) => {
     const options = { ...all, confidence: Number(wanted[i - 1]?.confidence ?? 0) }; // as asked for, not as found

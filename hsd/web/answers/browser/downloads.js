@@ -1,5 +1,5 @@
 // Models that are downloaded while the page is open: how far they are, and which pairs are here.
-import { ask } from "../answers/answers.js";
+import { ask } from "../answers.js";
 
 const BEAT = 1500; // milliseconds between two looks
 

@@ -1,0 +1,148 @@
+"""The page works wherever it is put: under a sub-path behind a proxy, and at an address that is not secure."""
+
+from __future__ import annotations
+
+import http.client
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from running_app import Files, Server, free_port
+from test_browser_page import FILE, PROMPT, Page, real
+from web_page import Browser, Guest
+
+from hsd.models.loading import fetch
+
+PREFIX = "/demo"
+LAN = "some-machine.test"  # conftest.py leads it here; a browser trusts no such address over http
+
+
+class Proxy(ThreadingHTTPServer):
+    """A reverse proxy that answers under `PREFIX` alone, and takes it away before it asks the app."""
+
+    daemon_threads = True
+
+    def __init__(self, app: Server) -> None:
+        super().__init__(("127.0.0.1", 0), _Forward)
+        self.app = urlsplit(app.url).netloc
+        self.url = f"http://127.0.0.1:{self.server_port}{PREFIX}/"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class _Forward(BaseHTTPRequestHandler):
+    server: Proxy
+
+    def do_GET(self) -> None:
+        if not self.path.startswith(f"{PREFIX}/"):
+            self.send_error(404)
+            return
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        asked = http.client.HTTPConnection(self.server.app)
+        asked.request(self.command, self.path.removeprefix(PREFIX), body, dict(self.headers))
+        answer = asked.getresponse()
+        self.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in ("transfer-encoding", "connection", "date", "server"):
+                self.send_header(name, value)
+        self.end_headers()
+        while part := answer.read1(1 << 16):  # messages of a run, as they come
+            self.wfile.write(part)
+        asked.close()
+
+    do_POST = do_GET
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+RUN = "?prompt=Once+upon+a+time&max_new_tokens=8"
+LINE = "the server does not answer: check the connection, or reload the page"
+
+
+@pytest.fixture
+def proxy(app: Server) -> Iterator[Proxy]:
+    server = Proxy(app)
+    yield server
+    server.shutdown()
+
+
+def test_behind_a_proxy_that_takes_a_prefix_away_runs_and_races_work(chromium: Browser, proxy: Proxy):
+    guest = Guest(chromium, proxy.url, serious=("error",))
+    page = guest.page
+    page.goto(proxy.url + RUN)
+    page.get_by_text("● live", exact=True).wait_for()
+    page.click("#hsd-tab-speed-button")
+    page.locator(".sp-other > summary").click()
+    page.fill(".sp-prompt", "Once upon a time")
+    page.locator(".sp-setup #hsd-race-max-new-tokens-input").fill("4")
+    page.click(".sp-go")
+    page.locator(".sp-source", has_text="Run here just now").wait_for()
+    page.locator(".sp-go:enabled").wait_for()
+    guest.close()
+
+
+def test_an_app_that_was_told_its_prefix_works_as_well(chromium: Browser, nothing_fetched: None):
+    port = free_port()
+    app = Server([sys.executable, "-m", "hsd", "app", "--port", str(port)], port, GRADIO_ROOT_PATH=PREFIX)
+    proxy = Proxy(app)
+    guest = Guest(chromium, proxy.url, serious=("error",))
+    guest.page.goto(proxy.url + RUN)
+    guest.page.get_by_text("● live", exact=True).wait_for()
+    guest.close()
+    proxy.shutdown()
+    app.stop()
+
+
+@pytest.mark.parametrize("path", ["config*", "gradio_api/info*", "gradio_api/queue/join*"])
+@pytest.mark.parametrize("body", ["no such page", '{"detail": "Not Found"}'])
+def test_a_proxy_that_lets_no_run_through_is_told(chromium: Browser, proxy: Proxy, path: str, body: str):
+    guest = Guest(chromium, proxy.url, serious=())
+    guest.page.route(f"{proxy.url}{path}", lambda route: route.fulfill(status=404, body=body))
+    guest.page.goto(proxy.url + RUN)
+    guest.page.locator(".hf-alert:not([hidden])", has_text=LINE).wait_for()
+    assert guest.page.input_value("#hsd-prompt textarea") == "Once upon a time"
+    guest.close()
+
+
+@pytest.fixture
+def lan(chromium: Browser, served: Files) -> Iterator[Page]:
+    """The exported page as a machine of the same network sees it, by http."""
+    page = Page.__new__(Page)  # there is nothing kept that would have to go
+    Guest.__init__(page, chromium, served.url.replace("127.0.0.1", LAN), serious=("error",))
+    page.page.goto(served.url.replace("127.0.0.1", LAN))
+    page.page.locator(".hf-device", has_text="in this browser").wait_for()
+    yield page
+    page.close()
+
+
+def test_at_an_address_that_is_not_secure_the_page_offers_runs_and_says_that_nothing_is_kept(lan: Page):
+    assert not lan.page.evaluate("window.isSecureContext")
+    assert lan.page.is_visible("#hsd-run")
+    assert "decoded in this browser" in lan.page.inner_text("#hsd-live")
+    question = lan.ask(PROMPT).inner_text()
+    assert "for this visit alone" in question
+    assert "once" not in question
+
+
+def test_at_an_address_that_is_not_secure_a_wrong_file_is_noticed_and_a_link_is_copied(lan: Page, tmp_path: Path):
+    wrong = tmp_path / "wrong.gguf"
+    with wrong.open("wb") as file:
+        file.truncate(fetch.MODELS["smollm2"].gguf_bytes)
+    lan.ask(PROMPT).locator("input").set_input_files(wrong)
+    lan.page.locator(".hf-alert:not([hidden])").wait_for()
+    lan.page.get_by_role("button", name="Copy link", exact=True).click()
+    lan.page.get_by_text("link copied").wait_for()
+
+
+@real
+def test_at_an_address_that_is_not_secure_a_prompt_is_decoded(lan: Page):
+    assert FILE is not None
+    lan.ask(PROMPT).locator("input").set_input_files(FILE)
+    lan.page.locator(".hf-source", has_text="● live").wait_for()
+    lan.page.locator("#hsd-run:enabled").wait_for()
+    assert "here a check of" in lan.page.inner_text(".hf-outcome")  # it came to its end
