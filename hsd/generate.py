@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from types import FrameType
 from typing import Any, cast
@@ -15,27 +16,30 @@ from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
 from hsd.models.base import IdCodec, LanguageModel, Pair
 
-WARPERS = {"TemperatureLogitsWarper", "TopKLogitsWarper", "TopPLogitsWarper"}
-CRITERIA = {"MaxLengthCriteria", "EosTokenCriteria"}
+WARPERS = {"TemperatureLogitsWarper": "temperature", "TopKLogitsWarper": "top_k", "TopPLogitsWarper": "top_p"}
+CRITERIA, LOWEST = {"MaxLengthCriteria", "EosTokenCriteria"}, -torch.inf
+PASSED = {
+    "use_cache",
+    "logits_to_keep",
+    "cache_position",
+    "attention_mask",
+    "output_attentions",
+    "output_hidden_states",
+}
+WHY = {
+    "num_beams": "beam search cannot be combined with drafts", "num_return_sequences": "one text is decoded at a time",
+    "num_assistant_tokens": "gamma says so here", "prompt_lookup_num_tokens": "proposer='ngram' does so here",
+    **dict.fromkeys(("output_scores", "output_logits"), "rows of one step are those of a whole draft"),
+    **dict.fromkeys(("output_attentions", "output_hidden_states"), "states are those of a whole draft"),
+}  # fmt: skip
 
 
 def custom_generate(
-    model: Any,
-    input_ids: Tensor,
-    logits_processor: Any = (),
-    stopping_criteria: Any = (),
-    generation_config: Any = None,
-    assistant_model: Any = None,
-    draft_model: Any = None,
-    streamer: Any = None,
-    rule: str = RunOptions.default("rule"),
-    gamma: int = 5,
-    drafts: int = 1,
-    tree: str = "paths",
-    seed: int = 0,
-    proposer: str = "model",
-    **further: Any,
-) -> Any:
+    model: Any, input_ids: Tensor, logits_processor: Any = (), stopping_criteria: Any = (),
+    generation_config: Any = None, assistant_model: Any = None, draft_model: Any = None, streamer: Any = None,
+    rule: str = RunOptions.default("rule"), gamma: int = 5, drafts: int = 1, tree: str = "paths", seed: int = 0,
+    proposer: str = "model", **further: Any,
+) -> Any:  # fmt: skip
     """Decode with a draft model and a verification rule inside `transformers`' own `generate`.
 
     Pass it as `custom_generate`; the draft as `assistant_model` (or `draft_model`), and rule, gamma, drafts, tree,
@@ -44,28 +48,26 @@ def custom_generate(
     configuration: note that its top-k is 50 unless it is set. The new tokens are those of `hsd.run` for the same
     options and seed. input_ids (1, n) → (1, n + new); tokens whose attention_mask (1, n) is 0, padding, are not read.
 
-    Raises HsdError for what it does not support: several texts at once, beams, other processors that change scores.
+    Warns of what `hsd.run` notes. Raises HsdError for whatever else would change a token or is to be returned: several
+    texts at once, beams, penalties, scores, a setting that is not known here (see `hsd.models.loading.settings`).
     """
+    from hsd.models.loading.settings import sampling_of
+
     caller = sys._getframe(1)
     draft = assistant_model or draft_model or _kept_back(caller, "assistant_model")
     streamer = streamer or _kept_back(caller, "streamer")
+    _check(model, generation_config)
+    _check_call(input_ids, logits_processor, stopping_criteria, generation_config, further)
     if draft is None and proposer == "model":
         raise HsdError("no draft model: pass assistant_model=…, a smaller model with the same vocabulary")
-    _check(input_ids, logits_processor, stopping_criteria, generation_config)
-    options = RunOptions(
-        rule=rule,
-        gamma=gamma,
-        drafts=drafts,
-        tree=tree,
-        seed=seed,
-        proposer=proposer,
-        max_new_tokens=generation_config.max_length - input_ids.shape[1],
-        trace=False,
-        **_sampling(generation_config),
-    )
-    pair = _pair(model, draft, generation_config)
-    ids = input_ids[0].tolist()
-    decoding = Decoding(pair, "", options, prompt_ids=_read(input_ids, further.get("attention_mask")))
+    most = min([getattr(each, "max_length", torch.inf) for each in (generation_config, *stopping_criteria)])
+    told: dict[str, Any] = {"rule": rule, "gamma": gamma, "drafts": drafts, "tree": tree, "seed": seed}
+    told |= {"proposer": proposer, "trace": False, **sampling_of(generation_config)}
+    told["max_new_tokens"] = most - input_ids.shape[1]
+    pair = _pair(model, draft, [generation_config, *stopping_criteria])
+    decoding, ids = Decoding(pair, "", RunOptions(**told), prompt_ids=_read(input_ids, further)), input_ids[0].tolist()
+    for note in decoding.notes:
+        warnings.warn(note, stacklevel=3)
     try:
         for step in decoding:
             ids += step.tokens
@@ -73,8 +75,7 @@ def custom_generate(
                 streamer.put(torch.tensor(step.tokens))
     finally:
         decoding.close()
-    if streamer is not None:
-        streamer.end()
+    _ = streamer is None or streamer.end()
     return _output(torch.tensor([ids], device=input_ids.device), generation_config)
 
 
@@ -83,43 +84,67 @@ def _kept_back(frame: FrameType, name: str) -> Any:
     return frame.f_locals.get(name) if frame.f_code.co_name == "generate" else None
 
 
-def _check(input_ids: Tensor, processors: Any, criteria: Any, config: Any) -> None:
+def _check(model: Any, config: Any) -> None:
+    """Raise HsdError for a model with an encoder, and for settings that ask for what is not given here."""
+    from hsd.models.loading.settings import OFF, unmet
+
+    if model.config.is_encoder_decoder:
+        raise HsdError(f"{type(model).__name__} has an encoder: choose a model that only decodes, like Llama")
+    own, known = vars(model.generation_config), vars(type(config)())
+    asked = {name: value for name, value in vars(config).items() if name in known or own.get(name) != value}
+    for name, value in unmet(asked, config.do_sample).items():
+        whose = " of the model's own generation settings" if own.get(name) == value else ""
+        why = WHY.get(name, "it would change what is decoded, and is not applied here")
+        raise HsdError(f"{name} {str(value)[:60]}{whose} is not supported ({why}): pass {name}={OFF.get(name)}")
+
+
+def _check_call(input_ids: Tensor, processors: Any, criteria: Any, config: Any, further: dict[str, Any]) -> None:
+    """Raise HsdError for other objects and arguments of a call than those that decoding follows."""
+    if further.get("inputs_embeds") is not None:
+        raise HsdError("inputs_embeds are not supported (a draft reads tokens, not states): pass input_ids")
     if input_ids.shape[0] != 1:
         raise HsdError(f"{input_ids.shape[0]} texts at once: call generate for one text after another")
-    if config.num_beams > 1:
-        raise HsdError("beam search cannot be combined with drafts: leave num_beams at 1")
-    for kind, known, made in (("processor", WARPERS, processors), ("stopping criterion", CRITERIA, criteria)):
-        unknown = [type(item).__name__ for item in made if type(item).__name__ not in known]
-        if unknown:
-            raise HsdError(f"the {kind} {unknown[0]} is not supported: leave out the option that asks for it")
+    for item in processors:
+        kind, field = type(item).__name__, WARPERS.get(type(item).__name__, "")
+        own = getattr(item, field, None), getattr(item, "min_tokens_to_keep", 1), getattr(item, "filter_value", LOWEST)
+        as_configured = field and (not config.do_sample or own == (getattr(config, field), 1, LOWEST))
+        if kind != "LogitNormalization" and not as_configured:
+            what = f"with {field} {own[0]} " if field else ""
+            raise HsdError(f"the processor {kind} {what}is not supported: leave out the option that asks for it")
+    for kind in {type(item).__name__ for item in criteria} - CRITERIA:
+        raise HsdError(f"the stopping criterion {kind} is not supported: leave out the option that asks for it")
+    for name, value in further.items():
+        if name not in PASSED and not _says_nothing(name, value, further.get("attention_mask")):
+            raise HsdError(f"the argument {name} is not supported: leave it out")
 
 
-def _read(input_ids: Tensor, mask: Tensor | None) -> list[int]:
+def _says_nothing(name: str, value: Any, mask: Tensor | None) -> bool:
+    """Whether an argument for the model's forward pass is what it would be anyway."""
+    if name == "past_key_values":
+        return value is None or value.get_seq_length() == 0
+    if name == "position_ids" and isinstance(value, Tensor):
+        read = value[mask.bool()] if mask is not None and mask.shape == value.shape else value.flatten()
+        return torch.equal(read, torch.arange(len(read), device=read.device))
+    return value is None or (name == "token_type_ids" and not value.any())
+
+
+def _read(input_ids: Tensor, further: dict[str, Any]) -> list[int]:
     """The tokens of the prompt without padding."""
-    if mask is None:
-        return cast("list[int]", input_ids[0].tolist())
+    mask = torch.ones_like(input_ids) if further.get("attention_mask") is None else further["attention_mask"]
     if mask.shape != input_ids.shape or not bool(mask.any()):
         raise HsdError(f"attention_mask {tuple(mask.shape)}: give one number per token, 1 for those to read")
     return cast("list[int]", input_ids[mask.bool()].tolist())
 
 
-def _sampling(config: Any) -> dict[str, Any]:
-    if not config.do_sample:
-        return {"temperature": 0.0}
-    top_p = 1.0 if config.top_p is None else float(config.top_p)
-    temperature = 1.0 if config.temperature is None else float(config.temperature)
-    return {"temperature": temperature, "top_p": top_p, "top_k": config.top_k or 0}
-
-
-def _pair(model: Any, draft: Any, config: Any) -> Pair:
-    """draft: a model, the folder of a head, or None, where the model's own text drafts."""
-    from hsd.models.causal import CausalModel
+def _pair(model: Any, draft: Any, ending: list[Any]) -> Pair:
+    """draft: a model, the folder of a head, or None, where the model's own text drafts. ending: what names its ends."""
+    from hsd.models.causal import CausalModel, as_set
 
     target = CausalModel(model, type(model).__name__)
+    target.settings = {}  # those of the call count, and are met
     small = _drafting(draft, target) or target
-    ends = config.eos_token_id
-    end_ids = frozenset() if ends is None else frozenset(ends if isinstance(ends, list) else [ends])
-    return Pair("generate", target, small, IdCodec(min(target.vocab_size, small.vocab_size), end_ids))
+    ends = frozenset[int]().union(*(as_set(getattr(part, "eos_token_id", None)) for part in ending))
+    return Pair("generate", target, small, IdCodec(target.vocab_size, ends))
 
 
 def _drafting(draft: Any, target: LanguageModel) -> LanguageModel | None:

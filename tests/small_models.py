@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
 from torch import Tensor
 from transformers import (
     AutoModelForCausalLM,
@@ -27,6 +27,12 @@ from transformers import (
 END = "<end>"
 LETTERS = [END, "<unknown>", *string.ascii_letters, " ", ".", ",", "!"]  # 58 tokens, END is 0
 
+START, TURN_END, BEGIN = "<|im_start|>", "<|im_end|>", "<begin>"
+TEMPLATE = (
+    "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
 
 def letters_tokenizer(letters: list[str] = LETTERS) -> PreTrainedTokenizerFast:
     """One token per letter."""
@@ -43,6 +49,19 @@ def bytes_tokenizer() -> PreTrainedTokenizerFast:
     core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     core.decoder = decoders.ByteLevel()
     return PreTrainedTokenizerFast(tokenizer_object=core, eos_token=END)
+
+
+def chat_tokenizer(template: str | None = TEMPLATE) -> PreTrainedTokenizerFast:
+    """Bytes, and the special tokens of a chat; it begins every text with one of its own, as Llama's and Gemma's do."""
+    tokenizer = bytes_tokenizer()
+    tokenizer.add_special_tokens({"bos_token": BEGIN, "additional_special_tokens": [AddedToken(START, special=True)]})
+    tokenizer.add_special_tokens({"eos_token": TURN_END})
+    begin = tokenizer.convert_tokens_to_ids(BEGIN)
+    tokenizer._tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{BEGIN} $A", special_tokens=[(BEGIN, begin)]
+    )
+    tokenizer.chat_template = template
+    return tokenizer
 
 
 def save_model(

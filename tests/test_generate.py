@@ -102,7 +102,7 @@ def test_a_dictionary_is_returned_where_one_is_asked_for(pair: Pair):
     ("options", "words"),
     [
         ({"assistant_model": None}, "no draft model: pass assistant_model"),
-        ({"repetition_penalty": 1.3}, "the processor RepetitionPenaltyLogitsProcessor is not supported"),
+        ({"repetition_penalty": 1.3}, "repetition_penalty 1.3 is not supported"),
         ({"rule": "best"}, "unknown rule 'best'"),
         ({"gamma": 0}, "gamma 0: choose a whole number"),
         ({"assistant_model": None, "draft_model": str(ASSETS / "tiny" / "draft")}, "is no head: load a draft model"),
@@ -147,4 +147,4 @@ def test_padding_is_not_read(pair: Pair):
     made = pair.target.model.generate(padded, attention_mask=mask, custom_generate=hsd.custom_generate, **options)
     assert made[0].tolist() == [5, 5, 5, *generate(pair, seed=4)[0].tolist()]
     with pytest.raises(HsdError, match="1 for those to read"):
-        hsd.generate._read(padded, mask[:, 1:])
+        hsd.generate._read(padded, {"attention_mask": mask[:, 1:]})

@@ -19,7 +19,7 @@ from hsd.errors import HsdError
 from hsd.models.base import Pair
 from hsd.models.causal import CausalModel
 from hsd.models.fixed import FixedSession
-from hsd.models.reading import Reader
+from hsd.models.reading import Reader, fitted
 from hsd.rng import Numbers
 from hsd.rules import Rule
 from hsd.sampling import Sampling, draw
@@ -123,7 +123,7 @@ class CapturedRounds:
         return torch.where(over[:, None], p[:-1], q), judged, coins
 
     def _probabilities(self, logits: Tensor) -> Tensor:
-        return self._sampling.probabilities(logits[:, : self._pair.vocab_size])
+        return self._sampling.probabilities(fitted(logits, self._pair.vocab_size))
 
     def close(self) -> None:
         """Free both caches and all graphs."""
@@ -178,4 +178,6 @@ def _causal(pair: Pair) -> tuple[CausalModel, CausalModel]:
     devices = {parameter.device for model in (target, draft) for parameter in model.model.parameters()}
     if len(devices) > 1 or target.device != target.input_device:
         raise HsdError("engine 'captured' needs both models on one CPU or CUDA device: choose engine 'eager'")
+    if why := target.no_tree or draft.no_tree:  # both read by masks and places alone, as in a tree
+        raise HsdError(f"engine 'captured' gives a model its places, and {why}: choose engine 'eager'")
     return target, draft

@@ -19,7 +19,7 @@ from hsd.decoding.options import PROPOSERS, RunOptions
 from hsd.decoding.record import work_of
 from hsd.decoding.systems import Levels, levels_of, longest_block, make_recorder, make_rounds
 from hsd.errors import HsdError
-from hsd.models.base import LanguageModel, Pair
+from hsd.models.base import LanguageModel, Pair, reach
 from hsd.models.loading.registry import draft_length
 from hsd.models.threads import computing, settle_threads
 from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
@@ -90,9 +90,14 @@ class Decoding(Iterator[Step]):
         self.finish: Finish = "cancelled"
         self._levels = levels_of(pair, options)
         self.notes = self._levels.notes
-        if len(self._prompt) >= self._levels.context:
-            size, context = len(self._prompt), self._levels.context
-            raise HsdError(f"the prompt has {size:,} tokens, the context {context:,}: shorten the prompt")
+        size, (context, limit) = len(self._prompt), reach(self._levels.models)
+        rows, (least, most) = pair.target.vocab_size, (min(self._prompt), max(self._prompt))
+        if least < 0 or most >= rows:
+            raise HsdError(f"the prompt has token {least if least < 0 else most}, the target tokens 0 to {rows - 1:,}")
+        if size >= context:
+            raise HsdError(f"the prompt has {size:,} tokens, the context {context:,}{limit}: shorten the prompt")
+        if limit and size + options.max_new_tokens > context:
+            self.notes = [*self.notes, f"The text ends at {context:,} tokens{limit}."]
         if options.nodes > (room := self._levels.context - len(self._prompt)):
             raise HsdError(
                 f"a tree of {options.nodes:,} nodes does not fit into the {room:,} tokens that the context has left: "

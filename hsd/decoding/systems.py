@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from hsd.decoding.options import MAX_ROUNDS, RunOptions, check_stack
@@ -13,11 +13,12 @@ from hsd.decoding.rounds import Player, Rounds
 from hsd.decoding.stack import StackLevel
 from hsd.draft import COPIERS, Copying, GrownProposer, ModelProposer, Proposer, Stopping, TreeProposer
 from hsd.errors import HsdError
-from hsd.models.base import LanguageModel, Pair, Session
+from hsd.models.base import LanguageModel, Pair, Session, reach
 from hsd.models.reading import Reader
 from hsd.rng import Streams
 from hsd.rules import RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
 
+HALF = ("bfloat16", "float16")
 HISPEC_THRESHOLDS, ALONE = (2, 4), (1,)  # of two exits, and of one that drafts for the whole model
 
 
@@ -42,11 +43,21 @@ class Levels:
     @property
     def context(self) -> int:
         """How many tokens all of them can read."""
-        return min(model.context for model in self.models)
+        return reach(self.models)[0]
 
 
 def levels_of(pair: Pair, options: RunOptions) -> Levels:
-    """The models that a run uses, as the options say. Raises HsdError for models that the pair does not have."""
+    """The models that a run uses, as the options say. Raises HsdError for models that the pair does not have, and for
+    those that cannot read a tree where there is one.
+    """
+    levels = _levels_of(pair, options)
+    for model in levels.models[:2] if options.drafts > 1 else ():
+        if why := getattr(model, "no_tree", ""):
+            raise HsdError(f"{why}: choose drafts 1")
+    return replace(levels, notes=[*levels.notes, *pair.notes, *_about_models(pair, levels.models, options)])
+
+
+def _levels_of(pair: Pair, options: RunOptions) -> Levels:
     if options.system == "stack":
         return _stacked(pair, options)
     if options.system == "hispec":
@@ -166,6 +177,28 @@ def _about_no_tolerance(options: RunOptions) -> str:
     return "A tolerance below 0 lets nothing pass: this is exact speculative decoding, token by token."
 
 
+def _about_models(pair: Pair, models: Sequence[LanguageModel], options: RunOptions) -> list[str]:
+    """What the models themselves make of a run: rows that are missing, rounding, settings that are not applied."""
+    notes = [
+        f"{model.name} has rows for {model.vocab_size:,} of {pair.vocab_size:,} tokens: it drafts none of the others, "
+        "and reads them as its last one."
+        for model in models
+        if model.vocab_size < pair.vocab_size
+    ]
+    if options.temperature == 0 and pair.target.dtype.startswith(HALF) and options.system != "plain":
+        notes.append(
+            f"In {pair.target.dtype} a pass over several tokens rounds otherwise than over one alone: where two "
+            "tokens are almost equally likely, the text may differ from plain decoding. In float32 it does not."
+        )
+    if settings := getattr(pair.target, "settings", None):
+        from hsd.models.loading.settings import not_applied  # here, as it imports transformers
+
+        if unmet := not_applied(settings, options.temperature, options.top_k, options.top_p):
+            listed = ", ".join(unmet)[:250]
+            notes.append(f"The target's own generation settings ask for more, which this run does not apply: {listed}.")
+    return notes
+
+
 def _about_sizes(models: Sequence[LanguageModel]) -> list[str]:
     """Models that are stacked the wrong way round."""
     return [
@@ -202,7 +235,7 @@ def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) ->
         assert isinstance(rule, Rule)
         return CapturedRounds(pair, options.sampling, rule, longest)
     readers = [
-        Reader(session, model.device, options.sampling, pair.vocab_size)
+        Reader(session, model.device, options.sampling, pair.vocab_size, model.vocab_size)
         for session, model in zip(levels.open(), levels.models, strict=True)
     ]
     proposer = _smallest(readers, ends, options, levels.stopping)

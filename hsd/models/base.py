@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import add, sub
 from typing import Protocol
@@ -55,25 +56,20 @@ class Session(Protocol):
 
     @property
     def length(self) -> int: ...
-
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         """Read `tokens` (n,) int64; logits after each of the last `keep` of them, (keep, vocab).
 
         Without a view each token sees all before it.
         """
-        ...
 
     def select(self, columns: list[int]) -> None:
         """Keep only these of the tokens read, in this order, and forget the others."""
-        ...
 
     def crop(self, length: int) -> None:
         """Forget all tokens from position `length` on."""
-        ...
 
     def close(self) -> None:
         """Free what the session holds."""
-        ...
 
 
 class LanguageModel(Protocol):
@@ -81,32 +77,25 @@ class LanguageModel(Protocol):
 
     @property
     def name(self) -> str: ...
-
     @property
     def revision(self) -> str | None: ...
-
     @property
     def parameters(self) -> int:
         """How many numbers it has, shared ones counted once."""
-        ...
 
     @property
     def dtype(self) -> str: ...
-
     @property
     def device(self) -> torch.device:
         """Where its logits are delivered."""
-        ...
 
     @property
     def vocab_size(self) -> int:
         """The width of its logits, padding included."""
-        ...
 
     @property
     def context(self) -> int:
         """How many tokens it can read."""
-        ...
 
     def start(self) -> Session: ...
 
@@ -117,17 +106,13 @@ class Codec(Protocol):
     @property
     def end_ids(self) -> frozenset[int]:
         """Tokens that end a text."""
-        ...
 
     @property
     def vocab_size(self) -> int:
         """How many ids stand for a token; models may have more rows, as padding."""
-        ...
 
     def encode(self, text: str) -> list[int]: ...
-
     def decode(self, ids: list[int]) -> str: ...
-
     def piece(self, token: int) -> str: ...
 
 
@@ -153,7 +138,8 @@ class IdCodec:
 
 @dataclass(frozen=True)
 class Pair:
-    """A target, a draft model for it, and their tokenizer. `note` is shown to users, e.g. what the pair is made for.
+    """A target, a draft model for it, and their tokenizer. `note` is shown to users, e.g. what the pair is made for;
+    `notes` with every run: what was decided or left out when it was loaded.
 
     smaller: further models with the same tokens, for a stack under the draft model, smallest first.
     """
@@ -164,6 +150,7 @@ class Pair:
     codec: Codec
     note: str = ""
     smaller: tuple[LanguageModel, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def models(self) -> tuple[LanguageModel, ...]:
@@ -172,13 +159,13 @@ class Pair:
 
     @property
     def vocab_size(self) -> int:
-        """Ids that all models and the tokenizer know; padding beyond them is masked out of the models."""
-        return min(self.codec.vocab_size, *(model.vocab_size for model in self.models))
+        """Ids that the target and the tokenizer know; padding beyond them is masked out of the models."""
+        return min(self.codec.vocab_size, self.target.vocab_size)
 
     @property
     def context(self) -> int:
         """How many tokens both models can read."""
-        return min(self.target.context, self.draft.context)
+        return reach((self.target, self.draft))[0]
 
     def encode(self, prompt: str) -> list[int]:
         """The prompt's ids. Raises HsdError if it is empty or fills the context."""
@@ -191,6 +178,14 @@ class Pair:
         ids = self.codec.encode(prompt)
         if not ids:
             raise HsdError("the prompt has no text that the tokenizer can read: type some other text")
-        if len(ids) >= self.context:
-            raise HsdError(f"the prompt has {len(ids):,} tokens, the context {self.context:,}: shorten the prompt")
+        context, why = reach((self.target, self.draft))
+        if len(ids) >= context:
+            raise HsdError(f"the prompt has {len(ids):,} tokens, the context {context:,}{why}: shorten the prompt")
         return ids
+
+
+def reach(models: Sequence[LanguageModel]) -> tuple[int, str]:
+    """How many tokens all of these can read, and what to say after the number where a model's `limit` ends it."""
+    shortest = min(models, key=lambda model: model.context)
+    limit = getattr(shortest, "limit", "")
+    return shortest.context, f", as {limit} that" if limit else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 import torch
@@ -16,8 +17,10 @@ from hsd.models.exit_heads import ExitHead
 from hsd.models.exits import EarlyExits
 from hsd.models.lean import LeanLlama, LeanSession
 from hsd.models.packed import pack
+from hsd.models.probe import why_no_tree
 
 FULL, SLIDING = "full_attention", "sliding_attention"
+STRETCHED = ("linear", "yarn", "llama3")
 
 
 class CausalModel:
@@ -28,11 +31,14 @@ class CausalModel:
     exit_heads: what was trained for its exits, by their layers (see `hsd.models.exit_heads`). device: where logits are
     delivered, also if the model is spread over several. An Apple GPU has no float64, which the rules need, so its
     logits are delivered on the CPU.
-    Raises HsdError for a model that cannot be rolled back.
+    settings: the model's own, of generation. limit: why its context is no longer. no_tree: why it reads no siblings.
+    Raises HsdError for a model that cannot be rolled back, or whose rows depend on more than the text before them.
     """
 
     def __init__(self, model: Any, name: str, revision: str | None = None, quantize: str | None = None) -> None:
-        self.model = model.eval()
+        if model.config.is_encoder_decoder:
+            raise HsdError(f"{type(model).__name__} has an encoder: choose a model that only decodes")
+        self.model, self.notes = model.eval(), tuple[str, ...]()
         self.name, self.packed = name, quantize == "16bit"
         self.revision: str | None = getattr(model.config, "_commit_hash", None) or revision
         self.windows = attention_windows(model)
@@ -47,8 +53,12 @@ class CausalModel:
         text_config = model.config.get_text_config()
         self.vocab_size: int = text_config.vocab_size
         self.layers: int = text_config.num_hidden_layers
-        self.context: int = getattr(text_config, "max_position_embeddings", None) or 1 << 20
-        self.end_ids = _as_set(getattr(model.generation_config, "eos_token_id", None))
+        self.context, self.limit = context_of(text_config)
+        self.settings = vars(model.generation_config) if model.generation_config else {}
+        ends = self.settings.get("eos_token_id")
+        self.end_ids = as_set(getattr(text_config, "eos_token_id", None) if ends is None else ends)
+        self.keeps = {"logits_to_keep"} & {*signature(model.forward).parameters}
+        self.no_tree = why_no_tree(self)
 
     @property
     def embedding(self) -> Tensor:
@@ -111,14 +121,14 @@ class CausalSession:
             input_ids=tokens.to(self._model.input_device).unsqueeze(0),
             past_key_values=self._cache,
             use_cache=True,
-            logits_to_keep=keep,
+            **dict.fromkeys(self._model.keeps, keep),
             **(self._masked(view) if view else {}),
             **({"output_hidden_states": True} if self._taps else {}),
         )
         if self._taps:
             self._states.add(torch.stack([output.hidden_states[tap][0] for tap in self._taps], 1))
         self.length += tokens.shape[0]
-        logits: Tensor = output.logits[0]
+        logits: Tensor = output.logits[0, -keep:]
         return logits.to(self._model.device)
 
     def crop(self, length: int) -> None:
@@ -178,5 +188,23 @@ def _only_kind(config: Any) -> str:
     return FULL if getattr(config, "attention_chunk_size", None) is None else "chunked_attention"
 
 
-def _as_set(ids: int | list[int] | None) -> frozenset[int]:
-    return frozenset() if ids is None else frozenset([ids] if isinstance(ids, int) else ids)
+def context_of(config: Any) -> tuple[int, str]:
+    """How many tokens a text model reads by its configuration, stretched positions included, and why no more.
+
+    Longrope and dynamic scaling turn all keys of a text longer than the original context otherwise: no cache holds.
+    """
+    told = getattr(config, "max_position_embeddings", None) or 0
+    most, ends, rope = told if told > 0 else 1 << 20, [], getattr(config, "rope_parameters", None) or {}
+    for part in (part for part in (rope, *rope.values()) if isinstance(part, dict)):
+        kind, begun = part.get("rope_type") or "", part.get("original_max_position_embeddings") or told
+        if kind == "longrope" or "dynamic" in kind:
+            ends.append((begun if kind == "longrope" else told, kind))
+        elif kind in STRETCHED and part is rope:
+            most = max(most, int(begun * (part.get("factor") or 1)))
+    end, kind = min(ends, default=(most, ""))
+    return (end, f"the {kind} rope turns all keys anew beyond") if kind else (most, "")
+
+
+def as_set(ids: int | Sequence[int] | Tensor | None) -> frozenset[int]:
+    """Ids that end a text, in any form that `transformers` takes."""
+    return frozenset() if ids is None else frozenset(torch.as_tensor(ids).flatten().tolist())

@@ -71,15 +71,15 @@ class FixedSession:
         positions = self.length + torch.arange(tokens.shape[0], device=tokens.device)
         back = positions[:, None] - self._columns
         output = self._model.model(
-            input_ids=tokens.unsqueeze(0),
+            input_ids=tokens.clamp_max(self._model.vocab_size - 1).unsqueeze(0),
             past_key_values=self._cache,
             use_cache=True,
-            logits_to_keep=keep,
+            **dict.fromkeys(self._model.keeps, keep),
             position_ids=positions.unsqueeze(0),
             attention_mask=self._model.mask(back >= 0, lambda: back),
         )
         self.length += tokens.shape[0]
-        logits: Tensor = output.logits[0]
+        logits: Tensor = output.logits[0, -keep:]
         return logits
 
     def close(self) -> None:

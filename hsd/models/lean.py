@@ -142,10 +142,8 @@ class LeanSession(LeanLayers):
     @torch.inference_mode()
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab)."""
-        last = [
-            self.read(self._llama.embedding[tokens[begin : begin + TOGETHER]], _part(view, begin))
-            for begin in range(0, len(tokens), TOGETHER)
-        ]
+        begins = range(0, len(tokens), TOGETHER)
+        last = [self.read(self._llama.embedding[tokens[at : at + TOGETHER]], _part(view, at)) for at in begins]
         return self._llama.logits(torch.cat(last)[len(tokens) - keep :])
 
 
@@ -169,12 +167,9 @@ def rotated(rows: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 def bias_of(n: int, end: int, view: View | None) -> Tensor | None:
     """(n, end): 0 for what each of the last n of `end` tokens sees, -inf elsewhere; None where it is all."""
-    if view is None:
-        if n == 1:
-            return None
-        visible = torch.ones(n, end, dtype=torch.bool).tril(end - n)
-    else:
-        visible = view.visible[:, :end]
+    if view is None and n == 1:
+        return None
+    visible = view.visible[:, :end] if view else torch.ones(n, end, dtype=torch.bool).tril(end - n)
     return torch.zeros(n, end).masked_fill_(~visible, -torch.inf)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from hsd.models.base import Session, View, Work
@@ -27,15 +28,22 @@ class Rows:
         return UNCHANGED.probabilities(self.logits)
 
 
+def fitted(logits: Tensor, width: int) -> Tensor:
+    """(n, rows) → (n, width): rows beyond are cut off, and a token that the model has no row for gets -inf."""
+    return F.pad(logits[:, :width], (0, max(0, width - logits.shape[-1])), value=-torch.inf)
+
+
 class Reader:
     """A model that reads one growing text and gives distributions; ids from vocab_size on are padding and cut off.
+
+    rows: of the model, where they may be fewer. It reads other tokens as its last one, which any draft's rule bears.
 
     Tokens of a tree are its nodes 1, 2, …; node 0 is the last token of the text. Until `settle` says which of them
     belong to the text, they can be added in several calls of `grow`.
     """
 
-    def __init__(self, session: Session, device: torch.device, sampling: Sampling, vocab_size: int) -> None:
-        self._session, self.device = session, device
+    def __init__(self, session: Session, device: torch.device, sampling: Sampling, vocab_size: int, rows: int = 0):
+        self._session, self.device, self._last = session, device, (rows or vocab_size) - 1
         self.sampling, self.vocab_size = sampling, vocab_size
         self._calls = 0
         self._parents: dict[int, int] = {}
@@ -67,7 +75,8 @@ class Reader:
 
     def _forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         self._calls += 1
-        return self._session.forward(tokens, keep, view)[:, : self.vocab_size]
+        known = tokens.clamp_max(self._last) if self._last < self.vocab_size - 1 else tokens
+        return fitted(self._session.forward(known, keep, view), self.vocab_size)
 
     def _rows(self, logits: Tensor) -> Rows:
         exact = getattr(self._session, "exact", False)

@@ -58,12 +58,8 @@ class TableSession:
         rows = []
         for number, token in enumerate(tokens.tolist()):
             self.tokens.append(token)
-            seen = (
-                self.tokens
-                if view is None
-                else [t for t, v in zip(self.tokens, view.visible[number], strict=False) if v]
-            )
-            rows.append(self.model.row_index(seen))
+            sees = [True] * len(self.tokens) if view is None else view.visible[number]
+            rows.append(self.model.row_index([t for t, v in zip(self.tokens, sees, strict=False) if v]))
         return self.model.logits[rows[len(rows) - keep :]]
 
     def select(self, columns: list[int]) -> None:
@@ -94,13 +90,9 @@ class LetterCodec:
 
 
 def table_pair(
-    vocab: int = 4,
-    order: int = 2,
-    seed: int = 0,
-    closeness: float = 1.0,
-    end_ids: frozenset[int] = frozenset(),
+    vocab: int = 4, order: int = 2, seed: int = 0, closeness: float = 1.0, end_ids: frozenset[int] = frozenset(),
     context: int = 512,
-) -> Pair:
+) -> Pair:  # fmt: skip
     """A random pair over `vocab` ≤ 26 letters, with tables (vocab ** order, vocab); drafts improve with `closeness`."""
     generator = torch.Generator().manual_seed(seed)
     logits = 1.5 * torch.randn(vocab**order, vocab, generator=generator, dtype=torch.float64)

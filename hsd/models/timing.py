@@ -70,11 +70,8 @@ class TimedExits(TimedModel):
         """The model and its exits, see `hsd.models.exits`; sessions that are opened are timed."""
         made = EarlyExits(self._model, exits)
         times = [*self._by_level[len(self._by_level) - len(exits) :], self._times]
-        return SimpleNamespace(
-            depths=made.depths,
-            models=made.models,
-            open=lambda: [TimedSession(s, t) for s, t in zip(made.open(), times, strict=True)],
-        )
+        opened = lambda: [TimedSession(s, t) for s, t in zip(made.open(), times, strict=True)]  # noqa: E731
+        return SimpleNamespace(depths=made.depths, models=made.models, open=opened)
 
 
 class TimedSession:
@@ -116,17 +113,12 @@ def call_summaries(times: dict[str, CallTimes]) -> dict[str, Any]:
 
 def machine(pair: Pair) -> dict[str, Any]:
     """What a number was measured on."""
+    versions = {"torch": torch.__version__, "transformers": version("transformers")}
     return {
-        "device": _device_name(pair.target.device),
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "threads": settle_threads(pair).most,
-        "load": round(os.getloadavg()[0], 2),
-        "dtype": pair.target.dtype,
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "transformers": version("transformers"),
-    }
+        "device": _device_name(pair.target.device), "processor": _processor(), "cores": os.cpu_count(),
+        "threads": settle_threads(pair).most, "load": round(os.getloadavg()[0], 2), "dtype": pair.target.dtype,
+        "python": platform.python_version(), **versions,
+    }  # fmt: skip
 
 
 def _device_name(device: torch.device) -> str:
@@ -134,9 +126,7 @@ def _device_name(device: torch.device) -> str:
 
 
 def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
+    file = Path("/proc/cpuinfo")
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
+    return names[0] if names else platform.processor() or platform.machine()

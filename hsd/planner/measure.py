@@ -16,6 +16,7 @@ from torch import Tensor
 from hsd.decoding.loop import run
 from hsd.errors import HsdError
 from hsd.models import LanguageModel, Pair, Session
+from hsd.models.reading import fitted
 from hsd.models.threads import computing
 from hsd.models.timing import CallTimes, TimedSession
 from hsd.planner import Models
@@ -70,8 +71,8 @@ def _overlaps(
     rows = []
     for model in models:
         session = model.start()
-        logits = session.forward(ids, keep=len(new))[:, :vocabulary]
-        rows.append(sampling.probabilities(logits).double().cpu())
+        logits = session.forward(ids.clamp_max(model.vocab_size - 1), keep=len(new))
+        rows.append(sampling.probabilities(fitted(logits, vocabulary)).double().cpu())
         session.close()
     laws = torch.stack(rows, dim=1)  # (new, models, vocabulary)
     return torch.stack([torch.minimum(laws, laws[:, i : i + 1]).sum(-1) for i in range(len(models))], dim=1)
@@ -81,7 +82,7 @@ def _costs(models: Sequence[LanguageModel], text: list[int]) -> tuple[tuple[floa
     """Milliseconds of a call that reads one token, and of each further token it reads. The models take turns."""
     if len(text) <= WIDE:
         raise HsdError(f"texts of {len(text)} tokens are too short to time calls on: choose longer ones")
-    ids = torch.tensor(text)
+    ids = torch.tensor(text).clamp_max(min(model.vocab_size for model in models) - 1)
     context, found = len(ids) - WIDE, [CallTimes(first=0.0) for _ in models]
     sessions: list[Session] = [model.start() for model in models]
     for session in sessions:

@@ -33,6 +33,8 @@ def _load(file: Path, depth: int, target: Any) -> ExitHead:
         weights = load_file(file)
     except UNREADABLE as error:
         raise HsdError(f"{file.name} cannot be read: {first_line(error)}") from None
+    if unknown := sorted({*weights} - {"into", "out", "norm", "d2t"}):
+        raise HsdError(f"{file.name} has the tensor {unknown[0]}, which is no part of an exit head")
     rank = len(weights["into"]) if "into" in weights else 0
     hidden = config.hidden_size
     for name, shape in {"into": (rank, hidden), "out": (hidden, rank), "norm": (hidden,)}.items():

@@ -55,9 +55,17 @@ class Need:
 def numbers_in_folder(folder: Path) -> int | None:
     """How many numbers the model in a folder has, by the headers of its files; None if they do not tell."""
     try:
-        return sum(_numbers_in(file) for file in sorted(folder.glob("*.safetensors"))) or None
+        return sum(map(_numbers_in, _weights_in(folder))) or None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None  # loading will say what is wrong with the file
+
+
+def _weights_in(folder: Path) -> list[Path]:
+    """The files that are read: one, or the parts that its index lists; others beside them are not."""
+    whole, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
+    if whole.is_file() or not index.is_file():
+        return [whole] if whole.is_file() else []
+    return [folder / part for part in sorted({*json.loads(index.read_text())["weight_map"].values()})]
 
 
 def _numbers_in(file: Path) -> int:

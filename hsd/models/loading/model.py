@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -50,16 +51,51 @@ def load_config(source: Source) -> Any:
 
 
 def load_model(source: Source, how: Loading, name: str) -> CausalModel:
-    """Load a model; `name` is what it is called. Raises HsdError, one line, when that is impossible."""
-    placed = _placement(how)
+    """Load a model; `name` is what it is called. Raises HsdError, one line, when that is impossible, and where its
+    files have not all of its weights, or more than it would use.
+    """
+    placed, told = _placement(how), {"output_loading_info": True, "ignore_mismatched_sizes": True}
+    if source.folder and (source.folder / "adapter_config.json").is_file() and find_spec("peft") is None:
+        raise HsdError(f"{source.name!r} has an adapter, which would be left out: merge it into the weights first")
     try:
-        model: Any = AutoModelForCausalLM.from_pretrained(source.name, dtype=how.dtype, **source.options, **placed)
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            source.name, dtype=how.dtype, **source.options, **placed, **told
+        )
+        model, report = loaded
+        _check_complete(source.name, model, report)
         model = model if placed else model.to(torch.device(how.device))
     except torch.cuda.OutOfMemoryError:
         raise HsdError(f"{source.name!r} does not fit in the GPU's free memory: choose a smaller pair") from None
     except UNREADABLE as error:
         raise cannot_load("a model", error, source) from None
-    return CausalModel(model, name, source.revision, how.quantize)
+    made = CausalModel(model, name, source.revision, how.quantize)
+    made.notes = tuple(f"{name}: the file's {key} is no part of the model, and unused." for key in _unused(report)[:1])
+    return made
+
+
+def _check_complete(name: str, model: Any, report: dict[str, Any]) -> None:
+    """Raise HsdError where some weights would be random, have another shape, or belong to parts that leave them out."""
+    for key, theirs, ours in sorted(report["mismatched_keys"]):
+        why = f"{key} has shape {tuple(theirs)}, where its config.json wants {tuple(ours)}"
+        raise HsdError(f"the files of {name!r} do not belong together: {why}")
+    missing, unused, parts = sorted(report["missing_keys"]), _unused(report), dict(model.named_modules())
+    if missing:
+        other = f", and have {unused[0]} instead" if unused else ""
+        raise HsdError(
+            f"the files of {name!r} lack {len(missing):,} of the model's weights, which would be random: there is no "
+            f"{missing[0]}{other}"
+        )
+    for key in unused:
+        names = [re.sub(r"\d+", "0", key, count=1)[: dot.start()] for dot in re.finditer(r"\.", key)]
+        if any(part in parts and not [*parts[part].children()] for part in names):
+            raise HsdError(
+                f"{name!r} has the weight {key}, which this model would leave out: merge adapters, or give a folder "
+                "whose config.json fits its weights"
+            )
+
+
+def _unused(report: dict[str, Any]) -> list[str]:
+    return sorted(key for key in report["unexpected_keys"] if not key.endswith("inv_freq"))
 
 
 def _placement(how: Loading) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from hsd.models.base import LanguageModel, Pair
 from hsd.models.loading import fetch
 from hsd.models.loading.devices import rooms
 from hsd.models.loading.memory import Need, refusal, sizes_of
-from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, tuned_for_chat, unknown
+from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, names, unknown
 from hsd.models.loading.sizes import QUANTISED, SIZES, Sizes
 from hsd.models.packed import packs
 from hsd.paths import ASSETS
@@ -87,10 +87,10 @@ def load_pair(
     spreads the target over all GPUs, which also happens when it does not fit on one of several. quantize: "4bit" or
     "8bit" for the target's weights, with bitsandbytes; "16bit" packs float32 weights for a CPU (`hsd.models.packed`),
     the default of a fetched model if dtype is not given. chat: put prompts into the tokenizer's chat template; by
-    default if there is one and the target was tuned on chats. smaller: folders or Hub ids of models for a stack under
-    the draft model, smallest first; "tiny" has one. A model may be named as its own draft, which loads it once: for
-    decoding with the target alone and for its early exits. engine: "portable" for a fetched pair in integers on a CPU,
-    from the published file, with the same bits on every machine (`hsd.models.small`).
+    default if there is one and the target ends its texts as it ends a turn. smaller: folders or Hub ids of models for a
+    stack under the draft model, smallest first; "tiny" has one. A model may be named as its own draft, which loads it
+    once: for decoding with the target alone and for its early exits. engine: "portable" for a fetched pair in integers
+    on a CPU, from the published file, with the same bits on every machine (`hsd.models.small`).
 
     Pairs are shared: asking again for the same one returns the same object. Raises HsdError, one line, if a model
     cannot be found or fetched, memory is too small, or the vocabularies differ.
@@ -197,11 +197,18 @@ def _load_new(recipe: Recipe) -> Pair:
     from hsd.models.loading.heads import is_head, load_head, size
     from hsd.models.loading.hub import find
     from hsd.models.loading.model import Loading, check_quantize, load_config, load_model
-    from hsd.models.loading.text import TokenizerCodec, end_ids_of, load_tokenizer, wants_chat
+    from hsd.models.loading.text import (
+        CHOSEN,
+        TokenizerCodec,
+        check_template,
+        end_ids_of,
+        load_tokenizer,
+        tuned_on_chats,
+    )
 
     check_quantize(recipe.quantize, recipe.device, recipe.dtype)
-    names = [recipe.target, *(source for source, _ in recipe.drafting)]
-    _make_room(recipe, _need(recipe, *map(SIZES.get, names)))  # before anything is fetched
+    sources = [recipe.target, *(source for source, _ in recipe.drafting)]
+    _make_room(recipe, _need(recipe, *map(SIZES.get, sources)))  # before anything is fetched
     big, *drafting = (find(*source) for source in ((recipe.target, recipe.revision), *recipe.drafting))
     head = drafting.pop() if drafting and is_head(drafting[-1]) else None
     sizes = [sizes_of(source, load_config(source)) for source in (big, *drafting)]
@@ -209,7 +216,7 @@ def _load_new(recipe: Recipe) -> Pair:
     tokenizer = load_tokenizer(big)
     for source in drafting:
         check_vocabularies(tokenizer, load_tokenizer(source))
-    chat = wants_chat(tokenizer, recipe.chat, tuned_for_chat(recipe.target))
+    check_template(tokenizer, recipe.chat)
     device_map = _make_room(recipe, _need(recipe, *sizes, *([of_head] if of_head else [])))
     here = f"cuda:{torch.cuda.current_device()}" if recipe.device == "cuda" else recipe.device
     named = zip(drafting, _labels(recipe), strict=False)  # one label more where the last is a head
@@ -220,9 +227,13 @@ def _load_new(recipe: Recipe) -> Pair:
     target.exit_heads = load_exit_heads(ASSETS / recipe.name if recipe.name in FETCHED else big.folder, target)
     if head is not None:
         drafts.append(load_head(head, target, _labels(recipe)[-1]))
-    codec = TokenizerCodec(tokenizer, end_ids_of(tokenizer, target.end_ids, chat), chat)
+    tuned = tuned_on_chats(tokenizer, target.end_ids) if recipe.chat is None else recipe.chat
+    codec = TokenizerCodec(tokenizer, end_ids_of(tokenizer, target.end_ids, bool(tuned)), bool(tuned))
     *smaller, draft = drafts or [target]
-    return Pair(recipe.name, target, draft, codec, recipe.note, tuple(smaller))
+    settled = recipe.name in names() or recipe.chat is not None or tuned is None
+    notes = [note for model in (*drafts, target) for note in getattr(model, "notes", ())]
+    notes += [] if settled else [CHOSEN[bool(tuned)]]
+    return Pair(recipe.name, target, draft, codec, recipe.note, tuple(smaller), tuple(notes))
 
 
 def _need(recipe: Recipe, *sizes: Sizes | None) -> Need | None:

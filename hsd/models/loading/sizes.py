@@ -65,7 +65,8 @@ def of_config(config: Any, parameters: int) -> Sizes | None:
         return None
     head_dim = getattr(config, "head_dim", None) or hidden // heads
     kv_heads = getattr(config, "num_key_value_heads", None) or heads
-    context = getattr(config, "max_position_embeddings", None) or TOKENS
+    told = getattr(config, "max_position_embeddings", None) or 0
+    context = told if told > 0 else TOKENS
     rows, tied = config.vocab_size, config.tie_word_embeddings
     return Sizes(parameters, layers, hidden, kv_heads, head_dim, rows, tied, context)
 

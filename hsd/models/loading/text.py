@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from functools import cached_property
@@ -16,6 +17,13 @@ from hsd.trace.spelling import spell
 _SHOWN = [*range(33, 127), *range(161, 173), *range(174, 256)]
 BYTES = {chr(256 + i): byte for i, byte in enumerate(sorted({*range(256)} - {*_SHOWN}))} | {chr(b): b for b in _SHOWN}
 SAMPLE = 32  # tokens by which a decoder that puts something between tokens is known
+
+ANSWER = "Bq7"  # of a turn that only shows what follows it
+CHOSEN = {
+    True: "Prompts go into the chat template in the target's files: --prompt-as text has them continued as they are.",
+    False: "Prompts are continued as they are: the target's files have a chat template, but its texts do not end as a "
+    "turn does, like a base model's; --prompt-as chat puts prompts into the template.",
+}  # where the files of a pair without a name have decided
 
 
 class TokenizerCodec:
@@ -112,10 +120,13 @@ def with_prompts_as(pair: Pair, prompt_as: str) -> Pair:
     Raises HsdError when there is no template.
     """
     codec = pair.codec
-    if not prompt_as or (prompt_as == "text" and not getattr(codec, "chat", False)):
+    if not prompt_as:
         return pair
-    tokenizer = getattr(codec, "tokenizer", None)
-    chat = wants_chat(tokenizer, prompt_as == "chat", tuned=False)
+    pair = replace(pair, notes=tuple(note for note in pair.notes if note not in CHOSEN.values()))
+    if prompt_as == "text" and not getattr(codec, "chat", False):
+        return pair
+    tokenizer, chat = getattr(codec, "tokenizer", None), prompt_as == "chat"
+    check_template(tokenizer, chat)
     return replace(pair, codec=TokenizerCodec(tokenizer, end_ids_of(tokenizer, _named_ends(pair), chat), chat))
 
 
@@ -128,21 +139,40 @@ def load_tokenizer(source: Source) -> Any:
     """The tokenizer of a model. Raises HsdError, one line, when that is impossible."""
     from transformers import AutoTokenizer  # takes seconds, and the portable engine needs none
 
+    beside = source.folder / "chat_template.json" if source.folder else None  # where processors had theirs
     try:
-        return AutoTokenizer.from_pretrained(source.name, **source.options)
-    except (OSError, ValueError, KeyError) as error:
+        tokenizer: Any = AutoTokenizer.from_pretrained(source.name, **source.options)
+        if not tokenizer.chat_template and beside and beside.is_file():
+            tokenizer.chat_template = json.loads(beside.read_text(encoding="utf-8"))["chat_template"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise cannot_load("a tokenizer", error, source) from None
+    if isinstance(tokenizer.chat_template, dict) and len(tokenizer.chat_template) == 1:
+        (tokenizer.chat_template,) = tokenizer.chat_template.values()
+    return tokenizer
 
 
-def wants_chat(tokenizer: Any, chat: bool | None, tuned: bool) -> bool:
-    """Whether prompts go into the chat template: as asked, else where there is one and the model was tuned for it.
-
-    Raises HsdError when a template is asked for and there is none.
-    """
-    has_template = bool(getattr(tokenizer, "chat_template", None))
-    if chat and not has_template:
+def check_template(tokenizer: Any, chat: bool | None) -> None:
+    """Raise HsdError when a chat template is asked for and there is none."""
+    if chat and not getattr(tokenizer, "chat_template", None):
         raise HsdError("this tokenizer has no chat template: leave chat out, and have the prompt continued as text")
-    return (tuned and has_template) if chat is None else chat
+
+
+def tuned_on_chats(tokenizer: Any, named: frozenset[int]) -> bool | None:
+    """Whether a model answers in its chat template, by what ends its texts; None where there is no template.
+
+    A base model may carry the template of its tuned sisters, but ends a text with another token than they end a turn.
+    named: ends by the model's own settings.
+    """
+    if not tokenizer.chat_template:
+        return None
+    turns = [{"role": "user", "content": "A"}, {"role": "assistant", "content": ANSWER}]
+    try:
+        after = str(tokenizer.apply_chat_template(turns, tokenize=False)).rpartition(ANSWER)[2]
+    except Exception:  # a template is a program of its makers, and may refuse such turns
+        return True
+    own = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
+    end = next((i for i in tokenizer(after, add_special_tokens=False)["input_ids"] if i in own), None)
+    return end is None or end in named or end == tokenizer.eos_token_id
 
 
 def end_ids_of(tokenizer: Any, named: frozenset[int], chat: bool) -> frozenset[int]:

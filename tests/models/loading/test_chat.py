@@ -6,32 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from small_models import END, bytes_tokenizer, save_pair
-from tokenizers import AddedToken, processors
-from transformers import PreTrainedTokenizerFast
+from small_models import BEGIN, END, START, TEMPLATE, TURN_END, chat_tokenizer, save_pair
 
 import hsd
 from hsd import HsdError, Pair, load_pair
 
-START, TURN_END, BEGIN = "<|im_start|>", "<|im_end|>", "<begin>"
-TEMPLATE = (
-    "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
 TURN = f"{BEGIN}{START}user\nHi there{TURN_END}\n{START}assistant\n"
-
-
-def chat_tokenizer(template: str | None = TEMPLATE) -> PreTrainedTokenizerFast:
-    """Bytes, and the special tokens of a chat; it begins every text with one of its own, as Llama's and Gemma's do."""
-    tokenizer = bytes_tokenizer()
-    tokenizer.add_special_tokens({"bos_token": BEGIN, "additional_special_tokens": [AddedToken(START, special=True)]})
-    tokenizer.add_special_tokens({"eos_token": TURN_END})
-    begin = tokenizer.convert_tokens_to_ids(BEGIN)
-    tokenizer._tokenizer.post_processor = processors.TemplateProcessing(
-        single=f"{BEGIN} $A", special_tokens=[(BEGIN, begin)]
-    )
-    tokenizer.chat_template = template
-    return tokenizer
 
 
 def saved(folder: Path, template: str | None = TEMPLATE, end_ids: object = None) -> dict[str, str]:
@@ -94,12 +74,6 @@ def test_a_pair_without_a_template_continues_texts_and_answers_nothing(byte_pair
         assert same.tokens == hsd.run(plain, prompt, max_new_tokens=8).tokens
         with pytest.raises(HsdError, match="has no chat template: leave chat out"):
             hsd.run(plain, prompt, prompt_as="chat")
-
-
-def test_a_model_that_was_not_tuned_on_chats_gets_the_bare_prompt(tmp_path: Path):
-    target, draft = save_pair(tmp_path, chat_tokenizer())
-    assert shown(load_pair(target=target, draft=draft, device="cpu")) == f"{BEGIN}Hi there"
-    assert shown(load_pair(target=target, draft=draft, device="cpu", chat=True)) == TURN
 
 
 def test_a_tuned_model_without_a_template_gets_the_bare_prompt(tmp_path: Path):

@@ -1,0 +1,57 @@
+"""Generation settings of `transformers`: those that decoding follows, those that change no token, and all others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformers import GenerationConfig
+
+FOLLOWED = {"do_sample", "temperature", "top_k", "top_p", "max_length", "max_new_tokens", "eos_token_id"}
+SAMPLED = {"min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h"}  # nothing where nothing is drawn
+OUTPUTS = {"output_scores", "output_logits", "output_attentions", "output_hidden_states"}  # of a returned dictionary
+HARMLESS = {
+    *("bos_token_id", "pad_token_id", "decoder_start_token_id", "transformers_version", "return_dict_in_generate"),
+    *("use_cache", "cache_config", "max_cache_len", "prefill_chunk_size", "compile_config", "disable_compile"),
+    *("early_stopping", "length_penalty", "diversity_penalty", "num_beam_groups", "low_memory"),  # of beams alone
+    *("num_assistant_tokens_schedule", "assistant_lookbehind", "target_lookbehind", "is_assistant"),
+    *("renormalize_logits", "token_healing", "continuous_batching_config"),
+}
+CACHES = ("dynamic", "static", "offloaded", "offloaded_static", "hybrid", "sliding_window")  # all but quantised ones
+OFF = {**GenerationConfig._get_default_generation_params(), "guidance_scale": 1}
+
+
+def unmet(settings: Mapping[str, Any], sampled: bool) -> dict[str, Any]:
+    """The settings that ask for other tokens, or for other output, than decoding gives. Unknown ones count as such.
+
+    sampled: whether tokens are drawn.
+    """
+    met = FOLLOWED | HARMLESS | (set() if sampled else SAMPLED)
+    met |= set() if settings.get("return_dict_in_generate") else OUTPUTS
+    asked = {name: value for name, value in sorted(settings.items()) if name not in met and not name.startswith("_")}
+    return {name: value for name, value in asked.items() if not _off(name, value)}
+
+
+def not_applied(settings: Mapping[str, Any], temperature: float, top_k: int, top_p: float) -> list[str]:
+    """Those of a model's own settings that a run with these numbers does not apply, each with its value, as words."""
+    known = {name: value for name, value in settings.items() if name in vars(GenerationConfig())}
+    found = unmet(known | {"return_dict_in_generate": False}, temperature > 0)
+    for name, used in (("temperature", temperature), ("top_k", top_k), ("top_p", top_p)) if temperature > 0 else ():
+        if known.get(name) is not None and known[name] != used:
+            found[name] = known[name]
+    return [f"{name} {str(value)[:40]}" for name, value in found.items()]
+
+
+def sampling_of(config: Any) -> dict[str, Any]:
+    """The options of a run for how a configuration of `generate`, defaults filled in, draws tokens."""
+    told = {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
+    given = {name: getattr(config, name) for name in told if getattr(config, name) is not None}
+    return told | given if config.do_sample else {"temperature": 0.0}
+
+
+def _off(name: str, value: Any) -> bool:
+    if name == "cache_implementation" and value in CACHES:
+        return True
+    return value is None or value is False or (isinstance(value, (int, float, str)) and value == OFF.get(name)) or (
+        isinstance(value, (list, tuple, dict)) and not value
+    )  # fmt: skip

@@ -1,0 +1,92 @@
+"""Whether what a model says of a token follows from the text before it alone: what caches, drafts and trees rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+
+from hsd.errors import HsdError, first_line
+from hsd.models.base import View
+
+WRONG = (RuntimeError, TypeError, ValueError, AttributeError, LookupError, AssertionError)
+EXACT, HALF = 2e-3, 0.25  # differences by rounding, as a share of the logits' spread, in float32 and in fewer bits
+SIBLINGS, LONGEST = 8, 256  # LONGEST: tokens of a window that is passed; longer ones are left to the library's masks
+_FOUND: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()
+
+
+def why_no_tree(model: Any) -> str:
+    """Why a `CausalModel` cannot read siblings; "" if it can. Eight small passes, once for each model of the library.
+
+    Tokens are read in one pass, one by one after a roll-back, and as siblings: rows must be those of a text without a
+    cache. Raises HsdError, with the reason, for a model whose chains are not exact either.
+    """
+    if model.model not in _FOUND:
+        told, name = model.model.config.get_text_config().to_dict(), type(model.model).__name__
+        sizes = [told[key] for key in told if "window" in key and type(told[key]) is int and 0 < told[key] <= LONGEST]
+        probe = _Probe(model, 1 + min(sizes, default=0))
+        if reason := attempted(probe.chain):
+            raise HsdError(f"{name} cannot be decoded exactly: {reason}; choose another model")
+        alibi = "alibi" in str(told).lower() or told.get("model_type") in ("bloom", "mpt")
+        counted = "ALiBi counts columns" if alibi else "attention or positions count columns"
+        why = f"{name} cannot read siblings: its {counted} of the cache, and not places of a text"
+        _FOUND[model.model] = attempted(probe.siblings) and why
+    return _FOUND[model.model]
+
+
+def attempted(read: Callable[[], str]) -> str:
+    """What `read` says, or why it fails; too little memory is no answer."""
+    try:
+        return read()
+    except torch.OutOfMemoryError:
+        raise
+    except WRONG as error:
+        return f"reading with a cache fails ({first_line(error)})"
+
+
+class _Probe:
+    """Tokens of the middle of the vocabulary, where the ordinary ones are; those before number `given` only precede."""
+
+    def __init__(self, model: Any, given: int) -> None:
+        third, few = max(1, model.vocab_size // 3), model.dtype.endswith(("4bit weights", "8bit weights"))
+        self.model, self.given, self.ids = model, given, third + torch.arange(given + 4) % third
+        self.share, self.session = EXACT if model.dtype.startswith("float32") and not few else HALF, model.start()
+
+    @torch.inference_mode()
+    def _alone(self, length: int) -> Tensor:
+        logits: Tensor = self.model.model(input_ids=self.ids[None, :length].to(self.model.input_device)).logits[0]
+        return logits.to(self.model.device)
+
+    def _same(self, rows: Tensor, truth: Tensor) -> bool:
+        wrong = torch.where(rows == truth, 0.0, (rows - truth).float()).square().mean().sqrt()
+        return bool(wrong <= self.share * truth.float().std())
+
+    def chain(self) -> str:
+        """What is wrong with three tokens in a text; "" for nothing."""
+        given, session, self.truth = self.given, self.session, self._alone(len(self.ids))
+        if not self._same(self._alone(given + 1), self.truth[: given + 1]):
+            return "what it says after a token depends on the tokens that follow, as in BERT and XLNet"
+        session.forward(self.ids[:given], 1)
+        at_once, cache = session.forward(self.ids[given:-1], 3), getattr(session, "_cache", None)
+        if cache is not None and hasattr(cache, "get_seq_length") and cache.get_seq_length() != session.length:
+            return "it keeps no cache of what it has read"
+        if not self._same(at_once, self.truth[given:-1]):
+            return "tokens that are read in one pass depend on each other otherwise than in a text"
+        session.crop(given)
+        one_by_one = torch.cat([session.forward(token[None], 1) for token in self.ids[given:-1]])
+        return "" if self._same(one_by_one, self.truth[given:-1]) else "tokens are read otherwise after a roll-back"
+
+    def siblings(self) -> str:
+        """Whether the last of several siblings, its child, and what follows them are read as a text is; "" if so."""
+        length, own = self.given + 1, torch.eye(SIBLINGS + 1, dtype=torch.bool)
+        self.session.crop(length)
+        own[-1, -2] = True
+        sees = torch.cat([torch.ones(SIBLINGS + 1, length, dtype=torch.bool), own], 1)
+        tree = torch.cat([self.ids[:1].expand(SIBLINGS - 1), self.ids[length:-1]])
+        rows = self.session.forward(tree, 2, View(sees, torch.tensor([*[length] * SIBLINGS, length + 1])))
+        self.session.select([*range(length), length + SIBLINGS - 1, length + SIBLINGS])
+        rows = torch.cat([rows, self.session.forward(self.ids[-1:], 1)])
+        return "" if self._same(rows, self.truth[length:]) else "read otherwise"
