@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hsd.spelling import together
+from hsd.trace.spelling import together
 from reciting import SCRIPTS, fallback_tokenizer, read, reciting_pair
 from small_models import bytes_tokenizer, letters_tokenizer, save_pair
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
