@@ -21,7 +21,7 @@ const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 class Race {
   /** recorded: {races, all}, see hsd/app/race.py; about: what ask("page") gives. planned(plan): a race was planned. */
   constructor(recorded, about, { bar, planned }) {
-    Object.assign(this, { recorded, bar, lanes: [], shown: null, stop: null, phase: "none" });
+    Object.assign(this, { recorded, bar, lanes: [], shown: null, kept: false, stop: null, phase: "none" });
     this.replay = new Replay((time) => this.drawAt(time));
     this.numbers = numbers();
     this.setup = new Setup(about, planned);
@@ -77,6 +77,7 @@ class Race {
 
   /** Run the race of a link, whose options stay where it does not begin. */
   async share(link) {
+    this.kept = true; // the address, until something else is shown
     const plan = await ask("race_plan", link).catch(() => null); // the race will say why
     if (plan) this.setup.set(plan);
     return this.follow(link);
@@ -85,6 +86,7 @@ class Race {
   // ---- a race to show
 
   choose(domain) {
+    this.kept = false;
     const { races, all } = this.recorded;
     const one = races.find((race) => race.domain === domain);
     this.setup.set((one ?? races[0]).header);
@@ -168,15 +170,14 @@ class Race {
     if (cut) this.say(ended(cut, race));
     else if (!race) this.say(this.shown.report?.verdict ?? "");
     page.alert(problem);
-    if (race) this.bar.remember(); // else the address still says what was asked for
+    this.bar.remember();
     if (this.phase === "done" && !calm.matches) this.replay.start(0);
   }
 
   started(header) {
     const race = { domain: "", header, events: [], report: null };
     this.replay.load(0);
-    this.shown = race;
-    this.longest = 1;
+    Object.assign(this, { shown: race, kept: false, longest: 1 });
     this.draw();
     this.setup.set(header);
     this.offer("");
@@ -216,9 +217,9 @@ class Race {
 
   // ---- links, and for tests
 
-  /** Null while a race runs: then the address stays as it is. */
+  /** Null while a race runs, or a link's could not: then the address stays as it is. */
   link() {
-    if (this.running || !this.shown) return null;
+    if (this.running || this.kept || !this.shown) return null;
     return this.shown.domain ? { domain: this.shown.domain } : this.shown.header.link;
   }
 
