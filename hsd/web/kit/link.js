@@ -83,7 +83,7 @@ function addressBar(tab, values, { packed = () => null, shown = () => undefined,
     return (await copy(link)) ? "link copied" : link;
   }
 
-  return { remember, href, copyLink };
+  return { remember, write, href, copyLink };
 }
 
 export { address, asked, addressBar, pack, unpacked };

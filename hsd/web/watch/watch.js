@@ -182,6 +182,7 @@ class Watch {
     if (kind !== "run") this.deviceChip(trace.setup.pair);
     this.outcome.fill(trace, source.timed ?? null);
     this.beside.take(trace, live);
+    this.bar.write(); // at once: what is shown next begins a place of its own
   }
 
   // ---- live runs
