@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hsd.trace.spelling import together
 from reciting import SCRIPTS, fallback_tokenizer, read, reciting_pair
 from small_models import bytes_tokenizer, letters_tokenizer, save_pair
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -14,6 +13,7 @@ from transformers import PreTrainedTokenizerFast
 import hsd
 from hsd.models.loading.text import TokenizerCodec
 from hsd.trace import step_in_words
+from hsd.trace.spelling import together
 
 KINDS = {"byte-level": bytes_tokenizer, "byte fallback": fallback_tokenizer}
 
