@@ -33,7 +33,7 @@ def request(**values: object) -> Request:
 @pytest.fixture
 def letters(monkeypatch: pytest.MonkeyPatch) -> None:
     """The model of every request becomes a small table."""
-    monkeypatch.setattr(pairs, "load", lambda choice: hsd.table_pair(vocab=6, seed=1))
+    monkeypatch.setattr(pairs, "load", lambda *_: hsd.table_pair(vocab=6, seed=1))
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_a_failure_in_the_middle_comes_after_what_was_decoded_before(letters, ev
 def test_what_nobody_expected_is_told_with_a_name_that_the_log_has_and_without_the_prompt(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    def broken(choice: object) -> None:
+    def broken(*_: object) -> None:
         raise RuntimeError("a secret of the prompt")
 
     monkeypatch.setattr(pairs, "load", broken)
