@@ -44,13 +44,19 @@ def battery(seed: int, race: bool) -> list[Case]:
         *(Case(f"{n} tokens, γ = 1", "the same", random_models(n, 1, seed)) for n in (7, 8, 16)),
         Case("2 tokens, γ = 6", "the fourth drafted position and later ones", random_models(2, 6, seed)),
         *(Case(f"2 tokens, γ = {n}", "each length of draft up to 12", random_models(2, n, seed)) for n in (4, 5)),
-        *(Case(f"2 tokens, γ = {n}", "the same", _grown(2, n, _open_at_ends(n), seed)) for n in range(7, 12)),
+        *(Case(f"2 tokens, γ = {n}", "the same", _grown(2, n, _open_at(0, 1, n - 1), seed)) for n in range(7, 12)),
         Case("3 tokens, γ = 12", "long drafts, most of their tokens certain", _grown(3, 12, _seldom_open, seed)),
         Case("3 tokens, γ = 1, swept", "every number at 1,001 values", random_models(3, 1, seed), True),
         Case("2 tokens, γ = 2, swept", "the same on every path", random_models(2, 2, seed), True),
-        Case("2 tokens, γ = 3, swept", "the same, a third coin too", _grown(2, 3, _open_at_last, seed), True),
+        Case("2 tokens, γ = 3, swept", "the same, a third coin too", _grown(2, 3, _open_at(2), seed), True),
         *(Case(name, covers, _grown(4, 2, shape, seed)) for name, (covers, shape) in SHAPES.items()),
-        Case(f"{wide:,} tokens, γ = 1", "long rows", wide_models(wide, seed), points=FEWER // 4),
+        *(
+            Case(f"{v:,} tokens, γ = {n}", covers, _grown(v, n, _large(v, n, *most), seed), points=FEWER // 4)
+            for covers, (v, n, *most) in (
+                ("long rows", (wide, 1, wide, wide // 10)),
+                *(("more tokens and longer drafts together", sizes) for sizes in (*LARGE, (wide, 4, 6, 6))),
+            )
+        ),
     ]
 
 
@@ -97,13 +103,9 @@ def _seldom_open(text: Outcome, a: Tensor, b: Tensor) -> Rows:
     return a**0.3, _without(b, int(b.argmin())) if len(text) in (0, 5, 11) else _one_hot(a)
 
 
-def _open_at_ends(gamma: int) -> Shape:
-    """The draft has a choice at its first, second and last token only; flat targets, so that many are kept."""
-    return lambda text, a, b: (a**0.3, b if len(text) in (0, 1, gamma - 1) else _one_hot(a))
-
-
-def _open_at_last(text: Outcome, a: Tensor, b: Tensor) -> Rows:
-    return a**0.5, b if len(text) == 2 else _one_hot(b)
+def _open_at(*places: int) -> Shape:
+    """The draft has a choice at these places only; flat targets, so that many are kept."""
+    return lambda text, a, b: (a**0.3, b if len(text) in places else _one_hot(a))
 
 
 SHAPES: dict[str, tuple[str, Shape]] = {
@@ -129,19 +131,25 @@ SHAPES: dict[str, tuple[str, Shape]] = {
 """Pairs of 4 tokens and γ = 2: name, what it covers, and how its rows are made."""
 
 
-def wide_models(vocab: int, seed: int) -> TableModels:
-    """A pair for γ = 1 whose target says any of many tokens, and after them one of a tenth; whose draft one of two.
+LARGE = (
+    *((3, 6, 3, 3), (4, 3, 4, 4), (4, 6, 4, 4), (5, 4, 5, 5), (6, 3, 6, 6), (8, 3, 8, 8), (10, 5, 10, 6)),
+    *((12, 8, 12, 4), (17, 2, 17, 17), (24, 4, 24, 8), (40, 3, 40, 8), (40, 12, 40, 4), (100, 2, 100, 10)),
+)
+"""Pairs in which both V and γ are large: V, γ, and how many tokens the target may say at first, and after a text."""
 
-    The draft gives the likeliest half of what the target does, and the second likeliest all that is left.
+
+def _large(vocab: int, gamma: int, first: int, later: int) -> Shape:
+    """The draft chooses between two tokens at its first and last place, and has no choice between.
+
+    The target's likeliest token is then at most half as likely for the draft. Of up to five tokens the first is any.
     """
 
     def shape(text: Outcome, a: Tensor, b: Tensor) -> Rows:
-        if text:
-            return torch.zeros_like(a).scatter(0, a.topk(vocab // 10).indices, a.topk(vocab // 10).values), b
-        often, seldom = a.topk(2).indices.tolist()
-        draft = torch.zeros_like(a)
-        draft[often] = a[often] / 2
-        draft[seldom] = 1 - draft[often]
-        return a, draft
+        places = a.topk(later if text else first).indices
+        target, draft = torch.zeros_like(a).scatter(0, places, a[places]), _one_hot(a)
+        if len(text) in (0, gamma - 1):
+            draft[places[0]] = a[places[0]] / 2
+            draft[places[1]] = 1 - draft[places[0]]
+        return target, b if not text and vocab <= 5 else draft
 
-    return _grown(vocab, 1, shape, seed)
+    return shape

@@ -11,10 +11,10 @@ from torch import Tensor
 
 from hsd.audit import TableModels
 from hsd.conform.adapter import Adapter, BlackBox
-from hsd.conform.boxes import Box, Outcome, Point, Search, boxes, threshold
+from hsd.conform.boxes import Box, Outcome, Point, Search, boxes, edges, threshold
 from hsd.conform.causes import OWN, Batch, cause
 from hsd.errors import HsdError
-from hsd.rules import RULES
+from hsd.rules import RULES, Law
 
 CHECKS = 8  # random points per draft at which the recovered law must predict the outcome
 STRATA = 1_001  # points of a sweep: no interval of 1e-3 lies between two of them
@@ -81,11 +81,11 @@ def recover(
     turns = [i % len(drafts) for i in range(max(repeats, CHECKS * len(drafts)))]
     again = Repeats(box, *_random(box, turns[: max(repeats, len(drafts))], generator))
     again.check(TIMES if repeats else 2)
-    hints = [_hints(models, x) for x in drafts]
+    laws = [_laws(models, x) for x in drafts]
     witnesses: list[list[Point]] = [[] for _ in drafts]
 
     def taken_apart(draft: int) -> Search[list[Region]]:
-        return _regions(adapter, gamma, vocab, hints[draft], witnesses[draft])
+        return _regions(adapter, gamma, vocab, laws[draft], witnesses[draft])
 
     try:
         regions = _together(box, [*range(len(drafts))], taken_apart)
@@ -103,11 +103,9 @@ def recover(
     return {x: _added_up(of, gamma) for x, of in zip(drafts, regions, strict=True)}, again
 
 
-def _regions(
-    adapter: Adapter, gamma: int, vocab: int, hints: list[list[float]], witnesses: list[Point]
-) -> Search[list[Region]]:
+def _regions(adapter: Adapter, gamma: int, vocab: int, laws: list[Law], witnesses: list[Point]) -> Search[list[Region]]:
     """The boxes of one draft's numbers, with the law of the next token in each."""
-    axes = gamma if adapter.race else gamma + 1
+    axes, hints = gamma if adapter.race else gamma + 1, _hints(laws)
     most, one_hot = 8 * (gamma + 1) * vocab, torch.eye(vocab, dtype=torch.float64)
     known = [point[:axes] for point in witnesses]
     if not adapter.race:
@@ -116,7 +114,8 @@ def _regions(
     found = yield from boxes(axes, gamma, (1.0,) * vocab, adapter.width, hints, most, known)
     regions = []
     for box in found:
-        regions.append(Region(box, (yield from _race(box, vocab, adapter.width))))
+        near = torch.stack([law.next(len(box.outcome) - 1) for law in laws])
+        regions.append(Region(box, (yield from _race(box, near, adapter.width))))
     return regions
 
 
@@ -126,10 +125,13 @@ def rows_along(models: TableModels, draft: Outcome) -> tuple[Tensor, Tensor, Ten
     return p, q, torch.tensor(draft)
 
 
-def _hints(models: TableModels, draft: Outcome) -> list[list[float]]:
+def _laws(models: TableModels, draft: Outcome) -> list[Law]:
+    """Those of the known rules that have thresholds; one by a race has picks to compare."""
+    return [rule.law(*rows_along(models, draft)) for rule in RULES.values() if not rule.recipe.race]
+
+
+def _hints(laws: list[Law]) -> list[list[float]]:
     """Where known rules have their thresholds: for each coin, and for the noise."""
-    coined = [rule for rule in RULES.values() if not rule.recipe.race]  # a race has picks to compare, no threshold
-    laws = [rule.law(*rows_along(models, draft)) for rule in coined]
     coins = torch.stack([law.threshold for law in laws]).T.tolist()  # (γ, rules)
     noise = {x for law in laws for t in range(law.gamma + 1) for x in law.next(t).cumsum(0)[:-1].tolist()}
     return [*coins, list(noise)]
@@ -154,9 +156,10 @@ def _together(box: BlackBox, drafts: Sequence[int], search: Callable[[int], Sear
     return [results[draft] for draft in drafts]
 
 
-def _race(box: Box, vocab: int, width: float) -> Search[Tensor]:
-    """The law of the exponential race in a box of coins, (V,): each token against the winner, share by share."""
-    winner, ratios = box.outcome[-1], torch.zeros(vocab, dtype=torch.float64)
+def _race(box: Box, near: Tensor, width: float) -> Search[Tensor]:
+    """The law of the race in a box of coins, (V,): each token against the winner. near: (n, V), where to look first."""
+    winner, vocab = box.outcome[-1], near.shape[1]
+    ratios, shares = torch.zeros(vocab, dtype=torch.float64), near / (near + near[:, [winner]]).clamp_min(1e-300)
     ratios[winner] = 1.0
     for token in (t for t in range(vocab) if t != winner):
 
@@ -166,7 +169,7 @@ def _race(box: Box, vocab: int, width: float) -> Search[Tensor]:
             return (*box.centre, *numbers)
 
         if (yield at(width))[-1] == token:
-            share = yield from threshold(at, width, 1 - width, width)
+            share = yield from threshold(at, width, 1 - width, width, edges(shares[:, token].tolist(), width))
             ratios[token] = share / (1 - share)
     return ratios / ratios.sum()
 

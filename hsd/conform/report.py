@@ -40,9 +40,9 @@ def conform(
     or "none"), "equals" (all of them, with settings), "expected" (that rule, or ""), "as_expected" (None where nothing
     is expected), "cause" (why it is not lossless, or ""), "counterexample" ({"words", "p", "q"} or None), "edges" (what
     happens at a number of exactly 0 or just below 1), "notes", "claim" (what was done, and what may escape it, in
-    sentences), "pairs", "tolerance", "calls", "seconds"}. By sampling "lossless" is None where nothing was found: that
-    proves nothing. Raises HsdError for what is too large, for an unknown rule, and for a verifier that cannot be
-    judged.
+    sentences), "sizes" (each V, γ of the judged pairs), "pairs", "tolerance", "calls", "seconds"}. By sampling
+    "lossless" is None where nothing was found: that proves nothing. Raises HsdError for what is too large, for an
+    unknown rule, and for a verifier that cannot be judged.
     """
     start = time.perf_counter()
     if expect:
@@ -65,9 +65,14 @@ def conform(
     if by_sampling:
         found = _sampled(adapter, named, calls, seed)
     else:
-        found = (judge_shared if adapter.shared else _exact)(adapter, _cases(adapter, named, seed, quick))
+        cases = _cases(adapter, named, seed, quick)
+        named |= {case.name: case.models for case in cases}
+        found = (judge_shared if adapter.shared else _exact)(adapter, cases)
+    sizes = sorted({(named[name].vocab, named[name].gamma) for name in found["pairs"]})
+    claim = [*found["claim"], sizes_in_words(sizes)] if found["claim"] else []
     same = expect in {name.split(" (")[0] for name in found["equals"]} if expect else None
-    return {**told, **found, "as_expected": same, "seconds": round(time.perf_counter() - start, 2)}
+    told |= {**found, "claim": claim, "sizes": sizes, "as_expected": same}
+    return {**told, "seconds": round(time.perf_counter() - start, 2)}
 
 
 def _cases(adapter: Adapter, named: dict[str, TableModels], seed: int, quick: bool) -> list[Case]:
@@ -185,6 +190,13 @@ def _claim(cases: list[Case]) -> list[str]:
     if repeats := max(case.repeats for case in cases):
         said.append(f"{repeats} points again, in other orders and after all others: equal numbers gave equal tokens")
     return said
+
+
+def sizes_in_words(sizes: list[tuple[int, int]]) -> str:
+    """Which V and γ were judged together, and what that leaves open."""
+    of = {vocab: ", ".join(str(gamma) for v, gamma in sizes if v == vocab) for vocab, _ in sizes}
+    said = "; ".join(f"{vocab:,} with {gammas}" for vocab, gammas in of.items())
+    return f"sizes judged, V with γ: {said}; what is wrong at other sizes alone escapes"
 
 
 def _edges(adapter: Adapter) -> list[str]:

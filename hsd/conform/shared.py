@@ -81,7 +81,7 @@ def _numbers(adapter: Adapter, models: TableModels, count: int, generator: torch
         if len(path) == places:
             continue
         for k, share in enumerate(row.cumsum(0)[:-1].tolist()):
-            for side in (-width, width):
+            for side in (-width, width) if row[k] or not k else ():
                 one = numbers[(len(near) + k) % count].clone()
                 if adapter.race:  # the next token comes as early as this one, but for very little
                     one[len(path), k + 1] = one[len(path), k] * row[k + 1] / max(float(row[k]), 1e-9) * (1 + side)

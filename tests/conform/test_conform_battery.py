@@ -34,6 +34,21 @@ def one_coin_more(law: Law, coins: Tensor) -> int:
     return law.gamma if 0.97 < float(coins[0]) < 0.971 else plain(law, coins)
 
 
+def at_sizes(sizes: Callable[[int, int], bool]) -> Kept:
+    """Keeps the whole draft at such numbers of tokens and of drafted ones."""
+    return where(lambda p, q: sizes(p.shape[1], len(q)))
+
+
+def cut_in_long_drafts(following: Tensor, law: Law, kept: int) -> Tensor:
+    return cut_to(20)(following, law, kept) if law.gamma > 1 else following
+
+
+def without_last_coin(law: Law, coins: Tensor) -> int:
+    """Where there are many tokens and coins, a draft of which all but the last token is kept is kept whole."""
+    count = plain(law, coins)
+    return law.gamma if law.p.shape[1] > 3 and law.gamma > 3 and count == law.gamma - 1 else count
+
+
 def has_rare(row: Tensor) -> bool:
     return bool((row < 2e-3).any() and (row > 0).all()) and len(row) == 4
 
@@ -77,6 +92,26 @@ WRONG: dict[str, tuple[str, Verify]] = {
         verifier(where(lambda p, q: 0.999 < p.max() < 1)),
     ),
     "wrong in long drafts": ("3 tokens, γ = 12", verifier(from_position(9))),
+    "wrong for several tokens and a long draft": ("4 tokens, γ = 3", verifier(at_sizes(lambda v, n: v > 3 and n > 2))),
+    "wrong for many tokens and two drafted": ("17 tokens, γ = 2", verifier(at_sizes(lambda v, n: v > 16 and n > 1))),
+    "wrong from five tokens and four drafted on": (
+        "5 tokens, γ = 4",
+        verifier(at_sizes(lambda v, n: v >= 5 and n >= 4)),
+    ),
+    "wrong from 24 tokens and ten drafted on": (
+        "40 tokens, γ = 12",
+        verifier(at_sizes(lambda v, n: v >= 24 and n >= 10)),
+    ),
+    "wrong from 500 tokens and three drafted on": (
+        "1,000 tokens, γ = 4",
+        verifier(at_sizes(lambda v, n: v >= 500 and n >= 3)),
+    ),
+    "wrong for medium sizes of both": (
+        "8 tokens, γ = 3",
+        verifier(at_sizes(lambda v, n: 6 < v < 12 and 2 < n < 5)),
+    ),
+    "residual cut in a long draft of many tokens": ("40 tokens, γ = 3", verifier(row=cut_in_long_drafts)),
+    "the last of several coins is not read": ("5 tokens, γ = 4", verifier(without_last_coin)),
     "wrong for some noise": ("2 tokens, γ = 2, swept", some_noise),
     "wrong for a few third coins": ("2 tokens, γ = 3, swept", verifier(third_coin)),
     "wrong for a few coins": ("2 tokens, γ = 2, swept", verifier(one_coin_more)),
@@ -141,6 +176,24 @@ def test_the_whole_battery_says_what_was_done():
     assert set(CASES) < set(found["pairs"])
     assert any(said.startswith("17,270 random numbers on 1 pair") for said in found["claim"])
     assert all(one["covers"] for one in found["pairs"].values())
+
+
+def test_the_verdict_lists_the_sizes_that_were_judged_together():
+    right = adapter(RULES["tokenwise"].law)
+    found = conform(right, vocab=2, gamma=2, quick=True)
+    assert found["sizes"] == [(2, 2), (4, 2)]
+    assert found["claim"][-1] == (
+        "sizes judged, V with γ: 2 with 2; 4 with 2; what is wrong at other sizes alone escapes"
+    )
+    assert conform(right, calls=100)["sizes"] == [(3, 3)]
+
+
+@pytest.mark.parametrize("race", [False, True])
+def test_the_battery_has_many_tokens_and_long_drafts_together(race: bool):
+    sizes = {(case.models.vocab, case.models.gamma) for case in battery(0, race)}
+    for vocab, gamma in ((4, 3), (5, 4), (4, 6), (17, 2), (24, 4), (40, 12), (100, 4)):
+        assert any(v >= vocab and n >= gamma for v, n in sizes), (vocab, gamma)
+    assert len({case.name for case in battery(0, race)}) == len(battery(0, race)), "a name for each pair"
 
 
 def test_the_headline_is_the_largest_of_all_pairs():
