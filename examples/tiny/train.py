@@ -111,7 +111,7 @@ def export(out: Path, name: str) -> Path:
     model, tokenizer, folder = model_from(out, name).bfloat16(), load_tokenizer(out), out / "models" / name
     end = tokenizer.eos_token_id
     ends = {"bos_token_id": end, "eos_token_id": end, "pad_token_id": end}
-    model.generation_config = GenerationConfig(**ends, do_sample=True, temperature=0.7)
+    model.generation_config = GenerationConfig(**ends)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

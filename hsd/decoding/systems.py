@@ -195,7 +195,7 @@ def _about_models(pair: Pair, models: Sequence[LanguageModel], options: RunOptio
 
         if unmet := not_applied(settings, options.temperature, options.top_k, options.top_p):
             listed = ", ".join(unmet)[:250]
-            notes.append(f"The target's own generation settings ask for more, which this run does not apply: {listed}.")
+            notes.append(f"The target's own generation settings differ, and this run does not apply them: {listed}.")
     return notes
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
-from weakref import WeakKeyDictionary
+from weakref import finalize
 
 import torch
 
@@ -56,7 +56,7 @@ class Threads:
         return f"{self.count} thread{'s' * (self.count > 1)}" + (f" ({timed})" if timed else "")
 
 
-_FOUND: WeakKeyDictionary[LanguageModel, Threads] = WeakKeyDictionary()
+_FOUND: dict[int, Threads] = {}  # by the identity of a target: a model of somebody else's need not be hashable
 
 
 def settle_threads(pair: Pair) -> Threads:
@@ -67,12 +67,18 @@ def settle_threads(pair: Pair) -> Threads:
     target, most = getattr(pair.target, "itself", pair.target), torch.get_num_threads()
     if target.device.type != "cpu":
         return Threads(most, {})
-    if target not in _FOUND:
+    if id(target) not in _FOUND:
         if target.parameters < SMALL or most == 1:
             return Threads(1, {})
         measured = target.parameters < LARGE
-        _FOUND[target] = _measured(target, most) if measured else Threads(most, {})
-    return _FOUND[target]
+        _remember(target, _measured(target, most) if measured else Threads(most, {}))
+    return _FOUND[id(target)]
+
+
+def _remember(target: LanguageModel, threads: Threads) -> None:
+    if id(target) not in _FOUND:
+        finalize(target, _FOUND.pop, id(target), None)
+    _FOUND[id(target)] = threads
 
 
 @contextmanager
@@ -93,7 +99,7 @@ def computing(pair: Pair) -> Iterator[None]:
 
 def use_threads(target: LanguageModel, count: int) -> None:
     """Compute with this many threads from now on, whatever is faster: in runs, and in whatever this thread does."""
-    _FOUND[getattr(target, "itself", target)] = Threads(count, {})
+    _remember(getattr(target, "itself", target), Threads(count, {}))
     _use(target, count)
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from threading import Thread
 from types import SimpleNamespace
 from typing import Any
@@ -285,3 +286,17 @@ def test_an_import_changes_neither_threads_nor_environment(torch_first: bool):
         capture_output=True, text=True, check=True,
     ).stdout.strip()  # fmt: skip
     assert told == ["True", "True", "3" if torch_first else plain]
+
+
+def test_a_model_of_somebody_elses_need_not_be_hashable():
+    pair = hsd.table_pair(vocab=4, seed=0)
+
+    class Unhashable(type(pair.target)):
+        __hash__ = None  # as a plain dataclass has it
+
+    target = Unhashable.__new__(Unhashable)
+    target.__dict__.update(pair.target.__dict__)
+    odd = replace(pair, target=target)
+    assert hsd.run(odd, "a", max_new_tokens=4).tokens == hsd.run(pair, "a", max_new_tokens=4).tokens
+    threads.use_threads(target, 1)
+    assert threads.settle_threads(odd).count == 1

@@ -147,7 +147,7 @@ def test_what_the_models_own_files_set_is_named(pair: Pair, monkeypatch: pytest.
         generate(pair)
     assert generate(pair, repetition_penalty=1.0).tolist()
     trace = hsd.run(pair, PROMPT, max_new_tokens=4)
-    asked = "The target's own generation settings ask for more, which this run does not apply: "
+    asked = "The target's own generation settings differ, and this run does not apply them: "
     assert trace.setup.notes == [f"{asked}repetition_penalty 1.1."]
     assert hsd.Trace.from_json(trace.to_json()) == trace
     monkeypatch.setattr(own, "temperature", 0.6)
