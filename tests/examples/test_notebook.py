@@ -42,7 +42,7 @@ def test_the_notebook_runs_and_its_figures_have_what_the_trace_has(monkeypatch: 
     assert list(kept.data[2].y) == [judged.kept for judged in trace.steps if judged.expected_kept]
     assert list(law.data[1].y) == step.kept_law["hsd"]
     assert "derived once more from drafts and coins alone: True" in "".join(printed)
-    assert any(text.startswith(f"Step {step.index} ") for text in printed)
+    assert any(text.startswith(f"Step {step.index + 1} of ") for text in printed)
 
 
 def test_the_notebook_is_kept_without_outputs():

@@ -280,7 +280,7 @@ def test_a_draft_that_was_likelier_on_the_way_may_fail_though_the_target_finds_i
         made = {"node": 2, "test": "draft", "threshold": 0.5, "coin": 0.3, "accepted": True, "grounds": grounds}
         step["nodes"][1]["coin"] = 0.3
         step["verdict"] |= {"kept": 2, "decisions": [made], "residual": None, "next": None, "changes": []}
-        step["kept"], step["shadow"] = 2, None
+        step["kept"], step["shadow"], step["kept_law"], step["expected_kept"] = 2, None, {}, {}
         step["committed"] = [{"token": n["token"], "piece": n["piece"], "origin": "draft"} for n in step["nodes"]]
 
     text = changed("lighthouse", twice)
