@@ -23,7 +23,13 @@ from hsd.app.middleware import LIST, NOTHING, admitted, listed
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "OPTIONS")
 NEEDED = {
     *("/", "/index.html", "/card.png", "/data/x", "/web/x", "/answers/x", "/docs", "/config"),
-    *("/gradio_api/info", "/gradio_api/queue/join", "/gradio_api/queue/data", "/gradio_api/cancel"),
+    *(
+        "/gradio_api/info",
+        "/gradio_api/queue/join",
+        "/gradio_api/queue/data",
+        "/gradio_api/cancel",
+        "/gradio_api/reset",
+    ),
     *("/gradio_api/call/x", "/gradio_api/call/v2/x", "/gradio_api/call/x/x", "/gradio_api/call/v2/x/x"),
     *("/gradio_api/startup-events", "/gradio_api/mcp", "/gradio_api/mcp/", "/gradio_api/mcp/schema"),
 }
@@ -34,7 +40,7 @@ GRADIO_6 = """
 /gradio_api/proxy=http://127.0.0.1/ /gradio_api/stream/x /gradio_api/stream/x/close
 /gradio_api/stream/x/0/1/playlist.m3u8
 /gradio_api/stream/x/0/1/playlist-file /gradio_api/dev/reload /gradio_api/heartbeat/x /gradio_api/user
-/gradio_api/login_check /gradio_api/token /gradio_api/app_id /gradio_api/reset /gradio_api/queue/status
+/gradio_api/login_check /gradio_api/token /gradio_api/app_id /gradio_api/queue/status
 /gradio_api/component_server /gradio_api/process_recording /gradio_api/deep_link?session_hash=x /gradio_api/theme.css
 /gradio_api/openapi.json /gradio_api/runs /gradio_api/run-history/buckets /gradio_api/run-history/records
 /gradio_api/run-history/connect /gradio_api/custom_component/x/client/component/index.js /gradio_api/api/run

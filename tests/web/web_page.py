@@ -14,7 +14,7 @@ from hsd.app.page import template
 from hsd.facts import facts_json
 from hsd.paths import WEB
 
-WAIT = 300_000  # milliseconds until a page counts as broken: a machine may be slow or busy
+WAIT = 120_000  # milliseconds until a page counts as broken: a machine may be slow or busy
 
 
 class Browser:
