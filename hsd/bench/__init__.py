@@ -5,5 +5,6 @@ from hsd.bench.prompts import PromptSet, prompt_set, shipped
 from hsd.bench.summary import Measurement, measurements, rows
 from hsd.models.timing import machine
 
-__all__ = ["Case", "Measurement", "PromptSet", "Record", "machine", "measure", "measurements", "prompt_set", "rows"]
-__all__ += ["shipped"]
+__all__ = [
+    "Case", "Measurement", "PromptSet", "Record", "machine", "measure", "measurements", "prompt_set", "rows", "shipped",
+]  # fmt: skip
