@@ -22,6 +22,7 @@ CONSOLES: dict[str, dict[str, str]] = {
     "ascii": {"PYTHONIOENCODING": "ascii"},
     "the locale C": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
 }
+EACH = ["cp1252", *(pytest.param(name, marks=pytest.mark.slow) for name in CONSOLES if name != "cp1252")]
 TEXT = "🌟 café مرحبا"
 DECODES = """
 import sys, hsd, hsd.cli.run as run
@@ -73,7 +74,7 @@ def test_a_character_that_the_console_lacks_costs_no_text(words: list[str], toy:
         assert "\\U0001f31f café \\u0645" in out.shown
 
 
-@pytest.mark.parametrize("console", CONSOLES)
+@pytest.mark.parametrize("console", EACH)
 @pytest.mark.parametrize("words", [("--help",), ("run", "--help"), ("conform", "--help"), ("bench", "--help")])
 def test_help_is_shown_on_every_console(words: tuple[str, ...], console: str):
     found = ran(CONSOLES[console], "-m", "hsd", *words)
@@ -89,7 +90,7 @@ def test_an_error_is_one_line_on_every_console():
         assert b"Traceback" not in found.stderr
 
 
-@pytest.mark.parametrize("console", CONSOLES)
+@pytest.mark.parametrize("console", EACH)
 def test_a_prompt_is_the_same_text_on_every_console(console: str):
     """As an argument and from the standard input, whatever the locale takes its bytes for."""
     for words, data in (((TEXT,), b""), (("-",), TEXT.encode()), (("-",), b"\xef\xbb\xbf" + TEXT.encode())):

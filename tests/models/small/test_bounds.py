@@ -89,7 +89,7 @@ def test_a_tree_at_the_end_of_the_context_ends_the_run_as_a_chain_does(
     assert torch.equal(other.forward(IDS[20:24], 4), fresh.forward(IDS[:24], 24)[-4:])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_tree_past_the_last_of_all_columns_ends_with_context_and_harms_no_other_text(tmp_path: Path):
     write_gguf(tmp_path / "long.gguf", llama__context_length=LONGEST)
     model = load_small(read_gguf(tmp_path / "long.gguf"), "small", None)
