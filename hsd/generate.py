@@ -18,14 +18,8 @@ from hsd.models.base import IdCodec, LanguageModel, Pair
 
 WARPERS = {"TemperatureLogitsWarper": "temperature", "TopKLogitsWarper": "top_k", "TopPLogitsWarper": "top_p"}
 CRITERIA, LOWEST = {"MaxLengthCriteria", "EosTokenCriteria"}, -torch.inf
-PASSED = {
-    "use_cache",
-    "logits_to_keep",
-    "cache_position",
-    "attention_mask",
-    "output_attentions",
-    "output_hidden_states",
-}
+PASSED = {"use_cache", "logits_to_keep", "cache_position", "attention_mask"}  # arguments that are met, or met elsewhere
+PASSED |= {"output_attentions", "output_hidden_states"}
 WHY = {
     "num_beams": "beam search cannot be combined with drafts", "num_return_sequences": "one text is decoded at a time",
     "num_assistant_tokens": "gamma says so here", "prompt_lookup_num_tokens": "proposer='ngram' does so here",
@@ -61,11 +55,14 @@ def custom_generate(
     if draft is None and proposer == "model":
         raise HsdError("no draft model: pass assistant_model=…, a smaller model with the same vocabulary")
     most = min([getattr(each, "max_length", torch.inf) for each in (generation_config, *stopping_criteria)])
-    told: dict[str, Any] = {"rule": rule, "gamma": gamma, "drafts": drafts, "tree": tree, "seed": seed}
-    told |= {"proposer": proposer, "trace": False, **sampling_of(generation_config)}
-    told["max_new_tokens"] = most - input_ids.shape[1]
+    options: dict[str, Any] = {"rule": rule, "gamma": gamma, "drafts": drafts, "tree": tree, "seed": seed}
+    options |= {"proposer": proposer, "trace": False, **sampling_of(generation_config)}
+    options["max_new_tokens"] = most - input_ids.shape[1]
     pair = _pair(model, draft, [generation_config, *stopping_criteria])
-    decoding, ids = Decoding(pair, "", RunOptions(**told), prompt_ids=_read(input_ids, further)), input_ids[0].tolist()
+    decoding, ids = (
+        Decoding(pair, "", RunOptions(**options), prompt_ids=_read(input_ids, further)),
+        input_ids[0].tolist(),
+    )
     for note in decoding.notes:
         warnings.warn(note, stacklevel=3)
     try:
@@ -75,7 +72,8 @@ def custom_generate(
                 streamer.put(torch.tensor(step.tokens))
     finally:
         decoding.close()
-    _ = streamer is None or streamer.end()
+    if streamer is not None:
+        streamer.end()
     return _output(torch.tensor([ids], device=input_ids.device), generation_config)
 
 

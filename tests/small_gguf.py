@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import save_file
 from torch import Tensor
 
 from hsd.models.base import View
@@ -117,6 +119,14 @@ HEAD = {
     "hidden_size": HIDDEN, "intermediate_size": INNER, "num_attention_heads": HEADS, "num_key_value_heads": GROUPS,
     "vocab_size": VOCAB, "rms_norm_eps": EPS, "rope_theta": BASE,
 }  # fmt: skip
+
+
+def save_small(folder: Path) -> Path:
+    """Write a small model's file and its head into a folder, which is returned."""
+    write_gguf(folder / "model.gguf")
+    save_file(head_weights(), folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(HEAD))
+    return folder
 
 
 def torch_model(weights: dict[str, Tensor]) -> Any:

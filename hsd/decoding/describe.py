@@ -25,7 +25,7 @@ class Describer:
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
 
-    def told(self, token: int, before: int | None = None) -> dict[str, Any]:
+    def token_fields(self, token: int, before: int | None = None) -> dict[str, Any]:
         """The fields of a trace that say which token it is; before: the token before it in a text."""
         parts = self._codec.bytes_of(token) if hasattr(self._codec, "bytes_of") else b""
         after = getattr(self._codec, "piece_after", None) if before is not None and not parts else None
@@ -46,7 +46,7 @@ class Describer:
         values = (p[index, tokens].tolist(), q[index, tokens].tolist()) if tokens else ([], [])
         rows = zip(parents, tokens, draws, coins, *values, strict=True)
         return [
-            Node(id=i, parent=parent, **self.told(token), p=pt, q=qt, order=i - 1, draw=u, coin=coin)
+            Node(id=i, parent=parent, **self.token_fields(token), p=pt, q=qt, order=i - 1, draw=u, coin=coin)
             for i, (parent, token, u, coin, pt, qt) in enumerate(rows, start=1)
         ]
 
@@ -59,7 +59,7 @@ class Describer:
             Grown(
                 level=levels[node],
                 parent=parent,
-                **self.told(tree.tokens[node]),
+                **self.token_fields(tree.tokens[node]),
                 q=math.exp(min(tree.sure[node] - tree.sure[parent], 0.0)),
                 joint=math.exp(min(tree.sure[node], 0.0)),
                 read=node in tree.logits,
@@ -84,7 +84,7 @@ class Describer:
         return [
             Branch(
                 node=node,
-                top=[Candidate(**self.told(i), p=p, q=q) for i, p, q in zip(ids, ps, qs, strict=True)],
+                top=[Candidate(**self.token_fields(i), p=p, q=q) for i, p, q in zip(ids, ps, qs, strict=True)],
                 rest_p=rest_p,
                 rest_q=rest_q,
                 **{name: values[i] for name, values in scalars.items()},
@@ -101,7 +101,7 @@ class Describer:
         top = ranked.topk(min(max(most, len(first)), row.shape[-1])).indices
         q_top = [None] * len(top) if q is None else q[top].tolist()
         values = zip(top.tolist(), row[top].tolist(), p[top].tolist(), q_top, strict=True)
-        outcomes = [Outcome(**self.told(token), probability=mass, p=pt, q=qt) for token, mass, pt, qt in values]
+        outcomes = [Outcome(**self.token_fields(token), probability=mass, p=pt, q=qt) for token, mass, pt, qt in values]
         return outcomes, _rest(row[None], row[top][None])[0]
 
     def residual(
@@ -124,7 +124,7 @@ class Describer:
         """The tokens that a round committed: `kept` from the draft, and what came after them, a bonus or not."""
         after: Origin = "bonus" if bonus else "correction"
         return [
-            Committed(**self.told(token, last), origin="draft" if i < kept else after)
+            Committed(**self.token_fields(token, last), origin="draft" if i < kept else after)
             for i, (last, token) in enumerate(zip([before, *tokens], tokens, strict=False))
         ]
 

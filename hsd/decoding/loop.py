@@ -149,9 +149,9 @@ class Decoding(Iterator[Step]):
         )
 
     def _read_prompt(self) -> Prompt:
-        told = [self._describe.told(i, last) for last, i in zip([None, *self._prompt], self._prompt, strict=False)]
-        parts = {at: one["bytes"] for at, one in enumerate(told) if one["bytes"]}
-        return Prompt(text=self._prompt_text, ids=self._prompt, pieces=[one["piece"] for one in told], bytes=parts)
+        fields = [self._describe.token_fields(*one) for one in zip(self._prompt, [None, *self._prompt], strict=False)]
+        parts = {at: one["bytes"] for at, one in enumerate(fields) if one["bytes"]}
+        return Prompt(text=self._prompt_text, ids=self._prompt, pieces=[one["piece"] for one in fields], bytes=parts)
 
     def result(self) -> Result:
         """The state of the run: the text of all steps so far, why it ended or would end, its seconds."""

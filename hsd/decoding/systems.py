@@ -188,7 +188,7 @@ def _about_models(pair: Pair, models: Sequence[LanguageModel], options: RunOptio
     if options.temperature == 0 and pair.target.dtype.startswith(HALF) and options.system != "plain":
         notes.append(
             f"In {pair.target.dtype} a pass over several tokens rounds otherwise than over one alone: where two "
-            "tokens are almost equally likely, the text may differ from plain decoding. In float32 it does not."
+            "tokens are almost equally likely, the text may differ from plain decoding. In float32 that is far rarer."
         )
     if settings := getattr(pair.target, "settings", None):
         from hsd.models.loading.settings import not_applied  # here, as it imports transformers

@@ -193,12 +193,12 @@ def context_of(config: Any) -> tuple[int, str]:
 
     Longrope and dynamic scaling turn all keys of a text longer than the original context otherwise: no cache holds.
     """
-    told = getattr(config, "max_position_embeddings", None) or 0
-    most, ends, rope = told if told > 0 else 1 << 20, [], getattr(config, "rope_parameters", None) or {}
+    named = getattr(config, "max_position_embeddings", None) or 0
+    most, ends, rope = named if named > 0 else 1 << 20, [], getattr(config, "rope_parameters", None) or {}
     for part in (part for part in (rope, *rope.values()) if isinstance(part, dict)):
-        kind, begun = part.get("rope_type") or "", part.get("original_max_position_embeddings") or told
+        kind, begun = part.get("rope_type") or "", part.get("original_max_position_embeddings") or named
         if kind == "longrope" or "dynamic" in kind:
-            ends.append((begun if kind == "longrope" else told, kind))
+            ends.append((begun if kind == "longrope" else named, kind))
         elif kind in STRETCHED and part is rope:
             most = max(most, int(begun * (part.get("factor") or 1)))
     end, kind = min(ends, default=(most, ""))

@@ -25,12 +25,12 @@ def why_no_tree(model: Any) -> str:
     cache. Raises HsdError, with the reason, for a model whose chains are not exact either.
     """
     if model.model not in _FOUND:
-        told, name = model.model.config.get_text_config().to_dict(), type(model.model).__name__
-        sizes = [told[key] for key in told if "window" in key and type(told[key]) is int and 0 < told[key] <= LONGEST]
+        settings, name = model.model.config.get_text_config().to_dict(), type(model.model).__name__
+        sizes = [n for key, n in settings.items() if "window" in key and type(n) is int and 0 < n <= LONGEST]
         probe = _Probe(model, 1 + min(sizes, default=0))
         if reason := attempted(probe.chain):
             raise HsdError(f"{name} cannot be decoded exactly: {reason}; choose another model")
-        alibi = "alibi" in str(told).lower() or told.get("model_type") in ("bloom", "mpt")
+        alibi = "alibi" in str(settings).lower() or settings.get("model_type") in ("bloom", "mpt")
         counted = "ALiBi counts columns" if alibi else "attention or positions count columns"
         why = f"{name} cannot read siblings: its {counted} of the cache, and not places of a text"
         _FOUND[model.model] = attempted(probe.siblings) and why

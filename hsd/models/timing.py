@@ -70,8 +70,9 @@ class TimedExits(TimedModel):
         """The model and its exits, see `hsd.models.exits`; sessions that are opened are timed."""
         made = EarlyExits(self._model, exits)
         times = [*self._by_level[len(self._by_level) - len(exits) :], self._times]
-        opened = lambda: [TimedSession(s, t) for s, t in zip(made.open(), times, strict=True)]  # noqa: E731
-        return SimpleNamespace(depths=made.depths, models=made.models, open=opened)
+        return SimpleNamespace(
+            depths=made.depths, models=made.models, open=lambda: [*map(TimedSession, made.open(), times)]
+        )
 
 
 class TimedSession:

@@ -54,12 +54,12 @@ def load_model(source: Source, how: Loading, name: str) -> CausalModel:
     """Load a model; `name` is what it is called. Raises HsdError, one line, when that is impossible, and where its
     files have not all of its weights, or more than it would use.
     """
-    placed, told = _placement(how), {"output_loading_info": True, "ignore_mismatched_sizes": True}
+    placed, reporting = _placement(how), {"output_loading_info": True, "ignore_mismatched_sizes": True}
     if source.folder and (source.folder / "adapter_config.json").is_file() and find_spec("peft") is None:
         raise HsdError(f"{source.name!r} has an adapter, which would be left out: merge it into the weights first")
     try:
         loaded: Any = AutoModelForCausalLM.from_pretrained(
-            source.name, dtype=how.dtype, **source.options, **placed, **told
+            source.name, dtype=how.dtype, **source.options, **placed, **reporting
         )
         model, report = loaded
         _check_complete(source.name, model, report)

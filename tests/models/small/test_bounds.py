@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import save_file
-from small_gguf import HEAD, HIDDEN, TAPS, VOCAB, head_weights, tree_view, write_gguf
+from small_gguf import HEAD, HIDDEN, TAPS, VOCAB, head_weights, save_small, tree_view, write_gguf
 
 import hsd
 from hsd import HsdError
@@ -34,11 +34,7 @@ TREES = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    here = tmp_path_factory.mktemp("bounds")
-    write_gguf(here / "model.gguf")
-    save_file(head_weights(), here / "model.safetensors")
-    (here / "config.json").write_text(json.dumps(HEAD))
-    return here
+    return save_small(tmp_path_factory.mktemp("bounds"))
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import save_file
-from small_gguf import HEAD, HIDDEN, TAPS, VOCAB, head_weights, torch_model, tree_view, write_gguf
+from small_gguf import HEAD, HIDDEN, TAPS, VOCAB, head_weights, save_small, torch_model, tree_view, write_gguf
 from torch import Tensor
 
 from hsd import HsdError
@@ -33,11 +33,7 @@ IDS = torch.randint(0, VOCAB, (90,), generator=torch.Generator().manual_seed(5))
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    here = tmp_path_factory.mktemp("small")
-    write_gguf(here / "model.gguf")
-    save_file(head_weights(), here / "model.safetensors")
-    (here / "config.json").write_text(json.dumps(HEAD))
-    return here
+    return save_small(tmp_path_factory.mktemp("small"))
 
 
 @pytest.fixture(scope="module")
