@@ -19,7 +19,7 @@ from hsd.trace.step import Step
 from hsd.trace.verdict import Decision, Verdict
 
 LINES = ("opening", "drafting", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning")
-CERTAIN = 1 - 1e-9
+CERTAIN, SURE = 1 - 1e-9, 1 - 1e-12  # chances, and thresholds, that are 1 but for rounding
 NUMBERED = 8  # drafts of a step that are told apart by numbers
 
 
@@ -172,7 +172,7 @@ class _Reading:
             "accepted": made.accepted,
             "coinless": not form["coin"],
             "whose": form.get("whose", "target"),
-            "always": made.threshold >= 1,
+            "always": made.threshold >= SURE,
             "never": made.threshold <= 0,
             "whole": made.test == "draft",
             "single": made.test == "token",

@@ -459,6 +459,13 @@ def test_a_coin_of_the_board_can_be_dragged(here: LabPage) -> None:
     assert here.keeps() == ["keeps 2", "keeps 2"]
 
 
+def test_a_draft_that_is_as_likely_for_both_is_kept_whatever_the_coins(here: LabPage) -> None:
+    assert "its capped ratio is 1 (it is as likely for the target as for the draft" in here.verdicts()
+    here.preset("near")  # .5/.6 · .3/.25 is 1, but for rounding
+    assert [branch["capped"] for branch in here.hook["step"]["branches"]] == pytest.approx([1, 0.5 / 0.6, 1, 0.5 / 0.6])
+    assert here.hook["step"]["branches"][2]["capped"] == 1
+
+
 def test_a_branch_a_test_and_the_numbers_unfold(here: LabPage) -> None:
     here.page.click(".is-own .hp-trial >> nth=1")
     assert "Whole draft, 2 tokens" in here.text(".hp-decisions")

@@ -47,14 +47,14 @@ class Along {
     return this.rows.q[this.t - 1][this.tokens[this.t - 1]];
   }
 
-  /** For t = 0 … γ: log r, the highest of them up to t, and the highest before t. */
+  /** For t = 0 … γ: log r, and the highest of them up to t. */
   get logs() {
     if (this.ratios) return this.ratios;
-    const found = { log: [0], peak: [0], above: [0] };
+    const found = { log: [0], peak: [0] };
     this.tokens.forEach((x, t) => {
       const { p, q } = this.rows;
-      found.log.push(found.log[t] + Math.log(p[t][x]) - Math.log(Math.max(q[t][x], TINY)));
-      found.above.push(found.peak[t]);
+      const log = found.log[t] + Math.log(p[t][x]) - Math.log(Math.max(q[t][x], TINY));
+      found.log.push(Math.abs(log - found.peak[t]) < 1e-14 ? found.peak[t] : log); // equal, but for rounding
       found.peak.push(Math.max(found.peak[t], found.log[t + 1]));
     });
     this.ratios = found;
@@ -78,7 +78,7 @@ class Along {
   }
 
   get starred() {
-    return Math.exp(this.logs.log[this.t] - this.logs.above[this.t]);
+    return Math.exp(this.logs.log[this.t] - this.logs.peak[Math.max(this.t - 1, 0)]);
   }
 
   get deficient() {

@@ -12,7 +12,7 @@ import { changesOf, coinOf, copies, exactly, knobOf, lastKept, pathTo, ratio, se
 import { mean } from "./odds.js";
 
 const LINES = ["opening", "drafting", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning"];
-const CERTAIN = 1 - 1e-9;
+const [CERTAIN, SURE] = [1 - 1e-9, 1 - 1e-12]; // chances, and thresholds, that are 1 but for rounding
 
 /** What is said of a step: lead, detail, why and warning, sentence parts each. */
 function story(view) {
@@ -138,7 +138,7 @@ function testFacts(view, judged, made) {
   const fits = (told) => !form || holds(form, { ...settingsOf(view.options), ...told }, h, apart(...sides, 3));
   const told = agreeing(grounds, fits);
   return {
-    ...{ accepted: made.accepted, coinless, always: h >= 1, never: h <= 0 },
+    ...{ accepted: made.accepted, coinless, always: h >= SURE, never: h <= 0 },
     ...{ whole: made.test === "draft", single: made.test === "token" },
     place: view.depth.get(made.node),
     piece: piece(view, made.node),
