@@ -116,17 +116,15 @@ def test_the_picture_as_pixels_is_twice_as_large_and_not_blank(shown: Stage):
     assert (sum(colours[0][1]) < 300) == dark
 
 
-def test_the_picture_as_a_pdf_is_one_page_of_its_size_with_text_in_it(shown: Stage):
-    box = [float(number) for number in ET.fromstring(saved(shown, "SVG")).attrib["viewBox"].split()]
-    shown.page.evaluate("window.print = () => (window.printed = true)")
-    shown.page.get_by_role("button", name="PDF", exact=True).click()
-    shown.page.wait_for_function("window.printed")
-    pdf = shown.page.pdf(prefer_css_page_size=True, print_background=True)
-    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 1
-    size = re.search(rb"/MediaBox\s*\[0 0 ([\d.]+) ([\d.]+)\]", pdf)
-    assert size
-    assert [float(points) / 0.75 for points in size.groups()] == pytest.approx(box[2:], abs=2)
-    assert re.search(rb"/Type\s*/Font\b", pdf)
-    shown.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-    shown.page.wait_for_function("!document.querySelector('.hp-sheet')")
+def test_a_printed_step_has_its_board_and_no_controls(shown: Stage):
+    """Where the browser saves it as a PDF its text stays text; what is folded up or pressed is not on it."""
+    shown.page.emulate_media(media="print")
     assert shown.page.is_visible(".hp-board")
+    assert shown.page.is_visible(".hp-lead")
+    for control in (".hp-tools", ".hp-transport", ".hp-toast", ".hp-fold summary"):
+        assert not shown.page.locator(control).first.is_visible(), control
+    pdf = shown.page.pdf(landscape=True, print_background=True)
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 2
+    assert re.search(rb"/Type\s*/Font\b", pdf)
+    shown.page.emulate_media(media="screen")
+    assert shown.page.is_visible(".hp-transport")

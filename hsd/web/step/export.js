@@ -1,9 +1,9 @@
-// What a reader can save: the trace as JSON, the steps as CSV, the picture as SVG, PNG or PDF, a plain-text report.
+// What a reader can save: the trace as JSON, the steps as CSV, the picture as SVG or PNG, a plain-text report.
 import { csv as rowsOf } from "../kit/files.js";
 import { number, plural } from "../kit/format.js";
 import { together } from "../kit/spans.js";
 import { DIVERGENCES, draftedBy, draftsWords, knobOf, readStep, ruleInfo, ruleOf } from "./model.js";
-import { png, print, svgText } from "./picture.js";
+import { png, svgText } from "./picture.js";
 import { lines } from "./sentences.js";
 
 const STEP_COLUMNS = [
@@ -116,8 +116,7 @@ async function html(trace, view) {
   return (await template.text()).replace(">RUN<", () => `>${run}<`);
 }
 
-/** The content of a file: json, csv, txt, html, svg or png; nothing of a pdf, which the browser saves. Rejects if it
- * cannot be made. */
+/** The content of a file: json, csv, txt, html, svg or png. Rejects if it cannot be made. */
 async function make(kind, trace, { view, shown, around }) {
   const content = {
     json: () => JSON.stringify(trace),
@@ -126,7 +125,6 @@ async function make(kind, trace, { view, shown, around }) {
     html: () => html(trace, view),
     svg: () => svgText(shown, around),
     png: () => png(shown, around),
-    pdf: () => print(shown, around),
   };
   return content[kind]();
 }

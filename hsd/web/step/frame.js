@@ -81,7 +81,6 @@ function tools(actions) {
     h("span", { class: "hp-title" }, "Save or share"),
     file("PNG", "this step as a picture", "png"),
     file("SVG", "this step as a picture that stays sharp at any size", "svg"),
-    file("PDF", "this step as a page: choose “Save as PDF” where your browser prints", "pdf"),
     file("Report", "the run in plain text", "txt"),
     file("CSV", "the steps as a table, one line each", "csv"),
     file("JSON", "the whole run as a trace, to open here or elsewhere", "json"),

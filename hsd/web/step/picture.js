@@ -1,6 +1,6 @@
-// What is on screen as a picture of its own, SVG, PNG or a sheet to print: every colour, font and number is written into the elements. A tree
+// What is on screen as a picture of its own, SVG or PNG: every colour, font and number is written into the elements. A tree
 // is SVG already; of the board every box and every line of text is drawn where the browser has put it.
-import { h, s } from "../kit/dom.js";
+import { s } from "../kit/dom.js";
 
 const LINE = 20; // height of a line of words above and below the picture
 const LETTER = 8.5; // width of a letter in them, at most on average
@@ -51,42 +51,24 @@ function svgText(shown, around = {}) {
   return new XMLSerializer().serializeToString(drawing);
 }
 
-const failed = () => new Error("the picture could not be drawn");
-
-/** What `use` makes of the same as an image that has been loaded. */
-async function image(shown, around, use) {
+/** The same as a PNG at twice its size. */
+async function png(shown, around) {
   const picture = new Image();
   picture.src = URL.createObjectURL(new Blob([svgText(shown, around)], { type: "image/svg+xml" }));
   try {
-    await picture.decode().catch(() => Promise.reject(failed()));
-    return await use(picture);
-  } finally {
-    URL.revokeObjectURL(picture.src);
-  }
-}
-
-/** The same as a PNG at twice its size. */
-const png = (shown, around) =>
-  image(shown, around, (picture) => {
+    await picture.decode();
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [2 * picture.width, 2 * picture.height];
     canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
-    return new Promise((resolve, reject) =>
-      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(failed())), "image/png"),
-    );
-  });
-
-/** The same alone on a sheet of its size, for the browser to print or to save as a PDF: its text stays text. */
-const print = (shown, around) =>
-  image(shown, around, (picture) => {
-    const page = `@page { size: ${picture.width}px ${picture.height}px; margin: 0; }`;
-    const sheet = h("div.hp-sheet", h("style", page), picture);
-    document.body.append(sheet);
-    return new Promise((resolve) => {
-      window.addEventListener("afterprint", resolve, { once: true });
-      window.print();
-    }).finally(() => sheet.remove());
-  });
+    const blob = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+    if (blob) return blob;
+  } catch {
+    // what the browser says of it helps no reader
+  } finally {
+    URL.revokeObjectURL(picture.src);
+  }
+  throw new Error("the picture could not be drawn");
+}
 
 /** Words in lines that fit the width. */
 function broken(words, width) {
@@ -250,4 +232,4 @@ function backgroundOf(element) {
   return "#fff";
 }
 
-export { png, print, svgText };
+export { png, svgText };

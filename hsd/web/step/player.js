@@ -9,7 +9,7 @@ import { again, judges } from "./again.js";
 import { Stage } from "./stage.js";
 
 const TEXT = 160; // characters of the prompt and of the text so far beside a picture
-const PICTURES = ["svg", "png", "pdf"];
+const PICTURES = ["svg", "png"];
 const NO_CHANGE = { rule: null, coins: new Map() }; // what a visitor supposes: another rule, other coins
 
 class Player {
@@ -301,7 +301,7 @@ class Player {
       const { step, node, supposed } = this.report();
       const view = { step, node, supposed, from: this.address() };
       const content = await make(kind, this.record, { view, shown: this.stage.picture, around });
-      if (content) save(name, content);
+      save(name, content);
     } catch (error) {
       this.stage.toast.say(error.message);
     }
