@@ -1,6 +1,7 @@
 # make demo: install into .venv, start the app, print its address.   make test: install, lint, check types, run the tests.
 # make quick: lint and the fast tests, for the inner loop.           make browser: all tests of the page, in Chromium.
 # make slow: the tests that take longer.                             make format: lay out Python, JavaScript and CSS.
+# make types: write the types of the page's data again.
 # make vendor: fetch again what the page has from elsewhere.
 # make advisories: known weaknesses of the pinned packages, by pip-audit, which asks the package index.
 # make busy: make test beside two processes that keep two cores busy.
@@ -15,8 +16,11 @@ BIOME := $(NODE) node_modules/@biomejs/biome/bin/biome
 PARALLEL := -n 2 --dist loadgroup --no-loadscope-reorder
 EXACT := tests/rules tests/audit tests/conform
 DPRINT := $(NODE) node_modules/dprint/bin.cjs
+TSC := $(NODE) node_modules/typescript/bin/tsc -p jsconfig.json --pretty false
+# Folders and files of hsd/web whose types are not checked yet: the list only gets shorter.
+UNTYPED := answers/ kit/ lab/ learn/ page.js rules/ speed/ step/ systems/ watch/
 
-.PHONY: demo test busy browser quick slow lint web vendor format chromium advisories clean
+.PHONY: demo test busy browser quick slow lint web types vendor format chromium advisories clean
 
 demo: $(VENV)/.app
 	$(BIN)/python app.py
@@ -42,10 +46,14 @@ lint: $(VENV)/.dev web
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The page's JavaScript and CSS: syntax, names that do not exist, imports that lead nowhere or in a circle, layout.
+# The page's JavaScript and CSS: syntax, names that do not exist, imports that lead nowhere or in a circle, layout, types.
 web: node_modules/.done
 	$(BIOME) check --error-on-warnings --max-diagnostics=200
 	$(DPRINT) check
+	@echo "$(TSC)"; ! $(TSC) | grep -vE '^ |^hsd/web/($(subst $() ,|,$(UNTYPED)))'
+
+types: node_modules/.done
+	PYTHONPATH=.:tests/web $(BIN)/python tests/web/page_types.py
 
 # What the page brings from elsewhere: Gradio's client for browsers, as its package has it, with its licence.
 # Hugging Face's tokenizers, which a model in the browser needs.

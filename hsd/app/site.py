@@ -32,7 +32,7 @@ from hsd.trace import MAX_BYTES, Trace
 Values = dict[str, Any]
 Site = dict[str, Callable[[], bytes]]
 DOCS = ASSETS / "docs"
-NOT_SERVED = ("index.html", "README.md")
+NOT_SERVED = (".html", ".md", ".ts")  # the page, which is made anew; what only developers read
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _json(data: Any) -> bytes:
 
 def served() -> Iterator[str]:
     """The files of `hsd/web` that the page may fetch, as paths there."""
-    for file in sorted(path for path in WEB.rglob("*") if path.is_file() and path.name not in NOT_SERVED):
+    for file in sorted(path for path in WEB.rglob("*") if path.is_file() and path.suffix not in NOT_SERVED):
         yield file.relative_to(WEB).as_posix()
 
 

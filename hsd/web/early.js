@@ -20,12 +20,12 @@
   page.classList.toggle("hsd-other", other || window.location.hash.startsWith("#trace="));
 
   // The tab that the address asks for. A link of an earlier version gets today's words, and `view` says what it meant.
-  const FORMER = { compare: "watch", race: "speed", measure: "speed" };
   const asked = query.get("tab") ?? (query.has("lesson") ? "learn" : "watch");
-  page.dataset.tab = FORMER[asked] ?? asked;
-  if (asked in FORMER) query.set("view", asked);
-  if (page.dataset.tab !== (query.get("tab") ?? "watch")) {
-    query.set("tab", page.dataset.tab);
+  const former = asked === "compare" ? "watch" : ["race", "measure"].includes(asked) && "speed";
+  const tab = (page.dataset.tab = former || asked);
+  if (former) query.set("view", asked);
+  if (tab !== (query.get("tab") ?? "watch")) {
+    query.set("tab", tab);
     window.history.replaceState(window.history.state, "", `?${query}${window.location.hash}`);
   }
 }
