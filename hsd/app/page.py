@@ -9,11 +9,10 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from html import escape
-from itertools import groupby
 from typing import Any
 
 from hsd.app.modules import imported_later, modules, read, script
-from hsd.app.presets import Preset, telling_step
+from hsd.app.presets import Preset, systems, telling_step
 from hsd.errors import HsdError
 from hsd.facts import facts_json
 from hsd.paths import ASSETS, WEB
@@ -74,13 +73,14 @@ def index(answers: str, space: Space, presets: Sequence[Preset], folder: str, fi
 
 
 def _menu(space: Space, presets: Sequence[Preset]) -> str:
-    """The recorded runs to choose from, under the pairs that made them, which says whether a real model speaks."""
+    """Return the recorded runs to choose from, by system and by pair, which says whether a real model speaks."""
     titles = {pair.name: pair.title for pair in space.pairs}
-    choice = '<option value="{}">{}</option>'.format
-    menu = ""
-    for pair, some in groupby(presets, key=lambda one: titles.get(one.pair, one.pair)):
-        choices = "".join(choice(one.name, escape(one.title)) for one in some)
-        menu += f'<optgroup label="{escape(pair or "")}">{choices}</optgroup>'
+    groups: dict[str, str] = {}
+    for one in presets:
+        pair = titles.get(one.pair, one.pair)
+        group = f"{systems()[one.system]['title']} · {pair.partition(' · ')[0]}" if one.system else pair
+        groups[group] = groups.get(group, "") + f'<option value="{one.name}">{escape(one.title)}</option>'
+    menu = "".join(f'<optgroup label="{escape(group)}">{choices}</optgroup>' for group, choices in groups.items())
     return f'{menu}<option value="" hidden>– a run of your own –</option>'
 
 

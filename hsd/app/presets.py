@@ -15,6 +15,7 @@ from hsd.paths import EXAMPLES
 from hsd.rules import VANILLA
 from hsd.trace import Decision, Step, Trace
 
+SYSTEMS = EXAMPLES / "presets_systems.yaml"
 CLEAR = 0.05  # a coin this far from its threshold is clearly on one side; this many tokens are a gain
 SURE = 1e-6  # tokens: rounding
 ENOUGH = 1.0  # tokens: a larger gain over all coins makes a step no clearer
@@ -22,7 +23,11 @@ ENOUGH = 1.0  # tokens: a larger gain over all coins makes a step no clearer
 
 @dataclass(frozen=True)
 class Preset:
-    """A run worth looking at. options: of `hsd.run`; seeds: how many are tried, 1 takes seed 0; pair: by name."""
+    """A run worth looking at.
+
+    options: of `hsd.run`; seeds: how many are tried, 1 takes seed 0; pair: by name; system: what it is an example of,
+    as systems.yaml names it, "" for one draft judged by an exact rule.
+    """
 
     name: str
     title: str
@@ -31,6 +36,7 @@ class Preset:
     options: dict[str, Any] = field(default_factory=dict)
     seeds: int = 1
     pair: str = "tiny"
+    system: str = ""
 
     @property
     def file(self) -> Path:
@@ -45,6 +51,19 @@ def definitions(path: Path = EXAMPLES / "presets.yaml") -> dict[str, Preset]:
         return {name: Preset(name, **entry) for name, entry in entries}
     except (OSError, yaml.YAMLError, AttributeError, TypeError) as error:
         raise HsdError(f"cannot read {path.name}: {' '.join(str(error).split())[:200]}") from None
+
+
+@lru_cache(maxsize=1)
+def systems() -> dict[str, dict[str, Any]]:
+    """Return title, words, source and shown presets of every system, by name, as systems.yaml has them."""
+    found: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("systems.yaml").read_text("utf-8"))
+    return found
+
+
+@lru_cache(maxsize=1)
+def of_systems() -> dict[str, Preset]:
+    """Return the presets of stacks, HiSpec, FSD and EAGLE-3 by name. Those that were not recorded are left out."""
+    return {name: preset for name, preset in definitions(SYSTEMS).items() if preset.file.is_file()}
 
 
 def recorded(preset: Preset) -> Trace:

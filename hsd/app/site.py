@@ -15,13 +15,12 @@ from functools import cache
 from typing import Any
 
 from hsd.app import browser, device, page, pairs, race, speed
-from hsd.app.presets import Preset, definitions, recorded, timings
+from hsd.app.presets import Preset, definitions, of_systems, recorded, timings
 from hsd.app.questions import shown
 from hsd.app.replies import shortened
 from hsd.app.starters import starters
 from hsd.app.systems import panels, planner
-from hsd.app.systems.recorded import listed, recorded_run
-from hsd.app.systems.recorded import presets as systems_presets
+from hsd.app.systems.recorded import listed
 from hsd.errors import HsdError
 from hsd.facts import facts_json
 from hsd.models.loading.registry import draft_length
@@ -112,12 +111,12 @@ def folder_of_modules() -> str:
 
 
 def presets_of(space: Space) -> dict[str, Preset]:
-    """The recorded runs of the menu, in its order. Raises HsdError."""
+    """Return the runs of the menu: first those of the Spacefile, then those of the systems. Raises HsdError."""
     known = definitions()
     missing = [name for name in space.presets if name not in known]
     if missing:
         raise HsdError(f"the Spacefile names a preset that examples/presets.yaml does not have: {missing[0]!r}")
-    return {name: known[name] for name in space.presets}
+    return {name: known[name] for name in space.presets} | of_systems()
 
 
 def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> Values:
@@ -166,7 +165,6 @@ def recorded_questions(space: Space) -> dict[str, Question]:
         "lessons": Question(lessons),
         "races": Question(race.recorded),
         "systems": Question(systems),
-        "system_run": Question(recorded_run, _names(systems_presets()), "there is no recorded run '?': choose another"),
         "layer_facts": Question(panels.layer_facts),
         "fuzzy_results": Question(panels.fuzzy_results),
         "benchmark": Question(speed.view, _names(speed.BENCHMARKS), "there is no benchmark '?': choose another"),
@@ -185,5 +183,5 @@ def lessons() -> Values:
 
 def systems() -> Values:
     """What the Systems screen draws with besides its runs: what they are, and the planner's inputs."""
-    runs = [listed(preset) for preset in systems_presets().values()]
+    runs = [listed(preset) for preset in of_systems().values()]
     return {"recorded": runs, "planner": planner.props()}

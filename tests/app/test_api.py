@@ -13,6 +13,7 @@ import torch
 from running_app import Server, free_port
 
 from hsd import RULES, Trace, facts, space
+from hsd.app.presets import of_systems
 from hsd.paths import ASSETS, ROOT
 from hsd.trace import step_in_words
 
@@ -119,8 +120,9 @@ def test_a_bad_call_is_answered_with_one_line(client, values, words):
         client.predict(**values, api_name="/run")
 
 
-def test_presets_are_listed_in_the_order_of_the_manifest(client):
-    assert [preset["name"] for preset in client.predict(api_name="/presets")] == space.load().presets
+def test_presets_are_listed_in_the_order_of_the_manifest_and_then_those_of_systems(client):
+    names = [preset["name"] for preset in client.predict(api_name="/presets")]
+    assert names == [*space.load().presets, *of_systems()]
 
 
 def test_the_audit_proves_what_is_lossless(client):

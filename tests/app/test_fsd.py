@@ -10,7 +10,7 @@ from trade_off import drift, overruled
 
 import hsd
 from hsd.app.systems.panels import FUZZY, fuzzy_results
-from hsd.app.systems.recorded import find, presets, trace_of
+from hsd.app.systems.recorded import presets, trace_of
 from hsd.errors import HsdError
 from hsd.paths import ASSETS
 
@@ -40,7 +40,7 @@ def test_recorded_runs_follow_from_their_coins_and_keep_their_bound(name: str):
 @TINY
 def test_what_is_said_of_recorded_runs_is_true():
     traces = {name: trace_of(name) for name in NAMES}
-    wrong, preset = traces["fsd-sum"], find("fsd-sum")
+    wrong, preset = traces["fsd-sum"], presets()["fsd-sum"]
     assert sum(overruled(step) for step in wrong.steps) == 1
     assert "8 + 2 = 9" in wrong.text
     exact = hsd.run(hsd.load_pair("tiny"), preset.prompt, **{**preset.options, "rule": "tokenwise", "trace": False})

@@ -6,16 +6,16 @@ import pytest
 
 import hsd
 from hsd import space
+from hsd.app.presets import SYSTEMS, definitions
 from hsd.app.request import read
 from hsd.app.systems import panels, recorded
-from hsd.errors import HsdError
 from hsd.models.exits import head_cost
 
 PRESETS = recorded.presets()
 
 
 def test_every_run_of_the_panels_is_recorded_and_true():
-    assert set(PRESETS) == set(recorded.definitions(recorded.FILE))
+    assert set(PRESETS) == set(definitions(SYSTEMS))
     for name, preset in PRESETS.items():
         trace = recorded.trace_of(name)
         assert trace.prompt.text == preset.prompt
@@ -36,15 +36,13 @@ def test_runs_that_break_something_say_what():
 
 def test_a_run_can_be_asked_for_again_by_what_the_page_is_told():
     """With the same options; the tokens may differ in the end, because rounding differs between processors."""
-    told, run = recorded.recorded_run("stack-three"), recorded.trace_of("stack-three")
+    told, run = recorded.listed(PRESETS["stack-three"]), recorded.trace_of("stack-three")
     options = read(space.load(), told["asked"]).option_dict()
     again = hsd.run(hsd.load_pair("tiny"), told["asked"]["prompt"], **options | {"max_new_tokens": 4})
     whole = {"max_new_tokens": options["max_new_tokens"]}
     assert again.prompt == run.prompt
     known = run.setup.options.flat()  # a rule that came later may have an option that is not in it
     assert {name: again.setup.options.flat()[name] for name in known} | whole == known
-    with pytest.raises(HsdError, match="there is no recorded run 'nothing'"):
-        recorded.recorded_run("nothing")
 
 
 def test_the_facts_about_the_layers_are_the_models():

@@ -74,7 +74,6 @@ def test_a_run_comes_as_messages_each_of_them_once(page):
 def test_what_cannot_be_answered_is_refused_in_one_line(page):
     for name, argument, words in (
         ("preset", {"name": "none"}, "unknown preset 'none': choose"),
-        ("system_run", {"name": "none"}, "no recorded run 'none'"),
         ("check", {"text": "{"}, "not JSON"),
         ("check", {"text": "{}"}, "not a trace"),
     ):

@@ -383,11 +383,11 @@ def test_an_old_trace_says_what_it_lacks_and_its_tokens_are_text(chromium):
     for one in old["setup"]["models"]:
         del one["taps"], one["layers"]
     guest = Guest(chromium, address(), serious=())
-    preset = {"name": "old", "title": "Old", "why": "It is old.", "asked": recorded.asked(PRESETS[CHOSEN])}
-    known = {"systems": {"keys": ["all"]}, "system_run": {"keys": ["old"]}}
+    preset = {"name": "old", "title": "Old", "why": "It is old.", "asked": recorded.listed(PRESETS[CHOSEN])["asked"]}
+    known = {"systems": {"keys": ["all"]}, "preset": {"keys": ["old"]}}
     content = {"recorded": [preset], "planner": {"presets": []}}
     answers = {"data/page.json": {"recorded": known}, "data/systems/all.json": content}
-    answer(guest.page, {**answers, "data/system_run/old.json": {**preset, "trace": old}})
+    answer(guest.page, {**answers, "data/preset/old.json": {**preset, "trace": old}})
     show(guest.page, FRAME, "?tab=systems&panel=eagle")
     guest.page.locator(".eg-tree .eg-box").first.wait_for()
     assert "older than the recording of growth" in guest.page.inner_text(".eg-untold")

@@ -21,6 +21,7 @@ from web_page import Browser, Guest, address, show
 from hsd import HsdError, Trace, space
 from hsd.app import export
 from hsd.app.page import SCREENS, single, with_run
+from hsd.app.presets import of_systems
 from hsd.cli import main
 from hsd.paths import EXAMPLES
 
@@ -92,7 +93,7 @@ def test_each_answer_of_the_folder_is_one_of_the_apps(folder: Path):
         assert files == set(known["keys"]), name
     story = json.loads((folder / "data" / "preset" / "story.json").read_text())
     assert Trace.from_json(json.dumps(story["trace"])).text == Trace.from_file(STORY).text
-    assert set(page["recorded"]["preset"]["keys"]) == set(space.load().presets)
+    assert set(page["recorded"]["preset"]["keys"]) == {*space.load().presets, *of_systems()}
 
 
 def test_a_static_space_reads_its_settings_from_the_folder(folder: Path):

@@ -13,9 +13,9 @@ const list = (tools, fits) => (tools.content.recorded || []).filter(({ asked }) 
 /** A promise of {name, title, why, asked, trace}, or {error: one line}. */
 function read(tools, name) {
   const fetched = async () => {
-    const reply = await tools.ask("system_run", { name });
+    const reply = await tools.ask("preset", { name });
     if (reply.error) known.delete(name);
-    return reply;
+    return { ...list(tools, () => true).find((one) => one.name === name), ...reply };
   };
   if (!known.has(name)) known.set(name, fetched());
   return known.get(name);
