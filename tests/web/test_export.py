@@ -32,7 +32,7 @@ DRAWN = {
     "watch": "#hsd-tab-watch .hp-guess",
     "learn": "#hsd-tab-learn .ln-page",
     "speed": "#hsd-tab-speed .sp-race li",
-    "systems": "#sy-panel-stack .lv-board",
+    "systems": "#sy-panel-stack .hp-tiers",
     "lab": "#hsd-tab-lab .hl-rules",
 }
 

@@ -45,10 +45,10 @@ def go(visitor, panel: str, at: int) -> None:
 
 def lanes(visitor, panel: str) -> list[list[str]]:
     """The chips of every lane, the smallest level first, as "● piece ✓"."""
-    found = visitor.page.locator(f"#sy-panel-{panel} .lv-lane").evaluate_all(
-        "all => all.map((lane) => [...lane.querySelectorAll('.lv-chip')].map((chip) => "
+    found = visitor.page.locator(f"#sy-panel-{panel} .hp-tier").evaluate_all(
+        "all => all.map((lane) => [...lane.querySelectorAll('.hp-tier-token')].map((chip) => "
         "chip.querySelector('.hp-sign').textContent + chip.title.split(': ')[0] + "
-        "(chip.querySelector('.lv-verdict') || {textContent: ''}).textContent))"
+        "(chip.querySelector('.hp-tier-verdict') || {textContent: ''}).textContent))"
     )
     return found[::-1]
 
@@ -87,13 +87,13 @@ def test_the_moments_of_a_stack_are_the_events_of_its_trace(visitors):
     draft, check = first.events[:2]
     assert lanes(visitor, "stack") == [chips(draft), [], []]
     page = visitor.page
-    assert page.inner_text(".lv-link[data-below='0']").split() == f"↓ asks for {draft.asked} ↑ hands up 3".split()
+    assert page.inner_text(".hp-tier-link[data-below='0']").split() == f"↓ asks for {draft.asked} ↑ hands up 3".split()
     page.keyboard.press("Tab")
     go(visitor, "stack", 1)
     judged = verdicts(len(check.tested), check.kept)
     assert lanes(visitor, "stack") == [chips(draft, judged), chips(check), []]
     held = len(check.committed)
-    assert f"{held} of {check.asked} settled" in page.inner_text(".lv-lane[data-level='1'] .lv-meter")
+    assert f"{held} of {check.asked} settled" in page.inner_text(".hp-tier[data-level='1'] .hp-tier-meter")
     said = page.inner_text("#sy-panel-stack .lv-said")
     assert said.startswith(f"The middle model checks {len(check.tested)} tokens, keeps {check.kept} and puts")
     assert said.endswith(f"it now holds {held} of {check.asked} and asks again.")
@@ -141,7 +141,7 @@ def test_a_tokens_life_has_the_traces_numbers(visitors):
     place = check.position - step.context_length
     go(visitor, "stack", len(step.events))
     page = visitor.page
-    page.locator(".lv-lane[data-level='1'] .lv-chip").nth(place).click()
+    page.locator(".hp-tier[data-level='1'] .hp-tier-token").nth(place).click()
     rows = [text.split("\t") for text in page.locator(".sy-life tbody tr").all_inner_texts()]
     first = check.tested[0]
     told = [(first.p, first.q, first.threshold, first.coin), test_of(step, place)]
@@ -155,7 +155,7 @@ def test_a_tokens_life_has_the_traces_numbers(visitors):
     assert "drafted by the bottom model" in born
     assert f"token {check.position + 1} of the text" in born
     go(visitor, "stack", 1)
-    page.locator(".lv-lane[data-level='1'] .lv-chip").nth(place).click()
+    page.locator(".hp-tier[data-level='1'] .hp-tier-token").nth(place).click()
     assert page.locator(".sy-life tbody tr").count() == 1, "what comes later is not told yet"
     assert page.inner_text(".sy-life .lv-end") == "Its next test is still to come."
 
@@ -172,7 +172,7 @@ def test_the_layers_that_are_lit_are_the_work_of_the_event(visitors):
     moments = [(step, work) for step in trace.steps[:2] for work in [*(e.work for e in step.events), step.work]]
     go(visitor, "hispec", 0)
     lit = (
-        "() => { const all = (css) => document.querySelectorAll(`#sy-panel-hispec .lv-board ${css}`);"
+        "() => { const all = (css) => document.querySelectorAll(`#sy-panel-hispec .hp-tiers ${css}`);"
         "return [all('.hs-cell.is-lit').length, all('.hs-head.is-lit').length, "
         "[...all('.hs-row[data-layer]')].filter((row) => row.querySelector('.is-lit')).length]; }"
     )
@@ -321,8 +321,8 @@ def test_on_a_phone_the_lanes_scroll_and_the_page_does_not(visitors):
     visitor = visitors(width=390)
     open_panel(visitor, "hispec", __theme="dark")
     for selector in (
-        ".lv-lane",
-        ".lv-chip",
+        ".hp-tier",
+        ".hp-tier-token",
         ".hs-cell",
         ".hs-head",
         *([] if visitor.files else [".sy-run"]),

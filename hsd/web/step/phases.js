@@ -4,23 +4,28 @@ import { facts } from "../kit/facts.js";
 import { percent } from "../kit/format.js";
 import { number, say } from "./fill.js";
 import { copies, verdicts } from "./model.js";
+import { PARTS } from "./parts.js";
 import { listing, testFacts } from "./sentences.js";
 
+const TIME = 2600; // milliseconds that a beat of a part stays
 const TIMES = { draft: 900, target: 1800, ratio: 2600, masses: 2800, shadow: 2000, own: 2000, commit: 3200 };
 
 /**
  * The phases of a step: {phases: [{name, title, from, beats}], total, lanes}. `from`: the first beat; lanes: the verdicts
  * in the order in which they are told, with the phase that tells them. A step in which nothing was drafted, or without
- * details, has one beat.
+ * details, has one beat, beside those of the parts that it has.
  */
 function plan(view) {
   const lanes = lanesOf(view);
-  const parts = view.detail && view.step.drafted ? moves(view, lanes) : [["commit", "commit", 1]];
+  const usual = view.detail && view.step.drafted ? moves(view, lanes) : [["commit", "commit", 1]];
+  const parts = PARTS.filter((part) => part.moves && part.shows(view));
   let total = 0;
-  const phases = parts.map(([name, title, beats]) => {
-    total += beats;
-    return { name, title, beats, from: total - beats };
-  });
+  const phases = parts
+    .reduce((all, part) => part.moves(view, all), usual)
+    .map(([name, title, beats]) => {
+      total += beats;
+      return { name, title, beats, from: total - beats };
+    });
   return { phases, total, lanes };
 }
 
@@ -45,16 +50,20 @@ function at({ phases }, beat) {
   return { phase, i: beat - phase.from };
 }
 
-/** The beat at which something of a phase appears; 0 where the step has no such phase. */
-function beatOf({ phases }, name, i = 0) {
-  const phase = phases.find((one) => one.name === name);
-  return phase ? phase.from + Math.min(i, phase.beats - 1) : 0;
+/**
+ * The beat at which something of a phase appears; 0 where the step has no such phase. A draft that a part brings forth in
+ * phases of its own is there when the target reads it.
+ */
+function beatOf(plan, name, i = 0) {
+  const phase = plan.phases.find((one) => one.name === name);
+  if (phase) return phase.from + Math.min(i, phase.beats - 1);
+  return name === "draft" ? beatOf(plan, "target") : 0;
 }
 
 /** Milliseconds that a beat stays while the step plays: as long as there is something to read. */
 function pause(found) {
   const { phase, i } = found;
-  return TIMES[phase.name] * (i === phase.beats - 1 ? 1.3 : 1);
+  return (TIMES[phase.name] ?? TIME) * (i === phase.beats - 1 ? 1.3 : 1);
 }
 
 /** What happens in a beat before the last: sentence parts of a headline, and of a line under it. */
@@ -81,6 +90,7 @@ const BEATS = {
   },
   shadow: testBeat,
   own: testBeat,
+  ...Object.assign({}, ...PARTS.map(({ beats }) => beats)),
 };
 
 function testBeat(view, i, { name }) {

@@ -26,7 +26,7 @@ class Player {
     this.stale = false; // the step is not drawn yet
     this.actions = this.makeActions();
     const moves = { starts: () => this.starts(), beat: () => this.playOn(), pace: () => this.pace() };
-    this.stage = new Stage(root, this.actions, moves, { hasLink: Boolean(options.link), parts: options.parts });
+    this.stage = new Stage(root, this.actions, moves, Boolean(options.link));
   }
 
   /** What keys, buttons and clicks do, by name. */

@@ -9,6 +9,7 @@ import { fold, setupLine, storyCard, toast, treeCard } from "./frame.js";
 import { dialog, KEYS } from "./help.js";
 import * as ledger from "./ledger.js";
 import { odds } from "./odds.js";
+import { PARTS } from "./parts.js";
 import * as phases from "./phases.js";
 import { story } from "./sentences.js";
 import * as table from "./table.js";
@@ -19,7 +20,6 @@ import { describe } from "./tree.js";
 
 const NO_DETAIL =
   "This trace was recorded without detail: there is no tree to draw. Run again with tracing on to see it.";
-const PARTS = ["text", "story", "board", "transport", "tree", "decisions", "ledger", "table", "tools"];
 const FOLDS = {
   decisions: "The tests, one by one",
   ledger: "A branch in full: what could come next",
@@ -29,10 +29,9 @@ const NEXT_COLUMN = 140; // pixels that should be in sight to the right of the s
 
 class Stage {
   /** actions: see player.js; they are what buttons, keys and clicks do. moves: what happens while it plays. */
-  constructor(root, actions, moves, { hasLink, parts }) {
+  constructor(root, actions, moves, hasLink) {
     this.root = root;
     this.actions = actions;
-    this.parts = new Set(parts || PARTS);
     this.text = text.create(actions.go);
     this.transport = transport.create(actions, moves);
     this.tree = tree.create({
@@ -44,6 +43,7 @@ class Stage {
       select: (node) => this.openBeside("ledger", this.board.element, () => actions.selectNode(node)),
       test: (judged, node) => this.openTest(judged, node),
     });
+    this.parts = PARTS.map((part) => ({ part, ...part.create(actions), on: false }));
     this.story = storyCard(actions.asItWas);
     this.card = treeCard(this.tree.element, actions.mass);
     this.folds = Object.fromEntries(
@@ -61,17 +61,18 @@ class Stage {
     root.tabIndex = 0;
     root.setAttribute("role", "region");
     if (!root.hasAttribute("aria-label")) root.setAttribute("aria-label", "speculative decoding, step by step");
-    const elements = {
-      text: this.text.element,
-      story: this.story.element,
-      board: this.board.element,
-      transport: this.transport.element,
-      tree: this.card.element,
-      ...Object.fromEntries(Object.entries(this.folds).map(([name, { element }]) => [name, element])),
+    const own = (place) => this.parts.flatMap((one) => one[place] ?? []);
+    const elements = (...cards) => cards.map(({ element }) => element);
+    root.replaceChildren(
+      ...elements(this.text, this.story),
+      ...own("drawing"),
+      ...elements(this.board, this.transport),
+      ...own("below"),
+      ...elements(this.card, ...Object.values(this.folds)),
       tools,
-    };
-    const shown = PARTS.filter((part) => this.parts.has(part)).map((part) => elements[part]);
-    root.replaceChildren(...shown, this.toast.element, this.dialog);
+      this.toast.element,
+      this.dialog,
+    );
     root.addEventListener("click", (event) => this.keepFocus(event));
     for (const type of ["pointerover", "focusin"]) root.addEventListener(type, (event) => this.link(event.target));
     root.addEventListener("pointerleave", () => this.link(null));
@@ -98,12 +99,12 @@ class Stage {
   load(record) {
     this.shown = null;
     this.story.element.style.minHeight = "";
-    if (this.parts.has("text")) this.text.load(record);
+    this.text.load(record);
     this.transport.load(record);
   }
 
   extend(record, known) {
-    if (this.parts.has("text")) this.text.extend(record.steps.slice(known), known);
+    this.text.extend(record.steps.slice(known), known);
     this.transport.extend(record.setup, record.steps.slice(known));
   }
 
@@ -119,17 +120,31 @@ class Stage {
   /** Everything about a step. state: {node, item, pinned, mass, beat}; plan: of phases.js. */
   drawStep(view, state, plan) {
     this.card.note.textContent = view.detail || view.step.drafted === 0 ? "" : NO_DETAIL;
-    this.onBoard = this.parts.has("board") && view.detail && !view.isTrie && view.step.drafted > 0;
+    this.onBoard = view.detail && !view.isTrie && view.step.drafted > 0;
     this.board.element.hidden = !this.onBoard;
     if (this.onBoard) this.board.draw(view, { plan, selected: state.node, changed: Boolean(view.original) });
     this.card.element.hidden = this.onBoard;
+    this.drawExtras(view, plan, state.node);
     this.story.odds.replaceChildren(this.onBoard ? "" : odds(view));
     this.transport.phases(plan);
-    if (this.parts.has("text")) this.text.suppose(view.index, wouldKeep(view));
+    this.text.suppose(view.index, wouldKeep(view));
     this.drawSelection(view, state);
     this.drawFold("decisions");
     this.drawBeat(view, plan, state.beat);
     afterLayout(() => this.reveal());
+  }
+
+  /** The parts that this step has. Where one of them has a drawing, the board stands under the transport. */
+  drawExtras(view, plan, selected) {
+    for (const one of this.parts) {
+      one.on = one.part.shows(view);
+      for (const card of [one.drawing, one.below]) if (card) card.hidden = !one.on;
+      if (one.on) one.draw(view, { plan, selected });
+    }
+    this.leading = this.parts.find(({ on, drawing }) => on && drawing);
+    const [board, bar] = [this.board.element, this.transport.element];
+    const led = board.previousElementSibling === bar;
+    if (led !== Boolean(this.leading)) bar[led ? "before" : "after"](board);
   }
 
   /** How far the step has come: what is shown of it, and what is said. */
@@ -138,6 +153,7 @@ class Stage {
     const last = beat >= plan.total - 1;
     this.root.dataset.phase = last ? "commit" : found.phase.name;
     this.board.beat(beat, last);
+    for (const one of this.parts) if (one.on) one.beat(found, last);
     this.transport.beat(plan, beat);
     const told = last ? story(view) : phases.telling(view, found);
     for (const [part, element] of Object.entries(this.story.parts)) element.replaceChildren(...prose(told[part] || []));
@@ -151,6 +167,7 @@ class Stage {
     this.showTree(drawable);
     if (drawable) this.drawTree();
     this.board.select(state.node);
+    for (const one of this.parts) if (one.on) one.select?.(state.node);
     this.drawFold("ledger");
     this.drawFold("table");
   }
@@ -160,7 +177,7 @@ class Stage {
     const { element, body } = this.folds[name];
     const { view, state } = this.shown || {};
     const there = view && (view.detail || (name === "ledger" && view.own.residual !== null));
-    element.hidden = !there || !this.parts.has(name);
+    element.hidden = !there;
     if (element.hidden || !element.open) return body.replaceChildren();
     const select = this.actions.selectNode;
     const item = this.tree.items().find((it) => it.key === state.item);
@@ -175,11 +192,11 @@ class Stage {
   /** Open a fold below the card in which something was clicked. */
   openBeside(name, card, action) {
     const { element } = this.folds[name];
-    if (this.parts.has(name) && card.nextElementSibling !== element) card.after(element);
+    if (card.nextElementSibling !== element) card.after(element);
     element.classList.toggle("is-under-board", card === this.board.element);
-    element.open = this.parts.has(name);
+    element.open = true;
     action();
-    if (element.open) element.scrollIntoView({ block: "nearest" });
+    element.scrollIntoView({ block: "nearest" });
   }
 
   openTest(judged, node) {
@@ -193,8 +210,9 @@ class Stage {
     if (coin) coin.focus({ preventScroll: true });
   }
 
-  /** What an exported picture shows: the board of a single draft, the tree of several. */
+  /** What an exported picture shows: the drawing of a part, else the board of a single draft, the tree of several. */
   get picture() {
+    if (this.leading) return this.leading.picture ?? this.leading.drawing;
     return this.onBoard ? this.board.grid : this.tree.element;
   }
 
@@ -218,7 +236,7 @@ class Stage {
   }
 
   drawTree() {
-    if (!this.parts.has("tree") || this.onBoard) return;
+    if (this.onBoard) return;
     const { view, state } = this.shown;
     const focused = this.tree.element.contains(document.activeElement);
     this.width = this.width || this.card.scroller.clientWidth || 900;
@@ -240,7 +258,8 @@ class Stage {
     for (const part of [...Object.values(this.story.parts), this.story.odds]) part.replaceChildren();
     this.story.parts.lead.textContent = words;
     this.card.note.textContent = "";
-    this.board.element.hidden = true;
+    for (const card of [this.board.element, ...this.parts.flatMap(({ drawing, below }) => [drawing, below])])
+      if (card) card.hidden = true;
     this.showTree(false);
     for (const name of Object.keys(this.folds)) this.drawFold(name);
   }

@@ -2,7 +2,7 @@
 import { h } from "../../kit/dom.js";
 import { count, exact, number, percent, plural } from "../../kit/format.js";
 import { folded, say } from "../../kit/parts.js";
-import { kind, totals } from "../levels/model.js";
+import { kind, totals } from "../../step/lanes.js";
 import { names } from "../levels/words.js";
 import { capital, div, four, legend, p, span } from "../parts.js";
 

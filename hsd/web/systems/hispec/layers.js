@@ -2,7 +2,7 @@
 // computes, and what it computes in vain. Above them the head of that exit.
 import { h } from "../../kit/dom.js";
 import { plural, subscript } from "../../kit/format.js";
-import { kind } from "../levels/model.js";
+import { kind } from "../../step/lanes.js";
 import { div, legend as signs, span } from "../parts.js";
 import { groupsOf, workAt } from "./work.js";
 

@@ -4,7 +4,7 @@ import { h } from "../../kit/dom.js";
 import { exact } from "../../kit/format.js";
 import { folded } from "../../kit/parts.js";
 import { capital, div, p, table } from "../parts.js";
-import { lifeBy } from "./model.js";
+import { lifeBy } from "../../step/lanes.js";
 import { bornTold, endTold, names, testTold } from "./words.js";
 
 const HEADS = [

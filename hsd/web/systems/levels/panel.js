@@ -1,6 +1,6 @@
 // A panel of runs with levels: recorded and live ones of one system, as lanes.
 import * as panel from "../panel.js";
-import { moments } from "./model.js";
+import { moments } from "../../step/lanes.js";
 import { Player } from "./player.js";
 
 /** The first moment at which a check keeps a part of a draft; the first of all where there is none. */

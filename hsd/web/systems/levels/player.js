@@ -1,24 +1,24 @@
 // The player of a run with levels: its moments as lanes, and the life of a token.
 import { Moments } from "../moments.js";
 import { legend, sign, span } from "../parts.js";
-import * as lanes from "./lanes.js";
+import { board } from "../../step/levels.js";
 import * as life from "./life.js";
-import { levelCount, moments, readStep, stateAt } from "./model.js";
+import { levelCount, moments, readStep, stateAt } from "../../step/lanes.js";
 import { told } from "./words.js";
 
 const LEGEND = [
   [sign("draft"), "drafted"],
   [sign("correction"), "correction"],
   [sign("bonus"), "bonus"],
-  [span("lv-verdict is-kept", "✓"), "kept by the level above"],
-  [span("lv-verdict is-dropped", "✕"), "rejected"],
+  [span("hp-tier-verdict is-kept", "✓"), "kept by the level above"],
+  [span("hp-tier-verdict is-dropped", "✕"), "rejected"],
 ];
 
 class Player extends Moments {
   /** title, hint, changed: see Moments; under: see lanes; more(): a further legend. */
   constructor({ title, hint, under, more = () => null, changed }) {
     super({ title, hint, css: "sy-levels", changed });
-    this.lanes = lanes.create({ under, onToken: (id) => this.choose(id) });
+    this.lanes = board({ under, onToken: (id) => this.choose(id) });
     this.life = life.create();
     const key = LEGEND.map(([node, words]) => [node.cloneNode(true), words]);
     this.stage.append(...[this.lanes.element, legend(key), more()].filter(Boolean));

@@ -1,7 +1,7 @@
 // What a moment is in words: sentences as parts (strings and {piece}), for the player's dom.prose and dom.plain.
 import { plural, subscript } from "../../kit/format.js";
 import { capital } from "../parts.js";
-import { handsUp } from "./model.js";
+import { handsUp } from "../../step/lanes.js";
 
 /** How the levels are called in sentences, the smallest first. */
 function names({ options: { system }, models }) {

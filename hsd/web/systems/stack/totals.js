@@ -1,7 +1,7 @@
 // What the levels of a stack have done so far, and what the same prompt gave with one draft and the vanilla rule.
 import { count, number, percent, plural } from "../../kit/format.js";
 import { folded, say } from "../../kit/parts.js";
-import { totals } from "../levels/model.js";
+import { totals } from "../../step/lanes.js";
 import { names } from "../levels/words.js";
 import { capital, div, p, table } from "../parts.js";
 
