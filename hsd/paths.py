@@ -9,7 +9,7 @@ _BUNDLED = _PACKAGE / "_bundled"
 ROOT = _BUNDLED if _BUNDLED.is_dir() else _PACKAGE.parent
 
 ASSETS = ROOT / "assets"
-EXAMPLES = ROOT / "examples"
+RESULTS, TRACES = ASSETS / "results", ASSETS / "traces"
 WEB = _PACKAGE / "web"
 GLOSSARY = _PACKAGE / "glossary.yaml"
 SPACEFILE = ROOT / "Spacefile"

@@ -10,7 +10,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def example_script(name: str) -> ModuleType:
-    """The script `name`.py."""
+    """Load the script `examples/{name}.py`; a name may begin with a folder."""
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from threading import Event
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "engines"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "reproduce" / "engines"))
 
 from browser import served
 

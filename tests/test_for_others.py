@@ -9,15 +9,15 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from example_script import EXAMPLES, example_script
+from example_script import example_script
 
 from hsd.cli import main
 from hsd.errors import HsdError
-from hsd.paths import ROOT
+from hsd.paths import ROOT, TRACES
 from hsd.trace import Trace
 from hsd.version import __version__
 
-RECORDED = sorted((EXAMPLES / "traces").glob("*.json"))
+RECORDED = sorted(TRACES.glob("*.json"))
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_what_is_saved_keeps_to_the_schema(file: Path, schema: dict[str, Any]):
 
 
 def test_an_infinite_number_keeps_to_the_schema_and_other_words_do_not(schema: dict[str, Any]):
-    saved = json.loads((EXAMPLES / "traces" / "fsd-all.json").read_bytes())
+    saved = json.loads((TRACES / "fsd-all.json").read_bytes())
     validator = jsonschema.Draft202012Validator(schema)
     fuzzy = saved["setup"]["options"]["fuzzy"]
     for word, fits in (("Infinity", True), ("-Infinity", True), (0.5, True), ("much", False), (None, False)):
@@ -61,8 +61,8 @@ def test_the_schema_refuses_what_is_no_trace(where: str, value: Any, schema: dic
 
 
 def test_the_page_about_traces_is_what_its_script_writes():
-    script = example_script("traces_page")
-    assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run python examples/traces_page.py"
+    script = example_script("reproduce/traces_page")
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run python assets/traces_page.py"
 
 
 def rows(file: Path) -> list[dict[str, Any]]:
@@ -72,8 +72,8 @@ def rows(file: Path) -> list[dict[str, Any]]:
 def test_a_folder_of_traces_becomes_a_data_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     folder = tmp_path / "mine"
     (folder / "deep").mkdir(parents=True)
-    (folder / "deep" / "one.json").write_bytes((EXAMPLES / "traces" / "four-drafts.json").read_bytes())
-    (folder / "two.json").write_bytes((EXAMPLES / "traces" / "plain.json").read_bytes())
+    (folder / "deep" / "one.json").write_bytes((TRACES / "four-drafts.json").read_bytes())
+    (folder / "two.json").write_bytes((TRACES / "plain.json").read_bytes())
     (folder / "other.json").write_text("{}", encoding="utf-8")
     script, out = example_script("hub_dataset"), tmp_path / "out"
     assert script.make(folder, out, "mit", "Some runs") == "2 runs"
@@ -99,7 +99,7 @@ def test_a_data_set_that_cannot_be_made_says_why(tmp_path: Path):
         script.make(tmp_path, tmp_path / "out", "mit", "Nothing")
     (tmp_path / "traces").mkdir()
     with pytest.raises(HsdError, match="is there already: give the name of a new folder"):
-        script.make(EXAMPLES / "traces", tmp_path, "mit", "Twice")
+        script.make(TRACES, tmp_path, "mit", "Twice")
 
 
 def test_the_citation_is_of_this_version():

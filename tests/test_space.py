@@ -96,7 +96,7 @@ def test_differences_between_readme_and_manifest_are_named(tmp_path):
 
 def test_a_space_gets_the_files_it_needs_and_no_others():
     files = space.space_files()
-    needed = {"app.py", "requirements.txt", "Spacefile", "README.md", "hsd/__init__.py", "examples/presets.yaml"}
+    needed = {"app.py", "requirements.txt", "Spacefile", "README.md", "hsd/__init__.py", "assets/presets/watch.yaml"}
     assert needed <= set(files)
     assert {name.split("/")[0] for name in files} == set(space.PARTS)
     assert not [name for name in files if "__pycache__" in name or name.endswith(".pyc")]

@@ -43,7 +43,7 @@ ENTRIES = ("answers/answers.js", f"{SCREENS[0]}/{SCREENS[0]}.js", "page.js")
 
 
 FIRST, CARD, CARD_SIZE = ASSETS / "page" / "first.html", ASSETS / "page" / "card.png", (1200, 630)
-"""What examples/first_picture.py makes: the first preset as HTML, and as a picture for links that are shared."""
+"""The first preset as HTML, and as a picture for shared links: examples/reproduce/first_picture.py makes both."""
 
 
 def index(answers: str, space: Space, presets: Sequence[Preset], folder: str, first: bool, address: str) -> str:

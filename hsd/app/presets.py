@@ -11,11 +11,11 @@ from typing import Any
 import yaml
 
 from hsd.errors import HsdError
-from hsd.paths import EXAMPLES
+from hsd.paths import ASSETS, RESULTS, TRACES
 from hsd.rules import VANILLA
 from hsd.trace import Decision, Step, Trace
 
-SYSTEMS = EXAMPLES / "presets_systems.yaml"
+SYSTEMS = ASSETS / "presets" / "systems.yaml"
 CLEAR = 0.05  # a coin this far from its threshold is clearly on one side; this many tokens are a gain
 SURE = 1e-6  # tokens: rounding
 ENOUGH = 1.0  # tokens: a larger gain over all coins makes a step no clearer
@@ -41,10 +41,10 @@ class Preset:
     @property
     def file(self) -> Path:
         """Where its trace is recorded."""
-        return EXAMPLES / "traces" / f"{self.name}.json"
+        return TRACES / f"{self.name}.json"
 
 
-def definitions(path: Path = EXAMPLES / "presets.yaml") -> dict[str, Preset]:
+def definitions(path: Path = ASSETS / "presets" / "watch.yaml") -> dict[str, Preset]:
     """All presets by name. Raises HsdError, one line, when the file cannot be read, or has unknown or missing keys."""
     try:
         entries = yaml.safe_load(path.read_text(encoding="utf-8")).items()
@@ -69,14 +69,14 @@ def of_systems() -> dict[str, Preset]:
 def recorded(preset: Preset) -> Trace:
     """The trace of a preset. Raises HsdError when it has not been recorded."""
     if not preset.file.is_file():
-        raise HsdError(f"preset {preset.name!r} has no recorded trace: run `python examples/record.py`")
+        raise HsdError(f"preset {preset.name!r} has no recorded trace: run `python examples/reproduce/record.py`")
     return _read(preset.file)
 
 
 @lru_cache(maxsize=1)
 def timings() -> dict[str, dict[str, Any]]:
-    """How fast each recorded run was beside plain decoding, by preset, as examples/time_presets.py measured it."""
-    file = EXAMPLES / "results" / "presets.json"
+    """Return the speed of each recorded run beside plain decoding, by preset, as `time_presets.py` measured it."""
+    file = RESULTS / "presets.json"
     found: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return found
 

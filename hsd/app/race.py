@@ -27,7 +27,7 @@ from hsd.bench.race_report import lossless, report
 from hsd.decoding.options import RunOptions
 from hsd.draft import COPIERS
 from hsd.errors import HsdError
-from hsd.paths import EXAMPLES
+from hsd.paths import RESULTS
 from hsd.rules import USUAL, VANILLA
 from hsd.space import Space
 
@@ -38,7 +38,7 @@ SHARED = RunOptions.scoped("shared")
 LANE = RunOptions.scoped("lane")
 FUZZY = RunOptions.menus()["rules with tolerance"]
 FORMAT = "hsd-race-2"
-FILE = EXAMPLES / "results" / "race.json"
+FILE = RESULTS / "race.json"
 Values = Mapping[str, Any]
 
 
@@ -290,7 +290,7 @@ def recorded(file: Path = FILE) -> dict[str, Any]:
     except (OSError, ValueError):
         data = {}
     if data.get("format") != FORMAT:
-        raise HsdError("there is no recorded race: run `python examples/record_race.py`")
+        raise HsdError("there is no recorded race: run `python examples/reproduce/record_race.py`")
     races = data["races"]
     for lane in (lane for one in races for lane in one["header"]["lanes"]):
         lane["own"] = own(lane["options"])

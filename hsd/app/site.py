@@ -24,7 +24,7 @@ from hsd.app.systems.recorded import listed
 from hsd.errors import HsdError
 from hsd.facts import facts_json
 from hsd.models.loading.registry import draft_length
-from hsd.paths import ASSETS, EXAMPLES, WEB
+from hsd.paths import ASSETS, WEB
 from hsd.space import PairSpec, Space
 from hsd.trace import MAX_BYTES, Trace
 
@@ -115,7 +115,7 @@ def presets_of(space: Space) -> dict[str, Preset]:
     known = definitions()
     missing = [name for name in space.presets if name not in known]
     if missing:
-        raise HsdError(f"the Spacefile names a preset that examples/presets.yaml does not have: {missing[0]!r}")
+        raise HsdError(f"the Spacefile names a preset that assets/presets/watch.yaml does not have: {missing[0]!r}")
     return {name: known[name] for name in space.presets} | of_systems()
 
 
@@ -176,8 +176,8 @@ def _names(known: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def lessons() -> Values:
-    """The lessons, as examples/learn_page.py has written them."""
-    found: Values = json.loads((EXAMPLES / "learn.json").read_text(encoding="utf-8"))
+    """The lessons, as examples/reproduce/learn_page.py has written them."""
+    found: Values = json.loads((ASSETS / "lessons" / "learn.json").read_text(encoding="utf-8"))
     return found
 
 

@@ -19,7 +19,7 @@ from hsd.bench.report import read
 from hsd.bench.view import view as view_of
 from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
-from hsd.paths import EXAMPLES
+from hsd.paths import RESULTS
 from hsd.rules import USUAL
 from hsd.space import Space
 
@@ -44,7 +44,7 @@ def view(name: str) -> dict[str, Any]:
     """A recorded benchmark, see `hsd.bench.view`, and what is published elsewhere. Raises HsdError for no such name."""
     if name not in BENCHMARKS:
         raise HsdError(f"no benchmark {name[:40]!r} is recorded: choose {', '.join(BENCHMARKS)}")
-    return {**view_of(read(EXAMPLES / "results" / BENCHMARKS[name])), "published": published()}
+    return {**view_of(read(RESULTS / BENCHMARKS[name])), "published": published()}
 
 
 def race_plan(space: Space, asked: Mapping[str, Any]) -> dict[str, Any]:

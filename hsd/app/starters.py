@@ -12,9 +12,9 @@ import yaml
 from hsd.app.presets import Preset, recorded
 from hsd.decoding.options import PROMPTS
 from hsd.errors import HsdError
-from hsd.paths import EXAMPLES
+from hsd.paths import ASSETS
 
-FILE = EXAMPLES / "starters.yaml"
+FILE = ASSETS / "presets" / "starters.yaml"
 LABEL = 36  # characters that are shown of a long text
 
 

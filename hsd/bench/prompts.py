@@ -17,10 +17,10 @@ import yaml
 
 from hsd.bench.files import of_category, prompt_of, read_prompts, read_rows
 from hsd.errors import HsdError
-from hsd.paths import EXAMPLES
+from hsd.paths import ASSETS
 
 PUBLIC: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-MIXED = {"shipped": "prompts.json", "chat": "prompts_chat.json"}  # sets of all kinds in turn, and their files
+MIXED = {"shipped": "shipped.json", "chat": "chat.json"}  # sets of all kinds in turn, and their files
 
 
 @dataclass(frozen=True)
@@ -119,5 +119,5 @@ def shipped() -> dict[str, list[str]]:
 
 
 def _written(file: str) -> dict[str, list[str]]:
-    prompts: dict[str, list[str]] = json.loads((EXAMPLES / file).read_text(encoding="utf-8"))
+    prompts: dict[str, list[str]] = json.loads((ASSETS / "prompts" / file).read_text(encoding="utf-8"))
     return prompts

@@ -3,7 +3,7 @@
 After t tokens a draft goes on while â(x_1) ⋯ â(x_t) · â(next) is at least `least`. This is tested before the next
 token's row is read, with the usual chance as â(next), and again after it, with that of the row's likeliest token; the
 row's cost is spent by then, so a lower chance suffices. â is a logistic function of what the draft's own row gives a
-token, fitted to how often tokens were kept (`examples/smollm2/calibrate_draft.py`).
+token, fitted to how often tokens were kept (`examples/reproduce/smollm2/calibrate_draft.py`).
 
 So the length depends on the drafted prefix alone: on its tokens, and on the draft's rows up to the one after them. That
 keeps rules lossless (`hsd.audit.step_law`): no token that was drawn is thrown away, and no coin and no p of what may

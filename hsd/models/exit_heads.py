@@ -5,7 +5,7 @@
     y = norm(x);   logits = (y + silu(y · intoᵀ) · outᵀ) · rowsᵀ
 
 with the rows of the model's embedding for the tokens that the exit can draft: d2t holds for each of them, in order, how
-far off its id is. `examples/smollm2/train_exit.py` writes such files.
+far off its id is. `examples/reproduce/smollm2/train_exit.py` writes such files.
 """
 
 from __future__ import annotations

@@ -131,9 +131,9 @@ def exit_heads(model: LanguageModel) -> dict[int, ExitHead]:
 def trained_exits(model: LanguageModel) -> tuple[int, ...]:
     """The depths at which a model was trained to predict, shallowest first; () if there are none or it does not tell.
 
-    Exits that were trained for a finished model come with it, see `hsd.models.exit_heads`. Models that examples/tiny
-    trains list them as `early_exits` in their configuration. A model with "layerskip" in its name, as Meta's
-    facebook/layerskip-llama… have, was trained at every layer; its configuration is an ordinary one.
+    Exits that were trained for a finished model come with it, see `hsd.models.exit_heads`. Models that
+    examples/reproduce/tiny trains list them as `early_exits` in their configuration. A model with "layerskip" in its
+    name, as Meta's facebook/layerskip-llama… have, was trained at every layer; its configuration is an ordinary one.
     """
     if known := exit_heads(model):
         return tuple(sorted(known))

@@ -137,7 +137,7 @@ def test_a_step_is_explained_by_key_by_name_or_from_its_trace(client):
     expected = step_in_words(trace, 1, facts.facts())
     assert client.predict(answer["key"], 2, api_name="/explain_step") == expected
     assert client.predict(answer["trace"], 2, api_name="/explain_step") == expected
-    recorded = Trace.from_file(ROOT / "examples" / "traces" / "paris.json")
+    recorded = Trace.from_file(ROOT / "assets" / "traces" / "paris.json")
     assert client.predict("paris", 3, api_name="/explain_step") == step_in_words(recorded, 2, facts.facts())
 
 

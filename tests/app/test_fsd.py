@@ -24,7 +24,7 @@ def test_the_panel_gets_the_recorded_measurement_or_one_line(tmp_path: Path):
         file = tmp_path / f"{content}.json"
         if content is not None:
             file.write_text(content)
-        with pytest.raises(HsdError, match=r"no measured trade-off: run `python examples/measure_fuzzy\.py`"):
+        with pytest.raises(HsdError, match=r"no measured trade-off: run `python examples/reproduce/measure_fuzzy\.py`"):
             fuzzy_results(file)
 
 

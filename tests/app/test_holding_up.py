@@ -11,10 +11,10 @@ from types import ModuleType
 
 import pytest
 
-from hsd.paths import EXAMPLES
+from hsd.paths import ROOT
 from hsd.space import load as load_space
 
-FOLDER = EXAMPLES / "holding_up"
+FOLDER = ROOT / "examples" / "reproduce" / "holding_up"
 
 
 @pytest.fixture(scope="module")

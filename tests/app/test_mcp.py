@@ -15,7 +15,7 @@ from running_app import Server
 
 from hsd.app.endpoints import add_endpoints
 from hsd.app.presets import of_systems
-from hsd.paths import EXAMPLES
+from hsd.paths import TRACES
 from hsd.space import load
 from hsd.trace import Trace
 
@@ -91,7 +91,7 @@ def test_a_model_can_ask_what_needs_no_run(app):
     async def questions(session: Any) -> None:
         names = [preset["name"] for preset in await answer(session, "presets")]
         assert names == [*load().presets, *of_systems()]
-        steps = len(Trace.from_file(EXAMPLES / "traces" / f"{names[0]}.json").steps)
+        steps = len(Trace.from_file(TRACES / f"{names[0]}.json").steps)
         assert f"Step 1 of {steps}." in await answer(session, "explain_step", trace=names[0], step=1)
         law = await answer(session, "verify_step", p=[[0.5, 0.5], [0.5, 0.5]], q=[[0.8, 0.2]], tokens=[0])
         assert law["expected_kept"] == pytest.approx(0.5 / 0.8)

@@ -12,10 +12,10 @@ from hsd import space
 from hsd.app.presets import definitions, gain, recorded, telling_step
 from hsd.app.replies import DIGITS
 from hsd.app.site import site
-from hsd.paths import EXAMPLES
+from hsd.paths import ASSETS
 from hsd.trace import Step, Trace
 
-PRESETS = definitions() | definitions(EXAMPLES / "presets_systems.yaml")
+PRESETS = definitions() | definitions(ASSETS / "presets" / "systems.yaml")
 SEARCHED = [name for name, preset in PRESETS.items() if preset.seeds > 1]
 HARDLY_ANY_GAIN = {"function"}  # its drafts are nearly always kept whole, by both rules
 

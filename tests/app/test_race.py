@@ -257,7 +257,7 @@ def test_a_recorded_race_says_what_the_form_would_ask_for():
 
 
 def test_races_are_recorded_with_one_draft_length_and_shown_again(tmp_path: Path, monkeypatch):
-    out, script = tmp_path / "race.json", example_script("record_race")
+    out, script = tmp_path / "race.json", example_script("reproduce/record_race")
     monkeypatch.setattr(script, "PROMPTS", {"One": "Once upon a time", "Two": "The cat"})
     asked = "--pair tiny --max-new-tokens 12 --rounds 3 --gamma 3 --out"
     monkeypatch.setattr("sys.argv", ["record_race.py", *asked.split(), str(out)])

@@ -15,7 +15,7 @@ from hsd import HsdError, Trace, space
 from hsd.app.export import write
 from hsd.app.files import FOREVER
 from hsd.app.site import folder_of_modules, key_of, site
-from hsd.paths import EXAMPLES
+from hsd.paths import TRACES
 
 SPACE = space.load()
 HOST = "http://127.0.0.1"
@@ -59,7 +59,7 @@ def test_the_name_of_an_answers_file_is_made_of_what_is_asked():
 
 
 def test_a_trace_that_is_opened_is_shown_first():
-    trace = Trace.from_file(EXAMPLES / "traces" / "paris.json")
+    trace = Trace.from_file(TRACES / "paris.json")
     assert json.loads(site(SPACE, "server", trace)["data/page.json"]())["opened"] is True
 
 
@@ -110,7 +110,7 @@ def test_questions_are_answered_with_data_or_with_one_line(app):
     assert ask("pair", name="tiny").json()["vocabulary"] > 0
     assert ask("downloads").json()["here"][0]["name"] == "tiny"
     assert ask("opened").json() is None
-    trace = (EXAMPLES / "traces" / "paris.json").read_text(encoding="utf-8")
+    trace = (TRACES / "paris.json").read_text(encoding="utf-8")
     assert ask("check", text=trace).json()["trace"]["prompt"]
     for name, asked, words in (
         ("pair", {"name": "nobody"}, "unknown pair 'nobody'"),

@@ -24,7 +24,7 @@ from hsd.bench.report import FORMAT, Benchmark, cells, markdown, parse, read, se
 from hsd.bench.summary import Measurement, expected_tokens, fitted_acceptance, ratio_interval, student
 from hsd.bench.view import view
 from hsd.cli import main
-from hsd.paths import ASSETS, EXAMPLES, ROOT
+from hsd.paths import ASSETS, RESULTS, ROOT
 
 PAIR = hsd.table_pair(vocab=5, order=2, seed=4)
 PLAIN = Case("plain", {"system": "plain", "max_new_tokens": 20, "trace": False})
@@ -112,7 +112,7 @@ def test_a_case_that_never_drafted_has_no_al_and_can_be_drawn():
 
 def test_al_is_one_plus_the_rates_in_every_recorded_benchmark():
     for name in ("bench", "bench-smollm2", "peer"):
-        found = read(EXAMPLES / "results" / f"{name}.jsonl").rows()
+        found = read(RESULTS / f"{name}.jsonl").rows()
         drafting = [row for row in found if "acceptance_length" in row]
         assert len(drafting) == sum("acceptance_rate" in row for row in found) >= 2
         for row in drafting:

@@ -13,7 +13,7 @@ from trade_off import counts, drift, overruled, point
 import hsd
 from hsd.bench.fuzzy import EXACT, Calibration, ExactTest, calibrate, exact_tests
 from hsd.errors import HsdError
-from hsd.paths import ASSETS, EXAMPLES
+from hsd.paths import ASSETS, RESULTS
 from hsd.rules import DIVERGENCES, Fuzzy, fuzzy_rule
 from hsd.rules.fuzzy import MODES
 
@@ -174,7 +174,7 @@ def test_a_point_is_made_of_sums_over_prompts(pair: hsd.Pair):
 
 
 def test_the_recorded_curve_says_what_it_was_made_of():
-    result = json.loads((EXAMPLES / "results" / "fuzzy.json").read_text(encoding="utf-8"))
+    result = json.loads((RESULTS / "fuzzy.json").read_text(encoding="utf-8"))
     assert result["machine"]["threads"] == 1
     assert {"date", "version", "setting", "what"} <= set(result)
     for text in result["texts"].values():

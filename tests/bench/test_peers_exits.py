@@ -17,7 +17,7 @@ from hsd.bench.peers import peer_case
 from hsd.paths import ASSETS
 
 pytestmark = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
-exit_peer_case = example_script("exit_peer").exit_peer_case
+exit_peer_case = example_script("reproduce/exit_peer").exit_peer_case
 PROMPT = "Once upon a time"
 GREEDY: dict[str, Any] = {"temperature": 0.0, "max_new_tokens": 41}
 

@@ -14,9 +14,9 @@ from hsd import cli
 from hsd.bench.published import best_single, published, rules_here, systems_here
 from hsd.bench.report import Benchmark, cells, interval, read
 from hsd.bench.view import as_csv, view
-from hsd.paths import EXAMPLES, ROOT
+from hsd.paths import RESULTS, ROOT
 
-RECORDED = [EXAMPLES / "results" / name for name in ("bench-smollm2.jsonl", "bench.jsonl")]
+RECORDED = [RESULTS / name for name in ("bench-smollm2.jsonl", "bench.jsonl")]
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ WAYS = ("n-grams, γ=2", "tokenwise, γ=2", "hsd, γ=2", "hsd, γ=auto", "one-ho
 )
 def test_the_speeds_on_a_page_are_those_of_the_recorded_benchmark(name: str, page: str):
     text = (ROOT / page).read_text(encoding="utf-8")
-    found = read(EXAMPLES / "results" / f"{name}.jsonl").by_kind()
+    found = read(RESULTS / f"{name}.jsonl").by_kind()
     assert set(found) == set(KINDS)
     for kind, rows in found.items():
         of = {row["case"]: row for row in rows}

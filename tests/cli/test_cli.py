@@ -154,7 +154,7 @@ def test_run_without_json_is_for_people(console: Console):
 
 
 def test_an_answer_begins_on_a_line_of_its_own_and_a_continuation_does_not():
-    asked = hsd.Trace.from_json((ROOT / "examples/traces/paris.json").read_text("utf-8"))
+    asked = hsd.Trace.from_json((ROOT / "assets/traces/paris.json").read_text("utf-8"))
     assert not "".join(asked.prompt.pieces).endswith(asked.prompt.text)
     assert _report(asked).startswith(f"{asked.prompt.text}\n\n{asked.text}")
     pieces = [*asked.prompt.pieces, asked.prompt.text]

@@ -108,7 +108,7 @@ def test_a_prompt_that_is_no_unicode_is_refused_in_one_line():
         assert found.stderr == b"hsd: the prompt is not in UTF-8: convert it, as `iconv -t utf-8` does\n"
 
 
-@pytest.mark.parametrize("words", [["schema"], ["explain", "examples/traces/paris.json"], ["--help"]])
+@pytest.mark.parametrize("words", [["schema"], ["explain", "assets/traces/paris.json"], ["--help"]])
 def test_a_pipe_that_nobody_reads_is_no_traceback(words: list[str]):
     read, write = os.pipe()
     os.close(read)

@@ -21,12 +21,12 @@ CALLS = r"[\d,]+ calls"  # a bisection ends where rounding says so
 
 def skip_without(*needed: str) -> None:
     if missing := [name for name in needed if importlib.util.find_spec(name) is None]:
-        pytest.skip(f"{', '.join(missing)} not here: the command in examples/conformance_page.py installs it")
+        pytest.skip(f"{', '.join(missing)} not here: the command in examples/reproduce/conformance_page.py installs it")
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    return example_script("conformance_page")
+    return example_script("reproduce/conformance_page")
 
 
 def test_every_adapter_is_short_and_has_its_row(script: ModuleType):
@@ -105,5 +105,5 @@ def test_both_pages_are_what_the_script_writes(script: ModuleType):
         if versions not in PAGES["conformance"].read_text(encoding="utf-8"):
             pytest.skip(f"the page was written with other versions than {versions}")
     for name, facts in (("conformance", script.conformance()), ("random_numbers", script.keyings())):
-        template = (ROOT / "examples" / f"{name}_page.template.md").read_text(encoding="utf-8")
+        template = (ROOT / "examples" / "reproduce" / f"{name}_page.template.md").read_text(encoding="utf-8")
         assert differing(template.format_map(facts), PAGES[name].read_text(encoding="utf-8"), CALLS) == []

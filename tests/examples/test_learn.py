@@ -13,7 +13,7 @@ from printed import differing
 
 from hsd.errors import HsdError
 from hsd.facts import glossary
-from hsd.paths import EXAMPLES, ROOT
+from hsd.paths import RESULTS, ROOT, TRACES
 from hsd.space import load
 from hsd.trace import Trace
 
@@ -86,7 +86,7 @@ def test_a_word_or_a_number_that_does_not_exist_is_an_error() -> None:
 @pytest.fixture(scope="module")
 def raw() -> dict:
     source = learn.source()
-    trace = json.loads((EXAMPLES / "traces" / f"{source['trace']}.json").read_text(encoding="utf-8"))
+    trace = json.loads((TRACES / f"{source['trace']}.json").read_text(encoding="utf-8"))
     return trace | {"step": trace["steps"][source["step"] - 1]}
 
 
@@ -114,7 +114,7 @@ def known(raw: dict) -> set[float]:
     found.append(step["kept_law"]["tokenwise"][0])
     whole = [one["expected_kept"] for one in raw["steps"] if len(one["nodes"]) == len(step["nodes"])]
     found += [sum(kept[rule] for kept in whole) / len(whole) for rule in ("hsd", "tokenwise")]
-    result = json.loads((EXAMPLES / "results" / "smollm2.json").read_text(encoding="utf-8"))
+    result = json.loads((RESULTS / "smollm2.json").read_text(encoding="utf-8"))
     passes = result["passes"]
     found += [passes["1"], passes["6"], passes["6"] / passes["1"], passes["head"] / passes["1"]]
     for row in result["law"]:
@@ -198,7 +198,7 @@ def test_what_is_easily_believed_is_false_as_the_lab_shows() -> None:
     assert rate["rate_1"] == pytest.approx(2 / 3)
     assert seed["now_tokenwise"] == 0
     assert seed["now_hsd"] == 2
-    greedily = Trace.from_file(EXAMPLES / "traces" / "paris.json")
+    greedily = Trace.from_file(TRACES / "paris.json")
     laws = [law for step in greedily.steps for law in step.kept_law.values()]
     assert all(max(law) == pytest.approx(1) for law in laws)
 
@@ -218,12 +218,12 @@ def test_every_link_leads_somewhere() -> None:
         assert "preset" not in asked or asked["preset"] in presets
         assert "panel" not in asked or f'name: "{asked["panel"]}"' in panels
         if "step" in asked:
-            assert int(asked["step"]) < len(Trace.from_file(EXAMPLES / "traces" / f"{asked['preset']}.json").steps)
+            assert int(asked["step"]) < len(Trace.from_file(TRACES / f"{asked['preset']}.json").steps)
 
 
 def test_the_page_and_the_data_of_the_tab_are_what_the_script_writes() -> None:
     for made, file in ((learn_page.page(), learn_page.PAGE), (learn_page.data(), learn_page.DATA)):
-        assert differing(made, file.read_text(encoding="utf-8")) == [], "run: python examples/learn_page.py"
+        assert differing(made, file.read_text(encoding="utf-8")) == [], "run: python examples/reproduce/learn_page.py"
 
 
 def test_the_page_has_every_lesson_question_and_word() -> None:

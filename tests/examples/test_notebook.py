@@ -11,8 +11,9 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
-from hsd.paths import EXAMPLES
+from hsd.paths import ROOT
 
+EXAMPLES = ROOT / "examples"
 NOTEBOOK = json.loads((EXAMPLES / "audit_and_run.ipynb").read_text(encoding="utf-8"))
 CODE = [cell for cell in NOTEBOOK["cells"] if cell["cell_type"] == "code"]
 

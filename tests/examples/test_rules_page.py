@@ -17,7 +17,7 @@ PAGE = ROOT / "assets" / "docs" / "rules.md"
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    return example_script("rules_page")
+    return example_script("reproduce/rules_page")
 
 
 def test_toy_measurements_and_the_worked_step_are_those_of_today(script: ModuleType):

@@ -9,9 +9,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from hsd.paths import EXAMPLES
+from hsd.paths import ROOT
 
-sys.path.append(str(EXAMPLES / "smollm2"))  # the scripts there import each other, as they do when one is started
+# The scripts there import each other, as they do when one is started.
+sys.path.append(str(ROOT / "examples" / "reproduce" / "smollm2"))
 
 from train_head import SCALE, Head, load, save, start_from
 

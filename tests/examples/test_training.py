@@ -1,4 +1,4 @@
-"""The training example, examples/tiny, on made-up text and models of a few thousand weights."""
+"""The training example, examples/reproduce/tiny, on made-up text and models of a few thousand weights."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder of the layout that examples/tiny/corpus.py describes."""
+    """A data folder of the layout that examples/reproduce/tiny/corpus.py describes."""
     folder = tmp_path_factory.mktemp("data")
     problems = ({"question": f"{n} + 1?", "answer": f"<<{n}+1={n + 1}>>{n + 1}\n#### {n + 1}"} for n in range(60))
     functions = ({"source": f'def f{n}(x):\n    """Add {n} to x."""\n    return x + {n}'} for n in range(60))

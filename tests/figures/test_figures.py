@@ -11,7 +11,7 @@ from hsd import figures
 from hsd.bench.report import read
 from hsd.facts import rule_look
 from hsd.figures import PARTS
-from hsd.paths import EXAMPLES
+from hsd.paths import RESULTS
 from hsd.rules import RULES, TREE_RULES
 from hsd.rules.law import OTHER_LOOK
 
@@ -25,7 +25,7 @@ ALL = (
 
 @pytest.fixture(scope="module")
 def recorded() -> list[dict]:
-    return read(EXAMPLES / "results" / "bench.jsonl").rows()
+    return read(RESULTS / "bench.jsonl").rows()
 
 
 def row(rule: str, gamma: int = 5, temperature: float = 1.0, **more) -> dict:

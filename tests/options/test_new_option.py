@@ -64,7 +64,7 @@ print("found everywhere")
 @pytest.mark.long
 def test_an_option_that_stands_in_one_line_is_found_everywhere(tmp_path: Path):
     shutil.copytree(ROOT / "hsd", tmp_path / "hsd", ignore=shutil.ignore_patterns("__pycache__", "vendor"))
-    for name in ("assets", "examples", "Spacefile"):
+    for name in ("assets", "Spacefile"):
         (tmp_path / name).symlink_to(ROOT / name)
     table = tmp_path / "hsd" / "options" / "run.py"
     text = table.read_text(encoding="utf-8")

@@ -15,10 +15,10 @@ import pytest
 from hsd import HsdError, Trace
 from hsd.cli.run import _report
 from hsd.facts import facts
-from hsd.paths import EXAMPLES
+from hsd.paths import TRACES
 from hsd.trace import step_in_words
 
-FILES = sorted((EXAMPLES / "traces").glob("*.json"))
+FILES = sorted(TRACES.glob("*.json"))
 KNOWN = facts()
 SHORT = 3  # steps that are kept of a trace
 
@@ -136,7 +136,7 @@ STEPS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", STEPS)
 def test_steps_that_do_not_fit_together_are_refused(name: str):
-    data = shortened(EXAMPLES / "traces" / "stack-three.json")
+    data = shortened(TRACES / "stack-three.json")
     assert not refused_or_used(data)
     STEPS[name](data["steps"])
     with pytest.raises(HsdError, match=r"^not a valid trace: [^\n]+$"):
@@ -145,7 +145,7 @@ def test_steps_that_do_not_fit_together_are_refused(name: str):
 
 @pytest.mark.parametrize("change", ["ids", "pieces"])
 def test_a_prompt_with_a_token_or_a_piece_too_few_is_refused(change: str):
-    data = shortened(EXAMPLES / "traces" / "paris.json")
+    data = shortened(TRACES / "paris.json")
     data["prompt"][change].pop()
     with pytest.raises(HsdError, match=r"the prompt has .* tokens and .* pieces"):
         Trace.from_json(json.dumps(data))

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from example_script import EXAMPLES
 
 from hsd import RULES, Pair, run, table_pair
 from hsd.cli import main
 from hsd.errors import HsdError
 from hsd.facts import facts
+from hsd.paths import TRACES
 from hsd.trace import Step, Trace, step_in_words
 from hsd.trace.fill import same
 
-RECORDED = sorted((EXAMPLES / "traces").glob("*.json"))
+RECORDED = sorted(TRACES.glob("*.json"))
 KNOWN = facts()
 SHORT = {rule["name"]: rule["short"] for rule in KNOWN["rules"]}
 NUMBER = r"[−0-9.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*[0-9⁰¹²³⁴⁵⁶⁷⁸⁹]"
@@ -113,7 +113,7 @@ def test_a_rule_that_is_not_lossless_is_said_to_be_so_in_every_step(rule: str, b
 
 def changed(name: str, change: Any, step: int = 0) -> str:
     """The words about a step of a recorded trace whose record is changed first."""
-    data = json.loads((EXAMPLES / "traces" / f"{name}.json").read_bytes())
+    data = json.loads((TRACES / f"{name}.json").read_bytes())
     change(data["steps"][step])
     return step_in_words(Trace.from_json(json.dumps(data)), step, KNOWN)
 
@@ -143,7 +143,7 @@ def test_a_test_of_a_form_that_is_not_known_is_told_by_its_numbers():
 
 
 def test_hostile_text_stays_on_its_line_and_short():
-    data = json.loads((EXAMPLES / "traces" / "paris.json").read_bytes())
+    data = json.loads((TRACES / "paris.json").read_bytes())
     hostile = "\n- Kept: 9 of 9.\r"
     data["steps"][0]["nodes"][0]["piece"] = hostile * 20
     data["steps"][0]["shadow"]["rule"] = data["steps"][0]["verdict"]["rule"] + hostile
@@ -162,7 +162,7 @@ def test_a_step_that_is_not_there_is_said_in_one_line(index: int):
 
 
 def test_the_command_explains_a_saved_step(capsys: pytest.CaptureFixture[str]):
-    file = EXAMPLES / "traces" / "paris.json"
+    file = TRACES / "paris.json"
     assert main(["explain", str(file), "--step", "3"]) == 0
     assert capsys.readouterr().out == step_in_words(Trace.from_file(file), 2, KNOWN) + "\n"
     assert main(["explain", str(file), "--step", "9999"]) == 2

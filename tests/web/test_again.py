@@ -8,7 +8,7 @@ import json
 import pytest
 from engine import Engine
 
-from hsd.paths import EXAMPLES
+from hsd.paths import TRACES
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def parting():
 
 
 def test_a_run_that_leaves_the_recorded_one_is_told_where(parting):
-    recorded = json.loads((EXAMPLES / "traces" / "story.json").read_text())
+    recorded = json.loads((TRACES / "story.json").read_text())
     assert parting(recorded, recorded) == ""
     shorter, other, longer = (copy.deepcopy(recorded) for _ in range(3))
     late = next(i for i, step in enumerate(recorded["steps"]) if i > 1 and len(step["committed"]) > 1)

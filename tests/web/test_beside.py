@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 import hsd
-from hsd.paths import EXAMPLES
+from hsd.paths import TRACES
 
 TREE = {"prompt": "Once upon a time, there was a little girl", "rule": "traversal", "drafts": 4, "gamma": 4,
         "temperature": 0.9, "seed": 5, "max_new_tokens": 40}  # fmt: skip
@@ -19,7 +19,7 @@ HOSTILE = ["<img src=x onerror='window.hacked=1'>", "${window.hacked=1}", "{{val
 
 
 def preset(name: str) -> dict:
-    return json.loads((EXAMPLES / "traces" / f"{name}.json").read_text())
+    return json.loads((TRACES / f"{name}.json").read_text())
 
 
 def link(**query: object) -> str:

@@ -7,9 +7,8 @@ import zlib
 
 import pytest
 
-from hsd.paths import EXAMPLES
+from hsd.paths import TRACES
 
-TRACES = EXAMPLES / "traces"
 CLIPBOARD = ["clipboard-read", "clipboard-write"]
 
 

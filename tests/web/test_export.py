@@ -23,9 +23,8 @@ from hsd.app import export
 from hsd.app.page import SCREENS, single, with_run
 from hsd.app.presets import of_systems
 from hsd.cli import main
-from hsd.paths import EXAMPLES
+from hsd.paths import TRACES
 
-TRACES = EXAMPLES / "traces"
 STORY = TRACES / "story.json"
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>${1}>RUN<"
 DRAWN = {

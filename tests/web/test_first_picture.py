@@ -17,10 +17,10 @@ from hsd.app import device, page
 from hsd.app.export import write
 from hsd.app.presets import definitions
 from hsd.app.site import site
-from hsd.paths import EXAMPLES
+from hsd.paths import TRACES
 
 SPACE = space.load()
-HOW = "python examples/first_picture.py makes it again"
+HOW = "python examples/reproduce/first_picture.py makes it again"
 PARTS = (".hf-caption", ".hp-story", ".hp-board", ".hp-transport")
 WORDS = """(parts) => Object.fromEntries(parts.map((part) => [part, document.querySelector(part).innerText]))"""
 BOXES = """(parts) => parts.map((part) => {
@@ -82,7 +82,7 @@ def test_a_picture_of_another_run_is_left_out(monkeypatch: pytest.MonkeyPatch, t
         return site(manifest, "files", trace)["index.html"]().decode()
 
     assert "hf-first" in index(SPACE)
-    assert "hf-first" not in index(SPACE, Trace.from_file(EXAMPLES / "traces" / "story.json")), "it is opened first"
+    assert "hf-first" not in index(SPACE, Trace.from_file(TRACES / "story.json")), "it is opened first"
     assert "hf-first" not in index(SPACE.model_copy(update={"presets": ["story", *SPACE.presets]}))
     assert 'class="hf-first"' not in page.template()
     first = definitions()[SPACE.presets[0]]

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 from engine import Engine
-from example_script import EXAMPLES
 
 from hsd import RULES, Pair, run
 from hsd.facts import facts
+from hsd.paths import TRACES
 from hsd.trace import Trace, step_in_words
 from hsd.trace.fill import SENTENCES, say
 from hsd.trace.words import facts_of
 
-RECORDED = sorted((EXAMPLES / "traces").glob("*.json"))
+RECORDED = sorted(TRACES.glob("*.json"))
 TOLD = ("lead", "detail", "why", "warning")
 TELL = """(trace) => trace.steps.map((_, i) => {
   const view = model.readStep(trace, i);

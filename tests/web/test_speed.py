@@ -22,7 +22,7 @@ from hsd.bench.published import published
 from hsd.bench.race_report import report
 from hsd.bench.report import cells, read
 from hsd.bench.view import view
-from hsd.paths import EXAMPLES
+from hsd.paths import RESULTS
 
 READY = "window.__hsdSpeed && window.__hsdSpeed.ready && !window.__hsdSpeed.playing"
 DONE = "window.__hsdSpeed.state === 'done'"
@@ -30,7 +30,7 @@ SHARED = {"prompt": "Once upon a time, there was a fox", "pair": "tiny", "max_ne
 SHARED |= {"temperature": 0.8}
 LONG = {"prompt": "Once upon a time", "pair": "tiny", "max_new_tokens": 250, "temperature": 1, "rounds": 5}
 LONG |= {"lanes": "rule:tokenwise~gamma:1,rule:hsd~gamma:1"}
-RECORDED, TOY = (EXAMPLES / "results" / name for name in ("bench-smollm2.jsonl", "bench.jsonl"))
+RECORDED, TOY = (RESULTS / name for name in ("bench-smollm2.jsonl", "bench.jsonl"))
 
 
 def opened(visitor, query: dict | None = None):

@@ -11,9 +11,8 @@ from running_app import Files
 from web_page import Browser, Guest
 
 from hsd.app import race
-from hsd.paths import EXAMPLES
+from hsd.paths import TRACES
 
-TRACES = EXAMPLES / "traces"
 WAITING = {"prompt": "Once upon a time, there was", "pair": "tiny", "max_new_tokens": "8", "seed": "3"}
 STAGE = """() => {
   const text = (css) => document.querySelector(css)?.textContent ?? "";

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from engine import Engine
 
-from hsd.paths import EXAMPLES
+from hsd.paths import TRACES
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def sums() -> Iterator[Engine]:
 
 
 def preset(name: str) -> dict:
-    return json.loads((EXAMPLES / "traces" / f"{name}.json").read_text())
+    return json.loads((TRACES / f"{name}.json").read_text())
 
 
 @pytest.mark.parametrize("name", ["story", "long-draft", "vanilla", "four-drafts", "greedy"])

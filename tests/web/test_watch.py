@@ -11,7 +11,7 @@ import pytest
 from running_app import PATIENT, Server, free_port
 from web_page import Guest
 
-from hsd.paths import EXAMPLES, ROOT
+from hsd.paths import RESULTS, ROOT, TRACES
 
 LONG = {"prompt": "Once upon a time", "gamma": "1", "max_new_tokens": "256", "temperature": "1", "seed": PATIENT}
 
@@ -214,7 +214,7 @@ def test_strange_prompts_are_only_text(visitor, prompt):
 @pytest.mark.core
 @pytest.mark.recorded(core=True)
 def test_hostile_tokens_of_an_opened_trace_are_only_text(visitor, tmp_path: Path):
-    trace = json.loads((EXAMPLES / "traces" / "story.json").read_text())
+    trace = json.loads((TRACES / "story.json").read_text())
     hostile = [
         "<img src=x onerror='window.hacked=1'>",
         "${window.hacked=1}",
@@ -240,7 +240,7 @@ def test_hostile_tokens_of_an_opened_trace_are_only_text(visitor, tmp_path: Path
 
 
 def many_nodes() -> str:
-    trace = json.loads((EXAMPLES / "traces" / "story.json").read_text())
+    trace = json.loads((TRACES / "story.json").read_text())
     node = trace["steps"][0]["nodes"][0]
     trace["steps"][0]["nodes"] = [{**node, "id": 1, "piece": "", "p": 0, "q": 0, "draw": 0, "coin": 0}] * 250_000
     return json.dumps(trace, separators=(",", ":"))
@@ -474,7 +474,7 @@ def test_a_link_of_earlier_versions_makes_its_run(visitors):
 
 @pytest.mark.recorded
 def test_a_trace_can_be_let_go_over_the_page(visitor):
-    text = (EXAMPLES / "traces" / "sum.json").read_text()
+    text = (TRACES / "sum.json").read_text()
     visitor.page.evaluate(
         """(text) => {
           const dataTransfer = new DataTransfer();
@@ -517,8 +517,8 @@ def test_the_first_window_says_where_thresholds_come_from_what_hsd_is_how_fast_a
 @pytest.mark.core
 @pytest.mark.recorded
 def test_what_came_of_a_run_is_told_by_its_own_numbers_and_by_those_it_was_timed_with(visitors):
-    trace = json.loads((EXAMPLES / "traces" / "story.json").read_text(encoding="utf-8"))
-    timed = json.loads((EXAMPLES / "results" / "presets.json").read_text(encoding="utf-8"))["story"]
+    trace = json.loads((TRACES / "story.json").read_text(encoding="utf-8"))
+    timed = json.loads((RESULTS / "presets.json").read_text(encoding="utf-8"))["story"]
     steps = trace["steps"]
     told = visitors().open("?preset=story").page.inner_text(".hf-outcome")
     tokens = sum(len(step["committed"]) for step in steps) / sum(step["target_calls"] for step in steps)

@@ -10,11 +10,11 @@ from hsd.app import pairs
 from hsd.errors import HsdError
 from hsd.models.exits import head_cost, trained_exits
 from hsd.models.groups import decoder_of
-from hsd.paths import EXAMPLES
+from hsd.paths import RESULTS
 
 Values = dict[str, Any]
 EMBEDDED = pairs.PairChoice("tiny")
-FUZZY = EXAMPLES / "results" / "fuzzy.json"
+FUZZY = RESULTS / "fuzzy.json"
 
 
 def layer_facts() -> Values:
@@ -28,11 +28,11 @@ def layer_facts() -> Values:
 
 
 def fuzzy_results(file: Path = FUZZY) -> Values:
-    """What examples/measure_fuzzy.py has measured. Raises HsdError, one line, when it is not there."""
+    """What examples/reproduce/measure_fuzzy.py has measured. Raises HsdError, one line, when it is not there."""
     try:
         found: Values = json.loads(file.read_text(encoding="utf-8"))
         if not found["texts"] or not found["shares"]:
             raise ValueError("empty")
     except (OSError, ValueError, KeyError, TypeError):
-        raise HsdError("there is no measured trade-off: run `python examples/measure_fuzzy.py`") from None
+        raise HsdError("there is no measured trade-off: run `python examples/reproduce/measure_fuzzy.py`") from None
     return found

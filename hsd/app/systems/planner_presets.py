@@ -9,13 +9,13 @@ from typing import Any
 import yaml
 
 from hsd.errors import HsdError
-from hsd.paths import EXAMPLES
+from hsd.paths import ASSETS, RESULTS
 
-FILE = EXAMPLES / "results" / "plan.json"
-COMMAND = "python -m hsd plan --pair tiny --limit 60 --new-tokens 64 --json > examples/results/plan.json"
+FILE = RESULTS / "plan.json"
+COMMAND = "python -m hsd plan --pair tiny --limit 60 --new-tokens 64 --json > assets/results/plan.json"
 DIGITS = 3  # of a measured number
 
-WORKED: dict[str, dict[str, Any]] = yaml.safe_load((EXAMPLES / "planner.yaml").read_text(encoding="utf-8"))
+WORKED: dict[str, dict[str, Any]] = yaml.safe_load((ASSETS / "presets" / "planner.yaml").read_text(encoding="utf-8"))
 INVENTED = "Costs and acceptances made up to show a case; the costs have no unit."
 
 

@@ -1,6 +1,6 @@
 // The runs of a panel, recorded and live: one is shown at a time, and what is on screen stays until there is another.
 //
-// Recorded runs are described in examples/presets_systems.yaml and recorded by examples/record.py. What they were asked
+// Recorded runs are described in assets/presets/systems.yaml and recorded by examples/reproduce/record.py. What they were asked
 // for, changed as one likes, is what a live run takes: lists as lists or as texts such as "3, 5".
 import { parting } from "../kit/again.js";
 import { plural } from "../kit/format.js";

@@ -1,0 +1,125 @@
+"""Write the lessons, for the Learn tab and as the page "Learn": python examples/reproduce/learn_page.py
+
+assets/lessons/learn.json is what the tab draws. The page has the same as one text, with answers and folded questions
+written out, then common mistakes, the questions, the words, and notes for a speaker. The texts are
+assets/lessons/lessons.yaml and hsd/glossary.yaml; all numbers come from the recorded step and from assets/results.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import lessons as learn
+
+from hsd.facts import glossary
+from hsd.paths import ASSETS, ROOT
+
+PAGE, DATA = ROOT / "assets" / "docs" / "learn.md", ASSETS / "lessons" / "learn.json"
+
+
+def main() -> None:
+    PAGE.write_text(page(), encoding="utf-8")
+    DATA.write_text(data(), encoding="utf-8")
+
+
+def data() -> str:
+    """What the tab draws, a lesson a line."""
+    kinds = (f"{json.dumps(kind)}: {_lines(value)}" for kind, value in learn.content().items())
+    return "{" + ",\n".join(kinds) + "}\n"
+
+
+def _lines(value: Any) -> str:
+    if not isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
+    return "[\n" + ",\n".join(json.dumps(one, ensure_ascii=False) for one in value) + "\n]"
+
+
+def page() -> str:
+    trace, step = learn.trace(), learn.step()
+    prompt = " ".join(trace.prompt.text.split())
+    opening = (
+        f"Ten short lessons on one step of a real run. The prompt was “{prompt}” The text so far ends in "
+        f"“{learn.written()}”, and a small model has drafted "
+        f"{', '.join(code(node.piece) for node in step.nodes)}. "
+        "Guess before you read on; the app's Learn tab lets you.\n\n"
+        "Written by `python examples/reproduce/learn_page.py`, numbers and all."
+    )
+    blocks = ["# Learn", opening, table(step)]
+    for i, lesson in enumerate(learn.lessons(), start=1):
+        blocks += [f"## {i}. {lesson['title']}", *one_lesson(lesson, i)]
+    blocks += ["## Common mistakes", *map(entry, learn.entries("beliefs"))]
+    blocks += ["## Questions", *map(entry, learn.entries("questions"))]
+    blocks += ["## Words", "\n".join(map(word, glossary().values()))]
+    blocks += [
+        "## Notes for a speaker",
+        "`?lesson=5&present=1` shows a lesson in large type; the arrow keys turn over.",
+    ]
+    for note in learn.source()["notes"]:
+        blocks += [f"### {note['title']}", "\n".join(f"- {line}" for line in note["lines"])]
+    return "\n\n".join(blocks) + "\n"
+
+
+def table(step: Any) -> str:
+    """The step in numbers, one row per drafted token."""
+    heads = ["place", "token", "p", "q", "ρ = p/q", "c", "coin"]
+    rows = [heads, ["---"] * len(heads)]
+    known = learn.numbers()
+    for node in step.nodes:
+        i = node.id
+        c = known.get(f"c{i}", known[f"end{i}"])
+        cells = (node.p, node.q, known[f"rho{i}"], c, node.coin)
+        rows.append([str(i), code(node.piece), *(learn.number(float(x)) for x in cells)])  # type: ignore[arg-type]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def one_lesson(lesson: dict[str, Any], number: int) -> list[str]:
+    options = [text(option) for option in lesson["guess"].get("options", [])]
+    choices = f" ({' / '.join(options)})" if options else ""
+    blocks = [
+        text(lesson["text"]),
+        f"**Guess:** {text(lesson['ask'])}{choices}",
+        f"**Answer:** {text(lesson['answer'])}",
+        f"**To think about:** {text(lesson['think'])} *{text(lesson['fold'])}*",
+    ]
+    shown = f"In the app: {code(f'?lesson={number}')}"
+    see = lesson["see"]
+    return [*blocks, shown + (f" · {see['words']}: {code('?' + see['query'])}" if see else "")]
+
+
+def entry(one: dict[str, Any]) -> str:
+    see = one["see"]
+    stop = "" if one["title"].endswith("?") else "."
+    return f"**{one['title']}{stop}** {text(one['text'])} {see['words']}: {code('?' + see['query'])}"
+
+
+def word(one: dict[str, str]) -> str:
+    sign = f" ({one['sign']})" if one.get("sign", one["label"]) != one["label"] else ""
+    return f"- **{one['label']}**{sign}: {one['words']}"
+
+
+def text(parts: list[Any]) -> str:
+    """Sentence parts as Markdown; a token in code, because its spaces count."""
+    said = []
+    for i, part in enumerate(parts):
+        if isinstance(part, str):
+            said.append(part)
+        elif "piece" in part:
+            beside = i and isinstance(parts[i - 1], dict) and "piece" in parts[i - 1]
+            said.append((" " if beside else "") + code(part["piece"]))
+        else:
+            said.append(f"**{part['strong']}**" if "strong" in part else part["words"])
+    return "".join(said)
+
+
+def code(piece: str) -> str:
+    """As code, whatever is in it; a space at its start or end is shown."""
+    shown = piece.replace("\n", "⏎")
+    if shown != shown.strip(" "):
+        lead, trail = len(shown) - len(shown.lstrip(" ")), len(shown) - len(shown.rstrip(" "))
+        shown = "␣" * lead + shown.strip(" ") + "␣" * trail
+    return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
+
+
+if __name__ == "__main__":
+    main()
