@@ -14,12 +14,7 @@ from typing import Any
 
 import yaml
 
-from hsd.decoding.options import (
-    LEVELLED,
-    PROPOSERS,
-    SYSTEMS,
-    RunOptions,
-)
+from hsd.decoding.options import LEVELLED, PROPOSERS, SYSTEMS, RunOptions
 from hsd.draft import COPIERS, LAYOUTS
 from hsd.errors import HsdError
 from hsd.options.schema import schema
@@ -39,8 +34,8 @@ from hsd.rules import (
     find_tree_rule,
 )
 from hsd.rules.fuzzy import MODES, ROWS
-from hsd.rules.law import OTHER_LOOK
 from hsd.rules.relaxed import AFTER
+from hsd.rules.rule import OTHER_LOOK
 from hsd.trace.fill import SENTENCES
 
 Facts = dict[str, Any]
@@ -142,7 +137,7 @@ def _rule(order: int, name: str) -> Facts:
     law = RULES.get(chain_name(name))
     own = rule if isinstance(rule, Rule) else None
     chain, resamples = own is not None, own is not None and own.resamples
-    levels = own is not None and not resamples and not own.recipe.race
+    levels = own is not None and not resamples and not own.recipe.coupled
     return {
         "order": order,
         "name": name,
@@ -176,10 +171,11 @@ def _rule(order: int, name: str) -> Facts:
 
 
 def forms() -> dict[str, Form]:
-    """Every form that the test of a rule may have, by name."""
+    """Every form that the test of a rule may have, by its name and by its former one."""
     rules = [one for rule in RULES.values() for one in (rule, rule.cold) if one]
     recipes = [recipe for rule in rules for recipe in (rule.recipe, *rule.modes.values())]
-    return {form.name: form for recipe in recipes for form in recipe.forms}
+    found = [form for recipe in recipes for form in recipe.forms]
+    return {name: form for form in found for name in (form.name, form.former) if name}
 
 
 # ---- all of it

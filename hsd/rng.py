@@ -1,8 +1,9 @@
 """One seed, three streams of random numbers: for draft tokens, for coins, for the token after the kept ones.
 
 No number is used twice. Each round takes its numbers in a fixed amount, so that two rules started from one seed see the
-same drafts and coins for as long as their texts agree. A race is the opposite: its numbers belong to a place in the
-text, and every pick at that place uses them: the draft's, the target's, and the target's again in a later step.
+same drafts and coins for as long as their texts agree. The
+times of an exponential race are the opposite: they belong to a place in the text, and every pick at that place uses
+them: the draft's, the target's, and the target's again in a later step.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ class Numbers(Protocol):
 
     def after(self, count: int) -> Tensor: ...
 
-    def race(self, begin: int, count: int, vocab: int) -> Tensor | None:
-        """(count, V): a time for every token at each place of the text from `begin` on. None: nobody races."""
+    def times(self, begin: int, count: int, vocab: int) -> Tensor | None:
+        """(count, V): a time for every token at each place of the text from `begin` on. None: they are not known."""
 
 
 class Streams:
@@ -52,13 +53,13 @@ class Streams:
     def after(self, count: int) -> Tensor:
         return torch.rand(count, generator=self._after, dtype=torch.float64)
 
-    def race(self, begin: int, count: int, vocab: int) -> Tensor:
+    def times(self, begin: int, count: int, vocab: int) -> Tensor:
         """Exponential times from (seed, place): the same as in an earlier step that reached that place."""
         known, places = self._times, range(begin, begin + count)
-        self._times = {place: known[place] if place in known else self._raced(place, vocab) for place in places}
+        self._times = {place: known[place] if place in known else self._times_at(place, vocab) for place in places}
         return torch.stack([*self._times.values()])
 
-    def _raced(self, place: int, vocab: int) -> Tensor:
+    def _times_at(self, place: int, vocab: int) -> Tensor:
         generator = _generator(self._seed, f"race/{place}")
         return torch.log1p(-torch.rand(vocab, generator=generator, dtype=torch.float64)).neg()
 
@@ -98,8 +99,8 @@ class Recorded:
     def after(self, count: int) -> Tensor:
         return _take(self._after, count)
 
-    def race(self, begin: int, count: int, vocab: int) -> None:
-        """A record tells a race as draws and coins, see `hsd.decoding.race`."""
+    def times(self, begin: int, count: int, vocab: int) -> None:
+        """A record has draws and coins in place of times, see `hsd.decoding.coupled`."""
 
 
 def _take(left: list[float], count: int) -> Tensor:

@@ -37,7 +37,7 @@ PROPERTIES = "tests/rules/test_properties.py"
 TREES = "tests/rules/test_tree_laws.py"
 FUZZY = "tests/rules/test_fuzzy.py"
 RELAXED = "tests/rules/test_relaxed.py"
-RACE = "tests/rules/test_race.py"
+COUPLED = "tests/rules/test_coupled.py"
 DECODE = "tests/decoding/test_decode.py"
 ROUNDS = "tests/decoding/test_tree_rounds.py"
 LEVELS = "tests/decoding/test_levels.py"
@@ -164,44 +164,44 @@ MUTATIONS = [
         (f"{RELAXED}::test_the_bar_is_the_lower_of_epsilon_and_its_root_over_the_entropy",),
     ),
     Mutation(
-        "race: the lead of bare rows",
+        "coupled: the lead of bare rows",
         "Σ max(p - q, 0) in place of how far each token is ahead of the drafted one.",
-        "rules/race.py",
+        "rules/coupled.py",
         "return (qx * p.double() - px * q.double()).clamp_min_(0)",
         "return (p.double() - q.double()).clamp_min_(0)",
         (CASES, FOLLOWS),
     ),
     Mutation(
-        "race: what is left is that of the next token",
+        "coupled: what is left is that of the next token",
         "The residual is taken at the ratio of another token than the one that was rejected.",
-        "rules/race.py",
+        "rules/coupled.py",
         "normalised(left(self.p[t], self.q[t], self.tokens[t]), self.p[t])",
         "normalised(left(self.p[t], self.q[t], self.tokens[t - 1]), self.p[t])",
         (CASES, FOLLOWS),
     ),
     Mutation(
-        "race: the winner's time is the coin",
+        "coupled: the winner's time is the coin",
         "The draft's time alone, which knows nothing of the target.",
-        "rules/race.py",
+        "rules/coupled.py",
         "torch.where(lead > 0, tau / (tau + lead * spare), 0.0)",
         "torch.exp(-tau)",
-        (f"{RACE}::test_the_coin_of_a_race_is_uniform_and_says_whether_both_pick_the_same",),
+        (f"{COUPLED}::test_the_coin_of_a_drafted_token_is_uniform_and_says_whether_both_pick_the_same",),
     ),
     Mutation(
-        "race: numbers of the step",
+        "coupled: numbers of the step",
         "Every step races anew from its own first place.",
         "rng.py",
         'generator = _generator(self._seed, f"race/{place}")',
         'generator = _generator(self._seed, f"race/{place}/{len(self._times)}")',
-        ("tests/decoding/test_race.py::test_a_seed_fixes_the_text_whatever_is_drafted",),
+        ("tests/decoding/test_coupled.py::test_a_seed_fixes_the_text_whatever_is_drafted",),
     ),
     Mutation(
-        "race: the draft has numbers of its own",
+        "coupled: the draft has numbers of its own",
         "Draft and target race apart, which is sample and compare.",
         "draft/model.py",
         "pick = draw if draws.ndim == 1 else wins",
         "pick = draw if draws.ndim == 1 else lambda row, times: wins(row, times.flip(-1))",
-        ("tests/decoding/test_race.py::test_the_numbers_of_a_trace_are_uniform",),
+        ("tests/decoding/test_coupled.py::test_the_numbers_of_a_trace_are_uniform",),
     ),
     Mutation(
         "agreement: the draft's probability counts",
@@ -501,8 +501,8 @@ MUTATIONS = [
         "the drawing number judges",
         "The number that drew a token is its coin too.",
         "decoding/rounds.py",
-        "draws if race is None else race[:gamma], coins)",
-        "draws if race is None else race[:gamma], draws)",
+        "draws if times is None else times[:gamma], coins)",
+        "draws if times is None else times[:gamma], draws)",
         (THREE,),
     ),
     Mutation(

@@ -110,6 +110,15 @@ def test_the_table_points_one_way():
         above.add(part)
 
 
+def test_the_modules_of_the_rules_do_not_import_each_other_in_a_circle():
+    """Not even for types: each module of the room can be read after those that it imports."""
+    waiting = {module_name(file): imports(file) for file in FILES if file.parent == PACKAGE / "rules"}
+    del waiting[".rules"]
+    while free := [name for name, used in waiting.items() if not used & waiting.keys()]:
+        waiting = {name: used for name, used in waiting.items() if name not in free}
+    assert not waiting
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("library", "places"),
@@ -157,6 +166,8 @@ HOMONYMS = {  # words that are also names of rules, by the file in which they me
     "web/learn/scene.js": {"hsd"},  # a row of a lesson's picture
     "options/run.py": {"hsd", "fuzzy", "typical"},  # the default that every other place asks for, and groups of options
     "trace/options.py": {"fuzzy", "typical"},
+    "trace/words.py": {"coupled"},  # a property of recipes
+    "web/step/sentences.js": {"coupled"},
     "web/systems/fsd/curve.js": {"fuzzy"},  # a series of measured points
 }
 

@@ -42,7 +42,7 @@ CLIENTS = {
     "hsd": "HSD, from scratch",
     "wrong_block": "block verification with the token-wise correction",
     "typical": "typical acceptance, from scratch",
-    "coupled": "one race of draft and target, from scratch",
+    "coupled": "coupled draft and target, from scratch",
     "this_project": "a whole step of this project's loop, rule hsd",
     "this_project_captured": "the same by its captured engine",
     "this_project_generate": "the same by its `custom_generate` inside `transformers`",
@@ -108,8 +108,8 @@ def keyings(rules: Sequence[str] = ("tokenwise", "hsd")) -> dict[str, str]:
         "hsd_coins_two": distance(two),
         "wary": distance(short),
         "wary_text": distance(long),
-        **{f"{rule}_race": distance(one["step, one race"]["total_variation"][0]) for rule, one in found.items()},
-        **{f"{rule}_race_text": distance(one["step, one race"]["text"]) for rule, one in found.items()},
+        **{f"{rule}_race": distance(one["step, coupled"]["total_variation"][0]) for rule, one in found.items()},
+        **{f"{rule}_race_text": distance(one["step, coupled"]["text"]) for rule, one in found.items()},
     }
 
 

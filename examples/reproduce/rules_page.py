@@ -70,7 +70,7 @@ def page() -> str:
         | same_law()
         | fuzzy()
         | relaxed()
-        | race()
+        | coupled()
         | certain()
         | trees()
         | chosen_trees()
@@ -246,13 +246,13 @@ def relaxed() -> dict[str, str]:
     return {"relaxed_table": table(("rule", "E[kept]", "largest total variation", "median"), rows)}
 
 
-RACED = ([0.2, 0.5, 0.3], [0.1, 0.7, 0.2])
-TOLD = {"agreement": "sample and compare", "coupled": "one race", "tokenwise": "token-wise", "hsd": "HSD"}
+COUPLED = ([0.2, 0.5, 0.3], [0.1, 0.7, 0.2])
+TOLD = {"agreement": "sample and compare", "coupled": "coupled", "tokenwise": "token-wise", "hsd": "HSD"}
 
 
-def race() -> dict[str, str]:
-    """What one race keeps of one position, and of drafts on text, beside sample and compare."""
-    (p, q), found = RACED, audit_rules(context_free_models(*RACED, 1))
+def coupled() -> dict[str, str]:
+    """What coupled picks keep of one position, and of drafts on text, beside sample and compare."""
+    (p, q), found = COUPLED, audit_rules(context_free_models(*COUPLED, 1))
     kept, how = defaultdict(list), {"gamma": 4, "temperature": 0.8, "max_new_tokens": 64}
     prompts = shipped()["stories"]
     for seed, prompt in enumerate(prompts):

@@ -15,7 +15,7 @@ BATCHED = True: every argument has one dimension more in front, and a list of li
 DTYPE = "float32": rows and numbers come in single precision (default "float64"), and the tolerance is that of it.
 CANDIDATES = 40: the draft model proposes only its likeliest 40, and q is a pair (ids, weights), both (γ, 40), the
     likeliest first, weights summing to 1.
-SHARED = True: verify(p, q, tokens, noise); noise (γ+1,), or (γ+1, V) in a race, is the one number of each position,
+SHARED = True: verify(p, q, tokens, noise); noise (γ+1,), or (γ+1, V) exponential, is the one number of each position,
     with which the draft was picked from q as well; see `hsd.conform.shared`.
 SAMPLED = True: verify(p, q, tokens), with randomness of its own; see `hsd.conform.sampled`.
 
@@ -71,7 +71,7 @@ class Adapter:
                 raise HsdError(f"{self.name}: unknown {unknown}: use {' or '.join(names)}")
 
     @property
-    def race(self) -> bool:
+    def exponential(self) -> bool:
         return self.noise == "exponential-race"
 
     @property
@@ -160,11 +160,11 @@ class BlackBox:
         numbers = torch.tensor(points, dtype=self._rows[0].dtype).reshape(len(points), -1)
         given = [rows[torch.tensor(drafts)] for rows in self._rows]
         if self.adapter.shared:
-            given.append(numbers.reshape(len(points), gamma + 1, *[self.vocab] * self.adapter.race))
+            given.append(numbers.reshape(len(points), gamma + 1, *[self.vocab] * self.adapter.exponential))
         elif not self.adapter.sampled:
             given += [
                 numbers[:, :gamma].clone(),
-                (numbers[:, gamma:] if self.adapter.race else numbers[:, gamma]).clone(),
+                (numbers[:, gamma:] if self.adapter.exponential else numbers[:, gamma]).clone(),
             ]
         copies = [part.clone() for part in given]
         if self.adapter.batched:
@@ -214,7 +214,7 @@ class BlackBox:
         numbers = [float(f"{x:.6g}") for x in point]
         if self.adapter.shared:
             return f"p {p}, q {q}, tokens {self._drafts[draft]}, noise {numbers}"
-        noise = numbers[gamma:] if self.adapter.race else numbers[gamma]
+        noise = numbers[gamma:] if self.adapter.exponential else numbers[gamma]
         return f"p {p}, q {q}, tokens {self._drafts[draft]}, uniforms {numbers[:gamma]}, noise {noise}"
 
 

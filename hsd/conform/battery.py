@@ -34,9 +34,9 @@ class Case:
     repeats: int = 0
 
 
-def battery(seed: int, race: bool) -> list[Case]:
-    """Pairs that show what one random pair does not. race: the noise is a number for each token, which costs more."""
-    wide = 200 if race else 1_000
+def battery(seed: int, exponential: bool) -> list[Case]:
+    """Return pairs that show what one random pair does not. exponential: noise is a number for each token, at a cost."""
+    wide = 200 if exponential else 1_000
     return [
         Case("6 tokens, γ = 1", "corrections of up to five tokens", random_models(6, 1, seed)),
         Case("6 tokens, γ = 2", "the same after a kept token", random_models(6, 2, seed)),

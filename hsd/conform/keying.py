@@ -24,7 +24,7 @@ from torch import Tensor
 from hsd.audit import total_variation
 from hsd.errors import HsdError
 from hsd.rules import Law, find_rule
-from hsd.rules.race import leads, left
+from hsd.rules.coupled import leads, left
 
 MOST_BRANCHES = 1_500  # drafts times outcomes of a step
 MOST_STATES = 4_000
@@ -43,7 +43,7 @@ class Keying:
 
     draft, coin, after: the streams of draft noise, of coins and of the number that draws the token after the kept
     ones; equal names share one number per position. returns: the streams whose number a later step meets again.
-    race: draft and correction pick by one exponential race, a number for each token of the vocabulary; coins are fresh.
+    coupled: draft and correction pick on equal exponential numbers, one for each token; coins are fresh.
     wary: a step whose draft ended with token 0, which was thrown away, is followed by one that drafts nothing.
     """
 
@@ -52,7 +52,7 @@ class Keying:
     coin: str = "coin"
     after: str = "after"
     returns: frozenset[str] = frozenset()
-    race: bool = False
+    coupled: bool = False
     wary: bool = False
 
 
@@ -69,10 +69,8 @@ KEYINGS = {
     "step, unsalted": Keying("keyed by (seed, step, place), one number for all", "x", "x", "x"),
 }
 
-RACE = {
-    "step, one race": Keying(
-        "keyed by (seed, step, place), draft and correction in one race", "x", after="x", race=True
-    )
+COUPLED = {
+    "step, coupled": Keying("keyed by (seed, step, place), draft and correction coupled", "x", after="x", coupled=True)
 }
 WARY = {
     "position, wary": Keying(
@@ -81,11 +79,11 @@ WARY = {
         wary=True,
     )
 }
-EVERY = KEYINGS | RACE | WARY  # the Lab's are numbers, each of which a cumulative sum inverts, and drafts of one length
+EVERY = KEYINGS | COUPLED | WARY
 
 
-def one_race(first: Tensor, second: Tensor) -> Tensor:
-    """(V, V): how likely x wins a race with weights `first`, and y that with `second`, on equal numbers."""
+def coupling(first: Tensor, second: Tensor) -> Tensor:
+    """(V, V): how likely x wins with weights `first`, and y with `second`, on equal exponential numbers."""
     found = torch.zeros(len(first), len(first), dtype=torch.float64)
     for x in first.nonzero().flatten():
         found[x] = first[x] * left(second, first, x)
@@ -124,22 +122,22 @@ class Steps:
             self._moves[state] = dict(found)
         return self._moves[state]
 
-    def _raced(self) -> Iterator[tuple[float, dict[Key, Interval], tuple[int, ...]]]:
-        """As `_outcomes`, but the correction comes from the same race as the draft's token at that position."""
+    def _coupled(self) -> Iterator[tuple[float, dict[Key, Interval], tuple[int, ...]]]:
+        """As `_outcomes`, but the correction comes from the same numbers as the draft's token at that position."""
         row = self._draft_row
         for draft in itertools.product(row.nonzero().flatten().tolist(), repeat=self.gamma):
             law, weight = self._law(draft)[0], float(row[[*draft]].prod())
             for kept, stop in enumerate(law.stop.tolist()):
                 following = law.next(kept)
                 if kept < self.gamma and stop:
-                    following = one_race(row, following)[draft[kept]] / row[draft[kept]]
+                    following = coupling(row, following)[draft[kept]] / row[draft[kept]]
                 for token, share in enumerate(following.tolist()):
                     yield weight * stop * share, {}, (*draft[:kept], token)
 
     def _outcomes(self, known: dict[Key, Interval]) -> Iterator[tuple[float, dict[Key, Interval], tuple[int, ...]]]:
         """The probability of each way a step can go, what is then known of the numbers, and what it commits."""
-        if self.keying.race:
-            yield from self._raced()
+        if self.keying.coupled:
+            yield from self._coupled()
             return
         size = self.gamma if known.pop((EMPTY, 0), None) is None else 0
         for weight, after, draft in self._drafts(1.0, known, (), size):

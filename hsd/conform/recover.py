@@ -53,7 +53,7 @@ class Recovered:
 class Region:
     """A box of numbers in which equally many tokens are kept, and the law of the next one there, (V,).
 
-    By inverse CDF the noise is one of the box's numbers, and the law is one token; else it is that of the race.
+    By inverse CDF the noise is one of the box's numbers, and the law is one token; else it is that of the noise.
     """
 
     box: Box
@@ -105,17 +105,17 @@ def recover(
 
 def _regions(adapter: Adapter, gamma: int, vocab: int, laws: list[Law], witnesses: list[Point]) -> Search[list[Region]]:
     """The boxes of one draft's numbers, with the law of the next token in each."""
-    axes, hints = gamma if adapter.race else gamma + 1, _hints(laws)
+    axes, hints = gamma if adapter.exponential else gamma + 1, _hints(laws)
     most, one_hot = 8 * (gamma + 1) * vocab, torch.eye(vocab, dtype=torch.float64)
     known = [point[:axes] for point in witnesses]
-    if not adapter.race:
+    if not adapter.exponential:
         found = yield from boxes(axes, gamma, (), adapter.width, hints, most, known)
         return [Region(box, one_hot[box.outcome[-1]]) for box in found]
     found = yield from boxes(axes, gamma, (1.0,) * vocab, adapter.width, hints, most, known)
     regions = []
     for box in found:
         near = torch.stack([law.next(len(box.outcome) - 1) for law in laws])
-        regions.append(Region(box, (yield from _race(box, near, adapter.width))))
+        regions.append(Region(box, (yield from _law_of_noise(box, near, adapter.width))))
     return regions
 
 
@@ -126,8 +126,8 @@ def rows_along(models: TableModels, draft: Outcome) -> tuple[Tensor, Tensor, Ten
 
 
 def _laws(models: TableModels, draft: Outcome) -> list[Law]:
-    """Those of the known rules that have thresholds; one by a race has picks to compare."""
-    return [rule.law(*rows_along(models, draft)) for rule in RULES.values() if not rule.recipe.race]
+    """Those of the known rules that have thresholds; coupled ones have picks to compare."""
+    return [rule.law(*rows_along(models, draft)) for rule in RULES.values() if not rule.recipe.coupled]
 
 
 def _hints(laws: list[Law]) -> list[list[float]]:
@@ -156,8 +156,8 @@ def _together(box: BlackBox, drafts: Sequence[int], search: Callable[[int], Sear
     return [results[draft] for draft in drafts]
 
 
-def _race(box: Box, near: Tensor, width: float) -> Search[Tensor]:
-    """The law of the race in a box of coins, (V,): each token against the winner. near: (n, V), where to look first."""
+def _law_of_noise(box: Box, near: Tensor, width: float) -> Search[Tensor]:
+    """Return the law that exponential noise draws from in a box of coins, (V,). near: (n, V), likely laws."""
     winner, vocab = box.outcome[-1], near.shape[1]
     ratios, shares = torch.zeros(vocab, dtype=torch.float64), near / (near + near[:, [winner]]).clamp_min(1e-300)
     ratios[winner] = 1.0
@@ -192,9 +192,9 @@ Asked = tuple[list[int], list[Point]]  # drafts, by number, and a point for each
 
 def _random(box: BlackBox, drafts: list[int], generator: torch.Generator) -> Asked:
     """A random point for each of these drafts."""
-    width = box.gamma + (box.vocab if box.adapter.race else 1)
+    width = box.gamma + (box.vocab if box.adapter.exponential else 1)
     numbers = torch.rand(len(drafts), width, generator=generator, dtype=torch.float64)
-    if box.adapter.race:
+    if box.adapter.exponential:
         numbers[:, box.gamma :] = -torch.log1p(-numbers[:, box.gamma :])
     return drafts, [tuple(point) for point in numbers.tolist()]
 
@@ -208,7 +208,7 @@ def _sweep(box: BlackBox, regions: list[list[Region]], generator: torch.Generato
         for base in (found.centre for found in largest.values()):
             for axis in range(len(base)):
                 begin = float(torch.rand((), generator=generator, dtype=torch.float64))
-                rest = (*base[axis + 1 :], *(1.0,) * (box.vocab if box.adapter.race else 0))
+                rest = (*base[axis + 1 :], *(1.0,) * (box.vocab if box.adapter.exponential else 0))
                 points += [(*base[:axis], (begin + k) / STRATA, *rest) for k in range(STRATA)]
                 drafts += [draft] * STRATA
     return drafts, points
@@ -254,10 +254,10 @@ def _refine(
 def _foretold(box: BlackBox, regions: list[Region], point: Point, outcome: Outcome) -> bool:
     """Whether the regions give this outcome, or the point is too near to a threshold to tell."""
     region = next((one for one in regions if one.box.holds(point, 2 * box.adapter.width)), None)
-    noise = torch.tensor(point[box.gamma :], dtype=torch.float64) if box.adapter.race else torch.ones(())
+    noise = torch.tensor(point[box.gamma :], dtype=torch.float64) if box.adapter.exponential else torch.ones(())
     if region is None or region.outcome(noise) == outcome:
         return True
-    return box.adapter.race and region.box.outcome[:-1] == outcome[:-1] and _close(region.law / noise)
+    return box.adapter.exponential and region.box.outcome[:-1] == outcome[:-1] and _close(region.law / noise)
 
 
 class Unsteady(HsdError):
@@ -312,6 +312,6 @@ class Repeats:
 
 
 def _close(speeds: Tensor) -> bool:
-    """Whether the two fastest of a race are too close to call in single precision."""
+    """Whether the two fastest tokens are too close to call in single precision."""
     first, second = speeds.topk(2).values.tolist()
     return bool(second > first * (1 - 1e-5))

@@ -78,7 +78,7 @@ def conform(
 def _cases(adapter: Adapter, named: dict[str, TableModels], seed: int, quick: bool) -> list[Case]:
     """The requested pairs, of which the first is tried at the most points, and the others."""
     own = [Case(name, f"{one.vocab} tokens, γ = {one.gamma}", one, points=FEWER) for name, one in named.items()]
-    others = battery(seed, adapter.race)
+    others = battery(seed, adapter.exponential)
     if quick:
         return [replace(case, points=0) for case in (*own, *others) if case in own or case.name == "zeros"]
     return [replace(own[0], points=POINTS, repeats=REPEATS), *own[1:], *others]
@@ -203,10 +203,10 @@ def _edges(adapter: Adapter) -> list[str]:
     """What happens at numbers that a generator gives rarely, such as a coin of exactly 0: tokens 0 and 3 have p = 0."""
     models = rows_models([[0, 0.5, 0.5, 0]] * 3, [[0.4, 0.3, 0.2, 0.1]] * 2)
     drafts = [*itertools.product(range(4), repeat=2)]
-    box, race = BlackBox(adapter, models, drafts), adapter.race
+    box, exponential = BlackBox(adapter, models, drafts), adapter.exponential
 
     def ask(coin: float, noise: float) -> list[Outcome]:
-        return box.ask(range(len(drafts)), [(coin, coin, *[noise] * (4 if race else 1))] * len(drafts))
+        return box.ask(range(len(drafts)), [(coin, coin, *[noise] * (4 if exponential else 1))] * len(drafts))
 
     found = []
     if any(
@@ -214,7 +214,7 @@ def _edges(adapter: Adapter) -> list[str]:
     ):
         found.append("a coin of exactly 0 keeps a token that the target never says: compare with <, not <=")
     last = 1 - 2.0 ** (-53 if adapter.dtype == "float64" else -24)
-    for name, noise in {"of exactly 0": 0.0, "just below 1": last}.items() if not race else ():
+    for name, noise in {"of exactly 0": 0.0, "just below 1": last}.items() if not exponential else ():
         if any(one[-1] in (0, 3) for coin in (0.5, last) for one in ask(coin, noise)):
             found.append(f"a noise {name} draws a token that has no probability")
     return found

@@ -85,7 +85,7 @@ def _verified(adapter: Adapter, models: TableModels, count: int, generator: torc
     gamma = models.gamma
     drafts = [_continued(models.draft, (), gamma, generator) for _ in range(count)]
     numbers = torch.rand(count, gamma + models.vocab, generator=generator, dtype=torch.float64)
-    if adapter.race:
+    if adapter.exponential:
         numbers[:, gamma:] = -torch.log1p(-numbers[:, gamma:])
     return BlackBox(adapter, models, drafts).ask(range(count), [tuple(point) for point in numbers.tolist()])
 

@@ -21,12 +21,12 @@ from hsd.rules import RULES
 
 Pick = Callable[[Tensor, Tensor], int]
 SAYS = "a text follows from its numbers alone, whatever was drafted"
-KEYS = "keep its numbers with the places of the text: a target that races anew only samples and compares"
+KEYS = "keep its numbers with the places of the text: a target that draws its own only samples and compares"
 
 
 def pick(adapter: Adapter) -> Pick:
     """How a number, or a number for each token, picks from a row."""
-    if adapter.race:
+    if adapter.exponential:
         return lambda row, numbers: int((row / numbers).argmax())
     return lambda row, number: min(int(torch.searchsorted(row.cumsum(0), number, right=True)), len(row) - 1)
 
@@ -34,7 +34,7 @@ def pick(adapter: Adapter) -> Pick:
 def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
     """The verdict on all pairs: the same fields as an exact one, without a law. Raises HsdError as `BlackBox` does.
 
-    One that is right and races is the rule that does.
+    A right one with exponential noise has the law of the coupled rule.
     """
     calls, points, wrong = 0, 0, {}
     for case in cases:
@@ -56,11 +56,11 @@ def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
         "total_variation": None,
         "expected_kept": None,
         "rule": "none",
-        "equals": [x for x in RULES if RULES[x].recipe.race and adapter.race and not wrong],
+        "equals": [x for x in RULES if RULES[x].recipe.coupled and adapter.exponential and not wrong],
         "cause": where and f"{where}: what is committed is not what plain decoding says on the same numbers",
         "counterexample": {"words": next(iter(wrong.values())), "p": [], "q": []} if wrong else None,
         "edges": [],
-        "notes": [] if wrong else [SAYS, *[KEYS] * adapter.race],
+        "notes": [] if wrong else [SAYS, *[KEYS] * adapter.exponential],
         "claim": [f"{points:,} random numbers on {len(cases)} pairs, and either side of every threshold"],
         "pairs": {
             case.name: {"covers": case.covers, "total_variation": None, "wrong": case.name in wrong} for case in cases
@@ -73,9 +73,9 @@ def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
 def _numbers(adapter: Adapter, models: TableModels, count: int, generator: torch.Generator) -> Tensor:
     """(n, γ+1) or (n, γ+1, V): random numbers, and some that are close to a threshold at one position."""
     places, width = models.gamma + 1, 4 * adapter.width
-    shape = (count, places, models.vocab) if adapter.race else (count, places)
+    shape = (count, places, models.vocab) if adapter.exponential else (count, places)
     numbers = torch.rand(shape, generator=generator, dtype=torch.float64)
-    numbers = -torch.log1p(-numbers) if adapter.race else numbers
+    numbers = -torch.log1p(-numbers) if adapter.exponential else numbers
     near: list[Tensor] = []
     for path, row in [*models.target.items(), *models.draft.items()]:
         if len(path) == places:
@@ -83,12 +83,12 @@ def _numbers(adapter: Adapter, models: TableModels, count: int, generator: torch
         for k, share in enumerate(row.cumsum(0)[:-1].tolist()):
             for side in (-width, width) if row[k] or not k else ():
                 one = numbers[(len(near) + k) % count].clone()
-                if adapter.race:  # the next token comes as early as this one, but for very little
+                if adapter.exponential:  # the next token comes as early as this one, but for very little
                     one[len(path), k + 1] = one[len(path), k] * row[k + 1] / max(float(row[k]), 1e-9) * (1 + side)
                 else:
                     one[len(path)] = min(max(share + side, 0.0), 1 - width)
                 near.append(one)
-    found = torch.cat([numbers, torch.stack(near).clamp_min(1e-12 if adapter.race else 0)])
+    found = torch.cat([numbers, torch.stack(near).clamp_min(1e-12 if adapter.exponential else 0)])
     return found.to(getattr(torch, adapter.dtype)).double()
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from hsd.draft.draft import Growth
 from hsd.models.base import Codec
 from hsd.rules import branch_masses
-from hsd.rules.race import leads
+from hsd.rules.coupled import leads
 from hsd.trace import Branch, Candidate, Committed, Grown, Node, Origin, Outcome, Residual
 
 TOP = 8

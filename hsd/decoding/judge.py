@@ -13,7 +13,7 @@ from torch import Tensor
 from hsd.draft import Draft
 from hsd.models.reading import Rows
 from hsd.rules import Change, DraftTree, Law, Path, Rule, Test, TreeRule, decide, endings
-from hsd.rules.race import RaceLaw
+from hsd.rules.coupled import CoupledLaw
 from hsd.rules.rejection import tests_along
 
 ENUMERABLE = 32  # drafted tokens of a tree, up to which the mean number kept is computed
@@ -34,9 +34,9 @@ class Ruling(Protocol):
 
     path: the kept nodes, from depth 1 on. next: (V,), the distribution of the token after them. tests: in order.
     changes: what rejections made of branches: after how many tests, what, of which node. left: factor w and sum of the
-    residual max(w p - q, 0) that `next` is; None where it is the target's own row, a likeliest token, or what a race
-    leaves. kept_law: with which probability the rule keeps 0, 1, … tokens of this draft, over all coins, None where
-    that is too much to work out.
+    residual max(w p - q, 0) that `next` is; None where it is the target's own row, a likeliest token, or what
+    equal numbers leave. kept_law: with which probability the rule keeps 0, 1, … tokens of this draft, over all coins,
+    None where that is too much to work out.
     """
 
     @property
@@ -93,7 +93,7 @@ class ByLaw:
     @property
     def left(self) -> tuple[float, float | None] | None:
         t, law = len(self.path), self.law
-        if t == law.gamma or law.follow is not None or isinstance(law, RaceLaw):  # whose residual has another form
+        if t == law.gamma or law.follow is not None or isinstance(law, CoupledLaw):  # whose residual has another form
             return None
         b = 1.0 if law.b is None else float(law.b[t])
         return (float(law.a[t]) / b, float(law.leftover(t)[1]) / b) if b else (math.inf, None)

@@ -23,17 +23,7 @@ from hsd.models.base import LanguageModel, Pair, reach
 from hsd.models.loading.registry import draft_length
 from hsd.models.threads import computing, settle_threads
 from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
-from hsd.trace import (
-    ModelInfo,
-    Prompt,
-    Result,
-    Setup,
-    SetupOptions,
-    Step,
-    Times,
-    Trace,
-    Work,
-)
+from hsd.trace import ModelInfo, Prompt, Result, Setup, SetupOptions, Step, Times, Trace, Work
 from hsd.version import __version__
 
 Finish = Literal["length", "end", "context", "cancelled"]

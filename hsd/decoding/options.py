@@ -159,9 +159,9 @@ class RunOptions(Tuned):
         return self.proposer in COPIERS
 
     @property
-    def races(self) -> bool:
-        """Whether the rule is a race of draft and target."""
-        return self.rule in RULES and RULES[self.rule].recipe.race
+    def coupled(self) -> bool:
+        """Whether draft and target pick with equal numbers."""
+        return self.rule in RULES and RULES[self.rule].recipe.coupled
 
     @property
     def layout(self) -> Layout:
@@ -201,7 +201,7 @@ def _by_divergence(*names: str) -> bool:
 def _moves(o: RunOptions) -> bool:
     """Whether a step has no fixed shape, or is more than its tokens."""
     other = o.trace or o.system != "speculative" or o.drafts > 1 or o.copies
-    return other or o.races or _resamples(o) or _raw(o)
+    return other or o.coupled or _resamples(o) or _raw(o)
 
 
 REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
@@ -249,13 +249,14 @@ REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
         "engine 'captured' has steps of a fixed shape: choose gamma as a number",
     ),
     (
-        lambda o: o.levelled and o.races,
-        "rule {o.rule} is a race of one draft model and the target, between which system {o.system} has levels: choose "
+        lambda o: o.levelled and o.coupled,
+        "rule {o.rule} couples one draft model and the target, between which system {o.system} has levels: choose "
         "tokenwise, blockwise or hsd",
     ),
     (
         lambda o: o.engine == "captured" and _moves(o),
-        "engine 'captured' is for one draft of a model, without a trace, by a rule without further calls or a race",
+        "engine 'captured' is for one draft of a model, without a trace, by a rule without further calls or coupled "
+        "picks",
     ),
 )
 """What cannot be combined, and why. Everything else can."""
@@ -268,7 +269,7 @@ def _with_knob(name: str) -> list[str]:
 
 def check_level_rule(rule: Rule | TreeRule) -> None:
     """Raise HsdError for a rule that cannot verify below the target."""
-    if not rule.lossless or (isinstance(rule, Rule) and (rule.resamples or rule.recipe.race)):
+    if not rule.lossless or (isinstance(rule, Rule) and (rule.resamples or rule.recipe.coupled)):
         raise HsdError(
             f"rule {rule.name} cannot verify below the target, which needs tokens that follow that level's model "
             "exactly: choose tokenwise, blockwise or hsd"

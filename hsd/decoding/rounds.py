@@ -13,8 +13,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from hsd.decoding.coupled import ByCoupling
 from hsd.decoding.judge import Ruling, judge
-from hsd.decoding.race import ByRace
 from hsd.draft import Draft, Proposer
 from hsd.models.base import Work
 from hsd.models.reading import Reader, Rows
@@ -99,8 +99,8 @@ class Round:
         return last(self.ruling) not in self.draft.parents
 
     def told(self) -> Round:
-        """The round with the numbers that a trace records, if a race has decided."""
-        if not isinstance(self.ruling, ByRace):
+        """The round with the numbers that a trace records, if draft and target were coupled."""
+        if not isinstance(self.ruling, ByCoupling):
             return self
         return replace(self, draft=self.ruling.draft, number=self.ruling.number(self.number))
 
@@ -121,7 +121,7 @@ class Rounds:
     ) -> None:
         self.target, self.end_ids, self._rule, self._proposer = target, end_ids, rule, proposer
         self._context = context
-        self._race = rule if isinstance(rule, Rule) and rule.recipe.race else None
+        self._coupled = rule if isinstance(rule, Rule) and rule.recipe.coupled else None
         self.readers = [*proposer.readers, target]
 
     def prefill(self, text: list[int]) -> None:
@@ -138,13 +138,13 @@ class Rounds:
             gamma -= 1
         before, needed = self.target.work(), self._proposer.needed(gamma)
         draws, coins, number = numbers.draft(needed), numbers.coins(needed), numbers.after(1)
-        race = numbers.race(len(text), gamma + 1, self.target.vocab_size) if self._race else None
-        draft = self._proposer.propose(text, gamma, draws if race is None else race[:gamma], coins)
+        times = numbers.times(len(text), gamma + 1, self.target.vocab_size) if self._coupled else None
+        draft = self._proposer.propose(text, gamma, draws if times is None else times[:gamma], coins)
         lap("draft")
         rows = self._score(text, draft)
         lap("target")
-        if self._race and race is not None:
-            ruling: Ruling = ByRace(self._race, draft, rows, race, draws)
+        if self._coupled and times is not None:
+            ruling: Ruling = ByCoupling(self._coupled, draft, rows, times, draws)
         else:
             ruling = judge(self._rule, draft, rows)
         token = following(draft, ruling, number, self.end_ids)
@@ -215,7 +215,7 @@ def following(draft: Draft, ruling: Ruling, number: Tensor, end_ids: frozenset[i
     node = last(ruling)
     if node and draft.ids[node - 1] in end_ids:
         return None
-    if isinstance(ruling, ByRace):
+    if isinstance(ruling, ByCoupling):
         return ruling.token
     row = ruling.next
     return int(draw(row, number.to(row.device)))

@@ -264,8 +264,8 @@ def _smallest(
 
 def top_rule(options: RunOptions, models: int, shadow: bool = False) -> Rule | TreeRule:
     """The target's rule, or the one to compare with: one for chains, if it is not the target that reads a tree."""
-    if options.system == "plain":  # nothing is judged; a race picks all the same
-        return RULES[options.rule if options.races else VANILLA["single"]]
+    if options.system == "plain":  # nothing is judged; a coupled rule picks all the same
+        return RULES[options.rule if options.coupled else VANILLA["single"]]
     several = options.drafts > 1 and models == 2
     name = options.rule if not shadow else options.shadow_rule if several else options.shadow or VANILLA["single"]
     if options.drafts > 1 and not several and name in TREE_RULES:

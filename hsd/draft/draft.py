@@ -71,7 +71,7 @@ class Draft:
     """n drafted tokens (n,) int64. Node i has tokens[i - 1] and parents[i - 1]; node 0 is the text's last token.
 
     q (m, V): the distributions after the m nodes `inner`, in that order. draws (n,) float64: the number that drew each
-    node first; or (n, V), the times of the race that it won. paths: all drafts in order. distinct: siblings were drawn
+    node first; or (n, V), the times among which it won. paths: all drafts in order. distinct: siblings were drawn
     without replacement. logits: q's rows as they came. asked: how many tokens a path was to have. visits: how the draft
     was made. once: tokens were chosen and not drawn, so one on several paths is a single proposal. growth: what the
     tree was cut from, where it was grown.
@@ -167,7 +167,7 @@ class Proposer(ABC):
 
     @abstractmethod
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
-        """At most γ tokens (in a tree: in a path) that continue `text`. draws: (γ,), or times of a race, (γ, V)."""
+        """At most γ tokens (in a tree: in a path) that continue `text`. draws: (γ,), or times, (γ, V)."""
 
     def extend(self, token: Tensor) -> Tensor:
         """(V,): the distribution after one more token (1,) of the text, for a rule that resamples.

@@ -30,7 +30,7 @@ class ModelProposer(Proposer):
         begin, before = time.perf_counter(), reader.work()
         unread = torch.tensor(text[reader.length :], device=reader.device)
         rows, tokens, chain = [], [], Chain(self._stopping) if self._stopping else None
-        pick = draw if draws.ndim == 1 else wins  # by a number, or by a race
+        pick = draw if draws.ndim == 1 else wins  # by a number, or by times
         for number in draws.to(reader.device):
             if chain and not chain.may_pay:
                 break

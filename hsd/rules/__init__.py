@@ -4,8 +4,9 @@ from hsd.rules.chain import RULES, USUAL, find_rule
 from hsd.rules.explain import BranchMasses, branch_masses
 from hsd.rules.forms import LETTERS, Form, Grounds
 from hsd.rules.fuzzy import DIVERGENCES, Fuzzy, drift, fuzzy_rule
-from hsd.rules.law import Knob, Law, Look, PrefixRatios, Rule
+from hsd.rules.law import Law, PrefixRatios
 from hsd.rules.recipe import Recipe
+from hsd.rules.rule import Knob, Look, Rule
 from hsd.rules.tree import Change, DraftTree, Ending, Path, Test, TreeRule, decide, endings
 from hsd.rules.trees import COMPARED, TREE_RULES, VANILLA, check_fit, find_tree_rule
 

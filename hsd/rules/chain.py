@@ -13,13 +13,12 @@ import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
-from hsd.rules.forms import CAPPED, CHOSEN, NAIVE, RACED, RATIO, SHARE, TOKEN
+from hsd.rules.forms import CAPPED, CHOSEN, COUPLED, NAIVE, RATIO, SHARE, TOKEN
 from hsd.rules.fuzzy import Fuzzy, fuzzy_rule
-from hsd.rules.law import Law, Look, PrefixRatios, Rule, deficient_mass, token_tests
+from hsd.rules.law import Law, PrefixRatios, deficient_mass, token_tests
 from hsd.rules.recipe import Recipe
 from hsd.rules.relaxed import ENSEMBLE, TYPICAL
-
-__all__ = ["RULES", "USUAL", "Rule", "find_rule"]
+from hsd.rules.rule import Look, Rule
 
 
 def tokenwise_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
@@ -176,14 +175,14 @@ RULES: dict[str, Rule] = {
         ),
         Rule(
             "coupled",
-            "Coupled, one race",
+            "Coupled, equal numbers",
             "coupled",
             "Daliri, Musco and Suresh 2024, arXiv 2408.07978",
             True,
             Recipe(
-                (RACED,),
-                residual="Draft and target raced with the same numbers. This is how often each token wins with p where "
-                "the drafted one wins with q: only tokens with a larger p/q can.",
+                (COUPLED,),
+                residual="Draft and target picked with the same numbers. This is how often each token wins with p "
+                "where the drafted one wins with q: only tokens with a larger p/q can.",
             ),
             look=Look("#b07aa1", "pentagon", "o"),
         ),

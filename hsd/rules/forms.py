@@ -57,14 +57,15 @@ Of the branch after those tokens: deficient is Σ max(a p - b q, 0) with the fac
 class Form:
     """One form of test.
 
-    name: in traces. sign: of its threshold in formulas, "a" for a token and "h" for a whole prefix. threshold: an
-    expression over the numbers that `Grounds` holds. along: where these come from along a single draft, as expressions
-    over `LETTERS`; the others are not part of the form. words: what follows the threshold in a sentence, with numbers
-    of `Grounds` in braces. when: a comparison over `LETTERS`; of a rule's forms the first whose comparison holds is the
-    test. coin: False where no coin is thrown, so that the two sides of `when` are what the test compares. also: other
-    ways in which the threshold is written along a single draft. certain: the draft's choice counts as certain, so that
-    a token that failed is struck out of p. whose: who gives the token what a test without a coin compares. race: draft
-    and target pick by one race, and what follows a failure is what wins with p.
+    name, former: in traces, and in those of earlier versions. sign: of its threshold in formulas, "a" for a token and
+    "h" for a whole prefix. threshold: an expression over the numbers that `Grounds` holds. along: where these come from
+    along a single draft, as expressions over `LETTERS`; the others are not part of the form. words: what follows the
+    threshold in a sentence, with numbers of `Grounds` in braces. when: a comparison over `LETTERS`; of a rule's forms
+    the first whose comparison holds is the test. coin: False where no coin is thrown, so that the two sides of `when`
+    are what the test compares. also: other ways in which the threshold is written along a single draft. certain: the
+    draft's choice counts as certain, so that a token that failed is struck out of p. whose: who gives the token what a
+    test without a coin compares. coupled: draft and target pick with equal numbers, and what follows a failure is what
+    p picks.
     """
 
     name: str
@@ -77,7 +78,8 @@ class Form:
     also: tuple[str, ...] = ()
     certain: bool = False
     whose: str = "target"
-    race: bool = False
+    coupled: bool = False
+    former: str = ""
 
     def told(self) -> dict[str, Any]:
         """The record as plain data, its expressions parsed."""
@@ -156,11 +158,12 @@ NAIVE = Form(
     {"before": "ratio", "mass": "deficient"},
     " = S/max(S, S + 1 − r) with the deficient mass S = {mass} and the joint ratio r = {before}",
 )
-RACED = Form(
-    "raced",
+COUPLED = Form(
+    "coupled",
     "h",
     "p / (p + mass)",
     {**_RATES, "mass": "lead"},
-    " = p/(p + L) with p = {p}, q = {q} and the lead L = {mass} of the other tokens in the race",
-    race=True,
+    " = p/(p + L) with p = {p}, q = {q} and the lead L = {mass} of the other tokens",
+    coupled=True,
+    former="raced",
 )

@@ -24,8 +24,9 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.rules.forms import Form
-from hsd.rules.law import Knob, Law, Rule, token_tests
+from hsd.rules.law import Law, token_tests
 from hsd.rules.recipe import Recipe
+from hsd.rules.rule import Knob, Rule
 
 NAME = "fuzzy"
 ROWS = ("warped", "raw")

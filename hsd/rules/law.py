@@ -11,19 +11,16 @@ threshold, and that fixes how many tokens are kept. After t < γ kept tokens the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
-
-if TYPE_CHECKING:
-    from hsd.rules.forms import Grounds
-    from hsd.rules.recipe import Recipe
+from hsd.rules.forms import Grounds
 
 TINY = torch.finfo(torch.float64).tiny
 
@@ -89,6 +86,12 @@ def residual_row(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> Te
     return leftover(p, q, a, b)[0]
 
 
+class Record(Protocol):
+    """What a law asks of the record of its rule, see `hsd.rules.recipe.Recipe`."""
+
+    def grounds(self, law: Law, tokens: Tensor) -> list[Grounds]: ...
+
+
 @dataclass(frozen=True)
 class Law:
     """The law of one step under one rule.
@@ -111,7 +114,7 @@ class Law:
     b: Tensor | None = None
     numbers: Mapping[str, Any] = field(default_factory=dict)
     divergence: Tensor | None = None
-    recipe: Recipe | None = None
+    recipe: Record | None = None
     follow: Tensor | None = None
     _columns: ClassVar[tuple[str, ...]] = ("p", "q", "a", "b")  # that a residual is made from
 
@@ -175,118 +178,3 @@ class Law:
     def order(self) -> range:
         """The positions in the order in which they are tested."""
         return range(1, self.gamma + 1) if self.forward else range(self.gamma, 0, -1)
-
-
-@dataclass(frozen=True)
-class Knob:
-    """The one number that says how far a rule may go from the target.
-
-    option: its keyword of `hsd.run`. sign: in formulas. title, words: in menus, and what it does. low, high: the range
-    that is offered, and all that is allowed unless `open`. exact: up to this number the rule is exact after all.
-    """
-
-    option: str
-    sign: str
-    title: str
-    words: str
-    default: float
-    low: float = 0
-    high: float = 1
-    exact: float | None = None
-    open: bool = False
-
-    def check(self, value: Any) -> float:
-        """The value. Raises HsdError where it is not allowed."""
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not self._allowed(value):
-            raise HsdError(f"{self.option} {value!r}: choose a number from {self.low:g} to {self.high:g}")
-        return value
-
-    def _allowed(self, value: float) -> bool:
-        return self.open or self.low <= value <= self.high
-
-
-@dataclass(frozen=True)
-class Look:
-    """How something is drawn in every figure: its colour (Okabe and Ito), and marker and hatch, which need none."""
-
-    colour: str
-    symbol: str = "circle"
-    hatch: str = ""
-
-
-OTHER_LOOK = Look("#8a5a9e", "hexagon", "|")  # of rules that give up exactness, or have no look of their own
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A verification rule.
-
-    title: in menus and heads of tables, without what these must warn of, see `mark`. short: inside a sentence.
-    citation: where it comes from. drafts: that of verifying several drafts one after another by it; empty where that
-    is not offered.
-    lossless: the output follows the target exactly; proved by enumeration in `hsd.audit`.
-    recipe: how it judges a draft, as data. build(p, q, tokens), and raw as a fourth where `raw` is set: makes the law;
-    without it the recipe does. `law` checks what it is given. modes: its recipes, for a rule that has a setting.
-    cold: the rule that it is at temperature 0, where that is another one.
-    resamples: after a rejection every further position of the block is drawn anew, one target call each.
-    knob: the number that changes its law, so that its name alone does not say what it keeps; see `tuned`.
-    raw: it needs the raw distributions as well. look: how it is drawn in every figure.
-    equals: another rule with the same law derived otherwise. greedy: exact at temperature 0, though it is not lossless.
-    loses: what a rule that is not lossless gives up, in words that follow "Not lossless:"; {value} is its knob's
-    value, {divergence} the measure, {drift} how much of it a step used up.
-    """
-
-    name: str
-    title: str
-    short: str
-    citation: str
-    lossless: bool
-    recipe: Recipe
-    build: Callable[..., Law] | None = None
-    drafts: str = ""
-    resamples: bool = False
-    knob: Knob | None = None
-    raw: bool = False
-    equals: str = ""
-    greedy: bool = False
-    loses: str = ""
-    modes: Mapping[str, Recipe] = field(default_factory=dict)
-    cold: Rule | None = None
-    look: Look = OTHER_LOOK
-
-    @property
-    def forward(self) -> bool:
-        """Whether the first token is tested first, and the first failure stops; else the whole draft comes first."""
-        return self.recipe.forward
-
-    @property
-    def mark(self) -> str:
-        """What a menu or a table must warn of."""
-        return "not lossless" if not self.lossless else "extra target calls" if self.resamples else ""
-
-    def tuned(self, value: float) -> Rule:
-        """The same with its knob at `value`, which `build` takes by the option's name."""
-        assert self.knob
-        return replace(self, build=partial(self._law, **{self.knob.option: self.knob.check(value)}))
-
-    @property
-    def _law(self) -> Callable[..., Law]:
-        return self.build or self.recipe.law
-
-    def law(self, p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None) -> Law:
-        """The law for one draft: p (γ+1, V) and q (γ, V) with rows summing to 1, tokens (γ,) int64.
-
-        raw: p and q before temperature, top-k and top-p; the last row of p may be missing. Only rules with `Rule.raw`
-        use it; left out, they take p and q. Cost: at most O(γ V), see `hsd.rules.chain`.
-        Raises HsdError if the shapes do not fit each other.
-        """
-        gamma = tokens.shape[0]
-        if tokens.ndim != 1 or p.shape[:1] != (gamma + 1,) or q.shape != (gamma, p.shape[-1]):
-            shapes = f"p {tuple(p.shape)}, q {tuple(q.shape)}, tokens {tuple(tokens.shape)}"
-            raise HsdError(f"{shapes} do not fit: they must be (γ+1, V), (γ, V) and (γ,)")
-        if not self.raw or raw is None:
-            return replace(self._law(p, q, tokens), recipe=self.recipe)
-        if raw[0].shape not in (p.shape, q.shape) or raw[1].shape != q.shape:
-            shapes = " and ".join(str(tuple(rows.shape)) for rows in raw)
-            raise HsdError(f"raw rows {shapes} do not fit p and q: they must be (γ or γ+1, V) and (γ, V)")
-        return replace(self._law(p, q, tokens, raw), recipe=self.recipe)

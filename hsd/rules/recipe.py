@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 
 from hsd.expression import Numbers, evaluate, parse
+from hsd.rules.coupled import CoupledLaw, leads
 from hsd.rules.forms import Form, Grounds
 from hsd.rules.law import Law, PrefixRatios, deficient_mass, of_tokens
-from hsd.rules.race import RaceLaw, leads
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ class Recipe:
         return any(form.certain for form in self.forms)
 
     @property
-    def race(self) -> bool:
-        """Whether draft and target pick by one race."""
-        return any(form.race for form in self.forms)
+    def coupled(self) -> bool:
+        """Whether draft and target pick with equal numbers."""
+        return any(form.coupled for form in self.forms)
 
     @property
     def by_divergence(self) -> bool:
@@ -73,7 +73,7 @@ class Recipe:
             "each": [form.name for form in self.each],
             "whole": self.whole.name if self.whole else None,
             "certain": self.certain,
-            "race": self.race,
+            "coupled": self.coupled,
             "residual": self.residual,
             "follow": self.follow,
             **{name: parse(text) if text else None for name, text in texts.items()},
@@ -86,8 +86,8 @@ class Recipe:
         if self.inner:
             thresholds[:-1] = [float(evaluate(parse(self.inner), along.at(t))) for t in range(1, along.gamma)]
         threshold, a, b = (p.new_tensor(x, dtype=torch.float64) for x in (thresholds, *along.factors))
-        if self.race:
-            return RaceLaw(p.double(), q.double(), threshold, True, a, numbers=numbers, tokens=tokens)
+        if self.coupled:
+            return CoupledLaw(p.double(), q.double(), threshold, True, a, numbers=numbers, tokens=tokens)
         return Law(p, along.q, threshold, self.forward, a, b, numbers)
 
     def grounds(self, law: Law, tokens: Tensor) -> list[Grounds]:

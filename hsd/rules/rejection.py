@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor
 
-from hsd.rules.chain import Rule
 from hsd.rules.forms import CHOSEN, TOKEN, Grounds
 from hsd.rules.law import Law, leftover
+from hsd.rules.rule import Rule
 from hsd.rules.tree import Change, Ending, Kind, Path, Process, Test, Tree, without
 
 

@@ -22,8 +22,9 @@ import torch
 from torch import Tensor
 
 from hsd.rules.forms import Form
-from hsd.rules.law import Knob, Law, Rule, likeliest, of_tokens, token_tests
+from hsd.rules.law import Law, likeliest, of_tokens, token_tests
 from hsd.rules.recipe import Recipe
+from hsd.rules.rule import Knob, Rule
 
 WEIGHT = Knob("draft_weight", "w", "Draft weight", "The draft's share in what is tested; 0: exact.", 0.5, exact=0)
 EPSILON = Knob("epsilon", "ε", "Epsilon", "A token passes if p > min(ε, √ε·e⁻ᴴ); lower: more pass.", 0.09)

@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 from torch import Tensor
 
 from hsd.rules.forms import Grounds
-from hsd.rules.law import OTHER_LOOK, Look
+from hsd.rules.rule import OTHER_LOOK, Look
 
 Kind = Literal["token", "draft", "prefix"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hsd.errors import HsdError
 from hsd.rules.chain import RULES, USUAL
-from hsd.rules.law import Look, Rule
 from hsd.rules.rejection import one_hot, recursive, top_down
+from hsd.rules.rule import Look, Rule
 from hsd.rules.traversal import traversal
 from hsd.rules.tree import TreeRule
 

@@ -12,19 +12,7 @@ from hsd.errors import HsdError
 from hsd.trace.options import SetupOptions
 from hsd.trace.statistics import statistics
 from hsd.trace.step import Step, replay_step
-from hsd.trace.values import (
-    MAX_BYTES,
-    MAX_LEVELS,
-    MAX_STEPS,
-    Count,
-    Hex,
-    Name,
-    Piece,
-    Record,
-    Seconds,
-    Text,
-    TokenId,
-)
+from hsd.trace.values import MAX_BYTES, MAX_LEVELS, MAX_STEPS, Count, Hex, Name, Piece, Record, Seconds, Text, TokenId
 
 TRACE_VERSION: Literal[2] = 2
 SCHEMA_ID = f"urn:hsd-speculative-decoding:trace:{TRACE_VERSION}"

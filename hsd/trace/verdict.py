@@ -79,7 +79,7 @@ class Branch(Record):
     after which that ratio was largest so far (0: it never exceeded 1), `distance` the total variation of p
     and q here, `asymmetry` the uncapped joint p − q of the path, `entropy` that of the target's row in nats, None in
     older traces. Source: 2601.05724, Definitions 4–5, Eqs. 17–18. `lead` is by how much other tokens are ahead of the
-    drafted one x in a race, Σ max(q_x·p − p_x·q, 0); None in trees, and in older traces.
+    drafted one x in an exponential race, Σ max(q_x·p − p_x·q, 0); None in trees, and in older traces.
     """
 
     node: NodeId

@@ -83,7 +83,7 @@ class _Reading:
             "tokens": _listed([{"piece": _piece(n.piece), "q": number(n.q), "p": number(n.p)} for n in step.nodes]),
             "drafts": _listed([{"number": i, "words": self.words(path.nodes)} for i, path in enumerate(step.paths, 1)]),
         }
-        names = ("next", "bonus", "entire", "raced", "chance", "replaced", "repeated", "extra", "follows")
+        names = ("next", "bonus", "entire", "coupled", "chance", "replaced", "repeated", "extra", "follows")
         facts |= {key: own[key] for key in names}
         if step.shadow:
             assert other
@@ -133,7 +133,7 @@ class _Reading:
             "greedy": self.options.sampling.temperature == 0 and exact,
             "forward": forward,
             "kind": kind,
-            "raced": (rule.get("recipe") or {}).get("race", False),
+            "coupled": (rule.get("recipe") or {}).get("coupled", False),
             "resamples": rule.get("resamples", False),
             "resumes": bool(rule.get("resamples")) and judged.kept < step.drafted - 1,
             "kept": judged.kept,

@@ -12,7 +12,7 @@ from joint_law import chi_square_p
 from hsd import HsdError
 from hsd.audit import total_variation
 from hsd.cli import main
-from hsd.conform.keying import EMPTY, EVERY, KEYINGS, Keying, Steps, audit_keyings, one_race, target_alone
+from hsd.conform.keying import EMPTY, EVERY, KEYINGS, Keying, Steps, audit_keyings, coupling, target_alone
 from hsd.rules import RULES
 from hsd.sampling import draw
 
@@ -130,26 +130,26 @@ def test_texts_that_are_really_decoded_follow_the_enumerated_law(rule: str, keyi
 
 def test_two_races_on_equal_numbers_have_both_laws_and_agree_as_often_as_is_known():
     p, q = (torch.tensor(row, dtype=torch.float64) for row in ([0.2, 0.5, 0.3], [0.1, 0.7, 0.2]))
-    joint = one_race(q, p)
+    joint = coupling(q, p)
     assert float((joint.sum(1) - q).abs().max()) < 1e-15
     assert float((joint.sum(0) - p).abs().max()) < 1e-15
     assert float(joint.trace()) == pytest.approx(0.7935, abs=5e-5)
-    assert torch.equal(one_race(p, p), torch.diag(p))
+    assert torch.equal(coupling(p, p), torch.diag(p))
 
 
 @pytest.mark.parametrize(
     "zeros", [((0, 0.6, 0.4, 0), (0.3, 0, 0.7, 0)), ((1, 0), (0, 1)), ((0.5, 0.5), (1, 0))], ids=str
 )
-def test_tokens_that_one_race_never_picks_have_no_share(zeros: tuple[tuple[float, ...], tuple[float, ...]]):
+def test_tokens_that_coupling_never_picks_have_no_share(zeros: tuple[tuple[float, ...], tuple[float, ...]]):
     first, second = (torch.tensor(row, dtype=torch.float64) for row in zeros)
-    joint = one_race(first, second)
+    joint = coupling(first, second)
     assert float((joint.sum(1) - first).abs().max()) < 1e-15
     assert float((joint.sum(0) - second).abs().max()) < 1e-15
 
 
 @pytest.mark.parametrize("rule", ["tokenwise", "hsd"])
 def test_a_race_that_draft_and_correction_share_is_wrong_in_the_first_step(rule: str):
-    assert distance(rule, "step, one race", steps=1) > 0.01
+    assert distance(rule, "step, coupled", steps=1) > 0.01
 
 
 def test_a_shared_race_is_what_happens_where_numbers_are_drawn():
@@ -162,7 +162,7 @@ def test_a_shared_race_is_what_happens_where_numbers_are_drawn():
     kept = torch.rand(count, generator=generator, dtype=torch.float64) < (p / q)[drafted]
     left = (p - q).clamp_min(0)
     said = torch.where(kept, drafted, (left / numbers).argmax(1)).bincount(minlength=3)
-    law = Steps("tokenwise", EVERY["step, one race"], P, Q, 1).law(1, 1)
+    law = Steps("tokenwise", EVERY["step, coupled"], P, Q, 1).law(1, 1)
     assert chi_square_p(Counter(dict(enumerate(said.tolist()))), dict(enumerate(law.tolist()))) > 1e-3
     assert chi_square_p(Counter(dict(enumerate(said.tolist()))), dict(enumerate(P))) < 1e-6
 

@@ -15,7 +15,7 @@ from hsd.models.fixed import FixedSession
 
 pytestmark = pytest.mark.long
 
-CAPTURABLE = [name for name, rule in RULES.items() if not rule.resamples and not rule.recipe.race]
+CAPTURABLE = [name for name, rule in RULES.items() if not rule.resamples and not rule.recipe.coupled]
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from hsd.facts import rule_look
 from hsd.figures import PARTS
 from hsd.paths import RESULTS
 from hsd.rules import RULES, TREE_RULES
-from hsd.rules.law import OTHER_LOOK
+from hsd.rules.rule import OTHER_LOOK
 
 HOSTILE = "<img src=x onerror=alert(1)> ${1+1} %{y} <a href='javascript:alert(1)'>x</a>" + "w" * 300
 ALL = (

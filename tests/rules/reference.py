@@ -195,7 +195,7 @@ def agreement(problem: Problem) -> Answer:
 
 
 def coupled(problem: Problem) -> Answer:
-    """Draft and target pick by one race; 2408.07978. Who wins with p, given the drafted token that won with q."""
+    """Draft and target pick on equal exponential times; 2408.07978. Who wins with p, where x won with q."""
     accept, rows, mass = [], [], []
     for p, q, x in zip(problem.p, problem.q, problem.tokens, strict=False):
         widest = sum(max(q[x] * a / p[x], b) for a, b in zip(p, q, strict=True)) if p[x] else math.inf

@@ -190,7 +190,7 @@ FORMS = {
     "hsd-released": ("share", "ratio"),
     "naive-hsd": ("naive", "ratio"),
     "agreement": ("chosen", "chosen"),
-    "coupled": ("raced", "raced"),
+    "coupled": ("coupled", "coupled"),
 }
 
 
@@ -224,8 +224,8 @@ def again(ground: Grounds) -> float:
     before, rho, divided_by = ground.before, ground.p / ground.q if ground.q else 0.0, whole(ground)
     if divided_by is not None:
         return ground.mass / divided_by if divided_by else 1.0
-    raced = ground.p / (ground.p + ground.mass) if ground.p else 0.0
-    plain = {"token": min(1.0, rho), "chosen": ground.p, "raced": raced}
+    both = ground.p / (ground.p + ground.mass) if ground.p else 0.0
+    plain = {"token": min(1.0, rho), "chosen": ground.p, "coupled": both}
     return plain.get(ground.form.name) or (min(1.0, before * rho) if rho else 0.0)
 
 

@@ -142,6 +142,15 @@ def test_a_test_of_a_form_that_is_not_known_is_told_by_its_numbers():
     assert re.search(r"token 1, “[^”]+”, (passed|failed): .+, by the test newer with p = ", text)
 
 
+def test_a_test_that_an_earlier_version_named_otherwise_has_the_same_words(byte_pair: Pair):
+    now = run(byte_pair, "An old trace", rule="coupled", gamma=3, max_new_tokens=4)
+    saved = now.to_json()
+    earlier = Trace.from_json(saved.replace('"form":"coupled"', '"form":"raced"'))
+    assert now != earlier
+    for index in range(len(now.steps)):
+        assert step_in_words(earlier, index, KNOWN) == step_in_words(now, index, KNOWN)
+
+
 def test_hostile_text_stays_on_its_line_and_short():
     data = json.loads((TRACES / "paris.json").read_bytes())
     hostile = "\n- Kept: 9 of 9.\r"

@@ -185,9 +185,9 @@ def test_a_seed_gives_the_numbers_that_it_gives_in_python(node: Engine, seed: in
 def test_a_place_of_the_text_has_the_race_that_it_has_in_python(node: Engine, seed: int):
     streams = Streams(seed)
     for begin, count in ((3, 2), (4, 5), (1_000, 1)):
-        call = "(seed, begin, count) => numbers.streams(seed).race(begin, count, 700).map((row) => [...row])"
+        call = "(seed, begin, count) => numbers.streams(seed).times(begin, count, 700).map((row) => [...row])"
         found = torch.tensor(node.call(call, str(seed), begin, count), dtype=torch.float64)
-        torch.testing.assert_close(found, streams.race(begin, count, 700), atol=0, rtol=1e-14)
+        torch.testing.assert_close(found, streams.times(begin, count, 700), atol=0, rtol=1e-14)
 
 
 @pytest.mark.parametrize("top_p", [1, 0.95, 0.5, 1e-9])

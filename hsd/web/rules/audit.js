@@ -39,7 +39,7 @@ function endings(model, name, drafts) {
       const prefix = Math.floor(code / vocab ** (gamma - t));
       const share = weight * chance;
       if (share === 0) return;
-      if (law.recipe.certain || law.recipe.race || !known[t][prefix]) known[t][prefix] = next(law, t); // else the prefix alone decides
+      if (law.recipe.certain || law.recipe.coupled || !known[t][prefix]) known[t][prefix] = next(law, t); // else the prefix alone decides
       const before = rows[t][prefix];
       rows[t][prefix] = known[t][prefix].map((x, i) => (before ? before[i] : 0) + share * x);
       mass[t][prefix] += share;

@@ -7,7 +7,7 @@
 //   kept(law, coins)                         // how many are kept with these coins
 //   next(law, t)                             // the row of the token after t kept ones
 import { DIVERGENCES, entropy, leftOver, sum } from "./divergence.js";
-import { lead, raceLeft } from "./race.js";
+import { lead, coupledLeft } from "./coupled.js";
 import {
   CHAINS,
   factorsAt,
@@ -146,7 +146,7 @@ function likeliest(row) {
  * The law of a rule for one draft. threshold: the chance that the test at t = 1 … γ succeeds; forward: from 1 up, and the
  * first failure stops, else from γ down, and the first success decides; a, b: of the residual max(a p − b q, 0) after
  * t = 0 … γ-1 kept tokens, with the q that is given here: the certain one of a rule that counts the draft as certain. The
- * residual of a race depends on the token that was rejected, see `next`.
+ * residual of a coupled rule depends on the token that was rejected, see `next`.
  * raw: {p, q}, the rows at temperature 1 with nothing cut off, for a rule that wants them at temperature 0.
  */
 function lawOf(name, p, q, tokens, settings = SETTINGS, raw = null) {
@@ -207,9 +207,9 @@ function next({ recipe, along, threshold, a, b, p, q, tokens }, t, copy = (row) 
   const all = t === threshold.length;
   if (recipe.follow) return surest(recipe.follow === "mixture" && !all ? along.mixture(t) : p[t]);
   if (all) return p[t];
-  const residual = recipe.race ? raceLeft(p[t], q[t], tokens[t]) : copy(p[t]);
+  const residual = recipe.coupled ? coupledLeft(p[t], q[t], tokens[t]) : copy(p[t]);
   const [factor, taken, row] = [a[t], b[t], q[t]]; // over a vocabulary, a loop takes a third of a map
-  if (!recipe.race)
+  if (!recipe.coupled)
     for (let i = 0; i < row.length; i += 1) residual[i] = Math.max(factor * residual[i] - taken * row[i], 0);
   const mass = sum(residual);
   if (!(mass > 0)) return p[t];

@@ -183,12 +183,13 @@ function chances(view, rule) {
 /**
  * The tokens that would likely follow, where a rule kept other tokens than in the run: of the branch's listed tokens
  * those with most of the rule's residual, the largest first: [{piece, origin}]. Empty after the whole draft, and where
- * no trace has what it takes: a mixture, or the whole branch of a race.
+ * no trace has what it takes: a mixture, or the whole branch of a coupled rule.
  */
 function likely(view, judged) {
   const branch = view.branches.get(judged.last);
   const recipe = recipeOf(judged.rule, settingsOf(view.options));
-  if (!branch || !recipe || recipe.race || recipe.follow === "mixture" || judged.kept === view.step.drafted) return [];
+  if (!branch || !recipe || recipe.coupled || recipe.follow === "mixture" || judged.kept === view.step.drafted)
+    return [];
   const [a, b] = factorsAt(recipe, recorded(view, recipe, judged.last));
   const drafted = view.children.get(judged.last).map((id) => view.nodes.get(id).token);
   const left = ({ token, p, q }) => a * p - b * (recipe.certain ? Number(drafted.includes(token)) : q);

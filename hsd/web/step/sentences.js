@@ -35,7 +35,7 @@ function factsOf(view) {
   const { step, options, isTrie: tree } = view;
   const own = { ...verdictFacts(view, view.own), extra: step.committed.length - step.kept - 1 };
   const other = view.shadow ? { ...verdictFacts(view, view.shadow), again: view.sameRule } : null;
-  const { next, bonus, entire, raced, chance, replaced, repeated, extra, follows } = own;
+  const { next, bonus, entire, coupled, chance, replaced, repeated, extra, follows } = own;
   return {
     step: view.index + 1,
     steps: view.trace.steps.length,
@@ -54,7 +54,7 @@ function factsOf(view) {
     other,
     tokens: listed(step.nodes.map(({ piece, q, p }) => ({ piece: { piece }, q: number(q), p: number(p) }))),
     drafts: listed(step.paths.map(({ nodes }, i) => ({ number: i + 1, words: words(view, nodes) }))),
-    ...{ next, bonus, entire, raced, chance, replaced, repeated, extra, follows },
+    ...{ next, bonus, entire, coupled, chance, replaced, repeated, extra, follows },
     ...(view.shadow ? between(view, own, other) : {}),
     ...(view.original ? supposed(view) : {}),
   };
@@ -102,7 +102,7 @@ function verdictFacts(view, judged) {
     "greedy": options.sampling.temperature === 0 && exact,
     forward,
     kind,
-    "raced": info.recipe?.race ?? false,
+    "coupled": info.recipe?.coupled ?? false,
     "resamples": info.resamples,
     "resumes": info.resamples && kept < step.drafted - 1,
     kept,

@@ -119,7 +119,7 @@ def test_what_it_cannot_be_is_told(byte_pair: Pair, tmp_path: Path):
         load_pair("smollm2", engine="quick")
     with pytest.raises(HsdError, match="loaded with it"):
         hsd.run(byte_pair, "abc", engine="portable", max_new_tokens=1)
-    with pytest.raises(HsdError, match="without further calls or a race"):
+    with pytest.raises(HsdError, match="without further calls or coupled picks"):
         RunOptions(system="plain", engine="captured", trace=False)
     (tmp_path / "x.gguf").write_bytes(b"GGUF")
     with pytest.raises(HsdError, match=r"x\.gguf is cut short"):

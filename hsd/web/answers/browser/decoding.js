@@ -2,7 +2,7 @@
 import { openResidual } from "../../rules/audit.js";
 import { CHAINS, kept, next, pick, place, VANILLA } from "../../rules/law.js";
 import { draftOf, lawOver } from "../../rules/merged.js";
-import { raceCoin, winner } from "../../rules/race.js";
+import { coupledCoin, winner } from "../../rules/coupled.js";
 import { recipeOf } from "../../rules/tests.js";
 import { Refusal } from "../refusal.js";
 import { streams } from "./numbers.js";
@@ -17,7 +17,7 @@ const LAPS = { draft: 0, target: 0, verify: 0 };
 const [ROWS, SMALL] = [new Rows(), new Rows(Float64Array)]; // of the one run that is at its step
 const now = () => performance.now() / 1000;
 
-/** The token that a number picks from a row, or that wins it in a race by times. */
+/** The token that a number picks from a row, or that wins it by times. */
 const picked = (row, by) => (typeof by === "number" ? pick(row, by) : winner(row, by));
 
 /** A target's text that gives rows of probabilities; `raw`, where it is asked for, those of the last reading with nothing cut off. */
@@ -140,8 +140,8 @@ class Decoding {
     this.text = [...this.prompt];
     this.plain = options.system === "plain";
     this.longest = this.plain ? 0 : longest(options.gamma);
-    this.races = CHAINS.get(options.rule).recipe.race;
-    this.rule = this.plain && !this.races ? VANILLA : options.rule;
+    this.coupled = CHAINS.get(options.rule).recipe.coupled;
+    this.rule = this.plain && !this.coupled ? VANILLA : options.rule;
     this.numbers = streams(options.seed);
     const asked = [this.rule, options.shadow].filter((name) => name && !this.plain);
     const keepsRaw = asked.some((name) => recipeOf(name, settings)?.follow === "mixture");
@@ -198,15 +198,15 @@ class Decoding {
   /** One round: everything that it decided, and the tokens that it adds to the text. */
   play(gamma, clock) {
     const [draws, coins, [number]] = [this.numbers.draft(gamma), this.numbers.coins(gamma), this.numbers.after(1)];
-    const race = this.races ? this.numbers.race(this.text.length, gamma + 1, this.pair.target.vocab) : null;
-    const { tokens, q, asked, support, raw } = this.proposed(race ? race.slice(0, gamma) : draws);
+    const times = this.coupled ? this.numbers.times(this.text.length, gamma + 1, this.pair.target.vocab) : null;
+    const { tokens, q, asked, support, raw } = this.proposed(times ? times.slice(0, gamma) : draws);
     clock.lap("draft");
     const p = this.target.read([...this.text.slice(this.target.text.length), ...tokens], tokens.length + 1);
     clock.lap("target");
     const merged = draftOf(p, q, tokens, support, (size) => SMALL.another(size));
     const draft = { ...merged, raw: this.target.raw && { p: this.target.raw, q: raw } };
     const law = lawOver(this.rule, draft, this.settings);
-    const told = race ? byRace(draft, law, race, { draws, coins, number }) : { draws, coins, number };
+    const told = times ? byCoupling(draft, law, times, { draws, coins, number }) : { draws, coins, number };
     const count = kept(law, told.coins);
     const ended = count > 0 && this.pair.codec.ends.includes(tokens[count - 1]);
     const row = told.row ?? next(law, count, (found) => ROWS.copy(found));
@@ -284,13 +284,13 @@ class Decoding {
   }
 }
 
-/** What a race decides, told by the numbers that would have led to the same, as hsd/decoding/race.py does. */
-function byRace({ p, q, tokens }, law, times, { draws, number }) {
+/** What equal numbers decide, recorded by numbers that would have led to the same, as hsd/decoding/coupled.py does. */
+function byCoupling({ p, q, tokens }, law, times, { draws, number }) {
   const picks = p.map((row, t) => winner(row, times[t]));
   const same = tokens.findIndex((token, t) => token !== picks[t]);
   const count = same < 0 ? tokens.length : same;
   const coins = tokens.map((x, t) => {
-    const [u, h] = [raceCoin(p[t], q[t], x, times[t]), law.threshold[t]];
+    const [u, h] = [coupledCoin(p[t], q[t], x, times[t]), law.threshold[t]];
     return Math.min(picks[t] === x ? Math.min(u, h * BELOW_ONE) : Math.max(u, h), BELOW_ONE); // the picks count
   });
   const [row, token] = [next(law, count), picks[count]];

@@ -95,7 +95,7 @@ function stream(seed, name) {
 }
 
 /**
- * {draft, coins, after}: functions that give so many further numbers; race(begin, count, vocab): a time for every token
+ * {draft, coins, after}: functions that give so many further numbers; times(begin, count, vocab): a time for every token
  * at each place of the text from `begin` on. seed: any whole number, or its digits.
  */
 function streams(seed) {
@@ -104,16 +104,16 @@ function streams(seed) {
     return (count) => Array.from({ length: count }, next);
   });
   let known = new Map(); // those of an earlier step, which came as far
-  const times = (place, vocab) => {
+  const timesAt = (place, vocab) => {
     const next = stream(seed, `race/${place}`);
     return Float64Array.from({ length: vocab }, () => -Math.log1p(-next()));
   };
-  const race = (begin, count, vocab) => {
+  const times = (begin, count, vocab) => {
     const places = Array.from({ length: count }, (_, i) => begin + i);
-    known = new Map(places.map((place) => [place, known.get(place) ?? times(place, vocab)]));
+    known = new Map(places.map((place) => [place, known.get(place) ?? timesAt(place, vocab)]));
     return [...known.values()];
   };
-  return { draft, coins, after, race };
+  return { draft, coins, after, times };
 }
 
 export { streams };

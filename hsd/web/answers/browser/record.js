@@ -17,7 +17,7 @@ import {
   VANILLA,
 } from "../../rules/law.js";
 import { lawOver } from "../../rules/merged.js";
-import { lead } from "../../rules/race.js";
+import { lead } from "../../rules/coupled.js";
 
 const TOP = 8; // tokens listed of a row
 const HIGHEST = Math.exp(690); // of ratios: finite in every format
@@ -192,9 +192,9 @@ class Recorder {
   }
 }
 
-/** Factor and sum of the residual max(weight p − q, 0); both null for a bonus, for what a race leaves, and without a draw. */
+/** Factor and sum of the residual max(weight p − q, 0); both null for a bonus, for what a coupled rule leaves, and without a draw. */
 function left({ recipe, threshold, a, b, p, q }, count) {
-  if (recipe.follow || recipe.race || count === threshold.length) return { weight: null, mass: null };
+  if (recipe.follow || recipe.coupled || count === threshold.length) return { weight: null, mass: null };
   if (!b[count]) return { weight: "Infinity", mass: null };
   return { weight: a[count] / b[count], mass: leftOver(a[count], b[count], p[count], q[count]) / b[count] };
 }

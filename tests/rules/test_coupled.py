@@ -1,4 +1,4 @@
-"""The race of draft and target: its joint law, the coin that tells it, and how much is kept by it."""
+"""Coupled draft and target: its joint law, the coin that tells it, and how much is kept by it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch import Tensor
 from hsd import RULES
 from hsd.audit import context_free_models, output_law, random_models, target_law, total_variation
 from hsd.rules import Law
-from hsd.rules.race import coins, leads, left
+from hsd.rules.coupled import coins, leads, left
 from hsd.sampling import wins
 
 TOY = [0.2, 0.5, 0.3], [0.1, 0.7, 0.2]
@@ -85,7 +85,7 @@ def test_on_the_toy_it_keeps_nearly_what_can_be_kept():
 
 
 @pytest.mark.parametrize(("p", "q"), ROWS)
-def test_races_that_are_run_follow_the_joint_law(p: list[float], q: list[float]):
+def test_picks_on_equal_times_follow_the_joint_law(p: list[float], q: list[float]):
     count, wanted = 40_000, joint(row(p), row(q))
     run = times(count, len(p))
     x, y = (wins(row(w).expand(count, -1), run) for w in (q, p))
@@ -96,7 +96,7 @@ def test_races_that_are_run_follow_the_joint_law(p: list[float], q: list[float])
 
 
 @pytest.mark.parametrize(("p", "q"), ROWS)
-def test_the_coin_of_a_race_is_uniform_and_says_whether_both_pick_the_same(p: list[float], q: list[float]):
+def test_the_coin_of_a_drafted_token_is_uniform_and_says_whether_both_pick_the_same(p: list[float], q: list[float]):
     count = 20_000
     run, both = times(count, len(p), seed=1), [row(w).expand(count, -1) for w in (p, q)]
     drafted = wins(both[1], run)
@@ -135,7 +135,7 @@ def test_the_winners_time_alone_would_be_no_coin():
 
 
 @given(problem=problems())
-def test_a_race_keeps_as_much_as_its_reference_and_no_more_than_any_rule_can(problem: Problem):
+def test_coupled_picks_keep_as_much_as_its_reference_and_no_more_than_any_rule_can(problem: Problem):
     p, q, tokens = tensors(problem.p, problem.q, problem.tokens)
     law, wanted = RULES["coupled"].law(p, q, tokens), REFERENCE["coupled"](problem)
     assert law.stop.tolist() == pytest.approx(wanted.stop, abs=1e-12)
@@ -163,17 +163,17 @@ def test_what_follows_depends_on_the_token_that_was_rejected():
 
 
 def different_numbers(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
-    """Draft and target race with numbers of their own, and the residual of one race is drawn from all the same."""
+    """Draft and target pick with numbers of their own, and the residual of equal numbers is drawn from all the same."""
     return law_with(p, q, tokens, RULES["agreement"].law(p, q, tokens).threshold)
 
 
 def token_wise_test(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
-    """A race's residual after token-wise tests."""
+    """A coupled residual after token-wise tests."""
     return law_with(p, q, tokens, RULES["tokenwise"].law(p, q, tokens).threshold)
 
 
 def token_wise_residual(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
-    """max(p - q, 0) after a race."""
+    """max(p - q, 0) after coupled picks."""
     right = RULES["coupled"].law(p, q, tokens)
     return Law(p, q, right.threshold, True, torch.ones_like(right.threshold))
 
@@ -193,6 +193,6 @@ def law_with(p: Tensor, q: Tensor, tokens: Tensor, threshold: Tensor) -> Law:
     [different_numbers, token_wise_test, token_wise_residual, residual_of_another_token],
     ids=lambda x: x.__name__,
 )
-def test_enumeration_catches_a_wrong_race(law):
+def test_enumeration_catches_a_wrong_coupling(law):
     pairs = [*(random_models(3, 2, seed) for seed in range(3)), context_free_models(*TOY, 2)]
     assert max(total_variation(output_law(m, law)[0], target_law(m)) for m in pairs) > 1e-3

@@ -1,8 +1,8 @@
-"""Rounds by one race: draft and target pick with the same numbers, which belong to places of the text.
+"""Coupled rounds: draft and target pick with the same numbers, which belong to places of the text.
 
 So what is committed at a place is always the target's own pick there, whatever was drafted: the text of plain decoding
-by that race. No coin and no residual is needed for it. A trace records a race like any step, by numbers that lead to
-the same tokens: a coin for each drafted token, and for each token a place in its part of its row.
+with those numbers. No coin and no residual is needed for it. A trace records such a step like any other, by numbers
+that lead to the same tokens: a coin for each drafted token, and for each token a place in its part of its row.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from hsd.decoding.judge import ByLaw, judge
 from hsd.draft import Draft, Path
 from hsd.models.reading import Rows
 from hsd.rules import Law, Rule
-from hsd.rules.race import BELOW_ONE, coins
+from hsd.rules.coupled import BELOW_ONE, coins
 from hsd.sampling import place, wins
 
 
-class ByRace(ByLaw):
-    """What a race decides about a chain: what both pick is kept. Waits for the device once; its law is made on demand.
+class ByCoupling(ByLaw):
+    """What equal numbers decide about a chain: what both models pick is kept.
 
+    It waits for the device once, and its law is made on demand.
     times: (n+1, V), of the place of each drafted token and of the one after it. shares: (n,), how far through a drafted
     token's part of its row the number lies that is told of it.
     """
@@ -49,7 +50,7 @@ class ByRace(ByLaw):
 
     @cached_property
     def draft(self) -> Draft:
-        """The draft with the numbers that record the race."""
+        """The draft with the numbers that a trace records."""
         return self._told.draft
 
     def number(self, share: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Decoding by one race: with a seed the text is that of plain decoding, whatever drafts and however much of it."""
+"""Coupled decoding: with a seed the text is that of plain decoding, whatever drafts and however much of it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def traces() -> list[Trace]:
     return [hsd.run(pair, "abab", seed=seed, **how) for pair in pairs for seed in range(20)]
 
 
-def test_a_trace_tells_the_race_as_coins_and_draws(traces: list[Trace]):
+def test_a_trace_has_coins_and_draws_of_coupled_picks(traces: list[Trace]):
     pairs = (seeded.pair(end=False), hsd.table_pair(vocab=26, order=1, seed=2))
     for i, trace in enumerate(traces[::4]):
         assert Trace.from_json(trace.to_json()) == trace
@@ -80,7 +80,7 @@ def test_the_numbers_of_a_trace_are_uniform(traces: list[Trace]):
     assert uniform([step.verdict.residual.draw for trace in traces for step in trace.steps if step.verdict])
 
 
-def test_every_coin_agrees_with_its_race(traces: list[Trace]):
+def test_every_coin_agrees_with_the_picks(traces: list[Trace]):
     """A draft is kept as far as it is what the target picks itself, which is what the text says."""
     for trace in traces:
         for step in trace.steps:
@@ -119,29 +119,29 @@ def test_a_token_without_weight_never_wins():
 
 def test_a_place_has_its_numbers_whoever_asks_and_in_which_order():
     first, second = Streams(5), Streams(5)
-    wanted = first.race(10, 6, 4)
-    assert torch.equal(second.race(13, 2, 4), wanted[3:5])
-    assert torch.equal(second.race(10, 6, 4), wanted)
-    assert torch.equal(second.race(12, 1, 4), wanted[2:3])
-    assert not torch.equal(Streams(6).race(10, 6, 4), wanted)
-    assert uniform((-Streams(1).race(0, 20, 200)).exp().flatten().tolist())
+    wanted = first.times(10, 6, 4)
+    assert torch.equal(second.times(13, 2, 4), wanted[3:5])
+    assert torch.equal(second.times(10, 6, 4), wanted)
+    assert torch.equal(second.times(12, 1, 4), wanted[2:3])
+    assert not torch.equal(Streams(6).times(10, 6, 4), wanted)
+    assert uniform((-Streams(1).times(0, 20, 200)).exp().flatten().tolist())
 
 
 class OfTheStep(Streams):
-    """Numbers that belong to a step: every step races anew, as exactly, and the text follows the draft."""
+    """Numbers that belong to a step: every step draws times anew, as exactly, and the text follows the draft."""
 
     steps = 0
 
-    def race(self, begin: int, count: int, vocab: int) -> Tensor:
+    def times(self, begin: int, count: int, vocab: int) -> Tensor:
         self.steps += 1
-        return Streams(1_000 * self.steps + self._seed).race(begin, count, vocab)
+        return Streams(1_000 * self.steps + self._seed).times(begin, count, vocab)
 
 
 class OneLate(Streams):
     """The numbers of the place before."""
 
-    def race(self, begin: int, count: int, vocab: int) -> Tensor:
-        return super().race(max(begin - count, 0), count, vocab)
+    def times(self, begin: int, count: int, vocab: int) -> Tensor:
+        return super().times(max(begin - count, 0), count, vocab)
 
 
 @pytest.mark.parametrize("numbers", [OfTheStep, OneLate])
@@ -156,8 +156,8 @@ def test_numbers_that_do_not_belong_to_places_are_noticed(numbers: type[Streams]
     assert len({tuple(text(gamma)) for gamma in (1, 2, 3, 7)}) > 1
 
 
-def test_a_draft_that_races_with_other_numbers_is_only_sampled_and_compared(monkeypatch: pytest.MonkeyPatch):
-    """The text stays, and Σ p·q of a position is kept in place of what one race keeps."""
+def test_a_draft_picked_with_other_numbers_is_only_sampled_and_compared(monkeypatch: pytest.MonkeyPatch):
+    """The text stays, and Σ p·q of a position is kept in place of what coupled picks keep."""
     pair = hsd.table_pair(vocab=26, order=1, seed=2)
     how = {"rule": "coupled", "gamma": 4, "max_new_tokens": 150, "seed": 1, "trace": False}
     right = hsd.run(pair, "ab", **how)
@@ -176,14 +176,14 @@ def test_a_draft_that_races_with_other_numbers_is_only_sampled_and_compared(monk
         ({"system": "stack"}, "between which system stack has levels"),
         ({"system": "hispec"}, "between which system hispec has levels"),
         ({"drafts": 2}, "rule coupled does not fit several drafts"),
-        ({"engine": "captured", "trace": False}, "without further calls or a race"),
+        ({"engine": "captured", "trace": False}, "without further calls or coupled picks"),
         (
             {"system": "stack", "rule": "hsd", "level_rules": ("coupled",)},
             "rule coupled cannot verify below the target",
         ),
     ],
 )
-def test_what_has_no_race_refuses_it_in_one_line(options: dict[str, Any], line: str):
+def test_what_cannot_be_coupled_is_refused_in_one_line(options: dict[str, Any], line: str):
     with pytest.raises(HsdError, match=line):
         RunOptions(**{"rule": "coupled", **options})
 

@@ -1,4 +1,4 @@
-"""Two rows in one exponential race: who wins with p, where x won with q (Daliri, Musco and Suresh, arXiv 2408.07978).
+"""Two rows coupled by one exponential race: who wins with p where x won with q (Daliri et al., arXiv 2408.07978).
 
 Each token i has a time E_i = -ln U_i, the same for both rows; a row w picks the token with the least E_i / w_i. How
 likely q picks x and p picks y on equal times is, off the diagonal, with the ratios r_i = q_i / p_i,
@@ -55,7 +55,7 @@ def left(p: Tensor, q: Tensor, token: Tensor) -> Tensor:
 
 
 def coins(p: Tensor, q: Tensor, tokens: Tensor, times: Tensor) -> Tensor:
-    """(γ,) float64 in [0, 1): the race told as the coin of each drafted token, which q (γ, V) picked at `times` (γ, V).
+    """(γ,) float64 in [0, 1): the coin of each drafted token, which q (γ, V) picked at `times` (γ, V).
 
     With τ = E_x / q_x and s = min (E_i - q_i τ) / w_i over w_i = max(q_x p_i / p_x - q_i, 0) > 0, which sum to c, τ and
     c s are independent and exponential, whatever x is. So τ / (τ + c s) is uniform; and the target picks x as well
@@ -69,8 +69,8 @@ def coins(p: Tensor, q: Tensor, tokens: Tensor, times: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class RaceLaw(Law):
-    """The law of one race: what follows a rejection depends on the token that was rejected, in `tokens` (γ,)."""
+class CoupledLaw(Law):
+    """The law of coupled picks: what follows a rejection depends on the token that was rejected, in `tokens` (γ,)."""
 
     tokens: Tensor | None = None
     _columns: ClassVar[tuple[str, ...]] = ("p", "q", "a", "tokens")

@@ -1,4 +1,4 @@
-// Two rows in one exponential race, as hsd/rules/race.py has them: who wins with p, where a token won with q. Pure.
+// Two rows coupled by one exponential race, as hsd/rules/coupled.py has them: who wins with p, where a token won with q. Pure.
 import { sum } from "./divergence.js";
 
 /** How far the other tokens are ahead of x with the target: Σ max(q(x) p − p(x) q, 0). */
@@ -9,7 +9,7 @@ function lead(p, q, x) {
 }
 
 /** How likely each other token wins with p where x won with q, a row that sums to 1 − h; tokens with q = 0 are not sorted. */
-function raceLeft(p, q, x) {
+function coupledLeft(p, q, x) {
   const [found, whole, order] = [p.slice(), sum(p), []];
   let [ahead, behind] = [sum(q), 0]; // Σ q of the tokens with a ratio from here on, Σ p of those with a smaller one
   for (let i = 0; i < p.length; i += 1) {
@@ -41,8 +41,8 @@ function winner(row, times) {
   return best;
 }
 
-/** A race told as the coin of the token x that won it with q: below h exactly where p picks x as well. */
-function raceCoin(p, q, x, times) {
+/** A race as the coin of the token x that won it with q: below h exactly where p picks x as well. */
+function coupledCoin(p, q, x, times) {
   const tau = times[x] / q[x];
   let spare = Infinity;
   for (let i = 0; i < p.length; i += 1) {
@@ -53,4 +53,4 @@ function raceCoin(p, q, x, times) {
   return Number.isFinite(apart) && tau + apart > 0 ? tau / (tau + apart) : 0;
 }
 
-export { lead, raceCoin, raceLeft, winner };
+export { lead, coupledCoin, coupledLeft, winner };
