@@ -7,9 +7,10 @@ here decides anything: an entry in `hsd.rules.RULES`, `hsd.rules.TREE_RULES` or 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -40,33 +41,15 @@ from hsd.trace.fill import SENTENCES
 
 Facts = dict[str, Any]
 
-# ---- names and titles that are in no registry
-
-TREE_NAMES = {  # layout → (in menus, in sentences)
-    "paths": ("Independent drafts", "independent"),
-    "comb": ("One draft with spares", "with spares"),
-    "distinct": ("First tokens differ", "first tokens differ"),
-    "distinct-comb": ("Spares that differ", "with spares that differ"),
-    "top": ("Likeliest first tokens", "likeliest first"),
-    "grown": ("Likeliest, grown (EAGLE-2)", "grown where it is surest"),
-}
-DIVERGENCE_NAMES = {  # divergence → (formula, in menus, unit, largest value)
-    "kl": ("KL(q‖p)", "KL(q‖p), draft from target", "nats", None),
-    "reverse-kl": ("KL(p‖q)", "KL(p‖q), target from draft", "nats", None),
-    "js": ("JS", "Jensen–Shannon", "nats", 0.6931471805599453),
-    "tv": ("TV", "Total variation", "", 1.0),
-}
-MODE_NAMES = {"exact-first": "Exact test first", "divergence-only": "Divergence only"}
-AFTER_NAMES = {"drawn": "Drawn from the target", "likeliest": "The target’s likeliest (Medusa)"}
-GROUND_NAMES = {"warped": "As sampled from", "raw": "Raw, temperature 1"}
-SYSTEM_NAMES = {  # system → (in menus, short, what it is)
-    "speculative": ("Draft model", "speculative", "a draft model proposes, the target verifies"),
-    "plain": ("Plain decoding", "plain", "the target alone"),
-    "stack": ("Model stack", "stack", "every model drafts for the next larger one"),
-    "hispec": ("HiSpec (early exits)", "HiSpec", "early exits of the target draft and check"),
-}
-PROMPT_NAMES = {"chat": "Answer it (chat)", "text": "Continue it (text)"}
+NAMES: dict[str, dict[str, Facts]] = yaml.safe_load(Path(__file__).with_name("names.yaml").read_text(encoding="utf-8"))
 PROPOSER_NAMES = {"model": "Draft model", **{name: one.title for name, one in COPIERS.items()}, "none": "None"}
+
+
+def named(kind: str, name: str, **unknown: Any) -> Facts:
+    """A choice and its names, as `names.yaml` lists them; unknown: names of one that is not there, else its own."""
+    known = NAMES[kind]
+    own = {what: name for entry in known.values() for what in entry}
+    return {"name": name, **known.get(name, own | unknown)}
 
 
 # ---- rules
@@ -204,27 +187,14 @@ def facts(most: Mapping[str, int] | None = None) -> Facts:
         "vanilla": VANILLA["single"],
         "compared": COMPARED,
         "layouts": [
-            {
-                "name": name,
-                "title": tree_title(name),
-                "words": tree_words(name),
-                "about": layout.title,
-                "siblings": layout.siblings,
-                "vanilla": VANILLA[layout.siblings],
-            }
+            layout_names(name)
+            | {"about": layout.title, "siblings": layout.siblings, "vanilla": VANILLA[layout.siblings]}
             for name, layout in LAYOUTS.items()
         ],
-        "divergences": [
-            {"name": name, **dict(zip(("formula", "title", "unit", "most"), _divergence(name), strict=True))}
-            for name in DIVERGENCES
-        ],
-        "modes": [{"name": name, "title": MODE_NAMES.get(name, name)} for name in MODES],
-        "grounds": [{"name": name, "title": GROUND_NAMES.get(name, name)} for name in ROWS],
-        "systems": [
-            {"name": name, **dict(zip(("title", "short", "words"), _system(name), strict=True))}
-            | {"levels": name in LEVELLED}
-            for name in SYSTEMS
-        ],
+        "divergences": [named("divergences", name, unit="", most=None) for name in DIVERGENCES],
+        "modes": [named("modes", name) for name in MODES],
+        "grounds": [named("grounds", name) for name in ROWS],
+        "systems": [named("systems", name) | {"levels": name in LEVELLED} for name in SYSTEMS],
         "proposers": [{"name": n, "title": title, "copies": n in COPIERS} for n, title in PROPOSER_NAMES.items()],
         "forms": {name: form.told() for name, form in forms().items()},
         "letters": {name: asdict(letter) for name, letter in LETTERS.items()},
@@ -246,52 +216,27 @@ def glossary() -> dict[str, dict[str, str]]:
     return entries
 
 
-def tree_title(name: str) -> str:
-    """A layout in a menu."""
-    return TREE_NAMES[name][0] if name in TREE_NAMES else LAYOUTS[name].title
-
-
-def tree_words(name: str) -> str:
-    """A layout in a sentence."""
-    return TREE_NAMES[name][1] if name in TREE_NAMES else name
+def layout_names(name: str) -> Facts:
+    """A layout's title in a menu, and its words in a sentence."""
+    return named("layouts", name, title=LAYOUTS[name].title if name in LAYOUTS else name)
 
 
 def menus() -> dict[str, list[tuple[str, str]]]:
     """Label and name of each choice of an option, by the menus of `RunOptions`."""
+    kinds: dict[str, Iterable[str]] = {
+        "divergences": DIVERGENCES,
+        "modes": MODES,
+        "grounds": ROWS,
+        "afters": AFTER,
+        "prompts": NAMES["prompts"],
+        "systems": SYSTEMS,
+    }
     return {
         "rules": list(rule_menu()),
-        "trees": [(tree_title(name), name) for name in LAYOUTS],
-        "divergences": [(_divergence(name)[1], name) for name in DIVERGENCES],
-        "modes": [(title, name) for name, title in MODE_NAMES.items()],
-        "grounds": [(title, name) for name, title in GROUND_NAMES.items()],
-        "afters": [(AFTER_NAMES.get(name, name), name) for name in AFTER],
+        "trees": [(layout_names(name)["title"], name) for name in LAYOUTS],
         "proposers": [(PROPOSER_NAMES[name], name) for name in PROPOSERS],
-        "prompts": [(title, name) for name, title in PROMPT_NAMES.items()],
-        "systems": [(system_title(name), name) for name in SYSTEMS],
+        **{kind: [(named(kind, name)["title"], name) for name in names] for kind, names in kinds.items()},
     }
-
-
-def system_title(name: str) -> str:
-    """A system in a menu."""
-    return _system(name)[0]
-
-
-def system_short(name: str) -> str:
-    """A system in a legend."""
-    return _system(name)[1]
-
-
-def _system(name: str) -> tuple[str, str, str]:
-    return SYSTEM_NAMES.get(name, (name, name, ""))
-
-
-def formula(divergence: str) -> str:
-    """A divergence in a sentence."""
-    return _divergence(divergence)[0]
-
-
-def _divergence(name: str) -> tuple[str, str, str, float | None]:
-    return DIVERGENCE_NAMES.get(name, (name, name, "", None))
 
 
 def listed(names: Any) -> str:

@@ -171,15 +171,15 @@ def _own(o: RunOptions) -> list[str]:
 def lane_name(o: RunOptions) -> str:
     """What the lane is called, such as "HSD, γ = 5", "N-grams, HSD, γ = 5" or "Model stack, HSD, T = 3/5"."""
     if o.system == "plain":
-        return facts.system_title("plain")
-    by = facts.system_title(o.system).split(" (")[0] if o.system != "speculative" else ""
+        return str(facts.named("systems", "plain")["title"])
+    by = facts.named("systems", o.system)["title"].split(" (")[0] if o.system != "speculative" else ""
     by = COPIERS[o.proposer].short.capitalize() if o.copies else by
     words = {
         "gamma": f"T = {o.gamma} each" if o.system == "stack" else f"γ {o.gamma}" if o.auto else f"γ = {o.gamma}",
-        "drafts": f"{o.drafts} drafts, {facts.tree_words(o.tree)}" if o.drafts > 1 else "",
+        "drafts": f"{o.drafts} drafts, {facts.layout_names(o.tree)['words']}" if o.drafts > 1 else "",
         "exits": f"exits {in_a_name(o.exits)}",
         "thresholds": f"T = {in_a_name(o.thresholds)}",
-        "tolerance": f"{facts.formula(o.divergence).split('(')[0]} ≤ {o.tolerance:g}",
+        "tolerance": f"{facts.named('divergences', o.divergence)['formula'].split('(')[0]} ≤ {o.tolerance:g}",
         **dict.fromkeys(("rule", "proposer", "tree", "divergence"), ""),  # said already
     }
     own = [words.get(name, f"{name.replace('_', ' ')} {in_a_name(getattr(o, name))}") for name in _own(o)]

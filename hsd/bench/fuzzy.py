@@ -21,25 +21,15 @@ EXACT = -1.0  # a tolerance that lets nothing pass
 
 
 @dataclass(frozen=True)
-class ExactTest:
-    """One test of exact decoding: the divergence D at its position, and whether it rejected the drafted token."""
-
-    divergence: float
-    rejected: bool
-
-
-@dataclass(frozen=True)
 class Calibration:
-    """All tests that exact decoding made on some prompts, with D in the given divergence and on the given rows."""
+    """All tests that exact decoding made on some prompts: the divergence D at the position, and whether it failed."""
 
-    divergence: str
-    on: str
-    tests: tuple[ExactTest, ...]
+    tests: tuple[tuple[float, bool], ...]
 
     @cached_property
     def rejected(self) -> tuple[float, ...]:
         """D of the rejected tokens, smallest first."""
-        return tuple(sorted(test.divergence for test in self.tests if test.rejected))
+        return tuple(sorted(divergence for divergence, failed in self.tests if failed))
 
     def tolerance(self, share: float) -> float:
         """The smallest tolerance that accepts this share of what exact decoding rejected here: a quantile of its D.
@@ -48,16 +38,11 @@ class Calibration:
         of a rejected token. Raises HsdError for a share outside 0 to 1, and where nothing was rejected.
         """
         if not isinstance(share, (int, float)) or not 0 <= share <= 1:
-            raise HsdError(
-                f"share {share!r}: choose a number from 0 to 1, such as 0.2 for 20 % of what would be rejected"
-            )
+            meant = "such as 0.2 for 20 % of what would be rejected"
+            raise HsdError(f"share {share!r}: choose a number from 0 to 1, {meant}")
         if not self.rejected:
             raise HsdError("exact decoding rejected nothing on these prompts: give more of them, or longer runs")
         return self.rejected[math.ceil(share * len(self.rejected)) - 1] if share > 0 else EXACT
-
-    def share(self, tolerance: float) -> float:
-        """The share of the rejected tokens that a tolerance accepts; 0 if nothing was rejected."""
-        return sum(value <= tolerance for value in self.rejected) / max(len(self.rejected), 1)
 
 
 def calibrate(
@@ -67,17 +52,13 @@ def calibrate(
 
     Prompt i has seed i. options: further keywords of `hsd.run`, the same as in the runs that the tolerance is for.
     """
-    asked = {**options, "rule": NAME, "divergence": divergence, "divergence_on": on, "tolerance": EXACT}
-    asked["fuzzy_mode"] = "exact-first"  # mode "divergence-only" makes no exact tests
-    traces = (run(pair, prompt, **{**asked, "seed": seed}) for seed, prompt in enumerate(prompts))
-    return Calibration(divergence, on, tuple(test for trace in traces for test in exact_tests(trace)))
+    fuzzy = {"rule": NAME, "divergence": divergence, "divergence_on": on, "tolerance": EXACT}
+    fuzzy["fuzzy_mode"] = "exact-first"  # mode "divergence-only" makes no exact tests
+    traces = (run(pair, prompt, **{**options, **fuzzy, "seed": seed}) for seed, prompt in enumerate(prompts))
+    return Calibration(tuple(test for trace in traces for test in exact_tests(trace)))
 
 
-def exact_tests(trace: Trace) -> list[ExactTest]:
-    """The tests of a run of rule "fuzzy" that let nothing pass, and so made the exact tests and no others."""
-    return [
-        ExactTest(step.divergences[decision.node - 1], not decision.accepted)
-        for step in trace.steps
-        if step.verdict
-        for decision in step.verdict.decisions
-    ]
+def exact_tests(trace: Trace) -> list[tuple[float, bool]]:
+    """The tests of a run of rule "fuzzy" that lets nothing pass, and so makes the exact tests and no others."""
+    judged = ((step, step.verdict.decisions) for step in trace.steps if step.verdict)
+    return [(step.divergences[d.node - 1], not d.accepted) for step, decisions in judged for d in decisions]

@@ -7,6 +7,7 @@ was so in every round.
 
 from __future__ import annotations
 
+import json
 import math
 import statistics
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from typing import Any
 from hsd.bench.measure import Case, Record
 from hsd.bench.summary import Measurement, measurements, ratio, rows, student
 from hsd.decoding.options import LEVELLED, RunOptions
+from hsd.trace.fill import say
 
 Row = dict[str, Any]
 NOISE = 1.1  # the factor by which single runs differ by chance
@@ -47,7 +49,8 @@ def report(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Any] |
         row["sentence"] = _why(row, table[0])
     said = {"verdict": verdict(own, table), "calls": calls(table), "basis": basis(table)}
     served = [_served(m) for m in every if "target_calls" not in m.records[0]]
-    found: dict[str, Any] = _plain({"rows": table, "served": served, **said})
+    text = json.dumps({"rows": table, "served": served, **said})
+    found: dict[str, Any] = json.loads(text, parse_constant=lambda _: None)  # NaN and the infinities
     return found
 
 
@@ -71,7 +74,7 @@ def _sums(m: Measurement, name: str) -> list[float]:
 
 def _more(m: Measurement, plain: Measurement, row: Row) -> Row:
     """What is shown beyond the benchmark's own row. call_error: the standard error of tokens per call."""
-    speed, every = _speed(m), ratios(m, plain)
+    speed, every = _speed(m), m.speedups(plain)
     speedup = speed["tokens_per_second"] / statistics.median(plain.tokens_per_second())
     return {
         **speed,
@@ -89,14 +92,9 @@ def _more(m: Measurement, plain: Measurement, row: Row) -> Row:
     }
 
 
-def ratios(m: Measurement, other: Measurement) -> list[float]:
-    """A lane's speed over another's, round by round."""
-    return [a / b for a, b in zip(m.tokens_per_second(), other.tokens_per_second(), strict=True)]
-
-
 def faster(m: Measurement, other: Measurement) -> bool:
     """Whether a lane is faster than another by more than chance: in every round, or far in the only one."""
-    every = ratios(m, other)
+    every = m.speedups(other)
     return min(every) > (1 if len(every) > 1 else NOISE)
 
 
@@ -113,57 +111,37 @@ def _call_error(m: Measurement) -> float:
     return float(spread * each) / math.sqrt(freedom) if freedom > 0 else math.inf
 
 
-def _plain(value: Any) -> Any:
-    """The same as JSON can hold it: names are text, and a number that is none becomes None."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-# ---- sentences
+# ---- sentences: hsd/trace/sentences.yaml has their words
 
 
 def verdict(own: Sequence[Measurement], table: Sequence[Row]) -> str:
-    """Who is fastest, if that can be told. The first is plain decoding."""
-    if len(own) == 1:
-        return "Only plain decoding was timed."
+    """Say which lane is fastest, if that can be said. The first lane is plain decoding."""
     lanes = sorted(zip(own, table, strict=True), key=lambda lane: lane[1]["speedup"], reverse=True)
-    winners = [(m, row) for m, row in lanes if faster(m, own[0])]
-    if not winners:
-        best = next(row for _, row in lanes if row is not table[0])
-        speed = f"{_fixed(best['speedup'])} × the speed of plain decoding"
-        if faster(own[0], own[table.index(best)]):
-            return f"Drafting does not pay here: {_named(best)} comes nearest, with {speed}."
-        return f"No lane is faster by more than chance: {_named(best)} has {speed}{_range(best)}."
-    first = winners[0][0]
-    close = [row for m, row in winners if m is first or not faster(first, m)]
-    if len(close) == 1:
-        return f"{_named(close[0])} is the fastest: {_fixed(close[0]['speedup'])} × the speed of plain decoding."
-    speeds = _span([row["speedup"] for row in close], 2)
-    chance = "which of them is the fastest may be chance"
-    return f"{_listed(map(_named, close))} are faster than plain decoding, {speeds} ×; {chance}."
+    winners = [lane for lane in lanes if faster(lane[0], own[0])]
+    close = [lane for lane in winners if lane is winners[0] or not faster(winners[0][0], lane[0])]
+    shown = close or [lane for lane in lanes if lane[0] is not own[0]][:1]
+    if not shown:
+        return say("race verdict", {"alone": True})
+    rows = [row for _, row in shown]
+    slowest, quickest = map(_fixed, rows[0]["speedups"])
+    counts = {"winners": len(winners), "lanes": len(close), "slower": faster(own[0], shown[0][0])}
+    spread = {"runs": rows[0]["runs"], "slowest": slowest, "quickest": quickest}
+    speeds = _span([row["speedup"] for row in rows], 2)
+    return say("race verdict", {**counts, **spread, "names": _names(rows), "speeds": speeds})
 
 
 def calls(table: Sequence[Row]) -> str:
-    """The saved target calls, which do not depend on the machine. The first row is plain decoding.
+    """Say how many target calls are saved, which does not depend on the machine. The first row is plain decoding.
 
     Lanes whose tokens per call differ by chance are named together, so that no rule gets credit for luck.
     """
     others = sorted(table[1:], key=lambda row: row["tokens_per_call"], reverse=True)
-    if not others:
-        return "Plain decoding makes one call for every token."
-    best = others[0]
-    where = "on this prompt and seed" if best["prompts"] == 1 else f"on these {best['prompts']} prompts with one seed"
-    if best["tokens_per_call"] <= 1:
-        return f"No lane saves target calls {where}."
-    lanes = [row for row in others if _alike(row, best)]
+    lanes = [row for row in others if _alike(row, others[0])]
+    if not lanes:
+        return say("race calls", {"alone": True})
+    known = {"prompts": lanes[0]["prompts"], "saved": lanes[0]["tokens_per_call"] > 1, "lanes": len(lanes)}
     fewer = _span([100 - 100 / row["tokens_per_call"] for row in lanes], 0)
-    need = "needs" if len(lanes) == 1 else "need"
-    luck = "" if len(lanes) == 1 else "; how these lanes differ may be chance"
-    said = f"{_listed(map(_named, lanes))} {need} {fewer} % fewer target calls than plain decoding {where}{luck}"
-    return f"{said}. This holds on any hardware."
+    return say("race calls", {**known, "names": _names(lanes), "fewer": fewer})
 
 
 def _alike(row: Row, best: Row) -> bool:
@@ -173,94 +151,56 @@ def _alike(row: Row, best: Row) -> bool:
 
 
 def basis(table: Sequence[Row]) -> str:
-    """What the numbers are based on, and how reliable that is."""
-    runs = table[0]["runs"]
+    """Say what the numbers are based on, and how reliable that is."""
     tokens = sorted({row["tokens"] for row in table})
-    many = f"{tokens[0]}" if len(tokens) == 1 else f"{tokens[0]} to {tokens[-1]}"
-    prompts = "One prompt" if table[0]["prompts"] == 1 else f"{table[0]['prompts']} prompts"
-    if runs == 1:
-        timed = "one timed run per lane, so differences of 10 % may be noise"
-    else:
-        timed = f"medians of {runs} timed runs per lane, in turn; faster means faster in every one"
-    return f"{prompts}, one seed, {many} new tokens per lane, after a warm-up that does not count; {timed}."
+    known = {"tokens": " to ".join(map(str, tokens[:1] + tokens[1:][-1:]))}
+    return say("race basis", {**known, "runs": table[0]["runs"], "prompts": table[0]["prompts"]})
 
 
 def _why(row: Row, plain: Row) -> str:
-    """What a lane's calls cost, what a step cost and yielded, and the speed-up if only the calls took time."""
+    """Say what a lane's calls cost, what a step cost and yielded, and the speed-up if only the calls took time."""
     one = plain["target_call_ms"]
+    ms = "" if math.isnan(one) else _ms(one)
     if row is plain:
-        return f"One target call{'' if math.isnan(one) else f' of {_ms(one)} ms'} for every token."
-    tokens = row["tokens_per_call"] * row["calls_per_step"]
-    rate = row["acceptance_rate"][0]
-    kept = "" if math.isnan(rate) else f" ({_percent(rate)} of its drafts kept)"
-    spent = tokens / row["speedup"]
-    cost, gain = (_fixed(a, 2, b) for a, b in ((spent, tokens), (tokens, spent)))
-    step = f"A step took as long as {cost} tokens of plain decoding and brought {gain}{kept}"
+        return say("race lane", {"plain": True, "ms": ms})
+    gain = row["tokens_per_call"] * row["calls_per_step"]
+    cost, rate = gain / row["speedup"], row["acceptance_rate"][0]
+    known = {"ms": ms, "cost": _fixed(cost, 2, gain), "gain": _fixed(gain, 2, cost), "rate": _percent(rate)}
     if math.isnan(row["limit"]) or math.isnan(one):
-        return f"{step}; the run is too short to say what its calls alone allow."
-    return f"{_costs(row, one)}. {step}. The calls alone allow {_fixed(row['limit'])} ×{_against_limit(row, plain)}."
+        return say("race lane", known)
+    times = {"check": row["target_call_ms"], "below": row["below_ms"], "draft": row["draft_call_ms"]}
+    costs = {name: _fixed(time / one) for name, time in times.items() if time is not None and time > 0}
+    return say("race lane", {**known, **costs, "limit": _fixed(row["limit"]), **_reached(row, plain)})
 
 
-def _costs(row: Row, one: float) -> str:
-    """The calls of a step. one: ms of a target call of plain decoding."""
-    check = f"a check {_fixed(row['target_call_ms'] / one)} of a target call ({_ms(one)} ms)"
-    if row["below_ms"] is not None:
-        return f"A step's calls below the target cost {_fixed(row['below_ms'] / one)} and {check}"
-    if not row["draft_call_ms"] > 0:
-        return f"A copied draft costs nothing and {check}"
-    return f"A draft call costs {_fixed(row['draft_call_ms'] / one)} and {check}"
-
-
-def _against_limit(row: Row, plain: Row) -> str:
-    """The share of the limit that was reached, and why it can exceed 1."""
-    excess = row["speedup"] / row["limit"]
-    if row["calls_per_step"] > 1 and row["below_ms"] is None:  # of which the limit knows one
-        return f" if each step made one target call, but this rule makes {_fixed(row['calls_per_step'])}"
-    if excess <= 1:
-        return f", of which {_percent(excess)} is reached"
+def _reached(row: Row, plain: Row) -> Row:
+    """The share of the limit that was reached, and what explains one above 1."""
+    share = row["speedup"] / row["limit"]
     own, theirs = (1.0 - float(r["shares"]["draft"]) - float(r["shares"]["target"]) for r in (row, plain))
-    if _percent(own) != _percent(theirs) and excess <= MARGIN * (1 - own) / (1 - theirs):
-        shares = f"{_percent(theirs)} against {_percent(own)}"
-        return f"; more was reached, as plain decoding spends more of its time outside its calls ({shares})"
-    return "; more was reached, as calls do not all take their median time"
+    outside = _percent(own) != _percent(theirs) and share <= MARGIN * (1 - own) / (1 - theirs)
+    several = row["calls_per_step"] > 1 and row["below_ms"] is None  # of which the limit knows one
+    calls = _fixed(row["calls_per_step"]) if several else ""
+    known = {"share": _percent(share), "more": share > 1, "outside": outside, "calls": calls}
+    return {**known, "own": _percent(own), "theirs": _percent(theirs)}
 
 
 def _served(m: Measurement) -> Row:
     """What is shown of a server: its tokens and seconds, and what it reports about its drafts."""
-    told = {name: sum(record.get(name, 0) for record in m.records) for name in ("drafts", "drafted", "kept")}
-    row = {**_speed(m), **told}
-    return {**row, "sentence": f"The way there and back is in its seconds; {_drafts(told, m.acceptance_length()[0])}."}
+    counts = {name: sum(record.get(name, 0) for record in m.records) for name in ("drafts", "drafted", "kept")}
+    rate, length = _percent(ratio(m.records, "kept", "drafted")), f"{m.acceptance_length()[0]:.2f}"
+    known = {**counts, "kept": f"{counts['kept']:,}", "rate": rate, "length": length}
+    return {**_speed(m), **counts, "sentence": say("race server", known)}
 
 
-def _drafts(told: dict[str, int], length: float) -> str:
-    drafts, drafted, kept = told["drafts"], told["drafted"], told["kept"]
-    if not drafted:
-        return "it reports nothing about its drafts"
-    share = f"{kept:,} of {drafted:,} drafted tokens were kept, it says ({_percent(kept / drafted)})"
-    if not drafts:
-        return f"{share}; of how many drafts, it does not say"
-    return f"{share}, in {drafts:,} drafts: acceptance length AL {length:.2f}"
-
-
-def _named(row: Row) -> str:
-    return str(row["case"]) + ("" if row["lossless"] else " (not lossless)")
-
-
-def _listed(names: Any) -> str:
-    names = list(names)
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+def _names(rows: Sequence[Row]) -> str:
+    """The lanes' names; those that are not lossless say so."""
+    *most, last = (row["case"] + ("" if row["lossless"] else " (not lossless)") for row in rows)
+    return f"{', '.join(most)} and {last}" if most else str(last)
 
 
 def _span(values: Sequence[float], digits: int) -> str:
     """The smallest and the largest of descending values, or one if they look the same."""
-    low, high = _fixed(values[-1], digits), _fixed(values[0], digits)
-    return low if low == high else f"{low} to {high}"
-
-
-def _range(row: Row) -> str:
-    """From the slowest round to the fastest; nothing where there is only one."""
-    low, high = row["speedups"]
-    return f" ({_fixed(low)}–{_fixed(high)} in {row['runs']} rounds)" if row["runs"] > 1 else ""
+    return " to ".join(dict.fromkeys(_fixed(value, digits) for value in (values[-1], values[0])))
 
 
 def _fixed(x: float, digits: int = 2, *others: float) -> str:
@@ -273,7 +213,8 @@ def _fixed(x: float, digits: int = 2, *others: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{_fixed(100 * share, 0)} %"
+    """A share in per cent; "" where there is none."""
+    return "" if math.isnan(share) else f"{_fixed(100 * share, 0)} %"
 
 
 def _ms(value: float) -> str:

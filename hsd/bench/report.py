@@ -157,21 +157,22 @@ def is_known(value: Any) -> bool:
 def markdown(benchmark: Benchmark) -> str:
     """The table, what it was measured on, what was accepted at each position, and where the time went."""
     table = benchmark.rows()
-    head = f"{words(benchmark.header.get('date'), 40)}: {'; '.join(setting(benchmark.header, table))}"
-    lines = [head]
+    lines = [f"{words(benchmark.header.get('date'), 40)}: {'; '.join(setting(benchmark.header, table))}"]
     for kind, found in {"": table, **benchmark.by_kind()}.items():
-        lines += ["", *([f"{kind}:", ""] if kind else []), _line(COLUMNS), _line(["---"] * len(COLUMNS))]
-        lines += [_line(cells(row)) for row in found]
+        lines += [*(["", f"{kind}:"] if kind else []), *_table(COLUMNS, map(cells, found))]
     rates = {row["case"]: row.get("acceptance_rate_per_position", []) for row in table}
     places = range(max(map(len, rates.values())))
     if places:
-        lines += ["", _line(["acceptance rate per position, %", *(str(i + 1) for i in places)])]
-        lines.append(_line(["---"] * (1 + len(places))))
-        for case, own in rates.items():
-            lines += [_line([case, *(f"{100 * own[i]:.1f}" if i < len(own) else "" for i in places)])] if own else []
-    lines += ["", _line(["time, %", *PARTS]), _line(["---"] * (1 + len(PARTS)))]
+        percent = (
+            [case, *(f"{100 * own[i]:.1f}" if i < len(own) else "" for i in places)]
+            for case, own in rates.items()
+            if own
+        )
+        lines += _table(["acceptance rate per position, %", *(str(i + 1) for i in places)], percent)
     shares = ((row["case"], row["shares"]) for row in table if "shares" in row)
-    lines += [_line([case, *(f"{100 * share[part]:.1f}" for part in PARTS)]) for case, share in shares]
+    lines += _table(
+        ["time, %", *PARTS], ([case, *(f"{100 * share[part]:.1f}" for part in PARTS)] for case, share in shares)
+    )
     return "\n".join(lines)
 
 
@@ -202,5 +203,7 @@ def words(value: Any, most: int = 60) -> str:
     return " ".join(str("?" if value is None or isinstance(value, (dict, list)) else value).split())[:most]
 
 
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """The lines of a table after an empty one."""
+    first = list(head)
+    return ["", *(f"| {' | '.join(line)} |" for line in (first, ["---"] * len(first), *rows))]

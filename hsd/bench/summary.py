@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,11 +25,9 @@ from hsd.bench.measure import Case, Record
 from hsd.draft import COPIERS
 
 Interval = tuple[float, float, float]
-Sum = Callable[[Record], float]  # what is added up over runs
+Sum = str | Callable[[Record], float]  # what is added up over runs: a field, 0 where it is not there, or a function
 ENDS = (2.5, 97.5)  # of an interval, in per cent
 FEW = 10  # prompts; of fewer an interval is Student's, by a jackknife, as a bootstrap would make it too narrow
-STUDENT = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.306)  # for 1 … 8 degrees of freedom
-NORMAL = statistics.NormalDist().inv_cdf(0.975)
 PARTS = ("draft", "target", "verify", "sampling", "rest")
 
 
@@ -54,50 +52,50 @@ class Measurement:
         """One value per repetition: new tokens over seconds, prefill included."""
         return [ratio(rows, "new_tokens", "seconds") for rows in self.by_repetition.values()]
 
+    def speedups(self, other: Measurement) -> list[float]:
+        """This case's tokens per second over another's, repetition by repetition."""
+        return [own / theirs for own, theirs in zip(self.tokens_per_second(), other.tokens_per_second(), strict=True)]
+
     def speedup(self, plain: Measurement) -> float:
-        """Median over repetitions of this case's tokens per second over plain decoding's."""
-        return statistics.median(
-            own / theirs for own, theirs in zip(self.tokens_per_second(), plain.tokens_per_second(), strict=True)
-        )
+        """The median of `speedups`."""
+        return statistics.median(self.speedups(plain))
 
     def speedup_interval(self, plain: Measurement) -> Interval:
         """The speed-up with its 95 % interval over prompts."""
         values = []
         for own, other in zip(self.by_repetition.values(), plain.by_repetition.values(), strict=True):
-            speeds = (_resampled(rows, _of("new_tokens"), _of("seconds")) for rows in (own, other))
-            values.append(next(speeds) / next(speeds))
+            speeds = [_resampled(rows, "new_tokens", "seconds") for rows in (own, other)]
+            values.append(speeds[0] / speeds[1])
         most = max(map(len, values))  # a benchmark that was stopped has rounds of fewer prompts
         return _interval(self.speedup(plain), np.median([one for one in values if len(one) == most], 0))
 
     def block_efficiency(self) -> Interval:
         """Committed tokens per target call, and its 95 % interval over prompts."""
-        return ratio_interval(self.records, _of("new_tokens"), _of("target_calls"))
+        return ratio_interval(self.records, "new_tokens", "target_calls")
 
     def acceptance_rate(self) -> Interval:
         """Kept per drafted token, with its interval."""
-        value, low, high = ratio_interval(self.records, _of("kept"), _of("drafted"))
+        value, low, high = ratio_interval(self.records, "kept", "drafted")
         return value, low, min(high, 1.0)
 
     def acceptance_length(self) -> Interval:
         """AL: 1 + kept tokens per draft, with its interval."""
-        value, low, high = ratio_interval(self.records, _of("kept"), drafts)
+        value, low, high = ratio_interval(self.records, "kept", drafts)
         return 1 + value, 1 + low, 1 + high
 
     def acceptance_rate_per_position(self) -> list[float]:
         """For i = 1, 2, …: the share of all drafts that kept at least i tokens."""
-        kept: dict[int, int] = defaultdict(int)
+        kept: Counter[int] = Counter()
         for record in self.records:
-            for position, (count, _) in enumerate(record.get("positions", ())):
-                kept[position] += count
+            kept.update({i: count for i, (count, _) in enumerate(record.get("positions", ()))})
         made = sum(map(drafts, self.records))
         return [kept[position] / made for position in sorted(kept)] if made else []
 
     def kept_histogram(self) -> dict[int, int]:
         """How many steps kept 0, 1, 2 … tokens."""
-        found: dict[int, int] = defaultdict(int)
+        found: Counter[int] = Counter()
         for record in self.records:
-            for kept, count in record.get("kept_histogram", {}).items():
-                found[int(kept)] += count
+            found.update({int(kept): count for kept, count in record.get("kept_histogram", {}).items()})
         return dict(sorted(found.items()))
 
     def call_seconds(self, model: str, width: int) -> float:
@@ -164,12 +162,11 @@ class Measurement:
 
     def typical_seconds(self, model: str) -> float:
         """Seconds per step of one model's calls, if every call took the median time for its width."""
-        counts: dict[str, int] = defaultdict(int)
+        counts: Counter[str] = Counter()
         for record in self.records:
-            for width, (count, _, _) in record["calls"].get(model, {"widths": {}})["widths"].items():
-                counts[width] += int(count)
-        steps = self._sum("steps")
-        return sum(n * self.call_seconds(model, int(width)) for width, n in counts.items()) / steps
+            widths = record["calls"].get(model, {"widths": {}})["widths"]
+            counts.update({width: int(count) for width, (count, _, _) in widths.items()})
+        return sum(n * self.call_seconds(model, int(width)) for width, n in counts.items()) / self._sum("steps")
 
     def best_gamma(self, plain: Measurement, most: int = 16) -> tuple[int, float]:
         """The draft length that would be fastest for these costs, and the limit there, for a single draft.
@@ -193,20 +190,18 @@ def expected_tokens(rate: float, gamma: int) -> float:
 
 
 def fitted_acceptance(tokens_per_call: float, gamma: int) -> float:
-    """The rate at which `expected_tokens` gives what was measured, by bisection."""
-    low, high = 0.0, 1.0
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if expected_tokens(middle, gamma) < tokens_per_call else (low, middle)
-    return low
+    """The rate, from 0 to 1, at which `expected_tokens` gives what was measured, or comes nearest to it."""
+    from scipy.optimize import brentq  # half a second, which only whoever needs it should wait for
+
+    within = min(max(tokens_per_call, 1.0), gamma + 1.0)
+    return float(brentq(lambda rate: expected_tokens(rate, gamma) - within, 0.0, 1.0))
 
 
 def ratio_interval(records: Sequence[Record], above: Sum, below: Sum) -> Interval:
     """The ratio of two sums over all runs, 0 if the lower one is 0, with its 95 % interval over prompts."""
     if not records:
         return (float("nan"),) * 3
-    total = sum(map(below, records))
-    return _interval(sum(map(above, records)) / total if total else 0.0, _resampled(records, above, below))
+    return _interval(ratio(records, above, below), _resampled(records, above, below))
 
 
 def _interval(value: float, values: Any) -> Interval:
@@ -220,13 +215,9 @@ def _interval(value: float, values: Any) -> Interval:
 
 def student(freedom: int) -> float:
     """How many standard errors a 95 % interval reaches to each side, by Student's t with these degrees of freedom."""
-    if freedom <= len(STUDENT):
-        return STUDENT[freedom - 1] if freedom > 0 else math.inf
-    z, v = NORMAL, freedom
-    first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    fourth = (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160
-    return float(z + first / v + second / v**2 + third / v**3 + fourth / v**4)
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, ENDS[1] / 100)) if freedom > 0 else math.inf
 
 
 def _resampled(records: Sequence[Record], above: Sum, below: Sum) -> Any:
@@ -236,21 +227,22 @@ def _resampled(records: Sequence[Record], above: Sum, below: Sum) -> Any:
     """
     sums: dict[int, np.ndarray] = defaultdict(lambda: np.zeros(2))
     for record in records:
-        sums[record["prompt"]] += above(record), below(record)
+        sums[record["prompt"]] += _total([record], above), _total([record], below)
     every = np.array([sums[prompt] for prompt in sorted(sums)])
     draws = np.random.default_rng(0).integers(len(sums), size=(1_000, len(sums)))
     drawn = every[draws].sum(1) if len(sums) >= FEW else every.sum(0) - every * (len(sums) > 1)
     return np.divide(drawn[:, 0], drawn[:, 1], out=np.zeros(len(drawn)), where=drawn[:, 1] > 0)
 
 
-def _of(name: str) -> Sum:
-    return lambda record: record.get(name, 0)
+def _total(records: Sequence[Record], what: Sum) -> float:
+    """A sum over runs."""
+    return sum(record.get(what, 0) if isinstance(what, str) else what(record) for record in records)
 
 
-def ratio(records: Sequence[Record], above: str, below: str) -> float:
+def ratio(records: Sequence[Record], above: Sum, below: Sum) -> float:
     """The ratio of two sums; 0 if the lower one is 0."""
-    total = sum(r.get(below, 0) for r in records)
-    return sum(r.get(above, 0) for r in records) / total if total else 0.0
+    total = _total(records, below)
+    return _total(records, above) / total if total else 0.0
 
 
 def drafts(record: Record) -> int:

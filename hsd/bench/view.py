@@ -19,15 +19,8 @@ from hsd.decoding.options import RunOptions
 from hsd.draft import COPIERS
 from hsd.figures import charts
 
-OTHERWISE = {
-    *RECORDING,
-    "rule",
-    "system",
-    "proposer",
-    "drafts",
-    "tree",
-    "nodes",
-}  # options that are no flag by their name
+# Options that are no flag by their name.
+OTHERWISE = {*RECORDING, "rule", "system", "proposer", "drafts", "tree", "nodes"}
 FORMAT = "hsd-bench-view-1"
 OPTIONS, SCALARS = TABLES["options"], TABLES["numbers"]
 INTERVALS = ("speedup_interval", "block_efficiency", "acceptance_length", "acceptance_rate")

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.draft import COPIERS
-from hsd.facts import rule_look, short, system_short
+from hsd.facts import named, rule_look, short
 from hsd.rules import Look
 
 Row = dict[str, Any]
@@ -66,16 +68,11 @@ def block_efficiency(rows: Sequence[Row], by: str = "gamma") -> Chart:
     other = "gamma" if by == "temperature" else "temperature"
     traces = []
     for name, line in _lines(drafting, by):
-        points, style = [row["block_efficiency"] for row in line], look(line[0]["options"])
-        upward, downward = [high - value for value, _, high in points], [value - low for value, low, _ in points]
-        error = {"type": "data", "symmetric": False, "array": upward, "arrayminus": downward}
-        traces.append(
-            {
-                **_line(name, [row["options"][by] for row in line], [value for value, _, _ in points], style),
-                "error_y": {**error, "thickness": 1.5, "width": 5},
-                "line": {"color": style.colour, "width": 2, "dash": _dash(drafting, line[0], other)},
-            }
-        )
+        values, lows, highs = map(np.array, zip(*(row["block_efficiency"] for row in line), strict=True))
+        error = {"type": "data", "symmetric": False, "thickness": 1.5, "width": 5}
+        error |= {"array": (highs - values).tolist(), "arrayminus": (values - lows).tolist()}
+        x, dash = [row["options"][by] for row in line], _dash(drafting, line[0], other)
+        traces.append({**_line(name, x, values.tolist(), look(line[0]["options"]), dash), "error_y": error})
     ticks = {"tickvals": sorted({row["options"][by] for row in drafting})}
     return _chart(traces, _height(traces), {"title": AXES[by], **ticks}, {"title": "tokens per target call"})
 
@@ -87,14 +84,9 @@ def acceptance_rate_per_position(rows: Sequence[Row]) -> Chart:
     """
     drafting, traces = _drafting(rows), []
     for row in drafting:
-        shares, style = row["acceptance_rate_per_position"], look(row["options"])
-        traces.append(
-            {
-                **_line(row["case"], list(range(1, len(shares) + 1)), list(shares), style),
-                "visible": _first_seen(drafting, row),
-                "line": {"color": style.colour, "width": 2, "dash": _dash(drafting, row, "gamma")},
-            }
-        )
+        shares, dash = row["acceptance_rate_per_position"], _dash(drafting, row, "gamma")
+        line = _line(row["case"], list(range(1, len(shares) + 1)), list(shares), look(row["options"]), dash)
+        traces.append({**line, "visible": _first_seen(drafting, row)})
     x = {"title": "position in the draft", "dtick": 1, "tick0": 1}
     y = {"title": "acceptance rate, of all drafts", "range": [0, 1.02], "tickformat": ".0%"}
     return _chart(traces, _height(traces), x, y)
@@ -132,7 +124,9 @@ def look(options: dict[str, Any]) -> Style:
     own, title = rule_look(name), short(name)
     if system not in STACKED:
         return Style(own.colour, own.symbol, own.hatch, title)
-    return Style(own.colour, *STACKED[system], copied.short if copied else f"{system_short(system)}, {title}")
+    return Style(
+        own.colour, *STACKED[system], copied.short if copied else f"{named('systems', system)['short']}, {title}"
+    )
 
 
 def safe(text: object) -> str:
@@ -142,9 +136,11 @@ def safe(text: object) -> str:
     return html.escape(cut, quote=False).replace("\n", " ").replace("%{", "% {")
 
 
-def _line(name: object, x: list[Any], y: list[Any], style: Style) -> Chart:
+def _line(name: object, x: list[Any], y: list[Any], style: Style, dash: str) -> Chart:
     marker = {"symbol": style.symbol, "size": 9, "color": style.colour}
-    return {"type": "scatter", "mode": "lines+markers", "name": safe(name), "x": x, "y": y, "marker": marker}
+    line = {"color": style.colour, "width": 2, "dash": dash}
+    own = {"name": safe(name), "x": x, "y": y, "marker": marker, "line": line}
+    return {"type": "scatter", "mode": "lines+markers", **own}
 
 
 def _chart(traces: list[Chart], height: int, x: Chart, y: Chart, **layout: Any) -> Chart:
@@ -199,11 +195,9 @@ def _gamma(row: Row) -> int:
 
 def _dash(rows: Sequence[Row], row: Row, name: str) -> str:
     """A dash for each value of the option `name` together with the number of drafts."""
-
-    def value(one: Row) -> tuple[int, Any]:
-        return one["options"].get("drafts", 1), _gamma(one) if name == "gamma" else one["options"].get(name, 0)
-
-    return DASHES[sorted({value(other) for other in rows}).index(value(row)) % len(DASHES)]
+    value = {"gamma": _gamma}.get(name, lambda one: one["options"].get(name, 0))
+    every = [(one["options"].get("drafts", 1), value(one)) for one in (row, *rows)]
+    return DASHES[sorted({*every}).index(every[0]) % len(DASHES)]
 
 
 def _first_seen(rows: Sequence[Row], row: Row) -> bool | str:

@@ -31,7 +31,7 @@ def test_every_prompt_that_is_offered_can_be_run(fetched):
             asked = read(SPACE, {"pair": pair, "prompt": one.prompt, "prompt_as": one.prompt_as})
             assert asked.options.prompt_as == one.prompt_as
             assert len({starter.label for starter in found}) == len(found), "chips can be told apart"
-    assert {one.prompt_as for one in listed()["smollm2"]} == set(facts.PROMPT_NAMES)
+    assert {one.prompt_as for one in listed()["smollm2"]} == set(facts.NAMES["prompts"])
     assert all(len(one.label) <= LABEL + 4 for one in starters("tiny", PRESETS.values()))
 
 

@@ -1,7 +1,8 @@
 // What a race's records say: a row for each lane, and a few sentences, as hsd/bench/race_report.py has them, for lanes with
 // one draft of a model, with copies, or without drafts, on one prompt. A record is that of one timed run, see timed.js.
 import { student } from "../../kit/format.js";
-import { range, sum } from "../../rules/law.js";
+import { sum } from "../../rules/law.js";
+import { plain, say } from "../../step/fill.js";
 
 const NOISE = 1.1; // times by which single runs differ by chance
 const MARGIN = 1.02; // what a share of the time explains, it explains about to this factor
@@ -127,115 +128,107 @@ function report(lanes, records) {
   const every = timed.map((lane) => new Measured(lane, of(lane).slice(0, rounds)));
   const rows = every.map((one) => one.row(every[0]));
   for (const row of rows) row.sentence = why(row, rows[0]);
-  const said = { verdict: verdict(every, rows), calls: calls(rows), basis: basis(rows[0], rows) };
-  const plain = (x) => (typeof x === "number" && !Number.isFinite(x) ? null : x);
-  return JSON.parse(JSON.stringify({ rows, served: [], ...said }, (_, x) => plain(x)));
+  const said = { verdict: verdict(every, rows), calls: calls(rows), basis: basis(rows) };
+  const finite = (x) => (typeof x === "number" && !Number.isFinite(x) ? null : x);
+  return JSON.parse(JSON.stringify({ rows, served: [], ...said }, (_, x) => finite(x)));
 }
 
-// ---- sentences
+// ---- sentences: hsd/trace/sentences.yaml has their words
 
-const named = (row) => row.case + (row.lossless ? "" : " (not lossless)");
-const listed = (names) => (names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names[0]);
-const times = ({ speedup }) => `${fixed(speedup)} ×`;
-const ms = (x) => (x >= 100 ? Math.round(x).toLocaleString("en") : x.toFixed(x >= 1 ? 1 : 2));
-const between = ({ speedups: [low, high], runs }) =>
-  runs > 1 ? ` (${fixed(low)}–${fixed(high)} in ${runs} rounds)` : "";
+/** @typedef {Record<string, any>} Row */
 
-/** A number with so many decimals, or up to six where it would look like 0, 1, 100 or another, and is not. */
+/** @param {string} name @param {Row} known */
+const tell = (name, known) => plain(say(name, known));
+
+/** The lanes' names; those that are not lossless say so. @param {Row[]} rows */
+function named(rows) {
+  const names = rows.map((row) => row.case + (row.lossless ? "" : " (not lossless)"));
+  return names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names[0];
+}
+
+/** Milliseconds with two or three digits; "" where there are none. @param {number} x */
+const ms = (x) => (Number.isNaN(x) ? "" : x >= 100 ? Math.round(x).toLocaleString("en") : x.toFixed(x >= 1 ? 1 : 2));
+
+/** A number with so many decimals, or up to six where it would look like 0, 1, 100 or another, and is not.
+ * @param {number} x @param {number} [digits] @param {number[]} others */
 function fixed(x, digits = 2, ...others) {
   const alike = (n) => [0, 1, 100, ...others].some((y) => x !== y && x.toFixed(n) === y.toFixed(n));
   return x.toFixed([0, 1, 2, 3, 4, 5, 6].find((n) => n >= digits && !alike(n)) ?? digits);
 }
 
-const percent = (share) => `${fixed(100 * share, 0)} %`;
+/** A share in per cent; "" where there is none. @param {number} share */
+const percent = (share) => (Number.isNaN(share) ? "" : `${fixed(100 * share, 0)} %`);
 
-/** The smallest and the largest of values that fall, or one if they look the same. */
-function span(values, digits) {
-  const [high, low] = [values[0], values.at(-1)].map((x) => fixed(x, digits));
-  return low === high ? low : `${low} to ${high}`;
-}
+/** The smallest and the largest of values that fall, or one if they look the same.
+ * @param {number[]} values @param {number} digits */
+const span = (values, digits) =>
+  [...new Set([values.at(-1), values[0]].map((x) => fixed(/** @type {number} */ (x), digits)))].join(" to ");
 
-/** Who is fastest, if that can be told. */
+/** Who is fastest, if that can be told. @param {Measured[]} every @param {Row[]} rows */
 function verdict(every, rows) {
-  if (every.length === 1) return "Only plain decoding was timed.";
-  const [plain] = every;
-  const lanes = range(every.length).map((i) => [every[i], rows[i]]);
-  lanes.sort((one, other) => other[1].speedup - one[1].speedup);
-  const winners = lanes.filter(([one]) => one.faster(plain));
-  if (!winners.length) {
-    const [best, row] = lanes.find(([one]) => one !== plain);
-    const speed = `${times(row)} the speed of plain decoding`;
-    if (plain.faster(best)) return `Drafting does not pay here: ${named(row)} comes nearest, with ${speed}.`;
-    return `No lane is faster by more than chance: ${named(row)} has ${speed}${between(row)}.`;
-  }
-  const [[first]] = winners;
-  const close = winners.filter(([one]) => one === first || !first.faster(one)).map(([, row]) => row);
-  if (close.length === 1) return `${named(close[0])} is the fastest: ${times(close[0])} the speed of plain decoding.`;
+  const [reference] = every;
+  const lanes = every.map((one, i) => ({ one, row: rows[i] })).sort((a, b) => b.row.speedup - a.row.speedup);
+  const winners = lanes.filter(({ one }) => one.faster(reference));
+  const close = winners.filter(({ one }) => one === winners[0].one || !winners[0].one.faster(one));
+  const shown = close.length ? close : lanes.filter(({ one }) => one !== reference).slice(0, 1);
+  if (!shown.length) return tell("race verdict", { alone: true });
+  const [{ one, row }] = shown;
+  const [slowest, quickest] = row.speedups.map((/** @type {number} */ x) => fixed(x));
+  const names = named(shown.map((lane) => lane.row));
   const speeds = span(
-    close.map((row) => row.speedup),
+    shown.map((lane) => lane.row.speedup),
     2,
   );
-  return `${listed(close.map(named))} are faster than plain decoding, ${speeds} ×; which of them is the fastest may be chance.`;
+  const counts = { winners: winners.length, lanes: close.length, slower: reference.faster(one), runs: row.runs };
+  return tell("race verdict", { ...counts, slowest, quickest, names, speeds });
 }
 
-/** The target calls that are saved. Lanes that differ by chance are named together. */
+/** The target calls that are saved. Lanes that differ by chance are named together. @param {Row[]} rows */
 function calls([, ...others]) {
-  if (!others.length) return "Plain decoding makes one call for every token.";
   const lanes = others.toSorted((one, other) => other.tokens_per_call - one.tokens_per_call);
+  if (!lanes.length) return tell("race calls", { alone: true });
   const [best] = lanes;
-  if (best.tokens_per_call <= 1) return "No lane saves target calls on this prompt and seed.";
-  const reach = ({ steps, call_error: error }) => student(steps - 1) * error;
-  const near = (row) => best.tokens_per_call - row.tokens_per_call <= Math.hypot(reach(row), reach(best));
-  const alike = lanes.filter(near);
+  const reach = (/** @type {Row} */ { steps, call_error: error }) => student(steps - 1) * error;
+  const alike = lanes.filter(
+    (row) => best.tokens_per_call - row.tokens_per_call <= Math.hypot(reach(row), reach(best)),
+  );
   const fewer = span(
     alike.map((row) => 100 - 100 / row.tokens_per_call),
     0,
   );
-  const several = alike.length > 1;
-  const luck = several ? "; how these lanes differ may be chance" : "";
-  const need = `need${several ? "" : "s"} ${fewer} % fewer target calls than plain decoding`;
-  return `${listed(alike.map(named))} ${need} on this prompt and seed${luck}. This holds on any hardware.`;
+  const saved = best.tokens_per_call > 1;
+  return tell("race calls", { prompts: 1, saved, lanes: alike.length, names: named(alike), fewer });
 }
 
-/** What the numbers rest on. */
-function basis({ runs }, rows) {
-  const [least, ...more] = sorted([...new Set(rows.map((row) => row.tokens))]);
-  const many = more.length ? `${least} to ${more.at(-1)}` : least;
-  const timed =
-    runs === 1
-      ? "one timed run per lane, so differences of 10 % may be noise"
-      : `medians of ${runs} timed runs per lane, in turn; faster means faster in every one`;
-  return `One prompt, one seed, ${many} new tokens per lane, after a warm-up that does not count; ${timed}.`;
+/** What the numbers rest on. @param {Row[]} rows */
+function basis(rows) {
+  const tokens = sorted([...new Set(rows.map((row) => row.tokens))]);
+  const ends = tokens.length > 1 ? [tokens[0], tokens.at(-1)] : tokens;
+  return tell("race basis", { prompts: 1, runs: rows[0].runs, tokens: ends.join(" to ") });
 }
 
-/** What a lane's calls cost, what a step cost and brought, and what the calls alone would allow. */
-function why(row, plain) {
-  const one = plain.target_call_ms;
-  if (row === plain) return `One target call${Number.isNaN(one) ? "" : ` of ${ms(one)} ms`} for every token.`;
-  const tokens = row.tokens_per_call * row.calls_per_step;
-  const kept = Number.isNaN(row.rate) ? "" : ` (${percent(row.rate)} of its drafts kept)`;
-  const cost = tokens / row.speedup;
-  const step = `A step took as long as ${fixed(cost, 2, tokens)} tokens of plain decoding and brought ${fixed(tokens, 2, cost)}${kept}`;
-  if (Number.isNaN(row.limit) || Number.isNaN(one))
-    return `${step}; the run is too short to say what its calls alone allow.`;
-  const check = `a check ${fixed(row.target_call_ms / one)} of a target call (${ms(one)} ms)`;
-  const drafting =
-    row.draft_call_ms > 0
-      ? `A draft call costs ${fixed(row.draft_call_ms / one)} and ${check}`
-      : `A copied draft costs nothing and ${check}`;
-  return `${drafting}. ${step}. The calls alone allow ${fixed(row.limit)} ×${reached(row, plain)}.`;
+/** What a lane's calls cost, what a step cost and brought, and what the calls alone would allow.
+ * @param {Row} row @param {Row} reference */
+function why(row, reference) {
+  const one = reference.target_call_ms;
+  if (row === reference) return tell("race lane", { plain: true, ms: ms(one) });
+  const gain = row.tokens_per_call * row.calls_per_step;
+  const cost = gain / row.speedup;
+  const step = { ms: ms(one), cost: fixed(cost, 2, gain), gain: fixed(gain, 2, cost), rate: percent(row.rate) };
+  if (Number.isNaN(row.limit) || Number.isNaN(one)) return tell("race lane", step);
+  const draft = row.draft_call_ms > 0 ? fixed(row.draft_call_ms / one) : "";
+  const costs = { draft, check: fixed(row.target_call_ms / one), limit: fixed(row.limit) };
+  return tell("race lane", { ...step, ...costs, ...reached(row, reference) });
 }
 
-/** What was reached of the limit, and why it can be more. */
-function reached(row, plain) {
-  const excess = row.speedup / row.limit;
-  if (row.calls_per_step > 1)
-    return ` if each step made one target call, but this rule makes ${fixed(row.calls_per_step)}`;
-  if (excess <= 1) return `, of which ${percent(excess)} is reached`;
-  const [own, theirs] = [row, plain].map(({ shares }) => 1 - shares.draft - shares.target);
-  if (percent(own) !== percent(theirs) && excess <= (MARGIN * (1 - own)) / (1 - theirs))
-    return `; more was reached, as plain decoding spends more of its time outside its calls (${percent(theirs)} against ${percent(own)})`;
-  return "; more was reached, as calls do not all take their median time";
+/** The share of the limit that was reached, and what explains one above 1. @param {Row} row @param {Row} reference */
+function reached(row, reference) {
+  const share = row.speedup / row.limit;
+  const [own, theirs] = [row, reference].map(({ shares }) => 1 - shares.draft - shares.target);
+  const outside = percent(own) !== percent(theirs) && share <= (MARGIN * (1 - own)) / (1 - theirs);
+  const several = row.calls_per_step > 1 ? fixed(row.calls_per_step) : "";
+  const parts = { share: percent(share), more: share > 1, outside, calls: several };
+  return { ...parts, own: percent(own), theirs: percent(theirs) };
 }
 
 export { median, report };
