@@ -46,7 +46,7 @@ PROPOSER_NAMES = {"model": "Draft model", **{name: one.title for name, one in CO
 
 
 def named(kind: str, name: str, **unknown: Any) -> Facts:
-    """A choice and its names, as `names.yaml` lists them; unknown: names of one that is not there, else its own."""
+    """Return the names of a choice in `names.yaml`. unknown: names of a choice that it lacks, else its own."""
     known = NAMES[kind]
     own = {what: name for entry in known.values() for what in entry}
     return {"name": name, **known.get(name, own | unknown)}
@@ -56,19 +56,19 @@ def named(kind: str, name: str, **unknown: Any) -> Facts:
 
 
 def chain_name(name: str) -> str:
-    """The name by which a rule is requested: `hsd` for `recursive-hsd`, its form for several drafts."""
+    """Return the name by which a rule is requested: `hsd` also for `recursive-hsd`, its form for several drafts."""
     bare = name.removeprefix("recursive-")
     return bare if bare in RULES else name
 
 
 def short(name: str) -> str:
-    """A rule inside a sentence: "vanilla", "HSD", "block verification"."""
+    """Return a rule's name inside a sentence: "vanilla", "HSD", "block verification"."""
     rule = RULES.get(name) or TREE_RULES.get(name)
     return rule.short if rule else name
 
 
 def head(name: str) -> str:
-    """The same at the start of a sentence or a cell: "Vanilla"."""
+    """Return a rule's name at the start of a sentence or cell: "Vanilla"."""
     words = short(name)
     return words[:1].upper() + words[1:]
 
@@ -80,8 +80,7 @@ def rule_names() -> list[str]:
 
 def rule_menu() -> Iterator[tuple[str, str]]:
     """Label and name of every rule; those that are not lossless, and those that need several drafts, say so."""
-    for name in rule_names():
-        yield rule_title(name) if name in RULES else f"{rule_title(name)} (several drafts)", name
+    return ((rule_title(name) + " (several drafts)" * (name not in RULES), name) for name in rule_names())
 
 
 def rule_title(name: str) -> str:
@@ -97,7 +96,7 @@ def rule_mark(name: str) -> str:
 
 
 def find(name: str) -> Rule | TreeRule:
-    """The registry's entry."""
+    """Return the registry's entry of a rule, for one draft or for trees."""
     return RULES[name] if name in RULES else TREE_RULES[name]
 
 
@@ -111,7 +110,7 @@ def trees_of(name: str) -> list[str]:
 
 
 def rule_look(name: str) -> Look:
-    """How a rule is drawn; an unknown name, perhaps from a later version, gets the default look."""
+    """Return the look of a rule; an unknown name, perhaps from a later version, gets the default look."""
     return find(name).look if name in {*RULES, *TREE_RULES} else OTHER_LOOK
 
 
@@ -165,7 +164,7 @@ def forms() -> dict[str, Form]:
 
 
 def facts(most: Mapping[str, int] | None = None) -> Facts:
-    """Everything, as plain data. Lists are in the order of menus and tables.
+    """Return all names, rules and options as plain data. Lists are in the order of menus and tables.
 
     rules: all that can be asked for, then the tree rules that several drafts of a chain rule are judged by. Of each:
     title (heads of tables, with what these must warn of), mark (that warning alone, for a menu of short names), label
@@ -205,7 +204,7 @@ def facts(most: Mapping[str, int] | None = None) -> Facts:
 
 
 def facts_json(most: Mapping[str, int] | None = None) -> str:
-    """`facts` as the page fetches it."""
+    """Return `facts` as JSON, as the page fetches it."""
     return json.dumps(facts(most), ensure_ascii=False, separators=(",", ":"))
 
 
@@ -217,7 +216,7 @@ def glossary() -> dict[str, dict[str, str]]:
 
 
 def layout_names(name: str) -> Facts:
-    """A layout's title in a menu, and its words in a sentence."""
+    """Return the title of a layout in a menu, and its words in a sentence."""
     return named("layouts", name, title=LAYOUTS[name].title if name in LAYOUTS else name)
 
 
@@ -240,6 +239,6 @@ def menus() -> dict[str, list[tuple[str, str]]]:
 
 
 def listed(names: Any) -> str:
-    """Names for a help text or an error: "tokenwise, blockwise or hsd"."""
+    """Join names for a help text or an error: "tokenwise, blockwise or hsd"."""
     *most, last = names
     return f"{', '.join(most)} or {last}" if most else str(last)

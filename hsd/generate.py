@@ -59,10 +59,8 @@ def custom_generate(
     options |= {"proposer": proposer, "trace": False, **sampling_of(generation_config)}
     options["max_new_tokens"] = most - input_ids.shape[1]
     pair = _pair(model, draft, [generation_config, *stopping_criteria])
-    decoding, ids = (
-        Decoding(pair, "", RunOptions(**options), prompt_ids=_read(input_ids, further)),
-        input_ids[0].tolist(),
-    )
+    decoding = Decoding(pair, "", RunOptions(**options), prompt_ids=_read(input_ids, further))
+    ids = input_ids[0].tolist()
     for note in decoding.notes:
         warnings.warn(note, stacklevel=3)
     try:
@@ -117,7 +115,7 @@ def _check_call(input_ids: Tensor, processors: Any, criteria: Any, config: Any, 
 
 
 def _says_nothing(name: str, value: Any, mask: Tensor | None) -> bool:
-    """Whether an argument for the model's forward pass is what it would be anyway."""
+    """Whether an argument of the model's forward pass has the value that decoding uses anyway."""
     if name == "past_key_values":
         return value is None or value.get_seq_length() == 0
     if name == "position_ids" and isinstance(value, Tensor):
@@ -127,7 +125,7 @@ def _says_nothing(name: str, value: Any, mask: Tensor | None) -> bool:
 
 
 def _read(input_ids: Tensor, further: dict[str, Any]) -> list[int]:
-    """The tokens of the prompt without padding."""
+    """Return the tokens of the prompt without padding. Raises HsdError for a mask of another shape."""
     mask = torch.ones_like(input_ids) if further.get("attention_mask") is None else further["attention_mask"]
     if mask.shape != input_ids.shape or not bool(mask.any()):
         raise HsdError(f"attention_mask {tuple(mask.shape)}: give one number per token, 1 for those to read")
@@ -135,7 +133,7 @@ def _read(input_ids: Tensor, further: dict[str, Any]) -> list[int]:
 
 
 def _pair(model: Any, draft: Any, ending: list[Any]) -> Pair:
-    """draft: a model, the folder of a head, or None, where the model's own text drafts. ending: what names its ends."""
+    """Return the pair to decode with. draft: a model, a head's folder, or None to copy. ending: what names end ids."""
     from hsd.models.causal import CausalModel, as_set
 
     target = CausalModel(model, type(model).__name__)

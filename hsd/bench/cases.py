@@ -1,4 +1,4 @@
-"""What a benchmark compares: plain decoding, and every combination of what was asked for, as cases."""
+"""The cases that a benchmark compares: plain decoding, and every combination of the given options."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Sweep:
         cases = []
         own = [*self._combinations(), *self._on_trees()]
         for shared in self._product([name for name in SHARED if name in self.values]):
-            at = "".join(f", {_said(name, value)}" for name, value in shared.items() if len(self.values[name]) > 1)
+            at = "".join(f", {_setting(name, value)}" for name, value in shared.items() if len(self.values[name]) > 1)
             common = {**{name: RunOptions.default(name) for name in ALWAYS}, "trace": False, **shared}
             cases.append(Case(f"plain{at}", {**common, "system": "plain"}))
             cases += [Case(name + at, {**common, **options}) for name, options in own]
@@ -63,14 +63,14 @@ class Sweep:
         order = dict.fromkeys((*FIRST, *self.values))
         met: list[Values] = []
         for values in self._product([name for name in order if name in self.values and name not in SHARED]):
-            options = self._meant(values)
+            options = self._applicable(values)
             sure = options.get("proposer") in COPIERS and len(self.values["gamma"]) > 1  # copies do not doubt
             if options not in met and not (sure and options["gamma"] == "auto"):
                 met.append(options)
                 yield case_name(options), options
 
-    def _meant(self, values: Values) -> Values:
-        """A combination without the options that have no meaning in it."""
+    def _applicable(self, values: Values) -> Values:
+        """Return a combination without the options that do not apply to it."""
         if values.get("system") in COPIERS:
             values = {**values, "proposer": values["system"], "system": "speculative"}
         if values.get("proposer") in COPIERS:  # drafts are certain, q = 1, and of such all lossless rules keep the same
@@ -96,9 +96,9 @@ class Sweep:
 
 
 def case_name(o: Mapping[str, Any]) -> str:
-    """What a case is called, such as "hsd, γ=5", "n-grams, γ=5", "stack, hsd, T=3/5", "fuzzy kl≤0.3, γ=5"."""
+    """Return the name of a case, such as "hsd, γ=5", "n-grams, γ=5", "stack, hsd, T=3/5", "fuzzy kl≤0.3, γ=5"."""
     system, proposer, rule = o.get("system", ""), o.get("proposer", ""), o["rule"]
-    head = COPIERS[proposer].short if proposer in COPIERS else ", ".join(filter(None, (system, _ruled(rule, o))))
+    head = COPIERS[proposer].short if proposer in COPIERS else ", ".join(filter(None, (system, _rule_name(rule, o))))
     words = {
         "exits": f"exits {in_a_name(o.get('exits', ()))}",
         "thresholds": f"T={in_a_name(o.get('thresholds', ()))}",
@@ -108,11 +108,11 @@ def case_name(o: Mapping[str, Any]) -> str:
     own = [words[name] for name in words if name in o]
     settings = (knob.option, "divergence") if (knob := _knob(rule)) else ()
     known = ("rule", "system", "tree", *words, *settings, *(("proposer",) if proposer in COPIERS else ()))
-    return ", ".join([head, *own, *(_said(name, value) for name, value in o.items() if name not in known)])
+    return ", ".join([head, *own, *(_setting(name, value) for name, value in o.items() if name not in known)])
 
 
-def _ruled(rule: str, o: Mapping[str, Any]) -> str:
-    """A rule with its number, if that is given."""
+def _rule_name(rule: str, o: Mapping[str, Any]) -> str:
+    """Return a rule's name, followed by its parameter where the options have it."""
     knob = _knob(rule)
     if not knob or knob.option not in o:
         return rule
@@ -123,19 +123,19 @@ def _knob(rule: str) -> Knob | None:
     return RULES[rule].knob if rule in RULES else None
 
 
-def _said(name: str, value: Any) -> str:
+def _setting(name: str, value: Any) -> str:
     return f"T={value:g}" if name == "temperature" else f"{name.replace('_', '-')}={in_a_name(value)}"
 
 
 def in_a_name(value: Any) -> str:
-    """A value in the name of a case: lists as "3/5"."""
+    """Format a value for the name of a case: lists as "3/5"."""
     if isinstance(value, (list, tuple)):
         return "/".join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def tree_of(words: str) -> dict[str, Any]:
-    """The options of a tree given as layout:drafts:γ, or layout:drafts:γ:nodes for a grown one. Raises HsdError."""
+    """Parse a tree given as layout:drafts:γ, or layout:drafts:γ:nodes for a grown one. Raises HsdError."""
     layout, *numbers = words.split(":")
     if layout not in LAYOUTS or not 2 <= len(numbers) <= 3 or not all(n.isdecimal() for n in numbers):
         raise HsdError(
@@ -145,7 +145,7 @@ def tree_of(words: str) -> dict[str, Any]:
 
 
 def rules_on(layout: str) -> list[str]:
-    """The rules that a tree is measured with: the vanilla one, HSD draft after draft, and traversal, if they fit it."""
+    """Return the rules that a tree is measured with, if they fit: vanilla, HSD draft after draft, and traversal."""
     siblings = LAYOUTS[layout].siblings
     names = dict.fromkeys((VANILLA[siblings], *COMPARED))
     return [name for name in names if siblings in TREE_RULES[name].siblings]

@@ -28,12 +28,12 @@ Rows = list[tuple[str, Any]]
 
 
 def read_prompts(path: Path, category: str = "") -> tuple[str, list[str]]:
-    """What the file was read as, in words, and its prompts; of a conversation the user's first turn.
+    """Return the name of the file's format and its prompts; of a conversation the user's first turn.
 
     category: only rows with this one. Raises HsdError as `read_rows` does, and for a row without a prompt.
     """
     form, rows = read_rows(path)
-    first = _inner(rows[0][1]) if rows else ""
+    first = _prompt_row(rows[0][1]) if rows else ""
     if category and not isinstance(first, dict):
         raise HsdError(f"{str(path)!r} has plain lines, which have no category {category!r}: leave it out")
     field = next((name for name in FIELDS if isinstance(first, dict) and name in first), "prompt")
@@ -52,7 +52,7 @@ def read_prompts(path: Path, category: str = "") -> tuple[str, list[str]]:
 
 
 def of_category(rows: Rows, category: str, name: str) -> Rows:
-    """The rows of one category; all of them where none is asked for. Raises HsdError where there is none."""
+    """Return the rows of one category, or all rows for "". Raises HsdError where no row has the category."""
     kinds = [str(row.get("category")) if isinstance(row, dict) else "" for _, row in rows]
     found = [row for row, kind in zip(rows, kinds, strict=True) if not category or kind == category]
     if rows and not found:
@@ -61,25 +61,25 @@ def of_category(rows: Rows, category: str, name: str) -> Rows:
 
 
 def prompt_of(row: Any, field: str = "turns") -> str:
-    """The prompt in a row, in this field or in "prompt". Raises one of several errors where there is none."""
-    row = _inner(row)
-    text = _said(row.get(field) or row["prompt"] if isinstance(row, dict) else row)
+    """Return the prompt of a row, from this field or from "prompt". Raises one of several errors if there is none."""
+    row = _prompt_row(row)
+    text = _first_text(row.get(field) or row["prompt"] if isinstance(row, dict) else row)
     if text.startswith(UNRESOLVED):
         raise HsdError("a prompt is a placeholder: prepare the file with the set's own script first")
     more = row.get("input") if field == "instruction" and isinstance(row, dict) else ""
     return f"{text}\n\n{more}" if more else text
 
 
-def _inner(row: Any) -> Any:
-    """The part of a row that has the prompt: of a request to a server its body, of a numbered row the row."""
+def _prompt_row(row: Any) -> Any:
+    """Return the object with the prompt: the "body" of a server request, the "row" of a numbered row, or the row."""
     found = [row[name] for name in ("body", "row") if isinstance(row, dict) and isinstance(row.get(name), dict)]
     return found[0] if found else row
 
 
-def _said(what: Any) -> str:
+def _first_text(what: Any) -> str:
     """A text, the first text of several, or what the user says first in a list of messages."""
     if isinstance(what, list):
-        return _said(next(one for one in what if not isinstance(one, dict) or _speaker(one) in ("user", "human")))
+        return _first_text(next(one for one in what if not isinstance(one, dict) or _speaker(one) in ("user", "human")))
     if isinstance(what, dict):
         what = next(what[name] for name in ("content", "value", "text") if name in what)
         what = "".join(part["text"] for part in what) if isinstance(what, list) else what
@@ -91,8 +91,8 @@ def _speaker(message: dict[str, Any]) -> str:
     return str(message.get("role") or message.get("from") or "").lower()
 
 
-def _talk(what: Any) -> bool:
-    """Whether it is a list of messages."""
+def _is_talk(what: Any) -> bool:
+    """Whether a value is a list of messages, each with a role."""
     return isinstance(what, list) and bool(what) and all(isinstance(one, dict) and _speaker(one) for one in what)
 
 
@@ -100,8 +100,8 @@ def _talk(what: Any) -> bool:
 
 
 def read_rows(path: Path) -> tuple[str, Rows]:
-    """What the file was read as, and its rows. Raises HsdError, one line, for all that has none of these formats."""
-    with _named(str(path)):
+    """Return the name of the file's format and its rows. Raises HsdError, one line, for any other format."""
+    with _file_errors(str(path)):
         text, about = _text(path, MOST)
         form, rows = _parsed(text, KNOWN["endings"].get(path.name.lower().removesuffix(".gz").rpartition(".")[2], ""))
         return form + about, rows
@@ -109,13 +109,13 @@ def read_rows(path: Path) -> tuple[str, Rows]:
 
 def read_text(path: Path, most: int = MOST) -> str:
     """The text of a file of at most so many bytes, in any encoding of Unicode. Raises HsdError, one line."""
-    with _named(path.name):
+    with _file_errors(path.name):
         return _text(path, most)[0]
 
 
 @contextmanager
-def _named(name: str) -> Iterator[None]:
-    """Turn what may go wrong with a file into an HsdError of one line that names it."""
+def _file_errors(name: str) -> Iterator[None]:
+    """Turn the errors of reading and parsing a file into an HsdError of one line that names it."""
     try:
         yield
     except json.JSONDecodeError as error:
@@ -127,7 +127,7 @@ def _named(name: str) -> Iterator[None]:
 
 
 def _text(path: Path, most: int) -> tuple[str, str]:
-    """The text of a file, and how it is encoded and packed, if not as plain UTF-8."""
+    """Return the text of a file, and its encoding and packing in words; "" for plain UTF-8."""
     if not path.is_file():
         kind = "a folder: give a file in it" if path.is_dir() else "no regular file: save its contents to one"
         raise ValueError(f"it is {kind}" if path.exists() else "there is no such file")
@@ -153,7 +153,7 @@ def _text(path: Path, most: int) -> tuple[str, str]:
 
 
 def _parsed(text: str, ending: str) -> tuple[str, Rows]:
-    """The format of a text, and its rows. Raises ValueError or csv.Error for one that is damaged."""
+    """Return the name of a text's format and its rows. Raises ValueError or csv.Error for one that is damaged."""
     lines = [(f"line {n}", line) for n, line in enumerate(re.split(r"\r\n|\r|\n", text), start=1) if line.strip()]
     if not lines:
         return "plain text", []
@@ -172,7 +172,7 @@ def _parsed(text: str, ending: str) -> tuple[str, Rows]:
 
 
 def _json(text: str, lines: Rows) -> tuple[str, Rows]:
-    """JSON lines, values one after the other, or one with a list. Raises json.JSONDecodeError for anything else."""
+    """Read JSON lines, several JSON values, or one value with a list of rows. Raises json.JSONDecodeError."""
     rows: Rows = []
     for place, line in lines if len(lines) > 1 else ():
         try:
@@ -190,16 +190,16 @@ def _json(text: str, lines: Rows) -> tuple[str, Rows]:
         rows.append((f"value {len(rows) + 1}", value))
     if len(rows) > 1:
         return "JSON, one value after the other", rows
-    return "JSON", [(f"entry {n}", row) for n, row in enumerate(_listed(rows[0][1]), start=1)]
+    return "JSON", [(f"entry {n}", row) for n, row in enumerate(_rows_in(rows[0][1]), start=1)]
 
 
-def _listed(whole: Any) -> list[Any]:
-    """The rows in a single value: of a list its entries, of an object those of its one list, or the object itself."""
+def _rows_in(whole: Any) -> list[Any]:
+    """Return the rows of one JSON value: a list's entries, those of an object's only list, or the object itself."""
     if not isinstance(whole, dict):
-        return [whole] if _talk(whole) or not isinstance(whole, list) else whole
+        return [whole] if _is_talk(whole) or not isinstance(whole, list) else whole
     columns = {k: [*v.values()] if isinstance(v, dict) and all(map(str.isdigit, v)) else v for k, v in whole.items()}
     own = next((name for name in FIELDS if name in columns), "")
-    if own == "turns" or (own and (not isinstance(columns[own], list) or _talk(columns[own]))) or "body" in columns:
+    if own == "turns" or (own and (not isinstance(columns[own], list) or _is_talk(columns[own]))) or "body" in columns:
         return [whole]
     lists = {name: rows for name, rows in columns.items() if isinstance(rows, list) and rows and name in (own or name)}
     if len(lists) > 1 and all(isinstance(one, str) for rows in lists.values() for one in rows):
@@ -210,7 +210,7 @@ def _listed(whole: Any) -> list[Any]:
 
 
 def _table(text: str, header: str, sure: bool) -> tuple[str, Rows] | None:
-    """A table whose header names a column of `FIELDS`; None where it does not. sure: it is one."""
+    """Read a table whose header names a column of `FIELDS`; None for any other text. sure: the file is a table."""
     tables = ((d, form, next(csv.reader([header], delimiter=d))) for d, form in KNOWN["tables"].items())
     columns = ((d, form, [name.strip().lower() for name in names]) for d, form, names in tables)
     delimiter, form, names = next((one for one in columns if {*FIELDS} & {*one[2]}), ("", "", []))

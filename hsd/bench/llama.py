@@ -19,7 +19,7 @@ MODEL = "smollm2"  # whose published file it reads
 
 
 def llama_case(options: dict[str, Any]) -> Case:
-    """The fetched model's published file by llama.cpp. options: as for `hsd.run`; sampling and length matter.
+    """Return the case of llama.cpp on the published file. options: as for `hsd.run`; sampling and length matter.
 
     Its weights are the file's, its activations have 8 bits: nearly our model, with a text of its own. It computes with
     as many threads as the pair. Raises HsdError where package or file is not here.
@@ -45,7 +45,7 @@ def _loaded(file: Path, threads: int, context: int) -> Any:
 
 
 def _decoded(file: Path, options: dict[str, Any], pair: Pair, prompt: str, seed: int) -> Record:
-    """The record of one text, read from its beginning: nothing is remembered of an earlier one."""
+    """Decode one prompt with an empty cache and return its record."""
     if pair.name != MODEL:
         raise HsdError(f"{NAME} reads the file of pair {MODEL}: leave the peer out for {pair.name}")
     ids, most = pair.encode(prompt), options["max_new_tokens"]

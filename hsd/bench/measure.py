@@ -37,7 +37,7 @@ class Case:
 
 
 def fitting(pair: Pair, prompts: Sequence[str], new_tokens: int) -> list[tuple[int, str]]:
-    """The prompts that leave room for the new tokens, numbered. Raises HsdError when none does."""
+    """Number the prompts and return those that leave room for the new tokens. Raises HsdError when none does."""
     context = min(model.context for model in pair.models)
     found = [(i, p) for i, p in enumerate(prompts) if len(pair.codec.encode(p)) + new_tokens <= context]
     if not found:
@@ -65,14 +65,14 @@ def measure(
 
 
 def _own(options: dict[str, Any], pair: Pair, prompt: str, seed: int) -> Record:
-    """A run that is decoded here."""
+    """Decode one prompt with this project's loop and return its record."""
     watched, times = timed(pair)
     trace = run(watched, prompt, seed=seed, **options)
     return {**sums(trace), "calls": call_summaries(times)}
 
 
 def sums(trace: Trace) -> Record:
-    """What statistics are made of. positions: for i = 1, 2, … the steps that kept, and that drafted, at least i."""
+    """Return the sums of a run. positions: for i = 1, 2, … how many steps kept, and drafted, at least i tokens."""
     stats, steps = trace.stats(), trace.steps
     longest = max((step.depth for step in steps), default=0)
     positions = [[sum(s.kept >= i for s in steps), sum(s.depth >= i for s in steps)] for i in range(1, longest + 1)]

@@ -72,7 +72,7 @@ def sampling(options: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the library's advice about how it calls itself."""
+    """Suppress the warnings that `transformers` logs about its own arguments."""
     before = logging.get_verbosity()
     logging.set_verbosity_error()
     try:
@@ -83,7 +83,7 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _fair(draft: Any, gamma: int) -> Iterator[None]:
-    """γ drafted tokens every round: no schedule, and no early stop where the draft is unsure."""
+    """Make `generate` draft γ tokens every round: no schedule, and no early stop where the draft is unsure."""
     before = draft.generation_config
     draft.generation_config = copy.deepcopy(before)
     draft.generation_config.num_assistant_tokens = gamma
@@ -97,7 +97,7 @@ def _fair(draft: Any, gamma: int) -> Iterator[None]:
 
 @contextmanager
 def timed(module: Any, times: Callable[[], CallTimes]) -> Iterator[None]:
-    """Time every forward pass of a module. times: where the one that just ended belongs."""
+    """Time every forward pass of a module. times: returns the record to which the pass that just ended is added."""
     begun: list[float] = []
 
     def before(*_: Any) -> None:

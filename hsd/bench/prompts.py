@@ -34,7 +34,7 @@ class PromptSet:
 
 
 def prompt_set(name: str, data: Path | None = None, limit: int = 0) -> PromptSet:
-    """The set of that name.
+    """Return the prompt set of that name.
 
     A shipped one (stories, sums, functions, or shipped for all; chat: questions for a model that answers, four kinds
     in turn), a public one (gsm8k, humaneval, spec_bench, speed_bench, the last two also as NAME:CATEGORY), or a file
@@ -55,7 +55,7 @@ def prompt_set(name: str, data: Path | None = None, limit: int = 0) -> PromptSet
 
 
 def _joined(name: str, sets: list[PromptSet]) -> PromptSet:
-    """The first text of each set, the second of each, …"""
+    """Interleave the sets: the first text of each, then the second of each, and so on."""
     source = "; ".join(f"{one.name}: {one.source}" for one in sets)
     turns = itertools.zip_longest(*([(text, one.name) for text in one.prompts] for one in sets))
     texts = [found for turn in turns for found in turn if found]
@@ -79,7 +79,7 @@ def _find(name: str, data: Path | None) -> PromptSet:
 
 
 def _file(name: str) -> Path | None:
-    """What lies there under this name, a folder too."""
+    """Return the path of an existing file or folder, None if there is none."""
     path = os.path.expanduser(name)
     return Path(path) if name and os.path.exists(path) else None
 
@@ -102,7 +102,7 @@ def _public(name: str, category: str, data: Path | None) -> PromptSet:
 
 
 def _from_hub(name: str, configuration: str | None = None, split: str = "") -> list[dict[str, Any]]:
-    """The rows of a dataset on the Hub; none where that cannot be reached, or it has no name there."""
+    """Return the rows of a dataset on the Hub; an empty list where the Hub cannot be reached or the name is ""."""
     if not name or os.environ.get("HF_HUB_OFFLINE") == "1":
         return []
     try:
@@ -114,7 +114,7 @@ def _from_hub(name: str, configuration: str | None = None, split: str = "") -> l
 
 
 def shipped() -> dict[str, list[str]]:
-    """Domain → prompts written for this project."""
+    """Return the prompts written for this project, by domain."""
     return _written(MIXED["shipped"])
 
 

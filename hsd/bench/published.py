@@ -1,4 +1,4 @@
-"""Published numbers (published.yaml), and what a benchmark has to put beside them."""
+"""Published numbers (published.yaml), and the results of a benchmark that compare with them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ MISSING = "Not in this benchmark."
 
 @cache
 def published() -> dict[str, Any]:
-    """The file: lines (tokens per target call by rule), notes, source; systems, each with its claim."""
+    """Return published.yaml: lines (tokens per target call by rule), notes, source, systems with claims."""
     found: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     return found
 
 
 def rules_here(rows: Sequence[Row]) -> list[dict[str, str]]:
-    """The published rules in a benchmark: a line per setting in which both HSD and token-wise were measured."""
+    """Return a line per setting in which a benchmark measured both HSD and token-wise, with all published rules."""
     rules = [name for name in published()["lines"][0] if name in RULES]
     found: dict[tuple[Any, ...], dict[str, str]] = {}
     for row in rows:
@@ -46,11 +46,11 @@ def _words(gamma: int, temperature: float, drafts: int, tree: str) -> str:
 
 
 def systems_here(rows: Sequence[Row]) -> list[str]:
-    """For each published system, in order, a sentence on the fastest case of it in a benchmark."""
-    return [_here(one, rows) for one in published()["systems"]]
+    """Return a sentence for each published system, in order, on its fastest case in a benchmark."""
+    return [_fastest_sentence(one, rows) for one in published()["systems"]]
 
 
-def _here(claim: dict[str, str], rows: Sequence[Row]) -> str:
+def _fastest_sentence(claim: dict[str, str], rows: Sequence[Row]) -> str:
     own = [row for row in rows if "acceptance_rate" in row and _is_of(row, claim)]
     if not own:
         return MISSING

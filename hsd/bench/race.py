@@ -37,7 +37,7 @@ COUNTS_ONLY = (
 
 
 def facts(pair: Pair, cases: Sequence[Case]) -> dict[str, Any]:
-    """What a race is run on. notes: what a reader must know about each lane, such as untrained exits.
+    """Return the machine, pair and version of a race. notes: warnings about each lane, such as untrained exits.
 
     Raises HsdError, naming the lane, for one that the pair has no models for.
     """
@@ -78,7 +78,7 @@ def rounds(pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetition
 
 
 def alike(cases: Sequence[Case], lengths: Sequence[int]) -> list[Case]:
-    """The cases, limited to the length of the shortest text of ours, so that no lane is timed on a longer one."""
+    """Limit all cases to the shortest text of this project's lanes, so that no lane is timed on a longer one."""
     own = [length for case, length in zip(cases, lengths, strict=True) if not case.runner]
     most = {"max_new_tokens": max(min(own), 1)}
     return [case if case.runner else replace(case, options={**case.options, **most}) for case in cases]
@@ -90,7 +90,7 @@ def _round(pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetition
     sent = time.monotonic()
     for lane, case in enumerate(cases):
         for event in _lane(pair, prompt, case, seed, {"lane": lane, "repetition": repetition}):
-            held = _added(held, event)
+            held = _merged(held, event)
             if time.monotonic() - sent >= (SELDOM_SECONDS if repetition else NEWS_SECONDS):
                 yield held
                 held = []
@@ -100,8 +100,8 @@ def _round(pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetition
     time.sleep(PAUSE_SECONDS)
 
 
-def _added(held: list[Event], event: Event) -> list[Event]:
-    """With one more event; steps of the same run are put together."""
+def _merged(held: list[Event], event: Event) -> list[Event]:
+    """Append an event to those held back, joined with the last one if both are steps of the same run."""
     last = held[-1] if held else None
     if last and not last.get("record") and all(last[name] == event[name] for name in ("lane", "repetition")):
         return [*held[:-1], {**event, "steps": last["steps"] + event["steps"]}]

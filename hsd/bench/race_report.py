@@ -1,4 +1,4 @@
-"""What a race's records say: a row per lane, and a few sentences. All numbers are those of `hsd.bench`.
+"""The report of a race: a row per lane and a few sentences. All numbers are those of `hsd.bench`.
 
 One statistic per number, over the same rounds: seconds and tokens/s are medians over the rounds that all lanes have
 ended, and a speed-up is a lane's tokens/s over plain decoding's. A lane is said to be faster than another only where it
@@ -44,9 +44,9 @@ def report(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Any] |
         return None
     every = measurements(timed, counted)
     own = [m for m in every if "target_calls" in m.records[0]]
-    table = [{**row, **_more(m, own[0], row)} for m, row in zip(own, rows(own), strict=True)]
+    table = [{**row, **_lane_row(m, own[0], row)} for m, row in zip(own, rows(own), strict=True)]
     for row in table:
-        row["sentence"] = _why(row, table[0])
+        row["sentence"] = _lane_sentence(row, table[0])
     said = {"verdict": verdict(own, table), "calls": calls(table), "basis": basis(table)}
     served = [_served(m) for m in every if "target_calls" not in m.records[0]]
     text = json.dumps({"rows": table, "served": served, **said})
@@ -55,7 +55,7 @@ def report(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Any] |
 
 
 def _speed(m: Measurement) -> Row:
-    """What is timed of any lane: medians over rounds, of sums over prompts. replay: the round of median length."""
+    """Return the timings of a lane: medians over rounds of sums over prompts. replay: the round of median length."""
     seconds = _sums(m, "seconds")
     return {
         "case": m.case.name,
@@ -72,8 +72,8 @@ def _sums(m: Measurement, name: str) -> list[float]:
     return [sum(record[name] for record in records) for records in m.by_repetition.values()]
 
 
-def _more(m: Measurement, plain: Measurement, row: Row) -> Row:
-    """What is shown beyond the benchmark's own row. call_error: the standard error of tokens per call."""
+def _lane_row(m: Measurement, plain: Measurement, row: Row) -> Row:
+    """Return what a race adds to a benchmark's row. call_error: the standard error of tokens per call."""
     speed, every = _speed(m), m.speedups(plain)
     speedup = speed["tokens_per_second"] / statistics.median(plain.tokens_per_second())
     return {
@@ -157,7 +157,7 @@ def basis(table: Sequence[Row]) -> str:
     return say("race basis", {**known, "runs": table[0]["runs"], "prompts": table[0]["prompts"]})
 
 
-def _why(row: Row, plain: Row) -> str:
+def _lane_sentence(row: Row, plain: Row) -> str:
     """Say what a lane's calls cost, what a step cost and yielded, and the speed-up if only the calls took time."""
     one = plain["target_call_ms"]
     ms = "" if math.isnan(one) else _ms(one)
@@ -170,10 +170,10 @@ def _why(row: Row, plain: Row) -> str:
         return say("race lane", known)
     times = {"check": row["target_call_ms"], "below": row["below_ms"], "draft": row["draft_call_ms"]}
     costs = {name: _fixed(time / one) for name, time in times.items() if time is not None and time > 0}
-    return say("race lane", {**known, **costs, "limit": _fixed(row["limit"]), **_reached(row, plain)})
+    return say("race lane", {**known, **costs, "limit": _fixed(row["limit"]), **_limit_facts(row, plain)})
 
 
-def _reached(row: Row, plain: Row) -> Row:
+def _limit_facts(row: Row, plain: Row) -> Row:
     """The share of the limit that was reached, and what explains one above 1."""
     share = row["speedup"] / row["limit"]
     own, theirs = (1.0 - float(r["shares"]["draft"]) - float(r["shares"]["target"]) for r in (row, plain))
@@ -185,7 +185,7 @@ def _reached(row: Row, plain: Row) -> Row:
 
 
 def _served(m: Measurement) -> Row:
-    """What is shown of a server: its tokens and seconds, and what it reports about its drafts."""
+    """Return the row of a server: its tokens and seconds, and the draft counts it reports."""
     counts = {name: sum(record.get(name, 0) for record in m.records) for name in ("drafts", "drafted", "kept")}
     rate, length = _percent(ratio(m.records, "kept", "drafted")), f"{m.acceptance_length()[0]:.2f}"
     known = {**counts, "kept": f"{counts['kept']:,}", "rate": rate, "length": length}

@@ -39,7 +39,7 @@ class Benchmark:
 
     def cases(self) -> list[Case]:
         """The cases in the order in which they took turns; those of another library have a runner that is not kept."""
-        return [Case(c["name"], c["options"], _gone if c["peer"] else None) for c in self.header["cases"]]
+        return [Case(c["name"], c["options"], _no_runner if c["peer"] else None) for c in self.header["cases"]]
 
     def rows(self) -> list[Row]:
         """One row per case, of the runs that all cases have made. Raises HsdError when there is nothing to compare."""
@@ -62,18 +62,18 @@ class Benchmark:
         return {kind: Benchmark(self.header, of).rows() for kind, of in found.items()} if len(found) > 1 else {}
 
 
-def _gone(*_: Any) -> Record:
+def _no_runner(*_: Any) -> Record:
     raise AssertionError("a recorded case cannot be run")
 
 
 def header(cases: Sequence[Case], measured_on: dict[str, Any]) -> dict[str, Any]:
-    """The first line of a file. measured_on: see `facts`."""
+    """Return the first line of a benchmark's file. measured_on: see `facts`."""
     named = [{"name": c.name, "options": c.options, "peer": c.runner is not None} for c in cases]
     return {"format": FORMAT, **measured_on, "cases": named}
 
 
 def facts(pair: Pair, prompts: PromptSet, new_tokens: int, repetitions: int, processes: int = 1) -> dict[str, Any]:
-    """What a benchmark was measured with, and on what."""
+    """Return the pair, prompts, settings, machine and versions of a benchmark."""
     return {
         "version": __version__,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -138,13 +138,13 @@ def cells(row: Row) -> list[str]:
 
 
 def _cell(row: Row, name: str, times: int = 1, digits: int = 2) -> str:
-    """A value of a row with its interval, which one prompt alone has not."""
+    """Format a value of a row, with its interval if there are several prompts."""
     values = [times * value for value in row.get(name, ())]
     return interval(values, digits) if values and row["prompts"] > 1 else f"{values[0]:.{digits}f}" if values else ""
 
 
 def interval(values: Sequence[float], digits: int = 2) -> str:
-    """A value and both ends of its interval."""
+    """Format a value and both ends of its interval."""
     value, low, high = values
     return f"{value:.{digits}f} ({low:.{digits}f}–{high:.{digits}f})"
 
@@ -155,7 +155,7 @@ def is_known(value: Any) -> bool:
 
 
 def markdown(benchmark: Benchmark) -> str:
-    """The table, what it was measured on, what was accepted at each position, and where the time went."""
+    """Return the Markdown report: setting, table, acceptance rate per position, shares of the time."""
     table = benchmark.rows()
     lines = [f"{words(benchmark.header.get('date'), 40)}: {'; '.join(setting(benchmark.header, table))}"]
     for kind, found in {"": table, **benchmark.by_kind()}.items():
@@ -177,7 +177,7 @@ def markdown(benchmark: Benchmark) -> str:
 
 
 def setting(header: dict[str, Any], rows: Sequence[Row]) -> list[str]:
-    """What was measured, how, and on what: short phrases from a header, which may come from anywhere."""
+    """Describe a benchmark's setting in short phrases. header: of a file that may come from anywhere."""
     prompts, m, server = (
         value if isinstance(value := header.get(name), dict) else {} for name in ("prompts", "machine", "server")
     )
@@ -199,7 +199,7 @@ def setting(header: dict[str, Any], rows: Sequence[Row]) -> list[str]:
 
 
 def words(value: Any, most: int = 60) -> str:
-    """A header's value as one short line."""
+    """Return a header's value as one line of at most `most` characters, "?" for no text or number."""
     return " ".join(str("?" if value is None or isinstance(value, (dict, list)) else value).split())[:most]
 
 

@@ -39,15 +39,15 @@ COUNTER = re.compile(
 Counters = dict[str, int]
 
 
-class _Stay(HTTPRedirectHandler):
+class _NoRedirect(HTTPRedirectHandler):
     """Follow no redirection: only the address that was typed is contacted."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
-OPENER = build_opener(_Stay)
-GUARDED = build_opener(_Stay, *PUBLIC)  # in its place where strangers name the server
+OPENER = build_opener(_NoRedirect)
+GUARDED = build_opener(_NoRedirect, *PUBLIC)  # in its place where strangers name the server
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Server:
 
     @property
     def about(self) -> dict[str, str]:
-        """What a report says about the server."""
+        """The server as a benchmark's header describes it."""
         return {"url": self.url, "model": self.model, "note": NOTE}
 
     def case(self, options: dict[str, Any]) -> Case:
@@ -85,13 +85,13 @@ class Server:
         place = "/v1/chat/completions" if chat else "/v1/completions"
         answer = _json(self.url + place, self.timeout, body, self.key)
         seconds = time.perf_counter() - begin
-        told = _of_request(answer) or _of_timings(answer)
+        told = _request_counts(answer) or _timing_counts(answer)
         if not told and before:
-            told = _between(before, _counters(self.url, self.key))
+            told = _counter_growth(before, _counters(self.url, self.key))
         if told.get("kept", 0) > told.get("drafted", 0):
             raise HsdError(f"server {self.url} reports more accepted than drafted tokens: leave it out")
-        made = _count(_part(answer, "usage"), "completion_tokens")
-        made = _count(_part(answer, "timings"), "predicted_n") if made is None else made
+        made = _count(_object_in(answer, "usage"), "completion_tokens")
+        made = _count(_object_in(answer, "timings"), "predicted_n") if made is None else made
         if made is None:
             raise HsdError(f"server {self.url} does not report how many tokens it made: leave it out")
         return {"new_tokens": made, "seconds": seconds, "calls": {"target": NO_CALLS, "draft": NO_CALLS}, **told}
@@ -132,9 +132,9 @@ def base_url(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/v1')}"
 
 
-def _of_request(answer: Record) -> Record:
-    """The counts of this request that vLLM adds with `--per-request-spec-decode-metrics`."""
-    told = _part(_part(answer, "metrics"), "speculative_decoding")
+def _request_counts(answer: Record) -> Record:
+    """Return the draft counts of this request that vLLM adds with `--per-request-spec-decode-metrics`."""
+    told = _object_in(_object_in(answer, "metrics"), "speculative_decoding")
     drafts, drafted = _count(told, "num_spec_steps"), _count(told, "num_draft_tokens")
     kept, histogram = _count(told, "num_accepted_draft_tokens"), told.get("acceptance_histogram")
     if drafts is None or drafted is None or kept is None:
@@ -149,17 +149,17 @@ def _of_request(answer: Record) -> Record:
     return found
 
 
-def _of_timings(answer: Record) -> Record:
-    """The counts of this request in llama.cpp's `timings`; few versions report the number of drafts."""
-    timings = _part(answer, "timings")
+def _timing_counts(answer: Record) -> Record:
+    """Return the draft counts of this request in llama.cpp's `timings`; few versions report the number of drafts."""
+    timings = _object_in(answer, "timings")
     drafted, kept = _count(timings, "draft_n"), _count(timings, "draft_n_accepted")
     if drafted is None or kept is None:
         return {}
     return {"drafted": drafted, "kept": kept, "drafts": _count(timings, "draft_rounds") or 0}
 
 
-def _between(before: Counters, after: Counters) -> Record:
-    """The growth of vLLM's counters, which includes other clients' requests, if there were any."""
+def _counter_growth(before: Counters, after: Counters) -> Record:
+    """Return the growth of vLLM's counters between two readings, other clients' requests included."""
     grown = {name: max(count - before.get(name, 0), 0) for name, count in after.items()}
     drafts = grown.get("drafts", 0)
     places = sorted(int(name) for name in grown if name.isdecimal())
@@ -180,14 +180,14 @@ def _counters(url: str, key: str) -> Counters:
     return found
 
 
-def _part(data: Record, name: str) -> Record:
-    """An inner object; an empty one where there is none."""
+def _object_in(data: Record, name: str) -> Record:
+    """Return an inner object, an empty one if there is none."""
     inner = data.get(name)
     return inner if isinstance(inner, dict) else {}
 
 
 def _count(data: Record, name: Any) -> int | None:
-    """A count, if it is one."""
+    """Return a value if it is a plausible count, otherwise None."""
     value = data.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**12 else None
 
@@ -242,7 +242,7 @@ def _ask(url: str, timeout: float, body: Record | None = None, key: str = "") ->
 
 
 def _words(error: HTTPError) -> str:
-    """What a server says about its refusal, as one short line."""
+    """Return a server's error message as one short line."""
     text = ""
     with suppress(OSError, HTTPException, ValueError, AttributeError, RecursionError):
         text = error.read(4_000).decode("utf-8", "replace")

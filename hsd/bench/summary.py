@@ -1,4 +1,4 @@
-"""What records say about a case: ratios of sums, medians over repetitions, intervals over prompts, and the limit.
+"""Statistics of a case: ratios of sums, medians over repetitions, intervals over prompts, and the limit.
 
 Definitions: block efficiency is committed tokens per target call. Acceptance length AL is 1 + kept / drafts, and the
 acceptance rate at position i is the share of all drafts that kept at least i tokens, as vLLM defines both; so AL is 1
@@ -74,7 +74,7 @@ class Measurement:
         return ratio_interval(self.records, "new_tokens", "target_calls")
 
     def acceptance_rate(self) -> Interval:
-        """Kept per drafted token, with its interval."""
+        """Kept drafted tokens per drafted token, with its 95 % interval over prompts."""
         value, low, high = ratio_interval(self.records, "kept", "drafted")
         return value, low, min(high, 1.0)
 
@@ -221,7 +221,7 @@ def student(freedom: int) -> float:
 
 
 def _resampled(records: Sequence[Record], above: Sum, below: Sum) -> Any:
-    """The ratio of both sums over other prompts.
+    """Resample the ratio of two sums over prompts.
 
     (1000,): of as many, drawn with replacement; of fewer than FEW (n,): of all but one each.
     """
@@ -252,7 +252,7 @@ def drafts(record: Record) -> int:
 
 
 def complete(records: Sequence[Record], cases: Sequence[str]) -> list[Record]:
-    """The records of those runs that every case has made: what an interrupted benchmark can compare."""
+    """Return the records of the runs that every case has finished, which an interrupted benchmark can compare."""
     made: dict[tuple[int, int], set[str]] = defaultdict(set)
     for record in records:
         made[record["prompt"], record["repetition"]].add(record["case"])

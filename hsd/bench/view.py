@@ -1,4 +1,4 @@
-"""What the page shows of a benchmark, as plain data: its table as text, its charts, a CSV, the command that repeats it.
+"""A benchmark as the page shows it, as plain data: table, charts, CSV, and the command that repeats it.
 
 `python -m hsd bench` writes it into its files, so that a page opens them by itself, with a server or without.
 """
@@ -28,7 +28,7 @@ PER_POSITION = "acceptance_rate_per_position"  # one cell, the first position fi
 
 
 def view(benchmark: Benchmark) -> dict[str, Any]:
-    """All that a page draws. Raises HsdError where there is nothing to compare."""
+    """Return all that the page draws of a benchmark. Raises HsdError where there is nothing to compare."""
     rows, kinds = benchmark.rows(), benchmark.by_kind()
     several = "," in str(benchmark.header["prompts"]["name"])  # sets, of which --limit takes so many each
     each = [found[0]["prompts"] for found in kinds.values()] if several else []
@@ -47,7 +47,7 @@ def view(benchmark: Benchmark) -> dict[str, Any]:
 
 
 def command(header: dict[str, Any], prompts: int) -> str:
-    """The command line that measures the same elsewhere; a server or another library is left out. prompts: --limit."""
+    """Return the command that repeats a benchmark, without servers and other libraries. prompts: its --limit."""
     own = [case["options"] for case in header["cases"] if not case["peer"]]
     drafting = [options for options in own if options.get("system") != "plain"]
     chains = [o for o in drafting if o.get("drafts", 1) == 1]
@@ -75,7 +75,7 @@ def _tree(options: dict[str, Any]) -> str:
 
 
 def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(_one(value, ","))
+    return f"{value:g}" if isinstance(value, float) else str(_cell(value, ","))
 
 
 def as_csv(rows: Sequence[Row]) -> str:
@@ -86,12 +86,13 @@ def as_csv(rows: Sequence[Row]) -> str:
     shares = [f"share_{part}" for part in PARTS]
     writer.writerow(["case", *OPTIONS, "prompts", "runs", *names, *shares, PER_POSITION])
     for row in rows:
-        found = [_plain(_one(row["options"].get(name, ""))) for name in OPTIONS]
+        found = [_no_formula(_cell(row["options"].get(name, ""))) for name in OPTIONS]
         values = [row.get(name, "") for name in SCALARS]
         values += [value for name in INTERVALS for value in row.get(name, ("", "", ""))]
         values += [row["shares"][part] if "shares" in row else "" for part in PARTS]
         counts = (row["prompts"], row["runs"])
-        writer.writerow([_plain(row["case"]), *found, *counts, *_numbers(values), _one(row.get(PER_POSITION, ""))])
+        rates = _cell(row.get(PER_POSITION, ""))
+        writer.writerow([_no_formula(row["case"]), *found, *counts, *_numbers(values), rates])
     return out.getvalue()
 
 
@@ -99,11 +100,11 @@ def _numbers(values: Iterable[Any]) -> list[Any]:
     return [value if value == "" or is_known(value) else "" for value in values]
 
 
-def _one(value: Any, between: str = " ") -> Any:
-    """A value as one cell: lists as "3 5"."""
+def _cell(value: Any, between: str = " ") -> Any:
+    """Join a list to one cell, "3 5"; return any other value as it is."""
     return between.join(map(str, value)) if isinstance(value, (list, tuple)) else value
 
 
-def _plain(value: Any) -> Any:
-    """The text, marked so that no spreadsheet reads it as a formula."""
+def _no_formula(value: Any) -> Any:
+    """Quote a text that a spreadsheet would read as a formula."""
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

@@ -34,7 +34,7 @@ COMMANDS = {
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaint is one line and exit status 2."""
+    """An argument parser that reports an error in one line and exits with status 2."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\n")
@@ -54,13 +54,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:
             print(end="", flush=True)
     except HsdError as error:
-        return _said(str(error))
+        return _fail(str(error))
     except ModuleNotFoundError as error:
         extra = "app" if words[0] in ("app", "space") else "bench"
         where = f"run pip install '.[{extra}]' in a copy of this repository"
-        return _said(f"{words[0]} needs {error.name}, which is not installed: {where}")
+        return _fail(f"{words[0]} needs {error.name}, which is not installed: {where}")
     except KeyboardInterrupt:
-        return _said("stopped", 130)
+        return _fail("stopped", 130)
     except OSError as error:
         try:
             print(end="", flush=True)
@@ -68,10 +68,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         named = f"{error.filename!r}" if error.filename else "its output"
         why = f"cannot read or write {named}: {error.strerror or error}"
-        return 141 if isinstance(error, BrokenPipeError) else _said(why)
+        return 141 if isinstance(error, BrokenPipeError) else _fail(why)
 
 
-def _said(words: str, status: int = 2) -> int:
+def _fail(words: str, status: int = 2) -> int:
     with suppress(OSError):
         print(f"hsd: {words}", file=sys.stderr)
     return status

@@ -1,4 +1,4 @@
-"""What the commands share: reading arguments, loading the models that they name, progress, output files."""
+"""Functions that the commands share: parsing arguments, loading the models that they name, progress, output files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def whole(text: str) -> int:
-    """A whole number."""
+    """Parse a whole number."""
     try:
         return int(text)
     except ValueError:
@@ -24,7 +24,7 @@ def whole(text: str) -> int:
 
 
 def number(text: str) -> float:
-    """A number."""
+    """Parse a number."""
     try:
         return float(text)
     except ValueError:
@@ -32,22 +32,22 @@ def number(text: str) -> float:
 
 
 def wholes(text: str) -> tuple[int, ...]:
-    """Whole numbers with commas."""
+    """Parse whole numbers separated by commas."""
     return tuple(whole(part) for part in text.split(","))
 
 
 def numbers(text: str) -> tuple[float, ...]:
-    """Numbers with commas."""
+    """Parse numbers separated by commas."""
     return tuple(number(part) for part in text.split(","))
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Names with commas."""
+    """Parse names separated by commas."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def add_models(parser: argparse.ArgumentParser, pair: str, about: str = "") -> None:
-    """The options that name models. pair: help of the first; about: what the others' helps begin with."""
+    """Add the options that name models. pair: the help of --pair; about: a prefix of the other helps."""
     parser.add_argument("--pair", metavar="NAME", help=pair)
     parser.add_argument("--target", help=f"{about}target model: a folder or a Hub id")
     parser.add_argument("--draft", help=f"{about}draft model or EAGLE-3 head: a folder or a Hub id")
@@ -56,7 +56,7 @@ def add_models(parser: argparse.ArgumentParser, pair: str, about: str = "") -> N
 
 
 def load(arguments: argparse.Namespace, name: str | None, alone: bool = False, **more: Any) -> Pair:
-    """The pair that these options name, on as many threads as suit it. Raises HsdError.
+    """Load the pair that the options name and set the number of threads. Raises HsdError.
 
     name: in place of --pair. alone: the target is its own draft where none is named. more: as `load_pair` takes it.
     """
@@ -89,7 +89,7 @@ def refuse(arguments: argparse.Namespace, flags: str, home: str) -> None:
 
 
 def text_of(argument: str) -> str:
-    """The text of an argument, or of the standard input for "-": Unicode, whatever encoding the console has."""
+    """Return the text of an argument, or of the standard input for "-". Raises HsdError if it is not Unicode."""
     stream = getattr(sys.stdin, "buffer", None)
     data = os.fsencode(argument) if argument != "-" else stream.read() if stream else sys.stdin.read().encode()
     try:
@@ -99,7 +99,7 @@ def text_of(argument: str) -> str:
 
 
 def output(path: str | Path) -> Path:
-    """The file to write to; checked before the work begins, so that no result is lost at the end."""
+    """Check before the work begins that a file can be written, and return its path. Raises HsdError."""
     file = Path(path).expanduser()
     if file.is_dir() or not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
         raise HsdError(f"cannot write {str(path)!r}: give a file name in an existing folder where you may write")

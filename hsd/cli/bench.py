@@ -1,4 +1,4 @@
-"""`python -m hsd bench`: what the options ask for, run on one process or split over several."""
+"""`python -m hsd bench`: measure every combination of the options, on one process or split over several."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _server(arguments: argparse.Namespace, processes: int) -> Server | None:
-    """The server that is named, once it was reached. Raises HsdError."""
+    """Connect to the server given by `--server`; None without it. Raises HsdError."""
     if not arguments.server:
         refuse(arguments, "--server-model --server-key --server-timeout", "--server URL")
         return None
@@ -108,7 +108,7 @@ def _server(arguments: argparse.Namespace, processes: int) -> Server | None:
 
 
 def sweep(arguments: argparse.Namespace, server: Server | None = None) -> Sweep:
-    """What the options ask for. Raises HsdError for a number that is too small."""
+    """Return the sweep that the options describe. Raises HsdError for a number that is too small."""
     for name, least in (("repetitions", 1), ("limit", 0)):
         if getattr(arguments, name) < least:
             raise HsdError(f"{name} {getattr(arguments, name)}: choose at least {least}")

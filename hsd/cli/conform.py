@@ -1,4 +1,4 @@
-"""The command `python -m hsd conform`: what it takes, what it prints, and the file for continuous integration."""
+"""`python -m hsd conform`: judge a verifier, print the verdict, and write it for continuous integration."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _read_rows(file: str) -> TableModels:
 
 
 def _keyed_words(result: dict[str, Any]) -> str:
-    """A table: a line for each keying, with total variations and tokens per step."""
+    """Return a table with a line for each keying: total variations and tokens per step."""
     rows = f"p {row(result['p'])}, q {row(result['q'])}"
     lines = [
         f"{result['rule']}, gamma {result['gamma']}, {rows}: total variation of the first {result['tokens']} tokens",

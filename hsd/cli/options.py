@@ -18,7 +18,7 @@ GAMMA = "the pair's best, else 5"
 
 
 def flag(option: str) -> str:
-    """How an option is called on the command line."""
+    """Return the flag of an option: "--max-new-tokens"."""
     return f"--{option.replace('_', '-')}"
 
 
@@ -29,7 +29,7 @@ def add_flags(
     also: Mapping[str, str] | None = None,
     **usual: str,
 ) -> None:
-    """A flag for every option of a run. lists: each takes several values with commas, lists with semicolons.
+    """Add a flag for every option of a run. lists: each takes several values with commas, lists with semicolons.
 
     without: options that the command has no flag for. also: a further name of a flag, by option. usual: help texts for
     defaults that differ from the option's own.
@@ -44,7 +44,7 @@ def add_flags(
 
 
 def _reader(option: Option, lists: bool) -> Callable[[str], Any]:
-    """What reads the value of a flag."""
+    """Return the function that parses the value of an option's flag."""
     one: Callable[[str], Any] = {int: whole, float: number}.get(option.kind, str)
     several: Callable[[str], Any] = {int: wholes, float: numbers}.get(option.kind, names)
     if option.words:
@@ -56,7 +56,7 @@ def _reader(option: Option, lists: bool) -> Callable[[str], Any]:
 
 
 def _or_word(option: Option, number_of: Callable[[str], Any], text: str) -> Any:
-    """A number, or a word that may stand for one."""
+    """Parse a number, or a word that the option accepts in its place, such as "auto"."""
     try:
         return text if text in option.words else number_of(text)
     except argparse.ArgumentTypeError as error:
@@ -64,7 +64,7 @@ def _or_word(option: Option, number_of: Callable[[str], Any], text: str) -> Any:
 
 
 def given(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options of a run that were given by a flag."""
+    """Return the options of a run that were given by a flag, by name."""
     return {n: v for n in RunOptions.options() if (v := getattr(arguments, n, None)) is not None}
 
 

@@ -101,7 +101,7 @@ def _prompts(arguments: argparse.Namespace) -> PromptSet:
 
 
 def _measure(arguments: argparse.Namespace) -> tuple[Models, list[str], dict[str, Any]]:
-    """The models as measured, their names, and the measurement as plain data."""
+    """Measure the pair; return its models, their names, and the measurement as plain data."""
     prompts = _prompts(arguments)
     pair = load(arguments, arguments.pair)
     names = [model.name for model in pair.models]
@@ -122,7 +122,7 @@ def _measure(arguments: argparse.Namespace) -> tuple[Models, list[str], dict[str
 
 
 def report(found: Plan, names: list[str], longest: int, facts: dict[str, Any]) -> str:
-    """The plan in words. longest: the largest threshold that was considered."""
+    """Return the plan in words. longest: the largest threshold that was considered."""
     unit = " ms" if facts else ""
     lines = [f"best: {_in_words(found.best, names)}"]
     rows = [("best", found.best), ("best single draft", found.single), ("no draft", found.plain)]
@@ -135,13 +135,13 @@ def report(found: Plan, names: list[str], longest: int, facts: dict[str, Any]) -
 
 
 def _in_words(stack: Stack, names: list[str]) -> str:
-    """`draft (5 tokens) → target`."""
+    """Return a stack in words: `draft (5 tokens) → target`."""
     parts = [f"{names[m]} ({t} tokens)" for m, t in zip(stack.models, stack.thresholds, strict=False)]
     return " → ".join([*parts, names[stack.models[-1]]])
 
 
 def _measurement(facts: dict[str, Any] | None) -> list[str]:
-    """What was measured, and where."""
+    """Return the lines about the measurement; none for given numbers."""
     if facts is None:
         return []
     where, names = facts["machine"], facts["names"]
@@ -155,6 +155,6 @@ def _measurement(facts: dict[str, Any] | None) -> list[str]:
 
 
 def _place(where: dict[str, Any]) -> str:
-    """The machine, in a line."""
+    """Return a line about the machine."""
     place = f"{where['processor']}, {where['device']}, {where['threads']} threads, {where['dtype']}"
     return f"  {place}, load {where['load']}, torch {where['torch']}"

@@ -36,7 +36,7 @@ def add_arguments(run: argparse.ArgumentParser) -> None:
 
 
 def _pair_help() -> str:
-    """What --pair takes."""
+    """Return the help text of --pair."""
     names = f"{', '.join(FETCHED)} (see hsd fetch), {', '.join(EMBEDDED)} (embedded)"
     drafts, heads = ([pair.name for pair in PAIRS.values() if bool(pair.licence) == head] for head in (False, True))
     hub = f"from the Hub: {', '.join(drafts)}, with an EAGLE-3 head as draft: {', '.join(heads)}"
@@ -112,7 +112,7 @@ def _decode_with_progress(pair: Any, prompt: str, options: Any) -> tuple[Any, Hs
 
 
 def _summary(trace: Any) -> dict[str, Any]:
-    """What `run --json` prints: the text, what made it, and its statistics."""
+    """Return what `run --json` prints: the text, its options, and its statistics."""
     setup, o = trace.setup, trace.setup.options
     made_by = {"rule": o.rule, "system": o.system, "gamma": o.draft.gamma, "seed": o.seed, "pair": setup.pair}
     flat = o.flat()

@@ -16,7 +16,7 @@ from hsd.trace import Trace
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The three actions and their options."""
+    """Add the three actions and their options."""
     what = parser.add_subparsers(required=True, metavar="ACTION", parser_class=type(parser))
     check = what.add_parser("check", help="compare the Spacefile with the front matter of README.md")
     check.set_defaults(action=_check)
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Do what was chosen. Returns the exit status."""
+    """Run the chosen action. Returns the exit status."""
     return int(arguments.action(arguments))
 
 

@@ -46,7 +46,7 @@ PARTS = {part: Style(**look) for part, look in LOOKS["parts"].items()}
 
 
 def charts(rows: Sequence[Row]) -> list[Chart]:
-    """At most three, each with its "title"; those for which there is nothing to show are left out."""
+    """Return at most three charts, each with its "title", without those that would be empty."""
     made = {
         "Acceptance rate per position in the draft": acceptance_rate_per_position(rows),
         "Where the time goes": time_shares(rows),
@@ -86,7 +86,7 @@ def acceptance_rate_per_position(rows: Sequence[Row]) -> Chart:
     for row in drafting:
         shares, dash = row["acceptance_rate_per_position"], _dash(drafting, row, "gamma")
         line = _line(row["case"], list(range(1, len(shares) + 1)), list(shares), look(row["options"]), dash)
-        traces.append({**line, "visible": _first_seen(drafting, row)})
+        traces.append({**line, "visible": _visible(drafting, row)})
     x = {"title": "position in the draft", "dtick": 1, "tick0": 1}
     y = {"title": "acceptance rate, of all drafts", "range": [0, 1.02], "tickformat": ".0%"}
     return _chart(traces, _height(traces), x, y)
@@ -112,7 +112,7 @@ def time_shares(rows: Sequence[Row]) -> Chart:
 
 
 def look(options: dict[str, Any]) -> Style:
-    """The look of a case, from its options; a rule for several drafts looks as the rule it is made of.
+    """Return the look of a case. A rule for several drafts has the look of its rule for one.
 
     A stack, early exits and n-grams have the colour of the rule at the target, with a marker and a hatch of their own.
     """
@@ -130,7 +130,7 @@ def look(options: dict[str, Any]) -> Style:
 
 
 def safe(text: object) -> str:
-    """Text that plotly.js shows as it is: it would read `<b>` as markup, and a long name would leave no room."""
+    """Escape and shorten a text: plotly.js would read `<b>` as markup, and a long name would leave no room."""
     words = str(text)
     cut = words if len(words) <= LONGEST else f"{words[: LONGEST - 1]}…"
     return html.escape(cut, quote=False).replace("\n", " ").replace("%{", "% {")
@@ -144,7 +144,7 @@ def _line(name: object, x: list[Any], y: list[Any], style: Style, dash: str) -> 
 
 
 def _chart(traces: list[Chart], height: int, x: Chart, y: Chart, **layout: Any) -> Chart:
-    """height: in pixels; x, y: the axes, with what they show as "title"."""
+    """Return a chart. height: in pixels; x, y: the axes, each with a "title"."""
     axis = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": GRID, "automargin": True}
     axes = [{**axis, **own, "title": {"text": own["title"], "standoff": 6, "font": {"size": 13}}} for own in (x, y)]
     whole = {"height": height, **LOOKS["layout"], "xaxis": axes[0], "yaxis": axes[1], **layout}
@@ -157,12 +157,12 @@ def _drafting(rows: Iterable[Row]) -> list[Row]:
 
 
 def _chains(rows: Iterable[Row]) -> list[Row]:
-    """Those whose drafts have a fixed length."""
+    """The rows of `_drafting` whose drafts have a fixed length."""
     return [row for row in _drafting(rows) if not _levelled(row) and row["options"].get("gamma") != "auto"]
 
 
 def _levelled(row: Row) -> bool:
-    """Whether levels draft, in blocks that have no fixed length."""
+    """Whether a row's system has levels, whose blocks have no fixed length."""
     return row["options"].get("system") in LEVELLED
 
 
@@ -189,23 +189,23 @@ def _name(row: Row, several: set[str]) -> str:
 
 
 def _gamma(row: Row) -> int:
-    """0 for blocks of levels, which have none."""
+    """Return the largest draft length of a row; 0 for levels, whose blocks have none."""
     return 0 if _levelled(row) else int(RunOptions.options()["gamma"].largest(row["options"].get("gamma", 0)))
 
 
 def _dash(rows: Sequence[Row], row: Row, name: str) -> str:
-    """A dash for each value of the option `name` together with the number of drafts."""
+    """Return the dash of a row: one for each number of drafts and value of the option `name`."""
     value = {"gamma": _gamma}.get(name, lambda one: one["options"].get(name, 0))
     every = [(one["options"].get("drafts", 1), value(one)) for one in (row, *rows)]
     return DASHES[sorted({*every}).index(every[0]) % len(DASHES)]
 
 
-def _first_seen(rows: Sequence[Row], row: Row) -> bool | str:
-    """True for the longest drafts, and blocks of levels, at the first temperature; the legend has the others."""
+def _visible(rows: Sequence[Row], row: Row) -> bool | str:
+    """Return plotly's `visible`: True for the longest drafts and for levels, at the first temperature."""
     long = _levelled(row) or _gamma(row) == max(map(_gamma, rows))
     return True if long and row["options"]["temperature"] == rows[0]["options"]["temperature"] else "legendonly"
 
 
 def _height(names: Sequence[Any]) -> int:
-    """Room for the legend above the axes as well: a name takes a line on a phone, half of one elsewhere."""
+    """Return a height in pixels with room for the legend: a name takes a line on a phone, half of one elsewhere."""
     return 250 + min(18 * len(names), 320)
