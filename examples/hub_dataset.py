@@ -92,7 +92,7 @@ def make(folder: Path, out: Path, licence: str, title: str) -> str:
 
 
 def run(name: str, trace: Trace) -> dict[str, Any]:
-    """What `runs.jsonl` says of a run."""
+    """Return the row of `runs.jsonl` for a run."""
     stats = trace.stats()
     told = {key: stats[key] for key in ("new_tokens", "steps", "target_calls", "drafted", "kept", "block_efficiency")}
     made = {"pair": trace.setup.pair, "target": trace.setup.target.name, "device": trace.setup.device}
@@ -101,7 +101,7 @@ def run(name: str, trace: Trace) -> dict[str, Any]:
 
 
 def drafted(name: str, trace: Trace) -> Iterator[dict[str, Any]]:
-    """What `drafted.jsonl` says of the drafted tokens of a run, in the order in which they were drafted."""
+    """Return the rows of `drafted.jsonl` for a run: its drafted tokens in the order of drafting."""
     for step in trace.steps:
         tested = {test.node: test.threshold for test in step.verdict.decisions} if step.verdict else {}
         kept = _kept(step)
@@ -112,7 +112,7 @@ def drafted(name: str, trace: Trace) -> Iterator[dict[str, Any]]:
 
 
 def card(traces: list[Trace], licence: str, title: str) -> str:
-    """The data set's README.md."""
+    """Return the text of the data set's README.md."""
     kinds = Counter((trace.setup.pair, *_asked(trace).values()) for trace in traces)
     return CARD.format(
         license=licence,
@@ -154,7 +154,7 @@ def _asked(trace: Trace) -> dict[str, str]:
 
 
 def _kept(step: Step) -> set[int]:
-    """The nodes of the path that was kept."""
+    """Return the ids of the nodes on the kept path."""
     accepted = [test.node for test in step.verdict.decisions if test.accepted] if step.verdict else []
     node, kept = accepted[-1] if accepted else 0, set()
     while node:

@@ -17,7 +17,7 @@ TOYS = Path(__file__).parents[1] / "assets" / "tiny"
 
 
 class Reader:
-    """A model and what it has read of a text."""
+    """A model and the cache of the text it has read."""
 
     def __init__(self, model, temperature):
         self.model, self.temperature, self.cache = model, temperature, DynamicCache(config=model.config)
@@ -29,7 +29,7 @@ class Reader:
         return (logits.float() / self.temperature).softmax(-1)
 
     def forget(self, length):
-        """What was read from position `length` on was rejected."""
+        """Drop the cache from position `length` on, where the draft was rejected."""
         if (rejected := self.cache.get_seq_length() - length) > 0:
             self.cache.crop(-rejected)
 
@@ -82,7 +82,7 @@ def hsd(p, q, tokens, coins):
 
 @torch.inference_mode()
 def decode(target, draft, text, rule, numbers, gamma=4, temperature=0.7, new_tokens=48, ends=(), show=print):
-    """The tokens that follow `text` (ids). rule: `vanilla` or `hsd`. show: hears of every step."""
+    """The tokens that follow `text` (ids). rule: `vanilla` or `hsd`. show: called with every step."""
     text, start = list(text), len(text)
     target, draft = Reader(target, temperature), Reader(draft, temperature)
     while len(text) - start < new_tokens and not (len(text) > start and text[-1] in ends):

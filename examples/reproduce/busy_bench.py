@@ -87,7 +87,7 @@ def _is_here(pair: str, engine: str | None) -> bool:
 
 @contextmanager
 def _busy(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Processes that compute whenever they are let go on; at first they are stopped."""
+    """Start processes that keep a core busy, stopped at first; SIGCONT and SIGSTOP switch them."""
     loops = [subprocess.Popen([sys.executable, "-c", LOOP]) for _ in range(count)]
     try:
         _let(loops, signal.SIGSTOP)
@@ -140,7 +140,7 @@ def _by_bench(command: list[str]) -> float:
 
 
 def _told(command: list[str]) -> dict[str, Any]:
-    """What a command prints as JSON. Raises RuntimeError with its own words if it fails."""
+    """Run a command and parse the JSON it prints. Raises RuntimeError with its error message if it fails."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     called = [sys.executable, "-m", "hsd", *command]
     done = subprocess.run(called, capture_output=True, text=True, env=environment, timeout=WAIT, check=False)

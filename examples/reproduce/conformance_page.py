@@ -86,7 +86,7 @@ def distance(value: float) -> str:
 
 
 def keyings(rules: Sequence[str] = ("tokenwise", "hsd")) -> dict[str, str]:
-    """The tables of every keying, and what the text says about them."""
+    """Compute the tables of every keying and the numbers that the text quotes from them."""
     found = {rule: audit_keyings(rule=rule, **EXAMPLE)["keyings"] for rule in rules}
     off = found["hsd"]
     two = audit_keyings(**{**EXAMPLE, "gamma": 2}, rule="hsd")["keyings"]["position, coins"]["text"]
@@ -141,7 +141,7 @@ def keying_table(found: dict[str, Any]) -> str:
 
 
 def conformance() -> dict[str, str]:
-    """The table of clients, two answers as they are printed, and what sampling finds."""
+    """Compute the table of clients, two printed verdicts, and the results of sampling."""
     found = {name: client(name) for name in CLIENTS}
     code = (ADAPTERS / "tokenwise.py").read_text(encoding="utf-8").split('"""\n\n', 1)[1]
     first = next(iter(found.values()))
@@ -199,7 +199,7 @@ def speakers_table() -> str:
 
 
 def answer(name: str, *options: str) -> str:
-    """What the command prints for a client, without the time that it took."""
+    """Return what `hsd conform` prints for a client, without the elapsed time."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         command(["conform", str(ADAPTERS / f"{name}.py"), *options])

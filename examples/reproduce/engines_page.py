@@ -118,7 +118,7 @@ def same(cases: list[Case]) -> str:
 
 
 def sentences(cases: list[Case]) -> list[str]:
-    """Who is fastest, where drafts pay and why, who is ready first, and who has not read the same model."""
+    """Return the page's sentences: the fastest engine, where drafts pay, start-up, memory, differing models."""
     alike = [case for case in cases if case.get("likeliest") is None or share(case) >= SAME]
     return [sentence for make in (fastest, beside, paying, frugal, another) if (sentence := make(cases, alike))]
 
@@ -179,7 +179,7 @@ def paying(cases: list[Case], _: list[Case]) -> str:
 
 
 def frugal(_: list[Case], alike: list[Case]) -> str:
-    """Who is ready first, and who needs least memory."""
+    """Name the engine that is ready first and the one that needs least memory."""
     known = [case for case in alike if case["memory_mb"]]
     if not known:
         return ""
@@ -196,7 +196,7 @@ def frugal(_: list[Case], alike: list[Case]) -> str:
 
 
 def another(cases: list[Case], alike: list[Case]) -> str:
-    """Who names the same likeliest tokens, and who does not."""
+    """Name the engine that agrees least with torch's likeliest tokens, and those that decode another model."""
     least = min((case for case in alike if "likeliest" in case), key=share, default=None)
     wrong = sorted({case["engine"] for case in cases if case not in alike})
     told = (

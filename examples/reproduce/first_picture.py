@@ -1,4 +1,4 @@
-"""What is seen of the page before it runs: its first preset as plain HTML, and as a card where a link to it is shared.
+"""Make the page's first picture: its first preset as plain HTML, and the preview card of a shared link.
 
     python examples/reproduce/first_picture.py
 
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def served(folder: str) -> str:
-    """Where this folder is served, until the script ends."""
+    """Serve a folder until the script ends; return its address."""
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
@@ -101,7 +101,7 @@ def served(folder: str) -> str:
 
 
 def opened(browser: Browser, address: str, width: int, height: int) -> Page:
-    """A page that is drawn and quiet."""
+    """Open the page and wait until it is drawn and no request is pending."""
     page = browser.new_page(viewport={"width": width, "height": height}, bypass_csp=True, reduced_motion="reduce")
     page.goto(address)
     page.wait_for_function(DRAWN)

@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def data() -> str:
-    """What the tab draws, a lesson a line."""
+    """Return the JSON that the tab draws, with a line per lesson."""
     kinds = (f"{json.dumps(kind)}: {_lines(value)}" for kind, value in learn.content().items())
     return "{" + ",\n".join(kinds) + "}\n"
 
@@ -113,7 +113,7 @@ def text(parts: list[Any]) -> str:
 
 
 def code(piece: str) -> str:
-    """As code, whatever is in it; a space at its start or end is shown."""
+    """Format a token as Markdown code, with spaces at its ends made visible."""
     shown = piece.replace("\n", "⏎")
     if shown != shown.strip(" "):
         lead, trail = len(shown) - len(shown.lstrip(" ")), len(shown) - len(shown.rstrip(" "))

@@ -34,7 +34,7 @@ WIDTHS = (1, 2, 6, 11)  # passes that are drawn
 
 @dataclass(frozen=True)
 class Piece:
-    """A token among the numbers, which is shown as one."""
+    """A token among the numbers, which the page shows as a token."""
 
     text: str
 
@@ -83,7 +83,7 @@ def _number(name: str, numbers: Numbers) -> Part:
 
 
 def _joined(found: list[Part]) -> list[Part]:
-    """Texts beside each other as one."""
+    """Join neighbouring texts."""
     joined: list[Part] = []
     for part in found:
         if joined and isinstance(part, str) and isinstance(joined[-1], str):
@@ -109,7 +109,7 @@ def trace() -> Trace:
 
 
 def step() -> Step:
-    """The step of it."""
+    """Return the step of the run that the lessons explain."""
     return trace().steps[source()["step"] - 1]
 
 
@@ -120,7 +120,7 @@ def written() -> str:
 
 
 def numbers() -> Numbers:
-    """Everything that a lesson or a question may name."""
+    """Return all numbers that a lesson or a question may name, by name."""
     return {"trace": source()["trace"], "step": source()["step"], **_of_step(step()), **_of_run(), **measured()}
 
 

@@ -103,7 +103,7 @@ def gsm8k(data: Path) -> list[dict[str, str]]:
 
 
 def final(answer: str) -> str:
-    """What an answer comes to: the part after ####, empty where it has none."""
+    """Return the final result of an answer: the part after ####, "" if there is none."""
     _, mark, last = answer.rpartition("####")
     return last.strip().replace(",", "") if mark else ""
 
@@ -238,7 +238,7 @@ def tolerance_of(calibration: Calibration, share: float) -> float:
 
 
 def rounded(value: Any) -> Any:
-    """The same with four significant digits."""
+    """Round all numbers in nested data to four significant digits."""
     if isinstance(value, float):
         return float(f"{value:.4g}")
     if isinstance(value, dict):

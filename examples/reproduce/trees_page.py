@@ -73,7 +73,7 @@ def tried(last: dict[str, Row]) -> str:
 
 
 def separate(last: dict[str, Row]) -> str:
-    """What a chain of two keeps, if the second is kept with its chance whenever the first is."""
+    """Return the tokens a chain of two keeps if the second is kept with its own rate whenever the first is."""
     head, own = last["head"]["T=0.7"], last["narrow"]["T=0.7"]
     chains = {
         "the head": [head[domain][0] * (1 + head[domain][1]) for domain in DOMAINS],
@@ -83,7 +83,7 @@ def separate(last: dict[str, Row]) -> str:
 
 
 def setting(row: Row, machine: Row) -> str:
-    """On what a part was measured."""
+    """Return the setting in which a part was measured, in words."""
     size = f"{row['count']} prompts of {row['new_tokens']} tokens per kind of text" if "count" in row else ""
     trees = f"T = {row['T']:g}" if "trees" in row else "cases in turn"
     threads = f"{machine['threads']} thread{'s' if machine['threads'] > 1 else ''}"
@@ -219,7 +219,7 @@ def planned(plans: list[Row], rows: list[Row]) -> str:
 
 
 def measured(plan: Row, rows: list[Row]) -> str:
-    """What a tree that was proposed came to where it was timed, over the kinds of text."""
+    """Return the measured results of a proposed tree, over the kinds of text."""
     name = "grown {drafts} × {gamma}, {nodes} nodes".format(**plan["best"])
     timed = [row for row in rows if row["case"] == name and row["T"] == plan["temperature"]]
     if not timed:
@@ -229,7 +229,7 @@ def measured(plan: Row, rows: list[Row]) -> str:
 
 
 def planner_words(passes: dict[str, float], rows: list[Row]) -> str:
-    """What the planner makes of n-grams, head and target, beside the head's chain as the benchmark measured it."""
+    """Compare the planner's stack of n-grams, head and target with the measured chain of the head."""
     cases = {row["case"]: row for row in rows}
     of_ngrams, of_head = (first_kept(cases[f"{name}, γ=2"]) for name in ("n-grams", "tokenwise"))
     further = (passes["8"] - passes["1"]) / 7
@@ -255,7 +255,7 @@ def first_kept(row: Row) -> float:
 
 
 def exits(last: dict[str, Row], rows: list[Row]) -> str:
-    """What the frozen model's states tell after some layers, and what decoding with an exit came to."""
+    """Report the accuracy of early exits of the frozen model, and the speed of decoding with one."""
     lines = [
         [words, *(f"{last[name]['T=0.7'][domain][0]:.2f}" for domain in DOMAINS)]
         for name, words in (("exit-4", "after 4 of 30 layers"), ("exit-16", "after 16"), ("head", "the head"))

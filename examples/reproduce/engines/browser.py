@@ -1,4 +1,4 @@
-"""The browser's turn, see turn.py: the exported page in Chromium, as a visitor has it, in the page's own worker.
+"""The browser's turn, see turn.py: the exported page in Chromium, decoding in the page's own worker.
 
 Passes and rows are asked of the same modules by a worker beside it (browser.js), as no visitor asks for them.
 """

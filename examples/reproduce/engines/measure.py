@@ -119,7 +119,7 @@ def main() -> None:
 
 
 def job(given: argparse.Namespace, gguf: Path, folder: Path | None, case: tuple[str, int], rows: Path | None) -> Found:
-    """What a turn is asked. rows: where its rows go; None where they are not asked for."""
+    """Return the job of a turn as plain data. rows: the file for its rows, None if they are not needed."""
     tokenizer = FileTokenizer(read_gguf(gguf).fields)
     readme = tokenizer((ROOT / "README.md").read_text(encoding="utf-8"))["input_ids"][:ROWS]
     config = json.loads((folder / "config.json").read_text(encoding="utf-8")) if folder else None
@@ -151,7 +151,7 @@ def file_of(case: tuple[str, int], rows: Path) -> Path:
 
 
 def prepare(given: argparse.Namespace, gguf: Path, folder: Path | None) -> dict[str, str]:
-    """Make what engines read; why some cannot be measured."""
+    """Write the files that engines read; return why some engines cannot be measured."""
     missing: dict[str, str] = {}
 
     def make(names: tuple[str, ...], there: Path | None, *command: str | Path) -> None:
@@ -183,7 +183,7 @@ def prepare(given: argparse.Namespace, gguf: Path, folder: Path | None) -> dict[
 
 
 def one(case: tuple[str, int], asked: Found) -> Found:
-    """One turn: what turn.py says, and how long it took to be ready."""
+    """Run one turn; return the result of turn.py and the seconds until it was ready."""
     threads = {f"{name}_NUM_THREADS": str(case[1]) for name in ("OMP", "MKL", "OPENBLAS")}
     environment = os.environ | threads | {"PYTHONPATH": str(ROOT) if case[0] in OURS else "", "no_proxy": "127.0.0.1"}
     command = [asked["python"], str(HERE / SCRIPTS.get(case[0], "peers.py"))]
@@ -220,7 +220,7 @@ def told(found: Found) -> str:
 
 
 def summary(case: tuple[str, int], turns: list[Found]) -> Found:
-    """A case over its rounds: [median, least, most] of what was timed; the first round's facts."""
+    """Summarise a case over rounds: [median, least, most] of each time, and the facts of the first round."""
     first = turns[0]
 
     def over(value: Callable[[Found], float], digits: int = 2) -> list[float]:
@@ -253,7 +253,7 @@ def summary(case: tuple[str, int], turns: list[Found]) -> Found:
 
 
 def rows_of(case: tuple[str, int], whole: dict[tuple[str, int], list[Found]], rows: Path) -> Found:
-    """How a case's rows are beside torch's: the same likeliest tokens, nats of KL on average; whose bits they have."""
+    """Compare a case with torch: number of equal likeliest tokens, mean KL in nats, cases with the same bits."""
     reference, found = file_of(("torch", 1), rows), whole[case][0]
     twins = [name for name in whole if name != case and whole[name][0]["bits"] == found["bits"]]
     same_bits = {"same_bits": [f"{name} {threads}" for name, threads in twins]}

@@ -31,7 +31,7 @@ INSERTED = '<script type="module" src="drive.js"></script></body>'
 
 
 def served(site: Path, threads: int, notes: Queue[str]) -> type[BaseHTTPRequestHandler]:
-    """A file server whose page drives itself, and posts a note where it is done with something."""
+    """Serve the page with a script that drives it and posts a note after each part."""
 
     class Handler(Isolating if threads > 1 else Quiet):  # type: ignore[misc]
         def do_POST(self) -> None:

@@ -1,4 +1,4 @@
-"""One engine's turn, in a process of its own: ready, passes, decoding, memory, rows. What every engine is asked alike.
+"""One engine's turn, in a process of its own: ready, passes, decoding, memory, rows. Every engine gets the same job.
 
 The process reads its job from standard input, says "ready" when the first row is there, and then its result as a line
 of JSON, or {"missing": why} where the engine cannot be had.
@@ -35,7 +35,7 @@ class Reader(Protocol):
         """Append tokens; logits (keep, V) after the last `keep` of them."""
 
     def cut(self, length: int) -> None:
-        """Forget tokens from `length` on."""
+        """Drop tokens from `length` on from the cache."""
 
 
 def main(make: Callable[[Job], Reader], speed: Callable[[Reader, Job], dict[str, Any]]) -> None:

@@ -182,7 +182,7 @@ def _said(words: list[str], **environment: str) -> str:
 
 
 def _declare(file: Path, rows: int, width: int) -> None:
-    """A file of weights that says how many there are, and takes no room."""
+    """Write a sparse weights file whose header declares a size but takes no space."""
     size = 2 * rows * width
     header = json.dumps({"w": {"dtype": "BF16", "shape": [rows, width], "data_offsets": [0, size]}}).encode()
     with file.open("wb") as out:

@@ -24,7 +24,7 @@ SETTLED = 0.3  # of the time, after which memory has to stay
 
 @dataclass
 class Seen:
-    """What all clients together saw."""
+    """Counts and times collected from all clients."""
 
     runs: Counter[int] = field(default_factory=Counter)  # by client
     waited: list[float] = field(default_factory=list)
@@ -159,7 +159,7 @@ def _counted(seen: Seen, number: int, waited: float | None, asked: Values, text:
 
 
 def _refused(words: str | None, seen: Seen) -> None:
-    """Wait as long as one is told to."""
+    """Wait for the time that a refusal asks for."""
     told = re.search(r"others are waiting already: try again in about (\d+) seconds", words or "")
     if told:
         seen.refused["try again in about … seconds"] += 1

@@ -54,11 +54,11 @@ class App:
 
     @property
     def tracebacks(self) -> int:
-        """How often one was printed."""
+        """Count the tracebacks that the app has printed."""
         return sum(line.startswith("Traceback") for line in self.lines)
 
     def memory(self) -> float:
-        """MB that it holds now."""
+        """Return the app's resident memory in MB."""
         return psutil.Process(self._process.pid).memory_info().rss / 1e6
 
     def stop(self, how: int = signal.SIGTERM) -> None:
@@ -122,7 +122,7 @@ class Run:
         self._http.post(f"{self._api}/cancel", json=ended)
 
     def wait(self) -> Run:
-        """Until it has ended."""
+        """Wait until the run has ended."""
         if self.state not in FINISHED:
             self._following.join(180)
         return self
@@ -144,7 +144,7 @@ class Visitor:
         self.decode = next(each["id"] for each in config["dependencies"] if each["api_name"] == "decode")
 
     def ask(self, name: str, argument: Any) -> httpx.Response:
-        """A question of the page."""
+        """Ask a question as the page does and return the answer."""
         return self.http.post(f"/answers/{name}", json=argument)
 
     def begin(self, **asked: Any) -> Run:

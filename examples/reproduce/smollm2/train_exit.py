@@ -26,7 +26,7 @@ TELLINGS = 6  # how often it is measured on the way
 
 
 class Exit(nn.Module):
-    """What one of the target's hidden states tells, normed and moved by a matrix of low rank."""
+    """Predict from one hidden state of the target, normed and corrected by a low-rank matrix."""
 
     def __init__(self, tap: int, target: Any, vocab: Tensor, rank: int = 64) -> None:
         """tap: its place among those that were written; vocab: the target's ids of the tokens that it knows."""

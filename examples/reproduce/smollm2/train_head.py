@@ -192,7 +192,7 @@ def save(head: Head, vocab: Tensor, config: Any, folder: Path) -> None:
 
 
 def load(head: Head, folder: Path) -> None:
-    """Take up the numbers of a head that was saved; what it lacks stays as it was."""
+    """Load the weights of a saved head; parameters that it lacks keep their values."""
     content = load_file(folder / "model.safetensors")
     known = {name: content[published].float() for name, published in PUBLISHED.items() if published in content}
     head.load_state_dict(known, strict=False)

@@ -1,4 +1,4 @@
-"""What training a draft of any design takes: batches of the target's text, the draft vocabulary, steps down a loss."""
+"""Training for drafts of any design: batches of the target's text, the draft vocabulary, the optimiser."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class Training:
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
-        """The model holds the averaged numbers meanwhile."""
+        """Give the model its averaged weights inside the `with` block."""
         own = {name: p.detach().clone() for name, p in self._model.named_parameters() if name in self._average}
         self._model.load_state_dict(self._average, strict=False)
         try:
