@@ -5,28 +5,32 @@
 // tab, and what it returns is waited for before that is shown; its opened(), if it has one, is called whenever the tab
 // is opened again.
 import { ask, Refusal } from "./answers/answers.js";
+import { find } from "./kit/dom.js";
 import { address } from "./kit/link.js";
 import * as page from "./kit/page.js";
 import { roving } from "./kit/parts.js";
 
-const SCREENS = {
+const SCREENS = /** @type {Record<string, () => Promise<PageScreen>>} */ ({
   watch: () => import("./watch/watch.js"),
   learn: () => import("./learn/learn.js"),
   speed: () => import("./speed/speed.js"),
   systems: () => import("./systems/systems.js"),
   lab: () => import("./lab/lab.js"),
-};
+});
 const KEYS = { ArrowRight: 1, ArrowLeft: -1, Home: 0, End: -1 };
-const part = (css) => document.querySelector(css);
-const list = part("#hsd-tabs");
-const tabs = [...list.children];
-const panel = (name) => document.getElementById(`hsd-tab-${name}`);
-const needed = JSON.parse(part("#hsd-modules").textContent); // by each screen, beside what all need
+const list = find("#hsd-tabs");
+const tabs = /** @type {HTMLElement[]} */ ([...list.children]);
+const nameOf = (/** @type {HTMLElement} */ tab) => tab.dataset.tabId ?? "";
+const panel = (/** @type {string} */ name) => find(`#hsd-tab-${name}`);
+/** @type {Record<string, {modules: string[], styles: string[]}>} by each screen, beside what all need */
+const needed = JSON.parse(find("#hsd-modules").textContent);
 
 // ---- screens
 
-const screens = {}; // name: promise of its module, started
+/** @type {Record<string, Promise<PageScreen>>} those that are started */
+const screens = {};
 
+/** @type {(attributes: {rel: string, href: string}) => Promise<unknown>} */
 function link(attributes) {
   return new Promise((resolve, reject) => {
     const element = Object.assign(document.createElement("link"), attributes, { onload: resolve, onerror: reject });
@@ -34,19 +38,19 @@ function link(attributes) {
   });
 }
 
-async function begin(name) {
-  const here = (path) => new URL(path, import.meta.url).href;
+async function begin(/** @type {string} */ name) {
+  const here = (/** @type {string} */ path) => new URL(path, import.meta.url).href;
   const { modules, styles } = needed[name];
   for (const path of modules) link({ rel: "modulepreload", href: here(path) }).catch(() => {});
   const [module] = await Promise.all([
     SCREENS[name](),
     ...styles.map((path) => link({ rel: "stylesheet", href: here(path) })),
   ]);
-  await module.start(panel(name).lastElementChild);
+  await module.start(find(":scope > :last-child", panel(name)));
   return module;
 }
 
-/** Resolves once the screen is there, or the page has said that it is not. */
+/** Resolves once the screen is there, or the page has said that it is not. @param {string} name */
 async function show(name) {
   const again = name in screens;
   panel(name).classList.toggle("is-opening", !again);
@@ -68,11 +72,11 @@ async function show(name) {
 
 const stop = roving(list, () => tabs, visit, KEYS);
 
-function open(name) {
+function open(/** @type {string} */ name) {
   for (const tab of tabs) {
-    const on = tab.dataset.tabId === name;
+    const on = nameOf(tab) === name;
     tab.setAttribute("aria-selected", String(on));
-    panel(tab.dataset.tabId).hidden = !on;
+    panel(nameOf(tab)).hidden = !on;
     if (on) stop(tab);
   }
   page.opened(name);
@@ -81,13 +85,13 @@ function open(name) {
 
 /** The tab that the address asks for; see early.js. */
 function asked() {
-  const name = new URLSearchParams(window.location.search).get("tab");
+  const name = new URLSearchParams(window.location.search).get("tab") ?? "";
   return name in SCREENS ? name : "watch";
 }
 
-/** A visitor has chosen a tab: one may come back to the last one. */
+/** A visitor has chosen a tab: one may come back to the last one. @param {HTMLElement} tab */
 function visit(tab) {
-  const name = tab.dataset.tabId;
+  const name = nameOf(tab);
   if (name === page.tab()) return;
   window.history.pushState(null, "", address(name === "watch" ? {} : { tab: name }));
   open(name);
@@ -126,13 +130,13 @@ window.addEventListener("beforeprint", () => {
   theme.remove("dark");
 });
 window.addEventListener("afterprint", () => theme.toggle("dark", dark));
-part("#hsd-theme").addEventListener("click", turnTheme);
-part("#hsd-skip").addEventListener("click", skip);
-part(".hf-close").addEventListener("click", () => page.alert(""));
+find("#hsd-theme").addEventListener("click", turnTheme);
+find("#hsd-skip").addEventListener("click", skip);
+find(".hf-close").addEventListener("click", () => page.alert(""));
 
 async function titled() {
   const { heading } = await ask("page");
-  if (heading) part(".hf-title").textContent = document.title = heading;
+  if (heading) find(".hf-title").textContent = document.title = heading;
 }
 
 titled().catch(() => {}); // Watch will say so

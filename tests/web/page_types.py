@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ BANNER = "// Types of traces and facts, made by `make types` from a trace's JSON
 Schema = dict[str, Any]
 FINITE = {"Draft", "Sampling", "Fuzzy", "SetupOptions"}  # their numbers are options, none of which may be infinite
 RENAMED = {"Node": "TreeNode", "Event": "LevelEvent"}  # which browsers have by these names too
-LEFT_OUT = {"$id", "$schema", "title", "properties", "minItems", "maxItems", "propertyNames"}
+LEFT_OUT = {"$id", "$schema", "title", "description", "properties", "minItems", "maxItems", "propertyNames"}
 
 # A place in the facts is the names that lead there, with "*" for a place in a list and for any name of a map.
 MAPS = {"rules.*.modes", "forms", "forms.*.along", "letters", "glossary", "options.properties", "options.old"}
@@ -52,7 +53,7 @@ def page_types() -> str:
     options = ["--additionalProperties=false", "--ignoreMinAndMaxItems", f"--bannerComment={BANNER}"]
     command = [str(NODE), str(TOOL), *options]
     done = subprocess.run(command, input=json.dumps(schema()), capture_output=True, text=True, check=True)
-    return done.stdout
+    return re.sub(r"^export ", "", done.stdout, flags=re.MULTILINE)  # known in all modules without an import
 
 
 def schema() -> Schema:
@@ -72,7 +73,7 @@ def schema() -> Schema:
 
 
 def _plain(part: Any, finite: bool = False) -> Any:
-    """The part of a schema that is types: what has a name stands by that alone, and limits and titles are left out."""
+    """The part of a schema that is types: what has a name stands by that alone, and limits and words are left out."""
     if isinstance(part, list):
         return [_plain(one, finite) for one in part]
     if not isinstance(part, dict):
@@ -81,8 +82,7 @@ def _plain(part: Any, finite: bool = False) -> Any:
         name = part["$ref"].rpartition("/")[2]
         return {"$ref": f"#/$defs/{RENAMED.get(name, name)}"}
     if "Infinity" in str(part.get("anyOf", [{}])[-1].get("enum")):
-        about = {name: part[name] for name in ("description",) if name in part}
-        return {"type": "number", **about} if finite else {"$ref": "#/$defs/Real"}
+        return {"type": "number"} if finite else {"$ref": "#/$defs/Real"}
     kept = {name: _plain(one, finite) for name, one in part.items() if name not in LEFT_OUT}
     if "properties" in part:
         kept["properties"] = {name: _plain(one, finite) for name, one in part["properties"].items()}

@@ -11,20 +11,22 @@ from web_page import Browser, Guest, address, show
 
 SCHEMA = {
     "type": "object",
-    "$defs": {"Rule": {"type": "string", "oneOf": [{"const": "hsd", "title": "HSD"}, {"const": "fuzzy"}]}},
     "properties": {
-        "rule": {"$ref": "#/$defs/Rule", "title": "Rule", "default": "hsd", "group": "main"},
+        "rule": {
+            "type": "string", "oneOf": [{"const": "hsd", "title": "HSD"}, {"const": "fuzzy", "title": "Fuzzy"}],
+            "title": "Rule", "default": "hsd", "group": "main",
+        },
         "gamma": {
             "type": "integer", "title": "Draft length", "description": "Tokens per step.", "minimum": 1, "maximum": 32,
             "default": 5, "group": "main",
         },
-        "seed": {"anyOf": [{"type": "integer"}, {"type": "null"}], "title": "Seed", "default": 0, "group": "main"},
+        "seed": {"type": "integer", "title": "Seed", "default": 0, "group": "main"},
         "thresholds": {
             "type": "array", "items": {"type": "integer"}, "title": "Thresholds", "default": [3, 5], "group": "more",
         },
         "prompt_as": {
             "type": "string", "oneOf": [{"const": "chat", "title": "Answer"}, {"const": "text", "title": "Continue"}],
-            "menu": "radio", "title": "With the prompt", "default": "text", "group": "main",
+            "title": "With the prompt", "default": "text", "group": "main",
         },
         "names": {"type": "array", "items": {"enum": ["a", "b"]}, "title": "Names", "default": ["a"], "group": "more"},
         "width": {
@@ -90,7 +92,7 @@ def test_every_control_is_reached_by_its_name_and_says_its_help(page: Any) -> No
     assert page.inner_text(f"#{gamma.get_attribute('aria-describedby')}") == "Tokens per step."
     page.get_by_role("slider", name="Draft length, slider").fill("7")
     page.get_by_role("combobox", name="Pair").select_option("Large")
-    page.get_by_role("radiogroup", name="With the prompt").get_by_label("Answer").check()
+    page.get_by_role("combobox", name="With the prompt").select_option("Answer")
     page.locator("#hsd-group-more summary").click()
     page.get_by_role("checkbox", name="Mark").check()
     assert values(page).items() >= {"gamma": 7, "pair": "large", "prompt_as": "chat", "mark": True}.items()

@@ -115,7 +115,7 @@ def test_every_draft_has_pythons_thresholds_and_residuals(lab: Engine, name: str
         """(rule, p, q, drafts) => drafts.map((x) => {
           const one = law.lawOf(rule, p, q, x);
           return {threshold: one.threshold, stop: law.stops(one.threshold, one.forward), order: law.order(one),
-                  kept: law.expectedKept(one), next: p.map((_, t) => law.next(one, t))};
+                  kept: law.mean(law.stops(one.threshold, one.forward)), next: p.map((_, t) => law.next(one, t))};
         })""".replace("(rule, p, q, drafts) => ", "(p, q, drafts) => [...law.CHAINS.keys()].map((rule) => ")
         + ")",
         model["p"],

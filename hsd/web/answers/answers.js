@@ -3,24 +3,25 @@
 // can answer; one more maker is one more line in MAKERS.
 import { Refusal } from "./refusal.js";
 
-const MAKERS = {
+const MAKERS = /** @type {Record<string, () => Promise<Maker>>} */ ({
   server: () => import("./server.js"),
   files: () => import("./files.js"),
   file: () => import("./file.js"),
   browser: () => import("./browser.js"),
-};
-const maker = await MAKERS[document.documentElement.dataset.answers]();
+});
+const maker = await MAKERS[document.documentElement.dataset.answers ?? "files"]();
 
-/** "" if this page can answer `name`; else one line that says what to do instead. */
+/** "" if this page can answer `name`; else one line that says what to do instead. @param {string} name */
 const why = (name) => maker.why(name);
 
-/** The answer, plain data. argument: an object. Throws Refusal. */
+/** The answer, plain data. Throws Refusal. @param {string} name @param {Values} argument */
 const ask = (name, argument = {}) => maker.ask(name, argument);
 
 /**
  * The messages of a run or a race as they come; what they hold is up to hsd/app. Throws Refusal where it fails, also in
  * the middle. signal: aborting it ends the stream without an error, and the work on the server. status({place, seconds}):
  * number in the queue while it waits, and about how long that takes, or null.
+ * @type {(name: string, options: Values, ways?: Partial<StreamOptions>) => AsyncGenerator<Values>}
  */
 const stream = (name, options, { signal, status = () => {} } = {}) => maker.stream(name, options, { signal, status });
 

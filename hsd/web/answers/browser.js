@@ -11,8 +11,8 @@ const NO_VECTORS =
   "this browser lacks WebAssembly's vector instructions: recorded runs work, and a newer browser decodes";
 const LATER = "this page decodes one run at a time in your browser: its foot says how to get what needs the app";
 const RUN = typeof WebAssembly === "object" && WebAssembly.validate(new Uint8Array(VECTORS)) ? "" : NO_VECTORS;
-const LINES = { run: RUN, pair: RUN, race: RUN, race_plan: RUN, levels: LATER };
-const OWN = {
+const LINES = /** @type {Record<string, string>} */ ({ run: RUN, pair: RUN, race: RUN, race_plan: RUN, levels: LATER });
+const OWN = /** @type {Record<string, (argument: Values) => Promise<any>>} */ ({
   pair: async () => (await files.ask("page")).browser.chip,
   race_plan: async (given) => {
     const { plan } = await import("./browser/race.js");
@@ -22,12 +22,14 @@ const OWN = {
     const { name, title } = (await files.ask("page")).browser;
     return { lines: [], here: [{ name, title }], coming: false };
   },
-};
+});
 
-const why = (name) => LINES[name] ?? files.why(name);
+const why = (/** @type {string} */ name) => LINES[name] ?? files.why(name);
 
+/** @type {(name: string, argument: Values) => Promise<any>} */
 const ask = (name, argument) => (OWN[name] && !why(name) ? OWN[name](argument) : files.ask(name, argument));
 
+/** @param {string} name @param {Values} options @param {StreamOptions} ways @returns {AsyncGenerator<Values>} */
 async function* stream(name, options, { signal, status }) {
   if (why(name)) throw new Refusal(why(name));
   const { decode, race } = await import("./browser/client.js");

@@ -4,7 +4,7 @@ import { differs, readStep } from "../step/model.js";
 
 class Wrong extends Error {}
 
-const KINDS = {
+const KINDS = /** @type {Record<string, (value: any) => boolean>} */ ({
   object: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
   array: Array.isArray,
   string: (value) => typeof value === "string" && value.isWellFormed(),
@@ -12,8 +12,8 @@ const KINDS = {
   number: Number.isFinite,
   boolean: (value) => typeof value === "boolean",
   null: (value) => value === null,
-};
-const LIMITS = {
+});
+const LIMITS = /** @type {Record<string, (value: any, limit: any) => boolean>} */ ({
   const: (value, wanted) => value === wanted,
   enum: (value, wanted) => wanted.includes(value),
   minimum: (value, least) => Number(value) >= least,
@@ -22,13 +22,16 @@ const LIMITS = {
   maxLength: (value, most) => value.length <= 2 * most && [...value].length <= most,
   minItems: (value, least) => value.length >= least,
   maxItems: (value, most) => value.length <= most,
-};
+});
 
-/** Throws where `value` is not as the schema says; parts that are left out get their defaults. */
+/**
+ * Throws where `value` is not as the schema says; parts that are left out get their defaults. known: named schemas.
+ * @type {(value: any, schema: JsonSchema, known: JsonSchema, where: string) => void}
+ */
 function fits(value, schema, known, where) {
   if (schema.$ref) return fits(value, known[schema.$ref.split("/").pop()], known, where);
   if (schema.anyOf) return either(value, schema.anyOf, known, where);
-  const refuse = (what) => {
+  const refuse = (/** @type {string} */ what) => {
     throw new Wrong(`${where.slice(0, 120) || "trace"}: ${what}`);
   };
   if (schema.type && !KINDS[schema.type](value)) refuse(`should be of type ${schema.type}`);
@@ -47,6 +50,7 @@ function fits(value, schema, known, where) {
   }
 }
 
+/** @type {(value: any, schemas: JsonSchema[], known: JsonSchema, where: string) => void} */
 function either(value, schemas, known, where) {
   let problem = null;
   for (const schema of schemas) {
@@ -60,7 +64,7 @@ function either(value, schemas, known, where) {
   throw problem;
 }
 
-/** A trace that contradicts itself cannot be read. */
+/** A trace that contradicts itself cannot be read. @param {Trace} trace */
 function reads(trace) {
   for (const [i, step] of trace.steps.entries()) {
     const known = new Set([0]);
@@ -76,10 +80,10 @@ function reads(trace) {
   }
 }
 
-/** {trace, step}: and the first step at which the rules differ; {error: one line} for anything that is not a trace. */
+/** A trace and the first step at which the rules differ. @type {(text: string, schema: JsonSchema, most: number) => OpenedTrace} */
 function check(text, schema, most) {
   const { size } = new Blob([text]);
-  const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`;
+  const megabytes = (/** @type {number} */ bytes) => `${Math.round(bytes / 1e6)} MB`;
   if (size > most) return { error: `trace of ${megabytes(size)}: at most ${megabytes(most)} can be opened` };
   let trace;
   try {

@@ -1,17 +1,18 @@
 // Answers of a page that is one recorded run: it has the run in itself, and nothing else.
+import { find } from "../kit/dom.js";
 import { ruleInfo, ruleOf } from "../step/model.js";
-import { Refusal } from "./refusal.js";
+import { Refusal, refused } from "./refusal.js";
 
 const ALONE = "this page is one recorded run and has no model: pass the file on, or open its trace in the app";
 const PROMPT = 200; // characters of it that are named
-const run = JSON.parse(document.getElementById("hsd-one-run").textContent);
+const run = /** @type {{trace: Trace, title: string, from: string}} */ (JSON.parse(find("#hsd-one-run").textContent));
 
-function heading({ title, trace: { setup } }) {
+function heading(/** @type {typeof run} */ { title, trace: { setup } }) {
   const rule = setup.options.system === "plain" ? "Plain decoding" : ruleInfo(ruleOf(setup.options)).title;
   return title || `${rule}, step by step`;
 }
 
-/** What this file is, in a line. */
+/** What this file is, in a line. @param {typeof run} run */
 function about({ trace: { prompt } }) {
   const [whole, start] = [prompt.text, [...prompt.text].slice(0, PROMPT).join("")].map((text) =>
     text.replace(/\s+/g, " ").trim(),
@@ -20,19 +21,15 @@ function about({ trace: { prompt } }) {
 }
 
 const page = { heading: heading(run), about: about(run), from: run.from, presets: [], credits: [] };
-const ANSWERS = { page, opened: { ...run, title: "" } };
+const ANSWERS = /** @type {Record<string, object>} */ ({ page, opened: { ...run, title: "" } });
 
-const why = (name) => (ANSWERS[name] ? "" : ALONE);
+const why = (/** @type {string} */ name) => (ANSWERS[name] ? "" : ALONE);
 
-async function ask(name) {
+async function ask(/** @type {string} */ name) {
   if (why(name)) throw new Refusal(why(name));
   return ANSWERS[name];
 }
 
-/** Nothing is decoded here: the first message is a Refusal. */
-// biome-ignore lint/correctness/useYield: a stream that has no message
-async function* stream() {
-  throw new Refusal(ALONE);
-}
+const stream = () => refused(ALONE);
 
 export { ask, stream, why };

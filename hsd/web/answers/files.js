@@ -1,10 +1,10 @@
 // Answers from files: data/NAME/KEY.json for everything that is recorded, and what a browser can work out itself. A server
 // serves the same files; see hsd/app/site.py.
-import { Refusal } from "./refusal.js";
+import { Refusal, refused } from "./refusal.js";
 
 const NO_MODEL = "this page is made of files and has no model: its foot says how to run one";
 const NO_PYTHON = "this page is made of files and cannot compute that: its foot says how to run it live";
-const LINES = {
+const LINES = /** @type {Record<string, string>} */ ({
   run: NO_MODEL,
   race: NO_MODEL,
   race_plan: NO_MODEL,
@@ -13,18 +13,19 @@ const LINES = {
   plan_stack: "this page is made of files and plans nothing: python -m hsd plan does, and its foot says how to run it",
   try_thresholds: NO_PYTHON,
   open_benchmark: NO_PYTHON,
-};
-const OWN = {
+});
+const OWN = /** @type {Record<string, (argument: Values) => any>} */ ({
   check: ({ text }) => checked(text),
   opened: () => null,
   downloads: () => ({ lines: [], here: [], coming: false }),
-};
+});
 
-const why = (name) => LINES[name] ?? "";
+const why = (/** @type {string} */ name) => LINES[name] ?? "";
 
-/** The name of the file with the answer to this, as in hsd/app/site.py. */
+/** The name of the file with the answer to this, as in hsd/app/site.py. @param {Values} argument */
 const keyOf = (argument) => (Object.values(argument).join(" ") || "all").replace(/[^\w.-]+/g, "-");
 
+/** What a JSON file beside the page has. @param {string} path */
 async function json(path) {
   try {
     const response = await fetch(new URL(path, document.baseURI));
@@ -35,7 +36,8 @@ async function json(path) {
   throw new Refusal(`${path} cannot be read: check the connection, or reload the page`);
 }
 
-let first = null; // the promise of data/page.json, which everything else begins with
+/** @type {Promise<any> | null} of data/page.json, which everything else begins with */
+let first = null;
 
 /** What the page is made with: presets, pairs, limits, and in `recorded` which questions have an answer in a file. */
 function page() {
@@ -46,7 +48,7 @@ function page() {
   return first;
 }
 
-/** The recorded answer, or undefined where nothing of that name is recorded. Throws Refusal for a wrong argument. */
+/** The recorded answer, or undefined where nothing of that name is recorded. Throws Refusal for a wrong argument. @type {(name: string, argument: Values) => Promise<any>} */
 async function recorded(name, argument) {
   if (name === "page") return page();
   const answers = (await page()).recorded[name];
@@ -57,15 +59,17 @@ async function recorded(name, argument) {
   throw new Refusal((answers.error ?? NO_MODEL).replace("?", () => words));
 }
 
+/** A trace that a visitor opens, and its step to begin with. @param {string} text */
 async function checked(text) {
   const { check } = await import("./check.js");
   const { schema, bytes } = await page();
-  const { error, ...answer } = check(text, await json(schema), bytes);
-  if (error) throw new Refusal(error);
+  const answer = check(text, await json(schema), bytes);
+  if (answer.error !== undefined) throw new Refusal(answer.error);
   return answer;
 }
 
-async function ask(name, argument) {
+/** @type {(name: string, argument?: Values) => Promise<any>} */
+async function ask(name, argument = {}) {
   if (why(name)) throw new Refusal(why(name));
   if (OWN[name]) return OWN[name](argument);
   const answer = await recorded(name, argument);
@@ -73,10 +77,6 @@ async function ask(name, argument) {
   return answer;
 }
 
-/** Nothing is decoded here: the first message is a Refusal. */
-// biome-ignore lint/correctness/useYield: a stream that has no message
-async function* stream(name) {
-  throw new Refusal(why(name) || NO_MODEL);
-}
+const stream = (/** @type {string} */ name) => refused(why(name) || NO_MODEL);
 
 export { ask, recorded, stream, why };

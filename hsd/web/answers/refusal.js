@@ -3,4 +3,10 @@
 /** `message` is one line for the reader, and says what to do instead. */
 class Refusal extends Error {}
 
-export { Refusal };
+/** A stream without a message. @param {string} line @returns {AsyncGenerator<Values>} */
+// biome-ignore lint/correctness/useYield: it has none
+async function* refused(line) {
+  throw new Refusal(line);
+}
+
+export { Refusal, refused };

@@ -1,21 +1,33 @@
 // A run as it comes in: asked for, taken in step by step, ended when it is not wanted. What there is of it stays.
 import { Refusal, stream } from "./answers.js";
 
-const PENDING = { text: "", finish: "cancelled", seconds: 0 }; // the result of a run that goes on
+/** The result of a run that goes on. @type {Result} */
+const PENDING = { text: "", finish: "cancelled", seconds: 0 };
 const ENDED = ["done", "cancelled", "failed"];
 
-/**
- * state: "waiting", "running" or one of ENDED; place: number in the queue while it waits, and seconds: how long that takes, or
- * null; words: what else it waits for; cost: what a check costs here, in words; problem: why it failed or was stopped, one
- * line; steps: those that have come; link: the parameters for making it again, null before its first message; telling: the
- * step to look at, null until it has ended without being stopped.
- */
+/** One run: what has come of it, and how it stands. */
 class Run {
-  /** options: named as in a link. heard(run, steps): there is news; steps: those that are new. */
+  state = "waiting"; // or "running", or one of ENDED
+  place = 0; // in the queue while it waits
+  seconds = /** @type {number | null} */ (null); // how long that takes, where it is known
+  words = ""; // what else it waits for
+  cost = ""; // what a check costs here, in words
+  problem = ""; // why it failed or was stopped, one line
+  steps = /** @type {Step[]} */ ([]); // those that have come
+  result = PENDING;
+  header = /** @type {Omit<Trace, "steps" | "result"> | null} */ (null);
+  link = /** @type {Values | null} */ (null); // the parameters for making it again, null before its first message
+  telling = /** @type {number | null} */ (null); // the step to look at, once it has ended without being stopped
+  begun = Date.now();
+  stop = new AbortController();
+
+  /**
+   * @param {Values} options - named as in a link
+   * @param {(run: Run, steps: Step[]) => void} heard - there is news; steps: those that are new
+   */
   constructor(options, heard) {
-    Object.assign(this, { options, heard, begun: Date.now(), stop: new AbortController() });
-    Object.assign(this, { header: null, steps: [], result: PENDING, link: null, telling: null });
-    Object.assign(this, { state: "waiting", place: 0, seconds: null, words: "", cost: "", problem: "" });
+    this.options = options;
+    this.heard = heard;
     this.follow();
   }
 
@@ -23,7 +35,7 @@ class Run {
     return ENDED.includes(this.state);
   }
 
-  /** The run so far; null before its first message. */
+  /** The run so far; null before its first message. @returns {Trace | null} */
   get trace() {
     return this.header && { ...this.header, steps: this.steps, result: this.result };
   }
@@ -40,7 +52,7 @@ class Run {
     }
   }
 
-  /** steps: those that are new; message: why the server ended it early. */
+  /** Take in news. steps: those that are new; message: why the server ended it early. @param {Values} news */
   take({ steps = [], message, ...news }) {
     Object.assign(this, message ? { ...news, problem: message } : news);
     this.steps.push(...steps);

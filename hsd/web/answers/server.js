@@ -3,7 +3,8 @@
 import { recorded } from "./files.js";
 import { Refusal } from "./refusal.js";
 
-const ENDPOINTS = { run: "/decode", race: "/race" };
+/** @import {Client, Event} from "../vendor/gradio_client.js" */
+const ENDPOINTS = /** @type {Record<string, string>} */ ({ run: "/decode", race: "/race" });
 const NO_ANSWER = "the server does not answer: check the connection, or reload the page";
 const LOST = "the server has gone away: what came before stays; check the connection, and run it again";
 const CLOSED = 2; // as an EventSource's readyState
@@ -11,11 +12,13 @@ const LOOK = 2000; // milliseconds between two looks at a connection from which 
 
 const why = () => "";
 
+/** @type {(name: string, argument: Values) => Promise<any>} */
 async function ask(name, argument) {
   const answer = await recorded(name, argument);
   return answer === undefined ? post(name, argument) : answer;
 }
 
+/** @type {(name: string, argument: Values) => Promise<any>} */
 async function post(name, argument) {
   const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(argument) };
   let reply;
@@ -33,14 +36,15 @@ async function post(name, argument) {
 const ADDRESS = new URL(".", document.baseURI).href;
 const VISITOR = { "X-HSD-Visitor": Math.random().toString(36).slice(2) }; // its runs take turns with those of others
 const OPTIONS = { events: ["data", "status"], record_history: false, headers: VISITOR };
-let connecting = null; // the promise of Gradio's client, and of what it knows of the server
+/** @type {Promise<{Client: typeof Client, known: Partial<Client>}> | null} and what a client knows of the server */
+let connecting = null;
 
 function connected() {
   connecting ??= import("../vendor/gradio_client.js")
     .then(async ({ Client }) => {
       const first = new Client(ADDRESS, OPTIONS);
-      const { resolve_config: told } = first;
-      first.resolve_config = async (at) => ({ ...(await told(at)), root: ADDRESS.slice(0, -1) }); // not as a proxy's server knows it
+      const { resolve_config: resolve } = first;
+      first.resolve_config = async (at) => ({ ...(await resolve(at)), root: ADDRESS.slice(0, -1) }); // not as a proxy's server knows it
       await first.init();
       const { config, api_info, api_map, api_prefix } = first;
       if (!api_info) throw new Refusal(NO_ANSWER);
@@ -53,6 +57,7 @@ function connected() {
   return connecting;
 }
 
+/** @param {string} name @param {Values} options @param {StreamOptions} ways @returns {AsyncGenerator<Values>} */
 async function* stream(name, options, { signal, status }) {
   const { Client, known } = await connected();
   if (signal?.aborted) return;
@@ -67,16 +72,18 @@ async function* stream(name, options, { signal, status }) {
   };
   let over = false;
   let begun = false;
-  let timer;
+  let timer = 0;
+  /** @type {Promise<{done?: boolean, value: Event | undefined}>} */
   const lost = new Promise((tell) => {
-    timer = setInterval(() => closed(client) && tell({ value: { stage: "error", broken: true } }), LOOK);
+    const broken = { type: "status", data: [], stage: "error", broken: true };
+    timer = window.setInterval(() => closed(client) && tell({ value: broken }), LOOK);
   });
   signal?.addEventListener("abort", cancel, { once: true });
   try {
     for (let fresh = false; ; ) {
       const { done, value: event } = await Promise.race([job.next(), lost]);
-      over = Boolean(done) || event.stage === "error";
-      if (done) return;
+      over = !event || Boolean(done) || event.stage === "error";
+      if (!event || done) return;
       if (event.type === "data" && fresh) {
         begun = true;
         yield JSON.parse(event.data[0]);
@@ -91,12 +98,13 @@ async function* stream(name, options, { signal, status }) {
   }
 }
 
-/** Gradio counts those before it, and tells how many wait, until it begins. */
-const waiting = ({ size, position, eta }) => ({ place: size ? position + 1 : 0, seconds: eta ?? null });
+/** Gradio counts those before it, and tells how many wait, until it begins. @type {(event: Event) => Waiting} */
+const waiting = ({ size, position = 0, eta }) => ({ place: size ? position + 1 : 0, seconds: eta ?? null });
 
-/** Whether something between has closed the connection without a word, which the client does not notice. */
+/** Whether something between has closed the connection without a word, which the client does not notice. @param {Client} client */
 const closed = ({ stream_status, stream_instance }) => stream_status.open && stream_instance?.readyState === CLOSED;
 
+/** @type {(event: Event, begun: boolean) => Refusal} */
 function failure({ broken, session_not_found, message }, begun) {
   const foreign = !message || /^(Could not parse server|Not Found|Method Not)/.test(message); // of a proxy, say
   return new Refusal(broken || session_not_found || foreign ? (begun ? LOST : NO_ANSWER) : message);

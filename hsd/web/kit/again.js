@@ -1,13 +1,20 @@
 // A recorded run that is run again: where the new text departs from the old.
 import { plural } from "./format.js";
 
-const model = ({ name, revision, parameters, dtype }) => [name, revision, parameters, dtype]; // as in files of any age
-const asked = ({ setup, prompt }) => JSON.stringify([setup.options, setup.pair, setup.models.map(model), prompt.ids]);
+/** As in files of any age. @type {(model: ModelInfo) => unknown[]} */
+const modelOf = ({ name, revision, parameters, dtype }) => [name, revision, parameters, dtype];
+/** What made a run, as a text to compare. @type {(trace: Trace) => string} */
+const origin = ({ setup, prompt }) =>
+  JSON.stringify([setup.options, setup.pair, setup.models.map(modelOf), prompt.ids]);
+/** @type {(trace: Trace) => number[]} */
 const tokens = ({ steps }) => steps.flatMap(({ committed }) => committed.map(({ token }) => token));
 
-/** One sentence where `run` was asked for the same as `recorded` and wrote another text; "" otherwise. */
+/**
+ * One sentence where `run` has the same options as `recorded` and wrote another text; "" otherwise.
+ * @type {(recorded: Trace, run: Trace) => string}
+ */
 function parting(recorded, run) {
-  if (asked(recorded) !== asked(run)) return "";
+  if (origin(recorded) !== origin(run)) return "";
   const before = tokens(recorded);
   const place = tokens(run).findIndex((token, i) => token !== before[i]);
   if (place < 0) return "";

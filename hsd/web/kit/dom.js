@@ -4,40 +4,61 @@ import { runs, shorten, visible } from "./format.js";
 const SIGNS = { draft: "●", correction: "▲", bonus: "◆" };
 const SVG = "http://www.w3.org/2000/svg";
 
+/** @param {Attributes | Child} given @returns {given is Attributes} */
+const named = (given) => Boolean(given) && Object.getPrototypeOf(given) === Object.prototype;
+
+/** @type {(element: Element, child: Child) => void} */
+function append(element, child) {
+  if (child === null || child === undefined || child === false) return;
+  if (typeof child === "object" && !(child instanceof Node)) for (const one of child) append(element, one);
+  else element.append(child instanceof Node ? child : String(child));
+}
+
+/** @type {(create: (name: string) => Element, tag: string, rest: (Attributes | Child)[]) => any} */
 function fill(create, tag, rest) {
   const [name, ...classes] = tag.split(".");
-  const isNamed = rest[0] && Object.getPrototypeOf(rest[0]) === Object.prototype;
-  const { class: more, ...attributes } = isNamed ? rest[0] : {};
+  const { class: more, ...attributes } = named(rest[0]) ? rest[0] : {};
   const element = create(name);
-  if (more) classes.push(more);
+  if (more) classes.push(String(more));
   if (classes.length) element.setAttribute("class", classes.join(" "));
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  for (const child of rest.slice(isNamed ? 1 : 0).flat(Infinity)) {
-    if (child === null || child === undefined || child === false) continue;
-    element.append(child instanceof Node ? child : document.createTextNode(String(child)));
-  }
+  for (const child of rest) if (!named(child)) append(element, child);
   return element;
 }
 
 /**
  * h("div.hp-card.is-open", {onclick}, child, …): classes may follow the tag's name, attributes may be left out, and
  * children are nodes, strings, numbers or lists of them.
+ * @type {<T extends string>(tag: T, ...rest: (Attributes | Child)[]) => Html<NameOf<T>>}
  */
 const h = (tag, ...rest) => fill((name) => document.createElement(name), tag, rest);
 
-/** The same for SVG elements. */
+/** The same for SVG elements. @type {<T extends string>(tag: T, ...rest: (Attributes | Child)[]) => Svg<NameOf<T>>} */
 const s = (tag, ...rest) => fill((name) => document.createElementNS(SVG, name), tag, rest);
 
-/** A line of SVG text. */
+/** The element that an event came to. @type {(event: Event) => HTMLElement} */
+const targetOf = ({ target }) => /** @type {HTMLElement} */ (target);
+
+/** The first such element in `root`, which is there. @template {Element} [E=HTMLElement] @param {string} css @returns {E} */
+function find(css, root = /** @type {ParentNode} */ (document)) {
+  const element = /** @type {E | null} */ (root.querySelector(css));
+  if (!element) throw new Error(`nothing here is ${css}`);
+  return element;
+}
+
+/** A line of SVG text. @type {(x: number, y: number, text: Child, css?: string, attributes?: Attributes) => SVGTextElement} */
 function label(x, y, text, css, attributes = {}) {
   return s("text", { x, y, class: css, ...attributes }, text);
 }
 
-/** A token in running HTML: isolated from its surroundings, its spaces and line ends visible but pale. */
+/**
+ * A token in running HTML: isolated from its surroundings, its spaces and line ends visible but pale.
+ * @type {(piece: string, look?: {cells?: number, origin?: Origin | null}) => HTMLElement}
+ */
 function token(piece, { cells = 24, origin = null } = {}) {
   const full = visible(piece);
   const short = shorten(piece, cells);
@@ -49,25 +70,30 @@ function token(piece, { cells = 24, origin = null } = {}) {
   return h("bdi", { class: "hp-token", dir: "auto", title: full }, sign, body);
 }
 
-/** Words that a hover, the focus or a tap explains; key: in the glossary, whose module (glossary.js) shows the entry. */
+/**
+ * Words that a hover, the focus or a tap explains; key: in the glossary, whose module (glossary.js) shows the entry.
+ * @type {(key: string, words: Child) => HTMLButtonElement}
+ */
 const explained = (key, words) => h("button.hp-term", { "type": "button", "data-term": key }, words);
 
-/** Sentence parts (strings, {piece, origin}, {strong}, {term: key in the glossary, words}) as nodes. */
-function prose(parts) {
-  return parts.map((part) => {
-    if (part && part.term !== undefined) return explained(part.term, part.words ?? part.term);
-    if (part && part.piece !== undefined) return token(part.piece, part);
-    if (part && part.strong !== undefined) return h("strong", {}, part.strong);
-    return part;
-  });
-}
+/** @param {Part} part @returns {part is Special} */
+const special = (part) => typeof part === "object" && part !== null && !(globalThis.Node && part instanceof Node);
 
-/** The same parts as one plain string. */
+/** Sentence parts (strings, {piece, origin}, {strong}, {term: key in the glossary, words}) as nodes. @type {(parts: Part[]) => Child[]} */
+const prose = (parts) =>
+  parts.map((part) => {
+    if (!special(part)) return part;
+    if (part.term !== undefined) return explained(part.term, part.words ?? part.term);
+    return part.piece === undefined ? h("strong", {}, part.strong) : token(part.piece, part);
+  });
+
+/** The same parts as one plain string. @type {(parts: Part[]) => string} */
 const plain = (parts) =>
   parts
-    .map((part) =>
-      part && part.piece !== undefined ? `“${visible(part.piece)}”` : (part.strong ?? part.words ?? part.term ?? part),
-    )
+    .map((part) => {
+      if (!special(part)) return part;
+      return part.piece === undefined ? (part.strong ?? part.words ?? part.term) : `“${visible(part.piece)}”`;
+    })
     .join("");
 
 // Drawn, not written: not every font has these signs. One path each, in a box of 16 by 16.
@@ -81,19 +107,21 @@ const ICONS = {
   earlier: "M6 3v10L0 8zM8 5h8v2H8zM8 9h8v2H8zM13 2l1.6.8-5 11.4L8 13.4z",
   later: "M10 3v10l6-5zM0 5h8v2H0zM0 9h8v2H0zM5 2l1.6.8-5 11.4L0 13.4z",
 };
+/** @type {(name: string) => SVGElement} */
 const icon = (name) =>
   s(
     "svg",
     { "class": "hp-glyph", "viewBox": "0 0 16 16", "width": 16, "height": 16, "aria-hidden": "true" },
-    s("path", { d: ICONS[name] }),
+    s("path", { d: ICONS[/** @type {keyof typeof ICONS} */ (name)] }),
   );
 
+/** @type {(() => void)[]} */
 const waiting = [];
 
-/** Run later, when the page has been laid out anyway: reading positions at once would lay it out again. */
+/** Run later, when the page has been laid out anyway: reading positions at once would lay it out again. @param {() => void} work */
 function afterLayout(work) {
   if (!waiting.length) requestAnimationFrame(() => waiting.splice(0).forEach((job) => job()));
   waiting.push(work);
 }
 
-export { SIGNS, h, s, label, token, explained, prose, plain, icon, afterLayout };
+export { afterLayout, explained, find, h, icon, label, plain, prose, s, SIGNS, targetOf, token };

@@ -1,32 +1,34 @@
 // What a visitor saves: files to save, tables as CSV, text in the clipboard.
 import { h } from "./dom.js";
 
-const TYPES = {
+const TYPES = /** @type {Record<string, string>} */ ({
   json: "application/json",
   csv: "text/csv;charset=utf-8",
   txt: "text/plain;charset=utf-8",
   html: "text/html;charset=utf-8",
   svg: "image/svg+xml",
-};
+});
 
-/** Save text, or a Blob, as a file; its kind follows from the name. */
+/** Save text, or a Blob, as a file; its kind follows from the name. @type {(name: string, content: string | Blob) => void} */
 function save(name, content) {
-  const blob = content instanceof Blob ? content : new Blob([content], { type: TYPES[name.split(".").pop()] });
+  const type = TYPES[name.slice(name.lastIndexOf(".") + 1)];
+  const blob = content instanceof Blob ? content : new Blob([content], { type });
   const url = URL.createObjectURL(blob);
   h("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** Lines of cells as CSV. Text that a spreadsheet would run as a formula gets a leading apostrophe. */
+/** Lines of cells as CSV. Text that a spreadsheet would run as a formula gets a leading apostrophe. @type {(lines: unknown[][]) => string} */
 const csv = (lines) => lines.map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
 
+/** @type {(value: unknown) => string} */
 function cell(value) {
   if (typeof value === "number") return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+  const text = String(value).replace(/^[=+\-@\t\r]/, "'$&");
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Copy text; resolves to whether it worked. */
+/** Copy text; resolves to whether it worked. @type {(text: string) => Promise<boolean>} */
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

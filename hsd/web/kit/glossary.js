@@ -1,41 +1,41 @@
 // Words that are explained where they stand: hover, focus or tap shows the entry of hsd/glossary.yaml, Esc closes it.
 // One box for the whole page, above everything and outside its layout. Whatever has a `data-term` is heard.
-import { explained, h } from "./dom.js";
+import { explained, h, targetOf } from "./dom.js";
 import { facts } from "./facts.js";
 
 const GAP = 6; // pixels between a word and its entry
 const EDGE = 8; // … and between the entry and the window
 const LEAVE = 200; // milliseconds in which a pointer may reach the entry
 
-let tip = null;
-let word = null; // what is explained now
+/** @type {HTMLElement | null} what is explained now */
+let word = null;
 let pinned = false; // a click keeps the entry until the next
-let timer = null;
+/** @type {ReturnType<typeof setTimeout>} */
+let timer;
+const stay = { onpointerenter: () => clearTimeout(timer), onpointerleave: () => leave() };
+const tip = h("div.hsd-kit.hp-tip", { id: "hp-tip", role: "tooltip", popover: "manual", ...stay });
 
-/** A word that can be explained. words: as it stands in its sentence; if left out, the letter itself or the label. */
+/**
+ * A word that can be explained. words: as it stands in its sentence; if left out, the letter itself or the label.
+ * @type {(key: string, words?: string) => HTMLElement}
+ */
 function term(key, words) {
   const { sign, label } = facts.glossary[key];
   return explained(key, words ?? (key === sign ? key : label));
 }
 
-const termAt = (event) => (event.target instanceof Element ? event.target.closest("[data-term]") : null);
+/** @param {Event} event @returns {HTMLElement | null} */
+const termAt = ({ target }) => (target instanceof Element ? target.closest("[data-term]") : null);
 
-function box() {
-  if (tip) return tip;
-  const stay = { onpointerenter: () => clearTimeout(timer), onpointerleave: leave };
-  tip = h("div.hsd-kit.hp-tip", { id: "hp-tip", role: "tooltip", popover: "manual", ...stay });
-  document.body.append(tip);
-  return tip;
-}
-
-function show(element) {
+function show(/** @type {HTMLElement} */ element) {
   clearTimeout(timer);
-  const entry = facts.glossary[element.dataset.term];
+  const entry = facts.glossary[element.dataset.term ?? ""];
   if (!entry || word === element) return;
   hide();
   word = element;
   const { sign, label, words } = entry;
-  box().replaceChildren(h("strong", sign && sign !== label ? `${sign}, ${label}` : label), ": ", words);
+  if (!tip.isConnected) document.body.append(tip);
+  tip.replaceChildren(h("strong", sign && sign !== label ? `${sign}, ${label}` : label), ": ", words);
   element.setAttribute("aria-describedby", tip.id);
   tip.showPopover();
   place();
@@ -68,10 +68,10 @@ function leave() {
   timer = setTimeout(() => pinned || word?.matches(":focus-visible") || hide(), LEAVE);
 }
 
-function clicked(event) {
+function clicked(/** @type {Event} */ event) {
   const element = termAt(event);
   if (!element) {
-    if (word && !tip.contains(event.target)) hide();
+    if (word && !tip.contains(targetOf(event))) hide();
     return;
   }
   event.preventDefault(); // not what a click does to a label around it
@@ -81,21 +81,24 @@ function clicked(event) {
   pinned = true;
 }
 
-function pressed(event) {
+function pressed(/** @type {KeyboardEvent} */ event) {
   if (event.key !== "Escape" || !word) return;
   event.stopPropagation();
   hide();
 }
 
-const heard = {
-  pointerover: (event) => event.pointerType !== "touch" && termAt(event) && show(termAt(event)),
-  pointerout: (event) => word && termAt(event) === word && leave(),
-  focusin: (event) => event.target.matches("[data-term]:focus-visible") && show(event.target),
-  focusout: (event) => event.target === word && hide(),
-  click: clicked,
-  keydown: pressed,
-  scroll: place,
-};
-for (const [name, listener] of Object.entries(heard)) document.addEventListener(name, listener, true);
+/** Before any element inside hears of it. @type {typeof document.addEventListener} */
+const hear = (/** @type {string} */ name, /** @type {EventListener} */ listener) =>
+  document.addEventListener(name, listener, true);
+hear("pointerover", (event) => {
+  const element = termAt(event);
+  if (event.pointerType !== "touch" && element) show(element);
+});
+hear("pointerout", (event) => word && termAt(event) === word && leave());
+hear("focusin", (event) => targetOf(event).matches("[data-term]:focus-visible") && show(targetOf(event)));
+hear("focusout", (event) => event.target === word && hide());
+hear("click", clicked);
+hear("keydown", pressed);
+hear("scroll", place);
 
 export { term };

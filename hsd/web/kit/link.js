@@ -11,6 +11,7 @@ const DELAY = 400; // milliseconds; not at every change, for browsers count them
 /**
  * The page's address with these parameters and no others, but for the theme. Null and undefined are left out. packed:
  * the trace that travels in it.
+ * @type {(values: AddressValues, packed?: string | null) => string}
  */
 function address(values, packed) {
   const url = new URL(window.location.href);
@@ -18,12 +19,13 @@ function address(values, packed) {
   url.search = "";
   url.hash = packed ? MARK + packed : "";
   for (const [name, value] of Object.entries({ __theme: theme, ...values }))
-    if (value !== null && value !== undefined) url.searchParams.set(name, value);
+    if (value !== null && value !== undefined) url.searchParams.set(name, String(value));
   return url.href;
 }
 
-/** A trace as a text for an address; null where it would be too long. */
+/** A trace as a text for an address; null where it would be too long. @param {Trace} trace */
 async function pack(trace) {
+  /** @type {(name: string, value: unknown) => unknown} */
   const round = (_, value) => (typeof value === "number" ? Number(value.toPrecision(DIGITS)) : value);
   const packed = new Blob([JSON.stringify(trace, round)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
   const bytes = new Uint8Array(await new Response(packed).arrayBuffer());
@@ -48,7 +50,7 @@ async function unpacked() {
   }
 }
 
-/** The parameters of the page's own link if it asks for this tab, else none. */
+/** The parameters of the page's own link if it asks for this tab, else none. @param {string} tab */
 function asked(tab) {
   const query = new URLSearchParams(window.location.search);
   return (query.get("tab") || "watch") === tab ? query : new URLSearchParams();
@@ -58,15 +60,17 @@ function asked(tab) {
  * Keeps the address bar on a screen while its tab is open. values(): the parameters of what is shown, or null while
  * the address should stay as it is. packed(): the trace that travels in the link, or nothing. shown(): a key of what is
  * shown, in `history.state.shown`: another one begins a place to come back to. stays(): the address says another thing.
+ * @param {string} tab @param {() => AddressValues | null} values @param {AddressOptions} ways
  */
 function addressBar(tab, values, { packed = () => null, shown = () => undefined, stays = () => false } = {}) {
-  let timer = null;
+  let timer = /** @type {ReturnType<typeof setTimeout> | null} */ (null);
   const href = () => address({ tab: tab === "watch" ? null : tab, ...values() }, packed());
 
   function write() {
     timer = null;
     if (openTab() !== tab || !values()) return;
-    const whole = document.querySelector(".hsd-embedded .hf-whole"); // in a frame the link to the page says it
+    /** @type {HTMLAnchorElement | null} in a frame the link to the page says it */
+    const whole = document.querySelector(".hsd-embedded .hf-whole");
     if (whole) whole.href = href();
     if (whole || window.location.protocol === "file:") return;
     const [before, key] = [window.history.state?.shown, shown()];

@@ -1,48 +1,51 @@
 // Small pieces of a screen: cards, buttons, sliders, fields, lines that are said, and how the keyboard reaches them.
-import { h } from "./dom.js";
+import { h, targetOf } from "./dom.js";
 
 const SAID = 4000; // milliseconds that a passing line stays
 const UNIT = { min: 0, max: 1, step: 0.01 };
 
 let serial = 0;
 
-/** A name that nothing else in the page has. */
+/** A name that nothing else in the page has. @param {string} name */
 const unique = (name) => `${name}-${(serial += 1)}`;
 
-/** A card: one idea, a title and one line about it. css: its own classes. */
+/** A card: one idea, a title and one line about it. css: its own classes. @type {(css: string, title: string, hint: Child, ...children: Child[]) => HTMLElement} */
 function card(css, title, hint, ...children) {
-  const head = h("header.hp-head", h("h3.hp-title", title), hint && h("p.hp-hint", hint));
+  const head = h("header.hp-head", h("h3.hp-title", title), hint ? h("p.hp-hint", hint) : null);
   return h("section", { "class": `hp-card ${css}`, "aria-label": title }, head, children);
 }
 
-/** The same folded up, for what not everybody needs at once. */
+/** The same folded up, for what not everybody needs at once. @type {(css: string, title: string, hint: Child, ...children: Child[]) => HTMLDetailsElement} */
 function folded(css, title, hint, ...children) {
-  const head = [h("summary", h("h3.hp-title", title)), hint && h("p.hp-hint", hint)];
+  const head = [h("summary", h("h3.hp-title", title)), hint ? h("p.hp-hint", hint) : null];
   return h("details", { "class": `hp-card hp-folded ${css}`, "aria-label": title }, head, children);
 }
 
-/** What may be wider than its place: it scrolls, by keys too. label: what it holds. */
+/** What may be wider than its place: it scrolls, by keys too. label: what it holds. @type {(label: string, ...children: Child[]) => HTMLElement} */
 const scroller = (label, ...children) =>
   h("div.hp-scroll", { "tabindex": 0, "role": "group", "aria-label": label }, children);
 
-/** A button with words is named by them, one with a sign by its title. */
+/**
+ * A button with words is named by them, one with a sign by its title.
+ * @type {(label: Child, title: string | null, onclick: (event: MouseEvent) => unknown, attributes?: Attributes) => HTMLButtonElement}
+ */
 function button(label, title, onclick, attributes = {}) {
   const name = typeof label === "string" && label.length !== 1 ? null : title;
   return h("button.hp-button", { "type": "button", title, "aria-label": name, onclick, ...attributes }, label);
 }
 
-/** What stands beside the name of a rule that is not lossless; null for all others. rule: of facts.js. */
+/** What stands beside the name of a rule that is not lossless; null for all others. @param {{lossless: boolean}} rule */
 const lossy = ({ lossless }) =>
   lossless === false
     ? h("span.hp-lossy", { title: "its text does not follow the target's distribution exactly" }, " ✕ not lossless")
     : null;
 
-/** Set text only where it changed, so that a screen reader hears of changes only. */
+/** Set text only where it changed, so that a screen reader hears of changes only. @type {(element: Element, text: string) => void} */
 function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** A notice in place of something this page cannot do: the line that `why` has for it, and where to read more. */
+/** A notice in place of something this page cannot do: the line that `why` has for it, and where to read more. @param {string} words */
 const elsewhere = (words) =>
   h(
     "p.hp-hint.hp-elsewhere",
@@ -53,25 +56,30 @@ const elsewhere = (words) =>
 /** A line that goes away by itself: {element, say(words)}. */
 function said(css = "") {
   const element = h("span", { class: `hp-hint hp-said ${css}`.trim(), role: "status" });
-  let timer = null;
+  let timer = 0;
   return {
     element,
-    say(words) {
+    say(/** @type {string} */ words) {
       element.textContent = words;
       clearTimeout(timer);
-      timer = setTimeout(() => (element.textContent = ""), SAID);
+      timer = window.setTimeout(() => (element.textContent = ""), SAID);
     },
   };
 }
 
-/** A row of radio buttons: {element, set(value, options)}. Options are [value, words]; drawn anew if they change. */
+/**
+ * A row of radio buttons: {element, set(value, options)}. Options are [value, words]; drawn anew if they change.
+ * @template {string | number} V @param {string} legend @param {(value: V) => void} onchange
+ */
 function segments(legend, onchange) {
   const name = unique("choice");
   const box = h("div.hp-segments");
   const element = h("fieldset.hp-choice", h("legend", legend), box);
   let drawn = "";
+  /** @param {[V, Child]} option */
   const one = ([value, words]) =>
     h("label.hp-button.hp-option", h("input", { type: "radio", name, value, onchange: () => onchange(value) }), words);
+  /** @type {(value: V, options: [V, Child][]) => void} */
   const set = (value, options) => {
     const wanted = JSON.stringify(options);
     if (wanted !== drawn) box.replaceChildren(...options.map(one));
@@ -81,77 +89,84 @@ function segments(legend, onchange) {
   return { element, set };
 }
 
-/** A slider, from 0 to 1 unless told otherwise, whose track is filled up to its value. attributes: min, max, oninput, … */
+/**
+ * A slider, from 0 to 1 unless told otherwise, whose track is filled up to its value. attributes: min, max, oninput, …
+ * @type {(label: string, attributes: Attributes & {css?: string}) => HTMLInputElement}
+ */
 const slider = (label, { css = "", ...attributes }) =>
   h("input.hp-slider", { "type": "range", "class": css, "aria-label": label, ...UNIT, ...attributes });
 
-/** text: the value in words. */
+/** Move a slider. text: the value in words. @type {(input: HTMLInputElement, value: number | string, text: string | null) => void} */
 function setSlider(input, value, text) {
-  const { min, max } = input;
+  const [min, max] = [Number(input.min), Number(input.max)];
   if (input.value !== String(value)) input.value = String(value);
   const at = (Number(input.value) - min) / (max - min);
   input.style.setProperty("--at", String(Math.min(Math.max(at || 0, 0), 1)));
-  input.setAttribute("aria-valuetext", text);
+  input.setAttribute("aria-valuetext", text ?? "");
 }
 
-/** A number that is typed. A decimal comma is taken for a point. */
+/** A number that is typed. A decimal comma is taken for a point. @type {(label: string, onchange: (text: string) => void, attributes?: Attributes) => HTMLInputElement} */
 function field(label, onchange, attributes = {}) {
   const kind = { type: "text", inputmode: "decimal", autocomplete: "off", spellcheck: "false", maxlength: 20 };
-  const oninput = () => onchange(input.value.trim().replace(",", "."));
-  const input = h("input.hp-field", { ...kind, "aria-label": label, oninput, ...attributes });
-  return input;
+  const oninput = (/** @type {Event} */ { target }) =>
+    target instanceof HTMLInputElement && onchange(target.value.trim().replace(",", "."));
+  return h("input.hp-field", { ...kind, "aria-label": label, oninput, ...attributes });
 }
 
-/** Show a value in a field, unless someone is typing there. */
+/** Show a value in a field, unless someone is typing there. @type {(input: HTMLInputElement, text: string) => void} */
 function setField(input, text) {
   if (input !== document.activeElement && input.value !== text) input.value = text;
 }
 
-/** options: [value, words]. */
+/**
+ * A menu to choose from. options: [value, words].
+ * @type {(label: string, options: [string | number, Child][], value: string | number, onchange: (value: string) => void, attributes?: Attributes) => HTMLSelectElement}
+ */
 function menu(label, options, value, onchange, attributes = {}) {
-  const select = h(
-    "select.hp-speed",
-    { "aria-label": label, "onchange": () => onchange(select.value), ...attributes },
-    options.map(([name, words]) => h("option", { value: name }, words)),
-  );
-  select.value = value;
+  const offered = options.map(([name, words]) => h("option", { value: name }, words));
+  const select = h("select.hp-speed", { "aria-label": label, ...attributes }, offered);
+  select.addEventListener("change", () => onchange(select.value));
+  select.value = String(value);
   return select;
 }
 
 // ---- the keyboard
 
-const UP_DOWN = { ArrowDown: 1, ArrowUp: -1 };
-const ENDS = { Home: 0, End: -1 };
-const ANY_WAY = { ...UP_DOWN, ArrowRight: 1, ArrowLeft: -1, ...ENDS };
+const UP_DOWN = /** @type {Moves} */ ({ ArrowDown: 1, ArrowUp: -1 });
+const ENDS = /** @type {Moves} */ ({ Home: 0, End: -1 });
+const ANY_WAY = /** @type {Moves} */ ({ ...UP_DOWN, ArrowRight: 1, ArrowLeft: -1, ...ENDS });
 
 /**
  * One tab stop for a group; arrow keys, Home and End move within it, or only `keys`. items() in order; moved(item) where
  * a move is also a choice. Returns a function that makes an item the tab stop.
+ * @template {HTMLElement | SVGElement} E
+ * @param {HTMLElement | SVGElement} group @param {() => E[]} items @param {((item: E) => void) | null} [moved]
  */
 function roving(group, items, moved, keys = ANY_WAY) {
-  const stop = (wanted) => {
+  const stop = (/** @type {E | null | undefined} */ wanted) => {
     for (const item of items()) item.setAttribute("tabindex", item === wanted ? "0" : "-1");
   };
-  group.addEventListener("focusin", (event) => {
-    const item = items().find((one) => one.contains(event.target));
+  const on = /** @type {HTMLElement} */ (group); // an SVG element hears the same
+  on.addEventListener("focusin", (event) => {
+    const item = items().find((one) => one.contains(targetOf(event)));
     if (item) stop(item);
   });
-  group.addEventListener("keydown", (event) => {
+  on.addEventListener("keydown", (event) => {
     const all = items();
-    const at = all.findIndex((one) => one.contains(event.target));
+    const at = all.findIndex((one) => one.contains(targetOf(event)));
     if (at < 0 || !(event.key in keys)) return;
     event.preventDefault();
     const next = all.at(event.key in ENDS ? ENDS[event.key] : (at + keys[event.key]) % all.length);
-    next.focus();
-    if (moved) moved(next);
+    next?.focus();
+    if (next) moved?.(next);
   });
   return stop;
 }
 
-/** What a click, Enter or Space does on an element that is not a button. */
+/** What a click, Enter or Space does on an element that is not a button. @template {HTMLElement | SVGElement} E @param {E} element @param {() => void} action */
 function press(element, action) {
   element.addEventListener("click", action);
-  element.addEventListener("keydown", (event) => {
+  /** @type {HTMLElement} */ (element).addEventListener("keydown", (event) => {
     if (event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
     action();
@@ -159,23 +174,5 @@ function press(element, action) {
   return element;
 }
 
-export {
-  unique,
-  card,
-  button,
-  say,
-  scroller,
-  elsewhere,
-  said,
-  segments,
-  slider,
-  setSlider,
-  field,
-  folded,
-  setField,
-  lossy,
-  menu,
-  roving,
-  press,
-  UP_DOWN,
-};
+export { unique, card, button, say, scroller, elsewhere, said, segments, slider, setSlider, field, folded };
+export { setField, lossy, menu, roving, press, UP_DOWN };

@@ -1,20 +1,15 @@
 // The bar for moving through a run: buttons, place, speed, and one cell per step, whose bars are tokens gained.
-import { afterLayout, h, icon } from "./dom.js";
+import { afterLayout, h, icon, targetOf } from "./dom.js";
 import { button } from "./parts.js";
 
 const SPEEDS = [0.5, 1, 2, 4];
 const DENSE = 60; // cells from which on they are narrow
 
-/**
- * actions: first, back, forward, last, go(index). beat(): go to the next place while it plays; returns whether there is more.
- * starts(): playing begins. pace(): milliseconds until the next beat at speed 1. unit: what one moves by; of: what a
- * cell is; buttons: [icon, title, action] in place of the usual ones, beside the one that plays.
- * before, after: what stands left and right in the bar; hint: its keys in words. css: more classes of the cells.
- */
+/** The bar of a run that is moved through. @param {TransportOptions} options */
 function transport({ actions, beat, starts, pace, unit = "step", of = unit, buttons, before, after, hint, css = "" }) {
-  let timer = null;
-  let shown = [];
-  let now = null;
+  let timer = 0;
+  let shown = /** @type {HTMLElement[]} */ ([]);
+  let now = /** @type {HTMLElement | null} */ (null);
   const play = button(icon("play"), "play (Space)", () => toggle(), { class: "hp-play" });
   const place = h("output.hp-place");
   const speed = h(
@@ -30,6 +25,7 @@ function transport({ actions, beat, starts, pace, unit = "step", of = unit, butt
     "aria-valuemin": 1,
     "onclick": (event) => jump(event),
   });
+  /** @type {[string, string, () => void][]} */
   const usual = [
     ["first", `first ${unit} (Home)`, actions.first],
     ["back", `one ${unit} back (←)`, actions.back],
@@ -42,20 +38,20 @@ function transport({ actions, beat, starts, pace, unit = "step", of = unit, butt
     h("div.hp-buttons", around.slice(0, 2), play, around.slice(2)),
     before,
     place,
-    hint && h("span.hp-hint.hp-keyhint", hint),
+    hint ? h("span.hp-hint.hp-keyhint", hint) : null,
     h("span.hp-grow"),
     after,
     speed,
   );
 
-  function jump(event) {
-    const cell = event.target.closest("[data-step]");
-    if (cell) actions.go(Number(cell.dataset.step));
+  function jump(/** @type {Event} */ event) {
+    const cell = targetOf(event).closest("[data-step]");
+    if (cell) actions.go(Number(cell.getAttribute("data-step")));
   }
 
   // ---- cells
 
-  /** Show these cells, which take the place of the old ones; those that are there already stay. */
+  /** Show these cells, which take the place of the old ones; those that are there already stay. @param {HTMLElement[]} elements */
   function fill(elements) {
     const kept = shown.every((one, i) => one === elements[i]);
     if (kept) cells.append(...elements.slice(shown.length));
@@ -64,7 +60,7 @@ function transport({ actions, beat, starts, pace, unit = "step", of = unit, butt
     cells.classList.toggle("is-dense", shown.length > DENSE);
   }
 
-  /** Mark a cell, and say where one is. */
+  /** Mark a cell, and say where one is. @type {(index: number, words: string) => void} */
   function select(index, words) {
     if (now) now.classList.remove("is-now");
     now = shown[index] || null;
@@ -80,7 +76,7 @@ function transport({ actions, beat, starts, pace, unit = "step", of = unit, butt
   // ---- playing
 
   function wait() {
-    timer = setTimeout(() => (beat() ? wait() : pause()), pace() / Number(speed.value));
+    timer = window.setTimeout(() => (beat() ? wait() : pause()), pace() / Number(speed.value));
   }
 
   function start() {
@@ -92,31 +88,34 @@ function transport({ actions, beat, starts, pace, unit = "step", of = unit, butt
 
   function pause() {
     clearTimeout(timer);
-    timer = null;
+    timer = 0;
     sign(false);
   }
 
   const toggle = () => (timer ? pause() : start());
 
-  function sign(on) {
+  function sign(/** @type {boolean} */ on) {
     play.replaceChildren(icon(on ? "pause" : "play"));
     play.title = on ? "pause (Space)" : "play (Space)";
     play.setAttribute("aria-label", play.title);
     play.setAttribute("aria-pressed", String(on));
   }
 
-  return { bar, cells, fill, select, start, pause, toggle, playing: () => timer !== null };
+  return { bar, cells, fill, select, start, pause, toggle, playing: () => timer !== 0 };
 }
 
-/** A cell of step `index`. */
+/** A cell of step `index`. @type {(index: number, title: string, css: string, ...children: Child[]) => HTMLElement} */
 const cell = (index, title, css, ...children) =>
   h("div", { "class": `hp-cell ${css}`.trim(), "data-step": index, title }, children);
 
-/** The bar of a step: what it kept of the draft, and over it what the target added. tallest: tokens of a whole bar. */
+/**
+ * The bar of a step: what it kept of the draft, and over it what the target added. tallest: tokens of a whole bar.
+ * @type {(step: Pick<Step, "kept" | "committed">, tallest: number) => HTMLElement}
+ */
 function gains({ kept, committed }, tallest) {
   const own = committed.length - kept;
   const origin = own > 0 ? committed[kept].origin : "bonus";
-  const share = (n) => `height:${(100 * n) / tallest}%`;
+  const share = (/** @type {number} */ n) => `height:${(100 * n) / tallest}%`;
   return h(
     "div.hp-column",
     own > 0 ? h("div", { class: `hp-gain is-${origin}`, style: share(own) }) : null,

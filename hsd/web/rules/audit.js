@@ -2,34 +2,42 @@
 // A model here is {vocab, gamma, p, q}: rows that depend on the position only; `settings` may hold those of rules.
 // A sequence of n tokens is a number in base V, first token highest, so that a law over all is an array of Vⁿ numbers.
 import { relativeEntropy, totalVariation } from "./divergence.js";
-import { CHAINS, exactWith, lawOf, mean, next, range, SETTINGS, stops, sum } from "./law.js";
+import { CHAINS, chain, exactWith, lawOf, mean, next, range, SETTINGS, stops, sum } from "./law.js";
 
 const MAX_OUTCOMES = 4096;
 const ROUNDING = 1e-12; // a total variation below this is rounding
 
+/** The tokens of a sequence. @type {(code: number, length: number, vocab: number) => number[]} */
 const digits = (code, length, vocab) => range(length).map((i) => Math.floor(code / vocab ** (length - 1 - i)) % vocab);
 
-/** One law over all sequences of each length 0 … rows.length: the product of the rows. */
+/** One law over all sequences of each length 0 … rows.length: the product of the rows. @param {number[][]} rows */
 function joints(rows) {
   const out = [[1]];
   for (const row of rows) out.push(out[out.length - 1].flatMap((mass) => row.map((x) => mass * x)));
   return out;
 }
 
-/** max(p(X, ·) − q(X, ·), 0) with joint probabilities, normalised; the target's row if nothing is left. */
+/**
+ * max(p(X, ·) − q(X, ·), 0) with joint probabilities, normalised; the target's row if nothing is left.
+ * @type {(jointP: number, jointQ: number, p: number[], q: number[]) => number[]}
+ */
 function openResidual(jointP, jointQ, p, q) {
   const residual = p.map((x, i) => Math.max(jointP * x - jointQ * q[i], 0));
   const mass = sum(residual);
   return mass > 0 ? residual.map((x) => x / mass) : p;
 }
 
-/** Where the drafts end under a rule: per number of kept tokens and prefix, its mass, and that times the next token's row. */
+/**
+ * Where the drafts end under a rule: per number of kept tokens and prefix, its mass, and that times the next token's row.
+ * @type {(model: AuditModel, name: string, drafts: number[]) => {mass: number[][], rows: (Row | null)[][], thresholds: (number[] | null)[]}}
+ */
 function endings(model, name, drafts) {
   const { vocab, gamma, p, q } = model;
   const mass = range(gamma + 1).map((t) => new Array(vocab ** t).fill(0));
   const rows = range(gamma + 1).map((t) => new Array(vocab ** t).fill(null));
+  /** @type {Row[][]} */
   const known = range(gamma + 1).map(() => []);
-  const thresholds = [];
+  const thresholds = /** @type {(number[] | null)[]} */ ([]);
   drafts.forEach((weight, code) => {
     thresholds.push(null);
     if (weight === 0) return;
@@ -48,7 +56,10 @@ function endings(model, name, drafts) {
   return { mass, rows, thresholds };
 }
 
-/** Add the next token to what ends after `t` tokens, then let the target go on to γ+1 tokens. */
+/**
+ * Add the next token to what ends after `t` tokens, then let the target go on to γ+1 tokens.
+ * @type {(model: AuditModel, rule: Chain, ends: ReturnType<typeof endings>, targets: number[][], drafts: number[][]) => number[]}
+ */
 function spread(model, rule, { rows }, targets, drafts) {
   const { vocab, gamma, p, q } = model;
   let flow = [0];
@@ -74,9 +85,10 @@ function spread(model, rule, { rows }, targets, drafts) {
 /**
  * Everything exact about one rule. `output` is its law of the first γ+1 tokens, `divergence` KL(output‖target),
  * `extra` its further target calls; `exact` says that it follows the target here, `strict` that its settings make it exact anywhere.
+ * @param {AuditModel} model @param {string} name @param {number[][]} targets @param {number[][]} drafts
  */
 function audit(model, name, targets, drafts) {
-  const rule = CHAINS.get(name);
+  const rule = chain(name);
   const found = endings(model, name, drafts[model.gamma]);
   const output = spread(model, rule, found, targets, drafts);
   const stop = found.mass.map((row) => sum(row));
@@ -102,15 +114,16 @@ function audit(model, name, targets, drafts) {
   };
 }
 
-/** The largest difference between the thresholds of two rules over all drafts. */
+/** The largest difference between the thresholds of two rules over all drafts. @type {(first: Audit, second: Audit) => number} */
 function apart(first, second) {
-  return first.thresholds.reduce(
-    (most, row, i) => (row ? Math.max(most, ...row.map((h, t) => Math.abs(h - second.thresholds[i][t]))) : most),
-    0,
-  );
+  const between = first.thresholds.map((row, i) => {
+    const others = second.thresholds[i];
+    return row && others ? Math.max(...row.map((h, t) => Math.abs(h - others[t]))) : 0;
+  });
+  return Math.max(0, ...between);
 }
 
-/** All rules on one model; `ideal` is Σ min(p(X), q(X)) over all prefixes of 1 … γ tokens. */
+/** All rules on one model; `ideal` is Σ min(p(X), q(X)) over all prefixes of 1 … γ tokens. @param {AuditModel} model */
 function enumerate(model) {
   const targets = joints(model.p);
   const drafts = joints(model.q);
@@ -122,29 +135,19 @@ function enumerate(model) {
   return { target: targets[model.gamma + 1], rules, ideal };
 }
 
-/** The law of the first n tokens, from the law of more. */
+/** The law of the first n tokens, from the law of more. @type {(output: number[], vocab: number, n: number) => number[]} */
 function marginal(output, vocab, n) {
   const width = output.length / vocab ** n;
   return range(vocab ** n).map((i) => sum(output.slice(i * width, (i + 1) * width)));
 }
 
-/** How many tokens fit into a chart of at most `bars` bars. */
+/** How many tokens fit into a chart of at most `bars` bars. @type {(vocab: number, gamma: number, bars?: number) => number} */
 function shownLength(vocab, gamma, bars = 32) {
   return range(gamma + 1).reduce((n, i) => (vocab ** (i + 1) <= bars ? i + 1 : n), 1);
 }
 
+/** How many sequences of γ+1 tokens there are. @type {(vocab: number, gamma: number) => number} */
 const outcomes = (vocab, gamma) => vocab ** (gamma + 1);
 
-export {
-  MAX_OUTCOMES,
-  ROUNDING,
-  digits,
-  enumerate,
-  apart,
-  marginal,
-  shownLength,
-  outcomes,
-  openResidual,
-  joints,
-  totalVariation,
-};
+export { audit, MAX_OUTCOMES, ROUNDING, digits, enumerate, apart, marginal, shownLength, outcomes, openResidual };
+export { joints, totalVariation };

@@ -1,22 +1,26 @@
 // Two rows coupled by one exponential race, as hsd/rules/coupled.py has them: who wins with p, where a token won with q. Pure.
 import { sum } from "./divergence.js";
 
-/** How far the other tokens are ahead of x with the target: Σ max(q(x) p − p(x) q, 0). */
+/** How far the other tokens are ahead of x with the target: Σ max(q(x) p − p(x) q, 0). @type {(p: Row, q: Row, x: number) => number} */
 function lead(p, q, x) {
   let total = 0;
   for (let i = 0; i < p.length; i += 1) total += Math.max(q[x] * p[i] - p[x] * q[i], 0);
   return total;
 }
 
-/** How likely each other token wins with p where x won with q, a row that sums to 1 − h; tokens with q = 0 are not sorted. */
+/**
+ * How likely each other token wins with p where x won with q, a row that sums to 1 − h; tokens with q = 0 are not sorted.
+ * @type {(p: Row, q: Row, x: number) => Row}
+ */
 function coupledLeft(p, q, x) {
-  const [found, whole, order] = [p.slice(), sum(p), []];
+  const [found, whole] = [p.slice(), sum(p)];
+  const order = /** @type {number[]} */ ([]);
   let [ahead, behind] = [sum(q), 0]; // Σ q of the tokens with a ratio from here on, Σ p of those with a smaller one
   for (let i = 0; i < p.length; i += 1) {
     if (!q[i]) behind += p[i];
     else if (p[i]) order.push(i);
   }
-  const ratio = (i) => q[i] / p[i];
+  const ratio = (/** @type {number} */ i) => q[i] / p[i];
   order.sort((i, j) => ratio(i) - ratio(j));
   let [at, mass, area] = [0, ahead, 0];
   const areas = new Map();
@@ -31,7 +35,7 @@ function coupledLeft(p, q, x) {
   return found;
 }
 
-/** The token with the least time for its weight, of those with a weight. */
+/** The token with the least time for its weight, of those with a weight. @type {(row: Row, times: Row) => number} */
 function winner(row, times) {
   let [best, least] = [0, Infinity];
   for (let i = 0; i < row.length; i += 1) {
@@ -41,7 +45,7 @@ function winner(row, times) {
   return best;
 }
 
-/** A race as the coin of the token x that won it with q: below h exactly where p picks x as well. */
+/** A race as the coin of the token x that won it with q: below h exactly where p picks x as well. @type {(p: Row, q: Row, x: number, times: Row) => number} */
 function coupledCoin(p, q, x, times) {
   const tau = times[x] / q[x];
   let spare = Infinity;

@@ -1,6 +1,6 @@
 // How far two rows of probabilities are apart, as hsd/rules/fuzzy.py has it, and the entropy of one; in nats. Pure.
 
-/** Σ over the entries of one row, or of two beside each other. */
+/** Σ over the entries of a row, or of what `of` makes of them. @type {(row: Row, of?: ((x: number, i: number) => number) | null) => number} */
 function sum(row, of = null) {
   let total = 0;
   if (!of) for (let i = 0; i < row.length; i += 1) total += row[i];
@@ -9,45 +9,50 @@ function sum(row, of = null) {
   return total;
 }
 
-/** Σ max(a p − b q, 0). */
+/** Σ max(a p − b q, 0). @type {(a: number, b: number, p: Row, q: Row) => number} */
 function leftOver(a, b, p, q) {
   let total = 0;
   for (let i = 0; i < p.length; i += 1) total += Math.max(a * p[i] - b * q[i], 0);
   return total;
 }
 
-/** log(b/a), from their difference where they are near to each other, so that equal rows give exactly 0. */
+/** log(b/a), from their difference where they are near to each other, so that equal rows give exactly 0. @type {(a: number, b: number) => number} */
 const logRatio = (a, b) => (Math.abs(b - a) < a / 2 ? Math.log1p((b - a) / a) : Math.log(b) - Math.log(a));
 
-/** KL(of ‖ to), as Σ of·log(of/to) − of + to: the last two cancel over a row, and no term is negative. */
+/** KL(of ‖ to), as Σ of·log(of/to) − of + to: the last two cancel over a row, and no term is negative. @type {(of: Row, to: Row) => number} */
 const relativeEntropy = (of, to) =>
   Math.max(
     sum(of, (a, i) => (a > 0 ? to[i] - a - a * logRatio(a, to[i]) : to[i])),
     0,
   );
 
-/** (KL(p ‖ m) + KL(q ‖ m)) / 2 with m = (p + q) / 2, from 0 to ln 2. */
+/** x·log(2x/total), where lean is x's share of the difference. @type {(x: number, total: number, lean: number) => number} */
+const half = (x, total, lean) => (x > 0 ? x * (lean > -0.5 ? Math.log1p(lean) : Math.log(2 * x) - Math.log(total)) : 0);
+
+/** (KL(p ‖ m) + KL(q ‖ m)) / 2 with m = (p + q) / 2, from 0 to ln 2. @type {(p: Row, q: Row) => number} */
 function jensenShannon(p, q) {
-  const half = (x, total, lean) =>
-    x > 0 ? x * (lean > -0.5 ? Math.log1p(lean) : Math.log(2 * x) - Math.log(total)) : 0;
-  const term = (a, b) => half(a, a + b, (a - b) / (a + b)) + half(b, a + b, (b - a) / (a + b));
-  return Math.min(Math.max(sum(p, (a, i) => term(a, q[i])) / 2, 0), Math.LN2);
+  const both = sum(p, (a, i) => {
+    const [b, total] = [q[i], a + q[i]];
+    return half(a, total, (a - b) / total) + half(b, total, (b - a) / total);
+  });
+  return Math.min(Math.max(both / 2, 0), Math.LN2);
 }
 
+/** Half the sum of the absolute differences. @type {(p: Row, q: Row) => number} */
 function totalVariation(p, q) {
   let total = 0;
   for (let i = 0; i < p.length; i += 1) total += Math.abs(p[i] - q[i]);
   return total / 2;
 }
 
-const DIVERGENCES = {
+const DIVERGENCES = /** @type {Record<string, (p: Row, q: Row) => number>} */ ({
   "kl": (p, q) => relativeEntropy(q, p),
   "reverse-kl": relativeEntropy,
   "js": jensenShannon,
   "tv": (p, q) => Math.min(totalVariation(p, q), 1),
-};
+});
 
-function entropy(row) {
+function entropy(/** @type {Row} */ row) {
   let total = 0;
   for (let i = 0; i < row.length; i += 1) if (row[i] > 0) total -= row[i] * Math.log(row[i]);
   return total;

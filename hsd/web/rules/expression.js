@@ -2,8 +2,9 @@
 // Python. A number that is not known is null, and so is what is made of it. Pure.
 
 const SMALLEST = 1e-300; // a divisor of 0 counts as that
+/** @type {(a: number, b: number) => number} */
 const quotient = (a, b) => (a > 0 ? a / Math.max(b, SMALLEST) : 0);
-const OPERATORS = {
+const OPERATORS = /** @type {Record<string, (a: number, b: number, c: number) => number | boolean>} */ ({
   "+": (a, b) => a + b,
   "-": (a, b) => a - b,
   "*": (a, b) => (a && b ? a * b : 0),
@@ -12,32 +13,38 @@ const OPERATORS = {
   "<=": (a, b) => a <= b,
   ">": (a, b) => a > b,
   ">=": (a, b) => a >= b,
-  "min": Math.min,
-  "max": Math.max,
+  "min": (a, b) => Math.min(a, b),
+  "max": (a, b) => Math.max(a, b),
   "exp": Math.exp,
   "sqrt": Math.sqrt,
   "per": (a, b, c) => (a > 0 || b > 0 ? quotient(a, b) : c),
-};
-const compiled = new WeakMap(); // expression → function of an object of numbers
+});
+/** @type {WeakMap<Expression[], (numbers: Numbers) => any>} */
+const compiled = new WeakMap();
 
-/** The value of an expression: a number or, of a comparison, a truth. numbers: an object, name → number or null. */
+/** The value of an expression that is a number. @type {(tree: Expression, numbers: Numbers) => number | null} */
 function evaluate(tree, numbers) {
   if (!Array.isArray(tree)) return typeof tree === "string" ? (numbers[tree] ?? null) : tree;
-  if (!compiled.has(tree)) compiled.set(tree, compile(tree));
-  return compiled.get(tree)(numbers);
+  const known = compiled.get(tree) ?? compile(tree);
+  compiled.set(tree, known);
+  return known(numbers);
 }
 
+/** Whether an expression that is a comparison holds; null where that is not known. @type {(tree: Expression, numbers: Numbers) => boolean | null} */
+const holds = (tree, numbers) => /** @type {any} */ (evaluate(tree, numbers));
+
+/** @type {(tree: Expression) => (numbers: Numbers) => any} */
 function compile(tree) {
   if (typeof tree === "string") return (numbers) => numbers[tree] ?? null;
   if (!Array.isArray(tree)) return () => tree;
-  const operator = OPERATORS[tree[0]];
+  const operator = OPERATORS[String(tree[0])];
   const [first, second, third] = tree.slice(1).map(compile);
   return (numbers) => {
     const a = first(numbers);
     const b = second ? second(numbers) : 0;
     const c = third ? third(numbers) : 0;
-    return a === null || b === null || c === null ? null : third ? operator(a, b, c) : operator(a, b);
+    return a === null || b === null || c === null ? null : operator(a, b, c);
   };
 }
 
-export { evaluate };
+export { evaluate, holds };

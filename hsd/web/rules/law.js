@@ -8,43 +8,66 @@
 //   next(law, t)                             // the row of the token after t kept ones
 import { DIVERGENCES, entropy, leftOver, sum } from "./divergence.js";
 import { lead, coupledLeft } from "./coupled.js";
-import {
-  CHAINS,
-  factorsAt,
-  forms,
-  groundsOf,
-  recipeOf,
-  SETTINGS,
-  stops,
-  thresholdAt,
-  USUAL,
-  VANILLA,
-} from "./tests.js";
+import { CHAINS, chain, chainRecipe, factorsAt, forms, groundsOf } from "./tests.js";
+import { SETTINGS, stops, thresholdAt, USUAL, VANILLA } from "./tests.js";
 
 const TINY = 1e-300; // keeps a draft that q cannot produce from dividing by zero
+/** The whole numbers from 0 on, n of them. @param {number} n */
 const range = (n) => Array.from({ length: n }, (_, i) => i);
 
-/** The numbers along a draft by names of facts.letters, for one t after another: see `at`. */
+/** The numbers after t tokens of a draft, by names of facts.letters. */
+const LETTERS = /** @satisfies {Record<string, (draft: Along) => number>} */ ({
+  p: ({ rows, t, token }) => rows.p[t - 1][token],
+  q: ({ rows, t, token }) => rows.q[t - 1][token],
+  ratio: ({ logs, t }) => Math.exp(logs.log[t]),
+  above_ratio: ({ logs, t }) => Math.exp(logs.log[t - 1]),
+  capped: ({ logs, t }) => Math.exp(logs.log[t] - logs.peak[t]),
+  above_capped: ({ logs, t }) => Math.exp(logs.log[t - 1] - logs.peak[t - 1]),
+  starred: ({ logs, t }) => Math.exp(logs.log[t] - logs.peak[Math.max(t - 1, 0)]),
+  deficient: (draft) => draft.mass(1),
+  excess: (draft) => draft.mass(-1),
+  divergence: ({ apart, rows, t }) => apart(rows.p[t - 1], rows.q[t - 1]),
+  entropy: ({ rows, t }) => entropy(rows.p[t - 1]),
+  lead: ({ rows, t, token }) => lead(rows.p[t - 1], rows.q[t - 1], token),
+  mixed: (draft) => draft.mixture(draft.t - 1)[draft.token],
+  rival: (draft) => rival(draft.mixture(draft.t - 1), draft.token),
+});
+
+/** The most that a row gives another token than this one; of equals the first leads, by one rounding. @type {(row: Row, token: number) => number} */
+function rival(row, token) {
+  const most = row.reduce((found, x, i) => (i === token ? found : Math.max(found, x)), 0);
+  return most === row[token] && likeliest(row) === token ? most * (1 - 2 ** -52) : most;
+}
+
+/** The numbers along a draft by their names in LETTERS, each made when it is read, for one t after another: see `at`. */
 class Along {
+  t = 0;
+
+  /**
+   * @param {Tests & {certain?: boolean}} recipe @param {Row[]} p @param {Row[]} q @param {number[]} tokens
+   * @param {Settings} settings @param {RawRows | null} [raw]
+   */
   constructor(recipe, p, q, tokens, { divergence, mode, ...settings }, raw) {
+    /** @type {(row: Row, t: number) => Row} */
     const certain = (row, t) => row.map((_, x) => Number(x === tokens[t]));
-    Object.assign(this, settings, { recipe, t: 0, tokens, rows: { p, q: recipe.certain ? q.map(certain) : q } });
+    Object.assign(this, settings); // the numbers of rules, which their expressions name
+    this.recipe = recipe;
+    this.tokens = tokens;
+    this.rows = { p, q: recipe.certain ? q.map(certain) : q };
     this.apart = DIVERGENCES[divergence];
+    this.weight = settings.draft_weight;
     this.raw = raw ?? { p, q };
   }
 
-  /** The same object with the numbers after t = 0 … γ tokens. */
+  /** The same object with the numbers after t = 0 … γ tokens. @param {number} t @returns {Along & Record<keyof typeof LETTERS, number>} */
   at(t) {
     this.t = t;
-    return this;
+    return /** @type {any} */ (this);
   }
 
-  get p() {
-    return this.rows.p[this.t - 1][this.tokens[this.t - 1]];
-  }
-
-  get q() {
-    return this.rows.q[this.t - 1][this.tokens[this.t - 1]];
+  /** The last of the t tokens. */
+  get token() {
+    return this.tokens[this.t - 1];
   }
 
   /** For t = 0 … γ: log r, and the highest of them up to t. */
@@ -61,81 +84,35 @@ class Along {
     return found;
   }
 
-  get ratio() {
-    return Math.exp(this.logs.log[this.t]);
-  }
-
-  get above_ratio() {
-    return Math.exp(this.logs.log[this.t - 1]);
-  }
-
-  get capped() {
-    return Math.exp(this.logs.log[this.t] - this.logs.peak[this.t]);
-  }
-
-  get above_capped() {
-    return Math.exp(this.logs.log[this.t - 1] - this.logs.peak[this.t - 1]);
-  }
-
-  get starred() {
-    return Math.exp(this.logs.log[this.t] - this.logs.peak[Math.max(this.t - 1, 0)]);
-  }
-
-  get deficient() {
-    return this.mass(1);
-  }
-
-  get excess() {
-    return this.mass(-1);
-  }
-
-  /** Σ max(sign · (a p − b q), 0) over the branch. */
+  /** Σ max(sign · (a p − b q), 0) over the branch. @param {number} sign */
   mass(sign) {
     const { p, q } = this.rows;
-    const [a, b] = factorsAt(this.recipe, this);
+    const [a, b] = factorsAt(this.recipe, this).map(Number);
     return leftOver(sign * a, sign * b, p[this.t], q[this.t]);
   }
 
-  get divergence() {
-    return this.apart(this.rows.p[this.t - 1], this.rows.q[this.t - 1]);
-  }
-
-  get entropy() {
-    return entropy(this.rows.p[this.t - 1]);
-  }
-
-  get lead() {
-    const { p, q } = this.rows;
-    return lead(p[this.t - 1], q[this.t - 1], this.tokens[this.t - 1]);
-  }
-
-  /** The mixture of target and draft after t kept tokens. */
+  /** The mixture of target and draft after t kept tokens. @param {number} t */
   mixture(t) {
     const { p, q } = this.raw;
-    const { draft_weight: w } = this;
-    return p[t].map((x, i) => (1 - w) * x + w * q[t][i]);
-  }
-
-  get mixed() {
-    return this.mixture(this.t - 1)[this.tokens[this.t - 1]];
-  }
-
-  /** The most that the mixture gives another token; of equals the first leads, by one rounding. */
-  get rival() {
-    const token = this.tokens[this.t - 1];
-    const row = this.mixture(this.t - 1);
-    const most = row.reduce((found, x, i) => (i === token ? found : Math.max(found, x)), 0);
-    return most === row[token] && likeliest(row) === token ? most * (1 - 2 ** -52) : most;
+    return p[t].map((x, i) => (1 - this.weight) * x + this.weight * q[t][i]);
   }
 }
 
-/** The row with everything on its likeliest token, the first of equals. */
+for (const [name, number] of Object.entries(LETTERS))
+  Object.defineProperty(Along.prototype, name, {
+    get: /** @this {Along} */ function () {
+      return number(this);
+    },
+  });
+
+/** The row with everything on its likeliest token, the first of equals. @param {Row} row */
 function surest(row) {
   const found = row.slice().fill(0);
   found[likeliest(row)] = 1;
   return found;
 }
 
+/** The token with the most, the first of equals. @param {Row} row */
 function likeliest(row) {
   let best = 0;
   for (let i = 1; i < row.length; i += 1) if (row[i] > row[best]) best = i;
@@ -143,18 +120,15 @@ function likeliest(row) {
 }
 
 /**
- * The law of a rule for one draft. threshold: the chance that the test at t = 1 … γ succeeds; forward: from 1 up, and the
- * first failure stops, else from γ down, and the first success decides; a, b: of the residual max(a p − b q, 0) after
- * t = 0 … γ-1 kept tokens, with the q that is given here: the certain one of a rule that counts the draft as certain. The
- * residual of a coupled rule depends on the token that was rejected, see `next`.
- * raw: {p, q}, the rows at temperature 1 with nothing cut off, for a rule that wants them at temperature 0.
+ * The law of a rule. raw: for a rule that wants them at temperature 0.
+ * @type {(name: string, p: Row[], q: Row[], tokens: number[], settings?: Partial<Settings>, raw?: RawRows | null) => Law}
  */
 function lawOf(name, p, q, tokens, settings = SETTINGS, raw = null) {
-  const recipe = recipeOf(name, settings);
+  const recipe = chainRecipe(name, { ...SETTINGS, ...settings });
   const along = new Along(recipe, p, q, tokens, { ...SETTINGS, ...settings }, raw);
   const gamma = tokens.length;
-  const factors = range(gamma).map((t) => factorsAt(recipe, along.at(t)));
-  const within = (h) => Math.min(Math.max(h, 0), 1); // masses of rows that were rounded
+  const factors = range(gamma).map((t) => factorsAt(recipe, along.at(t)).map(Number));
+  const within = (/** @type {number | null} */ h) => Math.min(Math.max(Number(h), 0), 1); // masses of rounded rows
   const threshold = range(gamma).map((i) => within(thresholdAt(recipe, along.at(i + 1), i + 1 === gamma)));
   const [a, b] = [0, 1].map((i) => factors.map((both) => both[i]));
   return { name, recipe, along, forward: !recipe.whole, threshold, a, b, p, q: along.rows.q, tokens };
@@ -163,6 +137,7 @@ function lawOf(name, p, q, tokens, settings = SETTINGS, raw = null) {
 /**
  * What explains a draft, for t = 0 … γ: rho of the token (from t = 1), r, m (after how many earlier tokens r was largest,
  * if above 1), r* and c; for each branch t = 0 … γ-1 the factor a and the masses under it; D for a rule that judges by it.
+ * @param {{along: Along, a: number[]}} law
  */
 function explain({ along, a }) {
   const { log } = along.logs;
@@ -186,24 +161,25 @@ function explain({ along, a }) {
   });
 }
 
-/** The same of every branch under its capped ratio, which no rule decides, as a trace has it. */
+/** The same of every branch under its capped ratio, which no rule decides, as a trace has it. @type {(p: Row[], q: Row[], tokens: number[]) => ReturnType<typeof explain>} */
 function explainCapped(p, q, tokens) {
-  const along = new Along({ a: "capped", b: 1, each: [] }, p, q, tokens, SETTINGS);
+  const along = new Along({ a: "capped", b: 1, each: [], whole: null, inner: null }, p, q, tokens, SETTINGS);
   return explain({ along, a: tokens.map((_, t) => along.at(t).capped) });
 }
 
-/** Whether a rule's tests compare such a number, by its name in `Grounds`. */
+/** Whether a rule's tests compare such a number, by its name in `Grounds`. @type {(recipe: Pick<Recipe, "each">, name: string) => boolean} */
 const uses = ({ each }, name) => each.some((form) => name in forms[form].along);
-const usesDivergence = (recipe) => uses(recipe, "divergence");
+const usesDivergence = (/** @type {Pick<Recipe, "each">} */ recipe) => uses(recipe, "divergence");
 
-/** The numbers that the test at t compares, see `groundsOf`. */
+/** The numbers that the test at t compares, see `groundsOf`. @type {(law: Law, t: number) => ReturnType<typeof groundsOf>} */
 const groundsAt = ({ recipe, along, threshold }, t) => groundsOf(recipe, along.at(t), t === threshold.length);
 
 /**
  * The row of the token after t kept ones: the residual, p itself where none is left, the bonus row, or a likeliest token.
  * copy: of a row.
+ * @type {(law: Law, t: number, copy?: (row: Row) => Row) => Row}
  */
-function next({ recipe, along, threshold, a, b, p, q, tokens }, t, copy = (row) => row.slice()) {
+function next({ recipe, along, threshold, a, b, p, q, tokens }, t, copy = (/** @type {Row} */ row) => row.slice()) {
   const all = t === threshold.length;
   if (recipe.follow) return surest(recipe.follow === "mixture" && !all ? along.mixture(t) : p[t]);
   if (all) return p[t];
@@ -217,10 +193,10 @@ function next({ recipe, along, threshold, a, b, p, q, tokens }, t, copy = (row) 
   return residual;
 }
 
-/** The positions in the order in which they are tested. */
+/** The positions in the order in which they are tested. @param {Thresholds} law */
 const order = ({ forward, threshold }) => range(threshold.length).map((i) => (forward ? i + 1 : threshold.length - i));
 
-/** How many drafted tokens are kept with these coins. Strict <: a coin of 0 must not accept p = 0. */
+/** How many drafted tokens are kept with these coins. Strict <: a coin of 0 must not accept p = 0. @type {(law: Thresholds, coins: number[]) => number} */
 function kept(law, coins) {
   for (const t of order(law)) {
     const success = coins[t - 1] < law.threshold[t - 1];
@@ -229,10 +205,10 @@ function kept(law, coins) {
   return law.forward ? law.threshold.length : 0;
 }
 
+/** The mean of a number t = 0, 1, … by the chances of each. @param {number[]} chances */
 const mean = (chances) => chances.reduce((total, chance, t) => total + t * chance, 0);
-const expectedKept = (law) => mean(stops(law.threshold, law.forward));
 
-/** The token in whose part of the row the number u falls; rounding at the end never picks a token of probability 0. */
+/** The token in whose part of the row the number u falls; rounding at the end never picks a token of probability 0. @type {(row: Row, u: number) => number} */
 function pick(row, u) {
   const total = sum(row);
   let reached = 0;
@@ -243,40 +219,18 @@ function pick(row, u) {
   return row.length - 1;
 }
 
-/** A number for which `pick` gives the token x, `share` of the way through its part of the row. */
+/** A number for which `pick` gives the token x, `share` of the way through its part of the row. @type {(row: Row, x: number, share: number) => number} */
 function place(row, x, share) {
-  const [before, total] = [sum(row.subarray ? row.subarray(0, x) : row.slice(0, x)), sum(row)];
+  const [before, total] = [sum(row.slice(0, x)), sum(row)];
   const number = (before + share * row[x]) / total;
   return pick(row, number) === x ? number : (before + row[x] / 2) / total;
 }
 
-/** Whether a rule that is not lossless is so with these settings. */
+/** Whether a rule that is not lossless is so with these settings. @type {(name: string, settings: Settings) => boolean} */
 function exactWith(name, settings) {
-  const { knob } = CHAINS.get(name);
-  return Boolean(knob) && knob.exact !== null && settings[knob.option] <= knob.exact;
+  const { knob } = chain(name);
+  return knob !== null && knob.exact !== null && settings[knob.option] <= knob.exact;
 }
 
-export {
-  CHAINS,
-  exactWith,
-  expectedKept,
-  explain,
-  explainCapped,
-  groundsAt,
-  kept,
-  lawOf,
-  leftOver,
-  mean,
-  next,
-  order,
-  pick,
-  place,
-  range,
-  SETTINGS,
-  stops,
-  sum,
-  USUAL,
-  uses,
-  usesDivergence,
-  VANILLA,
-};
+export { Along, CHAINS, chain, exactWith, explain, explainCapped, groundsAt, kept, lawOf, leftOver };
+export { mean, next, order, pick, place, range, SETTINGS, stops, sum, USUAL, uses, usesDivergence, VANILLA };

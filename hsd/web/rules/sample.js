@@ -1,9 +1,9 @@
 // The real sampling process, with its own seeded generator: draft tokens are drawn, coins are thrown, residuals are
 // drawn from. Nothing here knows the exact law that its counts are compared with.
 import { joints, openResidual } from "./audit.js";
-import { CHAINS, kept, lawOf, next, pick, range, sum } from "./law.js";
+import { chain, kept, lawOf, next, pick, range, sum } from "./law.js";
 
-/** sfc32, seeded by one whole number: numbers in [0, 1) with 32 bits. */
+/** sfc32, seeded by one whole number: numbers in [0, 1) with 32 bits. @param {number} seed */
 function generator(seed) {
   let [a, b, c, d] = [0x9e3779b9, 0x243f6a88, seed | 0, 1];
   const draw = () => {
@@ -21,24 +21,27 @@ function generator(seed) {
 /**
  * A simulation to which `run(n)` adds n steps of the rule. counts: how often each sequence of γ+1 tokens came out;
  * trials, keptSum and keptSquares give the mean number of kept tokens and its error.
+ * @param {AuditModel} model @param {string} name @param {number} seed
  */
 function simulation(model, name, seed) {
   const { vocab, gamma, p, q } = model;
-  const { resamples } = CHAINS.get(name);
+  const { resamples } = chain(name);
   const random = generator(seed);
   const [jointP, jointQ] = [joints(p), joints(q)];
-  const laws = new Map(); // a draft's law is worked out when it is first drawn
+  /** @type {Map<number, Law>} a draft's law is worked out when it is first drawn */
+  const laws = new Map();
   const state = { trials: 0, keptSum: 0, keptSquares: 0, counts: new Array(vocab ** (gamma + 1)).fill(0) };
 
-  const code = (tokens) => tokens.reduce((total, x) => total * vocab + x, 0);
+  const code = (/** @type {number[]} */ tokens) => tokens.reduce((total, x) => total * vocab + x, 0);
 
-  function known(tokens) {
+  function known(/** @type {number[]} */ tokens) {
     const key = code(tokens);
-    if (!laws.has(key)) laws.set(key, lawOf(name, p, q, tokens, model.settings));
-    return laws.get(key);
+    const law = laws.get(key) ?? lawOf(name, p, q, tokens, model.settings);
+    laws.set(key, law);
+    return law;
   }
 
-  /** What the target, or naive HSD's resampling, draws next after the correction. */
+  /** What the target, or naive HSD's resampling, draws next after the correction. @param {number[]} output */
   function following(output) {
     const t = output.length;
     const prefix = code(output);
@@ -59,17 +62,17 @@ function simulation(model, name, seed) {
     state.counts[code(output)] += 1;
   }
 
-  return { state, run: (n) => range(n).forEach(once) };
+  return { state, run: (/** @type {number} */ n) => range(n).forEach(once) };
 }
 
-/** Mean and standard error of the number of kept tokens. */
+/** Mean and standard error of the number of kept tokens. @param {{trials: number, keptSum: number, keptSquares: number}} state */
 function meanKept({ trials, keptSum, keptSquares }) {
   const mean = keptSum / trials;
   const variance = Math.max(keptSquares / trials - mean * mean, 0) * (trials / Math.max(trials - 1, 1));
   return { mean, error: Math.sqrt(variance / trials) };
 }
 
-/** Wilson's 95 % interval of a share. */
+/** Wilson's 95 % interval of a share. @type {(count: number, trials: number, z?: number) => [number, number]} */
 function interval(count, trials, z = 1.96) {
   const share = count / trials;
   const factor = 1 / (1 + (z * z) / trials);
@@ -82,19 +85,21 @@ function interval(count, trials, z = 1.96) {
  * The largest deviation of counts from a law, in standard errors: {deviation, cell}. Sequences expected fewer than
  * 5 times are judged together (cell −1), because a single rare one would look like a large deviation.
  * Something that the law never produces is an infinite deviation.
+ * @type {(counts: number[], law: number[], trials: number) => {deviation: number, cell: number}}
  */
 function deviation(counts, law, trials) {
-  const isRare = (i) => law[i] > 0 && law[i] * trials < 5;
+  const isRare = (/** @type {number} */ i) => law[i] > 0 && law[i] * trials < 5;
   const rare = range(law.length).filter(isRare);
   const cells = range(law.length)
     .filter((i) => !isRare(i))
     .map((i) => ({ cell: i, mass: law[i], count: counts[i] }));
-  const total = (values) => sum(rare.map((i) => values[i]));
+  const total = (/** @type {number[]} */ values) => sum(rare.map((i) => values[i]));
   if (rare.length) cells.push({ cell: rare.length === 1 ? rare[0] : -1, mass: total(law), count: total(counts) });
   const off = cells.map(({ cell, mass, count }) => ({ cell, deviation: standardErrors(count, mass, trials) }));
   return off.reduce((most, one) => (one.deviation > most.deviation ? one : most));
 }
 
+/** How many standard errors a count is away from what is expected. @type {(count: number, mass: number, trials: number) => number} */
 function standardErrors(count, mass, trials) {
   const difference = Math.abs(count - mass * trials);
   const error = Math.sqrt(trials * mass * Math.max(1 - mass, 0));

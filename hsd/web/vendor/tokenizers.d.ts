@@ -5,5 +5,5 @@ export class Tokenizer {
   encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
   decode(ids: number[], options: { skip_special_tokens: boolean; clean_up_tokenization_spaces: boolean }): string;
   id_to_token(id: number): string;
-  decoder: { byte_decoder: Record<string, number> };
+  decoder: { byte_decoder: Record<string, string | undefined> };
 }

@@ -1,7 +1,7 @@
 // Decoding as hsd/decoding has it, for one draft: draft, score by one pass, judge by the rules of the page, commit, record.
 import { openResidual } from "../../rules/audit.js";
 import { CHAINS, kept, next, pick, place, VANILLA } from "../../rules/law.js";
-import { draftOf, lawOver } from "../../rules/merged.js";
+import { draftOf, lawOver } from "./merged.js";
 import { coupledCoin, winner } from "../../rules/coupled.js";
 import { recipeOf } from "../../rules/tests.js";
 import { Refusal } from "../refusal.js";

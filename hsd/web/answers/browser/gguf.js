@@ -5,25 +5,19 @@ import { Refusal } from "../refusal.js";
 const KINDS = { 0: [1, 4], 1: [1, 2], 3: [32, 20], 8: [32, 34] }; // weights and bytes of a block, by GGUF's type
 const [TEXT, LIST, F32, BOOL, LONGEST_LIST] = [8, 9, 0, 7, 2 ** 20]; // no field has a longer list
 const TYPES = { F32, F16: 1, I64: "I64" };
-const NUMBERS = {
-  0: ["getUint8", 1],
-  1: ["getInt8", 1],
-  2: ["getUint16", 2],
-  3: ["getInt16", 2],
-  4: ["getUint32", 4],
-  5: ["getInt32", 4],
-  6: ["getFloat32", 4],
-  7: ["getUint8", 1],
-  10: ["getBigUint64", 8],
-  11: ["getBigInt64", 8],
-  12: ["getFloat64", 8],
-};
+const NUMBERS = /** @type {const} */ ([
+  ...["getUint8", "getInt8", "getUint16", "getInt16", "getUint32", "getInt32", "getFloat32", "getUint8"],
+  ...[null, null, "getBigUint64", "getBigInt64", "getFloat64"], // by GGUF's type, with the bits of each
+]);
 const product = (numbers) => numbers.reduce((all, x) => all * x, 1);
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Throws what a visitor reads where something in a file is not as it must be. */
+/** What a visitor reads where something in a file is not as it must be. @param {string} wrong */
+const damaged = (wrong) => new Refusal(`this model file is damaged (${wrong}): choose another`);
+
+/** Throws it where something does not fit. @type {(fits: unknown, wrong: string) => asserts fits} */
 function need(fits, wrong) {
-  if (!fits) throw new Refusal(`this model file is damaged (${wrong}): choose another`);
+  if (!fits) throw damaged(wrong);
 }
 
 /** An object of pairs, no name twice. */
@@ -39,10 +33,10 @@ class Reader {
   }
 
   number(kind) {
-    need(kind in NUMBERS, `a value of type ${kind}`);
-    const [get, size] = NUMBERS[kind];
+    const get = NUMBERS[kind];
+    if (!get) throw damaged(`a value of type ${kind}`);
     const value = this.view[get](this.at, true);
-    this.at += size;
+    this.at += Number.parseInt(get.replace(/\D+/, ""), 10) / 8;
     return kind === BOOL ? value > 0 : Number(value);
   }
 
@@ -138,10 +132,8 @@ function header(bytes) {
     return { name, kind, rows, columns, offset, bytes: ((rows * columns) / weights) * size };
   });
   const alignment = fields["general.alignment"] ?? 32;
-  need(
-    [...Array(16).keys()].some((i) => alignment === 8 << i),
-    `its alignment is ${alignment}`,
-  );
+  const power = Math.log2(alignment);
+  need(power >= 3 && power < 19 && Number.isInteger(power), `its alignment is ${alignment}`);
   let at = 0;
   for (const { name, offset, bytes: size } of tensors.toSorted((a, b) => a.offset - b.offset)) {
     need(offset >= at && offset % alignment === 0, `${name} begins at ${offset}`);

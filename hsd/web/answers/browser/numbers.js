@@ -2,28 +2,13 @@
 // whose seeds come from the run's by BLAKE2b.
 const NAMES = ["draft", "coin", "residual"];
 const WORD = (1n << 64n) - 1n;
-const START = [
-  0x6a09e667f3bcc908n,
-  0xbb67ae8584caa73bn,
-  0x3c6ef372fe94f82bn,
-  0xa54ff53a5f1d36f1n,
-  0x510e527fade682d1n,
-  0x9b05688c2b3e6c1fn,
-  0x1f83d9abfb41bd6bn,
-  0x5be0cd19137e2179n,
-];
-const ORDERS = [
-  "0123456789abcdef",
-  "ea489fd61c02b753",
-  "b8c052fdae367194",
-  "7931dcbe265a40f8",
-  "905724afe1bc683d",
-  "2c6a0b834d75fe19",
-  "c51fed4a0763928b",
-  "db7ec13950f4862a",
-  "6fe9b308c2d714a5",
-  "a2847615fb9e3cd0",
-];
+// BLAKE2b: the words that it begins with, and in which order each round mixes those of the text.
+const START = `6a09e667f3bcc908 bb67ae8584caa73b 3c6ef372fe94f82b a54ff53a5f1d36f1
+  510e527fade682d1 9b05688c2b3e6c1f 1f83d9abfb41bd6b 5be0cd19137e2179`
+  .split(/\s+/)
+  .map((word) => BigInt(`0x${word}`));
+const ORDERS = `0123456789abcdef ea489fd61c02b753 b8c052fdae367194 7931dcbe265a40f8 905724afe1bc683d
+  2c6a0b834d75fe19 c51fed4a0763928b db7ec13950f4862a 6fe9b308c2d714a5 a2847615fb9e3cd0`.split(/\s+/);
 const MIXED = [0, 1, 2, 3, 0, 1, 2, 3].map((a, i) =>
   i < 4 ? [a, a + 4, a + 8, a + 12] : [a, ((a + 1) % 4) + 4, ((a + 2) % 4) + 8, ((a + 3) % 4) + 12],
 );

@@ -84,7 +84,7 @@ function laneOf(shared, lane, number, page) {
 }
 
 /** {header, lanes}: what a page must know of a race, and what each lane asks for. page: what the page is made with. */
-function plan({ lanes, rounds = 3, gamma = "", ...rest }, page) {
+function plan(/** @type {Values} */ { lanes, rounds = 3, gamma = "", ...rest }, page) {
   const most = page.race.lanes;
   const wanted =
     typeof lanes === "string" ? fromLink(lanes) : (lanes ?? [{ rule: facts.vanilla }, { rule: facts.usual }]);

@@ -1,38 +1,14 @@
 // A step as a trace has it, from what a round decided; as hsd/decoding/record.py and describe.py tell it.
 import { entropy, totalVariation } from "../../rules/divergence.js";
-import {
-  CHAINS,
-  explainCapped,
-  groundsAt,
-  kept,
-  leftOver,
-  mean,
-  next,
-  order,
-  pick,
-  range,
-  stops,
-  sum,
-  usesDivergence,
-  VANILLA,
-} from "../../rules/law.js";
-import { lawOver } from "../../rules/merged.js";
+import { CHAINS, explainCapped, groundsAt, kept, leftOver, mean, next } from "../../rules/law.js";
+import { order, pick, range, stops, sum, usesDivergence, VANILLA } from "../../rules/law.js";
+import { lawOver } from "./merged.js";
 import { lead } from "../../rules/coupled.js";
 
 const TOP = 8; // tokens listed of a row
 const HIGHEST = Math.exp(690); // of ratios: finite in every format
-const GROUNDS = {
-  form: "",
-  p: 0,
-  q: 0,
-  before: 1,
-  mass: 0,
-  divergence: null,
-  weight: 0,
-  entropy: null,
-  mixed: null,
-  rival: null,
-};
+const UNKNOWN = { divergence: null, entropy: null, mixed: null, rival: null };
+const GROUNDS = { form: "", p: 0, q: 0, before: 1, mass: 0, weight: 0, ...UNKNOWN };
 const written = (x) => (x === Infinity ? "Infinity" : x); // JSON cannot spell it
 
 /** The places of the `count` largest numbers of a row, the largest first. */

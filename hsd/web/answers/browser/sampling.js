@@ -23,14 +23,9 @@ function sorted(row, least) {
 /** The k largest, and those that equal the last of them: the others become −∞. */
 function topped(row, k) {
   if (k <= 0 || k >= row.length) return row;
-  const places = sorted(row, -Infinity).slice(0, k + SPARE);
-  const least = row[places[k - 1]];
-  return only(
-    row,
-    places.filter((place) => row[place] >= least),
-    (x) => x,
-    -Infinity,
-  );
+  const order = sorted(row, -Infinity).slice(0, k + SPARE);
+  const places = order.filter((place) => row[place] >= row[order[k - 1]]);
+  return only(row, places, (x) => x, -Infinity);
 }
 
 function softmax(row) {

@@ -62,12 +62,8 @@ class Codec {
   /** In hexadecimal; "" for a token whose name is not made of bytes. */
   bytesOf(token) {
     const bytes = [...this.tokenizer.id_to_token(token)].map((sign) => this.tokenizer.decoder.byte_decoder[sign]);
-    return bytes.includes(undefined)
-      ? ""
-      : bytes
-          .map((byte) => Number(byte).toString(16).padStart(2, "0"))
-          .join("")
-          .toUpperCase();
+    const hex = bytes.map((byte) => Number(byte).toString(16).padStart(2, "0").toUpperCase());
+    return bytes.includes(undefined) ? "" : hex.join("");
   }
 }
 

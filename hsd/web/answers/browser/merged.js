@@ -1,15 +1,17 @@
 // Laws over large vocabularies. All tokens that a draft could not propose have q = 0, so that what a rule computes from
 // them is the same as if they were one token; only the entropy of a row, and the token that is drawn, need each of them.
-import { lawOf, range, sum, uses } from "./law.js";
-import { recipeOf } from "./tests.js";
+import { lawOf, range, sum, uses } from "../../rules/law.js";
+import { chainRecipe } from "../../rules/tests.js";
 
 /**
- * {p, q, tokens, small}: a draft, and the same with all tokens outside `support` in one. support: ids, each once; made: gives
- * a Float64Array of this size to write a row into.
+ * A draft, and the same with all tokens outside `support` in one. support: ids, each once; empty: gives an array of this
+ * size to write a row into.
+ * @type {(p: Row[], q: Row[], tokens: number[], support: number[], empty: (size: number) => Row) => MergedDraft}
  */
-function draftOf(p, q, tokens, support, made) {
+function draftOf(p, q, tokens, support, empty) {
+  /** @type {(all: Row, rest: boolean) => Row} */
   const row = (all, rest) => {
-    const found = made(support.length + 1);
+    const found = empty(support.length + 1);
     found[support.length] = 0;
     for (let i = 0; i < support.length; i += 1) found[i] = all[support[i]];
     found[support.length] = rest ? Math.max(sum(all) - sum(found), 0) : 0;
@@ -23,9 +25,9 @@ function draftOf(p, q, tokens, support, made) {
   return { p, q, tokens, small };
 }
 
-/** The law of a rule for such a draft, with rows over the whole vocabulary. */
+/** The law of a rule with rows over the whole vocabulary. @type {(name: string, draft: MergedDraft, settings: Settings) => Law} */
 function lawOver(name, { p, q, tokens, small, raw }, settings) {
-  const recipe = recipeOf(name, settings);
+  const recipe = chainRecipe(name, settings);
   if (recipe.follow || uses(recipe, "entropy")) return lawOf(name, p, q, tokens, settings, raw);
   const law = lawOf(name, small.p, small.q, small.tokens, settings);
   if (!recipe.certain) return { ...law, tokens, p, q };
@@ -39,6 +41,7 @@ function lawOver(name, { p, q, tokens, small, raw }, settings) {
   };
 }
 
+/** @type {(row: Row, token: number) => Row} */
 function certain(row, token) {
   const found = row.slice().fill(0);
   found[token] = 1;
