@@ -168,7 +168,6 @@ HOMONYMS = {  # words that are also names of rules, by the file in which they me
     "trace/options.py": {"fuzzy", "typical"},
     "trace/words.py": {"coupled"},  # a property of recipes
     "web/step/sentences.js": {"coupled"},
-    "web/systems/fsd/curve.js": {"fuzzy"},  # a series of measured points
 }
 
 

@@ -1,4 +1,4 @@
-"""Record the presets: decode what presets.yaml and presets_systems.yaml describe, save the traces that the page shows.
+"""Record the presets: decode what the files of assets/presets describe, save the traces that the page shows.
 
     python examples/reproduce/record.py                  all presets, each on its pair
     python examples/reproduce/record.py story sum        some of them

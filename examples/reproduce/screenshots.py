@@ -28,10 +28,10 @@ VIEWS = {  # name: what the address asks for, and when it is drawn
     "learn": ("lesson=9", "window.__hsdLearn"),
     "both": ("preset=story&mode=free", "window.__hsdBeside?.second?.state === 'done'"),
     "speed": ("tab=speed", "document.querySelector('.sp-lane')"),
-    "systems": ("tab=systems", "document.querySelector('#sy-panel-stack .hp-tiers')"),
-    "hispec": ("tab=systems&panel=hispec", "document.querySelector('#sy-panel-hispec .hp-tiers')"),
-    "fsd": ("tab=systems&panel=fsd", "document.querySelector('#sy-panel-fsd svg')"),
-    "eagle": ("tab=systems&panel=eagle", "document.querySelector('#sy-panel-eagle .eg-mask')"),
+    "systems": ("tab=systems", "document.querySelector('#sy-stack .sy-way')"),
+    "hispec": ("preset=hispec-trained", WATCH),
+    "fsd": ("preset=fsd-sum", WATCH),
+    "eagle": ("preset=eagle-chosen", WATCH),
     "lab": ("tab=lab", "document.querySelector('#hsd-tab-lab .hl-rules')"),
 }
 TOPS = {"both": ".hf-player > .hp-board"}

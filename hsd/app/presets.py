@@ -16,6 +16,7 @@ from hsd.rules import VANILLA
 from hsd.trace import Decision, Step, Trace
 
 SYSTEMS = ASSETS / "presets" / "systems.yaml"
+CHARTS = RESULTS / "systems_charts.json"
 CLEAR = 0.05  # a coin this far from its threshold is clearly on one side; this many tokens are a gain
 SURE = 1e-6  # tokens: rounding
 ENOUGH = 1.0  # tokens: a larger gain over all coins makes a step no clearer
@@ -57,6 +58,13 @@ def definitions(path: Path = ASSETS / "presets" / "watch.yaml") -> dict[str, Pre
 def systems() -> dict[str, dict[str, Any]]:
     """Return title, words, source and shown presets of every system, by name, as systems.yaml has them."""
     found: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("systems.yaml").read_text("utf-8"))
+    return found
+
+
+@lru_cache(maxsize=1)
+def charts() -> dict[str, list[dict[str, Any]]]:
+    """Return the charts of every system, by name, as examples/reproduce/systems_charts.py has made them."""
+    found: dict[str, list[dict[str, Any]]] = json.loads(CHARTS.read_text(encoding="utf-8"))
     return found
 
 

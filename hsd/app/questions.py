@@ -27,7 +27,6 @@ class Questions:
             "opened": lambda _: shown(opened) if opened else None,
             "check": lambda given: shown(Trace.from_json(str(given.get("text") or ""))),
             "plan_stack": planner.plan_stack,
-            "try_thresholds": planner.try_thresholds,
             "race_plan": lambda given: speed.race_plan(space, given),
         }
 

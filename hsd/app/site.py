@@ -15,12 +15,11 @@ from functools import cache
 from typing import Any
 
 from hsd.app import browser, device, page, pairs, race, speed
-from hsd.app.presets import Preset, definitions, of_systems, recorded, timings
+from hsd.app.presets import Preset, charts, definitions, of_systems, recorded, systems, timings
 from hsd.app.questions import shown
 from hsd.app.replies import shortened
 from hsd.app.starters import starters
-from hsd.app.systems import panels, planner
-from hsd.app.systems.recorded import listed
+from hsd.app.systems import planner
 from hsd.errors import HsdError
 from hsd.facts import facts_json
 from hsd.models.loading.registry import draft_length
@@ -164,9 +163,8 @@ def recorded_questions(space: Space) -> dict[str, Question]:
         "preset": Question(preset, _names(presets), f"unknown preset '?': choose {', '.join(presets)}"),
         "lessons": Question(lessons),
         "races": Question(race.recorded),
-        "systems": Question(systems),
-        "layer_facts": Question(panels.layer_facts),
-        "fuzzy_results": Question(panels.fuzzy_results),
+        "systems": Question(lambda: about_systems(presets)),
+        "charts": Question(lambda name: charts()[name], _names(charts()), "there is no system '?': choose another"),
         "benchmark": Question(speed.view, _names(speed.BENCHMARKS), "there is no benchmark '?': choose another"),
     }
 
@@ -181,7 +179,18 @@ def lessons() -> Values:
     return found
 
 
-def systems() -> Values:
-    """What the Systems screen draws with besides its runs: what they are, and the planner's inputs."""
-    runs = [listed(preset) for preset in of_systems().values()]
-    return {"recorded": runs, "planner": planner.props()}
+def about_systems(presets: Mapping[str, Preset]) -> Values:
+    """Return what the Systems page says: of each system what it is and a few recorded runs; and the planner's inputs.
+
+    tokens_per_call: of such a run, per call of the target.
+    """
+
+    def run(preset: Preset) -> Values:
+        per_call = recorded(preset).stats()["block_efficiency"]
+        return {"name": preset.name, "title": preset.title, "why": preset.why, "tokens_per_call": per_call}
+
+    shown = [
+        {"name": name, **about, "shown": [run(presets[one]) for one in about["shown"] if one in presets]}
+        for name, about in systems().items()
+    ]
+    return {"systems": shown, "planner": planner.props()}

@@ -74,7 +74,7 @@ def block_efficiency(rows: Sequence[Row], by: str = "gamma") -> Chart:
         x, dash = [row["options"][by] for row in line], _dash(drafting, line[0], other)
         traces.append({**_line(name, x, values.tolist(), look(line[0]["options"]), dash), "error_y": error})
     ticks = {"tickvals": sorted({row["options"][by] for row in drafting})}
-    return _chart(traces, _height(traces), {"title": AXES[by], **ticks}, {"title": "tokens per target call"})
+    return chart(traces, _height(traces), {"title": AXES[by], **ticks}, {"title": "tokens per target call"})
 
 
 def acceptance_rate_per_position(rows: Sequence[Row]) -> Chart:
@@ -89,7 +89,7 @@ def acceptance_rate_per_position(rows: Sequence[Row]) -> Chart:
         traces.append({**line, "visible": _visible(drafting, row)})
     x = {"title": "position in the draft", "dtick": 1, "tick0": 1}
     y = {"title": "acceptance rate, of all drafts", "range": [0, 1.02], "tickformat": ".0%"}
-    return _chart(traces, _height(traces), x, y)
+    return chart(traces, _height(traces), x, y)
 
 
 def time_shares(rows: Sequence[Row]) -> Chart:
@@ -108,7 +108,7 @@ def time_shares(rows: Sequence[Row]) -> Chart:
     ]
     x = {"title": "share of the time", "tickformat": ".0%", "range": [0, 1]}
     y = {"title": "", "autorange": "reversed", "type": "category", "showgrid": False}
-    return _chart(traces, 112 + 28 * len(known), x, y, barmode="stack")
+    return chart(traces, 112 + 28 * len(known), x, y, barmode="stack")
 
 
 def look(options: dict[str, Any]) -> Style:
@@ -143,7 +143,7 @@ def _line(name: object, x: list[Any], y: list[Any], style: Style, dash: str) -> 
     return {"type": "scatter", "mode": "lines+markers", **own}
 
 
-def _chart(traces: list[Chart], height: int, x: Chart, y: Chart, **layout: Any) -> Chart:
+def chart(traces: list[Chart], height: int, x: Chart, y: Chart, **layout: Any) -> Chart:
     """Return a chart. height: in pixels; x, y: the axes, each with a "title"."""
     axis = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": GRID, "automargin": True}
     axes = [{**axis, **own, "title": {"text": own["title"], "standoff": 6, "font": {"size": 13}}} for own in (x, y)]

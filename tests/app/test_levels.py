@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-import hsd
-from hsd import space
-from hsd.app.presets import SYSTEMS, definitions
-from hsd.app.request import read
-from hsd.app.systems import panels, recorded
-from hsd.models.exits import head_cost
+from hsd.app.presets import SYSTEMS, definitions, of_systems, recorded
 
-PRESETS = recorded.presets()
+PRESETS = of_systems()
 
 
 def test_every_run_of_the_panels_is_recorded_and_true():
     assert set(PRESETS) == set(definitions(SYSTEMS))
     for name, preset in PRESETS.items():
-        trace = recorded.trace_of(name)
+        trace = recorded(PRESETS[name])
         assert trace.prompt.text == preset.prompt
         flat = trace.setup.options.flat()
         told = {key: flat[key] for key in preset.options if key not in ("trace", "gamma")}
@@ -27,28 +22,11 @@ def test_every_run_of_the_panels_is_recorded_and_true():
 
 
 def test_runs_that_break_something_say_what():
-    notes = {name: recorded.trace_of(name).setup.notes for name in PRESETS}
+    notes = {name: recorded(PRESETS[name]).setup.notes for name in PRESETS}
     assert "larger: put models in order of size" in notes["stack-order"][0]
     assert "not say that it was trained to predict after layer 1 and 3" in notes["hispec-untrained"][0]
     assert not notes["stack-three"]
     assert not notes["hispec-trained"]
-
-
-def test_a_run_can_be_asked_for_again_by_what_the_page_is_told():
-    """With the same options; the tokens may differ in the end, because rounding differs between processors."""
-    told, run = recorded.listed(PRESETS["stack-three"]), recorded.trace_of("stack-three")
-    options = read(space.load(), told["asked"]).option_dict()
-    again = hsd.run(hsd.load_pair("tiny"), told["asked"]["prompt"], **options | {"max_new_tokens": 4})
-    whole = {"max_new_tokens": options["max_new_tokens"]}
-    assert again.prompt == run.prompt
-    known = run.setup.options.flat()  # a rule that came later may have an option that is not in it
-    assert {name: again.setup.options.flat()[name] for name in known} | whole == known
-
-
-def test_the_facts_about_the_layers_are_the_models():
-    told = panels.layer_facts()
-    target = hsd.load_pair("tiny").target
-    assert told == {"layers": 8, "trained": [2, 4], "head": head_cost(target)}
 
 
 def test_programs_can_ask_for_levels_and_a_fuzzy_rule(app):

@@ -96,12 +96,20 @@ def test_the_graphs_edges_give_the_shortest_path(models: Models):
 
 def test_a_curve_is_the_exact_latency_at_every_threshold():
     models = models_of("skip")
-    told = planner.tried(models, (0, 2, 3), (7, 30))
+    told = planner.planned(models, (0, 2, 3), (7, 30))
     assert told["way"]["latency"] == latency(models, (0, 2, 3), (7, 30))
-    assert told["curves"][0] == [latency(models, (0, 2, 3), (t, 30)) for t in range(1, LONGEST + 1)]
-    assert told["curves"][1] == [latency(models, (0, 2, 3), (7, t)) for t in range(1, LONGEST + 1)]
+    assert told["trial"]["curves"][0] == [latency(models, (0, 2, 3), (t, 30)) for t in range(1, LONGEST + 1)]
+    assert told["trial"]["curves"][1] == [latency(models, (0, 2, 3), (7, t)) for t in range(1, LONGEST + 1)]
     least = plan(models).best.latency
-    assert f"{100 * (told['way']['latency'] / least - 1):.2g} % more" in told["sentence"]
+    assert f"{100 * (told['way']['latency'] / least - 1):.2g} % more" in told["trial"]["sentence"]
+
+
+def test_a_way_that_is_not_compared_gives_the_best_one():
+    told = planner.plan_stack({**question(PRESETS["skip"]), "stack": [3, 0], "thresholds": [4]})
+    assert told["chosen"] == told["best"]
+    assert told["way"] == told["alternatives"][told["best"]]
+    plain = planner.plan_stack({**question(PRESETS["skip"]), "stack": [3]})
+    assert (plain["chosen"], plain["trial"]) == (0, None)
 
 
 def test_the_verdict_says_when_stacking_does_not_pay():
@@ -158,9 +166,8 @@ def test_bad_inputs_get_one_line(asked: object, words: str):
 @pytest.mark.parametrize(
     ("way", "words"),
     [
-        ({"stack": [0, 3], "thresholds": [0]}, "threshold 0: choose 1"),
+        ({"stack": [0, 2, 3], "thresholds": [0, 3]}, "threshold 0: choose 1"),
         ({"stack": [0, 3], "thresholds": [41]}, "threshold 41: choose 1 to 32"),
-        ({"stack": [3, 0], "thresholds": [4]}, "give model numbers from small to large"),
         ({"stack": [0, 3], "thresholds": ["4"]}, "not understood: reload"),
         ({"stack": [0, 3], "thresholds": [True]}, "not understood: reload"),
         ({"stack": None}, "not understood: reload"),
@@ -168,7 +175,7 @@ def test_bad_inputs_get_one_line(asked: object, words: str):
 )
 def test_bad_thresholds_get_one_line(way: dict, words: str):
     with pytest.raises(HsdError) as refused:
-        planner.try_thresholds({**question(PRESETS["skip"]), **way})
+        planner.plan_stack({**question(PRESETS["skip"]), **way})
     assert words in str(refused.value)
 
 

@@ -124,7 +124,6 @@ def test_a_page_of_files_says_what_takes_a_model(chromium: Browser, served):
     assert guest.page.evaluate("run", RUN)["line"].startswith(
         "this page has the pair smollm2 alone: for tiny run the app"
     )
-    assert "one run at a time" in guest.page.evaluate("door.why('levels')")
     assert "has no model" in guest.page.evaluate(
         "import(new URL('answers/files.js', document.querySelector("
         "'script[type=module]').src)).then((files) => files.why('run'))"

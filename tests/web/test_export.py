@@ -31,7 +31,7 @@ DRAWN = {
     "watch": "#hsd-tab-watch .hp-guess",
     "learn": "#hsd-tab-learn .ln-page",
     "speed": "#hsd-tab-speed .sp-race li",
-    "systems": "#sy-panel-stack .hp-tiers",
+    "systems": "#sy-fsd .sy-run",
     "lab": "#hsd-tab-lab .hl-rules",
 }
 

@@ -12,10 +12,8 @@ SCREENS = {  # what the address asks for, and what is there once it is drawn
     "watch": ("", "#hsd-tab-watch .hp-board:visible"),
     "learn": ("tab=learn", "#hsd-tab-learn .ln-page"),
     "speed": ("tab=speed", "#hsd-tab-speed .sp-race li"),
-    "stack": ("tab=systems", "#sy-panel-stack .hp-tiers"),
-    "hispec": ("tab=systems&panel=hispec", "#sy-panel-hispec .hp-tiers"),
-    "fsd": ("tab=systems&panel=fsd", "#sy-panel-fsd svg"),
-    "eagle": ("tab=systems&panel=eagle", "#sy-panel-eagle .eg-mask"),
+    "systems": ("tab=systems", "#sy-stack .sy-way"),
+    "fsd": ("tab=systems&panel=fsd", "#sy-fsd .hp-chart .legend"),
     "lab": ("tab=lab", "#hsd-tab-lab .hl-rules:not(.hl-keys)"),
 }
 FOUND = """async () => (await axe.run(document, { resultTypes: ["violations"] })).violations

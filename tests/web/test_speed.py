@@ -444,11 +444,11 @@ def test_charts_are_drawn_when_they_are_seen_and_by_the_pages_policy(visitors):
     visitor = opened(visitors())
     assert not visitor.page.evaluate("Boolean(window.Plotly)")
     fold(visitor, "Charts")
-    visitor.page.locator(".sp-chart .main-svg").nth(3).wait_for()
-    titles = visitor.page.locator(".sp-chart figcaption").all_inner_texts()
+    visitor.page.locator(".hp-chart .main-svg").nth(3).wait_for()
+    titles = visitor.page.locator(".hp-chart figcaption").all_inner_texts()
     assert titles == [chart["title"] for chart in speed.view("smollm2")["charts"]]
-    assert visitor.page.locator(".sp-chart .scatterlayer .trace").count() > 5
-    bars = visitor.page.locator(".sp-chart .point path")
+    assert visitor.page.locator(".hp-chart .scatterlayer .trace").count() > 5
+    bars = visitor.page.locator(".hp-chart .point path")
     assert max(bars.evaluate_all("all => all.map((e) => e.getBoundingClientRect().width)")) > 50
     fills = bars.evaluate_all("all => all.map((e) => e.style.fill).filter((fill) => fill.startsWith('url'))")
     assert fills, "hatches say the same without colour"
@@ -484,7 +484,7 @@ def test_a_file_of_the_command_opens_with_a_server_and_without(visitors, tmp_pat
     visitor.page.locator(".hp-option", has_text="your file").wait_for()
     assert table(visitor)[1][0] == "<b>mine</b> ${1+1}"
     fold(visitor, "Charts")
-    visitor.page.locator(".sp-chart .legendtext", has_text="‹b>mine‹/b>").wait_for()
+    visitor.page.locator(".hp-chart .legendtext", has_text="‹b>mine‹/b>").wait_for()
     before = table(visitor)
     for file in (bad, old):
         box.set_input_files(file)
@@ -521,9 +521,9 @@ def test_nothing_sticks_out_on_a_phone(visitors, theme):
     visitor = opened(visitors(width=390), {"__theme": theme})
     for words in ("Where the time went", "Charts", "Published numbers", "The same on your machine"):
         fold(visitor, words)
-    visitor.page.locator(".sp-chart .main-svg").nth(3).wait_for()
+    visitor.page.locator(".hp-chart .main-svg").nth(3).wait_for()
     assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
-    for name in (".sp-race", ".sp-slider", ".sp-times", ".sp-verdict", ".sp-chart .main-svg"):
+    for name in (".sp-race", ".sp-slider", ".sp-times", ".sp-verdict", ".hp-chart .main-svg"):
         box = visitor.page.locator(name).first.bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 390

@@ -1,4 +1,4 @@
-"""The Systems screen: its frame, and the planner of the model stack."""
+"""The Systems page: recorded runs that open on the stage, a figure for every system, and the planner."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from itertools import pairwise
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from web_page import Guest, address, answer, show
 
-import hsd
+from hsd.app.presets import charts, definitions, of_systems, recorded, systems, telling_step
 from hsd.app.systems import planner
 from hsd.app.systems.planner_presets import WORKED, presets
 from hsd.app.systems.planner_ways import alternatives, described, graph
@@ -35,8 +34,11 @@ def open_systems(visitor, **query: str):
 
 def settled(visitor) -> dict:
     """What the planner shows, once it has heard from the server."""
-    visitor.until("window.__hsdSystems && window.__hsdSystems.planner && !window.__hsdSystems.planner.busy")
-    return visitor.page.evaluate("window.__hsdSystems.planner")
+    visitor.until("window.__hsdPlanner && !window.__hsdPlanner.busy")
+    visitor.page.evaluate("for (const fold of document.querySelectorAll('.sy-plan .sy-more')) fold.open = true")
+    return visitor.page.evaluate(
+        "(({inputs, plan, problem, edge}) => ({inputs, plan, problem, edge}))(window.__hsdPlanner)"
+    )
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def here(visitors):
 
 
 def choose(visitor, preset: str) -> dict:
-    visitor.page.click(f"[data-choice='Presets'] [data-value='{preset}']")
+    visitor.page.locator(f".sy-inputs input[value='{preset}']").check(force=True)
     return settled(visitor)
 
 
@@ -86,8 +88,8 @@ def test_a_bar_is_as_long_as_its_latency_and_cut_into_the_models_shares(here):
     models = models_of("skip")
     ways = alternatives(models)
     widths = here.page.locator(".sy-bar").evaluate_all(
-        "all => all.map((svg) => [...svg.querySelectorAll('g')].map((g) => "
-        "g.querySelector('rect').getBoundingClientRect().width / svg.getBoundingClientRect().width))"
+        "all => all.map((bar) => [...bar.children].map((part) => "
+        "part.getBoundingClientRect().width / bar.getBoundingClientRect().width))"
     )
     for way, parts in zip(ways, widths, strict=True):
         told = [level["share"] * way.latency / 60 for level in described(models, way)["levels"]]
@@ -101,8 +103,8 @@ def test_acceptances_that_cannot_be_are_named_and_the_last_plan_stays(here):
     told = settled(here)
     line = page.inner_text(".sy-inputs .hp-problem")
     assert line.startswith("Models 0, 1, 3: acceptances 0.8 (0, 1), 0.75 (1, 3) and 0.2 (0, 3) cannot all be true")
-    assert told["message"]
-    assert page.locator(".hp-card.is-stale").count() == 4
+    assert told["problem"]
+    assert page.locator(".sy-plan.is-stale").count() == 1
     assert (page.inner_text(".sy-result .sy-lead"), page.locator(".sy-way").count()) == before
     page.fill("[data-pair='0-3'] .hp-field", "")
     settled(here)
@@ -110,7 +112,7 @@ def test_acceptances_that_cannot_be_are_named_and_the_last_plan_stays(here):
     page.fill("[data-pair='0-3'] .hp-field", "0,62")  # a decimal comma is a point
     settled(here)
     assert page.is_hidden(".sy-inputs .hp-problem")
-    assert page.locator(".hp-card.is-stale").count() == 0
+    assert page.locator(".sy-plan.is-stale").count() == 0
     assert page.inner_text(".sy-result .sy-lead") == before[0]
 
 
@@ -118,13 +120,13 @@ def test_a_threshold_badly_chosen_costs_what_the_planner_says(here):
     models, best = models_of("skip"), plan(models_of("skip")).best
     told = drag(here, "[data-threshold='1'] .hp-slider", 30)
     now = latency(models, best.models, (best.thresholds[0], 30))
-    assert told["way"]["latency"] == pytest.approx(now)
+    assert told["plan"]["way"]["latency"] == pytest.approx(now)
     said = here.page.inner_text(".sy-trial-said")
     assert four(now) in said
     assert f"{100 * (now / best.latency - 1):.2g} % more" in said
     assert "T = 30" in here.page.locator(".sy-edge.is-path").all_text_contents()[0]
-    here.page.click(".sy-back")
-    assert settled(here)["way"]["latency"] == pytest.approx(best.latency)
+    here.page.click(".sy-back button")
+    assert settled(here)["plan"]["way"]["latency"] == pytest.approx(best.latency)
 
 
 def test_an_edge_and_a_way_tell_their_formula_with_numbers(here):
@@ -136,29 +138,29 @@ def test_an_edge_and_a_way_tell_their_formula_with_numbers(here):
         assert four(edge[name]) in said
     here.page.locator("[data-way='2']").click()
     told = settled(here)
-    assert told["way"]["models"] == [1, 3]
+    assert told["plan"]["way"]["models"] == [1, 3]
     said = here.page.inner_text(".sy-formula")
-    for level in told["way"]["levels"]:
-        assert four(level["cost"] if level["model"] < 3 else told["way"]["latency"]) in said
+    for level in told["plan"]["way"]["levels"]:
+        assert four(level["cost"] if level["model"] < 3 else told["plan"]["way"]["latency"]) in said
 
 
 def test_models_are_added_and_removed_and_the_plan_follows(here):
     page = here.page
     page.click(".sy-add")
     told = settled(here)
-    assert len(told["state"]["costs"]) == 5
-    assert not told["message"]
+    assert len(told["inputs"]["costs"]) == 5
+    assert not told["problem"]
     assert page.is_disabled(".sy-add")
-    asked = {**told["state"], "per_token": told["state"]["perToken"]}
+    asked = {**told["inputs"], "per_token": told["inputs"]["perToken"]}
     assert (
         told["plan"]["alternatives"][told["plan"]["best"]]["latency"] == plan(planner.read_models(asked)).best.latency
     )
     for count in (4, 3, 2):
         page.get_by_role("button", name="remove M₀").click()
         told = settled(here)
-        assert len(told["state"]["costs"]) == count
-    assert told["state"]["costs"] == ["12", "60"]
-    assert told["state"]["acceptance"] == [["0.90"]]
+        assert len(told["inputs"]["costs"]) == count
+    assert told["inputs"]["costs"] == ["12", "60"]
+    assert told["inputs"]["acceptance"] == [["0.90"]]
     assert page.get_by_role("button", name="remove M₀").is_disabled()
     assert "nothing to stack" in page.inner_text(".sy-result .sy-lead")
 
@@ -167,10 +169,10 @@ def test_everything_can_be_done_from_the_keyboard(here):
     page = here.page
     page.locator(".sy-way[tabindex='0']").focus()
     page.keyboard.press("Home")
-    assert settled(here)["chosen"] == 0
+    assert settled(here)["plan"]["chosen"] == 0
     assert page.is_hidden(".sy-trial")
     page.keyboard.press("ArrowDown")
-    here.until("window.__hsdSystems.planner.chosen === 1")
+    here.until("window.__hsdPlanner.plan.chosen === 1")
     settled(here)
     assert page.evaluate("document.activeElement.dataset.way") == "1"
     page.locator(".sy-edge[tabindex='0']").focus()
@@ -181,7 +183,7 @@ def test_everything_can_be_done_from_the_keyboard(here):
     assert page.evaluate("document.activeElement.dataset.edge") == first
     page.locator("[data-threshold='0'] .hp-slider").focus()
     page.keyboard.press("End")
-    here.until("window.__hsdSystems.planner.way.thresholds[0] === 32")
+    here.until("window.__hsdPlanner.plan.way.thresholds[0] === 32")
 
 
 def test_a_link_brings_back_the_panel_the_inputs_and_the_thresholds(here, visitors):
@@ -193,12 +195,12 @@ def test_a_link_brings_back_the_panel_the_inputs_and_the_thresholds(here, visito
     told = drag(here, "[data-threshold='0'] .hp-slider", 4)
     here.until("location.search.includes('_1_2*4_')")
     query = {name: values[0] for name, values in parse_qs(urlsplit(here.page.url).query).items()}
-    assert (query["tab"], query["panel"]) == ("systems", "stack")
+    assert query["tab"] == "systems"
     assert len(query["plan"]) < 100
     again = settled(open_systems(visitors(), **query))
-    assert again["way"] == told["way"]
+    assert again["plan"]["way"] == told["plan"]["way"]
     assert again["plan"] == told["plan"]
-    assert again["chosen"] == told["chosen"]
+    assert again["plan"]["chosen"] == told["plan"]["chosen"]
 
 
 def test_a_link_that_cannot_be_is_told_and_a_plan_is_shown_all_the_same(visitors):
@@ -232,129 +234,70 @@ def test_on_a_phone_nothing_is_missing_and_the_page_does_not_scroll_sideways(vis
     assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-# ---- the frame, with panels of the test's own
-
-
-RUN = {"pair": "tiny", "prompt": "Once upon a time", "max_new_tokens": 12, "temperature": 0.8, "seed": 5, "gamma": 3}
-OWN = """
-panels.push({name: "own", title: "Own", sections: [(root, tools) => { window.own = tools; }]});
-window.news = [];
-const told = {changed: (live) => news.push(live.state), left: () => news.push("left")};
-window.begin = (asked) => { window.live = own.run(asked, told); };"""
-
-
-def with_panel(route) -> None:
-    """The module of the panels, with one of the test's own."""
-    response = route.fetch()
-    route.fulfill(response=response, body=response.text() + OWN)
-
-
-def test_a_panel_gets_its_run_piece_by_piece_and_a_new_one_ends_it(visitors):
-    visitor = visitors()
-    visitor.page.route("**/systems/panels.js", with_panel)
-    visitor.page.goto(visitor.app.url + "?tab=systems&panel=own")
-    visitor.until("window.own")
-    visitor.page.evaluate("begin", {**RUN, "max_new_tokens": 256})
-    visitor.until("live.steps.length > 2")
-    visitor.page.evaluate("() => { window.first = live; }")
-    visitor.page.evaluate("begin", RUN)
-    visitor.until("live.state === 'done'")
-    pair = hsd.load_pair("tiny")
-    wanted = hsd.run(pair, RUN["prompt"], max_new_tokens=12, temperature=0.8, seed=5, gamma=3)
-    told = visitor.page.evaluate("live.trace")
-    assert [c["token"] for step in told["steps"] for c in step["committed"]] == wanted.tokens
-    assert told["result"]["text"] == wanted.text
-    assert visitor.page.evaluate("news.includes('running') && news.includes('left')")
-    visitor.until("first.state === 'cancelled'")
-    visitor.page.evaluate("begin", {**RUN, "gamma": 999})
-    visitor.until("live.state === 'failed'")
-    assert "draft length γ 999: choose a whole number" in visitor.page.evaluate("live.problem")
-
-
-FRAME = """<!doctype html><html data-answers="server"><head><meta charset="utf-8">
-<link rel="stylesheet" href="kit/kit.css"><link rel="stylesheet" href="systems/systems.css"></head><body>
-<div id="hsd-layout"><div id="one"></div></div><script type="module">
-import { opened } from "./kit/page.js";
-import { panels } from "./systems/panels.js";
-import { start } from "./systems/systems.js";
-window.log = [];
-window.openTab = opened;
-opened("watch");
-panels.push({name: "late", title: "Late", sections: [
-  (root, tools) => {
-    log.push("draw first"); root.textContent = "above"; window.lateTools = tools;
-    return {opened: () => log.push("opened"), closed: () => log.push("closed"), link: () => ({one: "1"})};
-  },
-  (root) => { log.push("draw second"); root.textContent = "below"; return {link: () => ({two: "2"})}; },
-]});
-await start(document.getElementById("one"));
-window.begun = true;
-</script></body></html>"""
-
-
-@pytest.fixture
-def frame(chromium):
-    """A page with the frame, the model stack, and one more panel called Late; called with a query, it opens."""
-    guest = Guest(chromium, address(), serious=())
-
-    content = {"recorded": [], "planner": planner.props(), "eagle": {}}
-    answers = {
-        "data/page.json": {"recorded": {"systems": {"keys": ["all"]}}},
-        "data/systems/all.json": content,
-        "answers/plan_stack": {"error": "no"},
-    }
-    answer(guest.page, answers)
-
-    def open_page(query: str) -> None:
-        show(guest.page, FRAME, query)
-        guest.page.wait_for_function("window.begun")
-
-    guest.page.open = open_page
-    yield guest.page
-    guest.close()
-
-
-def test_a_panel_is_drawn_when_it_is_first_seen_and_told_when_it_comes_and_goes(frame):
-    frame.open("?tab=systems&panel=late&own=7")
-    assert frame.evaluate("log") == []
-    frame.evaluate("openTab('systems')")
-    assert frame.evaluate("log") == ["draw first", "draw second", "opened"]
-    assert frame.inner_text("#sy-panel-late").split() == ["above", "below"]
-    assert frame.evaluate("lateTools.query.get('own')") == "7"
-    frame.get_by_role("tab", name="Model stack").click()
-    frame.get_by_role("tab", name="Late").click()
-    frame.evaluate("openTab('race')")
-    assert frame.evaluate("log.slice(3)") == ["closed", "opened", "closed"]
-
-
-def test_the_row_of_panels_is_a_tab_list(frame):
-    frame.open("?tab=systems")
-    frame.evaluate("openTab('systems')")
-    selected = "[...document.querySelectorAll('[role=tab]')].map((t) => [t.ariaSelected, t.tabIndex])"
-    first, *others = frame.evaluate(selected)
-    assert first == ["true", 0]
-    assert all(other == ["false", -1] for other in others)
-    frame.get_by_role("tab", name="Model stack").focus()
-    frame.keyboard.press("End")
-    *others, last = frame.evaluate(selected)
-    assert last == ["true", 0]
-    assert all(other == ["false", -1] for other in others)
-    assert frame.evaluate("document.activeElement.dataset.panel") == "late"
-    assert frame.get_by_role("tabpanel").count() == 1
-    assert frame.is_hidden("#sy-panel-stack")
-    frame.wait_for_function("location.search === '?tab=systems&panel=late&one=1&two=2'")
-    frame.keyboard.press("Home")
-    frame.wait_for_function("location.search.startsWith('?tab=systems&panel=stack&plan=1')")
+# ---- the page
 
 
 @pytest.mark.core
 @pytest.mark.recorded
-@pytest.mark.parametrize("panel", ["stack", "hispec", "fsd", "eagle"])
-def test_everything_folded_a_system_takes_two_windows_at_most(visitors, panel):
-    visitor = visitors(height=800).open(f"?tab=systems&panel={panel}", folded=True)
-    visitor.page.locator(f"#sy-panel-{panel} .hp-card").nth(1).wait_for()
-    visitor.until("!document.querySelector('.is-opening')")
-    assert visitor.page.evaluate("document.documentElement.scrollHeight") <= 1600
-    for fold in visitor.page.locator(f"#sy-panel-{panel} > * > .hp-folded > summary").all():
-        fold.click()
-        assert fold.locator("xpath=..").evaluate("e => e.open")
+def test_every_system_has_words_runs_and_a_figure(visitors):
+    visitor = visitors()
+    page = visitor.page
+    page.goto(visitor.app.url + "?tab=systems")
+    for name, system in systems().items():
+        card = page.locator(f"#sy-{name}")
+        assert system["words"].split(".")[0] in card.inner_text()
+        runs = card.locator(".sy-run").evaluate_all("all => all.map((run) => run.dataset.run)")
+        assert runs == system["shown"]
+        per_call = recorded_run(runs[0]).stats()["block_efficiency"]
+        assert f"{per_call:.3g} tokens per target call" in card.locator("li").first.inner_text()
+        if name == "stack":
+            card.locator("summary", has_text="What the planner promised").click()
+        card.locator(".sy-chart").scroll_into_view_if_needed()
+        card.locator(".sy-chart .main-svg").first.wait_for()
+        card.locator(".hp-hint", has_text=charts()[name][0]["words"][:40]).wait_for()
+
+
+@pytest.mark.recorded
+def test_another_chart_is_chosen_from_a_menu(visitors):
+    visitor = visitors()
+    visitor.page.goto(visitor.app.url + "?tab=systems&panel=fsd")
+    menu = visitor.page.locator("#sy-fsd select")
+    menu.select_option("stories drift")
+    visitor.page.locator("#sy-fsd .ytitle", has_text="drift per new token").wait_for()
+    said = visitor.page.inner_text("#sy-fsd")
+    assert "calibrated on 20 stories" in said
+    assert "KL(q‖p) 0.372, 0.75, 1.4, 2.77, 8.18" in said
+
+
+@pytest.mark.core
+@pytest.mark.recorded
+def test_a_recorded_run_opens_on_watch_at_its_most_telling_step_and_back_leads_here(visitors):
+    visitor = visitors()
+    page = visitor.page
+    page.goto(visitor.app.url + "?tab=systems")
+    page.click("[data-run='hispec-trained']")
+    visitor.until("window.__hsd && window.__hsd.steps === 11")
+    assert visitor.state["step"] == telling_step(recorded_run("hispec-trained"))
+    assert page.locator("#hsd-tab-watch-button[aria-selected='true']").count() == 1
+    assert page.is_visible(".hf-player")
+    assert page.input_value("#hsd-preset") == "hispec-trained"
+    visitor.until("location.search.includes('preset=hispec-trained')")
+    page.go_back()
+    page.locator("#sy-hispec").wait_for()
+    page.click("[data-run='fsd-sum']")
+    visitor.until("window.__hsd.steps === 7")
+
+
+@pytest.mark.recorded
+@pytest.mark.parametrize("name", of_systems())
+def test_every_recorded_run_of_a_system_opens_on_the_stage(visitors, name: str):
+    visitor = visitors()
+    visitor.page.goto(visitor.app.url + f"?preset={name}")
+    trace = recorded_run(name)
+    visitor.until(f"window.__hsd && window.__hsd.steps === {len(trace.steps)}")
+    assert visitor.state["step"] == telling_step(trace)
+    assert visitor.page.inner_text(".hf-caption").startswith(of_systems()[name].title)
+
+
+def recorded_run(name: str):
+    return recorded({**of_systems(), **definitions()}[name])

@@ -44,7 +44,6 @@ ASKED = [
     "check",
     "exact_numbers",
     "plan_stack",
-    "try_thresholds",
     "race_plan",
     "no_such_question",
     "_asdict",

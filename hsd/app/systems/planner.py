@@ -19,13 +19,12 @@ MOST, LONGEST_TEXT, HIGHEST_COST = 5, 40, 1e6
 
 
 def plan_stack(asked: Any) -> Values:
-    """The plan for models that the page asks about; see `read_models`. Raises HsdError."""
-    return planned(read_models(asked))
+    """Return the plan for models that the page asks about, see `read_models`, as `planned` gives it.
 
-
-def try_thresholds(asked: Any) -> Values:
-    """One way of these models; asked: stack and thresholds besides. Raises HsdError."""
-    return tried(read_models(asked), *_read_way(asked))
+    asked: besides `stack`, the models of the way to look at, and `thresholds` to try there; both empty for the best.
+    Raises HsdError, one line.
+    """
+    return planned(read_models(asked), *_read_way(asked))
 
 
 def props() -> Values:
@@ -57,9 +56,9 @@ def _numbers(texts: Any) -> tuple[float, ...]:
     return tuple(number for text in texts for number in read_numbers(text))
 
 
-def _read_way(asked: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The models and thresholds that a page wants to try."""
-    lists = asked.get("stack"), asked.get("thresholds")
+def _read_way(asked: Values) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the models and the thresholds that a page wants to look at. Raises HsdError."""
+    lists = asked.get("stack", []), asked.get("thresholds", [])
     for numbers in lists:
         if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
             raise HsdError(NOT_UNDERSTOOD)
@@ -68,16 +67,29 @@ def _read_way(asked: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(lists[0]), tuple(lists[1])
 
 
-def planned(models: Models) -> Values:
-    """All that the page draws of a plan; see `planner_ways` for the shapes."""
+def planned(models: Models, stack: tuple[int, ...] = (), thresholds: tuple[int, ...] = ()) -> Values:
+    """Return all that the page draws of a plan; see `planner_ways` for the shapes.
+
+    chosen: of the alternatives, the one of `stack`, else the best. way: that one with `thresholds` where they fit it.
+    trial: where it has thresholds, for each of them the exact latency at all its values from 1 on while the others stay
+    (`curves`), and a sentence about them.
+    """
     ways = alternatives(models)
     best = min(range(len(ways)), key=lambda k: ways[k].latency)  # the first in case of a draw: the shortest
+    chosen = next((k for k, way in enumerate(ways) if way.models == stack), best)
+    now = way = ways[chosen]
+    if thresholds and len(thresholds) == len(way.thresholds):
+        now = Stack(way.models, thresholds, latency(models, way.models, thresholds))
     plain, found = ways[0].latency, ways[best].latency
     # Blocks may be longer than any threshold, but not longer than this; the minimum only takes off rounding.
     bound = min(found, shortest_path(models, LONGEST * len(models.costs)).latency[-1])
+    trial = {"curves": _curves(models, now), "sentence": trial_sentence(now, way)}
     return {
         "alternatives": [described(models, way) for way in ways],
         "best": best,
+        "chosen": chosen,
+        "way": described(models, now),
+        "trial": trial if now.thresholds else None,
         "plain": plain,
         "single": min(way.latency for way in ways if len(way.models) == 2),
         "speedup": plain / found,
@@ -89,17 +101,9 @@ def planned(models: Models) -> Values:
     }
 
 
-def tried(models: Models, stack: tuple[int, ...], thresholds: tuple[int, ...]) -> Values:
-    """A stack with thresholds of the visitor's choice.
-
-    curves: for every threshold, the exact latency at each of its values from 1 on, while the others stay.
-    """
-    now = Stack(stack, thresholds, latency(models, stack, thresholds))
-    curves = [
-        [latency(models, stack, (*thresholds[:k], value, *thresholds[k + 1 :])) for value in range(1, LONGEST + 1)]
-        for k in range(len(thresholds))
+def _curves(models: Models, way: Stack) -> list[list[float]]:
+    given = way.thresholds
+    return [
+        [latency(models, way.models, (*given[:k], value, *given[k + 1 :])) for value in range(1, LONGEST + 1)]
+        for k in range(len(given))
     ]
-    ways = alternatives(models)
-    same = next(iter(way for way in ways if way.models == stack), None)
-    best = min(ways, key=lambda way: way.latency)
-    return {"way": described(models, now), "curves": curves, "sentence": trial_sentence(now, same, best)}

@@ -45,18 +45,13 @@ def bound_sentence(bound: float, latency: float) -> str:
     )
 
 
-def trial_sentence(now: Stack, same: Stack | None, best: Stack) -> str:
-    """A choice of thresholds against the best one of these models, and against the best of all."""
-    if not now.thresholds:
-        return "Plain decoding has no threshold to choose."
+def trial_sentence(now: Stack, best: Stack) -> str:
+    """Return what a choice of thresholds costs beside the best one of the same models."""
     given = f"With T = {_list(now.thresholds)}: {_number(now.latency)} per token"
-    if same is None:
-        more = 100 * (now.latency / best.latency - 1)
-        return f"{given}, {_short(more, 2)} % more than the best way, {in_words(best)}: {_number(best.latency)}."
-    more = 100 * (now.latency / same.latency - 1)
+    more = 100 * (now.latency / best.latency - 1)
     if more < 1e-9:
         return f"{given}, the best thresholds for these models."
-    rival = f"{_list(same.thresholds)}: {_number(same.latency)}"
+    rival = f"{_list(best.thresholds)}: {_number(best.latency)}"
     return f"{given}, {_short(more, 2)} % more than with the best thresholds, {rival}."
 
 

@@ -9,9 +9,8 @@ const VECTORS = [
 ];
 const NO_VECTORS =
   "this browser lacks WebAssembly's vector instructions: recorded runs work, and a newer browser decodes";
-const LATER = "this page decodes one run at a time in your browser: its foot says how to get what needs the app";
 const RUN = typeof WebAssembly === "object" && WebAssembly.validate(new Uint8Array(VECTORS)) ? "" : NO_VECTORS;
-const LINES = /** @type {Record<string, string>} */ ({ run: RUN, pair: RUN, race: RUN, race_plan: RUN, levels: LATER });
+const LINES = /** @type {Record<string, string>} */ ({ run: RUN, pair: RUN, race: RUN, race_plan: RUN });
 const OWN = /** @type {Record<string, (argument: Values) => Promise<any>>} */ ({
   pair: async () => (await files.ask("page")).browser.chip,
   race_plan: async (given) => {

@@ -9,9 +9,7 @@ const LINES = /** @type {Record<string, string>} */ ({
   race: NO_MODEL,
   race_plan: NO_MODEL,
   pair: NO_MODEL,
-  levels: NO_MODEL,
   plan_stack: "this page is made of files and plans nothing: python -m hsd plan does, and its foot says how to run it",
-  try_thresholds: NO_PYTHON,
   open_benchmark: NO_PYTHON,
 });
 const OWN = /** @type {Record<string, (argument: Values) => any>} */ ({

@@ -32,6 +32,19 @@ function tell(what) {
   for (const listener of listeners) listener(what);
 }
 
+/**
+ * Go where a link to another place of this page leads, without loading the page anew.
+ * @param {string} href
+ */
+function follow(href) {
+  window.history.pushState(null, "", href);
+  window.dispatchEvent(new PopStateEvent("popstate"));
+  const place = find(`#hsd-tab-${open}`);
+  place.tabIndex = -1;
+  place.focus({ preventScroll: true });
+  window.scrollTo(0, 0);
+}
+
 /** Show one line about what went wrong; nothing for "". @param {string} words */
 const alert = (words) => put("alert", words, "alert-words");
 
@@ -44,4 +57,4 @@ function put(name, words, box = name) {
   find(`.hf-${name}`).hidden = !words;
 }
 
-export { tab, opened, showTab, listen, tell, alert, status };
+export { tab, opened, showTab, follow, listen, tell, alert, status };

@@ -69,27 +69,4 @@ type FormOptions = {
   changed?: (name: string, value: Value) => void;
 };
 
-type TransportOptions = {
-  actions: { first: () => void; back: () => void; forward: () => void; last: () => void; go: (index: number) => void };
-  /** Go to the next place while it plays; returns whether there is more. */
-  beat: () => boolean;
-  /** Playing begins. */
-  starts: () => void;
-  /** Milliseconds until the next beat at speed 1. */
-  pace: () => number;
-  /** What one moves by. */
-  unit?: string;
-  /** What a cell is. */
-  of?: string;
-  /** In place of the usual ones, beside the one that plays. */
-  buttons?: [icon: string, title: string, action: () => void][];
-  /** What stands left in the bar, and right. */
-  before?: Child;
-  after?: Child;
-  /** Its keys in words. */
-  hint?: string;
-  /** More classes of the cells. */
-  css?: string;
-};
-
 type PageScreen = { start: (root: HTMLElement) => unknown; opened?: () => void };

@@ -1,11 +1,11 @@
 // A benchmark: recorded, or a file that `python -m hsd bench` wrote, which brings what is drawn here along as its view.
 import { ask } from "../answers/answers.js";
+import { draw } from "../kit/charts.js";
 import { h } from "../kit/dom.js";
 import { rule } from "../kit/facts.js";
 import { copy, save } from "../kit/files.js";
 import * as page from "../kit/page.js";
 import { button, scroller, segments } from "../kit/parts.js";
-import { draw } from "./charts.js";
 
 const FORMAT = "hsd-bench-view-1";
 const MOST = 64e6; // bytes of a file

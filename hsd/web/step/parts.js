@@ -1,4 +1,5 @@
 // The parts of a step that only some runs have, beside those that every step has. README.md says how one is written.
+import * as divergence from "./divergence.js";
 import * as levels from "./levels.js";
 
 /** @typedef {[name: string, title: string, beats: number]} Move A phase of a step: `phases.js` has the usual ones. */
@@ -23,6 +24,6 @@ import * as levels from "./levels.js";
  */
 
 /** @type {Part[]} In the order in which their cards stand. */
-const PARTS = [levels];
+const PARTS = [divergence, levels];
 
 export { PARTS };

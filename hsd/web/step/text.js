@@ -5,6 +5,7 @@ import { afterLayout, h, SIGNS } from "../kit/dom.js";
 import * as format from "../kit/format.js";
 import { plural, shorten, visible } from "../kit/format.js";
 import { begin, Running, together, written } from "../kit/spans.js";
+import { fuzzy, readAlone } from "./model.js";
 import { mended, tokensOf } from "./tokens.js";
 
 const PROMPT_SHOWN = 160;
@@ -12,6 +13,7 @@ const PROMPT_MORE = 2000;
 const ASKED_SHOWN = 600; // characters of a question
 const SHORT = 16; // tokens, of which the last may be completed
 const SPACE = visible(" ");
+const OVERRULED = "kept though the exact test would have rejected it";
 const NAMES = { draft: "from the draft, kept", correction: "correction", bonus: "bonus" };
 
 function legend() {
@@ -101,6 +103,7 @@ function create(onStep) {
   );
   const groups = [];
   let prompt = null;
+  let options = null; // of the run
   let running = null; // what of the prompt is shown, and the tokens of all steps
   let outs = []; // the element of each, in a place that breaks lines
   let starts = []; // the place of each step's first token
@@ -117,6 +120,7 @@ function create(onStep) {
 
   function load(trace) {
     prompt = trace.prompt;
+    options = trace.setup.options;
     [running, outs, starts, supposed] = [new Running(), [], [], null];
     groups.length = 0;
     flow.replaceChildren(promptPart(mended(tokensOf(prompt), prompt.text)));
@@ -136,9 +140,10 @@ function create(onStep) {
 
   /** text: of all steps, where it is known. */
   function extend(steps, from, text = "") {
-    for (const [i, { committed }] of steps.entries()) {
+    for (const [i, step] of steps.entries()) {
       starts.push(outs.length);
-      const own = committed.map((token) => place(out(token, from + i)));
+      const spared = step.divergences?.length ? fuzzy(readAlone(step, options))?.overruled : []; // nodes, from 1 on
+      const own = step.committed.map((token, k) => place(out(token, from + i, spared?.includes(k + 1))));
       groups.push(h("span.hp-group", { "data-step": from + i, "onclick": () => onStep(from + i) }, own));
     }
     const made = steps.flatMap(({ committed }) => committed);
@@ -146,9 +151,10 @@ function create(onStep) {
     flow.append(...groups.slice(from));
   }
 
-  function out({ origin, bytes }, index) {
+  function out({ origin, bytes }, index, spared) {
     const spelt = bytes ? `; bytes ${bytes.replace(/..(?=.)/g, "$& ")}` : "";
-    return h(`span.hp-out.is-${origin}`, { title: `step ${index + 1}: ${NAMES[origin]}${spelt}` });
+    const title = `step ${index + 1}: ${spared ? OVERRULED : NAMES[origin]}${spelt}`;
+    return h(`span.hp-out.is-${origin}${spared ? ".is-overruled" : ""}`, { title });
   }
 
   /** The tokens that a step would keep in place of what it wrote; null for what it wrote. */

@@ -1,13 +1,13 @@
-// The player's transport: the kit's bar with the phases of the step and the differences between the rules, one cell per
+// The player's transport: the bar with the phases of the step and the differences between the rules, one cell per
 // step, and what was gained so far.
 import { h, icon } from "../kit/dom.js";
 import { count, number, plural } from "../kit/format.js";
 import { button, setSlider, slider } from "../kit/parts.js";
-import { cell, gains, transport } from "../kit/transport.js";
+import { cell, gains, transport } from "./bar.js";
 import { differs, ruleInfo, usualLength } from "./model.js";
 import { at } from "./phases.js";
 
-/** actions: those of player.js. moves: beat(), starts() and pace(), as the kit's bar has. */
+/** actions: those of player.js. moves: beat(), starts() and pace(), as bar.js has. */
 function create(actions, moves) {
   const differ = { class: "hp-button hp-differ" };
   const differences = [
@@ -27,7 +27,7 @@ function create(actions, moves) {
     ["forward", "one move on (→)", actions.moveOn],
     ["last", "one step forward (Shift →)", actions.forward],
   ];
-  const bar = transport({ actions, ...moves, buttons, before: inside, after: differences });
+  const bar = transport({ go: actions.go, ...moves, buttons, before: inside, after: differences });
   const totals = h("p", { class: "hp-hint hp-totals" });
   const setup = h("p", { class: "hp-hint hp-setup" });
   const element = h(

@@ -1,144 +1,98 @@
-// The Systems screen's frame: a row of buttons, one panel each, links, messages, and runs.
-//
-// panels.js says what a panel is.
-import { ask, Refusal } from "../answers/answers.js";
-import { Run } from "../answers/run.js";
+// Systems: of each what it is, a few recorded runs that open on Watch's stage, and its one figure.
+import { ask, Refusal, why } from "../answers/answers.js";
+import { draw } from "../kit/charts.js";
 import { h } from "../kit/dom.js";
-import * as link from "../kit/link.js";
+import { number } from "../kit/format.js";
+import { address, addressBar, asked } from "../kit/link.js";
 import * as page from "../kit/page.js";
-import { roving, said } from "../kit/parts.js";
-import { panels } from "./panels.js";
-import { div, p } from "./parts.js";
+import { card, elsewhere, menu, said } from "../kit/parts.js";
+import { Planner } from "./planner/planner.js";
 
-const INTRODUCTION = "Systems with several levels, or with another rule; each panel shows one of them at work.";
+/** @import { Chart, Run, System } from "./types.js" */
 
-class Screen {
-  constructor(root, content) {
-    Object.assign(this, { root, content, shown: null, live: null });
-    this.query = link.asked("systems");
-    this.asked = this.query.get("panel");
-    this.bar = link.addressBar("systems", () => this.link());
-    this.build();
-    this.choose(panels.some(({ name }) => name === this.asked) ? this.asked : panels[0].name);
-    page.listen((what) => what === "tab" && this.look());
-  }
+const INTRODUCTION =
+  "Systems with several levels, several drafts, or another rule. A click on a recorded run shows it on Watch, at the step " +
+  "that tells most; Watch's menu has more of them, and its options run them anew.";
 
-  build() {
-    const tab = (name, title) => {
-      const ids = { "id": `sy-tab-${name}`, "aria-controls": `sy-panel-${name}`, "data-panel": name };
-      const onclick = () => this.choose(name);
-      return h("button", { type: "button", role: "tab", class: "hp-button sy-tab", ...ids, onclick }, title);
-    };
-    const pane = (name) => {
-      const ids = { "id": `sy-panel-${name}`, "aria-labelledby": `sy-tab-${name}` };
-      return h("div", { role: "tabpanel", class: "sy-panel", ...ids, hidden: true });
-    };
-    this.panels = panels.map(({ name, title, sections }) => {
-      return { name, sections, tab: tab(name, title), pane: pane(name), parts: null };
-    });
-    const tabs = this.panels.map((one) => one.tab);
-    const row = h("div", { "class": "hp-segments sy-tabs", "role": "tablist", "aria-label": "Systems" }, tabs);
-    this.stop = roving(
-      row,
-      () => tabs,
-      (one) => this.choose(one.dataset.panel),
-    );
-    this.copied = said();
-    const top = h("header", { class: "sy-top" }, p("hp-hint", INTRODUCTION), row, this.copied.element);
-    this.root.classList.add("hsd-kit", "hsd-player");
-    this.root.replaceChildren(top, ...this.panels.map((one) => one.pane));
-  }
+/** A recorded run, as a link to Watch. @param {Run} run */
+function run({ name, title, why: reason, tokens_per_call: rate }) {
+  const href = address({ preset: name });
+  const onclick = (/** @type {MouseEvent} */ event) => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return; // another tab or window is wanted
+    event.preventDefault();
+    page.follow(href);
+  };
+  const link = h("a.sy-run", { href, onclick, "data-run": name }, title);
+  return h("li", link, h("span.hp-hint", reason), h("span.hp-note", `${number(rate)} tokens per target call`));
+}
 
-  choose(name) {
-    for (const one of this.panels) {
-      const on = one.name === name;
-      one.tab.setAttribute("aria-selected", String(on));
-      one.pane.hidden = !on;
-      if (on) this.panel = one;
+/** The charts of a system, one at a time; they are asked for when their place is seen. @param {System} system */
+function figure({ name, figure: title }) {
+  const [place, words, choice] = [h("div.sy-chart"), h("p.hp-hint"), h("div.sy-row")];
+  const show = async (/** @type {Chart} */ chart) => {
+    place.style.minHeight = `${chart.layout.height}px`;
+    words.textContent = chart.words;
+    await draw(place, [{ ...chart, title: "" }]);
+  };
+  const begin = async () => {
+    try {
+      /** @type {Chart[]} */
+      const charts = await ask("charts", { name });
+      const chosen = (/** @type {string} */ wanted) => show(charts.find((one) => one.name === wanted) ?? charts[0]);
+      const options = charts.map((one) => /** @type {[string, string]} */ ([one.name, one.title]));
+      if (options.length > 1) choice.replaceChildren(menu(title, options, options[0][0], chosen));
+      await show(charts[0]);
+    } catch (error) {
+      page.alert(error instanceof Refusal ? error.message : "this chart could not be drawn: reload the page");
     }
-    this.stop(this.panel.tab);
-    this.look();
-  }
-
-  /** Tell panels who comes into view and who leaves it; draw one that was never seen. */
-  look() {
-    const now = page.tab() === "systems" ? this.panel : null;
-    if (now !== this.shown) {
-      const before = this.shown;
-      this.shown = now;
-      if (before) each(before, "closed");
-      if (now && !now.parts) this.draw(now);
-      if (now) each(now, "opened");
-    }
-    this.bar.remember();
-    tell({ ready: true, panel: this.panel.name });
-  }
-
-  draw(panel) {
-    const tools = this.tools(panel.name);
-    panel.parts = panel.sections.map((draw) => {
-      const root = div("sy-section");
-      panel.pane.append(root);
-      return draw(root, tools) || {};
-    });
-    panel.pane.classList.add("is-opening"); // so that nothing moves while it comes
-    panel.drawn = Promise.all(panel.parts.map(({ drawn }) => drawn)).finally(() => {
-      panel.pane.classList.remove("is-opening");
-    });
-  }
-
-  tools(name) {
-    return {
-      content: this.content,
-      query: name === this.asked ? this.query : new URLSearchParams(),
-      ask: answer,
-      run: (asked, told) => this.run(asked, told),
-      changed: () => this.bar.remember(),
-      copyLink: async () => this.copied.say(await this.bar.copyLink()),
-      tell,
-    };
-  }
-
-  /** A new live run; it ends the one before. */
-  run(asked, { changed, left }) {
-    if (this.live) {
-      this.leave();
-      this.live.leave();
-    }
-    this.leave = left;
-    this.live = new Run(asked, changed);
-    return this.live;
-  }
-
-  /** The parameters of what is shown. */
-  link() {
-    const own = (this.panel.parts || []).map((part) => (part.link ? part.link() : {}));
-    return Object.assign({ panel: this.panel.name }, ...own);
-  }
+  };
+  const seen = new IntersectionObserver((entries) => {
+    if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+    seen.disconnect();
+    begin();
+  });
+  seen.observe(place);
+  return [choice, place, words];
 }
 
-/** For tests. */
-function tell(values) {
-  window.__hsdSystems = { ...window.__hsdSystems, ...values };
+/** @param {System} system @param {Planner | string} planner the planner, or why there is none */
+function section(system, planner) {
+  const { name, title, words, source, figure: measured, shown } = system;
+  const href = `https://${source.replace("arXiv ", "arxiv.org/abs/")}`;
+  const paper = h("a", { href, target: "_blank", rel: "noopener noreferrer" }, source);
+  const about = h("div.sy-about", h("p", words, " ", paper), h("ul.sy-runs", shown.map(run)));
+  const element = card("sy-columns", title, null, about);
+  element.id = `sy-${name}`;
+  if (name === "stack") {
+    const plan = planner instanceof Planner ? planner.element : elsewhere(planner);
+    const more = h("details.sy-more", h("summary", measured), figure(system));
+    element.append(h("div.sy-whole", h("h4.hp-subtitle", "Which models to stack? The planner"), plan, more));
+  } else element.append(h("div", h("h4.hp-subtitle", measured), figure(system)));
+  return element;
 }
 
-function each(panel, what) {
-  for (const part of panel.parts) if (part[what]) part[what]();
-}
+let opened = () => {};
 
-/** What the door answers; {error: one line} where it refuses. */
-async function answer(name, argument) {
-  try {
-    return await ask(name, argument);
-  } catch (refusal) {
-    if (!(refusal instanceof Refusal)) throw refusal;
-    return { error: refusal.message };
-  }
-}
-
+/** @param {HTMLElement} root the empty element of the tab */
 async function start(root) {
-  const screen = new Screen(root, await ask("systems"));
-  await screen.panel.drawn;
+  const [query, { systems, planner: known }] = [asked("systems"), await ask("systems")];
+  const link = () => (planner instanceof Planner && planner.edited ? { plan: planner.link() } : {});
+  const [bar, copied] = [addressBar("systems", link), said()];
+  const copy = async () => copied.say(await bar.copyLink());
+  /** @type {Planner | string} */
+  const planner = why("plan_stack") || new Planner(known, query.get("plan"), () => bar.remember(), copy);
+  opened = () => bar.remember();
+  root.classList.add("hsd-kit", "hsd-player");
+  root.replaceChildren(
+    h("p.hp-hint", INTRODUCTION),
+    ...systems.map((/** @type {System} */ system) => section(system, planner)),
+  );
+  if (planner instanceof Planner) {
+    planner.element.append(copied.element);
+    await planner.drawn;
+  }
+  const wanted = query.has("plan") ? "stack" : query.get("panel");
+  if (wanted) setTimeout(() => document.getElementById(`sy-${wanted}`)?.scrollIntoView());
 }
 
-export { start };
+export { opened, start };

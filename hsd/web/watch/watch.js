@@ -32,6 +32,7 @@ class Watch {
     this.wanted = {}; // {step, node, supposed} of a link, until it can be shown
     this.placed = false; // a link has said where to look
     this.asking = null; // the name of the pair whose facts are awaited
+    this.awaiting = false; // an answer: until it comes the address stays as it is
     this.turn = 0; // how often something else was asked for: an answer that comes late is not shown
     this.bar = addressBar("watch", () => this.address(), {
       packed: () => this.source?.packed,
@@ -112,12 +113,15 @@ class Watch {
   async answer(name, argument) {
     this.turn += 1;
     const { turn } = this;
+    this.awaiting = true;
     try {
       const reply = await ask(name, argument);
       return turn === this.turn ? reply : null;
     } catch (refusal) {
       page.alert(refusal.message);
       return null;
+    } finally {
+      this.awaiting = false;
     }
   }
 
@@ -299,7 +303,7 @@ class Watch {
   }
 
   address() {
-    if (!this.source || "step" in this.wanted) return null;
+    if (!this.source || this.awaiting || "step" in this.wanted) return null;
     const { link, packed, file } = this.source;
     const place = { ...(file && { file }), ...links.placeOf(this.player.state()), ...this.beside.address };
     return link || packed || file ? { ...link, ...place } : {};

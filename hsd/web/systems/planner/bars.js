@@ -1,104 +1,57 @@
-// The ways to decode that are compared: one bar each, as long as a token takes, cut into the time of each model.
-import { h, s } from "../../kit/dom.js";
-import { card, say } from "../../kit/parts.js";
-import { four, group, legend, modelName, p, span } from "../parts.js";
+// The ways to decode that are compared: a bar each, as long as a token takes, cut into the time of each model.
+import { h } from "../../kit/dom.js";
+import { say } from "../../kit/parts.js";
+import { four, group, modelName, roleOf, wayName } from "../parts.js";
 
-/** Which kind of model, for its colour: the one that drafts, the target, or one between them. */
-function roleOf(model, way, count) {
-  if (model === count - 1) return "target";
-  return model === way.models[0] ? "draft" : "between";
-}
+const LEGEND = { draft: "the smallest model used", between: "models between", target: "the target" };
+const HINT = "Exact time per token of every way, at its best thresholds T of at most 40. Choose one to see it below.";
 
-/** `M₀ (T = 4) → M₂ (T = 6) → target`, and plain decoding by its name. */
-function wayName({ models, thresholds }, count) {
-  if (models.length === 1) return "no draft";
-  const one = (m, k) => modelName(m, count) + (k < thresholds.length ? ` (T = ${thresholds[k]})` : "");
-  return models.map(one).join(" → ");
-}
+/** @import { Level, Part, Shown, Way } from "../types.js" */
 
-const LEGEND = [
-  ["draft", "the smallest model used"],
-  ["between", "models between"],
-  ["target", "the target"],
-];
-
-/** choose(index): another way was picked. */
+/** choose: another way was picked. @type {(choose: (index: number) => void) => Part} */
 function bars(choose) {
-  const list = h("div", { "class": "sy-bars", "role": "radiogroup", "aria-label": "Ways to decode: time per token" });
+  const list = h("div.sy-bars", { "role": "radiogroup", "aria-label": "Ways to decode: time per token" });
   const draw = group(list, "way", (item) => choose(Number(item.dataset.way)));
-  const lead = h("p", { class: "sy-lead", role: "status" });
-  const bound = p("hp-hint sy-bound");
-  const swatches = LEGEND.map(([role, words]) => [swatch(role), words]);
-  const element = card(
-    "sy-result",
-    "The plan",
-    "Exact time per token of every way, at its best thresholds T of at most 40. Choose one to see it below.",
-    lead,
-    list,
-    legend(swatches, hatching(), "Time spent in "),
-    bound,
-  );
+  const [lead, bound] = [h("p.sy-lead", { role: "status" }), h("p.hp-hint")];
+  const key = Object.entries(LEGEND).map(([role, words]) => h("span", h(`i.sy-part.is-${role}`), ` ${words}`));
+  const legend = h("p.hp-hint.sy-legend", "Time spent in ", key);
 
-  function update({ plan, chosen, count }) {
+  /** @type {Part["update"]} */
+  function update({ plan, count }) {
     say(lead, plan.verdict);
     say(bound, plan.bound_sentence);
-    const longest = Math.max(...plan.alternatives.map((way) => way.latency));
-    const row = (way, i) => {
-      const name = wayName(way, count);
-      const spoken = `${name}: ${four(way.latency)} per token, ${four(way.speedup)} times as fast as no draft`;
+    const longest = Math.max(...plan.alternatives.map(({ latency }) => latency));
+    const rows = plan.alternatives.map((way, i) => {
+      const [name, latency, speed] = [wayName(way, count), four(way.latency), `${four(way.speedup)}×`];
+      const parts = way.levels.map((level) => part(level, way, count, longest));
       const best = i === plan.best;
       const attributes = {
-        "class": `sy-way${best ? " is-best" : ""}`,
         "role": "radio",
-        "aria-checked": String(i === chosen),
-        "aria-label": spoken + (best ? ", the best" : ""),
+        "aria-checked": String(i === plan.chosen),
+        "aria-label": `${name}: ${latency} per token, ${speed} as fast as no draft${best ? ", the best" : ""}`,
         "data-way": i,
         "onclick": () => choose(i),
       };
       return h(
-        "div",
+        `div.sy-way${best ? ".is-best" : ""}`,
         attributes,
-        span("sy-way-name", name, best ? h("b", { class: "sy-best" }, "✓ best") : null),
-        bar(way, count, longest),
-        span("sy-figure", four(way.latency)),
-        span("sy-figure is-speed", `${four(way.speedup)}×`),
+        h("span.sy-way-name", name, best && h("b.sy-best", "✓ best")),
+        h("span.sy-bar", parts),
+        h("span.sy-figure", latency),
+        h("span.sy-figure.is-speed", speed),
       );
-    };
-    draw(plan.alternatives.map(row), chosen);
+    });
+    draw(rows, plan.chosen);
   }
 
-  return { element, update };
+  return { element: h("div.sy-result", lead, h("p.hp-hint", HINT), list, legend, bound), update };
 }
 
-function bar(way, count, longest) {
-  let x = 0;
-  const parts = way.levels.map(({ model, share }) => {
-    const width = (100 * way.latency * share) / longest;
-    const title = s("title", {}, `${modelName(model, count)}: ${four(way.latency * share)} per token`);
-    const box = { x: `${x}%`, y: 0, width: `${width}%`, height: 16 };
-    x += width;
-    return s("g", {}, title, filled(roleOf(model, way, count), box));
-  });
-  return s("svg", { "class": "sy-bar", "height": 16, "aria-hidden": "true" }, parts);
+/** @type {(level: Level, way: Way, count: number, longest: number) => HTMLElement} */
+function part({ model, share }, way, count, longest) {
+  const time = way.latency * share;
+  const title = `${modelName(model, count)}: ${four(time)} per token`;
+  return h(`i.sy-part.is-${roleOf(model, way, count)}`, { style: `width:${(100 * time) / longest}%`, title });
 }
 
-/** A model between others is hatched too; the pattern stands before the legend, which is always in the page. */
-const filled = (role, box) => [
-  s("rect", { ...box, class: `is-${role}` }),
-  role === "between" ? s("rect", { ...box, fill: "url(#sy-hatch)" }) : null,
-];
-
-function hatching() {
-  const size = { width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" };
-  const pattern = s("pattern", { id: "sy-hatch", ...size }, s("rect", { class: "sy-hatch-line", width: 2, height: 6 }));
-  return s("svg", { "width": 0, "height": 0, "aria-hidden": "true", "class": "sy-defs" }, s("defs", {}, pattern));
-}
-
-const swatch = (role) =>
-  s(
-    "svg",
-    { "class": "sy-swatch", "width": 18, "height": 12, "aria-hidden": "true" },
-    filled(role, { width: 18, height: 12 }),
-  );
-
-export { bars, wayName, roleOf };
+export { bars };

@@ -1,68 +1,61 @@
 // The formulas behind an edge of the graph, and behind a way to decode, with their numbers.
 import { h } from "../../kit/dom.js";
-import { folded } from "../../kit/parts.js";
-import { four, modelName, span } from "../parts.js";
-import { wayName } from "./bars.js";
+import { four, modelName, wayName } from "../parts.js";
 
-const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-const power = (n) => [...String(n)].map((digit) => SUPERSCRIPTS[digit]).join("");
+/** @import { Edge, Line, Part, Way } from "../types.js" */
 
+/** @returns {Part} */
 function formula() {
-  const title = h("h4", { class: "sy-subtitle" });
-  const list = h("ul", { class: "sy-lines" });
-  const element = folded("sy-formula", "The numbers", null, title, list);
+  const title = h("h4.hp-subtitle");
+  const list = h("ul.sy-lines");
 
-  /** edge: one of the graph, or null for the whole way. */
-  function update({ way, edge, count }) {
+  /** @type {Part["update"]} */
+  function update({ plan: { way }, edge, count }) {
     const lines = edge ? edgeLines(edge, count) : wayLines(way, count);
     title.textContent = edge ? edgeTitle(edge, count) : `${wayName(way, count)}, exactly`;
-    list.replaceChildren(...lines.map(([what, ...math]) => h("li", {}, span("sy-what", what), span("sy-math", math))));
+    list.replaceChildren(...lines.map(([what, ...math]) => h("li", h("span", what), h("span.sy-math", math))));
   }
 
-  return { element, update };
+  return { element: h("div.sy-formula", title, list), update };
 }
 
-function edgeTitle(edge, count) {
-  const from = modelName(edge.from, count);
-  if (edge.to === null) return `${from} by itself`;
-  return `${from} over ${modelName(edge.to, count)}, T = ${edge.threshold}, blocks of constant length`;
+/** @type {(edge: Edge, count: number) => string} */
+function edgeTitle({ from, to, threshold }, count) {
+  if (to === null) return `${modelName(from, count)} by itself`;
+  return `${modelName(from, count)} over ${modelName(to, count)}, T = ${threshold}, blocks of constant length`;
 }
 
-/** Pairs of what is computed and how. */
+/** @type {(edge: Edge, count: number) => Line[]} */
 function edgeLines(edge, count) {
   if (edge.to === null) return [["One call, one token", `cost = c = ${four(edge.cost)}, gain = 0`]];
   const [from, to] = [edge.from, edge.to].map((model) => modelName(model, count));
   const { threshold: t } = edge;
   const [a, mu, pass, cost, gain] = [edge.acceptance, edge.yield, edge.pass, edge.cost, edge.gain].map(four);
-  const yields = edge.acceptance === 1 ? `T + 1 = ${t + 1}` : `(1 − ${a}${power(t + 1)}) / (1 − ${a}) ≈ ${mu}`;
+  const sum = edge.acceptance === 1 ? [`T + 1 = ${t + 1}`] : [`(1 − ${a}`, h("sup", t + 1), `) / (1 − ${a}) ≈ ${mu}`];
   const call = edge.widens ? "(c + T · c per further token)" : "c";
+  const total = `cost + gain · d(${to}) = ${cost} + ${gain} · ${four(edge.price)} ≈ ${four(edge.value)}`;
   return [
-    [`Tokens that one call of ${from} yields`, "μ = (1 − a", h("sup", {}, "T+1"), `) / (1 − a) = ${yields}`],
+    [`Tokens that one call of ${from} yields`, "μ = (1 − a", h("sup", "T+1"), ") / (1 − a) = ", ...sum],
     ["Cost of its calls, per token", `${call} / μ = ${pass} / ${mu} ≈ ${cost}`],
     [`Gain: tokens of ${to} per token`, `T / μ = ${t} / ${mu} ≈ ${gain}`],
-    [
-      `A token of ${from} by this edge`,
-      `cost + gain · d(${to}) = ${cost} + ${gain} · ${four(edge.price)} ≈ ${four(edge.value)}`,
-    ],
+    [`A token of ${from} by this edge`, total],
   ];
 }
 
-/** Level by level: calls, what they cost with all below, what is handed up. */
-function wayLines(way, count) {
-  const lines = way.levels.map((level, k) => {
+/** Level by level: calls, what they cost with all below, what is handed up. @type {(way: Way, count: number) => Line[]} */
+function wayLines({ levels, thresholds, latency, speedup }, count) {
+  /** @type {Line[]} */
+  const lines = levels.map((level, k) => {
     const name = modelName(level.model, count);
     const [pass, below, tokens, passes] = [level.pass, level.below, level.tokens, level.passes].map(four);
     const result = `${four(level.cost)} for ${tokens} tokens`;
-    if (k === way.levels.length - 1) {
-      const told = `/ ${tokens} ≈ ${four(way.latency)} per token`;
-      if (!level.below) return [`${name}, one token per call`, `${pass} ${told}`];
-      return [`${name} commits ${tokens} per call`, `(${pass} + ${below}) ${told}`];
-    }
-    if (k === 0) return [`${name} drafts`, `${way.thresholds[0]} calls · ${pass} ≈ ${result}`];
-    const what = `${name} collects at least ${way.thresholds[k]}`;
-    return [what, `${passes} calls · (${pass} + ${below}) ≈ ${result}`];
+    const each = `/ ${tokens} ≈ ${four(latency)} per token`;
+    if (levels.length === 1) return [`${name}, one token per call`, `${pass} ${each}`];
+    if (k === levels.length - 1) return [`${name} commits ${tokens} per call`, `(${pass} + ${below}) ${each}`];
+    if (k === 0) return [`${name} drafts`, `${thresholds[0]} calls · ${pass} ≈ ${result}`];
+    return [`${name} collects at least ${thresholds[k]}`, `${passes} calls · (${pass} + ${below}) ≈ ${result}`];
   });
-  return [...lines, ["Against no draft", `${four(way.speedup)} times as fast`]];
+  return [...lines, ["Against no draft", `${four(speedup)} times as fast`]];
 }
 
 export { formula };

@@ -1,158 +1,133 @@
 // The generalised shortest path: models and a sink, edges with a cost and a gain. A click on an edge tells its numbers.
-import { afterLayout, label, s } from "../../kit/dom.js";
+import { h, label, s } from "../../kit/dom.js";
 import { number } from "../../kit/format.js";
-import { folded, press, say } from "../../kit/parts.js";
-import { div, four, group, modelName, p } from "../parts.js";
-import { roleOf } from "./bars.js";
+import { press, say } from "../../kit/parts.js";
+import { four, group, modelName, roleOf } from "../parts.js";
 
 const NAME = "Graph of the planner: models from small to large, edges from each to the smaller ones and to the sink";
+const HINT =
+  "A token enters at the target. Each edge costs its own calls and asks the smaller model for gain tokens in its place; " +
+  "the sink ends the path. Choose an edge to see its numbers.";
 const SPACING = 152;
 const NODE = { width: 92, height: 46 };
 const SINK = { height: 28, gap: 64 };
 const LIFT = 46; // how high an arc rises per model that it passes
 
-const keyOf = (edge) => `${edge.from}-${edge.to === null ? "sink" : edge.to}`;
+/** @import { Edge, Part, Way } from "../types.js" */
+/** @typedef {ReturnType<typeof layout>} Place */
 
-/** choose(key): an edge was picked. */
+/** @type {(edge: Edge) => string} */
+const keyOf = ({ from, to }) => `${from}-${to ?? "sink"}`;
+
+/** choose: an edge was picked. @type {(choose: (key: string) => void) => Part} */
 function graph(choose) {
-  const box = div("sy-scroll");
+  const box = h("div.sy-scroll");
   const draw = group(box, "edge");
-  const caption = p("hp-hint");
-  const element = folded(
-    "sy-graph",
-    "The same as a shortest path",
-    "A token enters at the target. Each edge costs its own calls and asks the smaller model for gain tokens in its " +
-      "place; the sink ends the path. Choose an edge to see its numbers.",
-    box,
-    caption,
-  );
-  let drawn = 0;
+  const caption = h("p.hp-hint");
 
-  function update({ plan, way, edge, count }) {
+  /** @type {Part["update"]} */
+  function update({ plan, edge, count }) {
+    const { way } = plan;
     const path = new Set(way.edges.map(keyOf));
-    const rest = plan.graph.edges.filter((one) => !path.has(keyOf(one)));
     const place = layout(count);
+    const edges = [...plan.graph.edges.filter((one) => !path.has(keyOf(one))), ...way.edges];
     const chosen = edge && keyOf(edge);
-    const draws = (edges, on) => edges.map((one) => drawEdge(one, on, keyOf(one) === chosen, place, choose));
-    const { width, height } = place;
+    const drawEdges = edges.map((one) => {
+      const key = keyOf(one);
+      const attributes = {
+        "class": `sy-edge${path.has(key) ? " is-path" : ""}${key === chosen ? " is-chosen" : ""}`,
+        "role": "button",
+        "aria-pressed": String(key === chosen),
+        "data-edge": key,
+      };
+      return press(s("g", attributes, edgeParts(one, path.has(key), place)), () => choose(key));
+    });
+    const style = `min-width: ${0.85 * place.width}px; max-width: ${1.2 * place.width}px`;
     const svg = s(
-      "svg",
-      {
-        "viewBox": `0 0 ${width} ${height}`,
-        "class": "sy-graph-drawing",
-        "style": `min-width: ${0.85 * width}px; max-width: ${1.2 * width}px`,
-        "role": "group",
-        "aria-label": NAME,
-      },
-      s("defs", {}, arrow(""), arrow("-path")),
-      sink(place),
-      [...draws(rest, false), ...draws(way.edges, true)],
-      plan.graph.distance.map((d, i) => drawNode(i, d, way, place)),
+      "svg.sy-graph-drawing",
+      { "viewBox": `0 0 ${place.width} ${place.height}`, style, "role": "group", "aria-label": NAME },
+      s("defs", arrow("sy-arrow"), arrow("sy-arrow-path")),
+      s("rect.sy-sink", { ...place.end, rx: 8 }),
+      centred(place.end.x + place.end.width / 2, place.sink + 19, "sink: writes tokens by itself", "sy-node-more"),
+      drawEdges,
+      plan.graph.distance.map((distance, i) => node(i, distance, way, place)),
     );
-    const left = drawn === count ? box.scrollLeft : Infinity; // at first where a token enters, at the right
-    draw([svg], chosen || keyOf(way.edges[0]));
-    afterLayout(() => box.scrollTo(Math.min(left, box.scrollWidth), 0));
-    drawn = count;
-    say(
-      caption,
+    draw([svg], chosen ?? keyOf(way.edges[0]));
+    const words =
       `Thick: the way chosen above, ${four(way.edges[0].value)} per token with blocks of constant length, ` +
-        `${four(way.latency)} exactly. Thin: all other edges at their best T. d is the length of the shortest path ` +
-        "from a model: its time per token.",
-    );
+      `${four(way.latency)} exactly. Thin: all other edges at their best T. d is the length of the shortest path from a ` +
+      "model: its time per token.";
+    say(caption, words);
   }
 
-  return { element, update };
+  return { element: h("div.sy-graph", h("p.hp-hint", HINT), box, caption), update };
 }
 
+/** @param {number} count */
 function layout(count) {
   const y = 30 + LIFT * (count - 1);
   const margin = NODE.width / 2 + 14;
-  const x = (i) => margin + i * SPACING;
+  const x = (/** @type {number} */ i) => margin + i * SPACING;
   const below = y + NODE.height + SINK.gap;
-  return { count, x, y, sink: below, width: x(count - 1) + margin + 30, height: below + SINK.height + 10 };
+  const end = { x: x(0) - NODE.width / 2, y: below, width: NODE.width + (count - 1) * SPACING, height: SINK.height };
+  return { count, x, y, sink: below, end, width: x(count - 1) + margin + 30, height: below + SINK.height + 10 };
 }
 
+/** @type {(x: number, y: number, text: string, css: string) => Element} */
 const centred = (x, y, text, css) => label(x, y, text, css, { "text-anchor": "middle" });
 
-function drawNode(i, distance, way, { x, y, count }) {
-  const css = `sy-node is-${roleOf(i, way, count)}${way.models.includes(i) ? " is-used" : ""}`;
+/** @type {(i: number, distance: number, way: Way, place: Place) => Element} */
+function node(i, distance, way, { x, y, count }) {
   return s(
-    "g",
-    { class: css },
+    `g.sy-node.is-${roleOf(i, way, count)}${way.models.includes(i) ? ".is-used" : ""}`,
     s("rect", { x: x(i) - NODE.width / 2, y, ...NODE, rx: 10 }),
     centred(x(i), y + 19, modelName(i, count), "sy-node-name"),
     centred(x(i), y + 36, `d = ${number(distance, 3)}`, "sy-node-more"),
   );
 }
 
-function sink({ sink: y, count, x }) {
-  const [left, right] = [x(0) - NODE.width / 2, x(count - 1) + NODE.width / 2];
-  return s(
-    "g",
-    { class: "sy-sink" },
-    s("rect", { x: left, y, width: right - left, height: SINK.height, rx: 8 }),
-    centred((left + right) / 2, y + 19, "sink: writes tokens by itself", "sy-node-more"),
-  );
-}
-
-function drawEdge(edge, on, chosen, place, choose) {
-  const key = keyOf(edge);
+/** @type {(edge: Edge, on: boolean, place: Place) => (Element | Element[])[]} */
+function edgeParts(edge, on, place) {
   const down = edge.to === null;
-  const { d, at } = down ? straight(edge.from, place) : arc(edge.from, edge.to, place);
+  const { d, at } = line(edge, place);
   const cost = `cost ${number(edge.cost, 3)}`;
-  const words = down ? [cost] : [`T = ${edge.threshold}`, on ? `${cost}, gain ${number(edge.gain, 3)}` : null];
-  const lines = words.filter(Boolean);
+  const more = on ? [`${cost}, gain ${number(edge.gain, 3)}`] : [];
+  const lines = down ? [cost] : [`T = ${edge.threshold}`, ...more];
   const anchor = { "text-anchor": down ? "start" : "middle" };
-  const element = s(
-    "g",
-    {
-      "class": `sy-edge${on ? " is-path" : ""}${chosen ? " is-chosen" : ""}`,
-      "role": "button",
-      "tabindex": "-1",
-      "aria-pressed": String(chosen),
-      "data-edge": key,
-    },
-    s("title", {}, spoken(edge, on, place.count)),
-    s("path", { d, class: "sy-edge-reach" }),
-    s("path", { d, "class": "sy-edge-line", "marker-end": `url(#sy-arrow${on ? "-path" : ""})` }),
-    lines.map((line, k) => label(at.x, at.y + 14 * (k - lines.length + 1), line, "sy-edge-words", anchor)),
-  );
-  return press(element, () => choose(key));
+  return [
+    s("title", spoken(edge, on, place.count)),
+    s("path.sy-edge-reach", { d }),
+    s("path.sy-edge-line", { d, "marker-end": `url(#sy-arrow${on ? "-path" : ""})` }),
+    lines.map((text, k) => label(at.x, at.y + 14 * (k - lines.length + 1), text, "sy-edge-words", anchor)),
+  ];
 }
 
-/** From the larger model over the others down to the smaller one. */
-function arc(from, to, { x, y }) {
-  const apart = from - to;
-  const shift = Math.min(9 * (apart - 1), 18);
-  const [begin, end] = [x(from) - 22 + shift, x(to) + 22 - shift];
-  const high = y - 1.33 * LIFT * apart + 8;
-  return {
-    d: `M ${begin} ${y} C ${begin - 10} ${high}, ${end + 10} ${high}, ${end} ${y - 2}`,
-    at: { x: (begin + end) / 2, y: y - 0.75 * (y - high) - 6 },
-  };
-}
-
-function straight(from, { x, y, sink: bottom }) {
+/** Down to the sink, or from the larger model over the others to the smaller one. @param {Edge} edge @param {Place} place */
+function line({ from, to }, { x, y, sink: bottom }) {
   const top = y + NODE.height;
-  return { d: `M ${x(from)} ${top} V ${bottom - 2}`, at: { x: x(from) + 8, y: (top + bottom) / 2 + 4 } };
+  if (to === null)
+    return { d: `M ${x(from)} ${top} V ${bottom - 2}`, at: { x: x(from) + 8, y: (top + bottom) / 2 + 4 } };
+  const shift = Math.min(9 * (from - to - 1), 18);
+  const [begin, end] = [x(from) - 22 + shift, x(to) + 22 - shift];
+  const high = y - 1.33 * LIFT * (from - to) + 8;
+  const d = `M ${begin} ${y} C ${begin - 10} ${high}, ${end + 10} ${high}, ${end} ${y - 2}`;
+  return { d, at: { x: (begin + end) / 2, y: y - 0.75 * (y - high) - 6 } };
 }
 
-function arrow(name) {
+/** @param {string} id */
+function arrow(id) {
   const size = { markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse", orient: "auto" };
-  const id = `sy-arrow${name}`;
   return s(
-    "marker",
-    { id, class: id, viewBox: "0 0 8 8", refX: 7, refY: 4, ...size },
+    `marker.${id}`,
+    { id, viewBox: "0 0 8 8", refX: 7, refY: 4, ...size },
     s("path", { d: "M 0 0 L 8 4 L 0 8 z" }),
   );
 }
 
-function spoken(edge, on, count) {
-  const from = modelName(edge.from, count);
-  const path = on ? ", on the path" : "";
-  if (edge.to === null) return `${from} by itself: cost ${four(edge.cost)}${path}`;
-  const numbers = `cost ${four(edge.cost)}, gain ${four(edge.gain)}`;
-  return `${from} asks ${modelName(edge.to, count)} for ${edge.threshold}: ${numbers}${path}`;
+/** @type {(edge: Edge, on: boolean, count: number) => string} */
+function spoken({ from, to, cost, gain, threshold }, on, count) {
+  const what = to === null ? "by itself" : `asks ${modelName(to, count)} for ${threshold}`;
+  return `${modelName(from, count)} ${what}: cost ${four(cost)}, gain ${four(gain)}${on ? ", on the path" : ""}`;
 }
 
 export { graph, keyOf };

@@ -1,111 +1,126 @@
-// The planner's first card: presets, the cost of every model, and the chance that one keeps a token of another.
+// The planner's inputs: what to start from, the cost of every model, and the chance that one keeps a token of another.
 import { h } from "../../kit/dom.js";
-import { button, card, field, say, setField, setSlider } from "../../kit/parts.js";
-import { choice, div, modelName, p, problem, slider, titles } from "../parts.js";
+import { button, field, say, segments, setField, setSlider, slider } from "../../kit/parts.js";
+import { modelName } from "../parts.js";
 import { value } from "./models.js";
 
+/** @import { Actions, Inputs, Preset, Shows } from "../types.js" */
+
 const DECADES = { low: -2, high: 3 }; // the cost slider goes from 0.01 to 1000
+const HINT =
+  "c is the time of one pass. Then, for every two models, the chance that the larger keeps a token of the smaller.";
 
-const costAt = (position) => String(Number((10 ** Number(position)).toPrecision(2)));
-const positionOf = (text) => Math.log10(Math.max(value(text, 0), 10 ** DECADES.low));
+const costAt = (/** @type {string} */ position) => String(Number((10 ** Number(position)).toPrecision(2)));
+const positionOf = (/** @type {string} */ text) => Math.log10(Math.max(value(text, 0), 10 ** DECADES.low));
 
-/** actions: preset(name), cost(i, text), further(i, text), acceptance(i, j, text), add(), remove(i), copy(). */
-function inputs({ presets, most }, actions) {
-  const start = choice("Presets", titles(presets), actions.preset, "");
-  const [note, warnings, body] = [p("hp-hint sy-note"), p("hp-hint sy-warnings"), div("sy-inputs-body")];
-  const wrong = problem();
-  const add = button("+ Add a smaller model", "one more model below the others", () => actions.add(), {
-    class: "hp-button sy-add",
-  });
-  const copy = button("Copy link", "a link to these inputs and this view", () => actions.copy());
-  const element = card(
-    "sy-inputs",
-    "The models",
-    "c is the time of one forward pass. Then, for every two models, the chance that the larger one keeps a token " +
-      "of the smaller. Drag or type.",
-    start.element,
-    note,
-    wrong.element,
-    body,
-    div("sy-row", add, copy),
-    warnings,
-  );
-  let cells = []; // show(state), one per pair of a slider and a field
-  let drawn = 0;
-
-  function update({ state, problem: words, warned }) {
-    const count = state.costs.length;
-    if (count !== drawn) {
-      cells = [];
-      drawn = count;
-      body.replaceChildren(costs(count, actions, cells), acceptances(count, actions, cells));
-    }
-    const preset = presets.find((one) => one.name === state.preset);
-    start.set(state.preset);
-    say(note, preset ? preset.note : "Your own numbers; costs in any unit, the same for all models.");
-    wrong.say(words);
-    say(warnings, warned.map((line) => `Note: ${line}.`).join(" "));
-    add.disabled = count >= most;
-    for (const show of cells) show(state);
-  }
-
-  return { element, update, focusAdd: () => (add.disabled ? copy : add).focus() };
+/**
+ * A slider and a field for one number. set(text) shows it; onvalue(text): it was changed; at: the slider's place for a text.
+ * @param {string} name @param {object} range @param {(text: string) => void} onvalue
+ * @param {{at: (text: string) => number, of?: (position: string) => string}} scale
+ */
+function number(name, range, onvalue, { at, of = (position) => position }) {
+  const typed = field(name, onvalue);
+  const dragged = slider(`${name}, slider`, { ...range, oninput: () => onvalue(of(dragged.value)) });
+  const set = (/** @type {string} */ text) => {
+    setField(typed, text);
+    setSlider(dragged, at(text), text);
+  };
+  return { typed, dragged, set };
 }
 
-/** One line per model: name, slider, cost, cost per further token, remove. */
-function costs(count, actions, cells) {
+/** most: models. @param {Preset[]} presets what to start from @param {number} most @param {Actions} actions */
+function inputs(presets, most, actions) {
+  const start = segments("Start from", actions.preset);
+  const options = presets.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
+  const [note, warned] = [h("p.hp-hint.sy-note"), h("p.hp-hint.sy-warnings")];
+  const problem = h("p.hp-problem", { role: "alert" });
+  const body = h("div.sy-inputs-body");
+  const add = button("+ Add a smaller model", "one more model below the others", actions.add, {
+    class: "hp-button sy-add",
+  });
+  const copy = button("Copy link", "a link to these inputs and this view", actions.copy);
+  const row = h("div.sy-row", add, copy);
+  const element = h("div.sy-inputs", start.element, note, h("p.hp-hint", HINT), problem, body, row, warned);
+  /** @type {Shows} */
+  let shown = [];
+  let drawn = 0;
+
+  /** @type {(now: Inputs, words: string, warnings: string[]) => void} */
+  function update(now, words, warnings) {
+    const count = now.costs.length;
+    if (count !== drawn) {
+      const held = body.contains(document.activeElement); // its button has gone
+      shown = [];
+      body.replaceChildren(costs(count, actions, shown), acceptances(count, actions, shown));
+      drawn = count;
+      add.disabled = count >= most;
+      if (held) (add.disabled ? copy : add).focus();
+    }
+    const preset = presets.find(({ name }) => name === now.preset);
+    start.set(now.preset, options);
+    say(note, preset?.note ?? "Your own numbers; costs in any unit, the same for all models.");
+    say(problem, words && words[0].toUpperCase() + words.slice(1));
+    say(warned, warnings.map((line) => `Note: ${line}.`).join(" "));
+    for (const show of shown) show(now);
+  }
+
+  return { element, update };
+}
+
+/**
+ * One line per model: name, slider, cost, cost per further token, remove.
+ * @param {number} count @param {Actions} actions @param {Shows} shown
+ */
+function costs(count, actions, shown) {
   const rows = Array.from({ length: count }, (_, i) => {
     const name = modelName(i, count);
-    const change = (text) => actions.cost(i, text);
-    const bar = slider(`cost of ${name}, slider`, [DECADES.low, DECADES.high, 0.05], (at) => change(costAt(at)));
-    const cost = field(`cost of ${name}`, change);
-    const further = field(`cost of each further token for ${name}`, (text) => actions.further(i, text));
-    cells.push((state) => {
-      setField(cost, state.costs[i]);
-      setField(further, state.perToken[i]);
-      setSlider(bar, positionOf(state.costs[i]), state.costs[i]);
+    const range = { min: DECADES.low, max: DECADES.high, step: 0.05 };
+    const cost = number(`cost of ${name}`, range, (text) => actions.cost(i, text), { at: positionOf, of: costAt });
+    const further = field(`cost of each further token for ${name}`, (/** @type {string} */ text) =>
+      actions.further(i, text),
+    );
+    shown.push(({ costs: all, perToken }) => {
+      cost.set(all[i]);
+      setField(further, perToken[i]);
     });
     const few = { class: "hp-button sy-remove", disabled: count <= 2 };
     return h(
-      "div",
-      { "class": "sy-cost", "data-model": i },
-      h("b", { class: "sy-name" }, name),
-      bar,
-      h("label", { class: "hp-note sy-labelled" }, "c ", cost),
-      h("label", { class: "hp-note sy-labelled" }, "+ ", further, " per further token"),
+      "div.sy-cost",
+      { "data-model": i },
+      h("b", name),
+      cost.dragged,
+      h("label.hp-note.sy-labelled", "c ", cost.typed),
+      h("label.hp-note.sy-labelled", "+ ", further, " per further token"),
       i < count - 1 ? button("✕", `remove ${name}`, () => actions.remove(i), few) : null,
     );
   });
-  return h("div", { "class": "sy-costs", "role": "group", "aria-label": "Costs" }, rows);
+  return h("div.sy-costs", { "role": "group", "aria-label": "Costs" }, rows);
 }
 
-/** The upper triangle: row i, column j: a token of M_i is kept by M_j. */
-function acceptances(count, actions, cells) {
-  const cell = (i, j) => {
+/**
+ * The upper triangle: row i, column j: a token of M_i is kept by M_j.
+ * @param {number} count @param {Actions} actions @param {Shows} shown
+ */
+function acceptances(count, actions, shown) {
+  const range = { min: 0, max: 1, step: 0.01 };
+  const cell = (/** @type {number} */ i, /** @type {number} */ j) => {
     const words = `${modelName(i, count)} kept by ${modelName(j, count)}`;
-    const change = (text) => actions.acceptance(i, j, text);
-    const bar = slider(`${words}, slider`, [0, 1, 0.01], change);
-    const text = field(words, change);
-    cells.push((state) => {
-      const shown = state.acceptance[i][j - i - 1];
-      setField(text, shown);
-      setSlider(bar, Math.min(1, Math.max(0, value(shown, 0))), shown);
-    });
-    return h("td", { "data-label": words, "data-pair": `${i}-${j}` }, div("sy-cell", text, bar));
+    const at = (/** @type {string} */ text) => Math.min(1, Math.max(0, value(text, 0)));
+    const one = number(words, range, (text) => actions.acceptance(i, j, text), { at });
+    shown.push(({ acceptance }) => one.set(acceptance[i][j - i - 1]));
+    return h("td", { "data-label": words, "data-pair": `${i}-${j}` }, h("div.sy-cell", one.typed, one.dragged));
   };
-  const upTo = Array.from({ length: count - 1 }, (_, k) => k);
-  const head = upTo.map((k) => h("th", { scope: "col" }, `kept by ${modelName(k + 1, count)}`));
-  const rows = upTo.map((i) => {
-    const name = h("th", { scope: "row" }, `token of ${modelName(i, count)}`);
-    return h(
+  const smaller = Array.from({ length: count - 1 }, (_, k) => k);
+  const head = smaller.map((k) => h("th", { scope: "col" }, `kept by ${modelName(k + 1, count)}`));
+  const rows = smaller.map((i) =>
+    h(
       "tr",
-      {},
-      name,
-      upTo.map((k) => (k + 1 > i ? cell(i, k + 1) : h("td", { class: "is-empty" }))),
-    );
-  });
-  const matrix = h("table", { class: "sy-matrix" }, h("thead", {}, h("tr", {}, h("td"), head)), h("tbody", {}, rows));
-  return h("div", { "class": "sy-scroll", "role": "group", "aria-label": "Acceptances" }, matrix);
+      h("th", { scope: "row" }, `token of ${modelName(i, count)}`),
+      smaller.map((k) => (k >= i ? cell(i, k + 1) : h("td.is-empty"))),
+    ),
+  );
+  const table = h("table.sy-matrix", h("thead", h("tr", h("td"), head)), h("tbody", rows));
+  return h("div.sy-scroll", { "role": "group", "aria-label": "Acceptances" }, table);
 }
 
 export { inputs };

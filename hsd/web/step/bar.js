@@ -1,12 +1,18 @@
 // The bar for moving through a run: buttons, place, speed, and one cell per step, whose bars are tokens gained.
-import { afterLayout, h, icon, targetOf } from "./dom.js";
-import { button } from "./parts.js";
+import { afterLayout, h, icon, targetOf } from "../kit/dom.js";
+import { button } from "../kit/parts.js";
 
 const SPEEDS = [0.5, 1, 2, 4];
 const DENSE = 60; // cells from which on they are narrow
 
-/** The bar of a run that is moved through. @param {TransportOptions} options */
-function transport({ actions, beat, starts, pace, unit = "step", of = unit, buttons, before, after, hint, css = "" }) {
+/**
+ * The bar of a run that is moved through. go: to a step; beat: go to the next place while it plays, and return whether there
+ * is more; starts: playing begins; pace: milliseconds until the next beat at speed 1; buttons: icon, title and action, two on
+ * either side of the one that plays; before, after: what stands left and right in the bar.
+ * @param {{go: (step: number) => void, beat: () => boolean, starts: () => void, pace: () => number,
+ *   buttons: [string, string, () => void][], before: Element, after: Element[]}} options
+ */
+function transport({ go, beat, starts, pace, buttons, before, after }) {
   let timer = 0;
   let shown = /** @type {HTMLElement[]} */ ([]);
   let now = /** @type {HTMLElement | null} */ (null);
@@ -17,28 +23,19 @@ function transport({ actions, beat, starts, pace, unit = "step", of = unit, butt
     { "aria-label": "speed", "title": "speed" },
     SPEEDS.map((x) => h("option", { value: x, selected: x === 1 }, `${x}×`)),
   );
-  const cells = h("div", {
-    "class": `hp-cells ${css}`.trim(),
+  const cells = h("div.hp-cells", {
     "role": "slider",
     "tabindex": "0",
-    "aria-label": of,
+    "aria-label": "step",
     "aria-valuemin": 1,
     "onclick": (event) => jump(event),
   });
-  /** @type {[string, string, () => void][]} */
-  const usual = [
-    ["first", `first ${unit} (Home)`, actions.first],
-    ["back", `one ${unit} back (←)`, actions.back],
-    ["forward", `one ${unit} forward (→)`, actions.forward],
-    ["last", `last ${unit} (End)`, actions.last],
-  ];
-  const around = (buttons || usual).map(([sign, title, action]) => button(icon(sign), title, action));
+  const around = buttons.map(([sign, title, action]) => button(icon(sign), title, action));
   const bar = h(
     "div.hp-bar",
     h("div.hp-buttons", around.slice(0, 2), play, around.slice(2)),
     before,
     place,
-    hint ? h("span.hp-hint.hp-keyhint", hint) : null,
     h("span.hp-grow"),
     after,
     speed,
@@ -46,7 +43,7 @@ function transport({ actions, beat, starts, pace, unit = "step", of = unit, butt
 
   function jump(/** @type {Event} */ event) {
     const cell = targetOf(event).closest("[data-step]");
-    if (cell) actions.go(Number(cell.getAttribute("data-step")));
+    if (cell) go(Number(cell.getAttribute("data-step")));
   }
 
   // ---- cells
