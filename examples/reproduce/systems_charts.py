@@ -151,8 +151,8 @@ def _trade_offs() -> Iterator[Values]:
         words = _calibration(text, measured, found)
         for metric, (title, _, _) in METRICS.items():
             if metric in measured["exact"]:
-                drawn = _trade_off(measured, metric)
-                yield _named(f"{text} {metric}", f"{text.capitalize()}: {title}", f"{words} {PUBLISHED}", drawn)
+                drawn, told = _trade_off(measured, metric), _against_random(measured, metric, title)
+                yield _named(f"{text} {metric}", f"{text.capitalize()}: {title}", f"{told} {words} {PUBLISHED}", drawn)
 
 
 def _trade_off(measured: Values, metric: str) -> Values:
@@ -185,6 +185,26 @@ def _points(name: str, points: Sequence[Values], metric: str, colour: str, symbo
             "thickness": 1,
         }
     return {**line, "marker": {"symbol": symbol, "size": 9, "color": colour}}
+
+
+def _against_random(measured: Values, metric: str, title: str) -> str:
+    """Say whether choosing by divergence differs from choosing at random: where the two intervals do not meet."""
+    divergence = facts()["divergences"][0]
+    points = measured["curve"][divergence["name"]]["exact-first"]
+    at_random = [{**one, "drift": one["drift"][divergence["name"]]} for one in measured["random"]]
+    parts = []
+    for key, name in (("tokens_per_call", "tokens per call"), (metric, title)):
+        for word, sign in (("higher", 1), ("lower", -1)):
+            low, high = (1, 2) if sign > 0 else (2, 1)
+            pairs = zip(points, at_random, strict=True)
+            where = [
+                f"{100 * one['share']:.0f} %" for one, other in pairs if sign * (one[key][low] - other[key][high]) > 0
+            ]
+            parts += [f"{name} {word} at {', '.join(where)}"] if where else []
+    who = f"{divergence['formula']}, exact test first, against the same share at random"
+    if not parts:
+        return f"{who}: no measurable difference, the intervals overlap at every share."
+    return f"{who}: {'; '.join(parts)}; elsewhere the intervals overlap."
 
 
 def _accepted(point: Values) -> str:

@@ -3,10 +3,67 @@
 from __future__ import annotations
 
 import pytest
+from trade_off import drift, overruled
 
+import hsd
+from hsd.app.presets import of_systems, recorded
 from hsd.paths import ASSETS
 
+NAMES = [name for name, preset in of_systems().items() if preset.system == "fsd"]
+
 TINY = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("name", NAMES)
+def test_needles_and_drift_are_those_of_the_trace(stage, name: str):
+    trace = recorded(of_systems()[name])
+    stage.load(trace.model_dump(mode="json"))
+    tolerance, spent = trace.setup.options.fuzzy.tolerance, 0.0
+    for index, step in enumerate(trace.steps[:4]):
+        stage.go(index)
+        rows = stage.page.locator(".hp-needles li").evaluate_all("all => all.map((e) => [e.className, e.textContent])")
+        assert len(rows) == step.drafted
+        for i, (css, said) in enumerate(rows):
+            assert_told(trace, index, i, css, said)
+        spent += drift(step, tolerance)
+        shown = stage.page.inner_text(".hp-divergence .hp-note").removeprefix("Drift spent so far: ").split()[0]
+        assert float(shown.rstrip(",").replace("·10⁻", "e-").translate(DIGITS)) == pytest.approx(spent, rel=6e-3)
+    marked = stage.page.locator(".hp-text .hp-out.is-overruled").count()
+    assert marked == sum(overruled(step) for step in trace.steps)
+
+
+DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+
+
+def assert_told(trace: hsd.Trace, index: int, i: int, css: str, said: str) -> None:
+    """A row says of a drafted token what its coin, its divergence and the rule's mode make of it."""
+    step, options = trace.steps[index], trace.setup.options.fuzzy
+    node, near = step.nodes[i], step.divergences[i] <= options.tolerance
+    if i > step.kept:
+        assert ("not reached" in said, css) == (True, "is-unreached")
+        return
+    rejects = node.coin >= min(1, node.p / node.q)
+    kept = near or (options.mode != "divergence-only" and not rejects)
+    assert kept == (i < step.kept)
+    assert (css == "is-overruled") == (kept and rejects)
+    assert (css == "is-rejected") == (not kept)
+    assert ("≥" in said) == rejects
+    assert ("kept all the same" in said) == (kept and rejects and options.mode != "divergence-only")
+
+
+def test_a_needle_says_what_became_of_its_token_once_it_is_tested(stage):
+    stage.load(recorded(of_systems()["fsd-sum"]).model_dump(mode="json"))
+    stage.go(1)
+    ahead = "document.querySelectorAll('.hp-needles .is-ahead').length"
+    assert stage.page.evaluate(ahead) == 0, "a step is shown at its end"
+    stage.page.locator(".hp-phase", has_text="draft").click()
+    assert stage.page.evaluate(ahead) == 5
+
+
+def test_other_rules_have_no_needles(stage, trace):
+    stage.load(trace)
+    assert stage.page.locator(".hp-divergence").is_hidden()
 
 
 @TINY
