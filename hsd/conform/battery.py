@@ -35,7 +35,7 @@ class Case:
 
 
 def battery(seed: int, exponential: bool) -> list[Case]:
-    """Return pairs that show what one random pair does not. exponential: noise is a number for each token, at a cost."""
+    """Return pairs that show what one random pair does not. exponential: noise is a number for each token at a cost."""
     wide = 200 if exponential else 1_000
     return [
         Case("6 tokens, γ = 1", "corrections of up to five tokens", random_models(6, 1, seed)),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hsd.app.systems import planner
-from hsd.app.systems.planner_presets import FILE, WORKED, measured, presets
+from hsd.app.systems.planner_presets import FILE, measured, presets
 from hsd.app.systems.planner_ways import alternatives, described, graph, path_edges
 from hsd.errors import HsdError
 from hsd.planner import LONGEST, Models, best_of, fluid_latency, latency, mean_yield, plan, shortest_path
@@ -190,13 +189,3 @@ def test_the_measured_preset_is_the_recorded_measurement():
         assert [float(text) for text in texts] == pytest.approx(numbers, rel=5e-3)
     assert facts["machine"]["processor"] in shown["note"]
     assert f"load {facts['machine']['load']:g}" in shown["note"]
-
-
-def test_without_a_measurement_the_worked_inputs_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(HsdError, match="there is no measured plan: run `python -m hsd plan"):
-        measured(tmp_path / "plan.json")
-    (tmp_path / "plan.json").write_text('{"measured": 3}')
-    with pytest.raises(HsdError, match="there is no measured plan"):
-        measured(tmp_path / "plan.json")
-    monkeypatch.setattr("hsd.app.systems.planner_presets.measured", lambda: measured(tmp_path / "plan.json"))
-    assert [preset["name"] for preset in presets()] == list(WORKED)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import yaml
 
-from hsd.errors import HsdError
 from hsd.paths import ASSETS, RESULTS
 
-FILE = RESULTS / "plan.json"
-COMMAND = "python -m hsd plan --pair tiny --limit 60 --new-tokens 64 --json > assets/results/plan.json"
+FILE = RESULTS / "plan.json"  # python -m hsd plan --pair tiny --limit 60 --new-tokens 64 --json
 DIGITS = 3  # of a measured number
 
 WORKED: dict[str, dict[str, Any]] = yaml.safe_load((ASSETS / "presets" / "planner.yaml").read_text(encoding="utf-8"))
@@ -20,29 +17,21 @@ INVENTED = "Costs and acceptances made up to show a case; the costs have no unit
 
 
 def presets() -> list[dict[str, Any]]:
-    """All of them: name, title, note, unit of the costs, and the three inputs. A missing measurement is left out."""
-    worked = [{"name": name, "note": INVENTED, "unit": "", **given} for name, given in WORKED.items()]
-    try:
-        return [*worked, measured()]
-    except HsdError:
-        return worked
+    """Return all inputs to start from: name, title, note, and costs, acceptances and per-token costs as texts."""
+    return [*({"name": name, "note": INVENTED, **given} for name, given in WORKED.items()), measured()]
 
 
-def measured(file: Path = FILE) -> dict[str, Any]:
-    """The embedded models, from what `hsd plan --pair tiny` wrote. Raises HsdError when that is not there."""
-    try:
-        facts = json.loads(file.read_text(encoding="utf-8"))["measured"]
-        return {
-            "name": "measured",
-            "title": "The embedded models, measured",
-            "note": _note(facts),
-            "unit": facts["unit"],
-            "costs": _texts(facts["costs"]),
-            "acceptance": [_texts(row) for row in facts["acceptance"]],
-            "per_token": _texts(facts["per_token"]),
-        }
-    except (OSError, ValueError, KeyError, TypeError):
-        raise HsdError(f"there is no measured plan: run `{COMMAND}`") from None
+def measured() -> dict[str, Any]:
+    """Return the inputs of the embedded models, as they were measured."""
+    facts = json.loads(FILE.read_text(encoding="utf-8"))["measured"]
+    return {
+        "name": "measured",
+        "title": "The embedded models, measured",
+        "note": _note(facts),
+        "costs": _texts(facts["costs"]),
+        "acceptance": [_texts(row) for row in facts["acceptance"]],
+        "per_token": _texts(facts["per_token"]),
+    }
 
 
 def _texts(numbers: list[float]) -> list[str]:
