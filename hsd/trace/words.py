@@ -53,7 +53,7 @@ class _Reading:
     """One step, read for its facts."""
 
     def __init__(self, trace: Trace, step: Step, known: Facts) -> None:
-        self.step, self.options = step, trace.setup.options
+        self.step, self.options, self.head = step, trace.setup.options, bool(trace.setup.models[0].taps)
         self.rules = {rule["name"]: rule for rule in known.get("rules", [])}
         self.forms = known.get("forms", {})
         self.nodes = {node.id: node for node in step.nodes}
@@ -84,7 +84,7 @@ class _Reading:
             "drafts": _listed([{"number": i, "words": self.words(path.nodes)} for i, path in enumerate(step.paths, 1)]),
         }
         names = ("next", "bonus", "entire", "coupled", "chance", "replaced", "repeated", "extra", "follows")
-        facts |= {key: own[key] for key in names}
+        facts |= {key: own[key] for key in names} | {"head": self.head, "candidates": len(step.growth)}
         if step.shadow:
             assert other
             facts |= self.between(told, step.shadow, own, other)

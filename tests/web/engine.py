@@ -18,7 +18,8 @@ LOOP = """
 import { createInterface } from "node:readline";
 const [names, files, facts] = JSON.parse(process.argv[1]);
 const documentElement = { dataset: { answers: "files" } };
-globalThis.document = { getElementById: () => ({ textContent: facts }), documentElement };
+const getElementById = () => ({ textContent: facts });
+globalThis.document = { getElementById, documentElement, addEventListener() {} };
 const modules = await Promise.all(files.map((file) => import(file)));
 for await (const line of createInterface({ input: process.stdin })) {
   const { expression, list } = JSON.parse(line);

@@ -48,24 +48,6 @@ def named(options: dict) -> str:
     return " ".join(str(value) for value in options.values())
 
 
-def test_parts_can_be_left_out(stage: Stage, trace: dict) -> None:
-    parts = stage.page.evaluate(
-        """([trace, parts]) => {
-          window.few = hsdPlayer.create(document.getElementById("one"), {parts});
-          few.load(trace, {step: 1});
-          for (const fold of document.querySelectorAll("#one .hp-fold")) fold.open = true;
-          few.refresh();
-          return [...document.querySelectorAll("#one > *")].map((e) => e.className);
-        }""",
-        [trace, ["decisions", "tree"]],
-    )
-    assert [name.split()[-1] for name in parts] == ["hp-treecard", "hp-fold", "hp-toast", "hp-dialog"]
-    assert stage.page.locator("#one .hp-panel").count() == 2
-    assert stage.page.locator("#one :is(.hp-flow, .hp-story, .hp-cells, .hp-ledger, .hp-table, .hp-tools)").count() == 0
-    stage.page.evaluate("few.select({step: 2, node: 1})")
-    assert stage.page.evaluate("[few.state().step, few.state().node]") == [2, 1]
-
-
 def trie(**options: object) -> dict:
     return word_trace(**({"drafts": 4, "max_new_tokens": 36} | options))
 

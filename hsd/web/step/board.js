@@ -76,12 +76,17 @@ function focusIn(grid) {
   return rule ? `[data-rule="${rule}"][data-node="${node}"] .hp-trial` : `.hp-guess[data-node="${node}"]`;
 }
 
-/** Scroll the board, not the page, so that what happens is in sight. */
-function follow(scroller, cell) {
-  if (scroller.scrollWidth <= scroller.clientWidth) return;
-  const [box, inner] = [scroller.getBoundingClientRect(), cell.getBoundingClientRect()];
-  if (inner.left >= box.left && inner.right <= box.right) return;
-  scroller.scrollLeft += inner.left - box.left - box.width / 2;
+/**
+ * Scroll the drawing, not the page, so that a part of it is in sight.
+ * @param {Element} scroller
+ * @param {Element} part
+ * @param {number} [beyond] pixels that should be in sight to the right of it
+ */
+function follow(scroller, part, beyond = 0) {
+  const [box, inner] = [scroller.getBoundingClientRect(), part.getBoundingClientRect()];
+  const inside = inner.left >= box.left && inner.right + beyond <= box.right;
+  if (!inside) scroller.scrollLeft += inner.left - box.left - box.width / 3;
+  if (inner.top < box.top || inner.bottom > box.bottom) scroller.scrollTop += inner.top - box.top - box.height / 3;
 }
 
 /** What a threshold is made of is marked while its test is pointed at or has the focus. */
@@ -287,4 +292,4 @@ function swallowClick() {
   setTimeout(() => window.removeEventListener("click", stop, { capture: true }));
 }
 
-export { create };
+export { create, follow };

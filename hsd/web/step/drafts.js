@@ -1,6 +1,6 @@
 // The drafts of a tree: which end where, and which tokens of a large tree are drawn. Pure.
 import { count, percent, shorten } from "../kit/format.js";
-import { pathTo } from "./model.js";
+import { pathTo, reach } from "./model.js";
 
 const LIMIT = 60; // tokens drawn of one tree
 const LISTED = 3; // drafts that are listed in a sentence
@@ -72,12 +72,9 @@ function leftOut(view, chosen) {
   if (!hidden.length) return null;
   const tested = hidden.filter(({ id }) => view.own.at.has(id) || (view.shadow && view.shadow.at.has(id))).length;
   const tops = hidden.filter((node) => node.parent === 0 || chosen.has(node.parent));
-  const mass = tops.reduce((sum, node) => sum + joint(view, node), 0);
+  const mass = tops.reduce((sum, node) => sum + reach(view, node.id), 0);
   return { drawn: chosen.size, all: view.nodes.size, tested, mass };
 }
-
-/** The target's probability of the whole path to a node. */
-const joint = (view, { id }) => pathTo(view, id).reduce((product, at) => product * view.nodes.get(at).p, 1);
 
 function draftedWords(out) {
   if (!out) return [];
@@ -92,9 +89,15 @@ function draftedWords(out) {
   ];
 }
 
+/** cut: how many candidates of a grown tree were dropped, and how many of these are drawn; none of any other tree. */
+const droppedWords = (cut) =>
+  cut && cut.drawn < cut.dropped
+    ? [`${count(cut.drawn)} of ${count(cut.dropped)} dropped candidates are drawn, the surest of each level.`]
+    : [];
+
 /** What is not drawn, in a sentence each: tokens of a large tree, and possible next tokens of the selected branch. */
-function leftOutWords(view, { shown: chosen, rests }, selected) {
-  const said = draftedWords(leftOut(view, chosen));
+function leftOutWords(view, { shown: chosen, rests, cut }, selected) {
+  const said = [...draftedWords(leftOut(view, chosen)), ...droppedWords(cut)];
   const rest = rests.find(({ node }) => node === selected);
   if (!rest || rest.hidden <= 0) return said;
   const after = selected ? `After “${shorten(view.nodes.get(selected).piece, 20)}”` : "At the start";

@@ -6,60 +6,37 @@ import { DIVERGENCES, draftedBy, draftsWords, knobOf, readStep, ruleInfo, ruleOf
 import { png, svgText } from "./picture.js";
 import { lines } from "./sentences.js";
 
-const STEP_COLUMNS = [
-  "step",
-  "context_length",
-  "drafted",
-  "kept",
-  "other_rule",
-  "other_kept",
-  "target_calls",
-  "text",
-  "origins",
-  "draft_tokens",
-  "draft_parents",
-  "decisions",
-  "changes",
-  "other_decisions",
-  "seconds_draft",
-  "seconds_target",
-  "seconds_verify",
-  "seconds_rest",
-];
+/** @type {Record<string, (step: object, i: number) => unknown>} the columns of the table of steps */
+const COLUMNS = {
+  step: (_, i) => i + 1,
+  context_length: (step) => step.context_length,
+  drafted: (step) => step.drafted,
+  kept: (step) => step.kept,
+  other_rule: ({ shadow }) => shadow?.rule ?? "",
+  other_kept: ({ shadow }) => shadow?.kept ?? "",
+  target_calls: (step) => step.target_calls,
+  text: ({ committed }) => together(committed),
+  origins: ({ committed }) => committed.map(({ origin }) => origin).join(" "),
+  draft_tokens: ({ nodes }) => nodes.map(({ piece }) => piece).join("|"),
+  draft_parents: ({ nodes }) => nodes.map(({ parent }) => parent).join(" "),
+  decisions: ({ verdict }) => (verdict ? testCells(verdict) : ""),
+  changes: ({ verdict }) => (verdict ? verdict.changes.map(changeCell).join("; ") : ""),
+  other_decisions: ({ shadow }) => (shadow ? testCells(shadow) : ""),
+  seconds_draft: ({ times }) => times.draft,
+  seconds_target: ({ times }) => times.target,
+  seconds_verify: ({ times }) => times.verify,
+  seconds_rest: ({ times }) => times.rest,
+};
 
-/** One line per step. */
-function csv(trace) {
-  const rules = [...new Set(trace.steps.flatMap((step) => Object.keys(step.expected_kept)))];
-  const head = [...STEP_COLUMNS, ...rules.map((rule) => `expected_kept_${rule}`)];
-  const rows = trace.steps.map((step, i) => [
-    ...stepCells(step, i),
+/** One line per step. @param {object} trace @returns {string} comma-separated values with a line of heads */
+function csv({ steps }) {
+  const rules = [...new Set(steps.flatMap((step) => Object.keys(step.expected_kept)))];
+  const head = [...Object.keys(COLUMNS), ...rules.map((rule) => `expected_kept_${rule}`)];
+  const rows = steps.map((step, i) => [
+    ...Object.values(COLUMNS).map((value) => value(step, i)),
     ...rules.map((rule) => step.expected_kept[rule] ?? ""),
   ]);
   return rowsOf([head, ...rows]);
-}
-
-function stepCells(step, i) {
-  const { verdict, shadow } = step;
-  return [
-    i + 1,
-    step.context_length,
-    step.drafted,
-    step.kept,
-    shadow ? shadow.rule : "",
-    shadow ? shadow.kept : "",
-    step.target_calls,
-    together(step.committed),
-    step.committed.map((c) => c.origin).join(" "),
-    step.nodes.map((n) => n.piece).join("|"),
-    step.nodes.map((n) => n.parent).join(" "),
-    verdict ? testCells(verdict) : "",
-    verdict ? verdict.changes.map(changeCell).join("; ") : "",
-    shadow ? testCells(shadow) : "",
-    step.times.draft,
-    step.times.target,
-    step.times.verify,
-    step.times.rest,
-  ];
 }
 
 /** "draft 5: 0.3 < 0.7; …": what was tested, the node, coin and threshold; with several drafts the draft's number. */

@@ -75,8 +75,8 @@ function node(part) {
   if (typeof part === "string") return part;
   if (part.v !== undefined) return h("i", { class: part.of ? `hp-of-${part.of}` : null }, part.v);
   if (part.n !== undefined) return h("b", { class: part.of ? `hp-of-${part.of}` : null }, part.n);
-  if (part.sup) return h("sup", {}, part.sup.map(node));
-  return h("span", { class: "hp-frac" }, h("span", {}, part.top.map(node)), h("span", {}, part.bottom.map(node)));
+  if (part.sup) return h("sup", part.sup.map(node));
+  return h("span.hp-frac", h("span", part.top.map(node)), h("span", part.bottom.map(node)));
 }
 
 function text(part) {
@@ -116,17 +116,16 @@ function formula(position, made, recorded) {
   return h(
     "div",
     { "class": "hp-formula", "role": "math", ...words, "data-form": form.name },
-    h("span", { class: "hp-letters" }, symbols.map(node)),
+    h("span.hp-letters", symbols.map(node)),
     " ",
     h(
-      "span",
-      { class: "hp-numbers" },
+      "span.hp-numbers",
       form.when ? "here: " : "= ",
       values.map(node),
       holds ? " = " : " ≈ ",
-      h("b", { class: "hp-result" }, exact(recorded)),
+      h("b.hp-result", exact(recorded)),
     ),
-    far && h("span", { class: "hp-warn" }, ` (recorded; these numbers give ${pair(recorded, made.value)[1]})`),
+    far && h("span.hp-warn", ` (recorded; these numbers give ${pair(recorded, made.value)[1]})`),
   );
 }
 

@@ -4,7 +4,7 @@ import { size } from "../kit/format.js";
 import { button } from "../kit/parts.js";
 import { draftedBy, draftsWords, ruleInfo, ruleOf } from "./model.js";
 
-const swatch = (kind, words) => h("span", {}, h("span", { class: `hp-swatch is-${kind}` }), " ", words);
+const swatch = (kind, words) => h("span", h("span", { class: `hp-swatch is-${kind}` }), " ", words);
 
 /** What is told of a step; `parts` by the names of sentences.js. */
 function storyCard(asItWas) {
@@ -21,31 +21,23 @@ function storyCard(asItWas) {
 
 function treeCard(tree, onMass) {
   const parts = {
-    readline: h("p", { class: "hp-readout" }),
-    note: h("p", { class: "hp-note" }),
-    hidden: h("p", { class: "hp-hint hp-left-out" }),
-    scroller: h("div", { class: "hp-scroll hp-treebox" }, tree),
+    readline: h("p.hp-readout"),
+    note: h("p.hp-note"),
+    hidden: h("p.hp-hint.hp-left-out"),
+    scroller: h("div.hp-scroll.hp-treebox", tree),
     massButton: button("masses", "masses relative to the branch, or joint (m)", onMass, {
       class: "hp-button hp-toggle",
     }),
   };
   const keys = h(
-    "p",
-    { class: "hp-hint hp-keyline" },
+    "p.hp-hint.hp-keyline",
     swatch("q", "draft q"),
     swatch("p", "target p"),
     swatch("excess", "excess"),
     swatch("deficient", "deficient"),
-    h("span", {}, "line width: p"),
+    h("span", "line width: p"),
   );
-  const head = h(
-    "div",
-    { class: "hp-head" },
-    h("h3", { class: "hp-title" }, "Draft tree"),
-    keys,
-    h("span", { class: "hp-grow" }),
-    parts.massButton,
-  );
+  const head = h("div.hp-head", h("h3.hp-title", "Draft tree"), keys, h("span.hp-grow"), parts.massButton);
   return {
     ...parts,
     element: h(
@@ -78,14 +70,14 @@ function tools(actions) {
   return h(
     "section",
     { "class": "hp-card hp-tools", "aria-label": "Save or share" },
-    h("span", { class: "hp-title" }, "Save or share"),
+    h("span.hp-title", "Save or share"),
     file("PNG", "this step as a picture", "png"),
     file("SVG", "this step as a picture that stays sharp at any size", "svg"),
     file("Report", "the run in plain text", "txt"),
     file("CSV", "the steps as a table, one line each", "csv"),
     file("JSON", "the whole run as a trace, to open here or elsewhere", "json"),
     actions.link && file("HTML", "the run and this page in one file, which opens without a network", "html"),
-    h("span", { class: "hp-grow" }),
+    h("span.hp-grow"),
     actions.link ? button("Copy link", "copy a link to this view (l)", actions.link) : null,
     actions.link ? button("Embed", "copy the code that shows this view in another page", actions.embed) : null,
     button("Full screen", "full screen (f)", actions.fullscreen),

@@ -31,13 +31,13 @@ const WORDS = [
 const KEYS = { ...MOVES, ...Object.fromEntries(OWN.map(([key, , , action]) => [key, action])) };
 
 function dialog() {
-  const rows = WORDS.map(([shown, words]) => h("tr", {}, h("td", {}, h("kbd", {}, shown)), h("td", {}, words)));
+  const rows = WORDS.map(([shown, words]) => h("tr", h("td", h("kbd", shown)), h("td", words)));
   const element = h(
     "dialog",
     { "class": "hp-dialog", "aria-label": "Keys" },
-    h("h3", { class: "hp-title" }, "Keys"),
-    h("p", { class: "hp-hint" }, "They work while the player has the focus: click into it once."),
-    h("table", {}, h("tbody", {}, rows)),
+    h("h3.hp-title", "Keys"),
+    h("p.hp-hint", "They work while the player has the focus: click into it once."),
+    h("table", h("tbody", rows)),
     button("Close", "close", () => element.close()),
   );
   return element;

@@ -2,6 +2,7 @@
 // One column per position, and the rows of rows.js.
 // Candidates that were not drafted stand below the drafted ones of their column.
 import * as drafts from "./drafts.js";
+import { candidates, isCut } from "./growth.js";
 import { pathTo, usualLength } from "./model.js";
 import * as rows from "./rows.js";
 import { LINE, lines } from "./rows.js";
@@ -10,21 +11,25 @@ const PAD = 14;
 const ROOT = 92; // width of the root's column, which also holds the labels of the rows
 const GAP = 24; // between columns, where the edges run
 const HEADER = 30;
-const PILL = { draft: 48, drawn: 48, root: 76, candidate: 50 };
-const STEP = PILL.candidate + 7;
+const PILL = { draft: 48, drawn: 48, root: 76, candidate: 50, dropped: 28 };
+const BETWEEN = 7; // boxes that hang under each other
 const REST = 34;
 const MASS = 104;
 const CANDIDATES = 3;
+const DROPPED = 6; // candidates of a level that the re-ranking dropped and that are drawn
 const COLUMN = { least: 104, most: 164 };
 
-/** options: {width: room in pixels, selected: node whose branch is selected}. */
+/**
+ * options: {width: room in pixels, selected: node whose branch is selected}. Of a tree that was cut, `dropped` has the
+ * surest candidates that the re-ranking left out, and those that were expanded.
+ */
 function layout(view, { width, selected }) {
   const plan = { view, selected, items: [], rests: [], labels: [], used: new Map(), maxRow: new Map() };
   plan.shown = drafts.shown(view, selected);
   placeDrafted(plan);
   placeDrawn(plan);
-  for (const branch of shownBranches(plan)) placeCandidates(plan, branch);
-  placeBonusCandidates(plan);
+  placeDropped(plan);
+  placeRivals(plan);
   return measure(plan, width);
 }
 
@@ -33,120 +38,120 @@ function placeDrafted(plan) {
   const item = (id, row) => {
     const column = view.depth.get(id);
     plan.maxRow.set(column, Math.max(plan.maxRow.get(column) ?? 0, row));
-    plan.items.push(draftItem(view, id, row, column));
+    const verdict = view.own.verdict(id);
+    plan.items.push({
+      ...view.nodes.get(id),
+      key: `n${id}`,
+      kind: "draft",
+      branch: id,
+      row,
+      column,
+      slot: null,
+      verdict,
+    });
   };
-  plan.items.push({
-    key: "root",
-    kind: "root",
-    id: 0,
-    piece: view.rootPiece,
-    column: 0,
-    row: 0,
-    slot: null,
-    verdict: "kept",
-  });
+  const root = { key: "root", kind: "root", id: 0, piece: view.rootPiece };
+  plan.items.push({ ...root, column: 0, row: 0, slot: null, verdict: "kept" });
   Object.assign(plan, rows.place(view, plan.shown, item));
 }
-
-function draftItem(view, id, row, column) {
-  const { token, piece, p, q } = view.nodes.get(id);
-  return {
-    key: `n${id}`,
-    kind: "draft",
-    id,
-    branch: id,
-    parent: view.nodes.get(id).parent,
-    token,
-    piece,
-    p,
-    q,
-    row,
-    column,
-    slot: null,
-    verdict: view.own.verdict(id),
-  };
-}
-
-const take = (plan, column) => {
-  const slot = plan.used.get(column) ?? 0;
-  plan.used.set(column, slot + 1);
-  return slot;
-};
 
 /** The token drawn after the kept ones. */
 function placeDrawn(plan) {
   const { view } = plan;
   if (!view.drawn || !view.own.residual) return;
   const parent = view.own.residual.node;
-  const column = view.depth.get(parent) + 1;
   const { token, piece, origin, outcome } = view.drawn;
   plan.items.push({
-    key: "drawn",
-    kind: "drawn",
-    parent,
-    branch: parent,
-    token,
-    piece,
-    p: outcome ? outcome.p : null,
-    q: outcome ? outcome.q : null,
-    column,
+    ...{ key: "drawn", kind: "drawn", parent, branch: parent, token, piece, row: 0, slot: null },
+    p: outcome?.p ?? null,
+    q: outcome?.q ?? null,
+    column: view.depth.get(parent) + 1,
     verdict: origin,
     words: view.step.drafted ? origin : "plain",
-    row: 0,
-    slot: null,
   });
 }
 
-/** Rivals are shown of the selected branch only. */
-const shownBranches = ({ view, selected }) => view.step.branches.filter((branch) => branch.node === selected);
+/** A box under the drafted ones of its column, `slot` pixels below the first of these boxes; returns it. */
+function hang(plan, column, item) {
+  const slot = plan.used.get(column) ?? 0;
+  plan.used.set(column, slot + PILL[item.kind] + BETWEEN);
+  plan.items.push({ ...item, column, slot });
+  return plan.items.at(-1);
+}
 
-function placeCandidates(plan, branch) {
+/** Of each level that the re-ranking cut some dropped candidates, below each other as those that they follow are. */
+function placeDropped(plan) {
   const { view } = plan;
-  const drafted = new Set((view.children.get(branch.node) || []).map((id) => view.nodes.get(id).token));
-  const drawnHere = view.drawn && view.own.residual && view.own.residual.node === branch.node ? view.drawn.token : null;
-  const possible = branch.top.filter((top) => top.p > 0 || top.q > 0);
-  const rivals = possible.filter((top) => !drafted.has(top.token) && top.token !== drawnHere);
-  const shown = rivals.slice(0, CANDIDATES);
-  const column = view.depth.get(branch.node) + 1;
-  for (const rival of shown) pushCandidate(plan, branch.node, column, rival);
-  const undrawn = (view.children.get(branch.node) || []).filter((id) => !plan.shown.has(id));
-  const hidden = [...rivals.slice(CANDIDATES), ...undrawn.map((id) => view.nodes.get(id))];
-  const rest = (of, last) => hidden.reduce((sum, top) => sum + top[of], last);
-  const drawn = possible.length - hidden.length;
-  pushRest(plan, branch.node, column, drawn, rest("p", branch.rest_p), rest("q", branch.rest_q));
+  if (!isCut(view)) return;
+  const all = candidates(view);
+  const boxes = new Map(plan.items.map((item) => [item.key, item]));
+  const boxOf = (id) => boxes.get(id ? (all[id - 1].node ? `n${all[id - 1].node}` : `g${id}`) : "root");
+  for (const { id, node, level, read, joint } of all) if (node) Object.assign(boxOf(id) ?? {}, { level, read, joint });
+  const dropped = all.filter(({ node }) => node === null);
+  plan.cut = { dropped: dropped.length, drawn: 0, levels: all.reduce((most, { level }) => Math.max(most, level), 0) };
+  for (let level = 1; level <= plan.cut.levels; level += 1) {
+    const surest = dropped.filter((one) => one.level === level && boxOf(one.parent));
+    surest.sort((a, b) => Number(b.read) - Number(a.read) || b.joint - a.joint);
+    for (const one of surest.slice(0, DROPPED).sort((a, b) => a.id - b.id)) {
+      const from = boxOf(one.parent);
+      const branch = from.kind === "dropped" ? from.branch : from.id;
+      const p = view.branches.get(from.id)?.top.find(({ token }) => token === one.token)?.p ?? null;
+      const item = {
+        ...one,
+        id: undefined,
+        p,
+        key: `g${one.id}`,
+        from: from.key,
+        branch,
+        kind: "dropped",
+        verdict: "dropped",
+      };
+      boxes.set(item.key, hang(plan, level, item));
+      plan.cut.drawn += 1;
+    }
+  }
 }
 
-/** After a wholly kept draft the next token comes from the target: only p exists there. */
-function placeBonusCandidates(plan) {
-  const { residual } = plan.view.own;
-  if (!residual || residual.origin !== "bonus" || plan.view.branches.has(residual.node)) return;
-  if (plan.selected !== residual.node) return;
-  const column = plan.view.depth.get(residual.node) + 1;
-  const rivals = residual.top.filter((top) => !plan.view.drawn || top.token !== plan.view.drawn.token);
-  for (const rival of rivals.slice(0, CANDIDATES)) pushCandidate(plan, residual.node, column, { ...rival, q: null });
-  const hidden = rivals.slice(CANDIDATES);
-  const rest = hidden.reduce((sum, top) => sum + top.p, residual.rest);
-  pushRest(plan, residual.node, column, residual.top.length - hidden.length, rest, null);
+/** What could follow the selected token beside what was drafted: its likeliest rivals, and how many are not drawn. */
+function placeRivals(plan) {
+  const { view, selected: node } = plan;
+  const offers = offered(view, node);
+  if (!offers) return;
+  const column = view.depth.get(node) + 1;
+  const kids = (view.children.get(node) || []).map((id) => view.nodes.get(id));
+  const there = new Set(kids.map(({ token }) => token));
+  if (view.drawn && view.own.residual?.node === node) there.add(view.drawn.token);
+  for (const { kind, from, token } of plan.items)
+    if (kind === "dropped" && from === (node ? `n${node}` : "root")) there.add(token);
+  const possible = offers.top.filter(({ p, q }) => p > 0 || q > 0);
+  const rivals = possible.filter(({ token }) => !there.has(token));
+  for (const { token, piece, p, q } of rivals.slice(0, CANDIDATES)) {
+    const key = `c${node}-${token}`;
+    hang(plan, column, {
+      key,
+      kind: "candidate",
+      parent: node,
+      branch: node,
+      token,
+      piece,
+      p,
+      q,
+      verdict: "candidate",
+    });
+  }
+  const hidden = [...rivals.slice(CANDIDATES), ...kids.filter(({ id }) => !plan.shown.has(id))];
+  const rest = (of) => (offers[of] === null ? null : hidden.reduce((sum, one) => sum + one[of], offers[of]));
+  const count = view.trace.setup.vocab_size - possible.length + hidden.length;
+  plan.rests.push({ node, column, hidden: count, p: rest("p"), q: rest("q") });
 }
 
-function pushCandidate(plan, parent, column, { token, piece, p, q }) {
-  plan.items.push({
-    key: `c${parent}-${token}`,
-    kind: "candidate",
-    parent,
-    branch: parent,
-    token,
-    piece,
-    p,
-    q,
-    column,
-    verdict: "candidate",
-    slot: take(plan, column),
-  });
-}
-
-function pushRest(plan, node, column, shown, p, q) {
-  plan.rests.push({ node, column, hidden: plan.view.trace.setup.vocab_size - shown, p, q });
+/** The listed tokens after a node and the probabilities of all others; q null where only the target has been there. */
+function offered(view, node) {
+  const branch = view.branches.get(node);
+  if (branch) return { top: branch.top, p: branch.rest_p, q: branch.rest_q };
+  const { residual } = view.own;
+  if (residual?.origin !== "bonus" || residual.node !== node) return null;
+  return { top: residual.top.map((one) => ({ ...one, q: null })), p: residual.rest, q: null };
 }
 
 /** Pixels. */
@@ -156,8 +161,8 @@ function measure(plan, room) {
   const masses = placeMasses(plan, grid);
   const width = grid.left(grid.columns) + grid.pill + PAD;
   const height = masses.length ? massTop + MASS + 44 : massTop;
-  const { items, rests, labels, shown } = plan;
-  return { ...grid, items, rests, labels, shown, masses, massTop, width, height };
+  const { items, rests, labels, shown, cut } = plan;
+  return { ...grid, items, rests, labels, shown, cut, masses, massTop, width, height };
 }
 
 /** Columns share the room that there is, within limits; beyond it the picture scrolls. */
@@ -181,7 +186,7 @@ function placeBoxes(plan, { pill, left }) {
   const bottoms = plan.items.map((item) => {
     item.x = left(item.column);
     item.w = item.column ? pill : ROOT;
-    item.y = item.slot === null ? tops[item.row] : slotTop(plan, item, under(item.column) + 4);
+    item.y = item.slot === null ? tops[item.row] : under(item.column) + 4 + item.slot;
     item.h = PILL[item.kind];
     return item.y + item.h;
   });
@@ -202,14 +207,6 @@ function placeRests(plan, { left }) {
 /** The room that the tests under a drafted token take. */
 function testsUnder({ view }, item) {
   return item.kind === "draft" ? LINE * lines(view, item.id).length : 0;
-}
-
-/** Slots are as tall as a candidate, except those that hold a drawn token. */
-function slotTop(plan, item, top) {
-  const above = plan.items.filter(
-    (other) => other.column === item.column && other.slot !== null && other.slot < item.slot,
-  );
-  return above.reduce((y, other) => y + (PILL[other.kind] - PILL.candidate) + STEP, top);
 }
 
 /** One pair of mass bars per column: the branches along the path through the selected token. */

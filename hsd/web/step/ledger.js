@@ -16,7 +16,7 @@ function ledger(view, node, highlighted) {
   const after = path.length
     ? ["After ", ...path.slice(-4).flatMap((part) => [part, " "])]
     : ["At the start of the draft, after ", { piece: view.rootPiece, cells: 14 }];
-  const body = branch ? h("div", {}, branchBody(view, branch, highlighted)) : view.decided === node ? null : noBranch();
+  const body = branch ? h("div", branchBody(view, branch, highlighted)) : view.decided === node ? null : noBranch();
   return card(
     "hp-ledger",
     "The branch in full",
@@ -25,15 +25,14 @@ function ledger(view, node, highlighted) {
       "div",
       { class: `hp-ledger-body${branch ? "" : " is-single"}` },
       body,
-      h("div", {}, residualPart(view, node), changes.history(view, node)),
+      h("div", residualPart(view, node), changes.history(view, node)),
     ),
   );
 }
 
 function noBranch() {
   return h(
-    "p",
-    { class: "hp-note" },
+    "p.hp-note",
     "The draft ended here, so there is no branch after this token. Select another token, or press Esc for the one that decided.",
   );
 }
@@ -42,8 +41,7 @@ function branchBody(view, branch, highlighted) {
   const parts = model.ledger(branch);
   return [
     h(
-      "div",
-      { class: "hp-stacks" },
+      "div.hp-stacks",
       stack("draft q", "q", parts.draft),
       stack(branch.capped < 1 ? "target c·p" : "target p", "p", parts.target),
     ),
@@ -63,22 +61,19 @@ function stack(name, of, parts) {
   const shown = adding(parts.map(([, share]) => share));
   const total = parts.map(([kind], i) => `${NAMES[kind]} ${shown[i]}`).join(" + ");
   return h(
-    "div",
-    { class: "hp-stack" },
-    h("span", { class: "hp-stack-name" }, name),
+    "div.hp-stack",
+    h("span.hp-stack-name", name),
     h(
       "span",
       { "class": "hp-stack-bar", "role": "img", "aria-label": `${name}: ${total}, together 1` },
       parts.filter(([, share]) => share > 0).map(segment),
     ),
     h(
-      "span",
-      { class: "hp-sum" },
+      "span.hp-sum",
       parts.map(([kind], i) => [
         i ? " + " : "",
         h(
-          "span",
-          { class: "hp-sumpart" },
+          "span.hp-sumpart",
           h("span", { class: `hp-swatch is-${kind === "overlap" ? of : kind}` }),
           ` ${NAMES[kind]} ${shown[i]}`,
         ),
@@ -119,25 +114,22 @@ function candidates(view, branch, highlighted) {
         h("span", { class: `hp-sign is-${origin}` }, origin ? SIGNS[origin] : ""),
         token(top.piece, { cells: 16 }),
       ),
-      h("td", { class: "hp-bars" }, twin(top.q, c * top.p, largest)),
-      h("td", {}, number(top.q)),
-      h("td", {}, number(c * top.p)),
-      h("td", { class: "hp-part" }, surplus(top.q, c * top.p)),
+      h("td.hp-bars", twin(top.q, c * top.p, largest)),
+      h("td", number(top.q)),
+      h("td", number(c * top.p)),
+      h("td.hp-part", surplus(top.q, c * top.p)),
     );
   };
   return h(
-    "table",
-    { class: "hp-candidates" },
+    "table.hp-candidates",
     h(
       "thead",
-      {},
       h(
         "tr",
-        {},
         ["token", "", "q", c < 1 ? "c·p" : "p", "difference"].map((name) => h("th", { scope: "col" }, name)),
       ),
     ),
-    h("tbody", {}, [...branch.top].sort((a, b) => Math.max(b.q, c * b.p) - Math.max(a.q, c * a.p)).map(row)),
+    h("tbody", [...branch.top].sort((a, b) => Math.max(b.q, c * b.p) - Math.max(a.q, c * a.p)).map(row)),
   );
 }
 
@@ -146,9 +138,8 @@ function surplus(q, cp) {
   if (gap === 0) return "equal";
   return h(
     "span",
-    {},
     h("span", { class: `hp-swatch is-${q > cp ? "excess" : "deficient"}`, title: q > cp ? "excess" : "deficient" }),
-    h("span", { class: "hp-part-word" }, q > cp ? " excess" : " deficient"),
+    h("span.hp-part-word", q > cp ? " excess" : " deficient"),
     ` ${number(gap)}`,
   );
 }
@@ -159,8 +150,7 @@ function twin(q, cp, largest) {
   const both = Math.min(q, cp);
   const line = (of, kind, whole) =>
     h(
-      "span",
-      { class: "hp-twin" },
+      "span.hp-twin",
       h("span", { class: `hp-segment is-${of} is-overlap`, style: width(both) }),
       h("span", { class: `hp-segment is-${of} is-${kind}`, style: width(whole - both) }),
     );
@@ -169,10 +159,9 @@ function twin(q, cp, largest) {
 
 function hidden(view, branch) {
   const { vocab_size: size } = view.trace.setup;
-  if (branch.top.length >= size) return h("p", { class: "hp-hint" }, `All ${count(size)} tokens shown.`);
+  if (branch.top.length >= size) return h("p.hp-hint", `All ${count(size)} tokens shown.`);
   return h(
-    "p",
-    { class: "hp-hint" },
+    "p.hp-hint",
     `${branch.top.length} of ${count(size)} tokens shown; the rest holds ${percent(branch.rest_p)} of p and ${percent(branch.rest_q)} of q.`,
   );
 }
@@ -188,22 +177,18 @@ function residualPart(view, node) {
     : residualWords(view, residual);
   const largest = Math.max(...residual.top.map((top) => top.probability), 1e-9);
   return h(
-    "div",
-    { class: "hp-residual" },
-    h("h4", { class: "hp-subtitle" }, title),
-    h("p", { class: "hp-hint" }, why),
+    "div.hp-residual",
+    h("h4.hp-subtitle", title),
+    h("p.hp-hint", why),
     h(
-      "table",
-      { class: "hp-candidates" },
+      "table.hp-candidates",
       h(
         "tbody",
-        {},
         [...residual.top].sort((a, b) => b.probability - a.probability).map((top) => residualRow(view, top, largest)),
       ),
     ),
     h(
-      "p",
-      { class: "hp-hint" },
+      "p.hp-hint",
       `${residual.top.length} of ${count(view.trace.setup.vocab_size)} tokens shown; the rest holds ${percent(residual.rest)}.`,
     ),
     drawSentence(view, residual),
@@ -249,18 +234,16 @@ function residualRow(view, top, largest) {
       token(top.piece, { cells: 16 }),
     ),
     h(
-      "td",
-      { class: "hp-bars" },
+      "td.hp-bars",
       h(
-        "span",
-        { class: "hp-twin is-tall" },
+        "span.hp-twin.is-tall",
         h("span", {
           class: `hp-segment is-p ${fromTarget(view.own.residual) ? "is-overlap" : "is-deficient"}`,
           style: `width:${((100 * top.probability) / largest).toFixed(2)}%`,
         }),
       ),
     ),
-    h("td", {}, percent(top.probability)),
+    h("td", percent(top.probability)),
   );
 }
 
@@ -270,8 +253,7 @@ function drawSentence(view, residual) {
   const drawn = view.drawn.outcome && !likeliest;
   const chance = drawn ? ` It had a chance of ${percent(view.drawn.outcome.probability)}.` : "";
   return h(
-    "p",
-    { class: "hp-note" },
+    "p.hp-note",
     prose([
       likeliest ? "Nothing is drawn: the likeliest token is " : `The draw number ${number(residual.draw)} picked `,
       { piece: view.drawn.piece, origin: view.drawn.origin, cells: 18 },
@@ -291,9 +273,8 @@ function elsewhere(view, residual) {
   const where =
     residual.node === 0 ? "at the start of the draft" : `after ${plural(view.depth.get(residual.node), "kept token")}`;
   return h(
-    "div",
-    { class: "hp-residual" },
-    h("p", { class: "hp-note" }, `The next token was drawn ${where}, not on this branch. Press Esc to go there.`),
+    "div.hp-residual",
+    h("p.hp-note", `The next token was drawn ${where}, not on this branch. Press Esc to go there.`),
   );
 }
 

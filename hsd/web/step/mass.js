@@ -3,16 +3,24 @@ import { label, s } from "../kit/dom.js";
 import { number, short, shorten } from "../kit/format.js";
 import * as L from "./layout.js";
 
-/** Excess and deficient mass keep their own hatch everywhere, so that colour is never needed. */
-function patterns(names) {
-  const hatch = (id, rotation, kind) =>
-    s(
+const HATCHES = { excess: ["--hp-q", 45], deficient: ["--hp-p", -45] };
+
+/**
+ * Excess and deficient mass keep their own hatch everywhere, so that colour is never needed.
+ * @param {{excess: string, deficient: string}} names ids of the patterns
+ * @param {(variable: string) => string} colour what a variable of the styles stands for
+ */
+function patterns(names, colour = (variable) => `var(${variable})`) {
+  const hatch = ([kind, [variable, turn]]) => {
+    const look = { class: "hp-hatch", fill: colour(variable), height: 6 };
+    return s(
       "pattern",
-      { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: `rotate(${rotation})` },
-      s("rect", { width: 6, height: 6, class: `hp-hatch-back is-${kind}` }),
-      s("rect", { width: 3, height: 6, class: `hp-hatch is-${kind}` }),
+      { id: names[kind], width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: `rotate(${turn})` },
+      s("rect", { ...look, width: 6, opacity: 0.28 }),
+      s("rect", { ...look, width: 3 }),
     );
-  return s("defs", {}, hatch(names.excess, 45, "excess"), hatch(names.deficient, -45, "deficient"));
+  };
+  return s("defs", Object.entries(HATCHES).map(hatch));
 }
 
 /** Excess and deficient mass of each column's branch: linear bars on one scale. */
@@ -25,8 +33,7 @@ function masses(view, plan, { mass, names, handlers, selected }) {
   const height = L.MASS - 34;
   const right = plan.width - L.PAD;
   return s(
-    "g",
-    { class: "hp-masses" },
+    "g.hp-masses",
     s("line", { class: "hp-base", x1: L.PAD, x2: right, y1: base, y2: base }),
     s("line", { class: "hp-grid", x1: L.PAD + L.ROOT + 22, x2: right, y1: base - height, y2: base - height }),
     massLegend(plan, names, mass, top, base - height),
@@ -44,71 +51,45 @@ function ceiling(x) {
   return top;
 }
 
+/** A hatched box of a mass. */
+const box = (kind, names, place) => s("rect", { class: `hp-mass is-${kind}`, fill: `url(#${names[kind]})`, ...place });
+
+const MIDDLE = { "text-anchor": "middle" };
+
 function massLegend(plan, names, mass, top, y) {
-  const line = (i, kind, words) => [
-    s("rect", {
-      x: L.PAD,
-      y: plan.massTop + 22 + i * 17,
-      width: 12,
-      height: 12,
-      fill: `url(#${names[kind]})`,
-      class: `hp-mass is-${kind}`,
-    }),
-    label(L.PAD + 18, plan.massTop + 32 + i * 17, words, "hp-small"),
+  const line = (kind, i) => [
+    box(kind, names, { x: L.PAD, y: plan.massTop + 22 + i * 17, width: 12, height: 12 }),
+    label(L.PAD + 18, plan.massTop + 32 + i * 17, kind, "hp-small"),
   ];
   return s(
     "g",
-    {},
     label(L.PAD, plan.massTop + 12, mass === "joint" ? "mass, joint" : "branch mass", "hp-rowlabel"),
-    line(0, "excess", "excess"),
-    line(1, "deficient", "deficient"),
-    label(L.PAD + L.ROOT + 4, y + 4, number(top), "hp-small", { "text-anchor": "start" }),
+    Object.keys(HATCHES).map(line),
+    label(L.PAD + L.ROOT + 4, y + 4, number(top), "hp-small"),
   );
 }
 
 function massPair(view, m, { top, base, height, names, handlers, active }) {
   const width = Math.min(40, m.w / 2 - 10);
-  const left = m.x + m.w / 2 - width - 4;
-  const item = { kind: "mass", branch: m.node, key: null };
+  const middle = m.x + m.w / 2;
+  const select = () => handlers.select({ kind: "mass", branch: m.node, key: null });
   const one = (kind, x) => {
     const value = m.branch[kind] * m.factor;
     const tall = Math.max(value > 0 ? 1 : 0, (height * value) / top);
     return [
-      s("rect", {
-        class: `hp-mass is-${kind}`,
-        x,
-        y: (base - tall).toFixed(1),
-        width,
-        height: tall.toFixed(1),
-        fill: `url(#${names[kind]})`,
-      }),
-      s(
-        "text",
-        { "class": "hp-small hp-value", "x": x + width / 2, "y": base - tall - 5, "text-anchor": "middle" },
-        short(value),
-      ),
+      box(kind, names, { x, y: (base - tall).toFixed(1), width, height: tall.toFixed(1) }),
+      label(x + width / 2, base - tall - 5, short(value), "hp-small hp-value", MIDDLE),
     ];
   };
+  const [excess, deficient] = Object.keys(HATCHES).map((kind) => number(m.branch[kind] * m.factor));
   return s(
     "g",
-    {
-      "class": `hp-masspair${active ? " is-active" : ""}`,
-      "onclick": () => handlers.select(item),
-      "data-branch": m.node,
-    },
-    s(
-      "title",
-      {},
-      `excess ${number(m.branch.excess * m.factor)}, deficient ${number(m.branch.deficient * m.factor)}, capped ratio c ${number(m.branch.capped)}`,
-    ),
+    { "class": `hp-masspair${active ? " is-active" : ""}`, "onclick": select, "data-branch": m.node },
+    s("title", `excess ${excess}, deficient ${deficient}, capped ratio c ${number(m.branch.capped)}`),
     s("rect", { class: "hp-hit", x: m.x, y: base - height - 16, width: m.w, height: height + 34 }),
-    one("excess", left),
-    one("deficient", left + width + 8),
-    s(
-      "text",
-      { "class": "hp-small", "x": m.x + m.w / 2, "y": base + 14, "text-anchor": "middle" },
-      `c ${short(m.branch.capped)}`,
-    ),
+    one("excess", middle - width - 4),
+    one("deficient", middle + 4),
+    label(middle, base + 14, `c ${short(m.branch.capped)}`, "hp-small", MIDDLE),
     branchName(view, m, base + 30),
   );
 }
@@ -117,7 +98,7 @@ function massPair(view, m, { top, base, height, names, handlers, active }) {
 function branchName(view, m, y) {
   const piece = m.node ? view.nodes.get(m.node).piece : view.rootPiece;
   const words = `after ${shorten(piece, Math.floor(m.w / 7) - 6)}`;
-  return label(m.x + m.w / 2, y, words, "hp-small", { "text-anchor": "middle", "direction": "ltr" });
+  return label(m.x + m.w / 2, y, words, "hp-small", { ...MIDDLE, direction: "ltr" });
 }
 
 export { patterns, masses };

@@ -130,6 +130,12 @@ function pathTo(view, id) {
   return path.reverse();
 }
 
+/** The target's probability of the whole path to a node. @returns {number} */
+const reach = (view, id) => pathTo(view, id).reduce((product, at) => product * view.nodes.get(at).p, 1);
+
+/** The target's layers that a head reads; empty where a model of its own drafted. @returns {number[]} */
+const tapsOf = ({ trace }) => trace?.setup.models?.[0].taps ?? []; // the Lab has no models
+
 /** The path that the picture puts on top: what was kept, then what was tested, then what was drawn first. */
 function spine(view) {
   const path = [];
@@ -238,6 +244,7 @@ const VERDICTS = {
   bonus: { icon: "◆", word: "bonus" },
   plain: { icon: "◆", word: "from the target" },
   candidate: { icon: "", word: "not drafted" },
+  dropped: { icon: "", word: "dropped by the re-ranking" },
 };
 
 /** Steps whose number of kept tokens is not the one that the shadow rule would have kept. */
@@ -261,12 +268,14 @@ export {
   ledger,
   pathTo,
   ratio,
+  reach,
   readAlone,
   readStep,
   rho,
   ruleInfo,
   ruleOf,
   settingsOf,
+  tapsOf,
   usualLength,
   VERDICTS,
   verdicts,

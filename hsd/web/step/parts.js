@@ -1,5 +1,6 @@
 // The parts of a step that only some runs have, beside those that every step has. README.md says how one is written.
 import * as divergence from "./divergence.js";
+import * as growth from "./growth.js";
 import * as levels from "./levels.js";
 
 /** @typedef {[name: string, title: string, beats: number]} Move A phase of a step: `phases.js` has the usual ones. */
@@ -8,22 +9,22 @@ import * as levels from "./levels.js";
  * @typedef {object} Card
  * @property {HTMLElement} [drawing] the main drawing of a step: stands above the transport, the board then below it
  * @property {Element} [picture] what of it is exported, where that is not all
- * @property {HTMLElement} [below] a card under the transport
- * @property {(view: object, state: {plan: object, selected: number}) => void} draw a step, whole
- * @property {(found: {phase: object, i: number}, last: boolean) => void} beat how far the step has come, see `phases.at`
+ * @property {HTMLElement} [below] a card under the board or the tree
+ * @property {(view: any, state: {plan: object, selected: number}) => void} draw a step, whole
+ * @property {(found: {phase: {name: string}, i: number}, last: boolean) => void} beat how far the step has come, see `phases.at`
  * @property {(node: number) => void} [select] another drafted token is selected
  */
 
 /**
  * @typedef {object} Part
- * @property {(view: object) => boolean} shows whether a step (as `model.readStep` gives it) has what this part draws
- * @property {(view: object, usual: Move[]) => Move[]} [moves] the phases of such a step, made from the usual ones
- * @property {Record<string, (view: object, i: number) => [sentence: string, facts: object]>} [beats] of each phase of its
+ * @property {(view: any) => boolean} shows whether a step (as `model.readStep` gives it) has what this part draws
+ * @property {(view: any, usual: Move[]) => Move[]} [moves] the phases of such a step, made from the usual ones
+ * @property {Record<string, (view: any, i: number) => [sentence: string, facts: object]>} [beats] of each phase of its
  *   own: the sentence of hsd/trace/sentences.yaml that tells its i-th beat, and the facts put in; || parts headline and detail
- * @property {(actions: object) => Card} create its cards, once per player; actions: those of `player.js`
+ * @property {(actions: any) => Card} create its cards, once per player; actions: those of `player.js`
  */
 
 /** @type {Part[]} In the order in which their cards stand. */
-const PARTS = [divergence, levels];
+const PARTS = [divergence, levels, growth];
 
 export { PARTS };

@@ -3,12 +3,13 @@
 import { facts } from "../kit/facts.js";
 import { percent } from "../kit/format.js";
 import { number, say } from "./fill.js";
-import { copies, verdicts } from "./model.js";
+import { copies, tapsOf, verdicts } from "./model.js";
 import { PARTS } from "./parts.js";
 import { listing, testFacts } from "./sentences.js";
 
 const TIME = 2600; // milliseconds that a beat of a part stays
 const TIMES = { draft: 900, target: 1800, ratio: 2600, masses: 2800, shadow: 2000, own: 2000, commit: 3200 };
+const MOST = 24; // tests of a tree that have a beat each
 
 /**
  * The phases of a step: {phases: [{name, title, from, beats}], total, lanes}. `from`: the first beat; lanes: the verdicts
@@ -33,9 +34,9 @@ function plan(view) {
 const lanesOf = (view) => verdicts(view).map((judged) => ({ phase: judged === view.own ? "own" : "shadow", judged }));
 
 function moves(view, lanes) {
-  const told = lanes.map(({ phase, judged }) => [phase, judged.info.short, view.isTrie ? 1 : judged.decisions.length]);
+  const told = lanes.map(({ phase, judged }) => [phase, judged.info.short, testBeats(view, judged)]);
   return [
-    ["draft", "draft", view.isTrie ? 1 : view.step.drafted],
+    ["draft", "draft", view.step.drafted],
     ["target", "target", 1],
     ["ratio", "p and q", 1],
     ["masses", "masses", 1],
@@ -43,6 +44,9 @@ function moves(view, lanes) {
     ["commit", "commit", 1],
   ];
 }
+
+/** A beat for each test; one for all of them where a tree has very many. */
+const testBeats = ({ isTrie }, { decisions }) => (isTrie && decisions.length > MOST ? 1 : decisions.length);
 
 /** Where a beat is: {phase, i}, the i-th of its phase. */
 function at({ phases }, beat) {
@@ -69,7 +73,8 @@ function pause(found) {
 /** What happens in a beat before the last: sentence parts of a headline, and of a line under it. */
 function telling(view, { phase, i }) {
   const { step, isTrie: tree, options } = view;
-  const common = { drafted: step.drafted, listed: step.paths.length, tree, copies: copies(options) };
+  const head = tapsOf(view).length > 0;
+  const common = { drafted: step.drafted, listed: step.paths.length, tree, head, copies: copies(options) };
   const [name, own] = BEATS[phase.name](view, i, phase);
   return halves(say(name, { ...common, ...own }));
 }
@@ -93,13 +98,15 @@ const BEATS = {
   ...Object.assign({}, ...PARTS.map(({ beats }) => beats)),
 };
 
-function testBeat(view, i, { name }) {
+function testBeat(view, i, { name, beats }) {
   const judged = view[name];
   const { forward } = judged.info;
   const made = judged.decisions[i];
   const last = i === judged.decisions.length - 1 && made.accepted === forward;
-  const facts = view.isTrie ? {} : testFacts(view, judged, made);
-  return ["beat test", { ...facts, Name: named(judged), kept: judged.kept, forward, last }];
+  const facts = testFacts(view, judged, made);
+  const struck = facts.changes.length ? facts.changes : null;
+  const each = beats === judged.decisions.length;
+  return ["beat test", { ...facts, each, struck, Name: named(judged), kept: judged.kept, forward, last }];
 }
 
 /** A headline and what stands under it, which a sentence parts by ||. */

@@ -1,6 +1,7 @@
 // What is on screen as a picture of its own, SVG or PNG: every colour, font and number is written into the elements. A tree
 // is SVG already; of the board every box and every line of text is drawn where the browser has put it.
 import { s } from "../kit/dom.js";
+import { patterns } from "./mass.js";
 
 const LINE = 20; // height of a line of words above and below the picture
 const LETTER = 8.5; // width of a letter in them, at most on average
@@ -105,7 +106,7 @@ function paint(element, copy) {
 
 // ---- what is HTML
 
-const HATCHES = { "is-excess": ["--hp-q", 45], "is-deficient": ["--hp-p", -45] };
+const HATCHES = { excess: "is-excess", deficient: "is-deficient" };
 
 /** Every box that has a colour or a border, and every line of text, as the browser has laid them out. */
 function board(root) {
@@ -115,28 +116,16 @@ function board(root) {
   const seen = [...root.querySelectorAll("*")].filter(
     (element) => !element.closest(".hp-unseen") && getComputedStyle(element).visibility === "visible",
   );
-  const nodes = [hatches(root), ...seen.flatMap((element) => [...boxes(element, at), ...texts(element, at)])];
-  return { width: root.scrollWidth + 2 * MARGIN, height: root.scrollHeight + MARGIN, nodes };
-}
-
-function hatches(root) {
   const style = getComputedStyle(root);
-  const one = ([kind, [colour, turn]]) => {
-    const fill = style.getPropertyValue(colour).trim();
-    return s(
-      "pattern",
-      { id: kind, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: `rotate(${turn})` },
-      s("rect", { width: 6, height: 6, fill, opacity: 0.28 }),
-      s("rect", { width: 3, height: 6, fill }),
-    );
-  };
-  return s("defs", Object.entries(HATCHES).map(one));
+  const hatches = patterns(HATCHES, (variable) => style.getPropertyValue(variable).trim());
+  const nodes = [hatches, ...seen.flatMap((element) => [...boxes(element, at), ...texts(element, at)])];
+  return { width: root.scrollWidth + 2 * MARGIN, height: root.scrollHeight + MARGIN, nodes };
 }
 
 function boxes(element, at) {
   const style = getComputedStyle(element);
   const box = at(element.getBoundingClientRect());
-  const hatch = Object.keys(HATCHES).find((kind) => element.matches(`.hp-segment.${kind}, .hp-swatch.${kind}`));
+  const hatch = Object.values(HATCHES).find((kind) => element.matches(`.hp-segment.${kind}, .hp-swatch.${kind}`));
   const fill = hatch ? `url(#${hatch})` : plainColour(style.backgroundColor);
   if (!box.width || !box.height || element.matches("select")) return [];
   const sides = SIDES.map((side) => [

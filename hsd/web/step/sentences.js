@@ -8,7 +8,7 @@ import { coldOf, forms, readGrounds, recipeOf } from "../rules/tests.js";
 import { chances } from "./again.js";
 import { through } from "./drafts.js";
 import { filled, number, pair, plain, say } from "./fill.js";
-import { changesOf, coinOf, copies, exactly, knobOf, lastKept, pathTo, ratio, settingsOf } from "./model.js";
+import { changesOf, coinOf, copies, exactly, knobOf, lastKept, pathTo, ratio, settingsOf, tapsOf } from "./model.js";
 import { mean } from "./odds.js";
 
 const LINES = ["opening", "drafting", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning"];
@@ -49,6 +49,8 @@ function factsOf(view) {
     listed: step.paths.length,
     copies: copies(options),
     levels: (step.events || []).length,
+    head: tapsOf(view).length > 0,
+    candidates: (step.growth || []).length,
     greedy: options.sampling.temperature === 0,
     own,
     other,

@@ -67,8 +67,9 @@ class Stage {
       ...elements(this.text, this.story),
       ...own("drawing"),
       ...elements(this.board, this.transport),
+      this.card.element,
       ...own("below"),
-      ...elements(this.card, ...Object.values(this.folds)),
+      ...elements(...Object.values(this.folds)),
       tools,
       this.toast.element,
       this.dialog,
@@ -119,6 +120,7 @@ class Stage {
 
   /** Everything about a step. state: {node, item, pinned, mass, beat}; plan: of phases.js. */
   drawStep(view, state, plan) {
+    this.plan = plan;
     this.card.note.textContent = view.detail || view.step.drafted === 0 ? "" : NO_DETAIL;
     this.onBoard = view.detail && !view.isTrie && view.step.drafted > 0;
     this.board.element.hidden = !this.onBoard;
@@ -153,6 +155,7 @@ class Stage {
     const last = beat >= plan.total - 1;
     this.root.dataset.phase = last ? "commit" : found.phase.name;
     this.board.beat(beat, last);
+    this.tree.beat(beat, last);
     for (const one of this.parts) if (one.on) one.beat(found, last);
     this.transport.beat(plan, beat);
     const told = last ? story(view) : phases.telling(view, found);
@@ -240,9 +243,11 @@ class Stage {
     const { view, state } = this.shown;
     const focused = this.tree.element.contains(document.activeElement);
     this.width = this.width || this.card.scroller.clientWidth || 900;
-    const drawing = { width: this.width, selected: state.node, item: state.item, mass: state.mass };
+    const { width, plan: phases } = this;
+    const drawing = { width, phases, selected: state.node, item: state.item, mass: state.mass };
     const { plan, active } = this.tree.draw(view, drawing);
     this.activeKey = active;
+    this.tree.beat(state.beat, true);
     const leftOut = view.detail ? leftOutWords(view, plan, state.node) : [];
     this.card.hidden.textContent = leftOut.join(" ");
     this.tree.element.classList.toggle("is-pinned", state.pinned);
@@ -281,14 +286,10 @@ class Stage {
     if (element) element.focus({ preventScroll: true });
   }
 
-  /** Scroll the picture, not the page, so that the selected token and its branch are in sight. */
+  /** The selected token and its branch are in sight. */
   reveal() {
     const element = this.active();
-    if (!element) return;
-    const box = this.card.scroller.getBoundingClientRect();
-    const node = element.getBoundingClientRect();
-    if (node.left >= box.left + 8 && node.right + NEXT_COLUMN <= box.right) return;
-    this.card.scroller.scrollLeft += node.left - box.left - (box.width < 520 ? 12 : box.width / 3);
+    if (element) board.follow(this.card.scroller, element, NEXT_COLUMN);
   }
 
   /** The line under the picture: everything about the token under the pointer, else about the selected one. */
@@ -297,8 +298,8 @@ class Stage {
     const { view, state } = this.shown;
     const shown = item || this.activeItem();
     const words = shown ? describe(view, shown).join(" · ") : "";
-    const pin = state.pinned ? [h("span", { class: "hp-pin" }, "pinned"), " "] : [];
-    this.card.readline.replaceChildren(...pin, h("bdi", {}, words.length > 240 ? `${words.slice(0, 240)}…` : words));
+    const pin = state.pinned ? [h("span.hp-pin", "pinned"), " "] : [];
+    this.card.readline.replaceChildren(...pin, h("bdi", words.length > 240 ? `${words.slice(0, 240)}…` : words));
   }
 }
 

@@ -8,17 +8,15 @@ import { verdicts } from "./model.js";
 import { LINE, lines } from "./rows.js";
 
 /** What stands under a drafted token. */
-function under(view, item) {
+function under(view, item, { tested }) {
   const top = item.y + item.h + 4;
-  const list = lines(view, item.id).map((line, i) => testLine(view, line, item, top + i * LINE));
+  const list = lines(view, item.id).map((line, i) => {
+    const badge = testLine(view, line, item, top + i * LINE);
+    badge.dataset.at = tested(line.judged, line.decision);
+    return badge;
+  });
   return s("g", { "aria-hidden": "true" }, list);
 }
-
-const group = (judged, outcome, item, y) => ({
-  "class": `hp-badge is-${outcome}`,
-  "transform": `translate(${item.x} ${y})`,
-  "data-badge": judged.rule,
-});
 
 /** One line of rows.lines: a test, several that are not listed, or that the token is kept without one. */
 function testLine(view, { judged, decision, more, kept }, item, y) {
@@ -31,11 +29,16 @@ function testLine(view, { judged, decision, more, kept }, item, y) {
   const at = 12 + 6 * Math.max(number.length, 1);
   return s(
     "g",
-    { ...group(judged, outcome, item, y), "data-order": decision ? decision.order : null },
+    {
+      "class": `hp-badge is-${outcome}`,
+      "transform": `translate(${item.x} ${y})`,
+      "data-badge": judged.rule,
+      "data-order": decision?.order,
+    },
     s("rect", { class: "hp-lineback", width: item.w, height: LINE - 2, rx: 4 }),
     marker(number, own),
-    s("text", { class: "hp-badge-icon", x: at + 2, y: 11.5 }, sign),
-    s("text", { class: "hp-badge-text", x: at + 14, y: 11.5 }, text),
+    label(at + 2, 11.5, sign, "hp-badge-icon"),
+    label(at + 14, 11.5, text, "hp-badge-text"),
   );
 }
 
@@ -51,7 +54,7 @@ function marker(number, own) {
       height: LINE - 5,
       rx: own ? 6 : 1.5,
     }),
-    s("text", { "class": "hp-marker-text", "x": 1.5 + width / 2, "y": 11.2, "text-anchor": "middle" }, number),
+    label(1.5 + width / 2, 11.2, number, "hp-marker-text", { "text-anchor": "middle" }),
   ];
 }
 

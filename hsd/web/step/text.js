@@ -17,15 +17,8 @@ const OVERRULED = "kept though the exact test would have rejected it";
 const NAMES = { draft: "from the draft, kept", correction: "correction", bonus: "bonus" };
 
 function legend() {
-  const item = (origin, words) =>
-    h("span", {}, h("span", { class: `hp-sign is-${origin}` }, SIGNS[origin]), " ", words);
-  return h(
-    "p",
-    { class: "hp-hint hp-keyline" },
-    item("draft", "kept"),
-    item("correction", "correction"),
-    item("bonus", "bonus"),
-  );
+  const item = (origin, words) => h("span", h("span", { class: `hp-sign is-${origin}` }, SIGNS[origin]), " ", words);
+  return h("p.hp-hint.hp-keyline", item("draft", "kept"), item("correction", "correction"), item("bonus", "bonus"));
 }
 
 /** What a chat template put before and after a question unfolds by a button. */
@@ -81,7 +74,7 @@ function wrapped(piece) {
   const special = /^<\|.*\|>$/.test(piece); // such as the token that begins a text
   for (const run of runs) {
     const marked = special || (run.mark && run.text !== SPACE);
-    box.append(marked ? h("span", { class: "hp-mark" }, run.text) : run.text.replaceAll(SPACE, " "));
+    box.append(marked ? h("span.hp-mark", run.text) : run.text.replaceAll(SPACE, " "));
     if (run.line && run !== runs[runs.length - 1]) box.append(h("br"));
   }
   return box;
@@ -98,7 +91,7 @@ function create(onStep) {
   const element = h(
     "section",
     { "class": "hp-card hp-text", "aria-label": "Text so far" },
-    h("div", { class: "hp-head" }, h("h3", { class: "hp-title" }, "Text so far"), legend()),
+    h("div.hp-head", h("h3.hp-title", "Text so far"), legend()),
     flow,
   );
   const groups = [];

@@ -28,8 +28,8 @@ function create(actions, moves) {
     ["last", "one step forward (Shift →)", actions.forward],
   ];
   const bar = transport({ go: actions.go, ...moves, buttons, before: inside, after: differences });
-  const totals = h("p", { class: "hp-hint hp-totals" });
-  const setup = h("p", { class: "hp-hint hp-setup" });
+  const totals = h("p.hp-hint.hp-totals");
+  const setup = h("p.hp-hint.hp-setup");
   const element = h(
     "section",
     { "class": "hp-card hp-transport", "aria-label": "Steps" },
@@ -111,15 +111,14 @@ function summary(steps, index) {
   return [
     h(
       "span",
-      {},
-      h("b", {}, count(tokens)),
+      h("b", count(tokens)),
       tokens === 1 ? " token from " : " tokens from ",
-      h("b", {}, count(calls)),
+      h("b", count(calls)),
       ` target ${calls === 1 ? "call" : "calls"} so far: `,
-      h("b", {}, number(tokens / calls)),
+      h("b", number(tokens / calls)),
       " per call",
     ),
-    h("span", {}, rules),
+    h("span", rules),
   ];
 }
 

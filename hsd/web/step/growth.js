@@ -1,0 +1,215 @@
+// A tree of drafts as it grew: what each level proposed, what was expanded for the next one, what the re-ranking kept and
+// what it dropped; what each token sees in the target's one pass, and what the tree is worth. A part of a step, see parts.js.
+import { h, prose } from "../kit/dom.js";
+import { layout } from "../kit/facts.js";
+import { number, plural } from "../kit/format.js";
+import { folded, scroller } from "../kit/parts.js";
+import { level as bar } from "./cells.js";
+import { shown } from "./drafts.js";
+import { say } from "./fill.js";
+import * as mask from "./mask.js";
+import { copies, pathTo, reach, tapsOf } from "./model.js";
+
+/**
+ * @typedef {object} Candidate A token that a level of the tree proposed.
+ * @property {number} id its place among all candidates, from 1 on
+ * @property {number} parent the candidate that it follows; 0 for the last token of the text
+ * @property {number} level from 1 on
+ * @property {number} token
+ * @property {string} piece
+ * @property {number} q what the draft gave it
+ * @property {number} joint the draft's confidence: its probability of the whole path to it
+ * @property {boolean} read whether the draft read it, to find what may follow
+ * @property {number|null} node of the drafted tree; null for one that the re-ranking dropped
+ */
+
+/** @typedef {{kind: string, level: number}} Moment "know", "propose" or "expand": what happens in a beat while a tree grows */
+/** @typedef {any} View a step as `model.readStep` gives it */
+
+const PIECES = 6; // tokens that a sentence lists
+const TITLE = "What the target reads in one pass, and what the tree is worth";
+const HINT =
+  "A row per token: its position in the text, and what draft (q) and target (p) give its whole path. A filled square: it " +
+  "sees that column.";
+const CHANCE = "The chance that so many are kept, over all coins:";
+const SENTENCES = ["tree again", "tree worth", "tree cost"];
+
+/** @param {View} view */
+const shows = (view) => view.isTrie && view.detail && view.step.drafted > 0;
+
+/** Whether the tokens of the tree were chosen as the likeliest, and not drawn. @param {View} view */
+const isChosen = ({ options }) => layout(options.draft.tree).siblings === "chosen";
+
+/** Whether the trace tells what the tree was cut from: older ones do not. @param {View} view */
+const isCut = ({ step }) => (step.growth ?? []).length > 0;
+
+/** All candidates, level by level. Of a tree that was not cut, its tokens. @param {View} view @returns {Candidate[]} */
+function candidates(view) {
+  const { depth, children } = view;
+  /** @type {Step} */
+  const step = view.step;
+  if (isCut(view)) return step.growth.map((one, i) => ({ ...one, id: i + 1, node: one.node ?? null }));
+  const joint = [1];
+  return step.nodes.map(({ id, parent, token, piece, q }) => {
+    joint[id] = joint[parent] * q;
+    return { id, parent, level: depth.get(id), token, piece, q, joint: joint[id], read: children.has(id), node: id };
+  });
+}
+
+/** @param {View} view @returns {Moment[]} in order; a step has a beat for each */
+function moments(view) {
+  const levels = Math.max(...candidates(view).map(({ level }) => level));
+  const grown = Array.from({ length: levels }, (_, i) => [
+    { kind: "propose", level: i + 1 },
+    ...(isCut(view) && i + 1 < levels ? [{ kind: "expand", level: i + 1 }] : []),
+  ]);
+  return [...(tapsOf(view).length ? [{ kind: "know", level: 0 }] : []), ...grown.flat()];
+}
+
+/** @type {(view: View, kind: string, level: number) => number} The beat of the phase "grow" in which that happens. */
+const beatIn = (view, kind, level) => moments(view).findIndex((one) => one.kind === kind && one.level === level);
+
+/**
+ * A tree grows in place of the draft of one token after another. Nothing of a chosen one was drawn: no masses count.
+ * @type {NonNullable<import("./parts.js").Part["moves"]>}
+ */
+function moves(view, usual) {
+  const left = new Set(["draft", ...(isChosen(view) ? ["ratio", "masses"] : [])]);
+  const rest = usual.filter(([name]) => !left.has(name));
+  if (!isCut(view)) return [["grow", "draft", moments(view).length], ...rest];
+  return [["grow", "growth", moments(view).length], ["rerank", "cut", 1], ...rest];
+}
+
+/** @type {import("./parts.js").Part["beats"]} */
+const beats = {
+  grow(view, i) {
+    const { kind, level } = moments(view)[i];
+    return [`beat ${kind}`, growthFacts(view, level)];
+  },
+  rerank: (view) => ["beat rerank", growthFacts(view, 0)],
+};
+
+/**
+ * What sentences about the growth of a tree may name.
+ * @param {View} view
+ * @param {number} level the one that is proposed or expanded; 0 for none
+ */
+function growthFacts(view, level) {
+  const { step, trace, index, options } = view;
+  const all = candidates(view);
+  const found = all.filter((one) => one.level === level);
+  const before = index ? trace.steps[index - 1].committed : trace.prompt.pieces;
+  const taps = tapsOf(view);
+  return {
+    "level": level,
+    "levels": Math.max(...all.map((one) => one.level)),
+    "made": found.length,
+    "parents": new Set(found.map(({ parent }) => parent)).size,
+    "read": found.filter(({ read }) => read).length,
+    "all": found.every(({ read }) => read),
+    "candidates": all.length,
+    "dropped": all.length - step.nodes.length,
+    "drafted": step.nodes.length,
+    "before": { piece: view.rootPiece },
+    "fresh": before.length,
+    "taps": taps.join(", ").replace(/, (\d+)$/, " and $1"),
+    "head": taps.length > 0,
+    "copies": copies(options),
+    "chosen": isChosen(view),
+    "proposed": found.slice(0, PIECES).map(({ piece }, i) => ({ piece: { piece }, start: i === 0 })),
+    "others": Math.max(0, found.length - PIECES),
+  };
+}
+
+// ---- what the target makes of it
+
+/** @type {(view: View, id: number) => number[]} What a node sees in the target's pass: node 0, its path, and itself. */
+const seenBy = (view, id) => [0, ...pathTo(view, id)];
+
+/** @type {(view: View, id: number) => number} Which place of the text a node would take; siblings share it. */
+const positionOf = (view, id) => view.step.context_length - 1 + view.depth.get(id);
+
+/** @type {(view: View) => number[]} `reach` summed at each depth: of a chosen tree, the chance to keep so many at least. */
+function worth(view) {
+  const sums = Array.from({ length: view.deepest }, () => 0);
+  for (const id of view.nodes.keys()) sums[view.depth.get(id) - 1] += reach(view, id);
+  return sums;
+}
+
+/** What the sentences of the card may name. @param {View} view */
+function treeFacts(view) {
+  const { step, own } = view;
+  const { draft, target } = step.times;
+  const sum = worth(view).reduce((all, one) => all + one, 0);
+  return {
+    ...growthFacts(view, 0),
+    older: isChosen(view) && !isCut(view),
+    sum: number(sum),
+    reached: Math.abs((step.expected_kept?.[own.rule] ?? Infinity) - sum) < 1e-3,
+    rows: step.nodes.length + 1,
+    lost: step.nodes.length - own.kept,
+    written: step.committed.length,
+    passes: step.below?.[0]?.calls ?? 0,
+    drafting: number(1000 * draft),
+    reading: target > 0 ? number(1000 * target) : null,
+  };
+}
+
+/** @type {(view: View, selected: number) => import("./mask.js").Row[]} Of the tokens that are drawn, node 0 first. */
+function maskRows(view, selected) {
+  const joint = new Map(candidates(view).map((one) => [one.node, one.joint]));
+  const drawn = [...shown(view, selected)].sort((a, b) => a - b);
+  return [0, ...drawn].map((id) => ({
+    id,
+    piece: id ? view.nodes.get(id).piece : view.rootPiece,
+    position: positionOf(view, id),
+    sees: seenBy(view, id),
+    joint: joint.get(id) ?? null,
+    reach: reach(view, id),
+    kept: !id || view.own.path.has(id),
+  }));
+}
+
+/** @type {(sum: number, i: number) => Element} The bar of a depth of a chosen tree. */
+const worthBar = (sum, i) => h("div.hp-expect", h("span", `at least ${plural(i + 1, "token")}`), bar("is-p", sum));
+
+/** @type {import("./parts.js").Part["create"]} Folded up: the mask, what is read again, what the tree is worth and costs. */
+function create({ selectNode }) {
+  const drawing = mask.create({ select: selectNode });
+  const words = h("div.hp-treewords");
+  const below = folded("hp-maskcard", TITLE, HINT, scroller(TITLE, drawing.element), words);
+  let now = { view: /** @type {View} */ (null), selected: 0, read: false, over: false };
+  below.addEventListener("toggle", () => fill());
+
+  function fill() {
+    if (!below.open || !now.view) return;
+    const { view, selected, read, over } = now;
+    drawing.draw(maskRows(view, selected));
+    drawing.beat(read, over);
+    drawing.mark(selected);
+    const facts = treeFacts(view);
+    const told = SENTENCES.map((name) => h("p", { "data-says": name }, prose(say(name, facts))));
+    words.replaceChildren(
+      ...told,
+      isChosen(view) ? h("div.hp-worth", h("p.hp-hint", CHANCE), worth(view).map(worthBar)) : "",
+    );
+  }
+
+  return {
+    below,
+    draw(view, { selected }) {
+      now = { ...now, view, selected };
+      fill();
+    },
+    beat({ phase }, last) {
+      now = { ...now, read: !["grow", "rerank"].includes(phase.name), over: last };
+      drawing.beat(now.read, now.over);
+    },
+    select(node) {
+      now = { ...now, selected: node };
+      if (below.open && !drawing.mark(node)) fill();
+    },
+  };
+}
+
+export { beatIn, beats, candidates, create, isCut, moments, moves, positionOf, seenBy, shows, treeFacts, worth };
