@@ -65,9 +65,6 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
         "device": "in this browser",
         "target": target.parameters,
         "draft": _drafting(),
-        "vocabulary": target.rows,
-        "drafted": config["draft_vocab_size"],
-        "note": model.note,
     }
     told = {
         "name": NAME,

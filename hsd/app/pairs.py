@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from hsd.app import device, downloads
+from hsd.decoding.systems import ALONE, HISPEC_THRESHOLDS
 from hsd.errors import HsdError
 from hsd.models import Pair
+from hsd.models.exits import default_exits
+from hsd.models.groups import decoder_of
 from hsd.models.loading import fetch, hub, load_pair
 from hsd.models.loading.registry import PAIRS, tuned_for_chat
 from hsd.models.threads import settle_threads
@@ -111,38 +114,38 @@ def _load_models(choice: PairChoice) -> Pair:
 
 
 def describe(space: Space, name: str) -> dict[str, Any]:
-    """What the chips say about a pair of the manifest: sizes in parameters, the vocabulary check, the device.
+    """Return what the page says about a pair of the manifest: its title, the device, and its levels, see `levels`.
 
-    Pairs are loaded for that, but those from the Hub only if they are to be preloaded: of others the names are known.
-    On ZeroGPU none from the Hub is.
+    Pairs are loaded for that; those from the Hub only if they are to be preloaded, and never on ZeroGPU.
     """
     chosen = choose(space, name)
     spec = next(pair for pair in space.pairs if pair.name == chosen.name)
     chip: dict[str, Any] = {"name": spec.name, "title": spec.title, "device": device.label(spec)}
     if spec.from_hub and (device.zero_gpu() or not spec.preload):
-        return chip | {"note": f"{spec.target} with {spec.draft}; loaded on the first run"}
+        return chip
     try:
         pair = load(chosen)
     except HsdError as error:
         return chip | {"problem": str(error)}
-    return chip | sizes(pair)
+    return chip | {"levels": levels(pair)}
+
+
+def levels(pair: Pair) -> dict[str, Any]:
+    """Return models (their names, smallest first), the target's layers, and HiSpec's usual exits and thresholds.
+
+    A target whose layers cannot be told apart, such as one of the portable engine, has no layers and no exits.
+    """
+    models = [model.name for model in pair.models]
+    try:
+        exits = default_exits(pair.target)
+    except HsdError:
+        return {"models": models, "layers": 0, "exits": [], "thresholds": []}
+    layers = len(decoder_of(pair.target.model).layers)  # type: ignore[attr-defined]
+    thresholds = HISPEC_THRESHOLDS if len(exits) > 1 else ALONE
+    return {"models": models, "layers": layers, "exits": exits, "thresholds": thresholds}
 
 
 def credits(space: Space) -> list[str]:
     """Whose models are fetched from the package index, and under which licence: a line for each pair."""
     found = [(pair.short_title, fetch.MODELS[pair.name]) for pair in space.pairs if pair.name in fetch.MODELS]
     return [f"{title}: {model.note}; licence {model.licence}, {model.credit}" for title, model in found]
-
-
-def sizes(pair: Pair) -> dict[str, Any]:
-    """Parameters of both models and the size of the vocabulary they share (loading has checked that they do).
-
-    drafted: how many of its tokens the draft can propose, None for all.
-    """
-    return {
-        "target": pair.target.parameters,
-        "draft": pair.draft.parameters,
-        "vocabulary": pair.vocab_size,
-        "drafted": getattr(pair.draft, "drafted", None),
-        "note": pair.note,
-    }

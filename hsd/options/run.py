@@ -25,11 +25,12 @@ class Options(Model):
 
     groups: ClassVar[Mapping[str, str]] = {
         "prompt": "",
+        "system": "",
+        "levels": "",
         "main": "",
         "rule": "The rule's own settings",
         "drafts": "Drafts",
         "sampling": "Sampling",
-        "levels": "Levels",
         "more": "More options",
     }
     old: ClassVar[Mapping[str, str]] = {"length": "max_new_tokens", "several": "drafts"}
@@ -37,11 +38,14 @@ class Options(Model):
     # fmt: off
     prompt_as: str = option("", "With the prompt", "Answer a question, or go on writing; left out, as suits the pair.",
         "prompt", menu="prompts", unset="As suits the pair", scope="shared")
+    system: str = option("speculative", "System",
+        "Speculative: a draft model; plain: none; stack: models that draft for each other; hispec: early exits.",
+        "system", menu="systems")
     rule: str = option("hsd", "Rule", "Who decides what is kept of a draft.", "main", menu="rules", open=True,
         when=DRAFTING, always=True)
     gamma: int | Literal["auto"] = option(5, "Draft length γ",
-        "Tokens drafted per step; auto: as long as the draft is sure enough.", "main", low=1, high=MAX_GAMMA, step=1,
-        words={"auto": AUTO}, when={"system": "systems with γ"}, always=True, place="draft")
+        "Tokens drafted per step, levels of a tree; auto: as long as the draft is sure enough.", "main", low=1,
+        high=MAX_GAMMA, step=1, words={"auto": AUTO}, when={"system": "systems with γ"}, always=True, place="draft")
     temperature: float = option(1.0, "Temperature", "0: always the likeliest token; 1: as the target is.", "main",
         low=0, high=100, step=0.05, shown=(0, 2), scope="shared", always=True, place="sampling")
     max_new_tokens: int = option(64, "Length", "New tokens, at most.", "main", low=1, high=MAX_NEW_TOKENS, step=1,
@@ -50,9 +54,9 @@ class Options(Model):
     divergence: str = option("kl", "Divergence", "How far apart the two rows are.", "rule", menu="divergences",
         when=FUZZY, place="fuzzy")
     tolerance: float = option(0.3, "Tolerance", "Up to this divergence a token passes; below 0: exact.", "rule",
-        step=0.1, when=FUZZY, place="fuzzy")
-    fuzzy_mode: str = option("exact-first", "Mode", "What decides above the tolerance.", "rule", menu="modes",
-        when=FUZZY, place="fuzzy.mode")
+        step=0.05, shown=(-0.1, 3), when=FUZZY, place="fuzzy")
+    fuzzy_mode: str = option("exact-first", "Mode", "Above the tolerance: an exact test, or the draft ends.", "rule",
+        menu="modes", when=FUZZY, place="fuzzy.mode")
     divergence_on: str = option("warped", "Divergence of", "Which rows are compared.", "rule", menu="grounds",
         when=FUZZY, place="fuzzy.on")
     after_kept: str = option("drawn", "After the kept ones",
@@ -62,10 +66,10 @@ class Options(Model):
         "A draft model, or the text itself: what followed its last words.", "drafts", menu="proposers",
         when={"system": ["speculative"]}, place="draft")
     confidence: float = option(0.0, "Confidence",
-        "With γ auto: draft on while the next token is kept with this chance, as the draft sees it; 0: as suits the "
-        "pair.", "drafts", low=0, high=1, step=0.05, when={"system": ["speculative"], "gamma": ["auto"]}, place="draft")
-    drafts: int = option(1, "Drafts", "Drafts per step; from 2 on they form a tree.", "drafts", low=1, high=MAX_DRAFTS,
-        step=1, when=TREES, place="draft")
+        "With γ auto: the least chance to be kept at which the draft goes on; 0: as suits the pair.", "drafts", low=0,
+        high=1, step=0.05, when={"system": ["speculative"], "gamma": ["auto"]}, place="draft")
+    drafts: int = option(1, "Drafts", "From 2 on a tree; of a grown one (EAGLE-2), next tokens at each place.",
+        "drafts", low=1, high=MAX_DRAFTS, step=1, when=TREES, place="draft")
     tree: str = option("paths", "Tree", "How several drafts are arranged.", "drafts", menu="trees", when=TREES,
         place="draft")
     nodes: int = option(0, "Nodes", "Size of a grown tree, the text's last token counted; 0: drafts · γ + 1.", "drafts",
@@ -74,13 +78,10 @@ class Options(Model):
         high=1, step=0.05, shown=(0.05, 1), scope="shared", always=True, place="sampling")
     top_k: int = option(0, "Top-k", "Sample from so many of the likeliest tokens; 0: all.", "sampling", low=0,
         high=2**31, step=1, shown=(0, 200), scope="shared", always=True, place="sampling")
-    system: str = option("speculative", "System",
-        "Speculative: a draft model; plain: none; stack: models that draft for each other; hispec: early exits.",
-        "more", menu="systems")
     shadow: str = option("", "Compared with", "The rule that judges the same drafts and coins; left out, vanilla.",
         "more", menu="rules", open=True, unset="Vanilla", when=DRAFTING, scope="record")
     stack: tuple[int, ...] = option((), "Models",
-        "Models of a stack by place from 0, smallest first, the target last; none: all.", "levels", low=0,
+        "Places of models from 0, each of which drafts for the next; the target last; none: all.", "levels", low=0,
         high=MAX_LEVELS, each="place", when={"system": ["stack"]}, place="levels")
     exits: tuple[int, ...] = option((), "Exits",
         "After how many layers HiSpec drafts, and checks; none: the trained ones.", "levels", low=1, high=MAX_LAYERS,

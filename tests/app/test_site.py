@@ -107,7 +107,9 @@ def test_questions_are_answered_with_data_or_with_one_line(app):
     def ask(question: str, **asked: Any) -> Any:
         return httpx.post(f"{app.url}answers/{question}", json=asked, timeout=600)
 
-    assert ask("pair", name="tiny").json()["vocabulary"] > 0
+    levels = ask("pair", name="tiny").json()["levels"]
+    assert levels["models"] == ["tiny smallest", "tiny draft", "tiny target"]
+    assert (levels["layers"], levels["exits"], levels["thresholds"]) == (8, [2, 4], [2, 4])
     assert ask("downloads").json()["here"][0]["name"] == "tiny"
     assert ask("opened").json() is None
     trace = (TRACES / "paris.json").read_text(encoding="utf-8")

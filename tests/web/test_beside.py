@@ -218,10 +218,9 @@ def test_a_trace_whose_pair_is_not_offered_here_says_why_it_has_no_second_run(vi
 
 
 @pytest.mark.recorded
-def test_without_a_model_there_is_no_switch(visitors) -> None:
-    visitor = visitors().open(link(tab="compare", preset="story", mode="free"))
-    assert visitor.page.locator(".hf-beside").is_visible()
-    assert each(visitor).is_visible() != visitor.files
+def test_a_page_that_decodes_offers_a_second_run(visitors) -> None:
+    visitor = visitors().open(link(tab="compare", preset="story"))
+    assert each(visitor).is_visible()
 
 
 @pytest.mark.parametrize("earlier", [{"tab": "compare", "length": 24}, {"max_new_tokens": 24}])

@@ -22,13 +22,18 @@ SCHEMA = {
         },
         "seed": {"type": "integer", "title": "Seed", "default": 0, "group": "main"},
         "thresholds": {
-            "type": "array", "items": {"type": "integer"}, "title": "Thresholds", "default": [3, 5], "group": "more",
+            "type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 9}, "title": "Thresholds",
+            "default": [3, 5], "group": "more",
         },
         "prompt_as": {
             "type": "string", "oneOf": [{"const": "chat", "title": "Answer"}, {"const": "text", "title": "Continue"}],
             "title": "With the prompt", "default": "text", "group": "main",
         },
-        "names": {"type": "array", "items": {"enum": ["a", "b"]}, "title": "Names", "default": ["a"], "group": "more"},
+        "names": {"type": "array", "items": {"type": "string"}, "title": "Names", "default": ["a"], "group": "more"},
+        "stack": {
+            "type": "array", "items": {"type": "integer"}, "title": "Stack", "default": [], "menu": True,
+            "group": "more",
+        },
         "width": {
             "anyOf": [{"type": "integer", "minimum": 1, "maximum": 32}, {"const": "auto", "maximum": 8}],
             "title": "Width", "default": 2, "group": "more",
@@ -51,9 +56,10 @@ GROUPS = [
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>form</title></head><body>
 <script type="module">
 import { form } from "./kit/form.js";
+import { control } from "./watch/lists.js";
 window.heard = [];
 const changed = (name, value) => window.heard.push([name, value]);
-window.made = form(SCHEMA, { groups: GROUPS, changed });
+window.made = form(SCHEMA, { control, groups: GROUPS, changed });
 made.offer("pair", [["tiny", "Toy"], ["large", "Large"]]);
 document.body.append(made.element);
 </script></body></html>""".replace("SCHEMA", json.dumps(SCHEMA)).replace("GROUPS", json.dumps(GROUPS))
@@ -77,9 +83,10 @@ def test_a_form_begins_with_the_defaults_of_what_applies(page: Any) -> None:
         "rule": "hsd",
         "gamma": 5,
         "seed": 0,
-        "thresholds": "3, 5",
+        "thresholds": [3, 5],
         "prompt_as": "text",
-        "names": "a",
+        "names": ["a"],
+        "stack": [],
         "width": 2,
         "mark": False,
         "pair": "tiny",
@@ -137,3 +144,44 @@ def test_a_menu_that_is_offered_anew_keeps_what_was_chosen(page: Any) -> None:
     page.evaluate("made.offer('pair', [['large', 'Large'], ['own', '<b>Own</b>']])")
     assert values(page)["pair"] == "large"
     assert page.inner_text("#hsd-pair option >> nth=1") == "<b>Own</b>"
+
+
+def test_a_list_has_a_control_for_each_entry_that_is_named(page: Any) -> None:
+    page.locator("#hsd-group-more summary").click()
+    three = [{"title": title, "usual": usual} for title, usual in (("Small", 1), ("Middle", 2), ("Large", 7))]
+    page.evaluate("(entries) => made.offer('thresholds', entries)", three)
+    assert values(page)["thresholds"] == [3, 5, 7], "what was set stays, and what is new is as usual"
+    page.get_by_role("textbox", name="Middle", exact=True).fill("4")
+    page.get_by_role("slider", name="Large, slider").fill("9")
+    assert values(page)["thresholds"] == [3, 4, 9]
+    page.evaluate("made.offer('thresholds', [{ title: 'Small', usual: 1 }])")
+    assert values(page)["thresholds"] == [3]
+    page.evaluate("made.offer('thresholds', [])")
+    assert not page.is_visible("#hsd-thresholds")
+    page.evaluate("made.offer('thresholds', null)")
+    page.get_by_label("Thresholds").get_by_role("textbox").fill("2, 6")
+    assert values(page)["thresholds"] == [2, 6]
+    page.evaluate("made.set({ thresholds: '4_8' })")
+    assert values(page)["thresholds"] == [4, 8]
+
+
+def test_entries_are_chosen_from_names_all_of_them_or_none(page: Any) -> None:
+    page.locator("#hsd-group-more summary").click()
+    page.evaluate("made.set({ names: [] })")
+    choices = "[{ const: '', title: 'As usual' }, { const: 'a', title: 'A' }, { const: 'b', title: 'B' }]"
+    page.evaluate(
+        f"made.offer('names', ['First', 'Second'].map((title) => ({{ title, usual: '', oneOf: {choices} }})))"
+    )
+    assert values(page)["names"] == []
+    page.get_by_role("combobox", name="Second").select_option("B")
+    assert values(page)["names"] == ["b", "b"]
+
+
+def test_a_list_may_be_chosen_as_a_whole_and_waits_for_its_menu(page: Any) -> None:
+    page.locator("#hsd-group-more summary").click()
+    page.evaluate("made.set({ stack: '1_2' })")
+    assert values(page)["stack"] == [1, 2]
+    page.evaluate("made.offer('stack', [[[0, 1, 2], 'all'], [[1, 2], 'two']])")
+    assert values(page)["stack"] == [1, 2]
+    page.get_by_role("combobox", name="Stack").select_option("all")
+    assert values(page)["stack"] == [0, 1, 2]

@@ -8,8 +8,12 @@ import pytest
 from engine import Engine
 
 from hsd.decoding.options import RunOptions
+from hsd.decoding.systems import levels_of
+from hsd.models.loading import load_pair
 
 NAMES = ("rule", "shadow", "drafts", "tree", "proposer")
+USUAL = {name: RunOptions.default(name) for name in RunOptions.options()}
+PAIR = {"models": ["small", "middle", "target"], "layers": 8, "exits": [2, 4], "thresholds": [2, 4]}
 
 
 @pytest.fixture(scope="module")
@@ -18,9 +22,25 @@ def fitted() -> Iterator[Callable[..., tuple]]:
 
     def fit(changed: str, values: tuple) -> tuple:
         given = dict(zip(NAMES, values, strict=True))
-        return tuple((given | engine.call("(values, name) => matching.fit(values, name)", given, changed)).values())
+        change = engine.call("(values, name) => matching.fit(values, name)", USUAL | given, changed)
+        return tuple((given | change).values())
 
     yield fit
+    engine.stop()
+
+
+@pytest.fixture(scope="module")
+def form() -> Iterator[Callable[[dict, str], dict]]:
+    """What becomes of options after one of them was set, lists of levels included, with the toy pair."""
+    engine = Engine({"matching": "watch/matching.js"})
+    fit = """(values, name, pair) => {
+      const fitting = { ...values, ...matching.fit(values, name, pair) };
+      const stacked = { ...fitting, ...matching.levelled(fitting, pair) };
+      const entries = Object.entries(matching.lists(stacked, pair)).filter(([name]) => name !== "stack");
+      const filled = ([name, list]) => [name, list.map(({ usual }, i) => stacked[name][i] ?? usual).filter(Boolean)];
+      return { ...stacked, ...Object.fromEntries(entries.map(filled)) };
+    }"""
+    yield lambda values, name: engine.call(fit, USUAL | values, name, PAIR)
     engine.stop()
 
 
@@ -74,3 +94,38 @@ def test_whatever_is_set_is_a_run_that_can_be_made(fitted, changed) -> None:
             after = dict(zip(NAMES, fitted(changed, tuple(before.values())), strict=True))
             assert after[changed] == value
             assert RunOptions(**after)
+
+
+@pytest.mark.parametrize(
+    ("before", "changed", "after"),
+    [
+        ({"system": "stack"}, "system", {"stack": [0, 1, 2], "thresholds": [5, 5], "level_rules": []}),
+        ({"system": "stack", "stack": [1, 2], "thresholds": [3, 5]}, "stack", {"thresholds": [3], "level_rules": []}),
+        ({"system": "stack", "stack": [0, 3]}, "pair", {"stack": [0, 1, 2]}),
+        ({"system": "hispec"}, "system", {"exits": [2, 4], "thresholds": [2, 4]}),
+        ({"system": "hispec", "exits": [5, 4], "thresholds": [3, 3]}, "exits", {"exits": [4, 5], "thresholds": [3, 3]}),
+        ({"system": "hispec", "exits": [2, 30]}, "pair", {"exits": [2, 4]}),
+        ({"system": "stack", "rule": "coupled"}, "system", {"rule": "hsd"}),
+        ({"system": "hispec", "rule": "naive-hsd"}, "rule", {"system": "speculative"}),
+        ({"system": "hispec", "drafts": 4, "gamma": "auto"}, "system", {"drafts": 1, "gamma": 5}),
+        ({"system": "stack", "drafts": 4, "rule": "one-hot", "tree": "grown"}, "system", {"rule": "hsd"}),
+        ({"gamma": "auto", "drafts": 3}, "drafts", {"gamma": 5}),
+        ({"gamma": "auto", "rule": "naive-hsd"}, "gamma", {"rule": "hsd"}),
+        ({"drafts": 4, "tree": "grown", "nodes": 3, "rule": "one-hot"}, "drafts", {"nodes": 0}),
+    ],
+)
+def test_levels_and_trees_fit_whatever_is_set(form, before: dict, changed: str, after: dict) -> None:
+    assert {name: value for name, value in form(before, changed).items() if name in after} == after
+
+
+@pytest.mark.parametrize("system", ["speculative", "plain", "stack", "hispec"])
+def test_every_rule_and_tree_in_every_system_is_a_run_that_the_toy_pair_makes(form, system: str) -> None:
+    """Whatever is set in whatever order, no error is left to the visitor."""
+    pair = load_pair("tiny")
+    for rule in RunOptions.menus()["rules"]:
+        for tree in ("paths", "grown"):
+            begun = form({"rule": rule, "tree": tree, "drafts": 4, "nodes": 9}, "rule")
+            values = form(begun | {"system": system}, "system")
+            assert values["system"] == system
+            shown = {name: value for name, value in values.items() if RunOptions.applies(name, values)}
+            levels_of(pair, RunOptions.read(shown))

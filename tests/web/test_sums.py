@@ -16,7 +16,7 @@ from hsd.paths import TRACES
 
 @pytest.fixture(scope="module")
 def sums() -> Iterator[Engine]:
-    engine = Engine({"sums": "watch/sums.js"})
+    engine = Engine({"sums": "step/sums.js"})
     yield engine
     engine.stop()
 

@@ -23,7 +23,7 @@ def test_a_tree_is_drawn_before_any_click_at_a_step_where_the_rules_differ(visit
     assert visitor.page.inner_text(".hf-source").startswith("recorded on ")
     visitor.page.locator(".hf-pair", has_text="smollm2").wait_for()  # of the run that is shown, though it is not here
     assert "of 49,152 tokens" in visitor.page.inner_text(".hf-pair")
-    assert visitor.page.inner_text(".hf-device")
+    visitor.page.locator(".hf-device:not([hidden])").wait_for()
 
 
 @pytest.mark.core

@@ -100,10 +100,10 @@ const kind = (schema) => (schema.menu || schema.oneOf ? menu : schema.type === "
  *
  * Of each property: title; description, its help; type, or oneOf with const and title, minimum, maximum, default; and
  * group, when ({option, or "one|other": [values]}, all of which must hold), menu (true for one whose choices come by
- * offer), step, shown (from, to of its slider).
+ * offer), step, shown (from, to of its slider). control: what makes the control of an option, `kind` as usual.
  * @param {Pick<OptionsSchema, "properties">} schema @param {FormOptions} options
  */
-function form(schema, { groups = [], only, prefix = "hsd", changed = () => {} }) {
+function form(schema, { groups = [], only, prefix = "hsd", changed = () => {}, control = kind }) {
   const controls = /** @type {Record<string, Field>} */ ({});
   for (const [name, given] of Object.entries(schema.properties)) {
     const property = { ...given.anyOf?.[0], ...given }; // of a number that may be a word, what the number is
@@ -120,8 +120,9 @@ function form(schema, { groups = [], only, prefix = "hsd", changed = () => {} })
       apply(true);
       changed(name, made.get());
     };
-    const made = kind(property)(property, names, hear);
-    const title = h("label.hp-name", { id: titled, for: own }, property.title ?? name);
+    const made = control(property)(property, names, hear);
+    const [tag, of] = made.isGroup ? ["span.hp-name", null] : ["label.hp-name", own];
+    const title = h(tag, { id: titled, for: of }, property.title ?? name);
     const words = property.description ? h("p.hp-help", { id: help }, property.description) : null;
     const element = h("div.hp-control", { id }, title, words, made.parts);
     made.set(property.default);
@@ -136,8 +137,8 @@ function form(schema, { groups = [], only, prefix = "hsd", changed = () => {} })
 
   /** Show the options that apply; unfold: also where they stand in a fold and have not been shown until now. */
   function apply(unfold = false) {
-    for (const { element, when, off } of Object.values(controls)) {
-      const hidden = off || !Object.entries(when).every(holds);
+    for (const { element, when, off, isEmpty } of Object.values(controls)) {
+      const hidden = off || isEmpty?.() || !Object.entries(when).every(holds);
       if (unfold && element.hidden && !hidden) element.closest("details")?.setAttribute("open", "");
       element.hidden = hidden;
     }
@@ -173,7 +174,7 @@ function form(schema, { groups = [], only, prefix = "hsd", changed = () => {} })
       for (const [name, value] of Object.entries(values)) controls[name]?.set(value);
       apply();
     },
-    /** What a menu has to choose from. @param {string} name @param {Choice[]} list */
+    /** What a menu has to choose from, or what its own kind of control takes. @param {string} name @param {Choice[]} list */
     offer(name, list) {
       controls[name].offer?.(list);
       apply();
@@ -186,4 +187,4 @@ function form(schema, { groups = [], only, prefix = "hsd", changed = () => {} })
   };
 }
 
-export { form };
+export { form, kind };

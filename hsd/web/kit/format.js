@@ -213,5 +213,15 @@ function size(n) {
   return n >= 1e9 ? `${(n / 1e9).toPrecision(3)} B` : `${(n / 1e6).toPrecision(n < 1e7 ? 2 : 3)} M`;
 }
 
+/**
+ * A date as a reader sees it, such as 25 Nov 2026; of one that cannot be read its first letters.
+ * @param {string} created
+ */
+function day(created) {
+  const date = new Date(created);
+  const format = /** @type {const} */ ({ dateStyle: "medium", timeZone: "UTC" });
+  return Number.isNaN(date.getTime()) ? String(created).slice(0, 20) : date.toLocaleDateString("en-GB", format);
+}
+
 export { number, exact, short, percent, pair, apart, same, agreeing, student, placesOf, adding, count };
-export { plural, real, subscript, runs, visible, shorten, size };
+export { day, plural, real, subscript, runs, visible, shorten, size };

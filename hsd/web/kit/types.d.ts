@@ -55,7 +55,15 @@ type Value = string | number | boolean;
 type Choice = [Value, string];
 /** menu: its choices come by `offer`. */
 type Property = OptionSchema & { menu?: boolean };
-type Control = { parts: Node[]; get: () => Value; set: (value: unknown) => void; offer?: (choices: Choice[]) => void };
+/** isGroup: it is more than one element that a label could stand for; isEmpty: there is nothing to set. */
+type Control = {
+  parts: Node[];
+  get: () => Value | (string | number)[];
+  set: (value: unknown) => void;
+  offer?: (choices: any) => void;
+  isGroup?: boolean;
+  isEmpty?: () => boolean;
+};
 /** Attributes that name a control. */
 type Names = { id: string; "aria-labelledby": string; "aria-describedby": string | null };
 type Field = Control & { element: HTMLElement; when: Record<string, unknown[]>; group?: string; off: boolean };
@@ -66,7 +74,9 @@ type FormOptions = {
   only?: string[];
   /** Of ids. */
   prefix?: string;
-  changed?: (name: string, value: Value) => void;
+  changed?: (name: string, value: ReturnType<Control["get"]>) => void;
+  /** What makes the control of an option, where that is not `kind`. */
+  control?: (schema: Property) => (schema: Property, names: Names, hear: () => void) => Control;
 };
 
 type PageScreen = { start: (root: HTMLElement) => unknown; opened?: () => void };

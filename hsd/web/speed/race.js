@@ -2,7 +2,7 @@
 import { ask, Refusal, stream, why } from "../answers/answers.js";
 import { h } from "../kit/dom.js";
 import { save } from "../kit/files.js";
-import { plural } from "../kit/format.js";
+import { day, plural } from "../kit/format.js";
 import * as page from "../kit/page.js";
 import { button, say, segments } from "../kit/parts.js";
 import { Lane } from "./lanes.js";
@@ -256,8 +256,6 @@ function source({ machine, sampling, seed, prompt, created, pair }, recorded) {
     h("bdi.sp-asked", { title: prompt }, `“${prompt.length > 90 ? `${prompt.slice(0, 88)}…` : prompt}”`),
   ];
 }
-
-const day = (created) => new Date(created).toLocaleDateString("en-GB", { dateStyle: "medium", timeZone: "UTC" });
 
 function waiting(place, seconds) {
   const about = seconds ? `, in about ${Math.ceil(seconds)} s` : "";

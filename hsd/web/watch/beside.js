@@ -6,8 +6,8 @@ import { h } from "../kit/dom.js";
 import { rule as ruleFacts } from "../kit/facts.js";
 import { number, plural } from "../kit/format.js";
 import { button, lossy, scroller } from "../kit/parts.js";
-import { alone, compare, parting, sameText } from "./sums.js";
-import * as texts from "./texts.js";
+import { alone, compare, parting, sameText } from "../step/sums.js";
+import * as texts from "../step/texts.js";
 
 const HEADS = ["rule", "kept, this time", "kept, over all coins", "keeps more in", "tokens per target call"];
 const TITLE = "Both rules, over the whole run";

@@ -1,5 +1,5 @@
 // The chips of the page's head in words: where a trace comes from, and what the models are.
-import { size } from "../kit/format.js";
+import { day, size } from "../kit/format.js";
 
 /** Where a trace comes from. kind: of its source; live: it goes on; over: another run has been asked for. */
 function sourceWords(trace, kind, live, over) {
@@ -7,13 +7,6 @@ function sourceWords(trace, kind, live, over) {
   if (over) return "the run before";
   const cancelled = trace.result && trace.result.finish === "cancelled";
   return `● live${live ? " · running" : cancelled ? " · cancelled" : ""}`;
-}
-
-function day(created) {
-  const date = new Date(created);
-  return Number.isNaN(date.getTime())
-    ? String(created).slice(0, 20)
-    : date.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
 }
 
 const all = (n) => n.toLocaleString("en");

@@ -57,22 +57,16 @@ function read(query) {
   };
 }
 
-/** Names of a trace's options that the options of a run have under another name. */
-const INSIDE = { levels: { rules: "level_rules" }, fuzzy: { mode: "fuzzy_mode", on: "divergence_on" } };
-
-/** link: of the run, which knows models of the visitor's own, and all digits of a seed. */
+/** The options that made a trace, as a link names them. link: of the run, which knows own models, and all digits of a seed. */
 function optionsOf({ setup, prompt }, link) {
-  const flat = Object.entries(setup.options).flatMap(([name, value]) =>
-    value && typeof value === "object" && !Array.isArray(value)
-      ? Object.entries(value).map(([inner, one]) => [INSIDE[name]?.[inner] ?? inner, one])
-      : [[name, value]],
-  );
+  const drafts = setup.options.system !== "plain"; // else it has no draft length and no proposer
+  const options = Object.entries(facts.options.properties).flatMap(([name, { at }]) => {
+    const value = at?.split(".").reduce((group, part) => group?.[part], setup.options);
+    return value === undefined || (!drafts && ["gamma", "proposer"].includes(name)) ? [] : [[name, value]];
+  });
   const { seed, target, draft } = link ?? {};
   const models = target ? { target, draft } : { pair: setup.pair };
-  const drafts = setup.options.system !== "plain"; // else it has no draft length and no proposer
-  const said = ([name]) => NAMES.includes(name) && (drafts || !["gamma", "proposer"].includes(name));
-  const options = Object.fromEntries(flat.filter(said));
-  return { prompt: prompt.text, ...options, ...models, ...(seed && { seed }) };
+  return { prompt: prompt.text, ...Object.fromEntries(options), ...models, ...(seed && { seed }) };
 }
 
 export { back, optionsOf, placeOf, read, short };

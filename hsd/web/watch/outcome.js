@@ -8,7 +8,7 @@ import { term } from "../kit/glossary.js";
 import { showTab } from "../kit/page.js";
 import { lossy } from "../kit/parts.js";
 import { exactly } from "../step/model.js";
-import { compare, spread } from "./sums.js";
+import { compare, spread } from "../step/sums.js";
 
 /**
  * element, and fill(trace, timed, cost): a run, its speed beside plain decoding where that was measured, else null, and what a

@@ -3,7 +3,8 @@ import { why } from "../answers/answers.js";
 import { h } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
 import { form } from "../kit/form.js";
-import { fit } from "./matching.js";
+import { control } from "./lists.js";
+import { fit, levelled, lists, UNKNOWN } from "./matching.js";
 
 const part = (name) => document.getElementById(`hsd-${name}`);
 
@@ -19,8 +20,8 @@ const MODELS = {
 /** The form's schema: the models, and the options within the limits of this place. */
 function schemaOf(limits) {
   const within = ([name, one]) => [name, name in limits ? { ...one, maximum: limits[name] } : one];
-  const properties = { ...MODELS, ...Object.fromEntries(Object.entries(facts.options.properties).map(within)) };
-  return { ...facts.options, properties };
+  const known = Object.fromEntries(Object.entries(facts.options.properties).map(within));
+  return { ...facts.options, properties: { ...MODELS, ...known, stack: { ...known.stack, menu: true } } };
 }
 
 class Setup {
@@ -30,7 +31,7 @@ class Setup {
    */
   constructor(told, { run, cancel, preset, pair, judge, judging }) {
     Object.assign(this, { told, pair, judge, judging });
-    Object.assign(this, { pairs: [], shown: {}, busy: false }); // pairs that are here; what made the run that is shown
+    Object.assign(this, { pairs: [], shown: {}, busy: false, levels: UNKNOWN }); // pairs that are here; what made the run that is shown
     this.prompt = part("prompt").querySelector("textarea");
     this.preset = part("preset");
     this.preset.addEventListener("change", () => preset(this.preset.value));
@@ -40,7 +41,7 @@ class Setup {
     this.starters = h("div.hf-starters", { "role": "group", "aria-label": "Prompts to start from" });
     this.schema = schemaOf(told.limits);
     const groups = [{ name: MODELS.pair.group }, ...facts.options.groups];
-    this.form = form(this.schema, { groups, changed: (name, value) => this.changed(name, value) });
+    this.form = form(this.schema, { control, groups, changed: (name, value) => this.changed(name, value) });
     for (const name of ["target", "draft"]) this.form.show(name, told.own);
     part("side").append(this.starters, this.form.element);
     part("strip").addEventListener("submit", (event) => {
@@ -97,13 +98,33 @@ class Setup {
   /** Keep what was set and change what does not fit it. Another rule judges what is shown, without a new run. */
   changed(name, value) {
     if (name === "pair") {
-      this.choosePair(value);
+      this.choosePair(value, { stack: [], exits: [], thresholds: [] });
       this.pair(value);
     }
+    if (name === "system") this.form.set({ thresholds: [], level_rules: [] });
     this.untouched = false;
-    this.form.set(fit({ ...this.usual, ...this.form.values() }, name));
+    this.form.set(fit({ ...this.usual, ...this.form.values() }, name, this.levels));
+    this.fitLevels();
     if (name === "rule") this.judge(value);
     this.mark();
+  }
+
+  /** What the chosen pair's levels are, see matching.js; not called for a pair that does not say. */
+  know(levels) {
+    if (!this.live) return;
+    const same = !this.differs(this.shown);
+    this.levels = levels ?? UNKNOWN;
+    this.fitLevels();
+    if (same) this.shown = { ...this.shown, ...this.values };
+    this.mark();
+  }
+
+  /** As many entries in the lists of levels as the chosen models have, and a stack that they make. */
+  fitLevels() {
+    const values = () => ({ ...this.usual, ...this.form.values() });
+    this.form.show("gamma", values().system !== "stack"); // its thresholds say how much is drafted
+    this.form.set(levelled(values(), this.levels));
+    for (const [name, entries] of Object.entries(lists(values(), this.levels))) this.form.offer(name, entries);
   }
 
   /** The first prompt after a recorded run: by a pair that is here, and in a browser with what that does fast and well. */
@@ -123,6 +144,7 @@ class Setup {
     const { gamma, chats } = this.told.pairs.find((pair) => pair.name === name) ?? {};
     this.form.show("prompt_as", Boolean(chats));
     this.form.set({ ...before, prompt_as: chats ? "chat" : "", ...(gamma && { gamma }), ...values, pair: name });
+    this.fitLevels();
     this.showStarters();
   }
 

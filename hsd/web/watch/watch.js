@@ -3,11 +3,11 @@
 import { ask, why } from "../answers/answers.js";
 import { Run } from "../answers/run.js";
 import { facts } from "../kit/facts.js";
-import { parting } from "../kit/again.js";
 import { h } from "../kit/dom.js";
 import { addressBar, asked, pack, unpacked } from "../kit/link.js";
 import * as page from "../kit/page.js";
 import { create } from "../step/player.js";
+import { parting } from "./again.js";
 import * as outcome from "./outcome.js";
 import { Beside } from "./beside.js";
 import { sourceWords, tracePair } from "./chips.js";
@@ -15,7 +15,7 @@ import { follow } from "../answers/browser/downloads.js";
 import { asking, chip, explaining, files, folding, part, status } from "./head.js";
 import * as links from "./links.js";
 import { Setup } from "./setup.js";
-import * as tour from "./tour.js";
+import * as tour from "../step/tour.js";
 
 const PATIENCE = 800; // milliseconds until "Starting …" is said
 const NO_LINK = "this trace came from a file and is too long for a link to carry: pass the file on";
@@ -281,6 +281,7 @@ class Watch {
     const known = why("pair") ? null : ((await told(name)) ?? (await told("")));
     if (this.asking !== name) return; // something else is shown meanwhile
     chip("device", known?.device ?? "", "what a live run uses");
+    this.setup.know(known?.levels);
     if (chosen) page.alert(known?.problem ? `${known.title}: ${known.problem}` : "");
   }
 

@@ -1,7 +1,7 @@
 // Two texts side by side, the run's and the other rule's own: tokens marked by where they came from,
 // and the step marked from which on the texts differ.
 import { h } from "../kit/dom.js";
-import * as text from "../step/text.js";
+import * as text from "./text.js";
 
 /** go(i, step): a token of that step of text i was clicked. */
 function create(go) {

@@ -1,5 +1,5 @@
 // A recorded run that is run again: where the new text departs from the old.
-import { plural } from "./format.js";
+import { plural } from "../kit/format.js";
 
 /** As in files of any age. @type {(model: ModelInfo) => unknown[]} */
 const modelOf = ({ name, revision, parameters, dtype }) => [name, revision, parameters, dtype];

@@ -1,0 +1,84 @@
+// Controls of options that are lists: an entry for each level of a run, or one menu for the list as a whole.
+import { h } from "../kit/dom.js";
+import { kind } from "../kit/form.js";
+
+/** @typedef {{title: string, usual: string | number, maximum?: number, oneOf?: object[]}} Entry usual: its value at first */
+
+/**
+ * The entries of a list as it came, whole numbers as such: from a list, or from text such as "3, 5" or "3_5".
+ * @param {unknown} value
+ * @returns {(string | number)[]}
+ */
+function listOf(value) {
+  const entries = Array.isArray(value) ? value : String(value ?? "").split(/[\s,;_]+/);
+  return entries.filter((one) => one !== "").map((one) => (Number.isInteger(Number(one)) ? Number(one) : one));
+}
+
+/**
+ * A list that is chosen from a menu as a whole. It keeps its value while that is not offered.
+ * @param {Property} schema @param {Names} names @param {() => void} hear
+ */
+function whole(schema, names, hear) {
+  const menu = kind({ ...schema, menu: true })(schema, names, hear);
+  let value = listOf([]);
+  const set = (given) => menu.set((value = listOf(given)));
+  const get = () => (value = menu.get() || value);
+  const offer = (choices) => [menu.offer(choices), set(value)];
+  return { ...menu, get, set, offer };
+}
+
+/**
+ * A list with a control for each of the entries that `offer` names, typed as text while it has named none (null). Entries
+ * that are names are all given or none: those left out are as the first that is not.
+ * @param {Property} schema @param {Names} names @param {() => void} hear
+ */
+function entries(schema, names, hear) {
+  const text = kind({ type: "string" })({ title: schema.title }, names, hear);
+  const box = h("div.hp-entries", { "role": "group", "aria-labelledby": names["aria-labelledby"] }, text.parts);
+  let controls = null;
+  let shown = "null";
+
+  function get() {
+    const given = controls?.map((one) => one.get()) ?? listOf(text.get());
+    return schema.items.type === "string" ? given.flatMap((name) => name || (given.find(Boolean) ?? [])) : given;
+  }
+
+  /** @param {unknown} value - an empty list forgets the entries, so that what is offered next is as usual */
+  function set(value) {
+    if (!listOf(value).length) show(null);
+    fill(listOf(value));
+  }
+
+  function fill(values) {
+    text.set(values);
+    for (const [i, one] of controls?.entries() ?? []) one.set(values[i] ?? one.usual);
+  }
+
+  function entry({ usual, ...own }, i) {
+    const [id, one] = [`${names.id}-${i}`, { ...schema.items, ...own }];
+    const made = kind(one)(one, { "id": id, "aria-labelledby": `${id}-title` }, hear);
+    const label = h("label.hp-name", { id: `${id}-title`, for: id }, one.title);
+    return { ...made, usual, element: h("div.hp-entry", label, made.parts) };
+  }
+
+  function show(list) {
+    shown = JSON.stringify(list);
+    controls = list?.map(entry) ?? null;
+    box.replaceChildren(...(controls?.map(({ element }) => element) ?? text.parts));
+  }
+
+  /** @param {Entry[] | null} list */
+  function offer(list) {
+    if (JSON.stringify(list) === shown) return;
+    const now = get();
+    show(list);
+    fill(now);
+  }
+
+  return { isGroup: true, parts: [box], get, set, offer, isEmpty: () => controls?.length === 0 };
+}
+
+/** The control of an option, for `form`. @param {Property} schema */
+const control = (schema) => (schema.type !== "array" ? kind(schema) : schema.menu ? whole : entries);
+
+export { control };
