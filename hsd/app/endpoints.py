@@ -6,12 +6,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import gradio as gr
 import torch
 
 from hsd import facts
 from hsd.app.presets import Preset, recorded
-from hsd.app.queue import MODEL
+from hsd.app.queue import MODEL, Endpoints
 from hsd.app.race import stream
 from hsd.app.replies import compact
 from hsd.app.request import read
@@ -29,11 +28,11 @@ USUAL_GAMMA = {"gamma": (0, "0 for what suits the pair")}
 Finish = Callable[..., tuple[Trace, str]]
 
 
-def add_endpoints(server: gr.Server, space: Space, presets: Mapping[str, Preset]) -> list[Callable[..., Any]]:
-    """Add `/run`, `/decode`, `/race`, `/compare`, `/verify_step`, `/explain_step`, `/presets` and `/audit`.
+def endpoints(space: Space, presets: Mapping[str, Preset]) -> Endpoints:
+    """Return `/run`, `/decode`, `/race`, `/compare`, `/verify_step`, `/explain_step`, `/presets` and `/audit`.
 
-    Where the package `mcp` is installed they are tools of a language model as well, which reads their docstrings.
-    Returns their functions.
+    Each is a function and the keywords of `gradio.api` for it. Where the package `mcp` is installed they are tools of a
+    language model as well, which reads their docstrings.
     """
     kept = Kept(space.limits.stored_traces)
 
@@ -63,7 +62,7 @@ def add_endpoints(server: gr.Server, space: Space, presets: Mapping[str, Preset]
         yield from stream(space, options)
 
     model = {"concurrency_id": MODEL, "concurrency_limit": 1}
-    added: dict[Callable[..., Any], dict[str, Any]] = {
+    queues: dict[Callable[..., Any], dict[str, Any]] = {
         _run(finish): model,
         decode: model,
         race: model,
@@ -73,9 +72,7 @@ def add_endpoints(server: gr.Server, space: Space, presets: Mapping[str, Preset]
         _presets(presets): {"queue": False},
         audit: {"concurrency_id": "audit", "concurrency_limit": 1},
     }
-    for function, more in added.items():
-        server.api(function, name=function.__name__, **more)
-    return list(added)
+    return {function: {"api_name": function.__name__, **queue} for function, queue in queues.items()}
 
 
 def _run(finish: Finish) -> Callable[..., Any]:

@@ -1,12 +1,19 @@
-"""What Gradio's queue lacks for runs that wait for the model: fair turns, clear refusals, and forgetting old sessions.
+"""Gradio, and what this app needs besides: fair turns for the model, refusals and errors in one line.
 
-- Gradio serves in order of arrival. Here each visitor's first run comes before anybody's second, and so on, so that a
-  busy neighbour delays nobody by more than one run. Requests are one visitor's if they have the same `VISITOR` header,
-  which a page sends, or the same session, which a client in Python sends.
-- Gradio refuses with a status that no client shows. Here a refusal is an error like any other, with a time to retry.
-- If a run ends just as it is cancelled, Gradio fails and never frees the run. Here it is freed.
-- Gradio keeps unfetched results of up to two thousand sessions, and a set for every session that there ever was.
-  Here both are forgotten after `FETCH_SECONDS`.
+All else of `hsd.app` rests on what Gradio documents. This file relies on more, which `tests/app/test_queue.py` tries on
+the installed Gradio, `tests/app/test_gradio_versions.py` on the oldest and the newest that `pyproject.toml` allows.
+
+- `Blocks.launch(_app=…, _frontend=False)`: so does `gradio.Server.launch`, but with blocks of Gradio's own class.
+- `Blocks.process_api`, `validate_inputs`: Gradio logs an error with its input, and tells a client nothing of it.
+- `Blocks._queue`, which `Blocks.queue` sets, and the class `gradio.queueing.Queue` with its constructor:
+  - `push`: Gradio serves in order of arrival, and refuses with a status that no client shows;
+  - `event_queue_per_concurrency_id`, `active_jobs`, `broadcast_estimations`: who waits, who runs, and telling them;
+  - `process_time_per_fn`: how long a run takes, for the time to retry;
+  - `send_message`, `Event`, `gradio.server_messages`: a refusal is the answer to an event, so that clients show it;
+  - `pending_messages_per_session`, `pending_event_ids_session`, `event_ids_to_events`: Gradio keeps results that nobody
+    fetches of up to two thousand sessions, and a set for every session that there ever was;
+  - `reset_iterators`: where a run ends just as it is cancelled, Gradio fails and never frees it;
+  - `compute_analytics_summary`: Gradio makes a table of its last ten thousand events after each, for a page that is off.
 """
 
 from __future__ import annotations
@@ -15,13 +22,18 @@ import asyncio
 import math
 import time
 from collections import Counter
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Self
 
-from gradio import Error
+import gradio as gr
 from gradio.queueing import Event, Queue
 from gradio.server_messages import ProcessCompletedMessage
-from gradio.utils import error_payload
+from starlette.types import Receive, Scope, Send
+
+from hsd.app.middleware import admitted
+from hsd.app.replies import brief, unexpected
+from hsd.errors import HsdError
 
 MODEL = "model"
 """The concurrency id of everything that needs the model."""
@@ -29,27 +41,81 @@ MODEL = "model"
 VISITOR = "x-hsd-visitor"
 USUAL = 10.0  # seconds: the assumed length of a run until one has ended
 FETCH_SECONDS = 120.0  # seconds that a finished answer is kept for its client
+Endpoints = Mapping[Callable[..., Any], Mapping[str, Any]]
+
+
+class Server(gr.Server):
+    """Gradio's server, behind the checks of `hsd.app.middleware.admitted`, and with the queue below.
+
+    endpoints: function → keywords of `gradio.api`. queue_size: how many requests may wait for the model.
+    """
+
+    def __init__(self, endpoints: Endpoints, queue_size: int, **options: Any) -> None:
+        super().__init__(**options)
+        self.endpoints, self.queue_size = endpoints, queue_size
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await admitted(super().__call__, self.root_path)(scope, receive, send)  # before what Gradio adds
+
+    def launch(self, **options: Any) -> Any:  # type: ignore[override]
+        """Start serving; options and what is returned as of `gradio.Blocks.launch`."""
+        with Blocks(self.queue_size) as blocks:
+            for function, about in self.endpoints.items():
+                gr.api(function, **about)  # type: ignore[attr-defined]
+        return blocks.launch(_app=self, _frontend=False, **options)
+
+
+class Blocks(gr.Blocks):
+    """Blocks that report an error in one line, and with a queue that no request can bypass."""
+
+    def __init__(self, queue_size: int) -> None:
+        self.queue_size = queue_size
+        super().__init__(mode="server")
+
+    def queue(self, *_: Any, **__: Any) -> Self:
+        """Make the queue; Gradio calls this. Beside it two runs would share the caches of one pair."""
+        super().queue(api_open=False)
+        self._queue = FairQueue(self, self.queue_size)
+        return self
+
+    def validate_inputs(self, block_fn: Any, inputs: list[Any]) -> None:
+        wanted = len(block_fn.inputs)
+        if len(inputs) < wanted:
+            how = f"give all, or name those that you give: POST to call/v2/{block_fn.api_name}"
+            raise gr.Error(f"{len(inputs)} of {wanted} values came: {how}", print_exception=False)
+
+    async def process_api(self, *arguments: Any, **more: Any) -> Any:
+        try:
+            return await super().process_api(*arguments, **more)
+        except gr.Error:
+            raise
+        except HsdError as error:
+            raise gr.Error(brief(error), print_exception=False) from None
+        except Exception as error:
+            raise gr.Error(unexpected(error, "try other input"), print_exception=False) from None
 
 
 class FairQueue(Queue):
-    """Gradio's queue, with turns. limit: how many may wait for the model, or for anything else."""
+    """Gradio's queue with turns: each visitor's first run comes before anybody's second, and so on.
 
-    limit: int
-    over: dict[str, float]
-    """Idle sessions, and since when they have been idle, by `time.monotonic`."""
+    So a busy neighbour delays nobody by more than one run. Requests are one visitor's if they have the same `VISITOR`
+    header, which a page sends, or the same session, which a client in Python sends.
 
-    @classmethod
-    def adopt(cls, queue: Queue, limit: int) -> None:
-        """Turn the queue of a launched app into this one."""
-        queue.__class__ = cls
-        queue.limit, queue.over = limit, {}  # type: ignore[attr-defined]
+    size: how many may wait for the model, or for anything else.
+    """
+
+    def __init__(self, blocks: gr.Blocks, size: int) -> None:
+        super().__init__(True, blocks.max_threads, update_intervals=1, max_size=None, blocks=blocks)
+        self.size = size
+        self.idle: dict[str, float] = {}
+        """Sessions without a run, and since when, by `time.monotonic`."""
 
     async def push(self, body: Any, request: Any, username: str | None) -> Any:
-        """As Gradio's, but refuses if `limit` others already wait for the same thing, and says when to try again."""
+        """As Gradio's, but refuses if `size` others already wait for the same thing, and says when to try again."""
         self._forget(time.monotonic())
         function = self.blocks.fns.get(body.fn_index)
         waiting = self._waiting(function.concurrency_id) if function else []
-        if function and len(waiting) >= self.limit:
+        if function and len(waiting) >= self.size:
             soon = f"try again in about {math.ceil(self._usual(function.concurrency_id))} seconds"
             words = f"{len(waiting)} others are waiting already: {soon}"
             return True, self._refuse(Event(body.session_hash, function, request, username), words), "success"
@@ -65,7 +131,7 @@ class FairQueue(Queue):
             await super().reset_iterators(event_id)
 
     def compute_analytics_summary(self, records: Any) -> Any:
-        """Nothing: Gradio makes a table of the last ten thousand events after each, for a page that is not shown."""
+        """Nothing: nobody reads it."""
 
     def _waiting(self, concurrency_id: str) -> list[Event]:
         queue = self.event_queue_per_concurrency_id.get(concurrency_id)
@@ -78,12 +144,10 @@ class FairQueue(Queue):
         return sum(times) / len(times) if times else USUAL
 
     def _refuse(self, event: Event, words: str) -> str:
-        """End it at once with these words; returns its id."""
-        if event.session_hash not in self.pending_messages_per_session:
-            self.pending_messages_per_session[event.session_hash] = asyncio.Queue()
+        """End an event at once with an error message; returns its id."""
+        self.pending_messages_per_session.setdefault(event.session_hash, asyncio.Queue())
         self.pending_event_ids_session.setdefault(event.session_hash, set()).add(event._id)
-        told = error_payload(Error(words), False)
-        self.send_message(event, ProcessCompletedMessage(output=told, title="Busy", success=False))
+        self.send_message(event, ProcessCompletedMessage(output={"error": words}, title="Busy", success=False))
         return event._id
 
     def _take_turns(self) -> None:
@@ -91,22 +155,22 @@ class FairQueue(Queue):
         running = [job for jobs in self.active_jobs for job in jobs or () if job.concurrency_id == MODEL]
         before = Counter(_visitor(event) for event in running)
         rank: dict[str, int] = {}
-        for event in sorted(self._waiting(MODEL), key=_came):
+        for event in sorted(self._waiting(MODEL), key=_arrival):
             rank[event._id] = before[_visitor(event)]
             before[_visitor(event)] += 1
-        self._waiting(MODEL).sort(key=lambda event: (rank[event._id], _came(event)))
+        self._waiting(MODEL).sort(key=lambda event: (rank[event._id], _arrival(event)))
 
     def _forget(self, now: float) -> None:
         """Drop everything kept for sessions that have been idle for `FETCH_SECONDS`."""
         busy = {event.session_hash for event in self.event_ids_to_events.values()}
         sessions = self.pending_event_ids_session.keys() | self.pending_messages_per_session.keys()
-        self.over = {session: self.over.get(session, now) for session in sessions - busy}
-        for session in [session for session, since in self.over.items() if now - since > FETCH_SECONDS]:
+        self.idle = {session: self.idle.get(session, now) for session in sessions - busy}
+        for session in [session for session, since in self.idle.items() if now - since > FETCH_SECONDS]:
             self.pending_event_ids_session.pop(session, None)
             self.pending_messages_per_session.pop(session, None)
 
 
-def _came(event: Event) -> float:
+def _arrival(event: Event) -> float:
     return event.enqueue_time
 
 

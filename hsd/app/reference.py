@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from html import escape
 from typing import Any
-
-from gradio.utils import get_function_description
 
 from hsd.space import Space
 
@@ -29,7 +28,8 @@ def reference(space: Space, endpoints: Iterable[Callable[..., Any]], programs: s
 
 
 def _endpoint(function: Callable[..., Any]) -> str:
-    words, arguments, _ = get_function_description(function)
+    words, _, listed = inspect.cleandoc(function.__doc__ or "").partition("Args:")
+    arguments = dict(entry.split(": ", 1) for entry in re.split(r"\n    (?! )", listed)[1:])
     rows = "".join(
         f"<tr><td><code>{one.name}</code><td>{escape(getattr(one.annotation, '__name__', str(one.annotation)))}"
         f"<td>{'' if one.default is one.empty else f'<code>{escape(repr(one.default))}</code>'}"

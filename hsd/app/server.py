@@ -6,19 +6,17 @@ import threading
 from contextlib import suppress
 from importlib.util import find_spec
 
-import gradio as gr
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import HTMLResponse
-from starlette.types import Receive, Scope, Send
 
 from hsd.app import device, downloads, pairs, trust
-from hsd.app.blocks import Endpoints
-from hsd.app.endpoints import add_endpoints
+from hsd.app.endpoints import endpoints
 from hsd.app.files import Files
-from hsd.app.middleware import admitted, guarded
+from hsd.app.middleware import guarded
 from hsd.app.page import CARD
 from hsd.app.questions import Questions
+from hsd.app.queue import Server
 from hsd.app.reference import reference
 from hsd.app.site import folder_of_modules, presets_of, site
 from hsd.bench import server as outside
@@ -28,13 +26,6 @@ from hsd.trace import MAX_BYTES, Trace
 
 THREADS = 40  # for all that is done at once
 SESSIONS = 200  # that Gradio keeps; nothing of ours is in there
-
-
-class Server(gr.Server):
-    """Gradio's, behind what decides who and what is answered: even before the middleware that Gradio adds."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await admitted(super().__call__, self.root_path)(scope, receive, send)
 
 
 def serve(
@@ -67,27 +58,26 @@ def serve(
             max_file_size=MAX_BYTES,
             max_threads=THREADS,
             state_session_capacity=SESSIONS,
-            _frontend=False,
         )
     except OSError:
         which = f"port {port} is taken" if port else "no free port was found"
         raise HsdError(f"{which}: choose another with --port") from None
-    blocks = app.get_blocks()
-    Endpoints.adopt(blocks, space.limits.queue_size)
     print(f"The app is ready: {address}", flush=True)
-    blocks.block_thread()
+    app.get_blocks().block_thread()
 
 
-def build(space: Space, opened: Trace | None = None) -> gr.Server:
+def build(space: Space, opened: Trace | None = None) -> Server:
     """The server. opened: a trace to show first instead of a preset."""
     files = Files(site(space, "server", opened, device.public_address()), folder_of_modules())
     packed = Middleware(GZipMiddleware, minimum_size=1000)  # what Gradio sends as it is; the site packs its own files
     before = [Middleware(guarded), packed]
-    server = Server(title=space.title, middleware=before, docs_url=None, redoc_url=None)  # theirs load from elsewhere
+    functions = endpoints(space, presets_of(space))
+    own = {"title": space.title, "docs_url": None, "redoc_url": None}  # Gradio's pages load from elsewhere
+    server = Server(functions, space.limits.queue_size, middleware=before, **own)
     for path in ("/", "/index.html", f"/{CARD.name}", "/data/{path:path}", "/web/{path:path}"):
         server.add_api_route(path, files.serve, methods=["GET", "HEAD"], include_in_schema=False)
     server.add_api_route("/answers/{name}", Questions(space, opened).serve, methods=["POST"], include_in_schema=False)
-    docs = reference(space, add_endpoints(server, space, presets_of(space)), f"{folder_of_modules()}docs/programs.md")
+    docs = reference(space, functions, f"{folder_of_modules()}docs/programs.md")
     server.add_api_route("/docs", lambda: HTMLResponse(docs), include_in_schema=False)
     return server
 

@@ -61,8 +61,8 @@ def test_the_sessions_that_gradio_keeps_take_little_memory():
     from hsd.app.server import SESSIONS, build
 
     with gradio.Blocks(mode="server") as blocks:
-        for function, more in build(load_space())._deferred_apis:
-            gradio.api(function, **more)
+        for function, about in build(load_space()).endpoints.items():
+            gradio.api(function, **about)
     tracemalloc.start()
     kept = [SessionState(blocks) for _ in range(10)]
     each = tracemalloc.get_traced_memory()[0] / len(kept)

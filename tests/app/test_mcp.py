@@ -7,13 +7,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import gradio as gr
 import httpx
 import pytest
 from gradio.utils import get_function_description
 from running_app import Server
 
-from hsd.app.endpoints import add_endpoints
+from hsd.app.endpoints import endpoints
 from hsd.app.presets import of_systems
 from hsd.paths import TRACES
 from hsd.space import load
@@ -23,9 +22,9 @@ TOOLS = {"run", "compare", "verify_step", "explain_step", "presets", "audit", "d
 
 
 def test_every_endpoint_says_what_it_does_and_what_each_argument_is():
-    endpoints = add_endpoints(gr.Server(), load(), {})
-    assert {endpoint.__name__ for endpoint in endpoints} == TOOLS
-    for endpoint in endpoints:
+    functions = endpoints(load(), {})
+    assert {function.__name__ for function in functions} == TOOLS
+    for endpoint in functions:
         words, arguments, _ = get_function_description(endpoint)
         assert len(words) > 60
         assert all(len(said) > 10 for said in arguments.values()), (endpoint.__name__, arguments)

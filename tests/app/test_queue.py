@@ -9,13 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
-import gradio as gr
 import httpx
 import pytest
 
 from hsd.app import queue
-from hsd.app.blocks import Endpoints
-from hsd.app.queue import FETCH_SECONDS, MODEL, USUAL, VISITOR, FairQueue
+from hsd.app.queue import FETCH_SECONDS, MODEL, USUAL, VISITOR, FairQueue, Server
 
 gradio_client = pytest.importorskip("gradio_client")
 LIMIT = 3
@@ -64,13 +62,11 @@ class Model:
 class Running:
     def __init__(self) -> None:
         self.model = Model()
-        server = gr.Server()
-        for endpoint in (self.model.say, self.model.count):
-            server.api(endpoint, name=endpoint.__name__, concurrency_id=MODEL, concurrency_limit=1)
-        server.api(self.model.quick, name="quick", queue=False)
-        app, self.url, _ = server.launch(prevent_thread_lock=True, quiet=True, ssr_mode=False, _frontend=False)
+        turns = {"concurrency_id": MODEL, "concurrency_limit": 1}
+        endpoints = {self.model.say: turns, self.model.count: turns, self.model.quick: {"queue": False}}
+        server = Server(endpoints, LIMIT)
+        app, self.url, _ = server.launch(prevent_thread_lock=True, quiet=True, ssr_mode=False)
         self.blocks = app.get_blocks()
-        Endpoints.adopt(self.blocks, LIMIT)
         self.queue: FairQueue = self.blocks._queue
         self.http = httpx.Client(base_url=f"{self.url}gradio_api", timeout=600, trust_env=False)
 
@@ -96,7 +92,7 @@ def running(monkeypatch: pytest.MonkeyPatch):
 
 def served(running: Running, *asked: tuple[str, str]) -> list[str]:
     """The order in which these (name, visitor) get their turn that all wait while another one runs."""
-    running.queue.limit = 99
+    running.queue.size = 99
     running.join("first", visitor="somebody")
     running.model.wait(lambda: running.model.order == ["first"])
     for name, visitor in asked:
@@ -212,7 +208,7 @@ def test_what_gradio_keeps_of_sessions_that_are_over_does_not_grow(running, monk
 
 
 def test_one_runs_at_a_time_and_all_are_served_in_any_disorder(running):
-    running.queue.limit = 99
+    running.queue.size = 99
     running.model.gate.release(40)
     with ThreadPoolExecutor(8) as pool:
         paths = list(pool.map(lambda n: running.join(f"{n}", visitor=f"visitor {n % 7}"), range(40)))
@@ -224,7 +220,7 @@ def test_one_runs_at_a_time_and_all_are_served_in_any_disorder(running):
 
 def test_place_and_time_are_told_again_when_turns_change(running):
     told: list[tuple[str, int]] = []
-    running.queue.limit = 99
+    running.queue.size = 99
     running.join("first", visitor="a")
     running.model.wait(lambda: running.model.order == ["first"])
     running.queue.send_message = lambda event, message: (  # type: ignore[method-assign]

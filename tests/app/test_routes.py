@@ -84,7 +84,6 @@ def everything() -> Iterator[tuple[str, set[str]]]:
         ssr_mode=False,
         run_history=True,
         enable_monitoring=True,
-        _frontend=False,
     )
     found = {*walked(app.routes), *(concrete(path) for path in app.openapi()["paths"]), *written()}
     yield address.rstrip("/"), found
