@@ -18,7 +18,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from hsd import space
-from hsd.app import exported
+from hsd.app.export import write
 from hsd.app.page import CARD, CARD_SIZE, FIRST, mark_of
 from hsd.app.presets import definitions
 
@@ -76,7 +76,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         CARD.parent.mkdir(exist_ok=True)
         CARD.touch()  # an export has one
-        exported(Path(folder), manifest)
+        write(Path(folder), manifest)
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
         address = served(folder)
         page = opened(browser, address, 1280, 800)

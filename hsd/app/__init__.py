@@ -1,12 +1,6 @@
-"""The app in the browser. The rest of the project calls only `launch`, `exported` and `alone`."""
+"""The app in the browser; the page as files is `hsd.app.export`."""
 
 from __future__ import annotations
-
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from hsd.space import Space
 
 
 def launch(
@@ -32,14 +26,5 @@ def launch(
     from hsd.app.server import serve
     from hsd.app.trust import started
 
-    serve(manifest, trace_file, host, port, open_browser, download, started(host, allowed_hosts, servers))
-
-
-def exported(folder: Path, manifest: Space, address: str = "", weights: bool = False) -> list[Path]:
-    """Write the page as files that need no server; see `hsd.app.export.write`. Returns them. Raises HsdError."""
-    from hsd.app import device
-
-    device.prepare_environment(manifest)
-    from hsd.app.export import write
-
-    return write(folder, manifest, address, weights)
+    address = {"server_name": host, "server_port": port, "inbrowser": open_browser}
+    serve(manifest, started(host, allowed_hosts, servers), trace_file, download, address)

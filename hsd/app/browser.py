@@ -1,4 +1,4 @@
-"""What a page needs to decode by itself: the portable engine, the pair's files, and what is known of them beforehand.
+"""What a page needs to decode by itself: the portable engine, the pair's files, and facts about them.
 
 `hsd/web/answers/browser` reads it. The weights are the file that the package index has, as published. Large files
 lie in pieces, each with its own hash, so that a download which breaks off goes on from the last whole piece.
@@ -7,6 +7,7 @@ lie in pieces, each with its own hash, so that a download which breaks off goes 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache, partial
 from hashlib import sha256
 from math import prod
@@ -40,12 +41,12 @@ CHAT = (
 
 
 def spec(space: Space) -> PairSpec | None:
-    """The pair that a browser can run, where the manifest has it."""
+    """Return the pair that a browser can run, None if the manifest lacks it."""
     return next((pair for pair in space.pairs if pair.name == NAME), None)
 
 
 def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
-    """What the page knows about the pair before loading it. folder: of its modules; weights: whether it has them."""
+    """Return facts about the pair for the page. folder: of its modules; weights: whether they lie beside it."""
     pair, model = spec(space), fetch.MODELS[NAME]
     assert pair, "the manifest names no pair that a browser can run"
     config = json.loads((HEAD / "config.json").read_text(encoding="utf-8"))
@@ -66,7 +67,7 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
         "target": target.parameters,
         "draft": _drafting(),
     }
-    told = {
+    run = {
         "name": NAME,
         "version": __version__,
         "config": config,
@@ -82,34 +83,36 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
         "engine": "portable",
         "licence": f"Licence {model.licence}; {model.credit}.",
         "chip": chip,
-        "pair": told,
+        "pair": run,
         "files": files,
     }
 
 
 def files(folder: str, weights: bool) -> dict[str, Any]:
-    """Path → what makes the file's contents. Raises HsdError if the weights are wanted but cannot be fetched."""
-    made: dict[str, Any] = {f"{folder}{module.name}": module.read_bytes for module in (MODULE, THREADED)}
-    made |= _contents(HEAD_FILE, HEAD_PATH)
+    """Return what makes the contents of each file, by path. Raises HsdError if the weights cannot be had."""
+    contents: dict[str, Any] = {f"{folder}{module.name}": module.read_bytes for module in (MODULE, THREADED)}
+    contents |= _contents(HEAD_FILE, HEAD_PATH)
     if weights:
         model, file = fetch.MODELS[NAME], fetch.fetch_file(NAME)
         if sha256(file.read_bytes()).hexdigest() != model.gguf_sha256:
             raise HsdError(f"{file} is damaged: delete it, and run this again")
-        made |= _contents(file, f"{FOLDER}{model.title}.gguf")
-        made[f"{FOLDER}LICENSE"] = (WEB / "vendor" / "tokenizers.LICENSE").read_bytes  # Apache-2.0 as well
-        made[f"{FOLDER}README.md"] = lambda: _credits().encode()
-    return made
+        contents |= _contents(file, f"{FOLDER}{model.title}.gguf")
+        contents[f"{FOLDER}LICENSE"] = (WEB / "vendor" / "tokenizers.LICENSE").read_bytes  # Apache-2.0 as well
+        contents[f"{FOLDER}README.md"] = lambda: _credits().encode()
+    return contents
 
 
 def _pieces(file: Path, path: str) -> list[dict[str, Any]]:
-    """A file in pieces of at most PIECE bytes: where each will lie, how long it is, and its hash."""
-    with file.open("rb") as source:
-        parts = enumerate(iter(lambda: source.read(PIECE), b""))
-        return [{"path": f"{path}.{i}", "bytes": len(x), "sha256": sha256(x).hexdigest()} for i, x in parts]
+    """Return path, length and hash of each piece of a file."""
+    pieces = []
+    for name, read in _contents(file, path).items():
+        piece = read()
+        pieces.append({"path": name, "bytes": len(piece), "sha256": sha256(piece).hexdigest()})
+    return pieces
 
 
-def _contents(file: Path, path: str) -> dict[str, Any]:
-    """The same pieces: path → what reads it."""
+def _contents(file: Path, path: str) -> dict[str, Callable[[], bytes]]:
+    """Return a function that reads it for each piece of a file, of at most PIECE bytes, by the path of the piece."""
 
     def read(begin: int) -> bytes:
         with file.open("rb") as source:
@@ -121,7 +124,7 @@ def _contents(file: Path, path: str) -> dict[str, Any]:
 
 @cache
 def _drafting() -> int:
-    """How many parameters the head has."""
+    """Return how many parameters the head has."""
     content = HEAD_FILE.read_bytes()
     size = 8 + int.from_bytes(content[:8], "little")
     tensors = json.loads(content[8:size]).items()

@@ -20,61 +20,58 @@ try:
 except ImportError:
     spaces = None
 
-Deltas = Callable[..., Iterator[dict[str, Any]]]
+Deltas = Callable[..., Iterator[Any]]
 
 
 def prepare_environment(space: Space) -> None:
-    """Send nothing unasked from this machine: no usage reports, no requests to the Hub unless an offered pair needs it.
+    """Turn off usage reports, and requests to the Hub unless an offered pair needs them.
 
     To load models of your own from the Hub, start the app with HF_HUB_OFFLINE=0. Raises HsdError if Gradio has no
     folder that it can write to.
     """
-    _check_folder(Path(os.environ.get("GRADIO_TEMP_DIR") or Path(tempfile.gettempdir()) / "gradio"))
-    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    if not any(pair.from_hub for pair in offered(space)):
-        os.environ.setdefault("HF_HUB_OFFLINE", "1")
-
-
-def _check_folder(folder: Path) -> None:
+    folder = Path(os.environ.get("GRADIO_TEMP_DIR") or Path(tempfile.gettempdir()) / "gradio")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         words = f"cannot write in {folder} ({error.strerror})"
         raise HsdError(f"{words}: set GRADIO_TEMP_DIR to a folder that can be written") from None
+    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    if not any(pair.from_hub for pair in offered(space)):
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 
 def zero_gpu() -> bool:
-    """Whether this is a Space on ZeroGPU: a GPU is lent for single calls, which run in a process of their own."""
+    """Return whether this is a Space on ZeroGPU: a GPU is lent for single calls, which run in their own process."""
     return spaces is not None and os.environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "true")
 
 
 def on_a_space() -> bool:
-    """Whether strangers can reach this app: it runs as a Space."""
+    """Return whether the app runs as a Space, where strangers can reach it."""
     return "SPACE_ID" in os.environ
 
 
 def public_address() -> str:
-    """The public URL of this app, "" if unknown: the Space's, or Gradio's root path if that is a full URL."""
+    """Return the public URL of this app, "" if unknown: the Space's, or Gradio's root path if that is a full URL."""
     host, root = os.environ.get("SPACE_HOST", ""), os.environ.get("GRADIO_ROOT_PATH", "")
     address = f"https://{host}" if host else root
     return f"{address.rstrip('/')}/" if address.startswith(("https://", "http://")) else ""
 
 
 def own_pairs_allowed(space: Space) -> bool:
-    """Whether visitors may name folders and models of their own."""
+    """Return whether visitors may name folders and models of their own."""
     return space.own_pair == "always" or (space.own_pair == "local" and not on_a_space())
 
 
 def offered(space: Space) -> list[PairSpec]:
-    """The pairs of the manifest that can run here."""
+    """Return the pairs of the manifest that can run here."""
     memory = _gpu_memory_gb()
     return [pair for pair in space.pairs if pair.gpu_memory_gb <= memory]
 
 
 def label(pair: PairSpec | None = None) -> str:
-    """What the device chip says for a run of `pair`."""
+    """Return what the device chip says for a run of `pair`."""
     if zero_gpu():
         return "CPU (ZeroGPU Space)" if pair and not pair.from_hub else "ZeroGPU"
     if torch.cuda.is_available():
@@ -85,10 +82,11 @@ def label(pair: PairSpec | None = None) -> str:
 
 
 def lent_gpu(duration: Callable[..., int]) -> Callable[[Deltas], Deltas]:
-    """Decorator for a generator of plain data that needs the GPU; does nothing where no GPU is lent.
+    """Return a decorator for a generator that needs the GPU; it changes nothing where no GPU is lent.
 
-    duration: seconds to ask for, computed from the same arguments. Raises HsdError with the generator's own message, or
-    the reason why no GPU was lent.
+    The generator's arguments and values must be picklable: it runs in another process. duration: seconds to ask for,
+    computed from the same arguments. The result raises HsdError with the generator's own message, or the reason why no
+    GPU was lent.
     """
     if spaces is None:
         return lambda function: function
@@ -96,7 +94,7 @@ def lent_gpu(duration: Callable[..., int]) -> Callable[[Deltas], Deltas]:
     def decorate(function: Deltas) -> Deltas:
         from gradio import Error  # only now: it reads the environment when it is imported
 
-        def inside(*arguments: Any) -> Iterator[dict[str, Any]]:
+        def inside(*arguments: Any) -> Iterator[Any]:
             try:
                 yield from function(*arguments)
             except HsdError as error:  # messages of other errors must not leave the process
@@ -105,7 +103,7 @@ def lent_gpu(duration: Callable[..., int]) -> Callable[[Deltas], Deltas]:
         lent = spaces.GPU(duration=duration)(inside)
 
         @wraps(function)
-        def lend(*arguments: Any) -> Iterator[dict[str, Any]]:
+        def lend(*arguments: Any) -> Iterator[Any]:
             try:
                 yield from lent(*arguments)
             except Error as error:

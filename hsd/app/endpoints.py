@@ -45,9 +45,7 @@ def endpoints(space: Space, presets: Mapping[str, Preset]) -> Endpoints:
         Args:
             options: What the tool run takes, by the same names; all but the prompt may be left out
         """
-        if not isinstance(options, dict):
-            raise HsdError('options: give an object, such as {"prompt": "Once upon a time"}')
-        for message in messages(read(space, options), kept, space.limits.run_seconds):
+        for message in messages(read(space, _object(options)), kept, space.limits.run_seconds):
             yield compact(message)
 
     def race(options: dict) -> Iterator[str]:  # type: ignore[type-arg]
@@ -57,9 +55,7 @@ def endpoints(space: Space, presets: Mapping[str, Preset]) -> Endpoints:
             options: The prompt and what the lanes share, as for the tool run; rounds, how often each is timed (1, 3 or
                 5); and lanes, a list of objects with options of their own, such as {"rule": "hsd", "gamma": 4}
         """
-        if not isinstance(options, dict):
-            raise HsdError('options: give an object, such as {"prompt": "Once upon a time"}')
-        yield from stream(space, options)
+        yield from stream(space, _object(options))
 
     model = {"concurrency_id": MODEL, "concurrency_limit": 1}
     queues: dict[Callable[..., Any], dict[str, Any]] = {
@@ -73,6 +69,12 @@ def endpoints(space: Space, presets: Mapping[str, Preset]) -> Endpoints:
         audit: {"concurrency_id": "audit", "concurrency_limit": 1},
     }
     return {function: {"api_name": function.__name__, **queue} for function, queue in queues.items()}
+
+
+def _object(options: Any) -> dict[str, Any]:
+    if not isinstance(options, dict):
+        raise HsdError('options: give an object, such as {"prompt": "Once upon a time"}')
+    return options
 
 
 def _run(finish: Finish) -> Callable[..., Any]:
@@ -125,12 +127,12 @@ def _compare(finish: Finish) -> Callable[..., Any]:
         rule, common = options.pop("rule"), {"prompt": prompt, "pair": pair, **options}
         if mode not in MODES:
             raise HsdError(f"unknown mode {mode!r}: choose {' or '.join(MODES)}")
-        first = finish(**common, rule=rule, shadow=other)
+        trace, key = finish(**common, rule=rule, shadow=other)
+        runs = [_whole(trace, key, with_trace)]
         if mode == "paired":
-            return {**_paired(first[0]), "runs": [_whole(*first, with_trace)]}
-        second = finish(**common, rule=other, shadow=rule)
-        runs = [_whole(*first, with_trace), _whole(*second, with_trace)]
-        return {"kept": [r["summary"]["kept"] for r in runs], "differences": [], "runs": runs}
+            return {**_paired(trace), "runs": runs}
+        runs.append(_whole(*finish(**common, rule=other, shadow=rule), with_trace))
+        return {"kept": [run["summary"]["kept"] for run in runs], "differences": [], "runs": runs}
 
     return compare
 
@@ -138,15 +140,14 @@ def _compare(finish: Finish) -> Callable[..., Any]:
 def _explain_step(presets: Mapping[str, Preset], kept: Kept) -> Callable[..., Any]:
     """The endpoint `/explain_step`."""
 
-    def opened(named: Any) -> Trace:
-        if isinstance(named, dict):
-            return Trace.from_json(json.dumps(named))
-        if str(named) in presets:
-            return recorded(presets[str(named)])
-        trace = kept.get(str(named))
-        if trace is None:
-            raise HsdError(f"{str(named)[:40]!r} is no recorded run, and no run that is still kept: give its trace")
-        return trace
+    def opened(trace: Any) -> Trace:
+        if isinstance(trace, dict):
+            return Trace.from_json(json.dumps(trace))
+        name = str(trace)
+        run = recorded(presets[name]) if name in presets else kept.get(name)
+        if run is None:
+            raise HsdError(f"{name[:40]!r} is no recorded run, and no run that is still kept: give its trace")
+        return run
 
     def explain_step(trace: dict | str, step: int) -> str:  # type: ignore[type-arg]
         """What happened in one step of a run, in plain sentences.
@@ -171,10 +172,8 @@ def _presets(presets: Mapping[str, Preset]) -> Callable[..., Any]:
 
     def list_presets() -> list[dict]:  # type: ignore[type-arg]
         """The recorded runs of this app: name, title, why it is worth a look, prompt and options of each."""
-        return [
-            {"name": name, "title": p.title, "why": p.why, "prompt": p.prompt, "options": p.options}
-            for name, p in presets.items()
-        ]
+        parts = ("name", "title", "why", "prompt", "options")
+        return [{part: getattr(preset, part) for part in parts} for preset in presets.values()]
 
     list_presets.__name__ = "presets"  # what a tool is called by
     return list_presets
@@ -224,10 +223,8 @@ def rows(values: list[list[float]], name: str) -> torch.Tensor:
     width = len(values[0]) if values and isinstance(values[0], list) else 0
     if not width or any(not isinstance(row, list) or len(row) != width for row in values):
         raise HsdError(f"{name} must be a list of rows of equal length")
-    if len(values) * width > MAX_STEP:
-        raise HsdError(
-            f"{name} has {len(values) * width:,} numbers, at most {MAX_STEP:,} are allowed: send a smaller step"
-        )
+    if (size := len(values) * width) > MAX_STEP:
+        raise HsdError(f"{name} has {size:,} numbers, at most {MAX_STEP:,} are allowed: send a smaller step")
     try:
         table = torch.tensor(values, dtype=torch.float64)
     except (TypeError, ValueError, RuntimeError):
@@ -244,11 +241,11 @@ def _ids(tokens: list[int], vocab: int) -> torch.Tensor:
     return torch.tensor(tokens)
 
 
-def _whole(made: Trace, key: str, with_trace: bool) -> dict[str, Any]:
+def _whole(trace: Trace, key: str, with_trace: bool) -> dict[str, Any]:
     """A run as `/run` answers it."""
-    summary = json.loads(json.dumps(made.stats()))  # the histogram's keys become text, as JSON requires
-    whole = {"trace": made.model_dump(mode="json")} if with_trace else {}
-    return {"text": made.text, "summary": summary, "key": key, **whole}
+    summary = json.loads(json.dumps(trace.stats()))  # the histogram's keys become text, as JSON requires
+    whole = {"trace": trace.model_dump(mode="json")} if with_trace else {}
+    return {"text": trace.text, "summary": summary, "key": key, **whole}
 
 
 def _paired(trace: Trace) -> dict[str, Any]:

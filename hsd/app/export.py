@@ -14,8 +14,8 @@ from hsd.rules import RULES, TREE_RULES, Rule, TreeRule
 from hsd.space import Space, front_matter
 
 MARK = '<meta name="generator" content="hsd '
-OWN = ("web", "data", "hsd-web", "model")
-"""Folders of an export, of earlier versions too: they are taken away before it is written again."""
+OWN = ("web", "data", "model")
+"""Folders of an export, which are removed before it is written again."""
 
 
 def write(folder: Path, space: Space, address: str = "", weights: bool = False) -> list[Path]:
@@ -43,28 +43,28 @@ def write(folder: Path, space: Space, address: str = "", weights: bool = False) 
 
 
 def files(space: Space, address: str = "", weights: bool = False) -> dict[str, bytes]:
-    """Everything in the folder: the site, and what it is."""
+    """Return the contents of the folder by path: the site and a README."""
     answers = "browser" if browser.spec(space) else "files"
     contents = {path: produce() for path, produce in site(space, answers, address=address, weights=weights).items()}
     return {"README.md": readme(space).encode(), **contents}
 
 
 def _check(folder: Path) -> None:
-    """Refuse a folder with anything in it but an older export."""
+    """Raise HsdError for a folder that has anything in it but an older export."""
     index = folder / "index.html"
-    if folder.exists() and not folder.is_dir():
+    if folder.is_file():
         raise HsdError(f"{folder} is a file: name a folder")
-    strange = folder.is_dir() and any(path.name != ".git" for path in folder.iterdir())
-    if strange and not (index.is_file() and MARK in index.read_text(encoding="utf-8", errors="replace")):
+    full = folder.is_dir() and any(path.name != ".git" for path in folder.iterdir())
+    if full and not (index.is_file() and MARK in index.read_text(encoding="utf-8", errors="replace")):
         raise HsdError(f"{folder} is not empty, and no export: name another folder")
 
 
 def readme(space: Space) -> str:
-    """What a Space reads, and people: what this folder is, how to get it live, and the papers."""
+    """Return the README of the folder: what it is, how to get it live, and the papers; a Space reads its head."""
     rules: list[Rule | TreeRule] = [*RULES.values(), *TREE_RULES.values()]
-    named = [(rule.title, rule.citation) for rule in rules]
-    named += [(system["name"], system["source"]) for system in published()["systems"]]
-    papers = "\n".join(f"- {title}: {linked(source)}" for title, source in named if "arXiv" in source)
+    sources = [(rule.title, rule.citation) for rule in rules]
+    sources += [(system["name"], system["source"]) for system in published()["systems"]]
+    papers = "\n".join(f"- {title}: {linked(source)}" for title, source in sources if "arXiv" in source)
     return f"""{front_matter(space, "static")}
 # {space.title}
 
@@ -84,5 +84,5 @@ Papers:
 
 
 def linked(source: str) -> str:
-    """A source with its papers as links: "arXiv 2211.17192" → a link to the paper."""
+    """Return a source with its papers as links: "arXiv 2211.17192" → a link to the paper."""
     return re.sub(r"(?:arXiv )?(\d{4}\.\d{5})", r"[arXiv \1](https://arxiv.org/abs/\1)", source)

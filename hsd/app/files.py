@@ -1,5 +1,6 @@
-"""The site's files, served: each is made once, and compressed once for browsers that accept that."""
+"""Serves the site's files; each is made once, and compressed once for browsers that accept that."""
 
+from functools import cache
 from hashlib import sha256
 from mimetypes import guess_type
 
@@ -16,28 +17,20 @@ TYPES = {".js": "text/javascript", ".json": "application/json", ".md": "text/pla
 
 
 class Files:
-    """The files of a site. lasting: the prefix of all paths whose contents never change."""
+    """The files of a site. lasting: the prefix of the paths whose contents never change."""
 
     def __init__(self, site: Site, lasting: str) -> None:
         self._site, self._lasting = site, lasting
-        self._made: dict[str, bytes] = {}
-        self._packed: dict[str, bytes] = {}
+        self.read = cache(lambda path: site[path]())
+        self.packed = cache(self._packed)
 
-    def read(self, path: str) -> bytes:
-        """The contents of a file. Raises KeyError if there is none at that path, HsdError if it cannot be made."""
-        if path not in self._made:
-            self._made[path] = self._site[path]()
-        return self._made[path]
-
-    def packed(self, path: str) -> bytes:
-        """The contents, compressed by brotli."""
-        if path not in self._packed:
-            content = self.read(path)
-            self._packed[path] = brotli.compress(content, quality=11 if len(content) < LARGE else 9)
-        return self._packed[path]
+    def _packed(self, path: str) -> bytes:
+        """Return the contents of a file, compressed by brotli."""
+        content = self.read(path)
+        return bytes(brotli.compress(content, quality=11 if len(content) < LARGE else 9))
 
     def serve(self, request: Request) -> Response:
-        """The file at a request's path, or status 304 if it has not changed."""
+        """Return the file at a request's path, or status 304 if it has not changed."""
         path = request.url.path.removeprefix(request.scope.get("root_path", "")).lstrip("/") or "index.html"
         if path not in self._site:
             return Response("no such file", 404, media_type="text/plain")

@@ -24,8 +24,11 @@ NOTHING = "nothing is here: the page is at /, and what programs can ask at /docs
 NOT_JSON = "this asks for JSON: send the header Content-Type: application/json"
 READING = ("GET", "HEAD")
 LIST = yaml.safe_load(Path(__file__).with_name("routes.yaml").read_text(encoding="utf-8"))
-PATHS = {path: re.escape(path).replace(r"\*\*", ".+").replace(r"\*", "[^/]+") for one in LIST for path in one["paths"]}
-ROUTES = [(PATHS[path], route["methods"]) for route in LIST for path in route["paths"]]
+ROUTES = [
+    (re.escape(path).replace(r"\*\*", ".+").replace(r"\*", "[^/]+"), route["methods"])
+    for route in LIST
+    for path in route["paths"]
+]
 
 
 def admitted(app: ASGIApp, root: str = "") -> ASGIApp:
@@ -49,13 +52,13 @@ def admitted(app: ASGIApp, root: str = "") -> ASGIApp:
 
 
 def listed(method: str, path: str) -> bool:
-    """Whether a route is in `ROUTES`. By OPTIONS a browser asks whether it may send something there."""
-    asked = {"HEAD": "GET"}.get(method, method)
-    return any(re.fullmatch(known, path) and asked in (*methods, "OPTIONS") for known, methods in ROUTES)
+    """Return whether a route is in `ROUTES`. By OPTIONS a browser asks whether it may send something there."""
+    method = "GET" if method == "HEAD" else method
+    return any(re.fullmatch(pattern, path) and method in (*methods, "OPTIONS") for pattern, methods in ROUTES)
 
 
 def _refusal(scope: Scope, root: str) -> tuple[int, str]:
-    """The status of a request that is refused, and why; 0 for one that is not."""
+    """Return the status of a request that is refused, and why; 0 for one that is not."""
     headers, method = Headers(scope=scope), scope["method"]
     words = trust.current.refusal(headers, method not in READING)
     if words:
@@ -63,8 +66,8 @@ def _refusal(scope: Scope, root: str) -> tuple[int, str]:
     if not listed(method, scope["path"].removeprefix(root)):
         return 404, NOTHING
     kinds = headers.getlist("Content-Type") or [""]
-    asked = all(re.match(r"application/json\s*(;|$)", kind, re.IGNORECASE) for kind in kinds)
-    return (0, "") if method != "POST" or asked else (415, NOT_JSON)
+    json = all(re.match(r"application/json\s*(;|$)", kind, re.IGNORECASE) for kind in kinds)
+    return (0, "") if method != "POST" or json else (415, NOT_JSON)
 
 
 def guarded(app: ASGIApp) -> ASGIApp:
@@ -80,12 +83,12 @@ def guarded(app: ASGIApp) -> ASGIApp:
             await PlainTextResponse(words, status_code=413)(scope, receive, send)
             return
 
-        begun = False
+        started = False
 
-        async def told(message: Message) -> None:
-            nonlocal begun
+        async def with_headers(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
-                begun = True
+                started = True
                 headers = MutableHeaders(scope=message)
                 headers["X-Content-Type-Options"] = "nosniff"
                 if headers.get("Content-Type", "").startswith("text/html"):
@@ -93,17 +96,17 @@ def guarded(app: ASGIApp) -> ASGIApp:
             await send(message)
 
         try:
-            await app(scope, _limited(receive), told)
+            await app(scope, _limited(receive), with_headers)
         except Exception as error:  # Gradio does not catch its own errors on malformed requests
             words = unexpected(error, "check what was sent, or reload the page", "this request is not understood")
-            if not begun:
+            if not started:
                 await JSONResponse({"error": words}, status_code=400)(scope, receive, send)
 
     return answered
 
 
 def _limited(receive: Receive) -> Receive:
-    """The request, cut off at the limit, for one that does not declare its size."""
+    """Return a request's body as it comes, cut off at the limit: a request need not declare its size."""
     read = 0
 
     async def next_part() -> Message:

@@ -17,25 +17,25 @@ WORKER = re.compile(r'\bnew Worker\(new URL\("(\.[^"]+)"')
 
 @cache
 def read(name: str) -> str:
-    """One of the files in `hsd/web`, by its path there."""
+    """Return one of the files in `hsd/web`, by its path there."""
     return (WEB / name).read_text(encoding="utf-8")
 
 
 def imports(module: str) -> list[str]:
-    """The modules that one imports at once."""
+    """Return the modules that one imports at once."""
     return [_resolved(module, path) for _, _, path in STATEMENT.findall(read(module)) if path]
 
 
 def imported_later(module: str) -> list[str]:
-    """The modules that one imports or starts when it gets to it. What comes from elsewhere is taken as it is."""
+    """Return the modules that one imports or starts on demand. Vendored ones are not read."""
     if module.startswith("vendor/"):
         return []
     text = read(module)
     return [_resolved(module, path) for path in (*LATER.findall(text), *WORKER.findall(text))]
 
 
-def modules(*entries: str, later: bool = False) -> list[str]:
-    """These modules and all that they need, each after its imports. later: with those imported on demand as well."""
+def modules(*entries: str) -> list[str]:
+    """Return these modules and all that they import at once, each after its imports."""
     ordered: list[str] = []
 
     def add(name: str) -> None:
@@ -43,8 +43,6 @@ def modules(*entries: str, later: bool = False) -> list[str]:
             for other in imports(name):
                 add(other)
             ordered.append(name)
-            for other in imported_later(name) if later else ():
-                add(other)
 
     for entry in entries:
         add(entry)
@@ -52,8 +50,10 @@ def modules(*entries: str, later: bool = False) -> list[str]:
 
 
 def script(*entries: str) -> str:
-    """These modules as one script, in which each is a function that returns its exports. A module that is only imported
-    on demand is left out. Raises HsdError for a module that cannot be part of one script."""
+    """Return these modules as one script, in which each is a function that returns its exports.
+
+    Modules that are only imported on demand are left out. Raises HsdError for one that cannot be part of a script.
+    """
     names = modules(*entries)
     text = "".join(_as_function(name, names) for name in names)
     if "</script" in text.lower():
@@ -70,7 +70,7 @@ def _variable(module: str) -> str:
 
 
 def _as_function(name: str, names: list[str]) -> str:
-    """`const $kit_dom = await (async () => { … return { h, s }; })();`"""
+    """Return `const $kit_dom = await (async () => { … return { h, s }; })();` for a module."""
     exported: list[str] = []
 
     def statement(match: re.Match[str]) -> str:

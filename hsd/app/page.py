@@ -47,9 +47,10 @@ FIRST, CARD, CARD_SIZE = ASSETS / "page" / "first.html", ASSETS / "page" / "card
 
 
 def index(answers: str, space: Space, presets: Sequence[Preset], folder: str, first: bool, address: str) -> str:
-    """The page. answers: who answers it, "server", "files" or "browser"; folder: the path of `hsd/web` beside it.
+    """Return the page.
 
-    first: whether it opens on the first preset; address: where it will be, "" if nobody knows.
+    answers: who answers it, "server", "files" or "browser"; folder: the path of `hsd/web` beside it; first: whether it
+    opens on the first preset; address: where it will be, "" if nobody knows.
     """
     loaded = modules(f"answers/{answers}.js", *ENTRIES)
     links = [
@@ -85,25 +86,25 @@ def _menu(space: Space, presets: Sequence[Preset]) -> str:
 
 
 def mark_of(preset: Preset) -> str:
-    """What a picture of a preset was made from."""
+    """Return a mark of the recording that a picture of a preset is made from."""
     return f"{preset.name}-{hashlib.sha256(preset.file.read_bytes()).hexdigest()[:12]}"
 
 
 def _first(preset: Preset) -> str:
-    """The first picture; empty if it was not made from this preset's current recording."""
-    found = FIRST.read_text(encoding="utf-8") if FIRST.is_file() else ""
-    return found if f'data-of="{mark_of(preset)}"' in found else ""
+    """Return the first picture; empty if it was not made from this preset's current recording."""
+    picture = FIRST.read_text(encoding="utf-8") if FIRST.is_file() else ""
+    return picture if f'data-of="{mark_of(preset)}"' in picture else ""
 
 
 def _card(space: Space, address: str) -> list[str]:
-    """The preview card of a shared link to the page. A picture needs a full URL."""
-    named = {"og:type": "website", "og:title": space.title, "og:description": space.short_description}
+    """Return the tags for the preview card of a shared link to the page. A picture needs a full URL."""
+    tags = {"og:type": "website", "og:title": space.title, "og:description": space.short_description}
     if address:
         size = dict(zip(("og:image:width", "og:image:height"), map(str, CARD_SIZE), strict=True))
         alt = "One draft of a small model, and which of its tokens two rules keep, with every number"
-        named |= {"og:url": address, "og:image": f"{address}{CARD.name}", **size, "og:image:alt": alt}
+        tags |= {"og:url": address, "og:image": f"{address}{CARD.name}", **size, "og:image:alt": alt}
     card = "summary_large_image" if address else "summary"
-    lines = [f'<meta property="{name}" content="{escape(value)}">' for name, value in named.items()]
+    lines = [f'<meta property="{name}" content="{escape(value)}">' for name, value in tags.items()]
     return [*lines, f'<meta name="twitter:card" content="{card}">']
 
 
@@ -112,22 +113,23 @@ PAGE = "data/page.json"
 
 
 def _needed(first: Sequence[str]) -> dict[str, Any]:
-    """For each screen, the modules and style sheets that it needs beyond those already loaded."""
-
-    def of(screen: str) -> dict[str, list[str]]:
-        sheet = f"{screen}/{screen}.css"
-        styles = [sheet] if sheet not in SHARED_STYLES and (WEB / sheet).is_file() else []
-        return {"modules": [name for name in modules(f"{screen}/{screen}.js") if name not in first], "styles": styles}
-
-    return {screen: of(screen) for screen in SCREENS}
+    """Return the modules and style sheets that each screen needs beyond those already loaded."""
+    needed = {}
+    for screen in SCREENS:
+        own = [name for name in modules(f"{screen}/{screen}.js") if name not in first]
+        sheets = [name for name in (f"{screen}/{screen}.css",) if name not in SHARED_STYLES and (WEB / name).is_file()]
+        needed[screen] = {"modules": own, "styles": sheets}
+    return needed
 
 
 # ---- one run as a single file
 
 
 def single(trace: Trace, step: int | None = None, title: str = "") -> str:
-    """One run as a file that opens from a disk without any network. step: where to open it, from 1; by default the most
-    telling one. Raises HsdError."""
+    """Return one run as a file that opens from a disk without any network.
+
+    step: where to open it, from 1; by default the most telling one. Raises HsdError.
+    """
     if step is not None and not 1 <= step <= len(trace.steps):
         raise HsdError(f"there is no step {step}: this run has {len(trace.steps)}")
     shown = telling_step(trace) if step is None else step - 1
@@ -135,15 +137,15 @@ def single(trace: Trace, step: int | None = None, title: str = "") -> str:
 
 
 def with_run(run: dict[str, Any]) -> str:
-    """The single file with what answers/file.js reads: trace, step from 0, title, and node if one is selected."""
+    """Return the single file with what answers/file.js reads: trace, step from 0, title, and a selected node."""
     return template().replace(">RUN<", f">{_data(json.dumps(run, ensure_ascii=False, separators=(',', ':')))}<", 1)
 
 
 @cache
 def template() -> str:
-    """The single file with `>RUN<` in place of a run. The page fills it in as well (step/export.js)."""
+    """Return the single file with `>RUN<` in place of a run. The page fills it in as well (step/export.js)."""
     code = script("early.js", "answers/file.js", *ENTRIES)
-    found = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     nothing: dict[str, Any] = {name: {"modules": [], "styles": []} for name in SCREENS}
     data = [
         _block("hsd-facts", facts_json()),
@@ -153,7 +155,7 @@ def template() -> str:
     ]
     return _filled(
         answers="file",
-        policy=POLICY.format(script=f"'sha256-{found}'").replace("'self' ", "").replace("connect-src 'self'; ", ""),
+        policy=POLICY.format(script=f"'sha256-{digest}'").replace("'self' ", "").replace("connect-src 'self'; ", ""),
         title="A run, step by step",
         description="",
         head=f"<style>\n{''.join(map(read, SHARED_STYLES))}</style>",
@@ -173,5 +175,5 @@ def _block(name: str, data: str) -> str:
 
 
 def _data(text: str) -> str:
-    """JSON that no tag in its texts can end."""
+    """Return JSON that no tag in its texts can end."""
     return text.replace("<", "\\u003c")

@@ -90,15 +90,19 @@ def load(choice: PairChoice, *engines: str | None) -> Pair:
     return pair
 
 
-def bring(choice: PairChoice) -> None:
-    """Have the files of a pair from the Hub on this machine. Raises HsdError where they cannot be had.
+def brought(choice: PairChoice) -> bool:
+    """Whether a run of this pair needs a GPU that is lent for it, as on ZeroGPU; then its files are fetched first.
 
-    For ZeroGPU: no lent second is spent waiting for the network. The models are loaded in the process that is lent the
-    GPU; outside it CUDA is a stand-in that holds in the main thread only, and `transformers` loads in threads.
+    So no lent second is spent waiting for the network. The models are loaded in the process that is lent the GPU:
+    outside it CUDA is a stand-in that holds in the main thread only, and `transformers` loads in threads. Raises
+    HsdError where the files cannot be had.
     """
+    if not (device.zero_gpu() and choice.from_hub):
+        return False
     for name in (choice.target, choice.draft):
         if name is not None:
             hub.bring(name)
+    return True
 
 
 def _load_models(choice: PairChoice) -> Pair:

@@ -13,11 +13,11 @@ import yaml
 from hsd.errors import HsdError
 from hsd.paths import ASSETS, RESULTS, TRACES
 from hsd.rules import VANILLA
-from hsd.trace import Decision, Step, Trace
+from hsd.trace import Step, Trace
 
 SYSTEMS = ASSETS / "presets" / "systems.yaml"
 CHARTS = RESULTS / "systems_charts.json"
-CLEAR = 0.05  # a coin this far from its threshold is clearly on one side; this many tokens are a gain
+CLEAR = 0.05  # tokens that are a gain
 SURE = 1e-6  # tokens: rounding
 ENOUGH = 1.0  # tokens: a larger gain over all coins makes a step no clearer
 
@@ -46,7 +46,7 @@ class Preset:
 
 
 def definitions(path: Path = ASSETS / "presets" / "watch.yaml") -> dict[str, Preset]:
-    """All presets by name. Raises HsdError, one line, when the file cannot be read, or has unknown or missing keys."""
+    """Return all presets by name. Raises HsdError, one line, for a file that cannot be read or has other keys."""
     try:
         entries = yaml.safe_load(path.read_text(encoding="utf-8")).items()
         return {name: Preset(name, **entry) for name, entry in entries}
@@ -75,7 +75,7 @@ def of_systems() -> dict[str, Preset]:
 
 
 def recorded(preset: Preset) -> Trace:
-    """The trace of a preset. Raises HsdError when it has not been recorded."""
+    """Return the trace of a preset. Raises HsdError when it has not been recorded."""
     if not preset.file.is_file():
         raise HsdError(f"preset {preset.name!r} has no recorded trace: run `python examples/reproduce/record.py`")
     return _read(preset.file)
@@ -95,49 +95,32 @@ def _read(file: Path) -> Trace:
 
 
 def telling_step(trace: Trace) -> int:
-    """The step to open a run at: where the rule gains most over the other, and best shows why. 0 without steps."""
+    """Return the step to open a run at, from 0: the one of most `interest`. 0 for a run without steps."""
     return max(range(len(trace.steps)), key=lambda i: interest(trace.steps[i]), default=0)
 
 
 def interest(step: Step) -> tuple[float, ...]:
-    """How telling a step is: numbers that are compared from left to right, in the following order.
+    """Return how telling a step is, as numbers that are compared from left to right.
 
-    Tokens kept whatever the coins: the rule keeps the whole draft for certain, gains `ENOUGH` on average, and gains
-    this time. Whether law shows and not luck: the rule gains over all coins (see `gain`), and this time too. Whether
-    luck does not reverse it. The gain, up to `ENOUGH`, in tenths of a token; how well a tree shows what several drafts
-    are for (see `_handing_over`); whether the rule visibly steps back, after a longer draft failed; how many of the two
-    deciding coins lie clearly on one side of the threshold; the whole gain; kept tokens; drafted tokens.
+    First the size of a draft that the rule keeps whole whatever its coins, where it gains `ENOUGH` on average and keeps
+    more this time. Then whether it gains over all coins, see `gain`, and keeps more this time, so that law shows and
+    not luck; the gain, up to `ENOUGH`, in tenths of a token; whether the rule steps back after a longer draft failed;
+    the whole gain; kept tokens; drafted tokens.
     """
+    size = (float(step.kept), float(step.drafted))
     if step.shadow is None or step.verdict is None or not step.verdict.decisions:
-        return (0.0,) * 8 + (float(step.kept), float(step.drafted))
-    decisions = step.verdict.decisions
-    stepped_back = step.kept > 0 and decisions[-1].accepted and not decisions[0].accepted
-    deciding = [*decisions[-1:], *step.shadow.decisions[-1:]]
-    clear = sum(abs(d.coin - d.threshold) > CLEAR for d in deciding)
-    gained, now = gain(step), _side(step) * (step.kept - step.shadow.kept)
-    seen = (_handing_over(decisions), float(stepped_back), float(clear))
-    law, fair = float(gained > CLEAR and now > 0), float(now >= 0)
-    sure, size = _certain(step, gained, now), (float(step.kept), float(step.drafted))
-    return (sure, law, fair, round(min(gained, ENOUGH), 1), *seen, gained, *size)
-
-
-def _certain(step: Step, gained: float, now: float) -> float:
-    """The size of a draft that the rule keeps whole whatever its coins, where the other one fails; else 0."""
-    own = step.expected_kept.get(step.verdict.rule, 0.0) if step.verdict else 0.0
-    return step.drafted * float(own > step.drafted - SURE and gained >= ENOUGH and now > 0)
-
-
-def _handing_over(decisions: list[Decision]) -> float:
-    """For trees: whether a later draft takes over where an earlier one was cut back, and the share of open tests."""
-    first = next((d for d in decisions if d.accepted), None)
-    last = decisions[-1]
-    if first is None or first.draft == last.draft or not last.accepted:
-        return 0.0
-    return 1.0 + sum(CLEAR < d.threshold < 1 - CLEAR for d in decisions) / len(decisions)
+        return (0.0,) * 5 + size
+    first, last = step.verdict.decisions[0], step.verdict.decisions[-1]
+    stepped_back = step.kept > 0 and last.accepted and not first.accepted
+    gained, more = gain(step), _side(step) * (step.kept - step.shadow.kept) > 0
+    certain = step.expected_kept.get(step.verdict.rule, 0.0) > step.drafted - SURE
+    sure = step.drafted * float(certain and gained >= ENOUGH and more)
+    law = float(gained > CLEAR and more)
+    return (sure, law, round(min(gained, ENOUGH), 1), float(stepped_back), gained, *size)
 
 
 def gain(step: Step) -> float:
-    """How many more tokens of its draft the rule keeps than the one to compare with, on average over all coins.
+    """Return how many more tokens of its draft the rule keeps than the other rule, on average over all coins.
 
     For a vanilla run, how many fewer. 0 if the step does not record it.
     """
@@ -148,5 +131,5 @@ def gain(step: Step) -> float:
 
 
 def _side(step: Step) -> int:
-    """The sign of a difference: -1 in a run that is vanilla itself."""
+    """Return the sign of a difference: -1 in a run that is vanilla itself."""
     return -1 if step.verdict and step.verdict.rule in VANILLA.values() else 1

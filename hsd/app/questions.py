@@ -1,4 +1,4 @@
-"""What the page asks of a server besides runs and recorded files: each a function from plain data to plain data."""
+"""What the page asks a server besides runs and recorded files: functions from plain data to plain data."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,13 +11,12 @@ from hsd.app import device, downloads, pairs, speed
 from hsd.app.presets import telling_step
 from hsd.app.replies import NOT_UNDERSTOOD, Answer, answer
 from hsd.app.systems import planner
-from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.trace import Trace
 
 
 class Questions:
-    """Answers POST answers/NAME; an error is an answer too, {"error": one line}."""
+    """Answers POST answers/NAME. An error is an answer too: {"error": one line}."""
 
     def __init__(self, space: Space, opened: Trace | None) -> None:
         self.space = space
@@ -31,32 +30,28 @@ class Questions:
         }
 
     def pair(self, given: Answer) -> Answer:
-        """What the chips say of a pair."""
+        """Return what the page says about a pair, see `hsd.app.pairs.describe`."""
         return pairs.describe(self.space, str(given.get("name") or downloads.first(self.space).name))
 
     def downloads(self) -> Answer:
-        """Downloads from the package index: a line for each under way or failed, and the pairs that are ready."""
-        found = [(pair, downloads.news(pair)) for pair in device.offered(self.space)]
-        lines = [f"{pair.short_title}: {news.words}" for pair, news in found if news.coming or news.problem]
-        here = [{"name": pair.name, "title": pair.title} for pair, news in found if news is downloads.HERE]
-        return {"lines": lines, "here": here, "coming": any(news.coming for _, news in found)}
+        """Return a line for each download that is under way or failed, and the pairs that are ready."""
+        offers = [(pair, downloads.news(pair)) for pair in device.offered(self.space)]
+        lines = [f"{pair.short_title}: {news.words}" for pair, news in offers if news.coming or news.problem]
+        here = [{"name": pair.name, "title": pair.title} for pair, news in offers if news is downloads.HERE]
+        return {"lines": lines, "here": here, "coming": any(news.coming for _, news in offers)}
 
     async def serve(self, request: Request) -> Response:
-        """The answer to a request."""
+        """Return the answer to a request."""
         try:
-            given = await request.json()
+            values = await request.json()
         except (ValueError, RecursionError):
-            given = None
+            values = None
         function = self.functions.get(request.path_params["name"])
-        if function is None or not isinstance(given, dict):
-            return JSONResponse(answer(_refuse), 400)
-        return JSONResponse(await run_in_threadpool(answer, function, given))
+        if function is None or not isinstance(values, dict):
+            return JSONResponse({"error": NOT_UNDERSTOOD}, 400)
+        return JSONResponse(await run_in_threadpool(answer, function, values))
 
 
 def shown(trace: Trace) -> Answer:
-    """A trace and the step to open it at."""
+    """Return a trace and the step to open it at, from 0."""
     return {"trace": trace.model_dump(mode="json"), "step": telling_step(trace)}
-
-
-def _refuse() -> None:
-    raise HsdError(NOT_UNDERSTOOD)

@@ -13,7 +13,7 @@ the installed Gradio, `tests/app/test_gradio_versions.py` on the oldest and the 
   - `pending_messages_per_session`, `pending_event_ids_session`, `event_ids_to_events`: Gradio keeps results that nobody
     fetches of up to two thousand sessions, and a set for every session that there ever was;
   - `reset_iterators`: where a run ends just as it is cancelled, Gradio fails and never frees it;
-  - `compute_analytics_summary`: Gradio makes a table of its last ten thousand events after each, for a page that is off.
+  - `compute_analytics_summary`: Gradio makes a table of the last events after each, for a page that is off.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class FairQueue(Queue):
         """Sessions without a run, and since when, by `time.monotonic`."""
 
     async def push(self, body: Any, request: Any, username: str | None) -> Any:
-        """As Gradio's, but refuses if `size` others already wait for the same thing, and says when to try again."""
+        """Add an event as Gradio does, or refuse it, with a time to try again, if `size` others wait for the same."""
         self._forget(time.monotonic())
         function = self.blocks.fns.get(body.fn_index)
         waiting = self._waiting(function.concurrency_id) if function else []
@@ -126,19 +126,19 @@ class FairQueue(Queue):
         return answer
 
     async def reset_iterators(self, event_id: str) -> None:
-        """As Gradio's, but tolerates an iterator that a cancellation has already dropped."""
+        """End an event's iterator as Gradio does; one that a cancellation has already dropped is no error."""
         with suppress(KeyError):
             await super().reset_iterators(event_id)
 
     def compute_analytics_summary(self, records: Any) -> Any:
-        """Nothing: nobody reads it."""
+        """Do nothing: nobody reads the summary."""
 
     def _waiting(self, concurrency_id: str) -> list[Event]:
         queue = self.event_queue_per_concurrency_id.get(concurrency_id)
         return queue.queue if queue else []
 
     def _usual(self, concurrency_id: str) -> float:
-        """Mean duration in seconds of those events of this kind that have ended."""
+        """Return the mean duration in seconds of those events of this kind that have ended."""
         ended = self.process_time_per_fn.items()
         times = [time.avg_time for function, time in ended if function.concurrency_id == concurrency_id]
         return sum(times) / len(times) if times else USUAL

@@ -10,7 +10,8 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import closing
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,6 @@ from hsd.app.runs import LOAD_SECONDS, TOKEN_SECONDS
 from hsd.bench import Case
 from hsd.bench import race as timing
 from hsd.bench.cases import in_a_name
-from hsd.bench.race import Event
 from hsd.bench.race_report import lossless, report
 from hsd.decoding.options import RunOptions
 from hsd.draft import COPIERS
@@ -46,7 +46,7 @@ Values = Mapping[str, Any]
 class Plan:
     """A race that may be run. request: what the lanes share, as plain decoding; cases: the lanes, plain first.
 
-    addresses: of those that are a server's, by name.
+    addresses: where the lanes of servers are reached, by the lane's name.
     """
 
     request: Request
@@ -55,17 +55,13 @@ class Plan:
     addresses: Mapping[str, servers.Address]
 
     def link(self) -> dict[str, str]:
-        """The parameters of the link that runs it again. A server stays out of links."""
+        """Return the parameters of the link that runs it again. Servers are left out."""
         shared = {name: value for name, value in query(self.request).items() if name not in LANE}
-        return {**shared, "lanes": ",".join(self._linked()), "rounds": str(self.rounds)}
-
-    def _linked(self) -> Iterator[str]:
-        """The lanes as a link has them: option:value~option:value; lists as 3_5. See `from_link`."""
-        for options in (own(case.options) for case in self.cases[1:] if case.name not in self.addresses):
-            yield "~".join(f"{name}:{RunOptions.options()[name].text(value)}" for name, value in options.items())
+        lanes = [own(case.options) for case in self.cases[1:] if case.name not in self.addresses]
+        return {**shared, "lanes": to_link(lanes), "rounds": str(self.rounds)}
 
     def described(self) -> dict[str, Any]:
-        """What the page must know about it. The seed is text: JavaScript's numbers lose digits of a large one."""
+        """Return the plan as plain data. The seed is text: JavaScript's numbers lose digits of a large one."""
         o = self.request.options
         sampling = {"temperature": o.temperature, "top_p": o.top_p, "top_k": o.top_k, "length": o.max_new_tokens}
         lanes = [{"name": c.name, "options": c.options, "own": own(c.options), **self._kind(c)} for c in self.cases]
@@ -73,54 +69,48 @@ class Plan:
         return {**shared, "lanes": lanes, "link": self.link()}
 
     def _kind(self, case: Case) -> dict[str, Any]:
-        """Whether its text follows the target's distribution; for a server this is unknown."""
+        """Return whether its text follows the target's distribution; for a server this is unknown."""
         return {"served": True} if case.name in self.addresses else {"lossless": lossless(case)}
-
-    def arguments(self) -> tuple[dict[str, Any], str, list[dict[str, Any]], int, int]:
-        """What `race` is called with, as plain data."""
-        known = {name: asdict(address) for name, address in self.addresses.items()}
-        lanes = [{"name": c.name, "options": c.options, "address": known.get(c.name)} for c in self.cases]
-        return asdict(self.request.pair), self.request.prompt, lanes, self.request.options.seed, self.rounds
 
 
 def own(options: Values) -> dict[str, Any]:
-    """A lane's own options, beyond the shared ones: its rule, its γ, and all that differ from the default."""
-    said = (name for name in options if name in LANE)
-    return {n: options[n] for n in said if n in ("rule", "gamma") or options[n] != RunOptions.default(n)}
+    """Return a lane's own options, beyond the shared ones: rule, γ, and all that differ from the default."""
+    of_lane = (name for name in options if name in LANE)
+    return {n: options[n] for n in of_lane if n in ("rule", "gamma") or options[n] != RunOptions.default(n)}
 
 
-# ---- what is asked
+# ---- requests
 
 
-def read_plan(space: Space, asked: Values) -> Plan:
-    """Check a request. Plain decoding is always the first lane and is not named. Raises HsdError, one line.
+def read_plan(space: Space, values: Values) -> Plan:
+    """Check a request for a race; see the head of this file. Raises HsdError, one line.
 
-    A pair that is missing and not being fetched, such as that of a recorded race, is replaced by another.
-
-    A lane has the options of `LANE`, or, where a server may be named, url and model. A lane without γ takes the shared
-    one, else the pair's own. Without lanes: the vanilla rule and HSD.
+    Plain decoding is always the first lane and is not named. A lane has the options of `LANE`, or, where a server may
+    be named, url and model. A lane without γ takes the shared one, else the pair's own. Without lanes: the vanilla rule
+    and HSD. A pair that is missing and not being fetched, such as that of a recorded race, is replaced by another.
     """
-    lanes = asked.get("lanes") or [{"rule": rule} for rule in USUAL_RULES]
+    lanes = values.get("lanes") or [{"rule": rule} for rule in USUAL_RULES]
     lanes = from_link(lanes) if isinstance(lanes, str) else lanes
     if not isinstance(lanes, list) or not all(isinstance(lane, dict) for lane in lanes):
         raise HsdError("lanes: give a list of mappings, such as {'rule': 'hsd', 'gamma': 4}")
     if len(lanes) >= MOST_LANES:
         raise HsdError(f"{len(lanes) + 1} lanes: a race has 2 to {MOST_LANES}, plain decoding among them")
-    rounds = str(asked.get("rounds") or USUAL_ROUNDS)
+    rounds = str(values.get("rounds") or USUAL_ROUNDS)
     if rounds not in map(str, ROUNDS):
         raise HsdError(f"{rounds[:20]} timed runs per lane: choose {', '.join(map(str, ROUNDS[:-1]))} or {ROUNDS[-1]}")
-    given = {RunOptions.old.get(name, name): value for name, value in asked.items() if value not in (None, "")}
-    shared = {name: given[name] for name in (*BESIDE, *SHARED) if name in given}
+    options = {RunOptions.old.get(name, name): value for name, value in values.items() if value not in (None, "")}
+    shared = {name: options[name] for name in (*BESIDE, *SHARED) if name in options}
     shared["pair"] = downloads.stand_in(space, str(shared.get("pair", "")))
     request = read(space, {"prompt": "", **shared, "system": "plain"})
-    gamma = {"gamma": given["gamma"]} if "gamma" in given else {}
-    found = [_lane(space, {**shared, **gamma}, lane, n) for n, lane in enumerate(lanes, start=2)]
-    cases = _cases([request.options, *found], request.options)
-    addresses = {c.name: one for c, one in zip(cases[1:], found, strict=True) if isinstance(one, servers.Address)}
+    shared |= {name: options[name] for name in ("gamma",) if name in options}
+    runners = [request.options, *(_lane(space, shared, lane, n) for n, lane in enumerate(lanes, start=2))]
+    cases = _cases(runners, request.options)
+    addresses = {c.name: lane for c, lane in zip(cases, runners, strict=True) if isinstance(lane, servers.Address)}
     return Plan(request, cases, int(rounds), addresses)
 
 
 def _lane(space: Space, shared: Values, lane: Values, number: int) -> RunOptions | servers.Address:
+    """Check one lane. number: by which an error names it."""
     try:
         if "url" in lane:
             return servers.read(space, lane["url"], lane.get("model"))
@@ -136,8 +126,8 @@ def _lane(space: Space, shared: Values, lane: Values, number: int) -> RunOptions
 
 
 def _cases(lanes: Sequence[RunOptions | servers.Address], shared: RunOptions) -> tuple[Case, ...]:
-    """The lanes as cases of a benchmark. The seed is not among their options: it is the same for all."""
-    seen: Counter[str] = Counter()
+    """Return the lanes as cases of a benchmark. The seed is not among their options: it is the same for all."""
+    names: Counter[str] = Counter()
     cases = []
     for lane in lanes:
         if isinstance(lane, servers.Address):
@@ -145,20 +135,20 @@ def _cases(lanes: Sequence[RunOptions | servers.Address], shared: RunOptions) ->
             del options["system"]  # it is not known what decodes there
         else:
             name, options = lane_name(lane), _case_options(lane)
-        seen[name] += 1
-        cases.append(Case(f"{name} ({seen[name]})" if seen[name] > 1 else name, options))
+        names[name] += 1
+        cases.append(Case(f"{name} ({names[name]})" if names[name] > 1 else name, options))
     return tuple(cases)
 
 
 def _case_options(o: RunOptions) -> dict[str, Any]:
-    """Keywords of `hsd.run`, tracing off: nothing but decoding is timed. Plain data: lists, no tuples."""
-    names = ["system", *(name for name in SHARED if name != "seed"), *_own(o)]
-    found = {name: getattr(o, name) for name in names if name != "prompt_as" or o.prompt_as}
-    return {**{k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}, "trace": False}
+    """Return keywords of `hsd.run` as plain data, tracing off: nothing but decoding is timed."""
+    names = ["system", *(name for name in SHARED if name != "seed" and (name != "prompt_as" or o.prompt_as)), *_own(o)]
+    values = {name: getattr(o, name) for name in names}
+    return {**{k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}, "trace": False}
 
 
 def _own(o: RunOptions) -> list[str]:
-    """The options that say how a lane drafts and checks: its rule, γ where it has one, and what is not as usual."""
+    """Return the names of the options that say how a lane drafts and checks: rule, γ, and what is not the default."""
     if o.system == "plain":
         return []
     always = ["rule"] if o.system == "hispec" or o.thresholds else ["rule", "gamma"]
@@ -169,7 +159,7 @@ def _own(o: RunOptions) -> list[str]:
 
 
 def lane_name(o: RunOptions) -> str:
-    """What the lane is called, such as "HSD, γ = 5", "N-grams, HSD, γ = 5" or "Model stack, HSD, T = 3/5"."""
+    """Return the lane's name, such as "HSD, γ = 5", "N-grams, HSD, γ = 5" or "Model stack, HSD, T = 3/5"."""
     if o.system == "plain":
         return str(facts.named("systems", "plain")["title"])
     by = facts.named("systems", o.system)["title"].split(" (")[0] if o.system != "speculative" else ""
@@ -186,72 +176,61 @@ def lane_name(o: RunOptions) -> str:
     return ", ".join(filter(None, [by, facts.head(o.rule), *own]))
 
 
+def to_link(lanes: Sequence[Values]) -> str:
+    """Return options of lanes as a link has them: option:value~option:value,option:value; lists as 3_5."""
+    options = RunOptions.options()
+    return ",".join("~".join(f"{name}:{options[name].text(value)}" for name, value in lane.items()) for lane in lanes)
+
+
 def from_link(text: str) -> list[dict[str, Any]]:
-    """The lanes of a link, not checked yet; also as earlier versions wrote them, by position: hsd~4~3~distinct."""
-    return [_new(one) if ":" in one else _old(one.split("~")) for one in text.split(",")]
+    """Return the lanes of a link, see `to_link`, not checked yet."""
+    return [dict(part.partition(":")[::2] for part in lane.split("~")) for lane in text.split(",")]
 
 
-def _new(text: str) -> dict[str, Any]:
-    return dict(part.partition(":")[::2] for part in text.split("~"))
+# ---- runs
 
 
-def _old(parts: list[str]) -> dict[str, Any]:
-    by = parts.pop(0) if parts[0] in ("ngram", "stack", "hispec") else ""
-    own = {"ngram": ["gamma"], "stack": ["thresholds"], "hispec": ["exits", "thresholds"]}.get(by)
-    fuzzy = ["tolerance", "divergence"] if parts[0] in FUZZY else []
-    names = ["rule", *(own or ["gamma"]), *(fuzzy or ([] if own else ["drafts", "tree"]))]
-    drafter = {"proposer": "ngram"} if by == "ngram" else {"system": by} if by else {}
-    return {**drafter, **{name: part for name, part in zip(names, parts, strict=False) if part}}
-
-
-# ---- running it
-
-
-def race(pair: Values, prompt: str, lanes: list[dict[str, Any]], seed: int, rounds: int) -> Iterator[dict[str, Any]]:
+def race(plan: Plan) -> Iterator[dict[str, Any]]:
     """Run all lanes and yield plain data: first {"header": facts}, then {"events": some}, see `hsd.bench.race`.
 
-    lanes: {"name", "options", "address": of a server's, or None} each. Arguments are plain data too, because on ZeroGPU
-    this runs in another process. Raises HsdError, before anything runs, for a lane that the pair has no models for, or
-    whose server is not there.
+    On ZeroGPU this runs in another process, so a plan can be pickled. Raises HsdError, before anything runs, for a lane
+    that the pair has no models for, or whose server is not there.
     """
-    cases = [_case(lane, number) for number, lane in enumerate(lanes, start=1)]
-    loaded = pairs.load(pairs.PairChoice(**pair), *(lane["options"].get("engine") for lane in lanes))
+    cases = [_reach(case, plan.addresses.get(case.name), number) for number, case in enumerate(plan.cases, start=1)]
+    loaded = pairs.load(plan.request.pair, *(case.options.get("engine") for case in plan.cases))
     yield {"header": timing.facts(loaded, cases)}
-    for events in timing.rounds(loaded, prompt, cases, seed, rounds):
+    for events in timing.rounds(loaded, plan.request.prompt, cases, plan.request.options.seed, plan.rounds):
         yield {"events": events}
 
 
-def _case(lane: Event, number: int) -> Case:
-    """The lane as a case; a server is reached."""
-    if not lane["address"]:
-        return Case(lane["name"], lane["options"])
+def _reach(case: Case, address: servers.Address | None, number: int) -> Case:
+    """Return the lane as it is run; a server is contacted. Raises HsdError, naming the lane, where there is none."""
+    if address is None:
+        return case
     try:
-        server = servers.Address(**lane["address"]).reach()
+        server = address.reach()
     except HsdError as error:
         raise HsdError(f"lane {number}: {error}") from None
-    return Case(lane["name"], {"model": server.model}, server.case(lane["options"]).runner)
+    return Case(case.name, {"model": server.model}, server.case(case.options).runner)
 
 
-def gpu_seconds(pair: Values, prompt: str, lanes: list[dict[str, Any]], seed: int, rounds: int) -> int:
-    """How long a GPU is needed, at most: every lane runs once more than it is timed."""
-    tokens = sum(int(lane["options"]["max_new_tokens"]) for lane in lanes)
-    return LOAD_SECONDS + round(TOKEN_SECONDS * tokens * (rounds + 1))
+def gpu_seconds(plan: Plan) -> int:
+    """Return how long a GPU is needed, at most: every lane runs once more than it is timed."""
+    tokens = sum(int(case.options["max_new_tokens"]) for case in plan.cases)
+    return LOAD_SECONDS + round(TOKEN_SECONDS * tokens * (plan.rounds + 1))
 
 
 race_on_lent_gpu = device.lent_gpu(gpu_seconds)(race)
 
 
 def pieces(plan: Plan, seconds: float) -> Iterator[dict[str, Any]]:
-    """The messages of a race: {"header"} first, {"events"} as they come, {"report"} after each timed run.
+    """Yield the messages of a race: {"header"} first, {"events"} as they come, {"report"} after each timed run.
 
     A race that takes longer than `seconds` ends after its current run with {"ending": one line}. Raises HsdError.
     """
-    lent = device.zero_gpu() and plan.request.pair.from_hub
-    if lent:
-        pairs.bring(plan.request.pair)
+    run = race_on_lent_gpu if pairs.brought(plan.request.pair) else race
     began, records = time.monotonic(), []
-    running = (race_on_lent_gpu if lent else race)(*plan.arguments())
-    try:
+    with closing(run(plan)) as running:  # type: ignore[type-var]
         for piece in running:
             yield {"header": {**plan.described(), **piece["header"]}} if "header" in piece else piece
             ended = [event["record"] for event in piece.get("events", ()) if event["repetition"] and "record" in event]
@@ -262,17 +241,14 @@ def pieces(plan: Plan, seconds: float) -> Iterator[dict[str, Any]]:
             if time.monotonic() - began > seconds:
                 yield {"ending": f"stopped after {seconds:g} s, the longest time here: ask for less"}
                 return
-    finally:
-        running.close()  # type: ignore[attr-defined]
 
 
-def stream(space: Space, asked: Values) -> Iterator[str]:
-    """A race from what is asked, as the messages of `pieces`, each a JSON text; closing it ends the race.
+def stream(space: Space, values: Values) -> Iterator[str]:
+    """Run the race that is requested and yield the messages of `pieces`, each a JSON text; closing it ends the race.
 
     Raises HsdError, one line, also in the middle; what came before counts.
     """
-    plan = read_plan(space, asked)
-    for piece in pieces(plan, space.limits.run_seconds):
+    for piece in pieces(read_plan(space, values), space.limits.run_seconds):
         yield json.dumps(piece, ensure_ascii=False, allow_nan=False)
 
 
@@ -281,7 +257,7 @@ def stream(space: Space, asked: Values) -> Iterator[str]:
 
 @cache
 def recorded(file: Path = FILE) -> dict[str, Any]:
-    """The recorded races: {"races": domain, header, events and report of each, "all": the report of all together}.
+    """Return the recorded races: {"races": domain, header, events, report of each, "all": the report of all together}.
 
     "all" is None for a single race. Raises HsdError when there is none.
     """
@@ -296,6 +272,7 @@ def recorded(file: Path = FILE) -> dict[str, Any]:
         lane["own"] = own(lane["options"])
     records = [[event["record"] for event in one["events"] if "record" in event] for one in races]
     cases = [[Case(lane["name"], lane["options"]) for lane in one["header"]["lanes"]] for one in races]
-    told = [{**one, "report": report(own, found)} for one, own, found in zip(races, cases, records, strict=True)]
+    reports = [{"report": report(*numbers)} for numbers in zip(cases, records, strict=True)]
     together = [{**record, "prompt": number} for number, own in enumerate(records) for record in own]
-    return {"races": told, "all": report(cases[0], together) if len(races) > 1 else None}
+    shown = [{**one, **numbers} for one, numbers in zip(races, reports, strict=True)]
+    return {"races": shown, "all": report(cases[0], together) if len(races) > 1 else None}

@@ -22,7 +22,7 @@ NOT_UNDERSTOOD = "the page asked for something in a way that is not understood: 
 
 
 def answer(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call it; an expected error becomes {"error": one line}, an unexpected one as well, and is logged."""
+    """Call a function; an error becomes {"error": one line}, and an unexpected one is logged."""
     try:
         return function(*arguments)
     except HsdError as error:
@@ -32,13 +32,13 @@ def answer(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def brief(error: HsdError) -> str:
-    """The error's message, shortened in case it quotes very long input."""
+    """Return the error's message, shortened in case it quotes very long input."""
     words = str(error)
     return words if len(words) <= LONGEST else f"{words[:LONGEST]} …"
 
 
 def unexpected(error: Exception, advice: str, what: str = "that failed on the server") -> str:
-    """The message to a visitor about an unexpected error; the log has the details under the same name.
+    """Return the message to a visitor about an unexpected error; the log has the details under the same name.
 
     The log says where it happened but not what was sent: prompts are private.
     """
@@ -49,12 +49,12 @@ def unexpected(error: Exception, advice: str, what: str = "that failed on the se
     return f"{what} ({type(error).__name__}, error {name}): {advice}"
 
 
-def shortened(found: Answer) -> Answer:
-    """The same with numbers of `DIGITS` digits."""
-    rounded: Answer = json.loads(json.dumps(found), parse_float=lambda text: float(f"{float(text):.{DIGITS}g}"))
+def shortened(values: Answer) -> Answer:
+    """Return plain data with numbers of `DIGITS` digits."""
+    rounded: Answer = json.loads(json.dumps(values), parse_float=lambda text: float(f"{float(text):.{DIGITS}g}"))
     return rounded
 
 
 def compact(data: Any) -> str:
-    """JSON without spaces."""
+    """Return JSON without spaces."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))

@@ -8,7 +8,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict
 from typing import Any
 
 from hsd.app import device, pairs
@@ -16,9 +15,8 @@ from hsd.app.presets import telling_step
 from hsd.app.replies import unexpected
 from hsd.app.request import Request, query
 from hsd.decoding.loop import Decoding
-from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
-from hsd.trace import Trace
+from hsd.trace import Step, Trace
 
 Message = dict[str, Any]
 UPDATE_SECONDS = 0.05  # at most 20 messages a second
@@ -35,7 +33,7 @@ class Kept:
         self._lock = threading.Lock()
 
     def add(self, trace: Trace) -> str:
-        """Keep it; returns its key."""
+        """Keep a trace and return its key."""
         key = secrets.token_urlsafe(16)
         with self._lock:
             self._traces[key] = trace
@@ -44,6 +42,7 @@ class Kept:
         return key
 
     def get(self, key: str) -> Trace | None:
+        """Return the trace of that key, None if it is not kept any more."""
         with self._lock:
             if key in self._traces:
                 self._traces.move_to_end(key)
@@ -51,29 +50,35 @@ class Kept:
 
 
 def messages(request: Request, kept: Kept, seconds: float) -> Iterator[Message]:
-    """A run as it goes on.
+    """Yield a run as it goes on, as plain data.
 
     First {"header", "link"}: the trace without steps and result, and the parameters that ask for it again. Then
     {"steps"}, new ones, at most 20 times a second; with the last of them "result", and "message", one line, where the
     run was stopped after `seconds`. At the end {"key", "telling", "finish"}: its key in `kept`, the step to show first,
     and why it ended. Closing it ends the run and frees its caches. Raises HsdError, after what was decoded before.
     """
-    whole: Message = {"steps": []}
-    lent = device.zero_gpu() and request.pair.from_hub
-    if lent:
-        pairs.bring(request.pair)
-    given = asdict(request.pair), request.prompt, request.option_dict(), seconds
-    with closing((decode_on_lent_gpu if lent else decode)(*given)) as pieces:  # type: ignore[type-var]
+    run = decode_on_lent_gpu if pairs.brought(request.pair) else decode
+    with closing(run(request, seconds)) as pieces:  # type: ignore[type-var]
+        trace = next(pieces)
+        yield {"header": trace.model_dump(mode="json", exclude={"steps", "result"}), "link": query(request)}
+        steps: list[Step] = []
         for piece in pieces:
-            whole |= piece.get("header", {}) | {name: piece[name] for name in ("result",) if name in piece}
-            whole["steps"] += piece.get("steps", ())
-            yield {**piece, "link": query(request)} if "header" in piece else piece
-    trace = Trace.model_validate(whole)
+            steps += piece["steps"]
+            trace = trace.model_copy(update={name: piece[name] for name in piece.keys() & {"result"}})
+            yield {name: _plain(value) for name, value in piece.items()}
+    trace = trace.model_copy(update={"steps": steps})
     yield {"key": kept.add(trace), "telling": telling_step(trace), "finish": trace.result.finish}
 
 
+def _plain(value: Any) -> Any:
+    """Return a part of a message as plain data."""
+    if isinstance(value, list):
+        return [step.model_dump(mode="json") for step in value]
+    return value if isinstance(value, str) else value.model_dump(mode="json")
+
+
 def finished(request: Request, kept: Kept, seconds: float) -> tuple[Trace, str]:
-    """Decode to the end, for callers that want everything at once: the run's trace and its key. Raises HsdError."""
+    """Decode to the end and return the run's trace and its key. Raises HsdError."""
     for message in messages(request, kept, seconds):
         last = message
     trace = kept.get(last["key"])
@@ -81,22 +86,22 @@ def finished(request: Request, kept: Kept, seconds: float) -> tuple[Trace, str]:
     return trace, last["key"]
 
 
-def decode(pair: Message, prompt: str, options: Message, seconds: float) -> Iterator[Message]:
-    """Decode and yield, as plain data, all that `messages` yields except the last message.
+def decode(request: Request, seconds: float) -> Iterator[Any]:
+    """Decode and yield the trace without steps, then the steps and the result as in `messages`, as objects.
 
-    The arguments are plain data as well, because on ZeroGPU this runs in another process. Closing the iterator ends the
-    run and frees its caches.
+    On ZeroGPU this runs in another process, so all that is given and yielded can be pickled. Closing the iterator ends
+    the run and frees its caches.
     """
-    loaded = pairs.load(pairs.PairChoice(**pair), options["engine"])
-    with closing(Decoding(loaded, prompt, RunOptions(**options))) as decoding:
-        yield {"header": decoding.trace().model_dump(mode="json", exclude={"steps", "result"})}
-        steps: list[Message] = []
-        ending: Message = {}
+    loaded = pairs.load(request.pair, request.options.engine)
+    with closing(Decoding(loaded, request.prompt, request.options)) as decoding:
+        yield decoding.trace()
+        steps: list[Step] = []
+        ending: dict[str, str] = {}
         failure: HsdError | None = None
         began = sent = time.monotonic()
         try:
             for step in decoding:
-                steps.append(step.model_dump(mode="json"))
+                steps.append(step)
                 now = time.monotonic()
                 if now - began > seconds:
                     ending = {"message": f"stopped after {seconds:g} s, the longest time here: ask for less"}
@@ -108,14 +113,14 @@ def decode(pair: Message, prompt: str, options: Message, seconds: float) -> Iter
             failure = error  # what was decoded before it goes out first
         except Exception as error:
             failure = HsdError(unexpected(error, "try again, or with other options"))
-        yield {"steps": steps, "result": decoding.result().model_dump(mode="json"), **ending}
+        yield {"steps": steps, "result": decoding.result(), **ending}
         if failure:
             raise failure
 
 
-def gpu_seconds(pair: Message, prompt: str, options: Message, seconds: float) -> int:
-    """How long a GPU is needed for this run, at most."""
-    return LOAD_SECONDS + round(TOKEN_SECONDS * int(options["max_new_tokens"]))
+def gpu_seconds(request: Request, seconds: float) -> int:
+    """Return how long a GPU is needed for this run, at most."""
+    return LOAD_SECONDS + round(TOKEN_SECONDS * request.options.max_new_tokens)
 
 
 decode_on_lent_gpu = device.lent_gpu(gpu_seconds)(decode)

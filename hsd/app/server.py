@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 from importlib.util import find_spec
+from typing import Any
 
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -28,28 +29,22 @@ THREADS = 40  # for all that is done at once
 SESSIONS = 200  # that Gradio keeps; nothing of ours is in there
 
 
-def serve(
-    space: Space,
-    trace_file: str | None,
-    host: str | None,
-    port: int | None,
-    open_browser: bool,
-    download: bool,
-    trusted: trust.Trust,
-) -> None:
-    """Build the app and serve it until interrupted. What it needs from the package index comes meanwhile."""
-    trust.current = trusted
-    if not trusted.local:
+def serve(space: Space, whom: trust.Trust, trace_file: str | None, download: bool, address: dict[str, Any]) -> None:
+    """Build the app and serve it until interrupted.
+
+    whom: whom it answers; trace_file: a saved trace to show first; download: fetch missing models meanwhile; address:
+    server_name, server_port and inbrowser of Gradio's `launch`. Raises HsdError.
+    """
+    trust.current = whom
+    if not whom.local:
         outside.OPENER = outside.GUARDED
     server = build(space, Trace.from_file(trace_file) if trace_file else None)
     threading.Thread(target=_preload, args=[space], daemon=True).start()
     if download:
         downloads.begin(space, lambda name: pairs.describe(space, name))
     try:
-        app, address, _ = server.launch(
-            server_name=host,
-            server_port=port,
-            inbrowser=open_browser,
+        app, url, _ = server.launch(
+            **address,
             prevent_thread_lock=True,
             quiet=True,
             ssr_mode=False,
@@ -60,14 +55,15 @@ def serve(
             state_session_capacity=SESSIONS,
         )
     except OSError:
+        port = address["server_port"]
         which = f"port {port} is taken" if port else "no free port was found"
         raise HsdError(f"{which}: choose another with --port") from None
-    print(f"The app is ready: {address}", flush=True)
+    print(f"The app is ready: {url}", flush=True)
     app.get_blocks().block_thread()
 
 
 def build(space: Space, opened: Trace | None = None) -> Server:
-    """The server. opened: a trace to show first instead of a preset."""
+    """Return the server. opened: a trace to show first instead of a preset."""
     files = Files(site(space, "server", opened, device.public_address()), folder_of_modules())
     packed = Middleware(GZipMiddleware, minimum_size=1000)  # what Gradio sends as it is; the site packs its own files
     before = [Middleware(guarded), packed]
@@ -85,8 +81,6 @@ def build(space: Space, opened: Trace | None = None) -> Server:
 def _preload(space: Space) -> None:
     """Load what the manifest wants loaded; a pair that cannot be loaded says so in its chip."""
     for pair in downloads.available(space):
-        if pair.preload and device.zero_gpu() and pair.from_hub:
-            with suppress(HsdError):  # whoever runs it is told why
-                pairs.bring(pairs.choose(space, pair.name))
-        elif pair.preload:
-            pairs.describe(space, pair.name)
+        with suppress(HsdError):  # whoever runs it is told why
+            if pair.preload and not pairs.brought(pairs.choose(space, pair.name)):
+                pairs.describe(space, pair.name)

@@ -1,4 +1,4 @@
-"""Servers whose URL a visitor has typed: whether that is allowed, and how they are reached, always without a key.
+"""Servers that a visitor names by URL: whether that is allowed, and how they are reached, always without a key.
 
 Nothing else in `hsd.app` leads to one. No link carries a URL, and on a Space none can be typed.
 """
@@ -20,7 +20,7 @@ NOT_HERE = "servers cannot be used from here: start the app on your own machine 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is, checked but not contacted yet. url: without /v1; model: "" for the only one."""
+    """The address of a server, checked but not contacted yet. url: without /v1; model: "" for the only one."""
 
     url: str
     model: str
@@ -33,19 +33,21 @@ class Address:
 
 
 def allowed(space: Space) -> bool:
-    """Whether visitors may name a server: never on a Space, nor if the manifest forbids models of their own; only with
-    --servers where others than people at this machine can ask, and then none but public ones are reached."""
-    asked = trust.current.local or trust.current.servers
-    return asked and space.own_pair != "never" and not device.on_a_space()
+    """Return whether visitors may name a server: never on a Space, nor if the manifest forbids models of their own.
+
+    Where others than people at this machine can ask, it takes --servers, and then none but public ones are reached.
+    """
+    trusted = trust.current.local or trust.current.servers
+    return trusted and space.own_pair != "never" and not device.on_a_space()
 
 
 def read(space: Space, url: object, model: object) -> Address:
-    """Check what was typed; contacts nobody. Raises HsdError if it is not a URL, or if servers are not allowed here."""
+    """Check an address; contacts nobody. Raises HsdError if it is not a URL, or if servers are not allowed here."""
     if not allowed(space):
         raise HsdError(NOT_HERE)
-    typed, name = (str(value or "").strip() for value in (url, model))
-    if not typed:
+    base, name = (str(value or "").strip() for value in (url, model))
+    if not base:
         raise HsdError(f"no server is named: give its base URL, such as {EXAMPLE}")
-    if len(typed) > MOST or len(name) > MOST:
+    if len(base) > MOST or len(name) > MOST:
         raise HsdError(f"a server's URL and its model's name have at most {MOST} characters: shorten them")
-    return Address(base_url(typed), name)
+    return Address(base_url(base), name)

@@ -9,15 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from hsd.app import browser, device, page, pairs, race, speed
 from hsd.app.presets import Preset, charts, definitions, of_systems, recorded, systems, timings
 from hsd.app.questions import shown
-from hsd.app.replies import shortened
+from hsd.app.replies import compact, shortened
 from hsd.app.starters import starters
 from hsd.app.systems import planner
 from hsd.errors import HsdError
@@ -29,77 +29,80 @@ from hsd.trace import MAX_BYTES, Trace
 
 Values = dict[str, Any]
 Site = dict[str, Callable[[], bytes]]
-DOCS = ASSETS / "docs"
+DOCS, LESSONS = ASSETS / "docs", ASSETS / "lessons" / "learn.json"
 NOT_SERVED = (".html", ".md", ".ts")  # the page, which is made anew; what only developers read
 
 
 @dataclass(frozen=True)
 class Question:
-    """A kind of question with recorded answers. arguments: those that have one, each by the names of its parts; other:
-    the error message for any other, with "?" in its place."""
+    """A kind of question with recorded answers.
+
+    names: what it may be about; none where there is one answer. error: the message for any other name, which stands in
+    the place of its "?".
+    """
 
     answer: Callable[..., Any]
-    arguments: Sequence[Mapping[str, str]] = ({},)
-    other: str = ""
+    names: Iterable[str] = ()
+    error: str = ""
+
+    def answers(self) -> dict[str, Callable[[], Any]]:
+        """Return functions that answer, by the names of the answers' files."""
+        return {key_of(name): partial(self.answer, name) for name in self.names} or {"all": self.answer}
 
     def known(self) -> Values:
-        """What the page must know to ask."""
-        return {"keys": list(map(key_of, self.arguments)), **({"error": self.other} if self.other else {})}
+        """Return what the page must know to ask."""
+        return {"keys": list(self.answers()), **({"error": self.error} if self.error else {})}
 
 
-def key_of(argument: Mapping[str, str]) -> str:
-    """The name of an answer's file, as in answers/files.js."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", " ".join(argument.values()) or "all")
+def key_of(name: str) -> str:
+    """Return the name of an answer's file, as in answers/files.js."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name)
 
 
 def site(space: Space, answers: str, opened: Trace | None = None, address: str = "", weights: bool = False) -> Site:
-    """Path → what makes its contents. answers: who answers the page, "server", "files", or "browser", which has what it
-    decodes with beside it, weights as well if so asked; opened: a trace that is shown first, instead of a preset;
-    address: where the page will be, "" if nobody knows. Raises HsdError if the Spacefile names an unknown preset."""
-    questions, folder = recorded_questions(space), folder_of_modules()
-    presets = presets_of(space)
+    """Return what makes the contents of each file, by path. Raises HsdError if the Spacefile names an unknown preset.
+
+    answers: who answers the page, "server", "files", or "browser", which has what it decodes with beside it, with
+    weights if so told; opened: a trace that is shown first, instead of a preset; address: where the page will be, ""
+    if nobody knows.
+    """
+    questions, folder, presets = recorded_questions(space), folder_of_modules(), presets_of(space)
     alone = answers == "browser"
     more = {"own": False, "browser": browser.about(space, folder, weights)} if alone else {}
-    made: Site = {
-        "index.html": lambda: page.index(
-            answers, space, list(presets.values()), folder, opened is None, address
-        ).encode(),
+    files: Site = {
+        "index.html": lambda: page.index(answers, space, list(presets.values()), folder, not opened, address).encode(),
         page.CARD.name: page.CARD.read_bytes,
-        "data/page.json": lambda: _json(contents(space, questions, opened is not None) | more),
+        "data/page.json": _json(lambda: contents(space, questions, opened is not None) | more),
         f"{folder}facts.json": lambda: facts_json().encode(),
         f"{folder}single.html": lambda: page.template().encode(),
-        f"{folder}trace.schema.json": lambda: _json(Trace.schema_for_others()),
+        f"{folder}trace.schema.json": _json(Trace.schema_for_others),
         **{f"{folder}{path}": (WEB / path).read_bytes for path in served()},
         f"{folder}vendor/plotly.js": speed.PLOTLY.read_bytes,
         **{f"{folder}docs/{file.name}": file.read_bytes for file in sorted(DOCS.glob("*.md"))},
         **(browser.files(folder, weights) if alone else {}),
     }
     for name, question in questions.items():
-        for argument in question.arguments:
-            made[f"data/{name}/{key_of(argument)}.json"] = _answer(question.answer, argument)
-    return made
+        for key, answer in question.answers().items():
+            files[f"data/{name}/{key}.json"] = _json(answer)
+    return files
 
 
-def _answer(function: Callable[..., Any], argument: Mapping[str, str]) -> Callable[[], bytes]:
-    return lambda: _json(function(**argument))
-
-
-def _json(data: Any) -> bytes:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
+def _json(answer: Callable[[], Any]) -> Callable[[], bytes]:
+    return lambda: compact(answer()).encode()
 
 
 # ---- the modules and sheets
 
 
 def served() -> Iterator[str]:
-    """The files of `hsd/web` that the page may fetch, as paths there."""
+    """Yield the files of `hsd/web` that the page may fetch, as paths there."""
     for file in sorted(path for path in WEB.rglob("*") if path.is_file() and path.suffix not in NOT_SERVED):
         yield file.relative_to(WEB).as_posix()
 
 
 @cache
 def folder_of_modules() -> str:
-    """Their folder, relative to the page; its name changes with any file or fact, so that browsers may cache them."""
+    """Return the folder of the modules, beside the page. Its name changes with any file, so browsers may cache it."""
     digest = hashlib.sha256(facts_json().encode() + page.template().encode())
     for path in served():
         digest.update(path.encode() + b"\0" + (WEB / path).read_bytes())
@@ -119,7 +122,7 @@ def presets_of(space: Space) -> dict[str, Preset]:
 
 
 def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> Values:
-    """What the page asks first: what it is made with, and which questions have an answer in a file.
+    """Return what the page asks first: what it is made with, and which questions have an answer in a file.
 
     first: the preset to show; opened: whether there is a trace to show instead; own: whether a visitor may name models;
     bytes: of a trace that may be opened, at most.
@@ -142,7 +145,7 @@ def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> V
 
 
 def _pair(space: Space, pair: PairSpec) -> Values:
-    """gamma: its usual draft length; chats: whether it answers questions."""
+    """Return a pair as plain data. gamma: its usual draft length; chats: whether it answers questions."""
     return {
         "name": pair.name,
         "title": pair.title,
@@ -152,7 +155,7 @@ def _pair(space: Space, pair: PairSpec) -> Values:
 
 
 def recorded_questions(space: Space) -> dict[str, Question]:
-    """What the screens may ask, by the names that they ask it by."""
+    """Return the questions of the screens, by name."""
     presets = presets_of(space)
 
     def preset(name: str) -> Values:
@@ -160,23 +163,13 @@ def recorded_questions(space: Space) -> dict[str, Question]:
         return {**shortened(shown(recorded(one))), "title": one.title, "why": one.why, "timed": timings().get(name)}
 
     return {
-        "preset": Question(preset, _names(presets), f"unknown preset '?': choose {', '.join(presets)}"),
-        "lessons": Question(lessons),
+        "preset": Question(preset, presets, f"unknown preset '?': choose {', '.join(presets)}"),
+        "lessons": Question(lambda: json.loads(LESSONS.read_text(encoding="utf-8"))),
         "races": Question(race.recorded),
         "systems": Question(lambda: about_systems(presets)),
-        "charts": Question(lambda name: charts()[name], _names(charts()), "there is no system '?': choose another"),
-        "benchmark": Question(speed.view, _names(speed.BENCHMARKS), "there is no benchmark '?': choose another"),
+        "charts": Question(lambda name: charts()[name], charts(), "there is no system '?': choose another"),
+        "benchmark": Question(speed.view, speed.BENCHMARKS, "there is no benchmark '?': choose another"),
     }
-
-
-def _names(known: Mapping[str, Any]) -> list[dict[str, str]]:
-    return [{"name": name} for name in known]
-
-
-def lessons() -> Values:
-    """The lessons, as examples/reproduce/learn_page.py has written them."""
-    found: Values = json.loads((ASSETS / "lessons" / "learn.json").read_text(encoding="utf-8"))
-    return found
 
 
 def about_systems(presets: Mapping[str, Preset]) -> Values:

@@ -18,7 +18,6 @@ from hsd.bench.published import published
 from hsd.bench.report import read
 from hsd.bench.view import view as view_of
 from hsd.decoding.options import RunOptions
-from hsd.errors import HsdError
 from hsd.paths import RESULTS
 from hsd.rules import USUAL
 from hsd.space import Space
@@ -41,44 +40,41 @@ SHOWN = {
 
 @cache
 def view(name: str) -> dict[str, Any]:
-    """A recorded benchmark, see `hsd.bench.view`, and what is published elsewhere. Raises HsdError for no such name."""
-    if name not in BENCHMARKS:
-        raise HsdError(f"no benchmark {name[:40]!r} is recorded: choose {', '.join(BENCHMARKS)}")
+    """Return a recorded benchmark, see `hsd.bench.view`, and what is published elsewhere."""
     return {**view_of(read(RESULTS / BENCHMARKS[name])), "published": published()}
 
 
-def race_plan(space: Space, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What a race would be, for the page's form: its lanes and link, and how to ask for the same from a program.
+def race_plan(space: Space, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a race for the page's form, not run: its lanes, its link, and programs that ask for the same.
 
     Raises HsdError.
     """
-    plan = race.read_plan(space, asked)
+    plan = race.read_plan(space, values)
     return {**plan.described(), "programs": programs(plan)}
 
 
 def race_limits(space: Space) -> dict[str, Any]:
-    """How many lanes a race has at most, how often each may be timed, and whether one may be a server's."""
+    """Return how many lanes a race has at most, how often each may be timed, and whether one may be a server's."""
     return {"lanes": race.MOST_LANES, "rounds": race.ROUNDS, "server": servers.allowed(space)}
 
 
 def programs(plan: Plan) -> list[dict[str, str]]:
-    """For each endpoint its name, and in Python and for a shell what asks for the last lane of ours of a race."""
-    own = [case.options for case in plan.cases if case.name not in plan.addresses][-1]
+    """Return for each endpoint its name, and in Python and for a shell what asks for a race's last lane of ours."""
+    options = RunOptions(**[case.options for case in plan.cases if case.name not in plan.addresses][-1])
     pair = {} if plan.request.pair.name == OWN else {"pair": plan.request.pair.name}  # endpoints know pairs by name
-    common = {"prompt": plan.request.prompt, **pair, "seed": plan.request.options.seed}
-    common |= {name: value for name, value in RunOptions(**own).given().items() if name not in RECORDING}
-    several = own.get("drafts", 1) > 1
-    asked: dict[str, dict[str, Any]] = {
-        "run": common,
-        "compare": common,
-        "verify_step": {**STEP, "rule": USUAL if several else own.get("rule", USUAL)},
-        "audit": {"vocab": 3, "gamma": min(RunOptions(**own).longest, 3), "seed": 0},
+    run = {"prompt": plan.request.prompt, **pair, "seed": plan.request.options.seed}
+    run |= {name: value for name, value in options.given().items() if name not in RECORDING}
+    arguments: dict[str, dict[str, Any]] = {
+        "run": run,
+        "compare": run,
+        "verify_step": {**STEP, "rule": USUAL if options.drafts > 1 else options.rule},
+        "audit": {"vocab": 3, "gamma": min(options.longest, 3), "seed": 0},
     }
-    return [{"name": f"/{n}", "python": _python(n, a), "curl": _curl(n, a)} for n, a in asked.items()]
+    return [{"name": f"/{n}", "python": _python(n, a), "curl": _curl(n, a)} for n, a in arguments.items()]
 
 
 def _python(name: str, arguments: Mapping[str, Any]) -> str:
-    """A program with the package `gradio_client`."""
+    """Return a program that uses the package `gradio_client`."""
     lines = "".join(f"    {key}={value!r},\n" for key, value in arguments.items())
     return (
         "from gradio_client import Client\n\n"
@@ -89,7 +85,7 @@ def _python(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _curl(name: str, arguments: Mapping[str, Any]) -> str:
-    """Two commands for a shell: one asks and gets a number, one waits for the answer to it."""
+    """Return two commands for a shell: one asks and gets a number, one waits for the answer to it."""
     body = shlex.quote(json.dumps(arguments, ensure_ascii=False))
     return (
         f"EVENT=$(curl -s {HERE}gradio_api/call/v2/{name} -H 'Content-Type: application/json' \\\n"

@@ -20,44 +20,39 @@ LABEL = 36  # characters that are shown of a long text
 
 @dataclass(frozen=True)
 class Starter:
-    """A prompt, and what is to be done with it: `RunOptions.prompt_as`."""
+    """A prompt. prompt_as: the option of that name, see `hsd.options.run`."""
 
     prompt: str
     prompt_as: str = ""
 
     @property
     def label(self) -> str:
-        """A question as it is; of a text to continue, its end."""
-        whole = " ".join(self.prompt.split())
+        """A question as it is; the end of a text to continue."""
+        text = " ".join(self.prompt.split())
         if self.prompt_as == "chat":
-            return whole
-        return f"{whole} …" if len(whole) <= LABEL else f"… {whole[-LABEL:].partition(' ')[2]} …"
+            return text
+        return f"{text} …" if len(text) <= LABEL else f"… {text[-LABEL:].partition(' ')[2]} …"
 
     def shown(self) -> dict[str, str]:
-        """As the page has it."""
+        """The starter as plain data for the page."""
         return {**asdict(self), "label": self.label}
 
 
 @lru_cache(maxsize=4)
 def listed(file: Path = FILE) -> dict[str, tuple[Starter, ...]]:
-    """The prompts of the file, by pair. Raises HsdError, one line, when it cannot be read."""
+    """Return the prompts of the file, by pair. Raises HsdError, one line, when it cannot be read."""
     try:
         data = yaml.safe_load(file.read_text(encoding="utf-8"))
-        found = {
-            pair: tuple(Starter(text, how) for one in of for how, text in one.items()) for pair, of in data.items()
-        }
+        found = {p: tuple(Starter(text, how) for one in of for how, text in one.items()) for p, of in data.items()}
     except (OSError, yaml.YAMLError, AttributeError, TypeError) as error:
         raise HsdError(f"cannot read {file.name}: {' '.join(str(error).split())[:200]}") from None
-    odd = next((s.prompt_as for of in found.values() for s in of if s.prompt_as not in PROMPTS), None)
-    if odd is not None:
-        raise HsdError(
-            f"{file.name}: {odd!r} is nothing to do with a prompt: choose {', '.join(filter(None, PROMPTS))}"
-        )
+    if odd := {starter.prompt_as for of in found.values() for starter in of} - {*PROMPTS}:
+        raise HsdError(f"{file.name}: a prompt cannot be read as {min(odd)!r}: choose {' or '.join(PROMPTS)}")
     return found
 
 
 def starters(pair: str, presets: Iterable[Preset]) -> tuple[Starter, ...]:
-    """What is offered for a pair: what the file lists, else the prompts of its recorded runs. May be none."""
+    """Return the prompts for a pair: what the file lists, else those of its recorded runs. May be none."""
     if pair in listed():
         return listed()[pair]
     own = (preset.prompt for preset in presets if recorded(preset).setup.pair == pair)

@@ -1,4 +1,4 @@
-"""Whom the app answers: the names it is asked by, the pages that may ask, and whether it serves this machine alone.
+"""Whom the app answers: the host names it is known by, pages that may ask, and whether it serves this machine alone.
 
 Any web page can send requests to an app on its visitor's own machine, and a name that its owner points at 127.0.0.1
 makes them look like the app's own. So the name in a request decides.
@@ -21,8 +21,8 @@ from hsd.errors import HsdError
 
 @dataclass(frozen=True)
 class Trust:
-    """What the app was started for. loopback: it listens where only this machine can ask; names: of what else it is
-    asked by, with * for anything; servers: visitors may name a server although others can ask."""
+    """What the app is started for. loopback: it listens where only this machine can ask; names: other host names that
+    it is known by, with * for any; servers: visitors may name a server although others can ask."""
 
     loopback: bool = True
     names: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Trust:
         return self.loopback and not self.names
 
     def refusal(self, headers: Headers, changes: bool) -> str:
-        """Why a request is refused, in one line; "" if it may pass. changes: it does more than read."""
+        """Return why a request is refused, in one line; "" if it may pass. changes: it does more than read."""
         lines = [value for header in ("Host", "X-Forwarded-Host") for value in headers.getlist(header)]
         hosts = [_parts(f"//{part.strip()}") for line in lines or [""] for part in line.split(",")]
         for name, _ in hosts:
@@ -50,11 +50,11 @@ class Trust:
 
 
 current = Trust()
-"""That of the app which this process serves; until it does, only the process itself asks."""
+"""The trust of the app that this process serves; until it does, only the process itself asks."""
 
 
 def started(host: str | None, allowed: tuple[str, ...] = (), servers: bool = False) -> Trust:
-    """The trust of an app that listens on `host`, None for where Gradio's variable says. Raises HsdError."""
+    """Return the trust of an app that listens on `host`, None for Gradio's variable or 127.0.0.1. Raises HsdError."""
     host = (host or os.environ.get("GRADIO_SERVER_NAME") or "127.0.0.1").strip("[]").lower()
     names = tuple(_parts(f"//{name.rpartition('://')[2]}")[0] for name in allowed)
     if not all(names):
@@ -64,7 +64,7 @@ def started(host: str | None, allowed: tuple[str, ...] = (), servers: bool = Fal
 
 
 def _parts(address: str) -> tuple[str, int | None]:
-    """The name in an address, in small letters, and the port; "" for what is no name."""
+    """Return the name in an address, in small letters, and the port; "" for what is no name."""
     try:
         parts = urlsplit(address)
         return ("" if "@" in parts.netloc else (parts.hostname or "").rstrip(".")), parts.port
@@ -80,7 +80,7 @@ def _loopback(name: str) -> bool:
 
 
 def _advice(name: str) -> str:
-    """The name, and the option that makes it known."""
-    known = re.fullmatch(r"[\w.:-]{1,100}", name, re.ASCII)
-    said, option = (name, name) if known else ("a nameless host", "NAME")
-    return f"{said}: if that is its address, start it with --allowed-host {option}"
+    """Return the name with the option that makes it known."""
+    plain = re.fullmatch(r"[\w.:-]{1,100}", name, re.ASCII)
+    host, option = (name, name) if plain else ("a nameless host", "NAME")
+    return f"{host}: if that is its address, start it with --allowed-host {option}"

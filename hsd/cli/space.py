@@ -8,7 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hsd import space
-from hsd.app import exported
 from hsd.cli.arguments import output, refuse, whole
 from hsd.errors import HsdError
 from hsd.paths import ROOT
@@ -52,24 +51,21 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _export(arguments: argparse.Namespace) -> int:
+    from hsd.app.export import write
+    from hsd.app.page import single
+
     if arguments.static:
         refuse(arguments, "--output --step --title", "--html")
-        return _export_folder(arguments.static, arguments.address or "", arguments.weights)
+        files = write(Path(arguments.static), space.load(), arguments.address or "", arguments.weights)
+        megabytes = sum(path.stat().st_size for path in files) / 1e6
+        shows = f"python -m http.server -d {arguments.static} shows them"
+        print(f"{arguments.static}: {len(files)} files, {megabytes:.1f} MB; {shows}")
+        return 0
     refuse(arguments, "--address --weights", "--static")
     trace = Trace.from_file(arguments.html)
     target = output(arguments.output or str(Path(arguments.html).with_suffix(".html")))
-    from hsd.app.page import single
-
-    page = single(trace, arguments.step, arguments.title or "")
-    target.write_text(page, encoding="utf-8", newline="\n")
+    target.write_text(single(trace, arguments.step, arguments.title or ""), encoding="utf-8", newline="\n")
     print(f"{target}: {target.stat().st_size / 1000:,.0f} kB", file=sys.stderr)
-    return 0
-
-
-def _export_folder(folder: str, address: str, weights: bool) -> int:
-    found = exported(Path(folder), space.load(), address, weights)
-    size = sum(path.stat().st_size for path in found)
-    print(f"{folder}: {len(found)} files, {size / 1e6:.1f} MB; python -m http.server -d {folder} shows them")
     return 0
 
 
@@ -81,7 +77,9 @@ def _publish(arguments: argparse.Namespace) -> int:
     with TemporaryDirectory() as folder:
         root, sdk = (Path(folder), "static") if arguments.static else (ROOT, "gradio")
         if arguments.static:
-            exported(root, space.load(), space.static_address(arguments.repository or ""), arguments.weights)
+            from hsd.app.export import write
+
+            write(root, space.load(), space.static_address(arguments.repository or ""), arguments.weights)
         listing = space.listing(sdk, root) if arguments.dry_run else []
         print("\n".join(listing) or space.publish(arguments.repository, root=root, sdk=sdk))
     return 0

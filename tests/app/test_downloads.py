@@ -119,7 +119,7 @@ def test_the_terminal_gets_a_few_lines(index, capfd):
     for percent in range(0, 101, 5):
         index.tells("downloading", percent / 100)
     index.ends(thread)
-    assert len(capfd.readouterr().err.splitlines()) == downloads.TOLD + 2
+    assert len(capfd.readouterr().err.splitlines()) == downloads.LINES + 2
 
 
 @pytest.mark.parametrize("error", [HsdError("cannot reach the index: check the connection"), ValueError("odd")])

@@ -127,7 +127,8 @@ def test_all_lanes_draft_equally_many_tokens_unless_one_says_otherwise():
         ([{"system": "stack", "thresholds": "3, x"}], 1, {}, "lane 2: threshold"),
         ([{"system": "hispec", "exits": "1, 2, 3"}], 1, {}, "lane 2: exits 1, 2, 3: give two"),
         ([{"rule": "fuzzy", "divergence": "<b>"}], 1, {}, "lane 2: unknown divergence"),
-        ("<img src=x>~5,hsd~99", 1, {}, "lane 2: unknown rule"),
+        ("rule:<img src=x>~gamma:5", 1, {}, "lane 2: unknown rule"),
+        ("hsd~4~3", 1, {}, "lane 2: unknown option 'hsd'"),
         ("rule:hsd~magic:3", 1, {}, "lane 2: unknown option 'magic'"),
         ("", "<b>", {}, "<b> timed runs per lane"),
     ],
@@ -153,17 +154,9 @@ def test_a_link_reproduces_the_race_and_leaves_servers_out():
     assert all(case.options["prompt_as"] == "text" for case in again.cases)
 
 
-def test_links_of_earlier_versions_still_open():
-    old = "tokenwise~5,ngram~hsd~4,stack~tokenwise~3_4,hispec~hsd~2_4~"
-    names = [case.name for case in plan(old).cases[1:]]
-    assert names == [
-        *("Vanilla, γ = 5", "N-grams, HSD, γ = 4"),
-        *("Model stack, Vanilla, T = 3/4", "HiSpec, HSD, exits 2/4"),
-    ]
-    more = plan("traversal~4~3~distinct,fuzzy~10~0.5~js", length="12", max_new_tokens=None)
-    names = [case.name for case in more.cases[1:]]
-    assert names == ["Traversal, γ = 4, 3 drafts, first tokens differ", "FSD, γ = 10, JS ≤ 0.5"]
-    assert more.request.options.max_new_tokens == 12
+def test_former_names_of_options_still_open():
+    asked = plan("rule:hsd~gamma:4", length="12", max_new_tokens=None)
+    assert asked.request.options.max_new_tokens == 12
 
 
 # ---- the stream

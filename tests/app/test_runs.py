@@ -6,6 +6,7 @@ import gc
 import itertools
 import json
 import logging
+import pickle
 import threading
 import weakref
 from types import SimpleNamespace
@@ -59,7 +60,7 @@ def test_a_run_arrives_piece_by_piece_and_equals_a_direct_one():
     assert set(told[0]) == {"header", "link"}
     assert [set(message) for message in told[1:-2]] == [{"steps"}] * (len(told) - 3)
     assert set(told[-2]) == {"steps", "result"}
-    made, direct = put_together(told), hsd.run(hsd.table_pair(vocab=6, seed=1), "abc", **asked.option_dict())
+    made, direct = put_together(told), hsd.run(hsd.table_pair(vocab=6, seed=1), "abc", **dict(asked.options))
     assert made.tokens == direct.tokens == made.replay()
     assert (made.result.finish, len(made.steps)) == ("length", len(direct.steps))
     last = told[-1]
@@ -210,7 +211,7 @@ def test_on_zero_gpu_the_gpu_is_lent_for_the_decoding_only(letters, monkeypatch)
         def decorate(function):
             def lend(*arguments):
                 lent.append(duration(*arguments))
-                json.dumps(arguments)
+                assert pickle.loads(pickle.dumps(arguments)) == arguments
                 yield from function(*arguments)
 
             return lend
@@ -220,7 +221,7 @@ def test_on_zero_gpu_the_gpu_is_lent_for_the_decoding_only(letters, monkeypatch)
     monkeypatch.setattr(device, "spaces", SimpleNamespace(GPU=GPU))
     monkeypatch.setenv("SPACES_ZERO_GPU", "true")
     monkeypatch.setattr(runs, "decode_on_lent_gpu", device.lent_gpu(runs.gpu_seconds)(runs.decode))
-    monkeypatch.setattr(pairs, "bring", lambda choice: None)
+    monkeypatch.setattr(pairs.hub, "bring", lambda name: None)
     assert len(finished(request(max_new_tokens=8), Kept(1), SECONDS)[0].tokens) == 8
     assert lent == [], "the embedded pair stays on the CPU"
     assert len(finished(request(max_new_tokens=8, pair="qwen2.5-7b"), Kept(1), SECONDS)[0].tokens) == 8

@@ -54,8 +54,7 @@ def test_a_server_and_a_folder_have_the_same_files_but_for_who_answers():
 
 
 def test_the_name_of_an_answers_file_is_made_of_what_is_asked():
-    assert key_of({}) == "all"
-    assert key_of({"name": "a b/../c"}) == "a-b-..-c"
+    assert key_of("a b/../c") == "a-b-..-c"
 
 
 def test_a_trace_that_is_opened_is_shown_first():

@@ -47,7 +47,7 @@ def test_a_link_says_whether_its_prompt_is_answered(fetched):
     asked = read(SPACE, {"pair": "smollm2", "prompt": "The capital is", "prompt_as": "text"})
     assert query(asked)["prompt_as"] == "text"
     assert read(SPACE, query(asked)) == asked
-    assert asked.option_dict()["prompt_as"] == "text"
+    assert asked.options.prompt_as == "text"
     assert "prompt_as" not in query(read(SPACE, {"prompt": "The capital is"}))
 
 

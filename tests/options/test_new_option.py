@@ -45,7 +45,7 @@ assert inspect.signature(endpoint).parameters["shade"].default == 3
 assert "How dark it is, a test" in endpoint.__doc__
 space, asked = load(), {"prompt": "Once", "pair": "tiny", "shade": "7"}
 run = read(space, asked)
-assert (run.options.shade, query(run)["shade"], run.option_dict()["shade"]) == (7, "7", 7)
+assert (run.options.shade, query(run)["shade"], dict(run.options)["shade"]) == (7, "7", 7)
 assert "shade" in LANE
 plan = read_plan(space, {**asked, "shade": 3, "lanes": [{"rule": "hsd", "shade": "8"}]})
 assert plan.cases[1].options["shade"] == 8

@@ -7,7 +7,7 @@ import re
 import pytest
 from test_imports import rooms
 
-from hsd.app.modules import imports, modules, read, script
+from hsd.app.modules import imported_later, imports, modules, read, script
 from hsd.app.page import SCREENS, SHARED_STYLES, template
 from hsd.app.site import folder_of_modules
 from hsd.errors import HsdError
@@ -18,8 +18,19 @@ SCRIPTS = sorted(path.as_posix() for path in OWN if path.suffix == ".js")
 STYLES = sorted(path.as_posix() for path in OWN if path.suffix == ".css")
 
 
+def reached(*entries: str) -> set[str]:
+    """These modules and all that they need, also those that are imported on demand."""
+    names, todo = set(), list(entries)
+    while todo:
+        for name in modules(todo.pop()):
+            if name not in names:
+                names.add(name)
+                todo += imported_later(name)
+    return names
+
+
 def test_every_module_and_every_sheet_belongs_to_the_page() -> None:
-    used = {name for name in modules("page.js", later=True) if not name.startswith("vendor/")}
+    used = {name for name in reached("page.js") if not name.startswith("vendor/")}
     assert sorted({*used, "early.js"}) == SCRIPTS
     sheets = {f"{screen}/{screen}.css" for screen in SCREENS}
     assert sorted({*SHARED_STYLES, *sheets}) == STYLES
@@ -42,7 +53,7 @@ def test_a_module_imports_only_what_its_room_may(script: str) -> None:
 
 
 def test_every_imported_module_is_there() -> None:
-    assert {name for script in SCRIPTS for name in modules(script, later=True)} - set(SCRIPTS) == {CLIENT, TOKENIZERS}
+    assert reached(*SCRIPTS) - set(SCRIPTS) == {CLIENT, TOKENIZERS}
 
 
 def test_no_script_can_turn_text_into_markup() -> None:
