@@ -15,7 +15,7 @@ from typing import Any
 from hsd import load_pair
 from hsd.app.presets import CHARTS, of_systems, recorded
 from hsd.facts import facts
-from hsd.figures import PARTS, chart, safe
+from hsd.figures import PALE, PARTS, chart, safe
 from hsd.models.exits import head_cost
 from hsd.models.groups import decoder_of
 from hsd.paths import RESULTS
@@ -117,10 +117,10 @@ def _cost(trace: Trace, layers: int, head: float) -> tuple[str, Values]:
         plain = tokens if name == names[-1] else 0
         in_layers = [plain * layers, sum(one.computed for one in done), sum(one.layers for one in done)]
         in_heads = [head * count for count in (plain, sum(one.heads for one in done), sum(one.calls for one in done))]
-        for what, values, opacity in ((name, in_layers, 1), ("its head", in_heads, 0.45)):
+        for what, values, hatch in ((name, in_layers, ""), ("its head", in_heads, "/")):
             sums = [total + value for total, value in zip(sums, values, strict=True)]
             bars.append(_bars(what, ["plain decoding", "this run", "this run, in passes"], values, colour))
-            bars[-1]["marker"]["opacity"] = opacity
+            bars[-1]["marker"]["pattern"] = {"shape": hatch, **PALE}
     words = (
         f"One layer on one token is 1. The run computed {sums[1] / sums[0]:.2f} times what plain decoding of {tokens} "
         f"tokens does: rejected tokens and the heads of the exits come on top. In passes it is {sums[2] / sums[0]:.2f} "

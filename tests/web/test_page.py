@@ -12,7 +12,7 @@ SCREENS = {  # what the address asks for, and what is there once it is drawn
     "watch": ("", "#hsd-tab-watch .hp-board:visible"),
     "learn": ("tab=learn", "#hsd-tab-learn .ln-page"),
     "speed": ("tab=speed", "#hsd-tab-speed .sp-race li"),
-    "systems": ("tab=systems", "#sy-stack .sy-way"),
+    "systems": ("tab=systems", "#sy-stack :is(.sy-way, .hp-elsewhere)"),
     "fsd": ("tab=systems&panel=fsd", "#sy-fsd .hp-chart .legend"),
     "lab": ("tab=lab", "#hsd-tab-lab .hl-rules:not(.hl-keys)"),
 }
