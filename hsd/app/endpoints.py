@@ -78,7 +78,7 @@ def _object(options: Any) -> dict[str, Any]:
 
 
 def _run(finish: Finish) -> Callable[..., Any]:
-    """The endpoint `/run`, with a parameter for every option. finish: decodes what is asked for, to its end."""
+    """Return the endpoint `/run`, with a parameter for every option. finish: decodes a request to its end."""
 
     @takes(RunOptions, facts.menus(), without=("trace", "engine"), unset=USUAL_GAMMA)
     def run(prompt: str, pair: str = "", with_trace: bool = True, **options: Any) -> dict:  # type: ignore[type-arg]
@@ -99,7 +99,7 @@ def _run(finish: Finish) -> Callable[..., Any]:
 
 
 def _compare(finish: Finish) -> Callable[..., Any]:
-    """The endpoint `/compare`. finish: decodes what is asked for, to its end."""
+    """Return the endpoint `/compare`. finish: decodes a request to its end."""
 
     @takes(RunOptions, facts.menus(), without=("trace", "engine", "shadow"), unset=USUAL_GAMMA)
     def compare(
@@ -138,7 +138,7 @@ def _compare(finish: Finish) -> Callable[..., Any]:
 
 
 def _explain_step(presets: Mapping[str, Preset], kept: Kept) -> Callable[..., Any]:
-    """The endpoint `/explain_step`."""
+    """Return the endpoint `/explain_step`."""
 
     def opened(trace: Any) -> Trace:
         if isinstance(trace, dict):
@@ -168,7 +168,7 @@ def _explain_step(presets: Mapping[str, Preset], kept: Kept) -> Callable[..., An
 
 
 def _presets(presets: Mapping[str, Preset]) -> Callable[..., Any]:
-    """The endpoint `/presets`."""
+    """Return the endpoint `/presets`."""
 
     def list_presets() -> list[dict]:  # type: ignore[type-arg]
         """The recorded runs of this app: name, title, why it is worth a look, prompt and options of each."""
@@ -242,14 +242,14 @@ def _ids(tokens: list[int], vocab: int) -> torch.Tensor:
 
 
 def _whole(trace: Trace, key: str, with_trace: bool) -> dict[str, Any]:
-    """A run as `/run` answers it."""
+    """Return a run as `/run` answers it."""
     summary = json.loads(json.dumps(trace.stats()))  # the histogram's keys become text, as JSON requires
     whole = {"trace": trace.model_dump(mode="json")} if with_trace else {}
     return {"text": trace.text, "summary": summary, "key": key, **whole}
 
 
 def _paired(trace: Trace) -> dict[str, Any]:
-    """What a run kept and what its shadow would have kept."""
+    """Return how many tokens a run and its shadow rule kept, and the steps, from 1, in which they differ."""
     judged = [(step.index + 1, step.kept, step.shadow.kept) for step in trace.steps if step.shadow]
     kept = [sum(own for _, own, _ in judged), sum(other for _, _, other in judged)]
     return {"kept": kept, "differences": [i for i, own, other in judged if own != other]}

@@ -68,7 +68,7 @@ def _check_here(space: Space, spec: PairSpec) -> None:
 
 
 def chats(space: Space, name: str) -> bool:
-    """Whether a pair of the manifest takes questions: it was tuned on chats."""
+    """Return whether a pair of the manifest takes questions, which it does if it was tuned on chats."""
     spec = next((pair for pair in space.pairs if pair.name == name), None)
     fetched = fetch.MODELS.get(name)
     return spec is not None and tuned_for_chat(spec.target or (fetched.title if fetched else name))
@@ -90,10 +90,10 @@ def load(choice: PairChoice, *engines: str | None) -> Pair:
     return pair
 
 
-def brought(choice: PairChoice) -> bool:
-    """Whether a run of this pair needs a GPU that is lent for it, as on ZeroGPU; then its files are fetched first.
+def needs_lent_gpu(choice: PairChoice) -> bool:
+    """Return whether a run of this pair needs a GPU that is lent, as on ZeroGPU; if so, fetch its files first.
 
-    So no lent second is spent waiting for the network. The models are loaded in the process that is lent the GPU:
+    Thus no lent second is spent waiting for the network. The models are loaded in the process that is lent the GPU:
     outside it CUDA is a stand-in that holds in the main thread only, and `transformers` loads in threads. Raises
     HsdError where the files cannot be had.
     """
@@ -150,6 +150,6 @@ def levels(pair: Pair) -> dict[str, Any]:
 
 
 def credits(space: Space) -> list[str]:
-    """Whose models are fetched from the package index, and under which licence: a line for each pair."""
+    """Return a line for each pair from the package index: whose models these are, and their licence."""
     found = [(pair.short_title, fetch.MODELS[pair.name]) for pair in space.pairs if pair.name in fetch.MODELS]
     return [f"{title}: {model.note}; licence {model.licence}, {model.credit}" for title, model in found]

@@ -228,7 +228,7 @@ def pieces(plan: Plan, seconds: float) -> Iterator[dict[str, Any]]:
 
     A race that takes longer than `seconds` ends after its current run with {"ending": one line}. Raises HsdError.
     """
-    run = race_on_lent_gpu if pairs.brought(plan.request.pair) else race
+    run = race_on_lent_gpu if pairs.needs_lent_gpu(plan.request.pair) else race
     began, records = time.monotonic(), []
     with closing(run(plan)) as running:  # type: ignore[type-var]
         for piece in running:

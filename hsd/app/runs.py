@@ -57,7 +57,7 @@ def messages(request: Request, kept: Kept, seconds: float) -> Iterator[Message]:
     run was stopped after `seconds`. At the end {"key", "telling", "finish"}: its key in `kept`, the step to show first,
     and why it ended. Closing it ends the run and frees its caches. Raises HsdError, after what was decoded before.
     """
-    run = decode_on_lent_gpu if pairs.brought(request.pair) else decode
+    run = decode_on_lent_gpu if pairs.needs_lent_gpu(request.pair) else decode
     with closing(run(request, seconds)) as pieces:  # type: ignore[type-var]
         trace = next(pieces)
         yield {"header": trace.model_dump(mode="json", exclude={"steps", "result"}), "link": query(request)}

@@ -82,5 +82,5 @@ def _preload(space: Space) -> None:
     """Load what the manifest wants loaded; a pair that cannot be loaded says so in its chip."""
     for pair in downloads.available(space):
         with suppress(HsdError):  # whoever runs it is told why
-            if pair.preload and not pairs.brought(pairs.choose(space, pair.name)):
+            if pair.preload and not pairs.needs_lent_gpu(pairs.choose(space, pair.name)):
                 pairs.describe(space, pair.name)

@@ -28,7 +28,7 @@ def plan_stack(asked: Any) -> Values:
 
 
 def props() -> Values:
-    """What the page's script gets at the start."""
+    """Return what the page needs before it asks for a plan."""
     return {"presets": presets(), "most": MOST, "longest": LONGEST}
 
 

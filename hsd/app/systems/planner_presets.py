@@ -39,7 +39,7 @@ def _texts(numbers: list[float]) -> list[str]:
 
 
 def _note(facts: dict[str, Any]) -> str:
-    """What was measured, and where."""
+    """Return a sentence about what was measured, and on which machine."""
     machine = facts["machine"]
     names = [f"M{'₀₁₂₃₄₅₆₇'[i]} is “{name}”" for i, name in enumerate(facts["names"][:-1])]
     where = f"{machine['processor']}, {machine['device']}, {machine['threads']} of {machine['cores']} threads"

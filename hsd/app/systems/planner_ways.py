@@ -14,7 +14,7 @@ Values = dict[str, Any]
 
 @lru_cache(maxsize=64)  # a visitor tries many thresholds of the same models
 def alternatives(models: Models, longest: int = LONGEST) -> tuple[Stack, ...]:
-    """No draft, every single draft, the best stack of each larger number of drafts, all with their best thresholds."""
+    """Return plain decoding, every single draft, and the best stack of each larger number of drafts."""
     singles = [best_of(models, (model, models.target), longest) for model in range(models.target)]
     stacks = [
         min((best_of(models, stack, longest) for stack in _stacks(models, drafts)), key=lambda way: way.latency)
@@ -28,7 +28,7 @@ def _stacks(models: Models, drafts: int) -> Iterator[tuple[int, ...]]:
 
 
 def described(models: Models, way: Stack) -> Values:
-    """A way with all numbers behind it.
+    """Return a way to decode with all numbers behind it.
 
     levels: smallest model first, see `_levels`. edges: its path in the graph, the target's first, see `edge`.
     """
@@ -43,7 +43,7 @@ def described(models: Models, way: Stack) -> Values:
 
 
 def _levels(models: Models, way: Stack) -> list[Values]:
-    """Numbers are per request to a level, for the target per round.
+    """Return a row for each level. Numbers are per request to a level, for the target per round.
 
     passes: its own calls. pass: cost of one. below: cost of what it asks for per call. cost: all together. tokens:
     handed up, for the target committed. share: of the time per committed token, spent in this model's own calls.
@@ -68,7 +68,7 @@ def _levels(models: Models, way: Stack) -> list[Values]:
 
 
 def path_edges(models: Models, way: Stack) -> list[Values]:
-    """The edges of a way to decode, from the target down to the sink, with the fluid cost of a token at each."""
+    """Return the edges of a way to decode, from the target down to the sink, with the fluid cost of a token at each."""
     edges: list[Values] = [alone(models, way.models[0])]
     for below, model, drafts in zip(way.models, way.models[1:], way.thresholds, strict=False):
         edges.insert(0, edge(models, below, model, drafts, edges[0]["value"]))
@@ -76,7 +76,7 @@ def path_edges(models: Models, way: Stack) -> list[Values]:
 
 
 def edge(models: Models, below: int, model: int, drafts: int, price: float) -> Values:
-    """`model` verifies blocks of `drafts` tokens of `below`, each at `price`.
+    """Return the edge where `model` verifies blocks of `drafts` tokens of `below`, each at `price`.
 
     One token of `model` costs `cost` of its own calls and takes `gain` tokens of `below`: value = cost + gain · price.
     pass: cost of one call, which is more than c where it widens with the tokens that it reads.
@@ -99,12 +99,12 @@ def edge(models: Models, below: int, model: int, drafts: int, price: float) -> V
 
 
 def alone(models: Models, model: int) -> Values:
-    """The edge to the sink: the model writes its tokens by itself."""
+    """Return the edge to the sink: the model writes its tokens by itself."""
     return {"from": model, "to": None, "cost": models.costs[model], "gain": 0.0, "value": models.costs[model]}
 
 
 def graph(models: Models, longest: int = LONGEST) -> Values:
-    """distance: fluid optimum of every model. edges: one for every two models, at its best threshold, and the sinks."""
+    """Return the graph. distance: fluid optimum of every model. edges: of every two models, and the sinks."""
     distance = shortest_path(models, longest).latency
     pairs = combinations(range(len(models.costs)), 2)
     best = [

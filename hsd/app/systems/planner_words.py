@@ -10,7 +10,7 @@ SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
 
 
 def verdict(ways: Sequence[Stack], best: int) -> str:
-    """ways: no draft first, then the single drafts, then stacks of several."""
+    """Return which way is best. ways: no draft first, then the single drafts, then stacks of several."""
     plain, found = ways[0], ways[best]
     singles = [way for way in ways if len(way.models) == 2]
     several = [way for way in ways if len(way.models) > 2]
@@ -36,7 +36,7 @@ def verdict(ways: Sequence[Stack], best: int) -> str:
 
 
 def bound_sentence(bound: float, latency: float) -> str:
-    """How far above the fluid optimum the plan is."""
+    """Return a sentence on how far above the fluid optimum the plan is."""
     above = 100 * (latency / bound - 1)
     reach = "the plan reaches that" if above < 1e-9 else f"the plan is {_short(above, 2)} % above"
     return (
@@ -56,7 +56,7 @@ def trial_sentence(now: Stack, best: Stack) -> str:
 
 
 def in_words(way: Stack) -> str:
-    """`M₀ (T = 4) → M₂ (T = 6) → target`."""
+    """Return a way as text, such as `M₀ (T = 4) → M₂ (T = 6) → target`."""
     parts = [f"M{SUBSCRIPTS[m]} (T = {t})" for m, t in zip(way.models, way.thresholds, strict=False)]
     return " → ".join([*parts, "target"])
 
@@ -66,10 +66,10 @@ def _list(numbers: Sequence[int]) -> str:
 
 
 def _short(value: float, digits: int = 3) -> str:
-    """Fewer digits, for ratios and percentages."""
+    """Return a ratio or a percentage with few digits."""
     return f"{value:,.0f}" if value >= 10**digits else f"{value:.{digits}g}"
 
 
 def _number(value: float) -> str:
-    """Four significant digits, never in scientific notation from 0.0001 on."""
+    """Return four significant digits, never in scientific notation from 0.0001 on."""
     return f"{value:,.0f}" if value >= 1e4 else f"{value:.4g}"
