@@ -242,14 +242,14 @@ def _numbers_of(step: Step) -> RoundNumbers:
 
 def model_info(model: LanguageModel) -> ModelInfo:
     """What a trace says about a model."""
+    about = {name: getattr(model, name, None) for name in ("drafted", "layers", "head_cost")}  # of heads and exits
     return ModelInfo(
         name=model.name,
         revision=model.revision,
         parameters=model.parameters,
         dtype=model.dtype,
-        drafted=getattr(model, "drafted", None),  # a head's
-        layers=getattr(model, "layers", None),
         taps=list(getattr(model, "taps", ())),
+        **about,
     )
 
 

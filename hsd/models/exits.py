@@ -56,20 +56,20 @@ class ExitModel:
     """The model up to one of its exits. drafted: how many tokens it can draft; None for all."""
 
     def __init__(self, exits: EarlyExits, level: int) -> None:
-        model, self.depth = exits.model, exits.depths[level]
+        model, self.layers = exits.model, exits.depths[level]
         self._exits, self._level = exits, level
         self.revision: str | None = model.revision
         self.dtype: str = model.dtype
         self.device: torch.device = model.device
         self.vocab_size: int = model.vocab_size
         self.context: int = model.context
-        layers = decoder_of(model.model).layers
+        deeper = decoder_of(model.model).layers[self.layers :]
         self.name: str = model.name
-        if self.depth < len(layers):
-            self.name += f", exit after {self.depth} of {len(layers)} layers"
-        self.parameters: int = model.parameters - sum(numbers(layer) for layer in layers[self.depth :])
-        own = exit_heads(model).get(self.depth)
-        self.parameters += own.parameters if own else 0
+        if len(deeper):
+            self.name += f", exit after {self.layers} of {self.layers + len(deeper)} layers"
+        own = exit_heads(model).get(self.layers)
+        self.parameters: int = model.parameters - sum(map(numbers, deeper)) + (own.parameters if own else 0)
+        self.head_cost = head_cost(model)
         self.drafted: int | None = own.drafted if own else None
 
     def start(self) -> ExitSession:

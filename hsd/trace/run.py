@@ -21,8 +21,8 @@ SCHEMA_ID = f"urn:hsd-speculative-decoding:trace:{TRACE_VERSION}"
 class ModelInfo(Record):
     """A model that took part: `parameters` counts numbers, shared ones once.
 
-    drafted: how many tokens of the vocabulary it can propose, None for all of them; the others have q = 0. layers: how
-    many it has, where it tells. taps: after how many of the target's layers a head reads the hidden states.
+    drafted: how many tokens it can propose, None for all; the others have q = 0. layers: how many it has, if known.
+    head_cost: of a row of an exit's output head, in layers. taps: after how many of the target's layers a head reads.
     """
 
     name: Name
@@ -31,6 +31,7 @@ class ModelInfo(Record):
     dtype: Name
     drafted: Count | None = None
     layers: Count | None = None
+    head_cost: Annotated[float, Field(ge=0)] | None = None
     taps: Annotated[list[Count], Field(max_length=16)] = []
 
 
@@ -149,9 +150,8 @@ class Trace(Record):
             raise HsdError(f"this file is not JSON ({_short(error)}): choose a trace saved by hsd") from None
         if not isinstance(data, dict) or "trace_version" not in data:
             raise HsdError("this JSON is not a trace (no trace_version): choose a file saved by hsd")
-        if data["trace_version"] != TRACE_VERSION:
-            found = str(data["trace_version"])[:20]
-            raise HsdError(f"trace version {found} cannot be read, only {TRACE_VERSION}: record the run again")
+        if (version := str(data["trace_version"])[:20]) != str(TRACE_VERSION):
+            raise HsdError(f"trace version {version} cannot be read, only {TRACE_VERSION}: record the run again")
         return _validated(data)
 
 

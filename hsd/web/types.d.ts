@@ -31,10 +31,10 @@ interface Setup {
 }
 interface SetupOptions {
   prompt_as: string;
+  system: string;
   rule: string;
   max_new_tokens: number;
   seed: number;
-  system: string;
   shadow: string;
   engine: string;
   draft: Draft;
@@ -81,6 +81,7 @@ interface ModelInfo {
   dtype: string;
   drafted: number | null;
   layers: number | null;
+  head_cost: number | null;
   taps: number[];
 }
 interface Prompt {

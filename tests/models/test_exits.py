@@ -379,7 +379,7 @@ def test_an_exit_describes_itself(model_of: ModelOf):
     model = model_of("smollm2")  # one matrix is both embedding and head
     low, same, whole = EarlyExits(model, (2, 2)).models
     assert (low.name, whole.name) == ("a smollm2, exit after 2 of 6 layers", "a smollm2")
-    assert (low.depth, same.depth, whole.depth) == (2, 2, 6)
+    assert (low.layers, same.layers, whole.layers) == (2, 2, 6)
     per_layer = sum(p.numel() for p in layers_of(model)[0].parameters())
     assert whole.parameters == model.parameters
     assert low.parameters == same.parameters == model.vocab_size * 32 + 32 + 2 * per_layer

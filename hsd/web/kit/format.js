@@ -15,7 +15,7 @@ function number(x, digits = 3) {
   if (!known(x)) return MISSING;
   if (x < 0) return `−${number(-x, digits)}`;
   if (x > 0 && x < 0.001) return "<.001";
-  if (x !== 1 && Number(x.toPrecision(digits)) === 1) return x < 1 ? ">.999" : "<1.001";
+  if (x !== 1 && x < 1.001 && Number(x.toPrecision(digits)) === 1) return x < 1 ? ">.999" : "<1.001";
   return exact(x, digits);
 }
 

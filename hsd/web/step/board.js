@@ -7,7 +7,7 @@ import { number } from "../kit/format.js";
 import { term } from "../kit/glossary.js";
 import { lossy, menu } from "../kit/parts.js";
 import { chances as oddsOf, judges, likely } from "./again.js";
-import { chances, masses, trial } from "./cells.js";
+import { chances, follow, masses, trial } from "./cells.js";
 import { exactly, ruleInfo } from "./model.js";
 import { bars, mean } from "./odds.js";
 import { beatOf, named } from "./phases.js";
@@ -74,19 +74,6 @@ function focusIn(grid) {
   if (now.matches(".hp-lane-rule")) return ".hp-lane-rule";
   const { node, rule } = now.closest("[data-node]")?.dataset || {};
   return rule ? `[data-rule="${rule}"][data-node="${node}"] .hp-trial` : `.hp-guess[data-node="${node}"]`;
-}
-
-/**
- * Scroll the drawing, not the page, so that a part of it is in sight.
- * @param {Element} scroller
- * @param {Element} part
- * @param {number} [beyond] pixels that should be in sight to the right of it
- */
-function follow(scroller, part, beyond = 0) {
-  const [box, inner] = [scroller.getBoundingClientRect(), part.getBoundingClientRect()];
-  const inside = inner.left >= box.left && inner.right + beyond <= box.right;
-  if (!inside) scroller.scrollLeft += inner.left - box.left - box.width / 3;
-  if (inner.top < box.top || inner.bottom > box.bottom) scroller.scrollTop += inner.top - box.top - box.height / 3;
 }
 
 /** What a threshold is made of is marked while its test is pointed at or has the focus. */
@@ -292,4 +279,4 @@ function swallowClick() {
   setTimeout(() => window.removeEventListener("click", stop, { capture: true }));
 }
 
-export { create, follow };
+export { create };

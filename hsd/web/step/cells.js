@@ -124,4 +124,19 @@ function gauge(coin, threshold, { drag = null, ...attributes } = {}) {
 
 const unmade = (threshold) => (threshold === null ? null : `threshold ${number(threshold)}; the test was not made`);
 
-export { brief, chances, gauge, level, masses, trial };
+/**
+ * Scroll a drawing, not the page, so that a part of it is in sight.
+ * @param {Element} scroller
+ * @param {Element | null} part
+ * @param {number} [beyond] pixels that should be in sight to the right of it
+ * @param {number} [covered] pixels at the left of the drawing that names cover
+ */
+function follow(scroller, part, beyond = 0, covered = 0) {
+  if (!part) return;
+  const [box, inner] = [scroller.getBoundingClientRect(), part.getBoundingClientRect()];
+  const inside = inner.left >= box.left + covered && inner.right + beyond <= box.right;
+  if (!inside) scroller.scrollLeft += inner.left - box.left - Math.max(box.width / 3, covered);
+  if (inner.top < box.top || inner.bottom > box.bottom) scroller.scrollTop += inner.top - box.top - box.height / 3;
+}
+
+export { brief, chances, follow, gauge, level, masses, trial };

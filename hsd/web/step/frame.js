@@ -4,14 +4,10 @@ import { size } from "../kit/format.js";
 import { button } from "../kit/parts.js";
 import { draftedBy, draftsWords, ruleInfo, ruleOf } from "./model.js";
 
-const swatch = (kind, words) => h("span", h("span", { class: `hp-swatch is-${kind}` }), " ", words);
-
 /** What is told of a step; `parts` by the names of sentences.js. */
 function storyCard(asItWas) {
-  const back = button("Back to the run", "undo the what-if (Esc)", asItWas, {
-    class: "hp-button hp-back",
-    hidden: true,
-  });
+  const css = { class: "hp-button hp-back", hidden: true };
+  const back = button("Back to the run", "undo the what-if (Esc)", asItWas, css);
   const odds = h("div.hp-slot");
   const parts = { lead: h("p.hp-lead"), why: h("p.hp-why"), detail: h("p.hp-detail"), warning: h("p.hp-warning") };
   const spoken = h("div.hp-told", { "aria-live": "polite", "aria-atomic": "true" }, Object.values(parts));
@@ -19,37 +15,22 @@ function storyCard(asItWas) {
   return { parts, back, odds, element };
 }
 
+/** The card of the tree, and the elements in it that a step fills. onMass(): the button of the masses was pressed. */
 function treeCard(tree, onMass) {
   const parts = {
     readline: h("p.hp-readout"),
     note: h("p.hp-note"),
     hidden: h("p.hp-hint.hp-left-out"),
     scroller: h("div.hp-scroll.hp-treebox", tree),
-    massButton: button("masses", "masses relative to the branch, or joint (m)", onMass, {
-      class: "hp-button hp-toggle",
-    }),
+    massButton: button("masses", "masses relative to the branch, or joint (m)", onMass),
   };
-  const keys = h(
-    "p.hp-hint.hp-keyline",
-    swatch("q", "draft q"),
-    swatch("p", "target p"),
-    swatch("excess", "excess"),
-    swatch("deficient", "deficient"),
-    h("span", "line width: p"),
-  );
+  parts.massButton.classList.add("hp-toggle");
+  const swatch = ([kind, words]) => h("span", h(`span.hp-swatch.is-${kind}`), " ", words);
+  const kinds = Object.entries({ q: "draft q", p: "target p", excess: "excess", deficient: "deficient" });
+  const keys = h("p.hp-hint.hp-keyline", kinds.map(swatch), h("span", "line width: p"));
   const head = h("div.hp-head", h("h3.hp-title", "Draft tree"), keys, h("span.hp-grow"), parts.massButton);
-  return {
-    ...parts,
-    element: h(
-      "section",
-      { "class": "hp-card hp-treecard", "aria-label": "Draft tree" },
-      head,
-      parts.note,
-      parts.scroller,
-      parts.readline,
-      parts.hidden,
-    ),
-  };
+  const inside = [head, parts.note, parts.scroller, parts.readline, parts.hidden];
+  return { ...parts, element: h("section.hp-card.hp-treecard", { "aria-label": "Draft tree" }, inside) };
 }
 
 /** A card that is folded up at first. changed(): it was opened or closed. */
@@ -104,7 +85,8 @@ function setupLine({ setup, result }, live) {
     device,
   ];
   const cancelled = result && result.finish === "cancelled" ? "cancelled: this is what there was" : null;
-  return [...parts, live ? "● live" : cancelled].filter(Boolean).join(" · ");
+  const notes = setup.notes.map((note) => `⚠\ufe0e ${note}`);
+  return [...parts, live ? "● live" : cancelled, ...notes].filter(Boolean).join(" · ");
 }
 
 /** A message that goes away by itself. */

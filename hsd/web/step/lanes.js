@@ -1,42 +1,55 @@
-// What happened at the levels of a run, moment by moment: one for every event below the target, and one for the
-// target's own pass. Pure functions on the parsed JSON of a Trace; no element here.
-//
-// A token is followed from where it was born to where it ended: {id, piece, position, born: {level, origin, event},
-// instead: the piece that it replaced, tests: [{level, event, p, q, threshold, coin, accepted, kept}], end: {kind:
-// "text" | "dropped" | "cut", level, event}}; event is null for the target's pass. position: its place in the text,
-// counted from 0. A chip is a token in a lane: {token, verdict, fresh}.
-const READ = new WeakMap(); // step: what `readStep` found
+// What lay in the lane of each level of a run when something had happened there: once for every event below the target,
+// and once for the target's own pass. Pure: a view of model.js in; no element here.
 
-/** How many levels a run has, the target included. */
-const levelCount = (setup) => setup.models.length;
-
-/** Which kind of level, for its colour: the one that drafts, the target, or one between them. */
-const kind = (level, setup) =>
-  level === levelCount(setup) - 1 ? "is-target" : level === 0 ? "is-bottom" : "is-between";
-
-/** All moments of a run, in order: {step, event}; event is null for the target's pass. */
-function moments(steps, from = 0) {
-  return steps
-    .slice(from)
-    .flatMap((step, i) => [
-      ...step.events.map((_, event) => ({ step: from + i, event })),
-      { step: from + i, event: null },
-    ]);
-}
-
-/** The state of all lanes after a moment; see `readStep`. */
-function stateAt(trace, { step, event }) {
-  const read = readStep(trace.steps[step], levelCount(trace.setup));
-  return read.states[event === null ? read.states.length - 1 : event];
-}
+import { plain, say } from "./fill.js";
 
 /**
- * tokens: all tokens of a step; end: the length that the longest lane reaches; states: one after each event and one
- * after the target's pass, each {level, lanes: [{chips, asked, settled, lent}]}: asked, how many tokens the level was
- * asked for; settled, how many it has; lent, how many it has just handed up and the level above has judged.
+ * A token, followed from where it was born to where it ended. position: its place in the text, from 0; instead: the piece that
+ * it replaced; an event is the number of one in its step, null for the target's pass.
+ * @typedef {object} LaneToken
+ * @property {number} id
+ * @property {string} piece
+ * @property {number} position
+ * @property {{level: number, origin: string, event: number | null}} born
+ * @property {string} [instead]
+ * @property {{level: number, event: number | null, p: number, q: number, threshold: number | null, coin: number,
+ *   accepted: boolean | null, kept: boolean}[]} tests
+ * @property {{kind: "text" | "dropped" | "cut", event: number | null} | null} end
  */
-function readStep(step, count) {
-  if (READ.has(step)) return READ.get(step);
+
+/**
+ * A lane at a moment: its tokens; asked, how many the level was asked for; settled, how many it has; lent, how many it has just
+ * handed up and the level above has judged.
+ * @typedef {object} Lane
+ * @property {{token: LaneToken, verdict: "kept" | "dropped" | null, fresh: boolean}[]} chips
+ * @property {number | null} asked
+ * @property {number} settled
+ * @property {number | null} lent
+ */
+
+const READ = new WeakMap(); // view: what `lanesOf` found
+
+/** How the levels of a run are called in sentences, the smallest first. @param {Setup} setup @returns {string[]} */
+const names = ({ models, options }) =>
+  models.map((_, level) => {
+    const facts = { top: level === models.length - 1, level, levels: models.length };
+    return plain(say("level name", { ...facts, exits: options.levels.exits.length > 0 }));
+  });
+
+/** The kind of each level, for its colour: one drafts, one is the target. @param {Setup} setup @returns {string[]} */
+const kinds = ({ models }) =>
+  models.map((_, level) => (level === models.length - 1 ? "is-target" : level ? "is-between" : "is-bottom"));
+
+/**
+ * What happened in a step, moment by moment. end: the length that the longest lane reaches; states: one after each event and
+ * one after the target's pass, lanes with the smallest level first, and the level at which it happened.
+ * @param {object} view a step as `model.readStep` gives it
+ * @returns {{tokens: LaneToken[], end: number, states: {level: number, lanes: Lane[]}[]}}
+ */
+function lanesOf(view) {
+  if (READ.has(view)) return READ.get(view);
+  const { step } = view;
+  const count = view.trace.setup.models.length;
   const read = { tokens: [], states: [], end: step.context_length + 1 };
   let lanes = Array.from({ length: count }, () => ({ chips: [], asked: null, settled: 0, lent: null }));
   step.events.forEach((event, index) => {
@@ -45,9 +58,9 @@ function readStep(step, count) {
     settle(lanes[event.level], event, lanes[event.level - 1], index, read);
     read.states.push({ level: event.level, lanes });
   });
-  read.states.push({ level: count - 1, lanes: targetPass(step, lanes.map(rested), count, read) });
+  read.states.push({ level: count - 1, lanes: targetPass(view, lanes.map(rested), count, read) });
   askAhead(step, read.states);
-  READ.set(step, read);
+  READ.set(view, read);
   return read;
 }
 
@@ -59,12 +72,8 @@ function judge(lane, tested, kept, level, event) {
   lane.lent = tested.length;
   lane.chips = lane.chips.map(({ token }, i) => {
     const test = tested[i];
-    if (!test) token.end = { kind: "cut", level, event };
-    else {
-      const { p, q, threshold, coin, accepted } = test;
-      token.tests.push({ level, event, p, q, threshold, coin, accepted, kept: i < kept });
-      if (i >= kept) token.end = { kind: "dropped", level, event };
-    }
+    if (test) token.tests.push({ ...test, level, event, kept: i < kept });
+    if (!test || i >= kept) token.end = { kind: test ? "dropped" : "cut", event };
     return { token, verdict: test && i < kept ? "kept" : "dropped", fresh: false };
   });
 }
@@ -93,20 +102,23 @@ function born(read, piece, position, where) {
 }
 
 /** The lanes after the target's pass: it judges the block of the level below and commits. */
-function targetPass(step, lanes, count, read) {
-  const decided = new Map((step.verdict ? step.verdict.decisions : []).map((decision) => [decision.node, decision]));
+function targetPass({ step, own, original }, lanes, count, read) {
   const tested = step.nodes.map(({ id, p, q, coin }) => {
-    const made = decided.get(id);
-    return { p, q, coin, threshold: made ? made.threshold : null, accepted: made ? made.accepted : null };
+    const made = own.decisions.find(({ node }) => node === id);
+    return { p, q, coin: made?.coin ?? coin, threshold: made?.threshold ?? null, accepted: made?.accepted ?? null };
   });
   const [below, target] = [lanes[count - 2], lanes[count - 1]];
-  if (below) judge(below, tested, step.kept, count - 1, null);
-  target.chips = step.committed.map(({ piece, origin }, i) => {
-    const rises = i < step.kept && below && below.chips[i];
+  if (below) judge(below, tested, own.kept, count - 1, null);
+  // with other coins or another rule, what would follow the kept tokens is not known
+  const committed = original
+    ? step.nodes.slice(0, own.kept).map((node) => ({ ...node, origin: "draft" }))
+    : step.committed;
+  target.chips = committed.map(({ piece, origin }, i) => {
+    const rises = i < own.kept && below && below.chips[i];
     const where = { level: count - 1, origin, event: null };
     const token = rises ? below.chips[i].token : born(read, piece, step.context_length + i, where);
     if (!rises && step.nodes[i]) token.instead = step.nodes[i].piece;
-    token.end = { kind: "text", level: count - 1, event: null };
+    token.end = { kind: "text", event: null };
     return { token, verdict: null, fresh: true };
   });
   target.settled = target.chips.length;
@@ -118,58 +130,47 @@ function targetPass(step, lanes, count, read) {
 function askAhead(step, states) {
   states.forEach(({ lanes }, k) => {
     lanes.forEach((lane, level) => {
-      if (lane.asked !== null) return;
       const next = step.events.slice(k).find((event) => event.level === level);
-      lane.asked = next ? next.asked : null;
+      lane.asked ??= next ? next.asked : null;
     });
   });
 }
 
-/** Whether the level of an event hands up what it has settled: what happens next happens above it. */
+/**
+ * Whether the level of an event hands up what it has settled: what happens next happens above it.
+ * @param {Step} step
+ * @param {number} index of the event
+ */
 function handsUp(step, index) {
   const next = step.events[index + 1];
   return !next || next.level > step.events[index].level;
 }
 
-/** What has happened to a token by a moment: {tests, over: its end has come}. */
-function lifeBy(token, at) {
-  const past = (event) => at === null || (event !== null && event <= at);
-  return { tests: token.tests.filter((test) => past(test.event)), over: Boolean(token.end) && past(token.end.event) };
-}
-
-/** All pieces of the text before a step, from place `from` on: prompt and what was committed. */
-function pieces(trace, step, from) {
-  const all = [...trace.prompt.pieces, ...trace.steps.slice(0, step).flatMap((s) => s.committed.map((c) => c.piece))];
-  return all.slice(from);
-}
-
 /**
- * Totals of the run up to a moment, one per level, the smallest first: calls, handed (tokens handed up and judged by
- * the level above) and kept of them; for the target its calls and the tokens committed.
+ * Totals of the run up to an event of a step, or to its end (null): one per level, the smallest first: calls, layers,
+ * computed, heads, as a trace's `work` counts them; handed, the tokens handed up and judged by the level above, and kept
+ * of them; for the target those that were committed.
+ * @param {Trace} trace
+ * @param {number} index of the step
+ * @param {number | null} event
  */
-function totals(trace, { step, event }) {
-  const rows = trace.setup.models.map(() => ({ calls: 0, handed: 0, kept: 0, layers: 0, computed: 0, heads: 0 }));
-  const add = (level, work) => {
-    for (const name of ["calls", "layers", "computed", "heads"]) rows[level][name] += work[name];
+function totals({ setup, steps }, index, event = null) {
+  const rows = setup.models.map(() => ({ calls: 0, handed: 0, kept: 0, layers: 0, computed: 0, heads: 0 }));
+  const add = (level, counts) => {
+    for (const [name, count] of Object.entries(counts)) rows[level][name] += count;
   };
-  trace.steps.slice(0, step + 1).forEach((one, index) => {
-    const whole = index < step || event === null;
-    for (const done of one.events.slice(0, whole ? one.events.length : event + 1)) {
-      add(done.level, done.work);
-      if (done.kind === "verify") hand(rows[done.level - 1], done.tested.length, done.kept);
+  steps.slice(0, index + 1).forEach((step, i) => {
+    const whole = i < index || event === null;
+    for (const { level, kind, tested, kept, work } of step.events.slice(0, whole ? Infinity : event + 1)) {
+      add(level, work);
+      if (kind === "verify") add(level - 1, { handed: tested.length, kept });
     }
     if (!whole) return;
     const top = rows.length - 1;
-    add(top, one.work);
-    if (top > 0) hand(rows[top - 1], one.drafted, one.kept);
-    hand(rows[top], one.committed.length, one.committed.length);
+    add(top, { ...step.work, handed: step.committed.length, kept: step.committed.length });
+    if (top > 0) add(top - 1, { handed: step.drafted, kept: step.kept });
   });
   return rows;
 }
 
-function hand(row, handed, kept) {
-  row.handed += handed;
-  row.kept += kept;
-}
-
-export { kind, levelCount, moments, stateAt, readStep, handsUp, lifeBy, pieces, totals };
+export { handsUp, kinds, lanesOf, names, totals };

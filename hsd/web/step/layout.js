@@ -14,7 +14,7 @@ const HEADER = 30;
 const PILL = { draft: 48, drawn: 48, root: 76, candidate: 50, dropped: 28 };
 const BETWEEN = 7; // boxes that hang under each other
 const REST = 34;
-const MASS = 104;
+const MASS = 56;
 const CANDIDATES = 3;
 const DROPPED = 6; // candidates of a level that the re-ranking dropped and that are drawn
 const COLUMN = { least: 104, most: 164 };
@@ -160,7 +160,7 @@ function measure(plan, room) {
   const massTop = Math.max(placeBoxes(plan, grid), placeRests(plan, grid)) + 10;
   const masses = placeMasses(plan, grid);
   const width = grid.left(grid.columns) + grid.pill + PAD;
-  const height = masses.length ? massTop + MASS + 44 : massTop;
+  const height = masses.length ? massTop + MASS : massTop;
   const { items, rests, labels, shown, cut } = plan;
   return { ...grid, items, rests, labels, shown, cut, masses, massTop, width, height };
 }

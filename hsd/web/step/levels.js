@@ -1,11 +1,13 @@
 // The levels of a run: who drafted for whom, and what each was handed, tested, kept and handed up. A lane per level, the
 // target on top; tokens stand in the column of their place in the text, so that one which is kept rises straight up.
 import * as dom from "../kit/dom.js";
-import { afterLayout, h, SIGNS } from "../kit/dom.js";
-import { size, visible } from "../kit/format.js";
-import { card, roving } from "../kit/parts.js";
-import { plain, say } from "./fill.js";
-import { handsUp, kind, levelCount, pieces, readStep, stateAt } from "./lanes.js";
+import { afterLayout, h, prose, SIGNS } from "../kit/dom.js";
+import { count, number, percent, size, visible } from "../kit/format.js";
+import { card, roving, scroller } from "../kit/parts.js";
+import { follow } from "./cells.js";
+import * as exits from "./exits.js";
+import { say } from "./fill.js";
+import { handsUp, kinds, lanesOf, names, totals } from "./lanes.js";
 
 const ORIGINS = { draft: "drafted", correction: "correction", bonus: "bonus" };
 const VERDICTS = { kept: ["kept", "✓"], dropped: ["rejected", "✕"] };
@@ -19,46 +21,68 @@ const capital = (words) => words[0].toUpperCase() + words.slice(1);
 /** @param {object} view a step as `model.readStep` gives it */
 const shows = ({ step, trace }) => Boolean(trace) && (step.events || []).length > 0;
 
-/** What happens below the target stands in the place of one model's draft. */
-const moves = ({ step }, usual) => [
-  ["levels", "levels", step.events.length],
-  ...usual.filter(([name]) => name !== "draft"),
-];
+/**
+ * What happens below the target stands in the place of one model's draft.
+ * @param {object} view
+ * @param {import("./parts.js").Move[]} usual
+ * @returns {import("./parts.js").Move[]}
+ */
+function moves({ step, trace }, usual) {
+  const last = trace.setup.models.length - 2; // the level that hands its tokens to the target
+  const drafts = (i) =>
+    step.events.findIndex((one) => one.level === last && one.position + one.committed.length > step.context_length + i);
+  return [["levels", "levels", step.events.length, drafts], ...usual.filter(([name]) => name !== "draft")];
+}
 
 const beats = { levels: (view, i) => ["beat level", eventFacts(view, i)] };
 
+/** @returns {import("./parts.js").Card} */
 function create() {
-  const lanes = board({});
+  const lanes = board((id) => show({ ...now, chosen: id }));
+  const [key, done, life] = [h("p.hp-hint.hp-keyline"), h("div"), h("div.hp-life")];
   const hint = "Tokens stand in the column of their place in the text. What a level keeps rises one lane.";
-  const drawing = card("hp-levels", "Level by level", hint, lanes.element, legend());
-  let shown = null;
+  const drawing = card("hp-levels", "Level by level", hint, lanes.element, key);
+  const below = card("hp-levels-done", "What each level did so far", "", done, life);
+  let now = {}; // view; event, null for the target's pass; chosen, the token whose life is told
+
+  function show(next) {
+    now = next;
+    const { view, event, chosen } = now;
+    lanes.draw(view, event, chosen);
+    done.replaceChildren(sums(view, event));
+    life.replaceChildren(...lifeOf(view, lanesOf(view).tokens[chosen], event));
+  }
+
   return {
     drawing,
-    picture: lanes.board,
-    draw: (view) => (shown = view),
+    picture: lanes.grid,
+    below,
+    draw(view) {
+      now = { view };
+      const marks = [...signs(), ...(exits.shows(view) ? exits.legend() : [])];
+      key.replaceChildren(...marks.map(([mark, words]) => h("span", mark, " ", words)));
+    },
     beat({ phase, i }, last) {
-      const { trace, index: step } = shown;
-      const event = phase.name === "levels" ? i : shown.step.events.length - 1;
-      lanes.update(trace, { step, event: last ? null : event });
+      const { view } = now;
+      const event = last ? null : phase.name === "levels" ? i : view.step.events.length - 1;
+      if (event === now.event) return;
+      show({ view, event, chosen: telling(lanesOf(view).states.at(event ?? -1)) });
     },
   };
 }
 
-// ---- words
-
-/** How the levels of a run are called in sentences, the smallest first. */
-const names = ({ options: { system }, models }) =>
-  models.map((_, level) => {
-    const top = level === models.length - 1;
-    return plain(say("level name", { top, level, levels: models.length, exits: system === "hispec" }));
-  });
+/** The token that shows best what happened: the first that was rejected, else the last that was added. */
+function telling({ lanes, level }) {
+  const lost = level > 0 && lanes[level - 1].chips.find(({ verdict }) => verdict === "dropped");
+  return (lost || lanes[level].chips.at(-1))?.token.id;
+}
 
 /** What the sentence about an event may name. */
 function eventFacts({ trace, step }, index) {
   const { level, kind, asked, held, tested, kept, committed } = step.events[index];
   const called = names(trace.setup);
-  const now = held + committed.length;
-  const [added, replaced] = [committed[kept], tested[kept]].map((token) => (token ? { piece: token.piece } : null));
+  const settled = held + committed.length;
+  const [added, replaced] = [committed[kept], tested[kept]].map((token) => token && { piece: token.piece });
   return {
     Who: capital(called[level]),
     Above: capital(called[level + 1]),
@@ -71,150 +95,169 @@ function eventFacts({ trace, step }, index) {
     all: kept === tested.length,
     added,
     replaced,
-    now,
+    settled,
     asked,
     up: handsUp(step, index),
-    more: now > asked,
-    less: now < asked,
+    more: settled > asked,
+    less: settled < asked,
   };
-}
-
-function legend() {
-  const signs = Object.entries(ORIGINS).map(([origin, words]) => [sign(origin), words]);
-  const marks = [
-    [h("span.hp-tier-verdict.is-kept", "✓"), "kept by the level above"],
-    [h("span.hp-tier-verdict.is-dropped", "✕"), "rejected"],
-  ];
-  return h(
-    "p.hp-hint.hp-keyline",
-    [...signs, ...marks].map(([mark, words]) => h("span", mark, " ", words)),
-  );
 }
 
 const sign = (origin) => h(`span.hp-sign.is-${origin}`, { "aria-hidden": "true" }, SIGNS[origin]);
 
+/** Pairs of a sign and what it means. */
+const signs = () => [
+  ...Object.entries(ORIGINS).map(([origin, words]) => [sign(origin), words]),
+  [h("span.hp-tier-verdict.is-kept", "✓"), "kept by the level above"],
+  [h("span.hp-tier-verdict.is-dropped", "✕"), "rejected"],
+];
+
 // ---- the lanes
 
-/**
- * The lanes of a moment, and between two of them what is asked for (down) and handed up. under(level, view): what stands
- * below a lane, if anything; onToken(id): a token was clicked.
- */
-function board({ under = () => null, onToken = () => {} }) {
+/** The lanes after an event of a step, null for the target's pass. onToken(id): a token was clicked. */
+function board(onToken) {
   const grid = h("div.hp-tiers", { "role": "group", "aria-label": "Levels, the target on top" });
   const element = h("div.hp-scroll", grid);
   const tokens = () => [...grid.querySelectorAll("[data-chip]")];
   const stop = roving(grid, tokens);
 
-  /** moment: {step, event}, event null for the target's pass; see lanes.js. */
-  function update(trace, moment, selected = null) {
-    const step = trace.steps[moment.step];
-    const to = readStep(step, levelCount(trace.setup)).end;
-    const view = { trace, moment, state: stateAt(trace, moment), from: Math.max(0, step.context_length - BEFORE), to };
-    const levels = view.state.lanes.map((_, level) => level).reverse();
-    const rows = levels.flatMap((level) => [
-      lane(view, level, selected, onToken),
-      under(level, view),
-      level > 0 ? between(view, level) : null,
-    ]);
-    grid.style.setProperty("--hp-places", String(Math.max(1, to - view.from)));
+  function draw(view, event, chosen) {
+    const { states, end } = lanesOf(view);
+    const state = states.at(event ?? -1);
+    const from = Math.max(0, view.step.context_length - BEFORE);
+    const css = kinds(view.trace.setup);
+    const rows = [...css.entries()]
+      .reverse()
+      .flatMap(([level, kind]) => [
+        lane(view, state, level, { css: kind, from, chosen, onToken }),
+        exits.shows(view) ? exits.under(level, kind, view, event, [from, end]) : "",
+        level ? between(view, state, level, event) : "",
+      ]);
+    grid.style.setProperty("--hp-places", String(Math.max(1, end - from)));
     const focus = grid.contains(document.activeElement) ? document.activeElement.dataset.chip : null;
-    grid.replaceChildren(...rows.filter(Boolean));
+    grid.replaceChildren(...rows);
     const held = tokens().find(({ dataset }) => dataset.chip === focus);
     stop(held ?? tokens().find((one) => one.matches("[aria-pressed='true']")) ?? tokens()[0]);
     held?.focus({ preventScroll: true });
-    afterLayout(() => keepInView(element, grid));
+    afterLayout(() =>
+      follow(element, grid.querySelector(".is-fresh"), 0, grid.querySelector(".hp-tier-head").offsetWidth),
+    );
   }
 
-  return { element, board: grid, update };
+  return { element, grid, draw };
 }
 
-function lane({ trace, state, from, moment }, level, selected, onToken) {
+function lane({ trace, index, step }, { lanes, level: now }, level, { css, from, chosen, onToken }) {
   const { models, options } = trace.setup;
   const called = names(trace.setup);
-  const own = kind(level, trace.setup);
-  const top = own === "is-target";
+  const top = level === models.length - 1;
   const { name, parameters } = models[level];
   const head = [
     h("b.hp-tier-who", capital(called[level])),
-    h("span.hp-tier-name", `${name}, ${size(parameters)} parameters`),
-    top ? null : meter(state.lanes[level], options.levels.thresholds[level]),
+    h("span", `${name}, ${size(parameters)} parameters`),
+    top ? null : meter(lanes[level], options.levels.thresholds[level]),
   ];
-  const slots = [
-    top ? past(trace, moment, from) : null,
-    state.lanes[level].chips.map((one) => chip(one, { level, from, selected, called }, onToken)),
-  ];
-  const css = `hp-tier ${own}${state.level === level ? " is-now" : ""}`;
-  const inside = [h("div.hp-tier-head", head), h("div.hp-tier-slots", slots)];
-  return h("div", { "class": css, "data-level": level }, inside);
+  const prompt = trace.prompt.pieces.slice(-BEFORE).map((piece) => ({ piece }));
+  const steps = trace.steps.slice(Math.max(0, index - BEFORE), index);
+  const before = [...prompt, ...steps.flatMap(({ committed }) => committed)].slice(from - step.context_length);
+  const past = before.map(({ piece }) => h("span.hp-tier-past", dom.token(piece, { cells: CELLS })));
+  const chips = lanes[level].chips.map((one) => chip(one, level, { from, chosen, called, onToken }));
+  const inside = [h("div.hp-tier-head", head), h("div.hp-tier-slots", top ? past : null, chips)];
+  return h(`div.hp-tier.${css}${now === level ? ".is-now" : ""}`, { "data-level": level }, inside);
 }
 
 /** How much of what it was asked for has been settled: a segment per token, the notch after the number asked for. */
 function meter({ asked, settled }, threshold) {
   const want = asked ?? threshold;
-  const css = (i) => `${i < settled ? "is-full" : ""}${i === want - 1 ? " is-notch" : ""}`.trim() || null;
+  const css = (i) => `${i < settled ? "is-full" : ""} ${i === want - 1 ? "is-notch" : ""}`;
   const segments = Array.from({ length: Math.max(want, settled) }, (_, i) => h("i", { class: css(i) }));
-  return h(
-    "span.hp-tier-meter",
-    h("span.hp-tier-segments", { "aria-hidden": "true" }, segments),
-    h("span.hp-tier-settled", `${settled} of ${want} settled · T = ${threshold}`),
-  );
+  return [
+    h("span.hp-squares", { "aria-hidden": "true" }, segments),
+    h("span", `${settled} of ${want} settled · T = ${threshold}`),
+  ];
 }
 
-/** The last tokens of the text before this step. */
-const past = (trace, moment, from) =>
-  pieces(trace, moment.step, from).map((piece, i) =>
-    h("span.hp-tier-past", { style: `grid-column: ${i + 1}` }, dom.token(piece, { cells: CELLS })),
-  );
-
-function chip({ token, verdict, fresh }, { level, from, selected, called }, onToken) {
+function chip({ token, verdict, fresh }, level, { from, chosen, called, onToken }) {
   const { origin, level: home } = token.born;
   const [judged, tick] = VERDICTS[verdict] || [];
   const risen = home !== level ? ` from ${called[home]}` : "";
   const words = `${visible(token.piece)}: ${ORIGINS[origin]}${risen}${judged ? `, ${judged}` : ""}`;
-  const attributes = {
-    "type": "button",
-    "class": `is-${origin}${verdict ? ` is-${verdict}` : ""}${fresh ? " is-fresh" : ""}`,
-    "style": `grid-column: ${token.position - from + 1}`,
-    "data-chip": `${level}-${token.id}`,
-    "aria-pressed": String(token.id === selected),
-    "aria-label": words,
-    "title": words,
-    "onclick": () => onToken(token.id),
-  };
   const marks = [sign(origin), tick ? h(`span.hp-tier-verdict.is-${verdict}`, tick) : null];
-  const below = h("span.hp-tier-marks", { "aria-hidden": "true" }, marks);
-  return h("button.hp-tier-token", attributes, dom.token(token.piece, { cells: CELLS }), below);
+  return h(
+    `button.hp-tier-token.is-${origin}`,
+    {
+      "type": "button",
+      "class": `is-${verdict ?? "open"}${fresh ? " is-fresh" : ""}`,
+      "style": `grid-column: ${token.position - from + 1}`,
+      "data-chip": `${level}-${token.id}`,
+      "aria-pressed": String(token.id === chosen),
+      "aria-label": words,
+      "title": words,
+      "onclick": () => onToken(token.id),
+    },
+    dom.token(token.piece, { cells: CELLS }),
+    h("span.hp-tier-marks", { "aria-hidden": "true" }, marks),
+  );
 }
 
 /** What passes between a level and the one below it; what is handed up is also drawn, one square per token. */
-function between({ trace, moment, state }, level) {
-  const { chips, lent, asked, settled } = state.lanes[level - 1];
-  const kept = chips.filter((one) => one.verdict === "kept").length;
-  const down = moment.event !== null && state.level === level - 1;
-  const up = down && handsUp(trace.steps[moment.step], moment.event);
-  const handed = lent ? `↑ ${lent} handed up: ${kept} kept` : up ? `↑ hands up ${settled}` : "";
-  const now = down || (state.level === level && Boolean(lent));
-  const squares = () => chips.map(({ verdict }) => h("i", { class: verdict ? `is-${verdict}` : null }));
-  const block = handed ? h("span.hp-tier-block", { "aria-hidden": "true" }, squares()) : null;
-  const sides = [
-    h("span.hp-tier-ask", asked === null ? "" : `↓ asks for ${asked}`),
-    h("span.hp-tier-hand", block, handed),
+function between({ step }, { lanes, level: now }, level, event) {
+  const { chips, lent, asked, settled } = lanes[level - 1];
+  const kept = chips.filter(({ verdict }) => verdict === "kept").length;
+  const down = event !== null && now === level - 1;
+  const up = down && handsUp(step, event) ? `↑ hands up ${settled}` : "";
+  const handed = lent ? `↑ ${lent} handed up: ${kept} kept` : up;
+  const squares = chips.map(({ verdict }) => h("i", { class: `is-${verdict}` }));
+  const block = handed && h("span.hp-squares", { "aria-hidden": "true" }, squares);
+  const ask = h("span.hp-tier-ask", asked === null ? "" : `↓ asks for ${asked}`);
+  const css = down || (now === level && lent) ? ".is-now" : "";
+  return h(`div.hp-tier-link${css}`, { "data-below": level - 1 }, ask, block, handed);
+}
+
+// ---- what each level did, and the life of one token
+
+function table(name, heads, rows) {
+  const line = (tag, [first, ...rest]) =>
+    h("tr", h("th", { scope: tag === "td" ? "row" : "col" }, first), ...rest.map((cell) => h(tag, cell)));
+  const body = rows.map((row) => line("td", row));
+  return scroller(name, h("table.hp-candidates.hp-levels-table", h("thead", line("th", heads)), h("tbody", body)));
+}
+
+/** Totals of the run up to an event; a token is kept if the level above kept it. */
+function sums({ trace, index }, event) {
+  const all = totals(trace, index, event);
+  const called = names(trace.setup);
+  const rows = all.map(({ calls, handed, kept }, level) => {
+    const below = [count(handed), count(kept), handed ? percent(kept / handed) : "–"];
+    return [capital(called[level]), count(calls), ...(level < all.length - 1 ? below : ["–", "–", "–"])];
+  });
+  return table("what each level did", ["", "calls", "tokens handed up", "kept above", "share kept"], rows.reverse());
+}
+
+/** Who drew a token, each of its tests up to an event, and where it ended. */
+function lifeOf({ trace }, token, event) {
+  if (!token) return [];
+  const called = names(trace.setup);
+  const { born, instead, position, end } = token;
+  const past = (at) => event === null || (at !== null && at <= event);
+  const tests = token.tests.filter((test) => past(test.event));
+  const told = {
+    who: called[born.level],
+    origin: born.origin,
+    instead: instead === undefined ? null : { piece: instead },
+    place: position + 1,
+    end: end && past(end.event) ? end.kind : "",
+  };
+  const rows = tests.map(({ level, accepted, kept, ...numbers }) => {
+    const words = say("level test", { accepted, kept, untested: accepted === null });
+    const outcome = h(`span.hp-tier-verdict.is-${kept ? "kept" : "dropped"}`, words);
+    return [capital(called[level]), ...["p", "q", "threshold", "coin"].map((name) => number(numbers[name])), outcome];
+  });
+  const heads = ["tested by", "p, of this level", "q, of the one below", "threshold", "coin", ""];
+  return [
+    h("p.hp-note", prose([{ piece: token.piece, origin: born.origin }, ...say("level life", told)])),
+    rows.length ? table("tests of this token, level by level", heads, rows) : "",
   ];
-  return h(`div.hp-tier-link${now ? ".is-now" : ""}`, { "data-below": level - 1 }, sides);
 }
 
-/** Scroll the box, never the page, so far that what is new can be seen beside the column of names. */
-function keepInView(box, grid) {
-  const fresh = [...grid.querySelectorAll(".hp-tier-token.is-fresh")];
-  if (!fresh.length || box.scrollWidth <= box.clientWidth) return;
-  const columns = getComputedStyle(grid.querySelector(".hp-tier")).gridTemplateColumns.split(" ");
-  const covered = columns.length > 1 ? Number.parseFloat(columns[0]) : 0;
-  const outer = box.getBoundingClientRect();
-  const places = fresh.map((one) => one.getBoundingClientRect());
-  const left = Math.min(...places.map((place) => place.left)) - outer.left - covered;
-  const right = Math.max(...places.map((place) => place.right)) - outer.right;
-  if (left < 0) box.scrollLeft += left - 8;
-  else if (right > 0) box.scrollLeft += Math.min(right + 8, left);
-}
-
-export { beats, board, create, moves, names, shows };
+export { beats, create, moves, shows };

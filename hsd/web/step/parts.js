@@ -1,9 +1,13 @@
 // The parts of a step that only some runs have, beside those that every step has. README.md says how one is written.
 import * as divergence from "./divergence.js";
+import * as exits from "./exits.js";
 import * as growth from "./growth.js";
 import * as levels from "./levels.js";
 
-/** @typedef {[name: string, title: string, beats: number]} Move A phase of a step: `phases.js` has the usual ones. */
+/**
+ * @typedef {[name: string, title: string, beats: number, drafts?: (i: number) => number]} Move A phase of a step; `phases.js`
+ *   has the usual ones. drafts: of one in the place of "draft", at which of its beats the i-th drafted token stands
+ */
 
 /**
  * @typedef {object} Card
@@ -25,6 +29,6 @@ import * as levels from "./levels.js";
  */
 
 /** @type {Part[]} In the order in which their cards stand. */
-const PARTS = [divergence, levels, growth];
+const PARTS = [divergence, levels, exits, growth];
 
 export { PARTS };

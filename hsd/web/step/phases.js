@@ -12,7 +12,7 @@ const TIMES = { draft: 900, target: 1800, ratio: 2600, masses: 2800, shadow: 200
 const MOST = 24; // tests of a tree that have a beat each
 
 /**
- * The phases of a step: {phases: [{name, title, from, beats}], total, lanes}. `from`: the first beat; lanes: the verdicts
+ * The phases of a step: {phases: [{name, title, from, beats, drafts}], total, lanes}. `from`: the first beat; lanes: the verdicts
  * in the order in which they are told, with the phase that tells them. A step in which nothing was drafted, or without
  * details, has one beat, beside those of the parts that it has.
  */
@@ -23,9 +23,9 @@ function plan(view) {
   let total = 0;
   const phases = parts
     .reduce((all, part) => part.moves(view, all), usual)
-    .map(([name, title, beats]) => {
+    .map(([name, title, beats, drafts]) => {
       total += beats;
-      return { name, title, beats, from: total - beats };
+      return { name, title, beats, drafts, from: total - beats };
     });
   return { phases, total, lanes };
 }
@@ -54,14 +54,10 @@ function at({ phases }, beat) {
   return { phase, i: beat - phase.from };
 }
 
-/**
- * The beat at which something of a phase appears; 0 where the step has no such phase. A draft that a part brings forth in
- * phases of its own is there when the target reads it.
- */
-function beatOf(plan, name, i = 0) {
-  const phase = plan.phases.find((one) => one.name === name);
-  if (phase) return phase.from + Math.min(i, phase.beats - 1);
-  return name === "draft" ? beatOf(plan, "target") : 0;
+/** The beat at which something of a phase appears, such as the i-th drafted token; 0 where the step has no such phase. */
+function beatOf({ phases }, name, i = 0) {
+  const phase = phases.find((one) => one.name === name || (name === "draft" && one.drafts));
+  return phase ? phase.from + Math.min(phase.drafts ? phase.drafts(i) : i, phase.beats - 1) : 0;
 }
 
 /** Milliseconds that a beat stays while the step plays: as long as there is something to read. */

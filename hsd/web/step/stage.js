@@ -3,6 +3,7 @@ import { afterLayout, h, prose } from "../kit/dom.js";
 import { listen } from "../kit/keys.js";
 import * as board from "./board.js";
 import * as cards from "./cards.js";
+import { follow } from "./cells.js";
 import { leftOutWords } from "./drafts.js";
 import * as frame from "./frame.js";
 import { fold, setupLine, storyCard, toast, treeCard } from "./frame.js";
@@ -289,7 +290,7 @@ class Stage {
   /** The selected token and its branch are in sight. */
   reveal() {
     const element = this.active();
-    if (element) board.follow(this.card.scroller, element, NEXT_COLUMN);
+    if (element) follow(this.card.scroller, element, NEXT_COLUMN);
   }
 
   /** The line under the picture: everything about the token under the pointer, else about the selected one. */

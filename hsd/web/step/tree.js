@@ -3,7 +3,7 @@
 // (data-at), and what became of a token the beat from which on it shows (data-turn), so that a beat only changes classes.
 import { label, s } from "../kit/dom.js";
 import { count, number, percent, short, shorten, visible } from "../kit/format.js";
-import { follow } from "./board.js";
+import { follow } from "./cells.js";
 import { beatIn } from "./growth.js";
 import * as L from "./layout.js";
 import { masses, patterns } from "./mass.js";
