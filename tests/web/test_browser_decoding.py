@@ -58,12 +58,12 @@ MAKE = """async (told, [module, weights, head], real) => {
   const places = await made.tensors(small);
   const target = await engine.Model.load(made, await gguf.readGguf(files.weights), told.config.target_layers);
   const codec = { size: target.vocab, ends: [60], encode: (text) => [...text].map((x) => x.codePointAt(0) % 64),
-    decode: (ids) => ids.map((id) => `<${id}>`).join(""), piece: (id) => `<${id}>` };
+    decode: (ids) => ids.map((id) => `<${id}>`).join(""), described: (id) => ({ token: id, piece: `<${id}>` }) };
   const drafter = new engine.Head(made, told.config, small, places, target);
   globalThis.it = { told, target, head: drafter, codec };
 }"""
 RUN = """(given, page) => {
-  const run = new pair.Run(it, options.asked(given, page));
+  const run = new pair.Run(it, options.readRequest(given, page));
   const whole = { ...run.first.header, steps: [] };
   for (;;) {
     const { steps, result } = run.next();
@@ -246,10 +246,10 @@ def test_every_step_is_the_one_that_python_records(node: Engine, small, how: dic
 SHORT = """(given, page, count) => {
   const found = {};
   for (let seed = 0; seed < count; seed += 1) {
-    const run = new decoding.Decoding(it, options.asked({ ...given, seed }, page));
-    while (run.made.length < 2 && run.step()) { /* at most two tokens */ }
+    const run = new decoding.Decoding(it, options.readRequest({ ...given, seed }, page));
+    while (run.produced.length < 2 && run.step()) { /* at most two tokens */ }
     run.close();
-    found[run.made.slice(0, 2)] = (found[run.made.slice(0, 2)] ?? 0) + 1;
+    found[run.produced.slice(0, 2)] = (found[run.produced.slice(0, 2)] ?? 0) + 1;
   }
   return found;
 }"""
@@ -290,10 +290,11 @@ def test_a_context_that_is_full_ends_a_text_as_in_python(node: Engine, small):
 
 
 BEYOND = """() => {
-  const { engine } = it.target;
+  const inside = it.target.engine;
   const refused = (work) => { try { work(); return ""; } catch (error) { return error.message; } };
   const read = (text, tokens) => text.read(tokens, 1, (row) => [...row])[0];
-  const texts = [it.target.start(), it.head.start(it.target.start()), it.target.start()];
+  const text = () => new engine.TargetText(it.target);
+  const texts = [text(), new engine.HeadText(it.head, text()), text()];
   texts[1].target.read([1, 2, 3], 1);
   for (const text of texts) text.read([1, 2, 3], 1);
   const found = [];
@@ -306,9 +307,9 @@ BEYOND = """() => {
     text.close();
     found.push(refused(() => read(text, [1])));
   }
-  found.push(refused(() => engine.tell("tokens", Array(9).fill(1))));
-  found.push(refused(() => engine.write(engine.made("take", 8), 8, new Uint8Array(9))));
-  const fresh = it.target.start();
+  found.push(refused(() => inside.tell("tokens", Array(9).fill(1))));
+  found.push(refused(() => inside.write(inside.made("take", 8), 8, new Uint8Array(9))));
+  const fresh = text();
   read(fresh, [1, 2, 3]);
   return [found, read(texts[2], [4]), read(fresh, [4])];
 }"""
@@ -353,14 +354,14 @@ def test_large_rows_are_staged_where_they_have_room(node: Engine, small):
 )
 def test_what_only_the_app_can_do_is_refused_in_one_line(node: Engine, given: dict[str, Any], line: str):
     with pytest.raises(AssertionError) as caught:
-        node.call("(given, page) => options.asked(given, page)", {"prompt": "a", **given}, page())
+        node.call("(given, page) => options.readRequest(given, page)", {"prompt": "a", **given}, page())
     first = str(caught.value).splitlines()[0]
     assert line in first
 
 
 def test_a_trace_and_a_link_say_the_options_as_the_app_does(node: Engine):
     asked = {"rule": "fuzzy", "gamma": 4, "seed": 2**53 + 1, "tolerance": 0.2, "max_new_tokens": 9}
-    call = "(given, page) => options.link('a', options.asked(given, page).options, { name: 'smollm2' })"
+    call = "(given, page) => options.link('a', options.readRequest(given, page).options, { name: 'smollm2' })"
     given = {name: str(value) for name, value in asked.items()}
     wanted = RunOptions(**asked, engine="portable").query()
     assert node.call(call, {"prompt": "a", **given}, page()) == {"pair": "smollm2", "prompt": "a", **wanted}
@@ -391,7 +392,8 @@ def test_the_files_tokenizer_reads_and_writes_as_in_python(node: Engine, smollm2
     for prompt in PROMPTS:
         assert node.call("(text) => it.codec.encode(text, 'chat')", prompt) == codec.encode(prompt)
     tokens = list(range(0, codec.vocab_size, 7))
-    assert node.call("(ids) => ids.map((id) => it.codec.piece(id))", tokens) == [codec.piece(x) for x in tokens]
+    pieces = node.call("(ids) => ids.map((id) => it.codec.described(id).piece)", tokens)
+    assert pieces == [codec.piece(x) for x in tokens]
 
 
 @real

@@ -23,7 +23,7 @@ READ = """async (module, paths) => {
     try {
       const file = await gguf.readGguf(parts);
       const model = await engine.Model.load(new engine.Engine(compiled), file, []);
-      found.push([null, model.start().read([5, 17, 3, 60], 1, (row) => [...row])[0]]);
+      found.push([null, new engine.TargetText(model).read([5, 17, 3, 60], 1, (row) => [...row])[0]]);
     } catch (error) {
       found.push([error.name === "Error" || error.constructor.name === "Refusal" ? error.message : error.stack, null]);
     }

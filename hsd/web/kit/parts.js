@@ -76,8 +76,7 @@ function segments(legend, onchange) {
   const box = h("div.hp-segments");
   const element = h("fieldset.hp-choice", h("legend", legend), box);
   let drawn = "";
-  /** @param {[V, Child]} option */
-  const one = ([value, words]) =>
+  const one = (/** @type {[V, Child]} */ [value, words]) =>
     h("label.hp-button.hp-option", h("input", { type: "radio", name, value, onchange: () => onchange(value) }), words);
   /** @type {(value: V, options: [V, Child][]) => void} */
   const set = (value, options) => {

@@ -196,19 +196,5 @@ function resize(cells, vocab) {
   return lost ? normalise(rest) : rest;
 }
 
-export {
-  NUMBER,
-  PRESETS,
-  PAPER,
-  LETTERS,
-  preset,
-  parse,
-  names,
-  rowName,
-  problems,
-  tooLarge,
-  normalise,
-  model,
-  drag,
-  reshape,
-};
+export { NUMBER, PRESETS, PAPER, LETTERS, preset, parse, names, rowName, problems, tooLarge, normalise };
+export { model, drag, reshape };

@@ -16,7 +16,8 @@ function viewOf(valid, { p, q, vocab }) {
   const token = valid.kind === "step" && count === tokens.length ? null : pick(row, DRAW); // the paper lists no bonus row
   const draws = tokens.map(() => DRAW);
   const played = { tokens, coins, law, p, q, draws, number: DRAW, small: { p, q, tokens }, kept: count, row, token };
-  const recorder = new Recorder({ ends: [], piece: (x) => names(valid, 0)[x] }, rule, null, settings);
+  const described = (token) => ({ token, piece: names(valid, 0)[token] });
+  const recorder = new Recorder({ ends: [], described }, rule, null, settings);
   const details = recorder.details({ ...played, extraDraws: [] });
   if (valid.kind === "step") rename(details, valid);
   const follows = details.verdict.next ? [details.verdict.next] : [];

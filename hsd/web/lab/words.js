@@ -260,21 +260,5 @@ function paperSentence(usual, vanilla) {
   return `${survive} ${known(VANILLA).head} already risks the whole draft at its first token: with probability ${four(vanilla[0])} it keeps none.`;
 }
 
-export {
-  four,
-  distance,
-  verdict,
-  findings,
-  barWords,
-  mixtureWords,
-  nearWords,
-  modeWords,
-  excludedWords,
-  lawHint,
-  lawSentence,
-  trialSentence,
-  paperSentence,
-  capital,
-  short,
-  PAPER_TEXT,
-};
+export { four, distance, verdict, findings, barWords, mixtureWords, nearWords, modeWords, excludedWords };
+export { lawHint, lawSentence, trialSentence, paperSentence, capital, short, PAPER_TEXT };

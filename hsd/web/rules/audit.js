@@ -19,7 +19,7 @@ function joints(rows) {
 
 /**
  * max(p(X, ·) − q(X, ·), 0) with joint probabilities, normalised; the target's row if nothing is left.
- * @type {(jointP: number, jointQ: number, p: number[], q: number[]) => number[]}
+ * @type {(jointP: number, jointQ: number, p: Row, q: Row) => Row}
  */
 function openResidual(jointP, jointQ, p, q) {
   const residual = p.map((x, i) => Math.max(jointP * x - jointQ * q[i], 0));

@@ -232,5 +232,5 @@ function exactWith(name, settings) {
   return knob !== null && knob.exact !== null && settings[knob.option] <= knob.exact;
 }
 
-export { Along, CHAINS, chain, exactWith, explain, explainCapped, groundsAt, kept, lawOf, leftOver };
+export { Along, CHAINS, chain, exactWith, explain, explainCapped, groundsAt, kept, lawOf, leftOver, likeliest };
 export { mean, next, order, pick, place, range, SETTINGS, stops, sum, USUAL, uses, usesDivergence, VANILLA };

@@ -78,7 +78,6 @@ const factorsAt = (recipe, numbers) => [evaluate(recipe.a, numbers), evaluate(re
 /**
  * The two numbers that a test compares, the lower first where it passes: {sides, coinless, sign}. They are its coin and
  * its threshold but for a form that throws no coin, whose own number is called `sign`.
-
  * @type {(test: Test, settings: Settings) => {sides: (number | null)[], coinless: boolean, sign: string}}
  */
 function comparison({ coin, threshold, grounds }, settings) {

@@ -11,7 +11,7 @@ import { parting } from "./again.js";
 import * as outcome from "./outcome.js";
 import { Beside } from "./beside.js";
 import { sourceWords, tracePair } from "./chips.js";
-import { follow } from "../answers/browser/downloads.js";
+import { follow } from "./downloads.js";
 import { asking, chip, explaining, files, folding, part, status } from "./head.js";
 import * as links from "./links.js";
 import { Setup } from "./setup.js";

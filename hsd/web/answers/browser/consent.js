@@ -3,11 +3,12 @@ import { h } from "../../kit/dom.js";
 import { button } from "../../kit/parts.js";
 
 const KEPT = `${self.caches ? "It stays in this browser" : "Over http it is kept for this visit alone"}, and nothing that you type leaves it.`;
-const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`;
+const megabytes = (/** @type {number} */ bytes) => `${Math.round(bytes / 1e6)} MB`;
 
 /**
  * Asks the visitor. Resolves to a File if one was picked, false to load what lies beside the page, null for a refusal.
  * missing: files and how many bytes of each are to be loaded; weights: the one that may have to be picked.
+ * @type {(question: ConsentQuestion) => Promise<File | false | null>}
  */
 function consent({ missing, weights, title, licence, signal }) {
   const size = megabytes(missing.reduce((sum, { bytes }) => sum + bytes, 0));
@@ -28,7 +29,7 @@ function consent({ missing, weights, title, licence, signal }) {
       h("p", `${KEPT} ${licence}`),
       h("p", choose, " ", leave, input),
     );
-    const end = (value) => {
+    const end = (/** @type {File | false | null} */ value) => {
       dialog.remove();
       signal?.removeEventListener("abort", abandon);
       answer(value);
@@ -36,12 +37,12 @@ function consent({ missing, weights, title, licence, signal }) {
     const abandon = () => end(null);
     signal?.addEventListener("abort", abandon, { once: true });
     dialog.addEventListener("cancel", abandon);
-    input.addEventListener("change", () => input.files[0] && end(input.files[0]));
+    input.addEventListener("change", () => input.files?.[0] && end(input.files[0]));
     dialog.addEventListener("dragover", (event) => event.preventDefault());
     dialog.addEventListener("drop", (event) => {
       event.preventDefault();
       event.stopPropagation(); // else the page opens it as a trace
-      const [file] = event.dataTransfer.files;
+      const [file] = event.dataTransfer?.files ?? [];
       if (wanted && file) end(file);
     });
     document.body.append(dialog);

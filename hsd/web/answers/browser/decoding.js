@@ -1,91 +1,85 @@
 // Decoding as hsd/decoding has it, for one draft: draft, score by one pass, judge by the rules of the page, commit, record.
 import { openResidual } from "../../rules/audit.js";
-import { CHAINS, kept, next, pick, place, VANILLA } from "../../rules/law.js";
+import { kept, likeliest, next, pick, place, chain as ruleOf, VANILLA } from "../../rules/law.js";
 import { draftOf, lawOver } from "./merged.js";
 import { coupledCoin, winner } from "../../rules/coupled.js";
 import { recipeOf } from "../../rules/tests.js";
 import { Refusal } from "../refusal.js";
+import { HeadText, TargetText } from "./engine.js";
 import { streams } from "./numbers.js";
 import { longest } from "./options.js";
 import { Recorder } from "./record.js";
-import { likeliest, probabilities, Rows, UNCHANGED } from "./sampling.js";
+import { probabilities, rowsOf, UNCHANGED } from "./sampling.js";
 import { chain } from "./stopping.js";
 
 const LONGEST = 3; // tokens that must agree at best for a copy; then fewer are tried
 const BELOW_ONE = 1 - 2 ** -53;
-const LAPS = { draft: 0, target: 0, verify: 0 };
-const [ROWS, SMALL] = [new Rows(), new Rows(Float64Array)]; // of the one run that is at its step
+
+const [ROWS, SMALL] = [rowsOf(Float32Array), rowsOf(Float64Array)]; // of the one run that is at its step
+const NO_ROW = new Float32Array(0);
 const now = () => performance.now() / 1000;
 
-/** The token that a number picks from a row, or that wins it by times. */
+/** The token that a number picks from a row, or that wins it by times. @type {(row: Row, by: number | Row) => number} */
 const picked = (row, by) => (typeof by === "number" ? pick(row, by) : winner(row, by));
 
-/** A target's text that gives rows of probabilities; `raw`, where it is asked for, those of the last reading with nothing cut off. */
-class Target {
-  constructor(model, sampling, keepsRaw) {
-    Object.assign(this, { text: model.start(), rows: ROWS, sampling, keepsRaw });
-  }
-
-  /** The rows after the last `keep` of the tokens that are new. */
-  read(tokens, keep) {
-    const rows = this.text.read(tokens, keep, (row) => this.rows.copy(row));
-    if (this.keepsRaw) this.raw = rows.map((row) => probabilities(this.rows.copy(row), UNCHANGED));
-    return rows.map((row) => probabilities(row, this.sampling));
-  }
+/**
+ * A target's text that gives rows of probabilities; `raw`, where a rule wants them: those of the last reading with
+ * nothing cut off.
+ * @param {Pair["target"]} model @param {FlatOptions} options @param {boolean} keepsRaw
+ */
+function targetOf(model, options, keepsRaw) {
+  const target = {
+    text: new TargetText(model),
+    keepsRaw,
+    raw: /** @type {Row[] | undefined} */ (undefined),
+    /** The rows after the last `keep` of the tokens that are new. @type {(tokens: number[], keep: number) => Row[]} */
+    read(tokens, keep) {
+      const rows = target.text.read(tokens, keep, (row) => ROWS.copy(row));
+      if (keepsRaw) target.raw = rows.map((row) => probabilities(ROWS.copy(row), UNCHANGED));
+      return rows.map((row) => probabilities(row, options));
+    },
+  };
+  return target;
 }
 
-/** Drafts by the head, one token after another; where γ is "auto", while a further token pays, to the end of the text. */
-class Drafter {
-  constructor(head, target, options) {
-    const { rows, text } = target;
-    Object.assign(this, { text: head.start(text), tokens: head.vocab, size: text.model.vocab, rows, ...options });
-  }
-
-  read(tokens) {
-    return this.text.read(tokens, 1)[0];
-  }
-
-  row(logits, sampling = this.sampling) {
-    return this.rows.spread(probabilities(logits.slice(), sampling), this.tokens, this.size);
-  }
-
-  propose(text, draws) {
-    const found = { tokens: [], q: [], raw: [], support: this.tokens };
-    const { gamma, confidence, temperature } = this.sampling;
-    const going = gamma === "auto" ? chain(this.stopping, confidence, temperature) : null;
-    let unread = text.slice(this.text.length);
-    for (const number of draws) {
-      if (going && !going.mayPay()) break;
-      const logits = this.read(unread);
-      const shares = going && this.row(logits, UNCHANGED);
-      if (going && !going.pays(shares[likeliest(shares)])) break;
-      const row = this.row(logits);
-      const token = picked(row, number);
-      unread = [token];
-      found.q.push(row);
-      if (this.keepsRaw) found.raw.push(this.row(logits, UNCHANGED));
-      found.tokens.push(token);
-      going?.add(shares[token]);
-      if (going && this.ends.includes(token)) break;
-    }
-    return found;
-  }
-
-  extend(token) {
-    return this.row(this.read([token]));
-  }
-
-  settle(length) {
-    this.text.crop(length);
-  }
-
-  /** Roll back to this many tokens of the text with its draft, and go on as drafting would have. */
-  rewind(length) {
-    this.text.rewind(length);
-  }
+/** Drafts by the head, one token after another; where γ is "auto", while a further token pays, to the end of the text. @type {MakeProposer} */
+function drafter({ head, told, codec }, target, options) {
+  const text = new HeadText(head, target.text);
+  const read = (/** @type {number[]} */ tokens) => text.read(tokens, 1)[0];
+  /** @type {(logits: WideRow, sampling?: Sampling) => WideRow} */
+  const rowOf = (logits, sampling = options) =>
+    ROWS.spread(probabilities(logits.slice(), sampling), head.vocab, target.text.model.vocab);
+  const { gamma, confidence, temperature } = options;
+  return {
+    text,
+    propose(whole, draws) {
+      const found = { tokens: /** @type {number[]} */ ([]), q: /** @type {Row[]} */ ([]), support: head.vocab };
+      const raw = /** @type {Row[]} */ ([]);
+      const going = gamma === "auto" ? chain(told.config.stopping, confidence, temperature) : null;
+      let unread = whole.slice(text.length);
+      for (const number of draws) {
+        if (going && !going.mayPay()) break;
+        const logits = read(unread);
+        const shares = going || target.keepsRaw ? rowOf(logits, UNCHANGED) : NO_ROW;
+        if (going && !going.pays(shares[likeliest(shares)])) break;
+        const row = rowOf(logits);
+        const token = picked(row, number);
+        unread = [token];
+        found.tokens.push(token);
+        found.q.push(row);
+        raw.push(shares);
+        going?.add(shares[token]);
+        if (going && codec.ends.includes(token)) break;
+      }
+      return target.keepsRaw ? { ...found, raw } : found;
+    },
+    extend: (token) => rowOf(read([token])),
+    settle: (length) => text.crop(length),
+    rewind: (length) => text.rewind(length),
+  };
 }
 
-/** At most `most` tokens that followed the latest earlier occurrence of the last 3 tokens; else of the last 2, or 1. */
+/** At most `most` tokens that followed the latest earlier occurrence of the last 3 tokens; else of the last 2, or 1. @type {(text: number[], most: number) => number[]} */
 function followed(text, most) {
   for (let size = Math.min(LONGEST, text.length - 1); size > 0; size -= 1) {
     const tail = text.length - size;
@@ -96,42 +90,42 @@ function followed(text, most) {
   return [];
 }
 
-/** Copies what followed the text's last tokens before; all of a copy's mass is on one token. */
-class Copier {
-  constructor(_, target) {
-    Object.assign(this, { rows: target.rows, size: target.text.model.vocab, copied: [], begin: 0, length: 0 });
-  }
-
-  propose(text, draws) {
-    const tokens = followed(text, draws.length);
-    const certain = (token) => this.rows.spread([1], [token], this.size);
-    Object.assign(this, { copied: tokens.map(certain), begin: text.length });
-    return { tokens, q: this.copied, support: [...new Set(tokens)] };
-  }
-
-  extend() {
-    this.length += 1;
-    return this.copied[this.length - this.begin];
-  }
-
-  settle(length) {
-    this.length = length;
-  }
-
-  rewind(length) {
-    this.length = length;
-  }
+/** Copies what followed the text's last tokens before; all of a copy's mass is on one token. @type {MakeProposer} */
+function copier(_, target) {
+  let q = /** @type {Row[]} */ ([]);
+  let [begin, length] = [0, 0];
+  const settle = (/** @type {number} */ to) => void (length = to);
+  return {
+    propose(text, draws) {
+      const tokens = followed(text, draws.length);
+      q = tokens.map((token) => ROWS.spread([1], [token], target.text.model.vocab));
+      begin = text.length;
+      return { tokens, q, support: [...new Set(tokens)] };
+    },
+    extend: () => q[(length += 1) - begin],
+    settle,
+    rewind: settle,
+  };
 }
 
-const NOBODY = { propose: () => ({ tokens: [], q: [], support: [] }), settle: () => {} };
-const PROPOSERS = { model: (...given) => new Drafter(...given), ngram: (...given) => new Copier(...given) };
+const NOTHING = () => ({ tokens: [], q: [], support: [] });
+/** For plain decoding. @type {Proposer} */
+const NOBODY = { propose: NOTHING, extend: () => NO_ROW, settle: () => {}, rewind: () => {} };
+const PROPOSERS = /** @type {Record<string, MakeProposer>} */ ({ model: drafter, ngram: copier });
 
-/** A run under way. pair: {target, head, codec}; options: see options.js; prompt: text; bare: its steps are not explained. */
+/** A run under way. */
 class Decoding {
-  constructor(pair, { prompt, options, settings, bare = false }) {
-    const { codec, target, head } = pair;
+  begin = now();
+  finish = /** @type {Result["finish"]} */ ("cancelled");
+  produced = /** @type {number[]} */ ([]);
+  count = 0; // of steps
+
+  constructor(/** @type {Pair} */ pair, /** @type {RunRequest} */ { prompt, options, settings, bare = false }) {
+    const { codec, target } = pair;
     this.bare = bare;
-    Object.assign(this, { pair, options, settings, begin: now(), seconds: 0, finish: "cancelled", made: [], count: 0 });
+    this.pair = pair;
+    this.options = options;
+    this.settings = settings;
     this.prompt = codec.encode(prompt, options.prompt_as || "chat");
     if (this.prompt.length >= target.context) {
       const [size, context] = [this.prompt.length, target.context].map((n) => n.toLocaleString("en"));
@@ -140,14 +134,13 @@ class Decoding {
     this.text = [...this.prompt];
     this.plain = options.system === "plain";
     this.longest = this.plain ? 0 : longest(options.gamma);
-    this.coupled = CHAINS.get(options.rule).recipe.coupled;
+    this.coupled = ruleOf(options.rule).recipe.coupled;
     this.rule = this.plain && !this.coupled ? VANILLA : options.rule;
     this.numbers = streams(options.seed);
     const asked = [this.rule, options.shadow].filter((name) => name && !this.plain);
     const keepsRaw = asked.some((name) => recipeOf(name, settings)?.follow === "mixture");
-    this.target = new Target(target, options, keepsRaw);
-    const drafting = { sampling: options, keepsRaw, stopping: pair.told.config.stopping, ends: codec.ends };
-    this.proposer = this.plain ? NOBODY : PROPOSERS[options.proposer](head, this.target, drafting);
+    this.target = targetOf(target, options, keepsRaw);
+    this.proposer = this.plain ? NOBODY : PROPOSERS[options.proposer](pair, this.target, options);
     this.recorder = new Recorder(codec, this.rule, this.plain ? this.rule : options.shadow || null, settings);
     this.target.read(this.prompt.slice(0, -1), 0); // its last token is fed by the first round
     this.seconds = now() - this.begin;
@@ -163,12 +156,13 @@ class Decoding {
     if (this.finish !== "cancelled" || this.room <= 0) return null;
     const start = now();
     for (const rows of [ROWS, SMALL]) rows.reuse();
-    const before = [this.proposer.text, this.target.text].map((text) => text?.calls);
-    const [length, clock] = [this.text.length, new Clock(start)];
-    const played = this.play(Math.min(this.longest, this.room - 1), clock);
+    const { target, proposer } = this;
+    const before = { draft: proposer.text?.times.length ?? 0, target: target.text.times.length };
+    const [length, timer] = [this.text.length, clock()];
+    const played = this.play(Math.min(this.longest, this.room - 1), timer);
     this.text.push(...played.committed);
-    const details = this.bare ? {} : this.recorder.details(played);
-    const work = (text, calls) => ({ calls: text.calls - calls, layers: 0, computed: 0, heads: 0 });
+    const details = this.bare ? /** @type {StepDetails} */ ({}) : this.recorder.details(played);
+    const work = (/** @type {number} */ calls) => ({ calls, layers: 0, computed: 0, heads: 0 });
     const step = {
       index: this.count,
       context_length: length,
@@ -176,52 +170,55 @@ class Decoding {
       depth: played.tokens.length,
       kept: played.kept,
       target_calls: 1 + played.extra.length,
-      work: work(this.target.text, before[1]),
-      below: this.proposer.text ? [work(this.proposer.text, before[0])] : [],
+      work: work(target.text.times.length - before.target),
+      below: proposer.text ? [work(proposer.text.times.length - before.draft)] : [],
       committed: this.recorder.committed(played.committed, played.kept, played.bonus),
-      times: clock.times(),
+      times: timer.times(),
       start: start - this.begin,
       ...details,
     };
-    this.made.push(...played.committed);
+    this.produced.push(...played.committed);
     this.count += 1;
-    this.note(played.committed.at(-1));
+    this.note(this.produced[this.produced.length - 1]);
     this.seconds += now() - start;
     return step;
   }
 
+  /** Notice the end of the text. @param {number} last - token of it */
   note(last) {
     if (this.pair.codec.ends.includes(last)) this.finish = "end";
-    else if (this.room <= 0) this.finish = this.made.length >= this.options.max_new_tokens ? "length" : "context";
+    else if (this.room <= 0) this.finish = this.produced.length >= this.options.max_new_tokens ? "length" : "context";
   }
 
-  /** One round: everything that it decided, and the tokens that it adds to the text. */
-  play(gamma, clock) {
+  /** One round: everything that it decided, and the tokens that it adds to the text. @type {(gamma: number, timer: ReturnType<typeof clock>) => Round} */
+  play(gamma, timer) {
     const [draws, coins, [number]] = [this.numbers.draft(gamma), this.numbers.coins(gamma), this.numbers.after(1)];
     const times = this.coupled ? this.numbers.times(this.text.length, gamma + 1, this.pair.target.vocab) : null;
     const { tokens, q, asked, support, raw } = this.proposed(times ? times.slice(0, gamma) : draws);
-    clock.lap("draft");
+    timer.lap("draft");
     const p = this.target.read([...this.text.slice(this.target.text.length), ...tokens], tokens.length + 1);
-    clock.lap("target");
+    timer.lap("target");
     const merged = draftOf(p, q, tokens, support, (size) => SMALL.another(size));
     const draft = { ...merged, raw: this.target.raw && { p: this.target.raw, q: raw } };
     const law = lawOver(this.rule, draft, this.settings);
-    const told = times ? byCoupling(draft, law, times, { draws, coins, number }) : { draws, coins, number };
-    const count = kept(law, told.coins);
+    const given = { draws, coins, number };
+    const decided = times ? byCoupling(draft, law, times, given) : { ...given, row: null, token: null };
+    const count = kept(law, decided.coins);
     const ended = count > 0 && this.pair.codec.ends.includes(tokens[count - 1]);
-    const row = told.row ?? next(law, count, (found) => ROWS.copy(found));
-    const token = ended ? null : (told.token ?? pick(row, number));
-    clock.lap("verify");
-    const played = { ...draft, ...told, law, row, token, kept: count, extra: [], extraDraws: [] };
-    if (CHAINS.get(this.rule).resamples && token !== null) this.resample(played, asked);
-    clock.lap("target");
-    played.bonus = count === tokens.length;
-    played.committed = [...tokens.slice(0, count), ...(ended ? [] : [token]), ...played.extra];
-    this.settle(this.text.length + played.committed.length - 1);
-    return played;
+    const row = decided.row ?? next(law, count, (one) => ROWS.copy(one));
+    const token = ended ? null : (decided.token ?? pick(row, number));
+    timer.lap("verify");
+    const round = { ...draft, ...decided, law, row, token, kept: count, extra: [], extraDraws: [] };
+    if (ruleOf(this.rule).resamples && token !== null) this.resample(round, token, asked);
+    timer.lap("target");
+    const committed = [...tokens.slice(0, count), ...(token === null ? [] : [token]), ...round.extra];
+    const length = this.text.length + committed.length - 1;
+    this.target.text.crop(length);
+    this.proposer.settle(length);
+    return { ...round, bonus: count === tokens.length, committed };
   }
 
-  /** A draft up to and including its first end of text. */
+  /** A draft up to and including its first end of text. @param {Draws} draws */
   proposed(draws) {
     const { tokens, q, support, raw = q } = this.proposer.propose(this.text, draws);
     const end = tokens.findIndex((token) => this.pair.codec.ends.includes(token));
@@ -229,13 +226,11 @@ class Decoding {
     return { tokens: tokens.slice(0, count), q: q.slice(0, count), asked: tokens.length, support, raw };
   }
 
-  settle(length) {
-    this.target.text.crop(length);
-    this.proposer.settle(length);
-  }
-
-  /** Naive HSD after a rejection: the block's other positions from residuals, one call of the target each. */
-  resample({ tokens, p, q, kept: count, token, extra, extraDraws }, asked) {
+  /**
+   * Naive HSD after a rejection: the block's other positions from residuals, one call of the target each.
+   * @param {DraftedRows & Pick<Round, "kept" | "extra" | "extraDraws">} round @param {number} token @param {number} asked
+   */
+  resample({ tokens, p, q, kept: count, extra, extraDraws }, token, asked) {
     const missing = asked - count - 1;
     if (count === tokens.length || missing <= 0) return;
     let log = 0;
@@ -260,11 +255,11 @@ class Decoding {
   result() {
     const { codec } = this.pair;
     const [before, whole] = [codec.decode(this.prompt), codec.decode(this.text)];
-    const text = whole.startsWith(before) ? whole.slice(before.length) : codec.decode(this.made);
+    const text = whole.startsWith(before) ? whole.slice(before.length) : codec.decode(this.produced);
     return { text, finish: this.finish, seconds: this.seconds };
   }
 
-  /** Seconds of a pass over so many rows after the text, the middle one of a few. What it reads is forgotten. */
+  /** Seconds of a pass over so many rows after the text, the middle one of a few. What it reads is forgotten. @param {number} rows */
   timed(rows) {
     const { text } = this.target;
     const { length } = text;
@@ -284,7 +279,10 @@ class Decoding {
   }
 }
 
-/** What equal numbers decide, recorded by numbers that would have led to the same, as hsd/decoding/coupled.py does. */
+/**
+ * What equal numbers decide, recorded by numbers that would have led to the same, as hsd/decoding/coupled.py does.
+ * @param {DraftedRows} draft @param {Law} law @param {Row[]} times @param {RoundNumbers} numbers
+ */
 function byCoupling({ p, q, tokens }, law, times, { draws, number }) {
   const picks = p.map((row, t) => winner(row, times[t]));
   const same = tokens.findIndex((token, t) => token !== picks[t]);
@@ -304,21 +302,18 @@ function byCoupling({ p, q, tokens }, law, times, { draws, number }) {
 }
 
 /** Adds up where a step's time goes. */
-class Clock {
-  constructor(start) {
-    Object.assign(this, { start, last: start, laps: { ...LAPS } });
-  }
-
-  lap(name) {
-    const at = now();
-    this.laps[name] += at - this.last;
-    this.last = at;
-  }
-
-  times() {
-    const { draft, target, verify } = this.laps;
-    return { ...this.laps, rest: Math.max(now() - this.start - draft - target - verify, 0) };
-  }
+function clock() {
+  const start = now();
+  let last = start;
+  const laps = { draft: 0, target: 0, verify: 0 };
+  return {
+    lap(/** @type {keyof typeof laps} */ name) {
+      const at = now();
+      laps[name] += at - last;
+      last = at;
+    },
+    times: () => ({ ...laps, rest: Math.max(now() - start - laps.draft - laps.target - laps.verify, 0) }),
+  };
 }
 
 export { Decoding };

@@ -15,10 +15,11 @@ const NORMS = ["attn_norm", "ffn_norm"];
 const INPUTS = ["tokens", "positions", "before"];
 const LAYER = "midlayer.";
 const TABLES = ["d2t", "t2d"]; // which tokens it drafts: no parameters
-const copied = (row) => row.slice();
+const copied = (/** @type {Float32Array} */ row) => row.slice();
+/** @type {(begin: number, count: number) => number[]} */
 const range = (begin, count) => Array.from({ length: count }, (_, i) => begin + i);
 
-/** {threads, memory}: one, on a memory of its own, unless the page's server isolates it from pages of others. */
+/** One thread, on a memory of its own, unless the page's server isolates it from pages of others. @returns {Sharing} */
 function sharing(most = Math.min(navigator.hardwareConcurrency, MOST_THREADS)) {
   if (!self.crossOriginIsolated || !(most > 1)) return { threads: 1, memory: null };
   try {
@@ -30,77 +31,79 @@ function sharing(most = Math.min(navigator.hardwareConcurrency, MOST_THREADS)) {
 
 /** One instance of the module, and weights as they are put into it. */
 class Engine {
+  staged = 0; // bytes at `staging`, to hand over a part of a tensor
+  staging = 0;
+
   /**
-   * module: a WebAssembly.Module, for several threads where a memory is shared, see `sharing`. They help from the time that
-   * `there` tells on: a worker that never waits starts no others.
+   * module: for several threads where a memory is shared, see `sharing`. They help from the time that `there` resolves:
+   * a worker that never waits starts no others.
+   * @param {WebAssembly.Module} module @param {Sharing} sharing
    */
   constructor(module, { threads, memory } = { threads: 1, memory: null }) {
-    this.calls = new WebAssembly.Instance(module, memory ? { env: { memory } } : {}).exports;
-    this.memory = memory ?? this.calls.memory;
+    const { exports } = new WebAssembly.Instance(module, memory ? { env: { memory } } : {});
+    this.calls = /** @type {Record<string, (...numbers: number[]) => number>} */ (exports);
+    this.memory = memory ?? /** @type {WebAssembly.Memory} */ (exports.memory);
     this.threads = threads;
-    this.staged = 0;
     this.inputs = Object.fromEntries(INPUTS.map((name) => [name, this.calls[name]()]));
     this.there = Promise.all(range(1, threads - 1).map(() => this.helped(module)));
     if (memory) this.calls.share(threads);
   }
 
-  helped(module) {
+  helped(/** @type {WebAssembly.Module} */ module) {
     const helper = new Worker(new URL("./helper.js", import.meta.url));
     helper.postMessage({ module, memory: this.memory, stack: this.made("stack") });
     return new Promise((there) => (helper.onmessage = helper.onerror = there)); // nothing waits for one that fails
   }
 
-  /** Call what takes memory; where its result lies. */
+  /** Call what takes memory; where its result lies. @param {string} name @param {number[]} numbers */
   made(name, ...numbers) {
     const place = this.calls[name](...numbers);
     if (!place) throw new Refusal("this browser gives no more memory: close other tabs, or choose a shorter text");
     return place;
   }
 
-  /** Copy bytes to a place of so much room. */
+  /** Copy bytes to a place of so much room. @param {number} place @param {number} room @param {Uint8Array} bytes */
   write(place, room, bytes) {
     if (bytes.length > room) throw new Refusal(`${bytes.length} bytes do not fit: choose another file`);
     new Uint8Array(this.memory.buffer, place, bytes.length).set(bytes);
   }
 
-  tell(name, values) {
+  tell(/** @type {string} */ name, /** @type {number[]} */ values) {
     if (values.length > ROWS) throw new RangeError(`${values.length} tokens in one pass, of at most ${ROWS}`);
     new Int32Array(this.memory.buffer, this.inputs[name], values.length).set(values);
   }
 
-  /** Rows of float32 numbers, each as `copy` makes it of what stands here for the moment. */
+  /** Rows of numbers, each as `copy` makes it of what stands here for the moment. @type {(place: number, count: number, width: number, copy: CopyRow) => WideRow[]} */
   rows(place, count, width, copy) {
     return range(0, count).map((i) => copy(new Float32Array(this.memory.buffer, place + 4 * i * width, width)));
   }
 
-  vector(values) {
+  vector(/** @type {number[] | Float32Array} */ numbers) {
+    const values = Float32Array.from(numbers);
     const place = this.made("take", values.byteLength);
     this.write(place, values.byteLength, new Uint8Array(values.buffer));
     return place;
   }
 
-  /**
-   * A matrix whose bytes come by `take`. width: of attention's heads where the file has the numbers that turn together
-   * beside each other.
-   */
+  /** A matrix whose bytes come by `take`. width: of attention's heads where the file has the numbers that turn together beside each other. @param {Tensor} tensor @param {Take} take */
   async matrix({ kind, rows, columns, bytes }, take, width = 0) {
     need((rows % (width || 8)) + (rows % 8) + (columns % 32) === 0 && columns <= 8192, `${rows} by ${columns}`);
     const place = this.made("matrix", Number(kind === Q4_1), rows, columns);
     const [row, group] = [bytes / rows, width || 1];
     const room = Math.max(STAGED, row * group);
-    if (room > this.staged) Object.assign(this, { staging: this.made("take", room), staged: room });
+    if (room > this.staged) [this.staging, this.staged] = [this.made("take", room), room];
     const part = Math.floor(this.staged / row / group) * group;
     for (let first = 0; first < rows; first += part) {
       const count = Math.min(part, rows - first);
       this.write(this.staging, this.staged, await take(count * row));
-      this.calls.pack(place, first, count, kind, this.staging, width);
+      this.calls.pack(place, first, count, Number(kind), this.staging, width);
     }
     return place;
   }
 
-  /** All tensors of a file as they come: where they lie, by name, and of TABLES their numbers. width(name): see `matrix`. */
+  /** All tensors of a file as they come: where they lie, by name, and of TABLES their numbers. width(name): see `matrix`. @param {ModelFile} file @param {(name: string) => number} width */
   async tensors(file, width = () => 0) {
-    const found = {};
+    const found = /** @type {Places} */ ({});
     await file.each(async (name, tensor, take) => {
       if (TABLES.includes(name)) found[name] = numbers(tensor, await take(tensor.bytes));
       else if (name.endsWith("norm.weight")) found[name] = this.vector(numbers(tensor, await take(tensor.bytes)));
@@ -112,15 +115,15 @@ class Engine {
 
 /** A text in the engine: how far it is read, and how it is cut back. */
 class Text {
-  constructor(engine, place) {
-    Object.assign(this, { engine, place, length: 0, times: [] });
+  length = 0;
+  times = /** @type {PassTime[]} */ ([]);
+
+  constructor(/** @type {Engine} */ engine, /** @type {number} */ place) {
+    this.engine = engine;
+    this.place = place;
   }
 
-  get calls() {
-    return this.times.length;
-  }
-
-  /** Read tokens; the logits after the last `keep` of them. times: of every call, how many tokens, and its seconds. */
+  /** Read tokens; the logits after the last `keep` of them. times: of every call, how many tokens, and its seconds. @type {ReadTokens} */
   read(tokens, keep, copy = copied) {
     const begin = performance.now();
     const found = this.passed(tokens, keep, copy);
@@ -128,58 +131,71 @@ class Text {
     return found;
   }
 
+  /** What a kind of text reads. @type {(tokens: number[], keep: number, copy: CopyRow) => WideRow[]} */
+  passed() {
+    return [];
+  }
+
+  /** Forget tokens from `length` on. @param {number} length */
   crop(length) {
     if (length >= this.length) return;
     this.length = Math.max(length, 0);
     this.engine.calls.cut(this.place, this.length);
   }
 
-  /** Nothing is written for tokens that the text has no room for, or that its model does not know. */
+  /** Nothing is written for tokens that the text has no room for, or that its model does not know. @param {number[]} tokens @param {number} vocab */
   tell(tokens, vocab) {
-    if (this.place === null) throw new Refusal("this text was closed: press Run again");
+    if (!this.place) throw new Refusal("this text was closed: press Run again");
     if (this.length + tokens.length > LONGEST) throw new Refusal(`a text has at most ${LONGEST} tokens: shorten it`);
-    const known = (token) => Number.isInteger(token) && token >= 0 && token < vocab;
+    const known = (/** @type {number} */ token) => Number.isInteger(token) && token >= 0 && token < vocab;
     if (!tokens.every(known)) throw new Refusal(`the model has tokens 0 to ${vocab - 1}: choose another file`);
     this.engine.tell("tokens", tokens);
     this.engine.tell("positions", range(this.length, tokens.length));
   }
 
   close() {
-    if (this.place !== null) this.engine.calls.shut(this.place);
-    this.place = null;
+    if (this.place) this.engine.calls.shut(this.place);
+    this.place = 0;
   }
 }
 
 /** A Llama of SmolLM2's shape, see `load`. */
 class Model {
-  /** file: see readGguf; tapped: after how many layers hidden states are kept for a head. */
+  /** file: see readGguf; tapped: after how many layers hidden states are kept for a head. @param {Engine} engine @param {ModelFile} file @param {number[]} tapped */
   static async load(engine, file, tapped) {
     if (file.fields["general.architecture"] !== "llama")
       throw new Refusal("this file holds another model: choose SmolLM2's");
     const width = file.fields["llama.embedding_length"] / file.fields["llama.attention.head_count"];
-    const turned = (name) => TURNED.some((part) => name.endsWith(`.${part}.weight`));
+    const turned = (/** @type {string} */ name) => TURNED.some((part) => name.endsWith(`.${part}.weight`));
     const places = await engine.tensors(file, (name) => (turned(name) ? width : 0));
     return new Model(engine, file, places, tapped);
   }
 
-  /** places: of the tensors in the engine, by name. */
+  /** places: of the tensors in the engine, by name. @param {Engine} engine @param {ModelFile} file @param {Places} places @param {number[]} tapped */
   constructor(engine, { fields, tensors }, places, tapped) {
-    const told = (name) => fields[`llama.${name}`];
-    const [layers, heads, groups] = ["block_count", "attention.head_count", "attention.head_count_kv"].map(told);
-    const [hidden, inner] = [told("embedding_length"), told("feed_forward_length")];
-    Object.assign(this, { engine, hidden, width: hidden / heads, layers });
-    this.vocab = tensors["token_embd.weight"]?.rows;
-    this.context = Math.min(told("context_length"), LONGEST);
-    this.parameters = Object.values(tensors).reduce((sum, { rows, columns }) => sum + rows * columns, 0);
-    const of = (name) => places[`${name}.weight`];
+    const field = (/** @type {string} */ name) => fields[`llama.${name}`];
+    const [layers, heads, groups] = ["block_count", "attention.head_count", "attention.head_count_kv"].map(field);
+    const [hidden, inner] = [field("embedding_length"), field("feed_forward_length")];
+    this.engine = engine;
+    this.hidden = hidden;
+    this.width = hidden / heads;
+    this.layers = layers;
+    this.vocab = tensors["token_embd.weight"]?.rows ?? 0;
+    this.context = Math.min(field("context_length"), LONGEST);
+    this.parameters = parametersOf(tensors);
+    const of = (/** @type {string} */ name) => places[`${name}.weight`];
     const shape = [hidden, inner, heads, groups, this.width, layers];
-    const rates = [told("rope.freq_base"), told("attention.layer_norm_rms_epsilon")];
+    const rates = [field("rope.freq_base"), field("attention.layer_norm_rms_epsilon")];
+    /** @type {(x: unknown, i: number) => boolean} */
     const number = (x, i) => typeof x === "number" && x > 0 && x < 2 ** 31 && (i < 2 || Number.isInteger(x));
-    need([...rates, ...shape, told("context_length")].every(number) && inner <= 8192 && layers <= 64, "its numbers");
+    need([...rates, ...shape, field("context_length")].every(number) && inner <= 8192 && layers <= 64, "its numbers");
     need([32, 64, 128].includes(this.width) && heads % (3 * groups) === 0, "another shape");
     const rows = [1, 1, hidden, groups * this.width, groups * this.width, hidden, inner, inner, hidden];
-    const held = (name, r, c = hidden, { rows, columns, kind } = tensors[`${name}.weight`] ?? {}) =>
-      need(rows === r && columns === c && (r > 1 || kind === 0), `${name}, its form`);
+    /** @type {(name: string, rows: number, columns?: number) => void} */
+    const held = (name, r, c = hidden) => {
+      const tensor = tensors[`${name}.weight`];
+      need(tensor?.rows === r && tensor.columns === c && (r > 1 || tensor.kind === 0), `${name}, its form`);
+    };
     held("output_norm", 1);
     held("token_embd", tensors["token_embd.weight"]?.kind === Q4_1 ? 0 : this.vocab);
     for (const i of range(0, layers))
@@ -191,19 +207,16 @@ class Model {
       engine.calls.layer(this.place, i, ...[...NORMS, ...PRODUCTS].map((part) => of(`blk.${i}.${part}`)));
     for (const layer of tapped) engine.calls.tap(this.place, layer);
   }
-
-  start() {
-    return new TargetText(this);
-  }
 }
 
+/** A text that the model reads. */
 class TargetText extends Text {
-  constructor(model) {
+  constructor(/** @type {Model} */ model) {
     super(model.engine, model.engine.made("open", model.place));
     this.model = model;
   }
 
-  /** A pass for each ROWS tokens. copy: makes the rows, see `rows`. */
+  /** A pass for each ROWS tokens. copy: makes the rows, see `rows`. @type {Text["passed"]} */
   passed(tokens, keep, copy) {
     const { engine, model } = this;
     const found = [];
@@ -221,13 +234,14 @@ class TargetText extends Text {
 
 /** The project's own head on a model. config: its file's; file: see readSafetensors; places: of its tensors in the engine. */
 class Head {
+  /** @param {Engine} engine @param {Values} config @param {ModelFile} file @param {Places} places @param {Model} target */
   constructor(engine, config, { tensors }, places, target) {
-    Object.assign(this, { engine, taps: config.target_layers });
-    this.vocab = places.d2t.map((skipped, i) => skipped + i);
-    const counted = Object.entries(tensors).filter(([name]) => !TABLES.includes(name));
-    this.parameters = counted.reduce((sum, [, { rows, columns }]) => sum + rows * columns, 0);
+    this.engine = engine;
+    this.taps = /** @type {number[]} */ (config.target_layers);
+    this.vocab = /** @type {number[]} */ (places.d2t).map((skipped, i) => skipped + i);
+    this.parameters = parametersOf(tensors);
     const { num_attention_heads: heads, num_key_value_heads: groups = heads } = config;
-    const of = (name) => places[`${name}.weight`];
+    const of = (/** @type {string} */ name) => places[`${name}.weight`];
     const products = ["q", "k", "v", "o"].map((part) => of(`${LAYER}self_attn.${part}_proj`));
     products.push(...["gate", "up", "down"].map((part) => of(`${LAYER}mlp.${part}_proj`)));
     const shape = [config.intermediate_size, heads, groups, config.head_dim ?? target.hidden / heads];
@@ -237,28 +251,34 @@ class Head {
     this.place = engine.made("head", target.place, ...shape, ...settings, ...matrices, ...norms);
     engine.calls.layer(this.place, 0, 0, of(`${LAYER}post_attention_layernorm`), ...products);
   }
+}
 
-  start(target) {
-    return new HeadText(this, target);
-  }
+/** How many numbers the tensors have, without TABLES. @param {Record<string, Tensor>} tensors */
+function parametersOf(tensors) {
+  const counted = Object.entries(tensors).filter(([name]) => !TABLES.includes(name));
+  return counted.reduce((sum, [, { rows, columns }]) => sum + rows * columns, 0);
 }
 
 /** A text read by the head, one step behind `target`, a text of its model. */
 class HeadText extends Text {
-  constructor(model, target) {
+  sure = 0; // how many tokens were read with the target's knowledge
+  guessing = false;
+
+  constructor(/** @type {Head} */ model, /** @type {TargetText} */ target) {
     super(model.engine, model.engine.made("follow", model.place));
-    Object.assign(this, { model, target, sure: 0, guessing: false });
+    this.model = model;
+    this.target = target;
   }
 
-  /** The logits of what can be drafted. */
+  /** The logits of what can be drafted. @type {Text["passed"]} */
   passed(tokens, keep, copy) {
     const { engine, model, target } = this;
-    const [begin, found] = [this.length, []];
+    const [begin, found] = [this.length, /** @type {WideRow[]} */ ([])];
     const known = this.guessing || this.sure < begin ? 0 : target.length; // after a guess, everything is one
     for (let done = 0; done < tokens.length; ) {
       const before = range(begin + done - 1, Math.min(ROWS, tokens.length - done));
-      const until = (column) => before.findIndex((one) => one >= column);
-      const upTo = (end) => (end < 0 ? before.length : end);
+      const until = (/** @type {number} */ column) => before.findIndex((one) => one >= column);
+      const upTo = (/** @type {number} */ end) => (end < 0 ? before.length : end);
       const sure = upTo(until(known)) > 0;
       const many = upTo(until(sure ? known : begin + done)); // in one pass: what rests on nothing of it
       const wanted = Math.max(0, Math.min(many, done + many - (tokens.length - keep)));
@@ -273,17 +293,17 @@ class HeadText extends Text {
     return found;
   }
 
-  /** Forget tokens from `length` on, and all that was read without the target's knowledge. */
+  /** Forget tokens from `length` on, and all that was read without the target's knowledge. @param {number} length */
   crop(length) {
-    Object.assign(this, { sure: Math.min(length, this.sure), guessing: false });
+    [this.sure, this.guessing] = [Math.min(length, this.sure), false];
     super.crop(this.sure);
   }
 
-  /** Forget tokens from `length` on, and guess from there as if the target had read nothing since the draft began. */
+  /** Forget tokens from `length` on, and guess from there as if the target had read nothing since the draft began. @param {number} length */
   rewind(length) {
-    Object.assign(this, { sure: Math.min(length, this.sure), guessing: true });
+    [this.sure, this.guessing] = [Math.min(length, this.sure), true];
     super.crop(length);
   }
 }
 
-export { Engine, Head, Model, sharing };
+export { Engine, Head, HeadText, Model, sharing, TargetText };

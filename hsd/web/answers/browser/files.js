@@ -5,44 +5,50 @@ import { Refusal } from "../refusal.js";
 
 const STORE = "hsd-models";
 const HANDED = 1 << 18; // bytes at once
+/** @param {ArrayBuffer} buffer */
 const hex = (buffer) => [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+/** Where the browser keeps a piece. @param {Piece} piece */
 const place = ({ sha256 }) => new URL(`./kept/${sha256}`, import.meta.url).href.replace(/\/web\/[^/]+\//, "/");
 
 /** Where a browser keeps files; null where it keeps none, as over http. */
 const store = async () => self.caches?.open(STORE).catch(() => null);
 
-/** How many bytes of the file the browser does not have. */
+/** How many bytes of the file the browser does not have. @param {PiecedFile} file */
 async function lacking({ pieces }) {
   const kept = await store();
   const found = await Promise.all(pieces.map((piece) => kept?.match(place(piece))));
   return pieces.reduce((sum, { bytes }, i) => sum + (found[i] ? 0 : bytes), 0);
 }
 
-/** Reads a whole stream into an array of the expected length. Throws Refusal if it is shorter or longer. */
-async function fill(into, response, name, told) {
+/**
+ * Reads a whole stream into an array of the expected length. Throws Refusal if it is shorter or longer.
+ * @type {(into: Bytes, response: Response, name: string, heard: (bytes: number) => void) => Promise<void>}
+ */
+async function fill(into, response, name, heard) {
   let at = 0;
-  for (const reader = response.body.getReader(); ; ) {
-    const { done, value } = await reader.read().catch(() => ({ done: true })); // the connection broke
-    if (done) break;
+  for (const reader = response.body?.getReader(); ; ) {
+    const { value } = (await reader?.read().catch(() => null)) ?? {}; // null: the connection broke
+    if (!value) break;
     if (at + value.length > into.length) throw new Refusal(`${name} is another file than this page was made for`);
     into.set(value, at);
     at += value.length;
     value.buffer.transfer?.(0); // given back now, not some time later
-    told(at);
+    heard(at);
   }
   if (at < into.length) throw new Refusal(`${name} came only in part: press Run to load the rest`);
 }
 
+/** @type {(url: string, name: string) => Promise<Response>} */
 async function fetched(url, name) {
   const response = await fetch(url, { cache: "no-store" }).catch(() => null); // it is kept here, and once
   if (!response?.ok) throw new Refusal(`${name} cannot be read: check the connection, and press Run again`);
   return response;
 }
 
-/** Bytes as a Response that streams them in pieces; one made of all at once would keep a copy of them for long. */
+/** Bytes as a Response that streams them in pieces; one made of all at once would keep a copy of them for long. @param {Bytes} bytes */
 function streamed(bytes) {
   let at = 0;
-  const pull = (controller) => {
+  const pull = (/** @type {ReadableStreamDefaultController} */ controller) => {
     controller.enqueue(bytes.slice(at, at + HANDED));
     at += HANDED;
     if (at >= bytes.length) controller.close();
@@ -50,11 +56,11 @@ function streamed(bytes) {
   return new Response(new ReadableStream({ pull }));
 }
 
-/** One piece: {url, bytes, sha256}, into its bytes. part: a Blob to take it from, or null. */
-async function bring(piece, name, into, part, told) {
+/** One piece into its bytes. part: a Blob to take it from, or null. @type {(piece: Piece, name: string, into: Bytes, part: Blob | null, heard: (bytes: number) => void) => Promise<void>} */
+async function bring(piece, name, into, part, heard) {
   const kept = await store();
   const known = await kept?.match(place(piece));
-  await fill(into, known ?? (part ? new Response(part) : await fetched(piece.url, name)), name, told);
+  await fill(into, known ?? (part ? new Response(part) : await fetched(piece.url, name)), name, heard);
   const hash = await crypto.subtle?.digest("SHA-256", into); // over http there is none: then the file's own structure is checked
   if (hash && hex(hash) !== piece.sha256) {
     await kept?.delete(place(piece));
@@ -65,9 +71,10 @@ async function bring(piece, name, into, part, told) {
 
 /**
  * A file's pieces, one after another, each checked: {name, bytes, pieces}. A piece is written over by the next one. picked:
- * a File to take it from, or null; told(bytes): how many there are. Throws Refusal for one that is cut short, or another one.
+ * a File to take it from, or null; heard(bytes): how many there are. Throws Refusal for one that is cut short, or another one.
+ * @param {PiecedFile} file @param {File | null} picked @param {(bytes: number) => void} heard
  */
-async function* piecesOf(file, picked, told) {
+async function* piecesOf(file, picked, heard) {
   if (picked && picked.size !== file.bytes)
     throw new Refusal(
       `${picked.name} is not ${file.name}: it has ${picked.size} bytes, and ${file.bytes} were expected`,
@@ -77,7 +84,7 @@ async function* piecesOf(file, picked, told) {
   for (const piece of file.pieces) {
     const part = picked && picked.slice(begin, begin + piece.bytes);
     const into = room.subarray(0, piece.bytes);
-    const work = () => bring(piece, file.name, into, part, (bytes) => told(begin + bytes));
+    const work = () => bring(piece, file.name, into, part, (bytes) => heard(begin + bytes));
     await (navigator.locks?.request(place(piece), work) ?? work()); // another tab may be at it: then it is kept, once this begins
     yield into;
     begin += piece.bytes;

@@ -2,14 +2,14 @@
 // are read part by part as they come, and never held as a whole.
 import { Refusal } from "../refusal.js";
 
-const KINDS = { 0: [1, 4], 1: [1, 2], 3: [32, 20], 8: [32, 34] }; // weights and bytes of a block, by GGUF's type
+const KINDS = /** @type {Record<string, [number, number]>} */ ({ 0: [1, 4], 1: [1, 2], 3: [32, 20], 8: [32, 34] }); // weights and bytes of a block, by GGUF's type
 const [TEXT, LIST, F32, BOOL, LONGEST_LIST] = [8, 9, 0, 7, 2 ** 20]; // no field has a longer list
-const TYPES = { F32, F16: 1, I64: "I64" };
+const TYPES = /** @type {Record<string, number | string>} */ ({ F32, F16: 1, I64: "I64" });
 const NUMBERS = /** @type {const} */ ([
   ...["getUint8", "getInt8", "getUint16", "getInt16", "getUint32", "getInt32", "getFloat32", "getUint8"],
   ...[null, null, "getBigUint64", "getBigInt64", "getFloat64"], // by GGUF's type, with the bits of each
 ]);
-const product = (numbers) => numbers.reduce((all, x) => all * x, 1);
+const product = (/** @type {number[]} */ numbers) => numbers.reduce((all, x) => all * x, 1);
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** What a visitor reads where something in a file is not as it must be. @param {string} wrong */
@@ -20,42 +20,45 @@ function need(fits, wrong) {
   if (!fits) throw damaged(wrong);
 }
 
-/** An object of pairs, no name twice. */
+/** An object of pairs, no name twice. @template T @param {[string, T][]} pairs */
 function named(pairs) {
   const found = Object.fromEntries(pairs);
   need(Object.keys(found).length === pairs.length, "a name is there twice");
   return found;
 }
 
-class Reader {
-  constructor(bytes) {
-    Object.assign(this, { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length), at: 4 });
-  }
+const viewOf = (/** @type {Bytes} */ bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 
-  number(kind) {
+/** Reads the values at the beginning of a GGUF file, one after another. @param {Bytes} bytes */
+function reader(bytes) {
+  const view = viewOf(bytes);
+  let at = 4;
+  /** A value that is a number, or a truth. @type {(kind: number) => any} */
+  const number = (kind) => {
     const get = NUMBERS[kind];
     if (!get) throw damaged(`a value of type ${kind}`);
-    const value = this.view[get](this.at, true);
-    this.at += Number.parseInt(get.replace(/\D+/, ""), 10) / 8;
+    const value = view[get](at, true);
+    at += Number.parseInt(get.replace(/\D+/, ""), 10) / 8;
     return kind === BOOL ? value > 0 : Number(value);
-  }
-
-  text() {
-    const length = this.number(10);
-    this.at += length;
-    if (this.at > this.bytes.length) throw new RangeError("the beginning goes on");
-    return utf8.decode(this.bytes.subarray(this.at - length, this.at));
-  }
-
-  value(kind) {
-    if (kind === TEXT) return this.text();
-    if (kind !== LIST) return this.number(kind);
-    const [inner, length] = [this.number(4), this.number(10)];
+  };
+  const text = () => {
+    const length = number(10);
+    at += length;
+    if (at > bytes.length) throw new RangeError("the beginning goes on");
+    return utf8.decode(bytes.subarray(at - length, at));
+  };
+  /** A value of any kind. @type {(kind: number) => any} */
+  const value = (kind) => {
+    if (kind === TEXT) return text();
+    if (kind !== LIST) return number(kind);
+    const [inner, length] = [number(4), number(10)];
     need(inner !== LIST && length <= LONGEST_LIST, `a list of ${length} values`);
-    return Array.from({ length }, () => this.value(inner));
-  }
+    return Array.from({ length }, () => value(inner));
+  };
+  return { number, text, value, place: () => at };
 }
 
+/** @type {(one: Bytes, other: Bytes) => Bytes} */
 function joined(one, other) {
   const found = new Uint8Array(one.length + other.length);
   found.set(one);
@@ -63,69 +66,66 @@ function joined(one, other) {
   return found;
 }
 
-async function* inTurn(parts) {
-  yield* parts;
-}
-
-/** Bytes that come in parts, an iterator's, taken in their order. A part is not looked at once the next is asked for. */
-class Source {
-  constructor(parts) {
-    Object.assign(this, { parts, left: new Uint8Array(0) });
-  }
-
-  async more() {
-    const { done, value } = await this.parts.next();
-    if (done) throw new Refusal("this GGUF file ends before its tensors do: choose another");
+/** Bytes that come in parts, taken in their order. A part is not looked at once the next is asked for. @param {Parts} given */
+function sourceOf(given) {
+  const parts = (async function* () {
+    yield* given;
+  })();
+  let left = new Uint8Array(0);
+  const more = async () => {
+    const { value } = await parts.next();
+    if (!value) throw new Refusal("this GGUF file ends before its tensors do: choose another");
     return value;
-  }
-
-  /** Reads the rest, which is not used here, so that whoever gives the parts has checked all of them. */
-  async drain() {
-    while (!(await this.parts.next()).done);
-  }
-
-  /** What `read` returns for the beginning, as soon as enough of it is there; its `end` is how many bytes it used. */
-  async begin(read) {
-    for (let bytes = await this.more(); ; bytes = joined(bytes.slice(), await this.more())) {
-      try {
-        const found = read(bytes);
-        this.left = bytes.subarray(found.end);
-        return found;
-      } catch (error) {
-        need(!(error instanceof TypeError), "a text in it cannot be read");
-        if (!(error instanceof RangeError)) throw error; // it goes on in the next part
+  };
+  return {
+    /** Reads the rest, which is not used here, so that whoever gives the parts has checked all of them. */
+    async drain() {
+      while (!(await parts.next()).done);
+    },
+    /** What `read` returns for the beginning, as soon as enough of it is there. @param {(bytes: Bytes) => FileHeader} read */
+    async begin(read) {
+      for (let bytes = await more(); ; bytes = joined(bytes.slice(), await more())) {
+        try {
+          const found = read(bytes);
+          left = bytes.subarray(found.end);
+          return found;
+        } catch (error) {
+          need(!(error instanceof TypeError), "a text in it cannot be read");
+          if (!(error instanceof RangeError)) throw error; // it goes on in the next part
+        }
       }
-    }
-  }
-
-  /** The next so many bytes. */
-  async take(count) {
-    let found = this.left.subarray(0, count);
-    if (found.length === count) this.left = this.left.subarray(count);
-    while (found.length < count) {
-      const missing = count - found.length;
-      found = found.slice(); // of a part that is over
-      this.left = await this.more();
-      found = joined(found, this.left.subarray(0, missing));
-      this.left = this.left.subarray(missing);
-    }
-    return found;
-  }
+    },
+    /** The next so many bytes. @type {Take} */
+    async take(count) {
+      let found = left.subarray(0, count);
+      left = left.subarray(found.length);
+      while (found.length < count) {
+        found = found.slice(); // of a part that is over
+        left = await more();
+        const missing = count - found.length;
+        found = joined(found, left.subarray(0, missing));
+        left = left.subarray(missing);
+      }
+      return found;
+    },
+  };
 }
 
-/** A GGUF file's beginning: what it says of itself, its tensors without their data, and where that begins. */
+/** A GGUF file's beginning: what it says of itself, its tensors without their data, and where that begins. @type {(bytes: Bytes) => FileHeader} */
 function header(bytes) {
   need(String.fromCharCode(...bytes.subarray(0, 4)) === "GGUF", "no GGUF file");
-  const reader = new Reader(bytes);
-  need([2, 3].includes(reader.number(4)), "its version");
-  const [count, told] = [reader.number(10), reader.number(10)];
+  const { number, text, value, place } = reader(bytes);
+  need([2, 3].includes(number(4)), "its version");
+  const [count, told] = [number(10), number(10)];
   need(Math.max(count, told) <= LONGEST_LIST, `${count} tensors, ${told} fields`);
-  const fields = named(Array.from({ length: told }, () => [reader.text(), reader.value(reader.number(4))]));
+  /** @type {() => [string, any]} */
+  const field = () => [text(), value(number(4))];
+  const fields = named(Array.from({ length: told }, field));
   const tensors = Array.from({ length: count }, () => {
-    const [name, dimensions] = [reader.text(), reader.number(4)];
+    const [name, dimensions] = [text(), number(4)];
     need(dimensions === 1 || dimensions === 2, `${name} has ${dimensions} dimensions`);
-    const [columns, rows = 1] = Array.from({ length: dimensions }, () => reader.number(10));
-    const [kind, offset] = [reader.number(4), reader.number(10)];
+    const [columns, rows = 1] = Array.from({ length: dimensions }, () => number(10));
+    const [kind, offset] = [number(4), number(10)];
     need(kind in KINDS, `${name} is stored as type ${kind}`);
     const [weights, size] = KINDS[kind];
     need(rows && columns && columns % weights === 0 && rows * columns < 2 ** 40, `${name}, ${rows} by ${columns}`);
@@ -139,49 +139,57 @@ function header(bytes) {
     need(offset >= at && offset % alignment === 0, `${name} begins at ${offset}`);
     at = offset + size;
   }
-  const end = count ? Math.ceil(reader.at / alignment) * alignment : reader.at;
+  const end = count ? Math.ceil(place() / alignment) * alignment : place();
   if (end > bytes.length) throw new RangeError("the beginning goes on");
   return { fields, tensors, end };
 }
 
-/** A safetensors file's beginning, likewise. */
+/** A safetensors file's beginning, likewise. @type {(bytes: Bytes) => FileHeader} */
 function safeHeader(bytes) {
-  const [view, length] = [new DataView(bytes.buffer, bytes.byteOffset, bytes.length), bytes.length];
-  const end = 8 + Number(view.getBigUint64(0, true));
-  if (end > length) throw new RangeError("the beginning goes on");
-  const told = JSON.parse(utf8.decode(bytes.subarray(8, end)));
-  delete told.__metadata__;
-  const tensors = Object.entries(told).map(([name, { dtype, shape, data_offsets: place }]) => {
-    const [columns, bytes] = [shape.at(-1), place[1] - place[0]];
-    return { name, kind: TYPES[dtype], rows: product(shape) / columns, columns, offset: place[0], bytes };
-  });
+  const end = 8 + Number(viewOf(bytes).getBigUint64(0, true));
+  if (end > bytes.length) throw new RangeError("the beginning goes on");
+  const { __metadata__: _, ...entries } = JSON.parse(utf8.decode(bytes.subarray(8, end)));
+  const tensors = Object.entries(entries).map(
+    ([
+      name,
+      {
+        dtype,
+        shape,
+        data_offsets: [offset, until],
+      },
+    ]) => {
+      const columns = shape.at(-1);
+      return { name, kind: TYPES[dtype], rows: product(shape) / columns, columns, offset, bytes: until - offset };
+    },
+  );
   return { fields: {}, tensors, end };
 }
 
 /**
- * {fields, tensors, each}: what the file says of itself, and by name {kind, rows, columns, bytes}. parts: the whole file as
- * Uint8Arrays, one after another. each(use): awaits use(name, tensor, take) for one tensor after another; take(count) gives
- * its next bytes.
+ * A file, of which nothing but its beginning is read yet. each(use): awaits use(name, tensor, take) for one tensor after
+ * another; take(count) gives its next bytes.
+ * @type {(parts: Parts, beginning: (bytes: Bytes) => FileHeader) => Promise<ModelFile>}
  */
 async function opened(parts, beginning) {
-  const source = new Source(inTurn(parts));
+  const source = sourceOf(parts);
   const { fields, tensors } = await source.begin(beginning);
-  const each = async (use) => {
+  const each = async (/** @type {TensorUse} */ use) => {
     let at = 0;
     for (const { name, offset, ...tensor } of tensors.toSorted((a, b) => a.offset - b.offset)) {
       await source.take(offset - at);
-      await use(name, tensor, (count) => source.take(count));
+      await use(name, tensor, source.take);
       at = offset + tensor.bytes;
     }
     await source.drain();
   };
-  return { fields, tensors: named(tensors.map(({ name, ...tensor }) => [name, tensor])), each };
+  const byName = tensors.map(({ name, ...tensor }) => /** @type {[string, Tensor]} */ ([name, tensor]));
+  return { fields, tensors: named(byName), each };
 }
 
-const readGguf = (parts) => opened(parts, header);
-const readSafetensors = (parts) => opened(parts, safeHeader);
+const readGguf = (/** @type {Parts} */ parts) => opened(parts, header);
+const readSafetensors = (/** @type {Parts} */ parts) => opened(parts, safeHeader);
 
-/** The numbers of a tensor's bytes: whole ones as an array, others as Float32Array. */
+/** The numbers of a tensor's bytes: whole ones as an array, others as Float32Array. @type {(tensor: Tensor, data: Bytes) => number[] | Float32Array<ArrayBuffer>} */
 function numbers({ kind }, data) {
   if (kind === TYPES.I64) return Array.from(new BigInt64Array(data.slice().buffer), Number);
   if (kind === F32) return new Float32Array(data.slice().buffer);

@@ -2,5 +2,5 @@
 self.onmessage = ({ data: { module, memory, stack } }) => {
   const { help } = new WebAssembly.Instance(module, { env: { memory } }).exports;
   self.postMessage(null);
-  help(stack);
+  if (typeof help === "function") help(stack);
 };

@@ -3,11 +3,7 @@
 import { lawOf, range, sum, uses } from "../../rules/law.js";
 import { chainRecipe } from "../../rules/tests.js";
 
-/**
- * A draft, and the same with all tokens outside `support` in one. support: ids, each once; empty: gives an array of this
- * size to write a row into.
- * @type {(p: Row[], q: Row[], tokens: number[], support: number[], empty: (size: number) => Row) => MergedDraft}
- */
+/** A draft, and the same with all tokens outside `support` in one. support: ids, each once; empty: gives an array of this size to write a row into. @type {MergeDraft} */
 function draftOf(p, q, tokens, support, empty) {
   /** @type {(all: Row, rest: boolean) => Row} */
   const row = (all, rest) => {

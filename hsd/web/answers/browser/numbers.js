@@ -13,9 +13,10 @@ const MIXED = [0, 1, 2, 3, 0, 1, 2, 3].map((a, i) =>
   i < 4 ? [a, a + 4, a + 8, a + 12] : [a, ((a + 1) % 4) + 4, ((a + 2) % 4) + 8, ((a + 3) % 4) + 12],
 );
 const ROUNDS = 12;
+/** A word of 64 bits, turned to the right. @type {(x: bigint, by: number) => bigint} */
 const turned = (x, by) => ((x >> BigInt(by)) | (x << BigInt(64 - by))) & WORD;
 
-/** The first 8 bytes of the BLAKE2b hash of at most 128 bytes, as a big-endian number. */
+/** The first 8 bytes of the BLAKE2b hash of at most 128 bytes, as a big-endian number. @param {Uint8Array} bytes */
 function digest(bytes) {
   const block = new DataView(new ArrayBuffer(128));
   bytes.forEach((byte, i) => block.setUint8(i, byte));
@@ -24,7 +25,7 @@ function digest(bytes) {
   v[12] ^= BigInt(bytes.length);
   v[14] ^= WORD; // the last block
   for (let round = 0; round < ROUNDS; round += 1) {
-    const word = (i) => block.getBigUint64(8 * Number.parseInt(ORDERS[round % 10][i], 16), true);
+    const word = (/** @type {number} */ i) => block.getBigUint64(8 * Number.parseInt(ORDERS[round % 10][i], 16), true);
     MIXED.forEach(([a, b, c, d], i) => {
       v[a] = (v[a] + v[b] + word(2 * i)) & WORD;
       v[d] = turned(v[d] ^ v[a], 32);
@@ -43,7 +44,7 @@ function digest(bytes) {
 const SIZE = 624;
 const APART = 397;
 
-/** Numbers in [0, 1) with 53 bits, from the low 32 bits of a seed. */
+/** Numbers in [0, 1) with 53 bits, from the low 32 bits of a seed. @param {number} seed */
 function twister(seed) {
   const state = new Uint32Array(SIZE);
   state[0] = seed;
@@ -73,7 +74,7 @@ function twister(seed) {
   };
 }
 
-/** The numbers of one name: a function that gives the next one. */
+/** The numbers of one name: a function that gives the next one. @type {(seed: number | string, name: string) => () => number} */
 function stream(seed, name) {
   const bytes = new TextEncoder().encode(`${BigInt(seed)}/${name}`);
   return twister(Number((digest(bytes) >> 1n) & 0xffffffffn));
@@ -82,17 +83,19 @@ function stream(seed, name) {
 /**
  * {draft, coins, after}: functions that give so many further numbers; times(begin, count, vocab): a time for every token
  * at each place of the text from `begin` on. seed: any whole number, or its digits.
+ * @param {number | string} seed
  */
 function streams(seed) {
   const [draft, coins, after] = NAMES.map((name) => {
     const next = stream(seed, name);
-    return (count) => Array.from({ length: count }, next);
+    return (/** @type {number} */ count) => Array.from({ length: count }, next);
   });
-  let known = new Map(); // those of an earlier step, which came as far
-  const timesAt = (place, vocab) => {
+  let known = /** @type {Map<number, Float64Array>} */ (new Map()); // those of an earlier step, which came as far
+  const timesAt = (/** @type {number} */ place, /** @type {number} */ vocab) => {
     const next = stream(seed, `race/${place}`);
     return Float64Array.from({ length: vocab }, () => -Math.log1p(-next()));
   };
+  /** @type {(begin: number, count: number, vocab: number) => Row[]} */
   const times = (begin, count, vocab) => {
     const places = Array.from({ length: count }, (_, i) => begin + i);
     known = new Map(places.map((place) => [place, known.get(place) ?? timesAt(place, vocab)]));

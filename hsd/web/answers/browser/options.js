@@ -1,7 +1,7 @@
 // The options of a visitor's run, checked as the app checks them, and as a trace and a link record them. What only the app can do
 // is refused here, before anything is loaded.
 import { facts } from "../../kit/facts.js";
-import { CHAINS, exactWith, SETTINGS, usesDivergence } from "../../rules/law.js";
+import { CHAINS, chain, exactWith, SETTINGS, usesDivergence } from "../../rules/law.js";
 import { recipeOf } from "../../rules/tests.js";
 import { Refusal } from "../refusal.js";
 import { leastOf } from "./stopping.js";
@@ -10,44 +10,35 @@ const KNOWN = facts.options.properties;
 const APP = "run the app, as this page's foot says";
 const { systems, proposers } = facts;
 
-const byDivergence = ({ rule, shadow }) => [rule, shadow].some((name) => name && usesDivergence(recipeOf(name)));
+/** What a number may be besides. @param {OptionSchema} option */
 const words = ({ anyOf }) => (anyOf ?? []).filter((one) => "const" in one);
-/** How many tokens a draft has at most. */
-const longest = (gamma) => words(KNOWN.gamma).find((one) => one.const === gamma)?.maximum ?? gamma;
-const levelled = (name) => systems.find((one) => one.name === name)?.levels;
+/** How many tokens a draft has at most. @type {(gamma: number | "auto") => number} */
+const longest = (gamma) => words(KNOWN.gamma).find((one) => one.const === gamma)?.maximum ?? Number(gamma);
 
-/** What this page leaves to the app: [whether it is asked for, one line]. */
-const LEFT = [
-  [({ target, draft }) => target || draft, () => `this page has one pair of models: for models of your own, ${APP}`],
-  [({ system }) => levelled(system), ({ system }) => `this page has no levels: for system ${system} ${APP}`],
-  [({ drafts }) => drafts > 1, () => `this page judges one draft at a time: choose drafts 1, or ${APP}`],
-  [
-    ({ rule }) => !CHAINS.has(rule),
-    ({ rule }) => `rule ${rule} is for several drafts, which need the app: choose another`,
-  ],
-  [
-    ({ shadow }) => shadow && !CHAINS.has(shadow),
-    ({ shadow }) => `rule ${shadow} is for several drafts: compare another`,
-  ],
-  [
-    (asked) => asked.divergence_on === "raw" && byDivergence(asked),
-    () => `divergences of raw rows need the app: choose those as sampled from, or ${APP}`,
-  ],
-  [
-    ({ gamma, rule, system }) => gamma === "auto" && system !== "plain" && CHAINS.get(rule).resamples,
-    ({ rule }) =>
-      `rule ${rule} needs drafts of a fixed length: choose gamma as a number, or tokenwise, blockwise or hsd`,
-  ],
-];
+/** What is asked for and this page leaves to the app, in one line; "" where there is nothing. @param {Values} options */
+function leftToApp({ target, draft, system, drafts, rule, shadow, divergence_on: rows, gamma }) {
+  const compared = [rule, shadow].map((name) => name && recipeOf(name));
+  if (target || draft) return `this page has one pair of models: for models of your own, ${APP}`;
+  if (systems.find(({ name }) => name === system)?.levels)
+    return `this page has no levels: for system ${system} ${APP}`;
+  if (drafts > 1) return `this page judges one draft at a time: choose drafts 1, or ${APP}`;
+  if (!CHAINS.has(rule)) return `rule ${rule} is for several drafts, which need the app: choose another`;
+  if (shadow && !CHAINS.has(shadow)) return `rule ${shadow} is for several drafts: compare another`;
+  if (rows === "raw" && compared.some((recipe) => recipe && usesDivergence(recipe)))
+    return `divergences of raw rows need the app: choose those as sampled from, or ${APP}`;
+  if (gamma === "auto" && system !== "plain" && chain(rule).resamples)
+    return `rule ${rule} needs drafts of a fixed length: choose gamma as a number, or tokenwise, blockwise or hsd`;
+  return "";
+}
 
-/** A value as the option wants it. */
+/** A value as the option wants it. most: lower limits. @type {(name: string, value: unknown, most: Record<string, number>) => unknown} */
 function read(name, value, most) {
   const { type, title, minimum, maximum, oneOf, default: usual } = { ...KNOWN[name].anyOf?.[0], ...KNOWN[name] };
   const called = title[0].toLowerCase() + title.slice(1);
   if (type === "array" || type === "boolean") return usual;
   if (type === "string") {
     const names = oneOf?.map(({ const: one }) => one);
-    if (!names || names.includes(value)) return String(value);
+    if (!names || names.includes(String(value))) return String(value);
     throw new Refusal(`unknown ${called} '${String(value).slice(0, 40)}': choose one of ${names.join(", ")}`);
   }
   const whole = type === "integer";
@@ -56,16 +47,18 @@ function read(name, value, most) {
   const text = String(value).trim();
   if (words(KNOWN[name]).some((one) => one.const === text && one.maximum <= high)) return text;
   const number = text === "" ? Number.NaN : Number(text);
-  const fits = (whole ? Number.isInteger(number) : Number.isFinite(number)) && !(number < minimum) && number <= high;
+  const fits =
+    (whole ? Number.isInteger(number) : Number.isFinite(number)) && !(number < (minimum ?? number)) && number <= high;
   if (!fits) throw new Refusal(`${called} ${text.slice(0, 40) || "is empty"}: ${need}`);
   return whole && minimum === undefined && !Number.isSafeInteger(number) ? text : number; // a seed with all its digits
 }
 
 /**
- * {prompt, options, settings}: what is asked for, all options with their values, and those of rules alone. told: of the
- * page, see hsd/app/site.py. Throws Refusal for the first thing that is wrong.
+ * What is asked for: all options with their values, and those of rules alone. page: what it is made with, see
+ * hsd/app/site.py. Throws Refusal for the first thing that is wrong.
+ * @type {(given: Values, page: Values) => RunRequest}
  */
-function asked(given, { limits, browser }) {
+function readRequest(given, { limits, browser }) {
   const { prompt = "", pair = "", ...rest } = given;
   const most = limits.prompt_characters;
   if (!prompt.trim()) throw new Refusal("the prompt is empty: type some text to continue");
@@ -73,50 +66,57 @@ function asked(given, { limits, browser }) {
     throw new Refusal(`the prompt has ${prompt.length} characters, at most ${most} are allowed: shorten it`);
   if (pair && pair !== browser.name)
     throw new Refusal(`this page has the pair ${browser.name} alone: for ${pair} ${APP}`);
-  const options = {};
+  const options = /** @type {FlatOptions} */ ({});
   for (const [name, { default: usual }] of Object.entries(KNOWN)) {
     const value = rest[name] ?? (name === "gamma" ? browser.gamma : usual);
     options[name] = read(name, value, limits);
   }
   if (options.top_p <= 0) throw new Refusal("top-p 0: choose a number above 0, up to 1 (1 keeps every token)");
-  for (const [holds, line] of LEFT) if (holds({ ...rest, ...options })) throw new Refusal(line(options));
+  const line = leftToApp({ ...rest, ...options });
+  if (line) throw new Refusal(line);
   const sure = options.gamma === "auto" && options.system !== "plain" && options.proposer === "model";
   options.confidence = sure ? leastOf(browser.pair.config.stopping, options.confidence) : 0;
   const knobs = Object.keys(SETTINGS).filter((name) => name in options);
   const { fuzzy_mode: mode, temperature } = options;
-  const settings = { ...Object.fromEntries(knobs.map((name) => [name, options[name]])), mode, temperature };
+  const settings = {
+    ...SETTINGS,
+    ...Object.fromEntries(knobs.map((name) => [name, options[name]])),
+    mode,
+    temperature,
+  };
   return { prompt, options: { ...options, engine: browser.engine }, settings };
 }
 
-/** What the setup of a trace has of the options: in groups, those of plain decoding without a draft. */
+/** What the setup of a trace has of the options: in groups, those of plain decoding without a draft. @param {Values} options */
 function recorded(options) {
-  const plain = options.system === "plain";
-  const found = { knobs: {} };
+  const undrafted = { proposer: proposers[proposers.length - 1].name, gamma: 0 };
+  const values = options.system === "plain" ? { ...options, ...undrafted } : options;
+  const found = /** @type {Values} */ ({ knobs: {} });
   for (const [name, { at }] of Object.entries(KNOWN)) {
-    if (!at) continue;
-    const [group, inner] = at.includes(".") ? at.split(".") : ["", at];
-    const value = plain && name === "proposer" ? proposers.at(-1).name : plain && name === "gamma" ? 0 : options[name];
-    if (group) (found[group] ??= {})[inner] = value;
-    else found[inner] = value;
+    const [group, inner] = at?.split(".") ?? [];
+    if (inner) (found[group] ??= {})[inner] = values[name];
+    else if (group) found[group] = values[name];
   }
   found.seed = Number(found.seed);
   return found;
 }
 
-/** What a reader of a run must know of its rule. */
+/** What a reader of a run must know of its rule. @type {(options: Values) => string[]} */
 function notes({ system, rule, temperature, ...options }) {
-  const { lossless, greedy, knob } = CHAINS.get(rule);
+  const { lossless, greedy, knob } = chain(rule);
   if (system === "plain" || lossless || (greedy && temperature === 0)) return [];
-  const exact = knob && exactWith(rule, { ...SETTINGS, ...options });
-  if (exact) return [`At ${knob.title.toLowerCase()} ${knob.exact} rule ${rule} is exact.`];
+  if (knob && exactWith(rule, { ...SETTINGS, ...options }))
+    return [`At ${knob.title.toLowerCase()} ${knob.exact} rule ${rule} is exact.`];
   return [`Rule ${rule} is not lossless: the text does not follow the target exactly.`];
 }
 
-/** The parameters of a link that asks for the run again. */
+/** The parameters of a link that asks for the run again. @type {(prompt: string, options: Values, pair: Values) => Record<string, string>} */
 function link(prompt, options, { name }) {
-  const said = ([key, { always, default: usual }]) => always || String(options[key]) !== String(usual);
-  const query = Object.entries(KNOWN).filter((one) => said(one) && one[1].type !== "array");
-  return { pair: name, prompt, ...Object.fromEntries(query.map(([key]) => [key, String(options[key])])) };
+  const query = Object.entries(KNOWN).flatMap(([key, { type, always, default: usual }]) => {
+    const value = String(options[key]);
+    return type !== "array" && (always || value !== String(usual)) ? [[key, value]] : [];
+  });
+  return { pair: name, prompt, ...Object.fromEntries(query) };
 }
 
-export { asked, link, longest, notes, recorded };
+export { link, longest, notes, readRequest, recorded };

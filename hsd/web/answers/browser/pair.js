@@ -8,8 +8,7 @@ import { Codec } from "./text.js";
 
 const UPDATE = 0.05; // seconds: at most 20 messages of steps each
 
-/** told: what the page knows of it, see hsd/app/browser.py; files: {module, shared, weights, head}: compiled, for what
- * `sharing` gave, and Uint8Arrays one after another. */
+/** The pair. told: what the page knows of it, see hsd/app/browser.py; module: compiled for what `sharing` gave. @type {(told: Values, loaded: LoadedFiles) => Promise<Pair>} */
 async function makePair(told, { module, shared, weights, head }) {
   const engine = new Engine(module, shared);
   const draft = await readSafetensors(head);
@@ -20,28 +19,29 @@ async function makePair(told, { module, shared, weights, head }) {
   return { told, target, head: new Head(engine, told.config, draft, places, target), codec };
 }
 
-const many = (threads) => (threads > 1 ? `${threads} threads` : "one thread");
+const many = (/** @type {number} */ threads) => (threads > 1 ? `${threads} threads` : "one thread");
 
-/** What a trace says of a model. */
-function info({ name, revision, dtype }, { parameters, layers = null, taps = [], vocab }) {
-  return { name, revision, parameters, dtype, drafted: Array.isArray(vocab) ? vocab.length : null, layers, taps };
+/** A prompt as a trace has it. @type {(text: string, ids: number[], codec: Codec) => Prompt} */
+function described(text, ids, codec) {
+  const tokens = ids.map((id) => codec.described(id));
+  const bytes = tokens.flatMap((token, i) => (token.bytes ? [[i, token.bytes]] : []));
+  const pieces = tokens.map(({ piece }) => piece);
+  return { text, ids, pieces, ...(bytes.length && { bytes: Object.fromEntries(bytes) }) };
 }
 
-/** The prompt, as a trace says it. */
-function asked(text, ids, codec) {
-  const parts = ids.flatMap((token, i) => (codec.told?.(token).bytes ? [[i, codec.told(token).bytes]] : []));
-  const pieces = ids.map((token) => codec.piece(token));
-  return { text, ids, pieces, ...(parts.length && { bytes: Object.fromEntries(parts) }) };
-}
-
-/** A run as messages, as hsd/app/runs.py has them. asked: see options.js. */
+/** A run as messages, as hsd/app/runs.py has them. */
 class Run {
-  constructor(pair, { prompt, options, settings }) {
+  telling = /** @type {number | null} */ (null); // the first step that differs from the other rule's
+
+  constructor(/** @type {Pair} */ pair, /** @type {RunRequest} */ { prompt, options, settings }) {
     const { told, target, head, codec } = pair;
     const decoding = new Decoding(pair, { prompt, options, settings });
-    Object.assign(this, { decoding, telling: null });
+    this.decoding = decoding;
     const drafted = options.system !== "plain" && options.proposer === "model";
-    const models = [...(drafted ? [info(told.draft, head)] : []), info(told.target, target)];
+    const { vocab, taps } = head;
+    const drafts = { ...told.draft, parameters: head.parameters, drafted: vocab.length, layers: null, taps };
+    const { parameters, layers } = target;
+    const models = [...(drafted ? [drafts] : []), { ...told.target, parameters, drafted: null, layers, taps: [] }];
     const header = {
       trace_version: 2,
       app_version: told.version,
@@ -55,7 +55,7 @@ class Run {
         versions: {},
         notes: notes(options),
       },
-      prompt: asked(prompt, decoding.prompt, codec),
+      prompt: described(prompt, decoding.prompt, codec),
     };
     this.first = { header, link: link(prompt, options, told) };
   }
@@ -63,7 +63,7 @@ class Run {
   /** The next steps, as many as come in a moment; with the last of them the result, and which step to look at. */
   next() {
     const { decoding } = this;
-    const steps = [];
+    const steps = /** @type {Step[]} */ ([]);
     for (const begin = performance.now(); performance.now() - begin < 1000 * UPDATE; ) {
       const step = decoding.step();
       if (!step) return { steps, ...this.end(), telling: this.telling ?? 0 };

@@ -1,61 +1,57 @@
 // A race in the visitor's browser: what is asked for, checked and named as hsd/app/race.py does, and its lanes in turn.
 import { divergence, facts, rule as ruleOf, system } from "../../kit/facts.js";
-import { CHAINS } from "../../rules/law.js";
+import { CHAINS, chain } from "../../rules/law.js";
 import { Refusal } from "../refusal.js";
-import { asked, link } from "./options.js";
+import { link, readRequest } from "./options.js";
 import { report } from "./report.js";
 
 const KNOWN = facts.options.properties;
-const scoped = (wanted) => Object.keys(KNOWN).filter((name) => KNOWN[name].scope === wanted);
+const scoped = (/** @type {string} */ wanted) => Object.keys(KNOWN).filter((name) => KNOWN[name].scope === wanted);
 const [SHARED, LANE] = [scoped("shared"), scoped("lane").filter((name) => name !== "engine")];
 const ALWAYS = ["rule", "gamma", "drafts"];
 const SAID = { proposer: "", tree: "", divergence: "" }; // elsewhere in a lane's name
-const withTolerance = ({ rule }) => CHAINS.get(rule).knob?.option === "tolerance";
-const written = (x) => String(x);
+const withTolerance = (/** @type {Values} */ { rule }) => CHAINS.get(rule)?.knob?.option === "tolerance";
+/** Whether an option has another value than it has by default. @type {(options: Values, name: string) => boolean} */
+const changed = (options, name) => String(options[name]) !== String(KNOWN[name].default);
 
-/** The options that say how a lane drafts and checks: its rule, γ, and what is not as usual. */
+/** The options that say how a lane drafts and checks: its rule, γ, and what is not as usual. @type {(options: Values) => string[]} */
 function ownOf(options) {
   if (options.system === "plain") return [];
   const always = [...ALWAYS, ...(withTolerance(options) ? ["tolerance", "divergence"] : [])];
   const others = LANE.filter((name) => ![...always, "system"].includes(name));
-  return [...always, ...others.filter((name) => written(options[name]) !== written(KNOWN[name].default))];
+  return [...always, ...others.filter((name) => changed(options, name))];
 }
 
+/** What a lane is called. @param {Values} options */
 function titleOf(options) {
   if (options.system === "plain") return system("plain").title;
-  const { copies, title } = facts.proposers.find(({ name }) => name === options.proposer);
-  const words = {
+  const copier = facts.proposers.find(({ name, copies }) => copies && name === options.proposer);
+  const words = /** @type {Record<string, string>} */ ({
     ...SAID,
     rule: "",
     drafts: "",
     gamma: options.gamma === "auto" ? "γ auto" : `γ = ${options.gamma}`,
     tolerance: `${divergence(options.divergence).formula.split("(")[0]} ≤ ${options.tolerance}`,
-  };
-  const own = ownOf(options).map((name) => words[name] ?? `${name.replaceAll("_", " ")} ${written(options[name])}`);
-  return [copies && title.split(" of ")[0], ruleOf(options.rule).head, ...own].filter(Boolean).join(", ");
+  });
+  const own = ownOf(options).map((name) => words[name] ?? `${name.replaceAll("_", " ")} ${options[name]}`);
+  return [copier?.title.split(" of ")[0], ruleOf(options.rule).head, ...own].filter(Boolean).join(", ");
 }
 
+/** Whether a lane's text follows the target. @param {Values} options */
 const lossless = (options) =>
-  options.system === "plain" || CHAINS.get(options.rule).lossless || (withTolerance(options) && options.tolerance < 0);
+  options.system === "plain" || chain(options.rule).lossless || (withTolerance(options) && options.tolerance < 0);
 
-/** A lane as a race's header has it. */
+/** A lane as a race's header has it. count: of the lanes so far with this title. @type {(options: Values, count: number) => Lane} */
 function described(options, count) {
   const names = ["system", ...SHARED.filter((name) => name !== "seed" && (name !== "prompt_as" || options[name]))];
-  const all = [...names, ...ownOf(options)].map((name) => [name, options[name]]);
-  const own = all.filter(
-    ([name, x]) =>
-      LANE.includes(name) && (["rule", "gamma"].includes(name) || written(x) !== written(KNOWN[name].default)),
-  );
-  const title = titleOf(options);
-  return {
-    name: count > 1 ? `${title} (${count})` : title,
-    options: { ...Object.fromEntries(all), trace: false },
-    own: Object.fromEntries(own),
-    lossless: lossless(options),
-  };
+  const all = [...names, ...ownOf(options)];
+  const own = all.filter((name) => LANE.includes(name) && (/^(rule|gamma)$/.test(name) || changed(options, name)));
+  const some = (/** @type {string[]} */ wanted) => Object.fromEntries(wanted.map((name) => [name, options[name]]));
+  const name = titleOf(options) + (count > 1 ? ` (${count})` : "");
+  return { name, options: { ...some(all), trace: false }, own: some(own), lossless: lossless(options) };
 }
 
-/** A lane as earlier versions wrote it, by position: hsd~4, ngram~hsd~4, fuzzy~4~0.3~kl. */
+/** A lane as earlier versions wrote it, by position: hsd~4, ngram~hsd~4, fuzzy~4~0.3~kl. @type {(parts: string[]) => Values} */
 function earlier(parts) {
   if (["stack", "hispec"].includes(parts[0])) return { system: parts[0] };
   const [proposer, own] = parts[0] === "ngram" ? [{ proposer: "ngram" }, parts.slice(1)] : [{}, parts];
@@ -64,17 +60,18 @@ function earlier(parts) {
   return { ...proposer, ...Object.fromEntries(own.flatMap((x, i) => (x && names[i] ? [[names[i], x]] : []))) };
 }
 
-/** The lanes of a link: option:value~option:value, one after another. */
+/** The lanes of a link: option:value~option:value, one after another. @type {(text: string) => Values[]} */
 const fromLink = (text) =>
   text.split(",").map((one) => {
     const parts = one.split("~");
     return one.includes(":") ? Object.fromEntries(parts.map((x) => x.split(":"))) : earlier(parts);
   });
 
+/** @type {(shared: Values, lane: Values, number: number, page: Values) => RunRequest} */
 function laneOf(shared, lane, number, page) {
   try {
     if ("url" in lane) throw new Refusal("this page reaches no server: run the app, as its foot says");
-    const found = asked({ ...shared, ...lane }, page);
+    const found = readRequest({ ...shared, ...lane }, page);
     if (found.options.system !== "plain") return found;
     throw new Refusal("plain decoding is the first lane of every race: choose another system");
   } catch (refusal) {
@@ -83,11 +80,11 @@ function laneOf(shared, lane, number, page) {
   }
 }
 
-/** {header, lanes}: what a page must know of a race, and what each lane asks for. page: what the page is made with. */
-function plan(/** @type {Values} */ { lanes, rounds = 3, gamma = "", ...rest }, page) {
+/** What a page must know of a race, and what each lane asks for. page: what it is made with. @type {(given: Values, page: Values) => RacePlan} */
+function plan({ lanes, rounds = 3, gamma = "", ...rest }, page) {
   const most = page.race.lanes;
-  const wanted =
-    typeof lanes === "string" ? fromLink(lanes) : (lanes ?? [{ rule: facts.vanilla }, { rule: facts.usual }]);
+  const usual = [{ rule: facts.vanilla }, { rule: facts.usual }];
+  const wanted = /** @type {Values[]} */ (typeof lanes === "string" ? fromLink(lanes) : (lanes ?? usual));
   if (wanted.length >= most)
     throw new Refusal(`${wanted.length + 1} lanes: a race has 2 to ${most}, plain decoding among them`);
   if (!page.race.rounds.includes(Number(rounds)))
@@ -95,7 +92,7 @@ function plan(/** @type {Values} */ { lanes, rounds = 3, gamma = "", ...rest }, 
   const shared = Object.fromEntries(
     ["prompt", "pair", ...SHARED].flatMap((name) => ((rest[name] ?? "") === "" ? [] : [[name, rest[name]]])),
   );
-  const plain = asked({ ...shared, system: "plain" }, page);
+  const plain = readRequest({ ...shared, system: "plain" }, page);
   const others = wanted.map((lane, i) => laneOf({ ...shared, ...(gamma === "" ? {} : { gamma }) }, lane, i + 2, page));
   const seen = new Map();
   const told = [plain, ...others].map(({ options: all }, i) => {
@@ -104,25 +101,25 @@ function plan(/** @type {Values} */ { lanes, rounds = 3, gamma = "", ...rest }, 
     return described(options, seen.get(titleOf(options)));
   });
   const { temperature, top_p, top_k, max_new_tokens: length, seed } = plain.options;
-  const query = Object.entries(link(plain.prompt, plain.options, page.browser)).filter(
-    ([name]) => !(KNOWN[name]?.scope === "lane"),
-  );
-  const text = ({ own }) =>
-    Object.entries(own)
-      .map(([name, x]) => `${name}:${written(x)}`)
-      .join("~");
+  const parameters = Object.entries(link(plain.prompt, plain.options, page.browser));
+  const query = parameters.filter(([name]) => KNOWN[name]?.scope !== "lane");
+  const texts = told.slice(1).map(({ own }) => Object.entries(own).map(([name, x]) => `${name}:${x}`));
   const header = {
     prompt: plain.prompt,
     sampling: { temperature, top_p, top_k, length },
     seed: String(seed),
     rounds: Number(rounds),
     lanes: told,
-    link: { ...Object.fromEntries(query), lanes: told.slice(1).map(text).join(","), rounds: String(rounds) },
+    link: {
+      ...Object.fromEntries(query),
+      lanes: texts.map((parts) => parts.join("~")).join(","),
+      rounds: String(rounds),
+    },
   };
   return { header, lanes: [plain, ...others] };
 }
 
-/** What it is run on. */
+/** What it is run on. @type {(browser: Values, threads: number) => Values} */
 function ranOn({ version, chip, pair }, threads) {
   const machine = { device: `this browser, ${threads > 1 ? `${threads} threads` : "one thread"}`, load: null };
   const { name: title, target, draft } = chip;
@@ -130,25 +127,26 @@ function ranOn({ version, chip, pair }, threads) {
   return { created, version, pair: title, target, draft, machine: { ...machine, dtype: pair.target.dtype } };
 }
 
-/** The messages of a race, as hsd/app has them. call: of the worker. */
-async function* raced({ header, lanes }, page, { call, signal }) {
+/** The messages of a race, as hsd/app has them. call: of the worker. @param {RacePlan} plan @param {Values} page @param {Call} call @param {AbortSignal} [signal] @returns {AsyncGenerator<Values>} */
+async function* raced({ header, lanes }, page, call, signal) {
   const { threads } = await call("about");
   yield { header: { ...header, ...ranOn(page.browser, threads), notes: lanes.map(() => []) } };
-  const records = [];
+  const records = /** @type {LaneRecord[]} */ ([]);
   let longest = Infinity; // new tokens: all that count are as long as the shortest text of the warm-up
   for (let repetition = 0; repetition <= header.rounds; repetition += 1) {
     const lengths = [];
     for (const [lane, { options, ...rest }] of lanes.entries()) {
       const limited = { ...options, max_new_tokens: Math.min(options.max_new_tokens, longest) };
-      await call("begin", { asked: { ...rest, options: limited }, timed: true });
-      for (let record = null; !record; ) {
+      await call("begin", { request: { ...rest, options: limited }, timed: true });
+      for (let over = false; !over; ) {
         if (signal?.aborted) return void (await call("end"));
-        const { result, steps, ...told } = await call("next", { calmly: repetition > 0 });
-        record = result && { case: header.lanes[lane].name, prompt: 0, repetition, ...told.record };
-        const ended = record && { text: result.text, finish: result.finish, record };
+        const { result, steps, record: timed } = await call("next", { calmly: repetition > 0 });
+        over = Boolean(result);
+        const record = { case: header.lanes[lane].name, prompt: 0, repetition, ...timed };
+        const ended = over && { text: result.text, finish: result.finish, record };
         yield { events: [{ lane, repetition, steps, ...ended }] };
-        if (record) records.push(record);
-        if (record) lengths.push(record.new_tokens);
+        if (over) records.push(record);
+        if (over) lengths.push(record.new_tokens);
       }
       const numbers = repetition ? report(header.lanes, records) : null;
       if (numbers) yield { report: numbers };

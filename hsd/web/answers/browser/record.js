@@ -9,11 +9,13 @@ const TOP = 8; // tokens listed of a row
 const HIGHEST = Math.exp(690); // of ratios: finite in every format
 const UNKNOWN = { divergence: null, entropy: null, mixed: null, rival: null };
 const GROUNDS = { form: "", p: 0, q: 0, before: 1, mass: 0, weight: 0, ...UNKNOWN };
-const written = (x) => (x === Infinity ? "Infinity" : x); // JSON cannot spell it
 
-/** The places of the `count` largest numbers of a row, the largest first. */
+/** A number as JSON has it. @template T @param {T} x @returns {T | "Infinity"} */
+const written = (x) => (x === Infinity ? "Infinity" : x);
+
+/** The places of the `count` largest numbers of a row, the largest first. @type {(row: Row, count: number) => number[]} */
 function largest(row, count) {
-  const found = [];
+  const found = /** @type {number[]} */ ([]);
   for (let [i, least] = [0, -Infinity]; i < row.length; i += 1) {
     if (row[i] <= least) continue;
     let at = found.length;
@@ -25,49 +27,54 @@ function largest(row, count) {
   return found;
 }
 
-/** The largest of a row, those in `first` before all others. */
-function ranked(row, first, most = TOP) {
+/** The largest of a row, those in `first` before all others. @type {(row: Row, first: number[]) => number[]} */
+function ranked(row, first) {
   const raised = [...new Set(first)].map((token) => [token, row[token]]);
   for (const [token, x] of raised) row[token] = x + 2; // and back: a copy of a row is large
-  const found = largest(row, Math.min(Math.max(most, first.length), row.length));
+  const found = largest(row, Math.min(Math.max(TOP, first.length), row.length));
   for (const [token, x] of raised) row[token] = x;
   return found;
 }
 
-let highest = new Float32Array(0); // for one branch at a time
+let highest = /** @type {Row} */ (new Float32Array(0)); // for one branch at a time
 
+/** The larger number of both rows in each place. @type {(one: Row, other: Row) => Row} */
 function larger(one, other) {
   if (highest.length !== one.length) highest = one.slice();
   for (let i = 0; i < one.length; i += 1) highest[i] = Math.max(one[i], other[i]);
   return highest;
 }
 
-/** The mass of a row outside `top`. */
+/** The mass of a row outside `top`. @type {(row: Row, top: number[]) => number} */
 const rest = (row, top) => Math.max(sum(row) - top.reduce((total, token) => total + row[token], 0), 0);
 
+/** Writes down what rounds of one run decided. */
 class Recorder {
-  /** rule, shadow: of the run, and the one to compare with, null for the usual one. settings: of rules. */
+  /** shadow: the rule to compare with, null for the usual one. @param {Codec} codec @param {string} rule @param {string | null} shadow @param {Settings} settings */
   constructor(codec, rule, shadow, settings) {
-    Object.assign(this, { ends: codec.ends, rule, shadow: shadow ?? VANILLA, settings });
-    this.told = (token) => codec.told?.(token) ?? { token, piece: codec.piece(token) };
+    this.codec = codec;
+    this.rule = rule;
+    this.shadow = shadow ?? VANILLA;
+    this.settings = settings;
     const others = [...CHAINS.values()].filter(({ knob }) => !knob).map(({ name }) => name);
     this.others = [...new Set([this.shadow, ...others])].filter((name) => name !== rule);
   }
 
+  /** @param {number[]} tokens @param {number} count - of the kept ones @param {boolean} bonus @returns {Committed[]} */
   committed(tokens, count, bonus) {
     const after = bonus ? "bonus" : "correction";
-    return tokens.map((token, i) => ({ ...this.told(token), origin: i < count ? "draft" : after }));
+    return tokens.map((token, i) => ({ ...this.codec.described(token), origin: i < count ? "draft" : after }));
   }
 
-  /** The fields that describe a draft, every branch, and the grounds of every decision. */
+  /** The fields that describe a draft, every branch, and the grounds of every decision. @param {Round} played */
   details(played) {
     const { tokens, coins, law, number } = played;
     const laws = new Map([[this.rule, law]]);
     for (const name of this.others) laws.set(name, lawOver(name, played, this.settings));
     const own = this.verdict(played, law, played);
-    const other = laws.get(this.shadow);
+    const other = laws.get(this.shadow) ?? law;
     const count = kept(other, coins);
-    const ended = count > 0 && this.ends.includes(tokens[count - 1]);
+    const ended = count > 0 && this.codec.ends.includes(tokens[count - 1]);
     const row = next(other, count);
     const shadow = this.verdict(played, other, { kept: count, row, token: ended ? null : pick(row, number) });
     const chances = new Map([...laws].map(([name, { threshold, forward }]) => [name, stops(threshold, forward)]));
@@ -81,24 +88,18 @@ class Recorder {
       growth: [],
       events: [],
       expected_kept: Object.fromEntries([...chances].map(([name, stop]) => [name, mean(stop)])),
-      kept_law: Object.fromEntries([this.rule, this.shadow].map((name) => [name, chances.get(name)])),
+      kept_law: Object.fromEntries([this.rule, this.shadow].map((name) => [name, chances.get(name) ?? []])),
     };
   }
 
-  nodes({ tokens, p, q, draws, coins }) {
-    return tokens.map((token, i) => ({
-      id: i + 1,
-      parent: i,
-      ...this.told(token),
-      p: p[i][token],
-      q: q[i][token],
-      order: i,
-      draw: draws[i],
-      coin: coins[i],
-    }));
+  nodes(/** @type {Round} */ { tokens, p, q, draws, coins }) {
+    return tokens.map((token, i) => {
+      const numbers = { p: p[i][token], q: q[i][token], order: i, draw: draws[i], coin: coins[i] };
+      return { id: i + 1, parent: i, ...this.codec.described(token), ...numbers };
+    });
   }
 
-  /** The likeliest tokens of each branch, those drafted and drawn there first, and what explains it. */
+  /** The likeliest tokens of each branch, those drafted and drawn there first, and what explains it. @param {Round} played @param {Verdict[]} verdicts */
   branches({ tokens, p, q, small }, verdicts) {
     const along = explainCapped(small.p, small.q, small.tokens);
     let [jointP, jointQ] = [1, 1];
@@ -110,13 +111,13 @@ class Recorder {
       const { ratio, capped, deficient, excess, pivot } = along[i];
       const branch = {
         node: i,
-        top: top.map((one) => ({ ...this.told(one), p: p[i][one], q: q[i][one] })),
+        top: top.map((one) => ({ ...this.codec.described(one), p: p[i][one], q: q[i][one] })),
         rest_p: rest(p[i], top),
         rest_q: rest(q[i], top),
         ratio: Math.min(ratio, HIGHEST),
         capped,
-        deficient,
-        excess,
+        deficient: Number(deficient),
+        excess: Number(excess),
         distance: totalVariation(small.p[i], small.q[i]),
         asymmetry: jointP - jointQ,
         joint_q: jointQ,
@@ -130,45 +131,49 @@ class Recorder {
     });
   }
 
-  /** What a rule decided. token: what follows the kept ones, drawn from `row`; null where they end the text. */
+  /**
+   * What a rule decided. token: what follows the kept ones, drawn from `row`; null where they end the text.
+   * @type {(played: Omit<Round, "bonus" | "committed">, law: Law, ending: Pick<Round, "kept" | "row" | "token">) => Verdict}
+   */
   verdict({ p, q, tokens, coins, number }, law, { kept: count, row, token }) {
-    const told = { rule: law.name, kept: count, decisions: this.decisions(law, coins), changes: [] };
-    const nothing = { ...told, residual: null, next: null, extra_draws: [] };
+    const decided = { rule: law.name, kept: count, decisions: this.decisions(law, coins), changes: [] };
+    const nothing = { ...decided, residual: null, next: null, extra_draws: [] };
     if (token === null) return nothing;
     const bonus = count === tokens.length;
-    const top = ranked(row, [token]);
-    const outcome = (one) => ({
-      ...this.told(one),
-      probability: row[one],
-      p: p[count][one],
-      q: bonus ? null : q[count][one],
+    const places = ranked(row, [token]);
+    const top = places.map((one) => {
+      const others = { p: p[count][one], q: bonus ? null : q[count][one] };
+      return { ...this.codec.described(one), probability: row[one], ...others };
     });
+    const [next] = this.committed([token], 0, bonus);
+    /** @type {Residual} */
     const residual = {
-      node: count,
-      origin: bonus ? "bonus" : "correction",
-      top: top.map(outcome),
-      rest: rest(row, top),
-      ...left(law, count),
-      draw: number,
+      ...{ node: count, origin: bonus ? "bonus" : "correction", draw: number },
+      ...{ top, rest: rest(row, places), ...left(law, count) },
     };
-    return { ...nothing, residual, next: this.committed([token], 0, bonus)[0] };
+    return { ...nothing, residual, next };
   }
 
+  /** @type {(law: Law, coins: number[]) => Decision[]} */
   decisions(law, coins) {
-    const found = [];
+    const found = /** @type {Decision[]} */ ([]);
     for (const t of order(law)) {
       const [threshold, coin] = [law.threshold[t - 1], coins[t - 1]];
       const test = law.forward ? "token" : t === law.threshold.length ? "draft" : "prefix";
       const accepted = coin < threshold;
-      const grounds = Object.entries({ ...GROUNDS, ...groundsAt(law, t) }).map(([name, x]) => [name, written(x)]);
-      found.push({ node: t, test, threshold, coin, accepted, draft: 0, grounds: Object.fromEntries(grounds) });
+      const grounds = { ...GROUNDS, ...groundsAt(law, t) };
+      for (const [name, x] of Object.entries(grounds)) Object.assign(grounds, { [name]: written(x) });
+      found.push({ node: t, test, threshold, coin, accepted, draft: 0, grounds });
       if (accepted !== law.forward) break;
     }
     return found;
   }
 }
 
-/** Factor and sum of the residual max(weight p − q, 0); both null for a bonus, for what a coupled rule leaves, and without a draw. */
+/**
+ * Factor and sum of the residual max(weight p − q, 0); both null for a bonus, for what a coupled rule leaves, and without a draw.
+ * @type {(law: Law, count: number) => Pick<Residual, "weight" | "mass">}
+ */
 function left({ recipe, threshold, a, b, p, q }, count) {
   if (recipe.follow || recipe.coupled || count === threshold.length) return { weight: null, mass: null };
   if (!b[count]) return { weight: "Infinity", mass: null };

@@ -7,46 +7,47 @@ import { plain, say } from "../../step/fill.js";
 const NOISE = 1.1; // times by which single runs differ by chance
 const MARGIN = 1.02; // what a share of the time explains, it explains about to this factor
 const PARTS = ["draft", "target", "verify"];
-const sorted = (numbers) => numbers.toSorted((a, b) => a - b);
-const lower = (numbers) => sorted(numbers)[(numbers.length - 1) >> 1];
-const median = (numbers) => (lower(numbers) + sorted(numbers)[numbers.length >> 1]) / 2;
-const most = (x) => Math.max(x, 0);
+const sorted = (/** @type {number[]} */ numbers) => numbers.toSorted((a, b) => a - b);
+const lower = (/** @type {number[]} */ numbers) => sorted(numbers)[(numbers.length - 1) >> 1];
+const median = (/** @type {number[]} */ numbers) => (lower(numbers) + sorted(numbers)[numbers.length >> 1]) / 2;
+const most = (/** @type {number} */ x) => Math.max(x, 0);
 
 /** One lane's records, a round each, and what is made of them. */
 class Measured {
-  /** lane: {name, options, lossless}. */
-  constructor(lane, records) {
+  constructor(/** @type {Lane} */ lane, /** @type {LaneRecord[]} */ records) {
     const { proposer, gamma } = lane.options;
-    Object.assign(this, { lane, records, one: proposer !== "ngram" && gamma !== "auto" }); // of one length
+    this.lane = lane;
+    this.records = records;
+    this.one = proposer !== "ngram" && gamma !== "auto"; // all drafts are of one length
     this.speeds = records.map(({ new_tokens: tokens, seconds }) => tokens / seconds);
   }
 
-  total(name) {
+  total(/** @type {RecordCount} */ name) {
     return sum(this.records.map((record) => record[name]));
   }
 
-  ratio(above, below) {
+  ratio(/** @type {RecordCount} */ above, /** @type {RecordCount} */ below) {
     return this.total(below) ? this.total(above) / this.total(below) : 0;
   }
 
-  /** The median seconds of a pass over so many tokens; NaN if there was none. */
+  /** The median seconds of a pass over so many tokens; NaN if there was none. @param {Reader} model @param {number | string} width */
   call(model, width) {
     return median(this.records.flatMap(({ calls }) => calls[model].widths[width]?.slice(2) ?? []));
   }
 
-  /** Seconds of all passes of a model. */
+  /** Seconds of all passes of a model. @param {Reader} model */
   passes(model) {
-    const of = ({ first, widths }) => first + sum(Object.values(widths).map(([, seconds]) => seconds));
-    return sum(this.records.map(({ calls }) => of(calls[model])));
+    const each = this.records.map(({ calls }) => calls[model]);
+    return sum(each.flatMap(({ first, widths }) => [first, ...Object.values(widths).map(([, seconds]) => seconds)]));
   }
 
-  /** Seconds a step of a model's passes, if each took the median of its width. */
+  /** Seconds a step of a model's passes, if each took the median of its width. @param {Reader} model */
   typical(model) {
     const counts = this.records.flatMap(({ calls }) => Object.entries(calls[model].widths));
     return sum(counts.map(([width, [count]]) => count * this.call(model, width))) / this.total("steps");
   }
 
-  /** What the speed-up would be if nothing but the models' passes took time. */
+  /** What the speed-up would be if nothing but the models' passes took time. @param {Measured} plain */
   limit(plain) {
     const { gamma } = this.lane.options;
     const [tokens, seconds] = this.one
@@ -59,7 +60,7 @@ class Measured {
   shares() {
     const seconds = this.total("seconds");
     const [draft, target, verify] = PARTS.map((part) => sum(this.records.map(({ time }) => time[part])));
-    const [drafting, reading] = ["draft", "target"].map((model) => this.passes(model));
+    const [drafting, reading] = [this.passes("draft"), this.passes("target")];
     const first = sum(this.records.map(({ calls }) => calls.target.first));
     const sampling = most(draft - drafting) + most(target - (reading - first));
     const rest = most(seconds - drafting - reading - verify - sampling);
@@ -71,12 +72,14 @@ class Measured {
   callError() {
     const steps = this.total("steps");
     const kept = this.records.flatMap(({ kept_histogram: counts }) => Object.entries(counts));
-    const about = (power, middle = 0) => sum(kept.map(([x, count]) => count * (x - middle) ** power)) / steps;
+    const about = (/** @type {number} */ power, middle = 0) =>
+      sum(kept.map(([x, count]) => count * (Number(x) - middle) ** power)) / steps;
     const spread = Math.sqrt(about(2, about(1)));
     const freedom = steps / this.records.length - 1;
     return freedom > 0 ? (spread * steps) / this.total("target_calls") / Math.sqrt(freedom) : Infinity;
   }
 
+  /** The lane's row of the table. @param {Measured} plain @returns {TableRow} */
   row(plain) {
     const [seconds, gamma] = [this.records.map((record) => record.seconds), this.lane.options.gamma];
     const speedups = this.speeds.map((speed, i) => speed / plain.speeds[i]);
@@ -108,20 +111,26 @@ class Measured {
     };
     if (!own) return row;
     const draft = this.lane.options.proposer === "ngram" ? 0 : 1e3 * this.call("draft", 1);
-    return { ...row, limit, efficiency: speedup / limit, draft_call_ms: draft, rate: this.ratio("kept", "drafted") };
+    return {
+      ...row,
+      limit,
+      efficiency: speedup / Number(limit),
+      draft_call_ms: draft,
+      rate: this.ratio("kept", "drafted"),
+    };
   }
 
-  /** Whether it is faster than another by more than chance: in every round, or far in the only one. */
+  /** Whether it is faster than another by more than chance: in every round, or far in the only one. @param {Measured} other */
   faster(other) {
     const every = this.speeds.map((speed, i) => speed / other.speeds[i]);
     return Math.min(...every) > (every.length > 1 ? 1 : NOISE);
   }
 }
 
-/** The numbers of a race, of the rounds that all its timed lanes have ended; null before plain decoding was timed. */
+/** The numbers of a race, of the rounds that all its timed lanes have ended; null before plain decoding was timed. @param {Lane[]} lanes @param {LaneRecord[]} records */
 function report(lanes, records) {
   const counted = records.filter(({ repetition }) => repetition > 0);
-  const of = ({ name }) => counted.filter((record) => record.case === name);
+  const of = (/** @type {Lane} */ { name }) => counted.filter((record) => record.case === name);
   const timed = lanes.filter((lane) => of(lane).length);
   if (timed[0] !== lanes[0]) return null;
   const rounds = Math.min(...timed.map((lane) => of(lane).length));
@@ -129,18 +138,15 @@ function report(lanes, records) {
   const rows = every.map((one) => one.row(every[0]));
   for (const row of rows) row.sentence = why(row, rows[0]);
   const said = { verdict: verdict(every, rows), calls: calls(rows), basis: basis(rows) };
-  const finite = (x) => (typeof x === "number" && !Number.isFinite(x) ? null : x);
+  const finite = (/** @type {unknown} */ x) => (typeof x === "number" && !Number.isFinite(x) ? null : x);
   return JSON.parse(JSON.stringify({ rows, served: [], ...said }, (_, x) => finite(x)));
 }
 
 // ---- sentences: hsd/trace/sentences.yaml has their words
 
-/** @typedef {Record<string, any>} Row */
+const tell = (/** @type {string} */ name, /** @type {TableRow} */ known) => plain(say(name, known));
 
-/** @param {string} name @param {Row} known */
-const tell = (name, known) => plain(say(name, known));
-
-/** The lanes' names; those that are not lossless say so. @param {Row[]} rows */
+/** The lanes' names; those that are not lossless say so. @param {TableRow[]} rows */
 function named(rows) {
   const names = rows.map((row) => row.case + (row.lossless ? "" : " (not lossless)"));
   return names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names[0];
@@ -152,7 +158,8 @@ const ms = (x) => (Number.isNaN(x) ? "" : x >= 100 ? Math.round(x).toLocaleStrin
 /** A number with so many decimals, or up to six where it would look like 0, 1, 100 or another, and is not.
  * @param {number} x @param {number} [digits] @param {number[]} others */
 function fixed(x, digits = 2, ...others) {
-  const alike = (n) => [0, 1, 100, ...others].some((y) => x !== y && x.toFixed(n) === y.toFixed(n));
+  const alike = (/** @type {number} */ n) =>
+    [0, 1, 100, ...others].some((y) => x !== y && x.toFixed(n) === y.toFixed(n));
   return x.toFixed([0, 1, 2, 3, 4, 5, 6].find((n) => n >= digits && !alike(n)) ?? digits);
 }
 
@@ -164,7 +171,7 @@ const percent = (share) => (Number.isNaN(share) ? "" : `${fixed(100 * share, 0)}
 const span = (values, digits) =>
   [...new Set([values.at(-1), values[0]].map((x) => fixed(/** @type {number} */ (x), digits)))].join(" to ");
 
-/** Who is fastest, if that can be told. @param {Measured[]} every @param {Row[]} rows */
+/** Who is fastest, if that can be told. @param {Measured[]} every @param {TableRow[]} rows */
 function verdict(every, rows) {
   const [reference] = every;
   const lanes = every.map((one, i) => ({ one, row: rows[i] })).sort((a, b) => b.row.speedup - a.row.speedup);
@@ -175,32 +182,26 @@ function verdict(every, rows) {
   const [{ one, row }] = shown;
   const [slowest, quickest] = row.speedups.map((/** @type {number} */ x) => fixed(x));
   const names = named(shown.map((lane) => lane.row));
-  const speeds = span(
-    shown.map((lane) => lane.row.speedup),
-    2,
-  );
+  const speedups = shown.map((lane) => lane.row.speedup);
   const counts = { winners: winners.length, lanes: close.length, slower: reference.faster(one), runs: row.runs };
-  return tell("race verdict", { ...counts, slowest, quickest, names, speeds });
+  return tell("race verdict", { ...counts, slowest, quickest, names, speeds: span(speedups, 2) });
 }
 
-/** The target calls that are saved. Lanes that differ by chance are named together. @param {Row[]} rows */
+/** The target calls that are saved. Lanes that differ by chance are named together. @param {TableRow[]} rows */
 function calls([, ...others]) {
   const lanes = others.toSorted((one, other) => other.tokens_per_call - one.tokens_per_call);
   if (!lanes.length) return tell("race calls", { alone: true });
   const [best] = lanes;
-  const reach = (/** @type {Row} */ { steps, call_error: error }) => student(steps - 1) * error;
+  const reach = (/** @type {TableRow} */ { steps, call_error: error }) => student(steps - 1) * error;
   const alike = lanes.filter(
     (row) => best.tokens_per_call - row.tokens_per_call <= Math.hypot(reach(row), reach(best)),
   );
-  const fewer = span(
-    alike.map((row) => 100 - 100 / row.tokens_per_call),
-    0,
-  );
+  const shares = alike.map((row) => 100 - 100 / row.tokens_per_call);
   const saved = best.tokens_per_call > 1;
-  return tell("race calls", { prompts: 1, saved, lanes: alike.length, names: named(alike), fewer });
+  return tell("race calls", { prompts: 1, saved, lanes: alike.length, names: named(alike), fewer: span(shares, 0) });
 }
 
-/** What the numbers rest on. @param {Row[]} rows */
+/** What the numbers rest on. @param {TableRow[]} rows */
 function basis(rows) {
   const tokens = sorted([...new Set(rows.map((row) => row.tokens))]);
   const ends = tokens.length > 1 ? [tokens[0], tokens.at(-1)] : tokens;
@@ -208,7 +209,7 @@ function basis(rows) {
 }
 
 /** What a lane's calls cost, what a step cost and brought, and what the calls alone would allow.
- * @param {Row} row @param {Row} reference */
+ * @param {TableRow} row @param {TableRow} reference */
 function why(row, reference) {
   const one = reference.target_call_ms;
   if (row === reference) return tell("race lane", { plain: true, ms: ms(one) });
@@ -221,7 +222,7 @@ function why(row, reference) {
   return tell("race lane", { ...step, ...costs, ...reached(row, reference) });
 }
 
-/** The share of the limit that was reached, and what explains one above 1. @param {Row} row @param {Row} reference */
+/** The share of the limit that was reached, and what explains one above 1. @param {TableRow} row @param {TableRow} reference */
 function reached(row, reference) {
   const share = row.speedup / row.limit;
   const [own, theirs] = [row, reference].map(({ shares }) => 1 - shares.draft - shares.target);

@@ -1,4 +1,6 @@
 // From logits to the distribution that is sampled, as hsd/sampling.py has it: in single precision, as there.
+import { likeliest } from "../../rules/law.js";
+
 const COLDEST = 1e-30; // below, logits divided by the temperature leave single precision
 const LEAST = 1e-37; // of top-p, likewise
 const SPARE = 32; // how many tokens equal to the k-th likeliest top-k keeps besides it
@@ -7,20 +9,14 @@ const UNCHANGED = { temperature: 1, top_k: 0, top_p: 1 };
 const { fround } = Math;
 let wide = new Float64Array(0); // for one row at a time, in double precision
 
-function likeliest(row) {
-  let best = 0;
-  for (let i = 1; i < row.length; i += 1) if (row[i] > row[best]) best = i;
-  return best;
-}
-
-/** The places of the numbers of a row that are at least `least`, the largest first. */
+/** The places of the numbers of a row that are at least `least`, the largest first. @type {(row: WideRow, least: number) => number[]} */
 function sorted(row, least) {
   const places = [];
   for (let i = 0; i < row.length; i += 1) if (row[i] >= least) places.push(i);
   return places.sort((a, b) => row[b] - row[a] || a - b);
 }
 
-/** The k largest, and those that equal the last of them: the others become −∞. */
+/** The k largest, and those that equal the last of them: the others become −∞. @type {(row: WideRow, k: number) => WideRow} */
 function topped(row, k) {
   if (k <= 0 || k >= row.length) return row;
   const order = sorted(row, -Infinity).slice(0, k + SPARE);
@@ -28,7 +24,7 @@ function topped(row, k) {
   return only(row, places, (x) => x, -Infinity);
 }
 
-function softmax(row) {
+function softmax(/** @type {WideRow} */ row) {
   const most = row[likeliest(row)];
   if (wide.length < row.length) wide = new Float64Array(row.length);
   let total = 0;
@@ -37,7 +33,7 @@ function softmax(row) {
   return row;
 }
 
-/** The fewest likeliest tokens that reach the mass, of those in `places`; null where it lies deeper. */
+/** The fewest likeliest tokens that reach the mass, of those in `places`; null where it lies deeper. @type {(places: number[], shares: WideRow, mass: number) => number[] | null} */
 function reaching(places, shares, mass) {
   let sum = 0;
   for (const [i, place] of places.entries()) {
@@ -47,7 +43,7 @@ function reaching(places, shares, mass) {
   return null;
 }
 
-/** Cut at top-p, and normalised again. */
+/** Cut at top-p, and normalised again. @type {(shares: WideRow, topP: number) => WideRow} */
 function nucleus(shares, topP) {
   if (topP >= 1) return shares;
   const mass = Math.max(topP, LEAST);
@@ -57,7 +53,7 @@ function nucleus(shares, topP) {
   return only(shares, kept, (x) => x / total, 0);
 }
 
-/** The row with these places as `change` makes them, and this in all others. */
+/** The row with these places as `change` makes them, and this in all others. @type {(row: WideRow, places: number[], change: (x: number) => number, others: number) => WideRow} */
 function only(row, places, change, others) {
   const values = places.map((place) => change(row[place]));
   row.fill(others);
@@ -65,7 +61,7 @@ function only(row, places, change, others) {
   return row;
 }
 
-/** Logits, a Float32Array, become probabilities where they are: rows are large, and a step has many. */
+/** Logits, a Float32Array, become probabilities where they are: rows are large, and a step has many. @type {(row: WideRow, sampling: Sampling) => WideRow} */
 function probabilities(row, { temperature, top_k: topK, top_p: topP }) {
   if (temperature < COLDEST) return only(row, [likeliest(row)], () => 1, 0);
   const by = fround(temperature);
@@ -74,35 +70,30 @@ function probabilities(row, { temperature, top_k: topK, top_p: topP }) {
 }
 
 /** Rows of numbers of this kind, which are large: those of one step are written over by the next. */
-class Rows {
-  constructor(kind = Float32Array) {
-    Object.assign(this, { kind, made: [], used: 0 });
-  }
-
-  /** The next step begins. */
-  reuse() {
-    this.used = 0;
-  }
-
-  another(size) {
-    const at = this.used;
-    this.used += 1;
-    if (this.made[at]?.length !== size) this.made[at] = new this.kind(size);
-    return this.made[at];
-  }
-
-  copy(row) {
-    const found = this.another(row.length);
-    found.set(row);
-    return found;
-  }
-
-  /** The numbers of a row over `tokens` where they belong, and 0 elsewhere up to this size. */
-  spread(row, tokens, size) {
-    const whole = this.another(size).fill(0);
-    for (let i = 0; i < row.length; i += 1) whole[tokens[i]] = row[i];
-    return whole;
-  }
+function rowsOf(/** @type {Float32ArrayConstructor | Float64ArrayConstructor} */ Kind) {
+  const made = /** @type {WideRow[]} */ ([]);
+  let used = -1;
+  const another = (/** @type {number} */ size) => {
+    used += 1;
+    if (made[used]?.length !== size) made[used] = new Kind(size);
+    return made[used];
+  };
+  return {
+    another,
+    /** The next step begins. */
+    reuse: () => void (used = -1),
+    copy(/** @type {ArrayLike<number>} */ row) {
+      const found = another(row.length);
+      found.set(row);
+      return found;
+    },
+    /** The numbers of a row over `tokens` where they belong, and 0 elsewhere up to this size. @type {(row: ArrayLike<number>, tokens: number[], size: number) => WideRow} */
+    spread(row, tokens, size) {
+      const whole = another(size).fill(0);
+      for (let i = 0; i < row.length; i += 1) whole[tokens[i]] = row[i];
+      return whole;
+    },
+  };
 }
 
-export { likeliest, probabilities, Rows, UNCHANGED };
+export { probabilities, rowsOf, UNCHANGED };

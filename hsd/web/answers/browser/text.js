@@ -3,63 +3,53 @@ import { together } from "../../kit/spans.js";
 import { Tokenizer } from "../../vendor/tokenizers.js";
 
 const SPECIAL = 3; // of GGUF's types of tokens
-
 const BYTE_LEVEL = { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: true };
 
+/** Text to tokens of the model, and back. */
 class Codec {
-  /** fields: of the file. chat: [what comes before a question, what comes after it], by the file's chat template. */
+  known = /** @type {Map<number, Omit<Committed, "origin">>} */ (new Map());
+
+  /** @param {Record<string, any>} fields - of the file @param {[string, string]} chat - what comes before a question, and after it, by the file's chat template */
   constructor(fields, chat) {
-    const told = (name) => fields[`tokenizer.ggml.${name}`];
-    const tokens = told("tokens");
-    const special = told("token_type").flatMap((kind, id) =>
+    const field = (/** @type {string} */ name) => fields[`tokenizer.ggml.${name}`];
+    const tokens = /** @type {string[]} */ (field("tokens"));
+    const kinds = /** @type {number[]} */ (field("token_type"));
+    const special = kinds.flatMap((kind, id) =>
       kind === SPECIAL ? [{ id, content: tokens[id], special: true, normalized: false }] : [],
     );
-    this.tokenizer = new Tokenizer(
-      {
-        model: {
-          type: "BPE",
-          vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
-          merges: told("merges"),
-        },
-        added_tokens: special,
-        normalizer: null,
-        post_processor: null,
-        pre_tokenizer: BYTE_LEVEL,
-        decoder: BYTE_LEVEL,
-      },
-      {},
-    );
-    Object.assign(this, { chat, size: tokens.length, ends: [told("eos_token_id")], known: new Map() });
+    const vocab = Object.fromEntries(tokens.map((token, id) => [token, id]));
+    const model = { type: "BPE", vocab, merges: field("merges") };
+    const steps = { normalizer: null, post_processor: null, pre_tokenizer: BYTE_LEVEL, decoder: BYTE_LEVEL };
+    this.tokenizer = new Tokenizer({ model, added_tokens: special, ...steps }, {});
+    this.chat = chat;
+    this.size = tokens.length;
+    this.ends = [Number(field("eos_token_id"))];
   }
 
-  /** The ids of a prompt. as: "chat" or "text". */
+  /** The ids of a prompt. as: "chat" or "text". @param {string} text @param {string} as */
   encode(text, as) {
     const [before, after] = as === "chat" ? this.chat : ["", ""];
     return this.tokenizer.encode(before + text + after, { add_special_tokens: false }).ids;
   }
 
-  decode(ids) {
+  decode(/** @type {number[]} */ ids) {
     const how = { skip_special_tokens: true, clean_up_tokenization_spaces: false };
     return ids.length ? this.tokenizer.decode(ids, how) : "";
   }
 
-  /** The text of one token, special ones by name; bytes that are a part of a character in hexadecimal. */
-  piece(token) {
-    return this.told(token).piece;
+  /** A token as a trace has it, special ones by name; one that is a part of a character by its bytes, in hexadecimal. @param {number} token */
+  described(token) {
+    const known = this.known.get(token);
+    if (known) return known;
+    const text = this.tokenizer.decode([token], { skip_special_tokens: false, clean_up_tokenization_spaces: false });
+    const bytes = text.includes("�") ? this.bytesOf(token) : "";
+    const piece = bytes ? together([{ bytes }]) : text;
+    const found = piece === text ? { token, piece } : { token, piece, bytes };
+    this.known.set(token, found);
+    return found;
   }
 
-  /** Which token it is, as a trace says it; with its bytes where it is not whole characters. */
-  told(token) {
-    if (!this.known.has(token)) {
-      const piece = this.tokenizer.decode([token], { skip_special_tokens: false, clean_up_tokenization_spaces: false });
-      const bytes = piece.includes("�") ? this.bytesOf(token) : "";
-      const own = bytes ? together([{ bytes }]) : piece;
-      this.known.set(token, own === piece ? { token, piece } : { token, piece: own, bytes });
-    }
-    return this.known.get(token);
-  }
-
-  /** In hexadecimal; "" for a token whose name is not made of bytes. */
+  /** In hexadecimal; "" for a token whose name is not made of bytes. @param {number} token */
   bytesOf(token) {
     const bytes = [...this.tokenizer.id_to_token(token)].map((sign) => this.tokenizer.decoder.byte_decoder[sign]);
     const hex = bytes.map((byte) => Number(byte).toString(16).padStart(2, "0").toUpperCase());

@@ -6,20 +6,25 @@ import { median } from "./report.js";
 const [NEWS, SELDOM] = [0.05, 0.5]; // seconds between two messages: while lanes warm up, and while times count
 const NOBODY = { first: 0, widths: {} };
 
-/** Seconds of a model's passes by how many tokens they read; the first, which reads the prompt, is kept apart. */
+/** Seconds of a model's passes by how many tokens they read; the first, which reads the prompt, is kept apart. @type {(times: PassTime[]) => PassSummary} */
 function summary([first, ...others]) {
-  const widths = {};
-  for (const [width, seconds] of others) (widths[width] ??= []).push(seconds);
-  const told = Object.entries(widths).map(([width, all]) => [width, [all.length, sum(all), median(all)]]);
-  return { first: first?.[1] ?? 0, widths: Object.fromEntries(told) };
+  const widths = Object.entries(Object.groupBy(others, ([width]) => width)).map(([width, passes = []]) => {
+    const all = passes.map(([, seconds]) => seconds);
+    return [width, [all.length, sum(all), median(all)]];
+  });
+  return { first: first?.[1] ?? 0, widths: Object.fromEntries(widths) };
 }
 
+/** A run of which times alone are kept. */
 class Timed {
-  constructor(pair, asked) {
-    Object.assign(this, { decoding: new Decoding(pair, { ...asked, bare: true }), steps: [], first: {} });
+  first = {};
+  steps = /** @type {Pick<Step, "committed" | "target_calls" | "drafted" | "kept" | "times">[]} */ ([]);
+
+  constructor(/** @type {Pair} */ pair, /** @type {RunRequest} */ request) {
+    this.decoding = new Decoding(pair, { ...request, bare: true });
   }
 
-  /** The steps of a moment; with the last of them the result, and the record that numbers come from. */
+  /** The steps of a moment; with the last of them the result, and the record that numbers come from. @param {{calmly?: boolean}} how */
   next({ calmly }) {
     const { decoding } = this;
     const steps = [];
@@ -31,7 +36,7 @@ class Timed {
         end: decoding.seconds,
         calls: step.target_calls,
         kept: step.kept,
-        last: step.committed.at(-1).origin,
+        last: step.committed[step.committed.length - 1].origin,
         tokens: step.committed.map(({ token }) => token),
         pieces: step.committed.map(({ piece }) => piece),
         ...(step.committed.some(({ bytes }) => bytes) && { bytes: step.committed.map(({ bytes }) => bytes) }),
@@ -40,11 +45,13 @@ class Timed {
     return { steps };
   }
 
+  /** @returns {RunRecord} */
   record() {
     const { steps, decoding } = this;
-    const all = (count) => sum(steps.map(count));
-    const histogram = {};
+    const all = (/** @type {(step: typeof steps[0]) => number} */ count) => sum(steps.map(count));
+    const histogram = /** @type {Record<string, number>} */ ({});
     for (const { kept } of steps) histogram[kept] = (histogram[kept] ?? 0) + 1;
+    const parts = /** @type {const} */ (["draft", "target", "verify", "rest"]);
     const [target, drafter] = [decoding.target.text, decoding.proposer.text];
     return {
       new_tokens: all(({ committed }) => committed.length),
@@ -53,9 +60,7 @@ class Timed {
       drafted: all(({ drafted }) => drafted),
       kept: all(({ kept }) => kept),
       seconds: decoding.seconds,
-      time: Object.fromEntries(
-        ["draft", "target", "verify", "rest"].map((part) => [part, all(({ times }) => times[part])]),
-      ),
+      time: Object.fromEntries(parts.map((part) => [part, all(({ times }) => times[part])])),
       kept_histogram: histogram,
       calls: { target: summary(target.times), draft: drafter ? summary(drafter.times) : NOBODY },
     };

@@ -5,18 +5,19 @@ import { lacking, piecesOf } from "./files.js";
 import { makePair, Run } from "./pair.js";
 import { Timed } from "./timed.js";
 
-let pair = null;
-let run = null;
+/** @type {Pair} loaded before a run begins */
+let pair;
+let run = /** @type {Run | Timed | null} */ (null);
 
-const DOES = {
+const DOES = /** @type {Record<string, (argument: any, progress: (news: Values) => void) => unknown>} */ ({
   /** Which of these files are still to be loaded, {name, bytes}: how much of each. */
   async missing({ files }) {
-    const left = await Promise.all(files.map(lacking));
-    return files.map(({ name }, i) => ({ name, bytes: left[i] })).filter(({ bytes }) => bytes > 0);
+    const all = /** @type {PiecedFile[]} */ (files).map(async (file) => ({ ...file, bytes: await lacking(file) }));
+    return (await Promise.all(all)).filter(({ bytes }) => bytes > 0);
   },
   /** told: of the pair; files: {engine, weights, head}; picked: a File to take the weights from, or null. */
   async load({ told, files, picked }, progress) {
-    const { weights, head } = files;
+    const { weights, head } = /** @type {PairFiles} */ (files);
     const total = weights.bytes + head.bytes;
     const small = piecesOf(head, null, (bytes) => progress({ loaded: bytes, total }));
     const large = piecesOf(weights, picked, (bytes) => progress({ loaded: head.bytes + bytes, total }));
@@ -31,16 +32,15 @@ const DOES = {
     return { threads: pair.target.engine.threads };
   },
   /** Begin a run, of which times alone are kept where it is timed; its first message. */
-  begin({ asked, timed }) {
+  begin({ request, timed }) {
     run?.end();
     run = null;
-    const begun = timed ? new Timed(pair, asked) : new Run(pair, asked);
-    run = begun;
-    return begun.first;
+    run = timed ? new Timed(pair, request) : new Run(pair, request);
+    return run.first;
   },
   next(how) {
-    const message = run.next(how);
-    if (message.result) run = null;
+    const message = run?.next(how);
+    if (message && "result" in message) run = null;
     return message;
   },
   /** The run is not wanted any more; how it stands. */
@@ -49,12 +49,12 @@ const DOES = {
     run = null;
     return ended;
   },
-};
+});
 
 const LITTLE = "this browser has too little memory for the model: close other tabs, or use another device";
 
 self.onmessage = async ({ data: { id, name, argument } }) => {
-  const progress = (news) => self.postMessage({ id, progress: news });
+  const progress = (/** @type {Values} */ news) => self.postMessage({ id, progress: news });
   try {
     self.postMessage({ id, value: await DOES[name](argument, progress) });
   } catch (error) {

@@ -1,0 +1,123 @@
+// Types of the decoder in the browser, known in all modules.
+
+type Bytes = Uint8Array<ArrayBuffer>;
+/** A part of a file that is fetched by itself; url: "" where the visitor has to pick the file. */
+type Piece = { url: string; path: string; bytes: number; sha256: string };
+type PiecedFile = { name: string; bytes: number; pieces: Piece[] };
+/** Where the files of the pair lie; engine and threaded: the module for one thread, and for several. */
+type PairFiles = { engine: string; threaded: string; weights: PiecedFile; head: PiecedFile };
+type ConsentQuestion = {
+  missing: PiecedFile[];
+  weights: PiecedFile;
+  title: string;
+  licence: string;
+  signal?: AbortSignal;
+};
+/** How many threads compute; memory: what they share, null for one thread with a memory of its own. */
+type Sharing = { threads: number; memory: WebAssembly.Memory | null };
+
+/** A tensor of a file, without its data; kind: as GGUF numbers it, or the "I64" of safetensors. */
+type Tensor = { kind: number | string; rows: number; columns: number; bytes: number };
+type PlacedTensor = Tensor & { name: string; offset: number };
+/** The beginning of a file; end: where it ends. */
+type FileHeader = { fields: Record<string, any>; tensors: PlacedTensor[]; end: number };
+/** Gives the next so many bytes. */
+type Take = (count: number) => Promise<Bytes>;
+type TensorUse = (name: string, tensor: Tensor, take: Take) => Promise<void>;
+/** What a file says of itself, its tensors by name, and each of them in turn with its bytes. */
+type ModelFile = {
+  fields: Record<string, any>;
+  tensors: Record<string, Tensor>;
+  each: (use: TensorUse) => Promise<void>;
+};
+/** Where the tensors of a file lie in the engine, and of tables their numbers. */
+type Places = Record<string, any>;
+/** The parts of a file, one after another. */
+type Parts = AsyncIterable<Bytes> | Iterable<Bytes>;
+
+/** Keeps a row that stands in the engine's memory for the moment. */
+type CopyRow = (row: Float32Array) => WideRow;
+type ReadTokens = (tokens: number[], keep: number, copy?: CopyRow) => WideRow[];
+/** The number of tokens of a pass, and its seconds. */
+type PassTime = [tokens: number, seconds: number];
+
+type WaitingCall = {
+  resolve: (value: any) => void;
+  reject: (error: Error) => void;
+  heard?: (progress: Values) => void;
+};
+/** Asks the worker. */
+type Call = (name: string, argument?: Values, heard?: (progress: Values) => void) => Promise<any>;
+
+/** A pair, with what a reader calls it. */
+type Named = { name: string; title: string };
+type Codec = import("./text.js").Codec;
+type Pair = {
+  told: Values;
+  target: import("./engine.js").Model;
+  head: import("./engine.js").Head;
+  codec: Codec;
+};
+/** The options of a run by their names in a link. */
+type FlatOptions = { temperature: number; top_k: number; top_p: number; max_new_tokens: number; [name: string]: any };
+/** A run that is asked for; bare: without the details of its steps. */
+type RunRequest = { prompt: string; options: FlatOptions; settings: Settings; bare?: boolean };
+
+/** Rows that may be written over by the next step. */
+type WideRow = Float32Array | Float64Array;
+type Draws = (number | Row)[];
+/** What a proposer drafted; support: all tokens that it could have drafted; raw: its rows at temperature 1. */
+type Proposal = { tokens: number[]; q: Row[]; support: number[]; raw?: Row[] };
+type Proposer = {
+  text?: import("./engine.js").HeadText;
+  propose: (text: number[], draws: Draws) => Proposal;
+  extend: (token: number) => Row;
+  settle: (length: number) => void;
+  rewind: (length: number) => void;
+};
+type MergeDraft = (p: Row[], q: Row[], tokens: number[], support: number[], empty: (size: number) => Row) => MergedDraft;
+type MakeProposer = (pair: Pair, target: TargetRows, options: FlatOptions) => Proposer;
+type TargetRows = { text: import("./engine.js").TargetText; keepsRaw: boolean };
+/** The random numbers of a round: of the drafted tokens, of the tests, and of the token after the kept ones. */
+type RoundNumbers = { draws: number[]; coins: number[]; number: number };
+/** One round: the draft, what the rule decided, and the tokens that follow. */
+type Round = MergedDraft &
+  RoundNumbers & {
+    law: Law;
+    row: Row;
+    token: number | null;
+    kept: number;
+    extra: number[];
+    extraDraws: number[];
+    bonus: boolean;
+    committed: number[];
+  };
+
+type StepDetails = ReturnType<import("./record.js").Recorder["details"]>;
+
+/** The record of one timed run; see hsd/bench. */
+type PassSummary = { first: number; widths: Record<string, [count: number, seconds: number, median: number]> };
+type RunRecord = {
+  new_tokens: number;
+  target_calls: number;
+  steps: number;
+  drafted: number;
+  kept: number;
+  seconds: number;
+  time: Record<string, number>;
+  kept_histogram: Record<string, number>;
+  calls: Record<"target" | "draft", PassSummary>;
+};
+type LaneRecord = RunRecord & { case: string; repetition: number };
+/** A number of a record that is summed up. */
+type RecordCount = "new_tokens" | "target_calls" | "steps" | "drafted" | "kept" | "seconds";
+type Reader = "draft" | "target";
+/** A row of a race's table, by the names of hsd/bench. */
+type TableRow = Record<string, any>;
+/** The race that is asked for: what a page must know of it, and what each lane asks for. */
+type RacePlan = { header: Values & { rounds: number; lanes: Lane[] }; lanes: RunRequest[] };
+/** What a head brings along for γ "auto". */
+type Stopping = { weights: number[]; usual: number; least: { browser?: number } };
+type LoadedFiles = { module: WebAssembly.Module; shared?: Sharing; weights: Parts; head: Parts };
+/** A lane of a race, as its header has it. */
+type Lane = { name: string; options: Values; own: Values; lossless: boolean };
