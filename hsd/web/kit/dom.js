@@ -124,4 +124,4 @@ function afterLayout(work) {
   waiting.push(work);
 }
 
-export { afterLayout, explained, find, h, icon, label, plain, prose, s, SIGNS, targetOf, token };
+export { afterLayout, explained, find, h, icon, label, plain, prose, s, SIGNS, special, targetOf, token };

@@ -80,3 +80,8 @@ type FormOptions = {
 };
 
 type PageScreen = { start: (root: HTMLElement) => unknown; opened?: () => void };
+
+interface Window {
+  /** What is on screen, for tests. */
+  [mirror: `__hsd${string}`]: unknown;
+}

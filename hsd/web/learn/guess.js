@@ -1,30 +1,28 @@
-// A guess before the answer: a choice, or a slider. guess(lesson, given, answered) draws it; `answered({value, right})`
-// hears of it once. given: what was guessed earlier, or null.
+// A guess before the answer: a choice, or a slider.
 import { h, plain, prose } from "../kit/dom.js";
 import { number } from "../kit/format.js";
 import { button, setSlider, slider } from "../kit/parts.js";
 
+/** Draw a guess. given: what was guessed earlier, or null; answered: hears of the guess, once. @type {DrawGuess} */
 function guess(lesson, given, answered) {
   return lesson.guess.options ? choice(lesson, given, answered) : slide(lesson, given, answered);
 }
 
-function choice({ ask, guess: { options, right } }, given, answered) {
-  const one = (words, i) => {
+/** @type {DrawGuess} */
+function choice({ ask, guess: { options = [], right } }, given, answered) {
+  const one = (/** @type {Part[]} */ words, /** @type {number} */ i) => {
     const sign = given === null ? "" : i === right ? "✓ " : i === given.value ? "✕ " : "";
     const css = sign && (i === right ? "is-right" : "is-wrong");
     const choose = () => answered({ value: i, right: i === right });
-    return h(
-      "button.hp-button.ln-option",
-      { type: "button", class: css, disabled: given !== null, onclick: choose },
-      sign,
-      prose(words),
-    );
+    const attributes = { type: "button", class: css, disabled: given !== null, onclick: choose };
+    return h("button.hp-button.ln-option", attributes, sign, prose(words));
   };
   return h("div.ln-options", { "role": "group", "aria-label": plain(ask) }, options.map(one));
 }
 
-function slide({ ask, guess: { low, high, by, unit, right, close } }, given, answered) {
-  const words = (x) => `${number(x)} ${unit}`.trim();
+/** @type {DrawGuess} */
+function slide({ ask, guess: { low = 0, high = 1, by, unit, right, close = 0 } }, given, answered) {
+  const words = (/** @type {number} */ x) => `${number(x)} ${unit}`.trim();
   const start = given === null ? (low + high) / 2 : given.value;
   const told = h("output.ln-told", words(start));
   const input = slider(plain(ask), { min: low, max: high, step: by, value: start, disabled: given !== null });
@@ -44,14 +42,10 @@ function slide({ ask, guess: { low, high, by, unit, right, close } }, given, ans
   return h("div.ln-slide", h("div.ln-rail", input, given === null ? null : mark), told, done, verdict);
 }
 
-/** The choices of a guess as text, where nothing can be clicked. */
+/** The choices of a guess as text, where nothing can be clicked. @param {Lesson} lesson */
 function choices({ guess: { options } }) {
-  return options
-    ? h(
-        "ul.ln-choices",
-        options.map((words) => h("li", prose(words))),
-      )
-    : null;
+  const items = options?.map((words) => h("li", prose(words)));
+  return items ? h("ul.ln-choices", items) : null;
 }
 
 export { guess, choices };

@@ -1,7 +1,7 @@
 // Learn: ten lessons on one recorded step, common mistakes, and questions. The server tells texts and numbers.
 // For tests, window.__hsdLearn = {ready, lesson, answered, present, score} mirrors what is shown.
 import { ask } from "../answers/answers.js";
-import { h, plain, prose } from "../kit/dom.js";
+import { find, h, plain, prose, special } from "../kit/dom.js";
 import { listen } from "../kit/keys.js";
 import { address, addressBar, asked } from "../kit/link.js";
 import * as page from "../kit/page.js";
@@ -10,25 +10,36 @@ import { choices, guess } from "./guess.js";
 import { scene } from "./scene.js";
 import * as store from "./store.js";
 
-const TURNS = { ArrowLeft: "back", ArrowRight: "forward", Home: "first", End: "last" };
-const PRESENTED = { ...TURNS, " ": "forward", PageUp: "back", PageDown: "forward" };
+const TURNS = /** @type {Record<string, string>} */ ({
+  ArrowLeft: "back",
+  ArrowRight: "forward",
+  Home: "first",
+  End: "last",
+});
+const PRESENTED = /** @type {typeof TURNS} */ ({ ...TURNS, " ": "forward", PageUp: "back", PageDown: "forward" });
 
-/** A link into the app, to what `query` asks for. */
+/** A link into the app, to what `query` asks for. @param {LessonLink} see */
 const link = ({ words, query }) =>
   h("a.ln-see", { href: address(Object.fromEntries(new URLSearchParams(query))) }, words);
 
-/** Sentence parts with nothing in them that could be clicked. */
-const bare = (parts) => prose(parts.map((part) => (part.term ? part.words : part)));
+/** Sentence parts with nothing in them that could be clicked. @param {Part[]} parts */
+const bare = (parts) => prose(parts.map((part) => (special(part) && part.term ? part.words : part)));
 
 class Learn {
-  constructor(root, content) {
-    this.root = root;
+  guesses = store.read();
+  at = 0;
+  turned = false; // presented: the answer is shown
+  list = h("ol.ln-list-of-lessons");
+  stop = roving(this.list, () => [...this.list.querySelectorAll("button")]);
+  score = h("span.hp-hint");
+  again = button("Start over", "forget all guesses", () => this.forget());
+  place = h("section.hp-card.ln-page", { "aria-label": "lesson" });
+  dialog = h("dialog.ln-present", { "aria-label": "lesson", "onclose": () => this.ended() });
+  bar = addressBar("learn", () => ({ lesson: this.at + 1, present: this.dialog.open ? 1 : null }));
+
+  constructor(/** @type {HTMLElement} */ root, /** @type {LearnContent} */ content) {
     this.content = content;
-    this.guesses = store.read();
-    this.at = 0;
-    this.turned = false; // presented: the answer is shown
-    this.bar = addressBar("learn", () => ({ lesson: this.at + 1, present: this.dialog.open ? 1 : null }));
-    this.build();
+    this.build(root);
     this.open(asked("learn"));
     page.listen((what) => what === "tab" && this.bar.remember());
   }
@@ -41,32 +52,23 @@ class Learn {
     return this.lessons[this.at];
   }
 
-  build() {
+  build(/** @type {HTMLElement} */ root) {
     const { beliefs, questions, notes } = this.content;
     const copied = said();
     const copy = button("Copy link", "a link to this lesson", async () => copied.say(await this.bar.copyLink()));
     const present = button("Present", "large type, arrow keys, no controls; Esc ends it", () => this.present());
-    this.list = h("ol.ln-list-of-lessons");
-    this.stop = roving(this.list, () => [...this.list.querySelectorAll("button")]);
-    this.score = h("span.hp-hint");
-    this.again = button("Start over", "forget all guesses", () => this.forget());
-    this.place = h("section.hp-card.ln-page", { "aria-label": "lesson" });
-    this.dialog = h("dialog.ln-present", { "aria-label": "lesson", "onclose": () => this.ended() });
     const tools = h("div.ln-tools", this.score, this.again, copied.element, copy, present);
     const top = h("header.ln-top", h("nav", { "aria-label": "lessons" }, this.list), tools);
-    const lines = ({ title, lines }) => [
-      h("p.hp-subtitle", title),
-      h(
-        "ul.ln-notes",
-        lines.map((line) => h("li", line)),
-      ),
-    ];
-    this.root.replaceChildren(
+    const spoken = notes.map(({ title, lines }) => {
+      const items = lines.map((line) => h("li", line));
+      return [h("p.hp-subtitle", title), h("ul.ln-notes", items)];
+    });
+    root.replaceChildren(
       top,
       this.place,
       card("", "Common mistakes", null, h("div.ln-beliefs", beliefs.map(belief))),
       card("", "Questions", null, h("div.ln-questions", questions.map(question))),
-      h("details.hp-card", h("summary", "Notes for a speaker: 20 minutes, 45 minutes"), notes.map(lines)),
+      h("details.hp-card", h("summary", "Notes for a speaker: 20 minutes, 45 minutes"), spoken),
       this.dialog,
     );
     const turn = { back: () => this.turn(-1), forward: () => this.turn(1) };
@@ -77,11 +79,12 @@ class Learn {
       if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       event.stopPropagation();
-      ({ ...ends, back: turn.back, forward: () => this.reveal() })[move]();
+      const moves = /** @type {Record<string, () => void>} */ ({ ...ends, ...turn, forward: () => this.reveal() });
+      moves[move]();
     });
   }
 
-  /** What a link asks for. */
+  /** What a link asks for. @param {URLSearchParams} query */
   open(query) {
     const wanted = query.get("lesson");
     const found = /^\d{1,3}$/.test(wanted || "") ? Number(wanted) : 0;
@@ -95,14 +98,18 @@ class Learn {
 
   // ---- turning pages
 
-  go(at) {
+  go(/** @type {number} */ at) {
     this.at = Math.min(Math.max(at, 0), this.lessons.length - 1);
     this.turned = false;
     this.draw();
-    this.place.querySelector("h2").focus({ preventScroll: true });
+    this.focus("h2");
   }
 
-  turn(by) {
+  focus(/** @type {string} */ css) {
+    find(css, this.place).focus({ preventScroll: true });
+  }
+
+  turn(/** @type {number} */ by) {
     this.go(this.at + by);
   }
 
@@ -121,16 +128,16 @@ class Learn {
 
   ended() {
     this.draw();
-    this.place.querySelector("h2").focus({ preventScroll: true });
+    this.focus("h2");
   }
 
   // ---- guesses
 
-  answered(given) {
+  answered(/** @type {Guess} */ given) {
     this.guesses = { ...this.guesses, [this.lesson.key]: given };
     store.write(this.guesses);
     this.draw();
-    this.place.querySelector(".ln-answer").focus({ preventScroll: true });
+    this.focus(".ln-answer");
   }
 
   forget() {
@@ -144,7 +151,7 @@ class Learn {
   draw() {
     const given = this.guesses[this.lesson.key] ?? null;
     this.list.replaceChildren(...this.lessons.map((lesson, i) => this.item(lesson, i)));
-    this.stop(this.list.querySelector("[aria-current]"));
+    this.stop(find("[aria-current]", this.list));
     const made = this.lessons.filter(({ key }) => this.guesses[key]);
     const right = made.filter(({ key }) => this.guesses[key].right).length;
     this.score.textContent = made.length ? `${right} of ${made.length} guesses right` : "";
@@ -157,22 +164,18 @@ class Learn {
     window.__hsdLearn = { ready: true, lesson: this.at + 1, answered, present: shown, score: [right, made.length] };
   }
 
-  item({ key, title }, i) {
+  item(/** @type {Lesson} */ { key, title }, /** @type {number} */ i) {
     const given = this.guesses[key];
     const mark = given ? (given.right ? " ✓" : " ✕") : "";
     const said = `Lesson ${i + 1}: ${title}${given ? `, guessed ${given.right ? "right" : "wrong"}` : ""}`;
-    const now = i === this.at ? "step" : null;
-    const named = {
-      "type": "button",
-      "title": title,
-      "aria-label": said,
-      "aria-current": now,
-      "onclick": () => this.go(i),
-    };
-    return h("li", h("button.hp-button", named, `${i + 1}${mark}`));
+    const now = { "aria-label": said, "aria-current": i === this.at ? "step" : null };
+    return h(
+      "li",
+      button(`${i + 1}${mark}`, title, () => this.go(i), now),
+    );
   }
 
-  page(given) {
+  page(/** @type {Guess | null} */ given) {
     const { lesson } = this;
     const last = this.at === this.lessons.length - 1;
     const back = button("← Back", "the lesson before", () => this.turn(-1), { disabled: this.at === 0 });
@@ -183,10 +186,10 @@ class Learn {
       h("p", prose(lesson.text)),
       h("p.ln-ask", prose(lesson.ask)),
       guess(lesson, given, (made) => this.answered(made)),
-      given && h("p.ln-answer", { tabindex: -1 }, prose(lesson.answer)),
-      given && h("details.ln-think", h("summary", plain(lesson.think)), h("p", prose(lesson.fold))),
-      given && lesson.see && link(lesson.see),
-      given && last && h("p.ln-score", this.score.textContent, ". They are kept in this browser only."),
+      given !== null && h("p.ln-answer", { tabindex: -1 }, prose(lesson.answer)),
+      given !== null && h("details.ln-think", h("summary", plain(lesson.think)), h("p", prose(lesson.fold))),
+      given !== null && lesson.see ? link(lesson.see) : null,
+      given !== null && last && h("p.ln-score", this.score.textContent, ". They are kept in this browser only."),
     );
     return [
       h("h2.hp-title", { tabindex: -1 }, `${this.at + 1}. ${lesson.title}`),
@@ -214,11 +217,13 @@ class Learn {
   }
 }
 
-const belief = ({ title, text, see }) => h("article", h("p.hp-subtitle", `“${title}”`), h("p", prose(text)), link(see));
+const belief = (/** @type {LessonNote} */ { title, text, see }) =>
+  h("article", h("p.hp-subtitle", `“${title}”`), h("p", prose(text)), link(see));
 
-const question = ({ title, text, see }) => h("details", h("summary", title), h("p", prose(text), " ", link(see)));
+const question = (/** @type {LessonNote} */ { title, text, see }) =>
+  h("details", h("summary", title), h("p", prose(text), " ", link(see)));
 
-async function start(root) {
+async function start(/** @type {HTMLElement} */ root) {
   new Learn(root, await ask("lessons"));
 }
 

@@ -9,7 +9,7 @@ import { bars, mean } from "../step/odds.js";
 const SHOWN = 4; // candidates of a place that have a row of their own
 
 // What a row says above itself, and how it is drawn.
-const ROWS = {
+const ROWS = /** @type {Record<string, [string, (at: LessonScene) => Child]>} */ ({
   "draft": ["the text so far, and the draft", draft],
   "pass": ["one pass of the target", pass],
   "times": ["time of one pass, in milliseconds", times],
@@ -23,85 +23,79 @@ const ROWS = {
   "kept-classic": ["vanilla: chance of keeping so many, over all coins", (at) => kept(at, at.view.shadow)],
   "kept-hsd": ["HSD: chance of keeping so many, over all coins", (at) => kept(at, at.view.own)],
   "costs": ["at each γ: what a step costs, in plain passes · how many tokens it brings", costs],
-};
+});
 
-/** The picture of a lesson, before or after its answer. content: what the server told. */
+/** The picture of a lesson, before or after its answer. @type {(content: LearnContent, lesson: Lesson, answered: boolean) => HTMLElement} */
 function scene(content, lesson, answered) {
   const at = { ...content, view: readAlone(content.step), lesson, answered };
-  const order = Object.keys(ROWS).filter((name) => lesson.show.includes(name));
-  return h(
-    "div.ln-scene.hsd-player",
-    { "data-lesson": lesson.key },
-    order.map((name) => row(name, at)),
-  );
+  const names = Object.keys(ROWS).filter((name) => lesson.show.includes(name));
+  const rows = names.map((name) => row(name, at));
+  return h("div.ln-scene.hsd-player", { "data-lesson": lesson.key }, rows);
 }
 
-function row(name, at) {
+function row(/** @type {string} */ name, /** @type {LessonScene} */ at) {
   const [caption, draw] = ROWS[name];
   const { lit, later } = at.lesson;
   const hidden = later.includes(name) && !at.answered;
   const state = hidden ? "is-later" : lit.includes(name) ? "is-lit" : "is-dim";
   const away = state === "is-lit" ? null : "true";
-  return h(
-    "div.ln-row",
-    { "class": state, "data-row": name, "aria-hidden": away },
-    h("p.ln-caption", caption),
-    draw(at),
-  );
+  const attributes = { "class": state, "data-row": name, "aria-hidden": away };
+  return h("div.ln-row", attributes, h("p.ln-caption", caption), draw(at));
 }
 
-/** One cell per drafted token; those of other places stand back. */
+/** One cell per drafted token; those of other places stand back. @type {(at: LessonScene, draw: (node: TreeNode) => Child) => HTMLElement} */
 function cells(at, draw) {
   const { columns } = at.lesson;
-  const one = (node) => {
+  const one = (/** @type {TreeNode} */ node) => {
     const out = columns.length && !columns.includes(node.id);
     return h("div.ln-cell", { "class": out ? "is-out" : null, "aria-hidden": out ? "true" : null }, draw(node));
   };
   return h("div.ln-cells", at.step.nodes.map(one));
 }
 
-/** A bar with words in it. */
+/** A bar with words in it. @type {(css: string, share: number, words: string) => HTMLElement} */
 function bar(css, share, words) {
   const width = `width:${(100 * Math.min(share, 1)).toFixed(1)}%`;
   return h("span.ln-bar", h("i.hp-segment", { class: css, style: width }), h("b", words));
 }
 
-/** The line of the text that the draft goes on, and the draft. */
+/** The line of the text that the draft goes on, and the draft. @param {LessonScene} at */
 function draft(at) {
   const tokens = cells(at, (node) => h("span.ln-token", token(node.piece, { cells: 10 })));
   return [h("p.ln-text", { dir: "auto" }, "… ", at.text), tokens];
 }
 
-function pass(at) {
+function pass(/** @type {LessonScene} */ at) {
   const places = at.step.drafted + 1;
   return h("div.ln-pass", h("span", `reads ${at.step.drafted} tokens, tells ${places} rows of probabilities`));
 }
 
-function times({ times, answered }) {
+function times(/** @type {LessonScene} */ { times, answered }) {
   const most = Math.max(...times.map(({ ms }) => ms));
-  const one = ({ width, ms }) => {
+  const lines = times.map(({ width, ms }) => {
     const known = answered || width === 1;
     const words = `${width} ${width === 1 ? "token" : "tokens"}`;
     return h("div.ln-time", h("span", words), bar("is-p", known ? ms / most : 0, known ? number(ms) : "?"));
-  };
-  return h("div.ln-list", times.map(one));
+  });
+  return h("div.ln-list", lines);
 }
 
-function probabilities(at) {
+function probabilities(/** @type {LessonScene} */ at) {
   return cells(at, (node) => chances(node).slice(0, 2));
 }
 
-function ratios({ view, ...at }) {
-  const numbers = ({ id, ...node }) => ({ ρ: rho(node), r: ratio(view, id), c: capped(view, id) });
-  const lines = (node) => Object.entries(numbers(node)).map(([name, x]) => h("span.ln-number", `${name} ${number(x)}`));
-  return cells(at, lines);
+function ratios(/** @type {LessonScene} */ at) {
+  return cells(at, ({ id, ...node }) => {
+    const numbers = { ρ: rho(node), r: ratio(at.view, id), c: capped(at.view, id) };
+    return Object.entries(numbers).map(([name, x]) => h("span.ln-number", `${name} ${number(x)}`));
+  });
 }
 
-function masses(at) {
+function masses(/** @type {LessonScene} */ at) {
   return cells(at, ({ parent }) => massesOf(at.view.branches.get(parent)));
 }
 
-/** What one rule did with the coins of this run: the tests it made, and what they mean for the other tokens. */
+/** What one rule did with the coins of this run: the tests it made, and what they mean for the other tokens. @type {(at: LessonScene, judged: any) => HTMLElement} */
 function lane(at, judged) {
   return cells(at, ({ id }) => {
     const { state, parts } = trial(at.view, judged, id);
@@ -109,11 +103,12 @@ function lane(at, judged) {
   });
 }
 
-/** The candidates of the first place that stands out: q, and p, split into what is kept and what corrections add. */
+/** The candidates of the first place that stands out: q, and p, split into what is kept and what corrections add. @type {(at: LessonScene, split: boolean) => Child} */
 function place(at, split) {
   const branch = at.step.branches.find(({ node }) => node === at.lesson.columns[0] - 1);
+  if (!branch) return null;
   const order = [...branch.top].sort((a, b) => Math.max(b.p, b.q) - Math.max(a.p, a.q)).slice(0, SHOWN);
-  const sum = (side) => order.reduce((total, one) => total + one[side], 0);
+  const sum = (/** @type {"p" | "q"} */ side) => order.reduce((total, one) => total + one[side], 0);
   const rest = { p: Math.max(0, 1 - sum("p")), q: Math.max(0, 1 - sum("q")) };
   const added = order.reduce((total, { p, q }) => total + Math.max(p - q, 0), 0);
   const corrected = Math.max(0, branch.deficient - added);
@@ -123,8 +118,10 @@ function place(at, split) {
   return h("div.ln-list", rows, candidate("all others", rest.p, rest.q, split ? Math.min(corrected, rest.p) : 0));
 }
 
+/** @type {(name: Child, p: number, q: number, corrected: number) => HTMLElement} */
 function candidate(name, p, q, corrected) {
-  const share = (css, x) => h("i.hp-segment", { class: css, style: `width:${(100 * x).toFixed(1)}%` });
+  const share = (/** @type {string} */ css, /** @type {number} */ x) =>
+    h("i.hp-segment", { class: css, style: `width:${(100 * x).toFixed(1)}%` });
   const parts = [share("is-p", p - corrected), corrected > 0 && share("is-deficient", corrected)];
   const { texts } = agreeing({ left: p - corrected, corrected }, (t) => exact(t.left + t.corrected) === exact(p));
   const sum = corrected > 0 ? `p ${exact(p)} = ${texts.left} + ${texts.corrected}` : `p ${short(p)}`;
@@ -132,26 +129,21 @@ function candidate(name, p, q, corrected) {
   return h("div.ln-candidate", h("span", name), bars);
 }
 
-/** Chances of keeping 0, 1, … tokens over all coins, their mean, and what this run's coins gave. */
+/** Chances of keeping 0, 1, … tokens over all coins, their mean, and what this run's coins gave. @type {(at: LessonScene, judged: any) => HTMLElement} */
 function kept({ step }, judged) {
   const law = step.kept_law[judged.rule];
   const words = h("span.ln-mean", "mean ", h("b", number(mean(law))), h("small", "▾ this time"));
   return h("div.ln-kept", bars(judged, law, { numbers: true }), words);
 }
 
-function costs({ costs, answered }) {
+function costs(/** @type {LessonScene} */ { costs, answered }) {
   const most = Math.max(...costs.flatMap(({ cost, brings }) => [cost, brings]));
-  const one = ({ gamma, cost, brings }) =>
-    h(
-      "div.ln-candidate",
-      h("span", `γ = ${gamma}`),
-      h(
-        "div",
-        bar("is-q", cost / most, `costs ${number(cost)}`),
-        bar("is-p", answered ? brings / most : 0, `brings ${answered ? number(brings) : "?"}`),
-      ),
-    );
-  return h("div.ln-list", costs.map(one));
+  const lines = costs.map(({ gamma, cost, brings }) => {
+    const paid = bar("is-q", cost / most, `costs ${number(cost)}`);
+    const brought = bar("is-p", answered ? brings / most : 0, `brings ${answered ? number(brings) : "?"}`);
+    return h("div.ln-candidate", h("span", `γ = ${gamma}`), h("div", paid, brought));
+  });
+  return h("div.ln-list", lines);
 }
 
 export { scene };
