@@ -1,7 +1,7 @@
 // A benchmark: recorded, or a file that `python -m hsd bench` wrote, which brings what is drawn here along as its view.
 import { ask } from "../answers/answers.js";
 import { draw } from "../kit/charts.js";
-import { h } from "../kit/dom.js";
+import { find, h } from "../kit/dom.js";
 import { rule } from "../kit/facts.js";
 import { copy, save } from "../kit/files.js";
 import * as page from "../kit/page.js";
@@ -15,32 +15,32 @@ const OWN =
   "python -m hsd bench --target Qwen/Qwen2.5-1.5B-Instruct --draft Qwen/Qwen2.5-0.5B-Instruct --prompts shipped";
 
 class Benchmark {
-  /** page: what ask("page") gives. */
+  view = /** @type {BenchmarkView | null} */ (null);
+  published = /** @type {Published | undefined} */ (undefined);
+  command = /** @type {Node | null} */ (null);
+  chosen = "/run";
+  snippets = /** @type {Program[]} */ ([]);
+  choice = segments("Benchmark", (/** @type {string} */ name) => this.choose(name));
+  facts = h("p.hp-hint");
+  kinds = segments("Kind of text", (/** @type {string} */ kind) => this.only(kind));
+  table = scroller("Results, one line per case");
+  charts = fold("Charts", () => this.view && this.plot(this.view));
+  beside = fold("Published numbers beside measured ones");
+  elsewhere = fold("The same on your machine, and from a program");
+
+  /** page: what ask("page") gives. @param {Values} page */
   constructor({ pairs, recorded }) {
-    this.recorded = recorded.benchmark.keys;
-    this.titles = Object.fromEntries(pairs.map(({ name, title }) => [name, title.split(" · ")[0]]));
-    Object.assign(this, { view: null, published: null, chosen: "/run", snippets: [] });
-    this.choice = segments("Benchmark", (name) => this.choose(name));
-    this.input = h("input.hp-unseen", {
-      type: "file",
-      accept: ".jsonl,.json",
-      "aria-label": "file of a benchmark",
-      tabindex: -1,
-      onchange: () => this.read(),
-    });
+    this.recorded = /** @type {string[]} */ (recorded.benchmark.keys);
+    const titles = pairs.map((/** @type {Named} */ { name, title }) => [name, title.split(" · ")[0]]);
+    this.titles = /** @type {Record<string, string>} */ (Object.fromEntries(titles));
+    const names = { "aria-label": "file of a benchmark", "accept": ".jsonl,.json" };
+    this.input = h("input.hp-unseen", { type: "file", tabindex: -1, onchange: () => this.read(), ...names });
     const files = [button("Open a file", OPENS, () => this.input.click()), this.input];
+    const json = () => save("hsd-bench.json", JSON.stringify({ view: this.view }));
     const kept = [
-      button("CSV", "the table with all digits", () => save("hsd-bench.csv", this.view.csv)),
-      button("JSON", "what is shown; opens here again", () =>
-        save("hsd-bench.json", JSON.stringify({ view: this.view })),
-      ),
+      button("CSV", "the table with all digits", () => save("hsd-bench.csv", this.view?.csv ?? "")),
+      button("JSON", "what is shown; opens here again", json),
     ];
-    this.facts = h("p.hp-hint");
-    this.kinds = segments("Kind of text", (kind) => this.only(kind));
-    this.table = scroller("Results, one line per case");
-    this.charts = fold("Charts", () => this.view && this.plot());
-    this.beside = fold("Published numbers beside measured ones");
-    this.elsewhere = fold("The same on your machine, and from a program");
     const head = h("div.sp-tools", this.choice.element, files, h("span.hp-grow"), kept);
     const [told, folds] = [
       [this.facts, this.kinds.element],
@@ -53,19 +53,19 @@ class Benchmark {
     return this.choose(this.recorded[0]);
   }
 
-  async choose(name) {
+  async choose(/** @type {string} */ name) {
     try {
       const view = await ask("benchmark", { name });
       this.published = view.published;
       this.show(view, name);
     } catch (refusal) {
-      page.alert(refusal.message);
+      page.alert(refusal instanceof Error ? refusal.message : String(refusal));
     }
   }
 
   /** A file of the visitor's. A broken one is told in a line, and what was shown stays. */
   async read() {
-    const [file] = this.input.files;
+    const [file] = this.input.files ?? [];
     this.input.value = "";
     if (!file) return;
     try {
@@ -76,40 +76,42 @@ class Benchmark {
     }
   }
 
-  /** Throws, and changes nothing, if a view from outside is not valid. name: "" for a file's. */
+  /** Throws, and changes nothing, if a view from outside is not valid. name: "" for a file's. @param {BenchmarkView} view @param {string} name */
   show(view, name) {
-    const parts = [table(view.columns, view.rows), beside(view, this.published), code("This benchmark", view.command)];
+    table(view.columns, view.rows);
+    const published = this.published ? beside(view, this.published) : [];
+    const command = code("This benchmark", view.command);
     for (const rows of Object.values(view.kinds ?? {})) table(view.columns, rows);
     this.facts.textContent = [view.date.slice(0, 10), ...view.facts].join(" · ");
     this.view = view;
-    const options = this.recorded.map((one) => [one, this.titles[one] ?? one]);
+    const options = this.recorded.map((one) => /** @type {[string, string]} */ ([one, this.titles[one] ?? one]));
     this.choice.set(name, name ? options : [...options, ["", "your file"]]);
     this.only("");
-    this.beside.lastElementChild.replaceChildren(...parts[1]);
-    this.command = parts[2];
+    inside(this.beside).replaceChildren(...published);
+    this.command = command;
     this.programs();
-    if (this.charts.open) this.plot();
+    if (this.charts.open) this.plot(view);
   }
 
-  /** The table of one kind of prompts, "" for all. */
+  /** The table of one kind of prompts, "" for all. @param {string} kind */
   only(kind) {
-    const { columns, rows } = this.view;
-    const kinds = this.view.kinds ?? {};
+    if (!this.view) return;
+    const { columns, rows, kinds = {} } = this.view;
     const names = Object.keys(kinds);
     this.kinds.element.hidden = !names.length;
-    this.kinds.set(kind, [["", "all kinds"], ...names.map((name) => [name, name])]);
+    this.kinds.set(kind, [["", "all kinds"], ...names.map((name) => /** @type {[string, string]} */ ([name, name]))]);
     this.table.replaceChildren(table(columns, kind ? kinds[kind] : rows));
   }
 
-  async plot() {
+  async plot(/** @type {BenchmarkView} */ { charts }) {
     try {
-      await draw(this.charts.lastElementChild, this.view.charts);
+      await draw(inside(this.charts), charts);
     } catch {
       page.alert("these charts could not be drawn: open them again, or reload the page");
     }
   }
 
-  /** programs: that ask this app for the last lane of a race. */
+  /** programs: that ask this app for the last lane of a race. @param {Program[]} programs */
   offer(programs) {
     this.snippets = programs;
     if (this.view) this.programs();
@@ -118,7 +120,7 @@ class Benchmark {
   programs() {
     const here = window.location.origin + window.location.pathname;
     const one = this.snippets.find(({ name }) => name === this.chosen);
-    const name = (snippet) => {
+    const name = (/** @type {Program} */ snippet) => {
       const state = { "aria-pressed": String(snippet === one), "data-name": snippet.name };
       const choose = () => {
         this.chosen = snippet.name;
@@ -126,22 +128,18 @@ class Benchmark {
       };
       return button(snippet.name, null, choose, state);
     };
-    const program = (words, kind) => code(words, one[kind].replaceAll("@APP@", here));
-    this.elsewhere.lastElementChild.replaceChildren(
-      this.command,
-      code("With a pair of your own, each a Hub id or a folder", OWN),
-      ...(one
-        ? [
-            h("div.hp-segments", { "role": "group", "aria-label": "Endpoint" }, this.snippets.map(name)),
-            program("Python", "python"),
-            program("Shell with curl", "curl"),
-          ]
-        : []),
-    );
+    const program = (/** @type {string} */ words, text = "") => code(words, text.replaceAll("@APP@", here));
+    const names = h("div.hp-segments", { "role": "group", "aria-label": "Endpoint" }, this.snippets.map(name));
+    const programs = one ? [names, program("Python", one.python), program("Shell with curl", one.curl)] : [];
+    const own = code("With a pair of your own, each a Hub id or a folder", OWN);
+    inside(this.elsewhere).replaceChildren(this.command ?? "", own, ...programs);
   }
 }
 
-/** The view in a file: of a benchmark's lines the last one has it, of what --json prints it is a part. */
+/** What is folded up. @param {HTMLElement} fold */
+const inside = (fold) => find(":scope > :last-child", fold);
+
+/** The view in a file: of a benchmark's lines the last one has it, of what --json prints it is a part. @param {string} text */
 function viewIn(text) {
   const lines = text.trimEnd();
   const { view } = JSON.parse(lines.slice(lines.lastIndexOf("\n") + 1));
@@ -151,70 +149,59 @@ function viewIn(text) {
 
 // ---- parts
 
-/** A part that is folded at first. opened(): it is seen. */
+/** A part that is folded at first. opened(): it is seen. @type {(title: string, opened?: () => unknown) => HTMLDetailsElement} */
 function fold(title, opened) {
   const element = h("details.sp-fold", h("summary", title), h("div"));
   element.addEventListener("toggle", () => element.open && opened?.());
   return element;
 }
 
-/** columns: [name, meaning]; the first cell of a row names it. */
+/** A table; the first cell of a row names it. @type {(columns: Columns, rows: unknown[][]) => HTMLElement} */
 function table(columns, rows) {
   const head = columns.map(([name, meaning]) => h("th", { scope: "col", title: meaning || null }, String(name)));
-  const line = ([first, ...rest]) =>
-    h(
-      "tr",
-      h("th", { scope: "row" }, String(first)),
-      rest.map((text) => h("td", String(text || "–"))),
-    );
-  return h("table.sp-table.sp-bench", h("thead", h("tr", head)), h("tbody", rows.map(line)));
+  const lines = rows.map(([first, ...rest]) => {
+    const cells = rest.map((text) => h("td", String(text || "–")));
+    return h("tr", h("th", { scope: "row" }, String(first)), cells);
+  });
+  return h("table.sp-table.sp-bench", h("thead", h("tr", head)), h("tbody", lines));
 }
 
-/** Published numbers, and the same rules and systems in the benchmark that is shown. */
+/** Published numbers, and the same rules and systems in the benchmark that is shown. @type {(view: BenchmarkView, published: Published) => HTMLElement[]} */
 function beside({ here }, { lines, notes, source, systems }) {
   const rules = Object.keys(lines[0]).filter((name) => name !== "setting");
-  const heads = [["tokens per target call", ""], ...rules.map((name) => [rule(name).short, ""])];
-  const cells = (line) => [line.setting, ...rules.map((name) => line[name])];
-  const shown = (title, list) => h("div", h("h4.hp-subtitle", title), scroller(title, table(heads, list.map(cells))));
-  const claim = ({ name, source: where, published }, i) => {
+  const heads = /** @type {Columns} */ ([
+    ["tokens per target call", ""],
+    ...rules.map((name) => [rule(name).short, ""]),
+  ]);
+  const cells = (/** @type {PublishedLine} */ line) => [line.setting, ...rules.map((name) => line[name])];
+  const shown = (/** @type {string} */ title, /** @type {PublishedLine[]} */ list, /** @type {Child} */ head = title) =>
+    h("div", h("h4.hp-subtitle", head), scroller(title, table(heads, list.map(cells))));
+  const claims = systems.map(({ name, source: where, published }, i) => {
     const head = h("h4.hp-subtitle", name, " (", paper(where), ")");
-    return h(
-      "div",
-      { "data-system": name },
-      head,
-      h("p.hp-note", `Published: ${published}.`),
-      h("p.hp-note.sp-here", String(here.systems[i])),
-    );
-  };
-  const away = ["Published, other models and hardware (", paper(source), ", version 2)"];
-  return [
-    h(
-      "div.sp-columns",
-      shown(away, lines),
-      here.rules.length ? shown("In the benchmark above", here.rules) : h("p.hp-hint", NO_PAIR),
-    ),
-    ...notes.map((words) => h("p.hp-note", words)),
-    h("div.sp-columns", systems.map(claim)),
-  ];
+    const measured = h("p.hp-note.sp-here", String(here.systems[i]));
+    return h("div", { "data-system": name }, head, h("p.hp-note", `Published: ${published}.`), measured);
+  });
+  const words = "Published, other models and hardware";
+  const away = shown(words, lines, [`${words} (`, paper(source), ", version 2)"]);
+  const own = here.rules.length ? shown("In the benchmark above", here.rules) : h("p.hp-hint", NO_PAIR);
+  const hints = notes.map((words) => h("p.hp-note", words));
+  return [h("div.sp-columns", away, own), ...hints, h("div.sp-columns", claims)];
 }
 
-function paper(source) {
+function paper(/** @type {string} */ source) {
   const href = `https://${source.replace("arXiv ", "arxiv.org/abs/")}`;
   return h("a", { href, target: "_blank", rel: "noopener noreferrer" }, source);
 }
 
-/** A block of code with its name and a button that copies it, and says for a moment whether that worked. */
+/** A block of code with its name and a button that copies it, and says for a moment whether that worked. @type {(name: string, text: string) => HTMLElement} */
 function code(name, text) {
   const copying = async () => {
     copier.textContent = (await copy(text)) ? "Copied" : "Not copied";
     setTimeout(() => (copier.textContent = "Copy"), 2000);
   };
   const copier = button("Copy", `copy: ${name}`, copying, { "class": "hp-toggle", "aria-label": `copy: ${name}` });
-  return h(
-    "figure.sp-code",
-    h("figcaption", name, copier),
-    h("pre", { "tabindex": 0, "aria-label": name }, h("code", String(text))),
-  );
+  const block = h("pre", { "tabindex": 0, "aria-label": name }, h("code", String(text)));
+  return h("figure.sp-code", h("figcaption", name, copier), block);
 }
 
 export { Benchmark };

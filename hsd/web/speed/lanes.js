@@ -4,61 +4,61 @@ import { runs } from "../kit/format.js";
 import { lossy } from "../kit/parts.js";
 import { Running } from "../kit/spans.js";
 
-const PLAIN = { "␣": " ", "⏎": " ", "⇥": " " };
-const rateOf = (x) => (x >= 20 ? Math.round(x).toLocaleString("en") : x.toFixed(1));
+const PLAIN = /** @type {Record<string, string>} */ ({ "␣": " ", "⏎": " ", "⇥": " " });
+const rateOf = (/** @type {number} */ x) => (x >= 20 ? Math.round(x).toLocaleString("en") : x.toFixed(1));
 
-/** What a token adds, as readable text: spaces as such, other characters that show nothing by their signs. */
+/** What a token adds, as readable text: spaces as such, other characters that show nothing by their signs. @param {Span[]} parts */
 const readable = (parts) =>
   parts
-    .flatMap(({ text, bytes }) => (bytes ? [{ text: `${text} ` }] : runs(text)))
+    .flatMap(({ text, bytes }) => (bytes ? [{ text: `${text} `, mark: false }] : runs(text)))
     .map(({ mark, text }) => (mark && PLAIN[text]) || text)
     .join("");
 
 class Lane {
-  /** notes: what a reader must know of the lane, such as exits that were not trained. */
-  constructor(index, { name, lossless, served }, notes = []) {
-    Object.assign(this, { name, lossless, ends: [], ids: [], parts: [], outs: [], shown: 0, rate: null });
-    this.running = new Running();
-    [this.number, this.state] = [h("span.sp-rate"), h("span.sp-state")];
-    this.fill = h("span.sp-fill");
-    this.text = h("p.sp-text", {
-      "role": "group",
-      "dir": "auto",
-      "tabindex": 0,
-      "aria-label": `text of ${name}`,
-      "hidden": served,
-    });
+  running = new Running();
+  number = h("span.sp-rate");
+  state = h("span.sp-state");
+  fill = h("span.sp-fill");
+  ends = /** @type {{end: number, tokens: number}[]} */ ([]); // of steps: seconds, and tokens until then
+  ids = /** @type {number[]} */ ([]);
+  parts = /** @type {HTMLElement[]} */ ([]); // an element for each step
+  outs = /** @type {HTMLElement[]} */ ([]); // and for each token
+  shown = 0;
+  rate = /** @type {number | null} */ (null);
+  row = /** @type {RaceRow | null} */ (null);
+
+  /** notes: what a reader must know of the lane, such as exits that were not trained. @param {number} index @param {RaceLane} lane */
+  constructor(index, { name, lossless, served }, notes = /** @type {string[]} */ ([])) {
+    this.name = name;
+    this.lossless = lossless;
+    const names = { "role": "group", "dir": "auto", "aria-label": `text of ${name}` };
+    this.text = h("p.sp-text", { ...names, tabindex: 0, hidden: served });
     const mark = served ? null : lossy({ lossless });
-    const bar = h("div.sp-bar", this.fill, this.number);
-    this.element = h(
-      "li.sp-lane",
-      { "data-lane": index, "data-case": name },
-      h("h3.sp-name", name, mark, this.state),
-      bar,
-      notes.map((words) => h("p.hp-hint.sp-notes", words)),
-      this.text,
-    );
+    const head = [h("h3.sp-name", name, mark, this.state), h("div.sp-bar", this.fill, this.number)];
+    const hints = notes.map((words) => h("p.hp-hint.sp-notes", words));
+    this.element = h("li.sp-lane", { "data-lane": index, "data-case": name }, head, hints, this.text);
     this.draw(1);
   }
 
-  /** More steps of the run that is shown: {tokens, pieces, bytes, last, end} each, the last piece from `last`. */
+  /** More steps of the run that is shown; their last piece is from `last`. @param {RaceStep[]} steps */
   extend(steps) {
     for (const { tokens, pieces, bytes = [], last, end } of steps) {
       this.ids.push(...tokens);
       this.ends.push({ end, tokens: this.ids.length });
       const kinds = pieces.map((_, i) => (i === pieces.length - 1 ? last : "draft"));
       const outs = kinds.map((kind) => h(`span.sp-out.is-${kind}`));
-      this.parts.push(h("span", outs));
+      const part = h("span", outs);
+      this.parts.push(part);
       this.outs.push(...outs);
       const added = this.running.add(pieces.map((piece, i) => ({ piece, bytes: bytes[i] })));
       for (const [place, own] of added) this.outs[place].textContent = readable(own);
-      this.text.append(this.parts.at(-1));
+      this.text.append(part);
     }
     this.shown = this.parts.length;
     this.follow();
   }
 
-  /** As it was after so many seconds; Infinity: at its end. final: tokens a second of the whole. */
+  /** As it was after so many seconds; Infinity: at its end. final: tokens a second of the whole. @param {number} time @param {number} final */
   at(time, final) {
     const count = this.ends.filter(({ end }) => end <= time).length;
     for (const [i, part] of this.parts.entries()) part.classList.toggle("is-later", i >= count);
@@ -73,13 +73,13 @@ class Lane {
     this.rate = last ? last.tokens / last.end : 0;
   }
 
-  /** longest: the rate that fills the row. */
+  /** longest: the rate that fills the row. @param {number} longest */
   draw(longest) {
     this.fill.style.width = `${100 * Math.min((this.rate ?? 0) / longest, 1)}%`;
     this.number.textContent = this.rate === null ? "not timed" : `${rateOf(this.rate)} tokens/s`;
   }
 
-  say(words) {
+  say(/** @type {string} */ words) {
     this.state.textContent = words;
   }
 

@@ -12,14 +12,13 @@ const PARTS = [
   ["sampling", "probabilities and draws"],
   ["rest", "rest"],
 ];
-const known = (x) => x !== null && x !== undefined;
-const fixed = (x) => (known(x) ? x.toFixed(2) : MISSING);
-const share = (x) => (x >= 0.095 ? `${Math.round(100 * x)} %` : `${(100 * x).toFixed(1)} %`);
+const fixed = (/** @type {Maybe} */ x) => x?.toFixed(2) ?? MISSING;
+const share = (/** @type {number} */ x) => (x >= 0.095 ? `${Math.round(100 * x)} %` : `${(100 * x).toFixed(1)} %`);
 
-/** From the slowest round to the fastest. */
+/** From the slowest round to the fastest. @param {RaceRow} row */
 const range = ({ speedups, runs }) => (speedups && runs > 1 ? ` (${fixed(speedups[0])}–${fixed(speedups[1])})` : "");
 
-// name, heading, what it means, text of its value in a row
+/** Name, heading, what it means, text of its value in a row. @type {[string, string, string, (x: any, row: RaceRow) => string][]} */
 const COLUMNS = [
   ["tokens", "tokens", "new tokens of one run", String],
   ["target_calls", "target calls", "forward passes of the target after the prompt was read", (x) => x ?? MISSING],
@@ -63,7 +62,7 @@ function numbers() {
     h("details.sp-more", h("summary", "What these numbers are"), h("p.hp-hint", RACED)),
   );
 
-  function show(report) {
+  function show(/** @type {RaceReport | null} */ report) {
     element.hidden = !report;
     if (!report) return;
     const timed = [...report.rows, ...report.served];
@@ -79,7 +78,7 @@ function numbers() {
   return { element, show };
 }
 
-/** A lane's time per token by its parts; the bars of all lanes have one scale. */
+/** A lane's time per token by its parts; the bars of all lanes have one scale. @param {RaceRow} row @param {number} longest */
 function bar(row, longest) {
   const pieces = PARTS.map(([part, words]) => {
     const x = row.shares[part];
@@ -93,22 +92,24 @@ function bar(row, longest) {
   return h("li", { "data-case": row.case }, h("h4.sp-name", row.case), h("div.sp-track", stack), hint(row));
 }
 
-const hint = (row) => h("p.hp-hint", row.sentence);
-const sentence = (row) => h("li", { "data-case": row.case }, h("h4.sp-name", row.case), hint(row));
+const hint = (/** @type {RaceRow} */ row) => h("p.hp-hint", row.sentence);
+const sentence = (/** @type {RaceRow} */ row) =>
+  h("li", { "data-case": row.case }, h("h4.sp-name", row.case), hint(row));
 
-function line(row) {
-  const cell = ([name, label, , text]) => h("td", { "data-column": name, "data-label": label }, text(row[name], row));
-  return h("tr", { "data-case": row.case }, h("th", { scope: "row" }, row.case), COLUMNS.map(cell));
+function line(/** @type {RaceRow} */ row) {
+  const cells = COLUMNS.map(([name, label, , text]) =>
+    h("td", { "data-column": name, "data-label": label }, text(row[name], row)),
+  );
+  return h("tr", { "data-case": row.case }, h("th", { scope: "row" }, row.case), cells);
 }
 
-/** The numbers as CSV, a line per lane. */
+/** The numbers as CSV, a line per lane. @param {RaceReport} report */
 function asCsv({ rows, served }) {
   const parts = PARTS.map(([part]) => part);
-  const line = (row) => [
-    row.case,
-    ...FIELDS.map((name) => row[name] ?? ""),
-    ...parts.map((part) => row.shares?.[part] ?? ""),
-  ];
+  const line = (/** @type {RaceRow} */ { shares, ...row }) => {
+    const fields = FIELDS.map((name) => row[name] ?? "");
+    return [row.case, ...fields, ...parts.map((part) => shares?.[part] ?? "")];
+  };
   return csv([["lane", ...FIELDS, ...parts.map((part) => `share_${part}`)], ...[...rows, ...served].map(line)]);
 }
 

@@ -3,6 +3,7 @@ import { ask, Refusal, stream, why } from "../answers/answers.js";
 import { h } from "../kit/dom.js";
 import { save } from "../kit/files.js";
 import { day, plural } from "../kit/format.js";
+import { addressBar } from "../kit/link.js";
 import * as page from "../kit/page.js";
 import { button, say, segments } from "../kit/parts.js";
 import { Lane } from "./lanes.js";
@@ -18,30 +19,39 @@ const LEGEND = [
 ];
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
+const RUN = "run all lanes on this machine, one after another";
+const END = "end the race; what there is of it stays";
+
 class Race {
-  /** recorded: {races, all}, see hsd/app/race.py; about: what ask("page") gives. planned(plan): a race was planned. */
-  constructor(recorded, about, { bar, planned }) {
-    Object.assign(this, { recorded, bar, lanes: [], shown: null, kept: false, stop: null, phase: "none" });
-    this.replay = new Replay((time) => this.drawAt(time));
-    this.numbers = numbers();
+  lanes = /** @type {Lane[]} */ ([]);
+  domains = /** @type {string[]} */ ([]);
+  shown = /** @type {RecordedRace} */ (/** @type {unknown} */ (null)); // from `open` on
+  stop = /** @type {AbortController | null} */ (null);
+  kept = false; // the address stays as it is
+  phase = "none";
+  longest = 1; // tokens a second that fill a row
+  bar = addressBar("speed", () => this.link());
+  replay = new Replay((time) => this.drawAt(time));
+  numbers = numbers();
+  verdict = h("p.sp-verdict", { role: "status" });
+  same = h("p.sp-same");
+  source = h("p.hp-hint.sp-source");
+  list = h("ol.sp-race");
+  choice = segments("Prompt", (/** @type {string} */ domain) => this.choose(domain));
+  go = button("Race here", RUN, () => this.begin(), { class: "sp-go" });
+  cancel = button("Cancel", END, () => this.stop?.abort(), { hidden: true });
+
+  /** about: what ask("page") gives; planned(plan): a race was planned. @param {RecordedRaces} recorded @param {Values} about @param {(plan: Values) => void} planned */
+  constructor(recorded, about, planned) {
+    this.recorded = recorded;
     this.setup = new Setup(about, planned);
-    this.verdict = h("p.sp-verdict", { role: "status" });
-    this.same = h("p.sp-same");
-    this.source = h("p.hp-hint.sp-source");
-    this.list = h("ol.sp-race");
-    this.choice = segments("Prompt", (domain) => this.choose(domain));
-    this.go = button("Race here", "run all lanes on this machine, one after another", () => this.begin(), {
-      class: "sp-go",
-    });
-    this.cancel = button("Cancel", "end the race; what there is of it stays", () => this.stop?.abort(), {
-      hidden: true,
-    });
     this.element = h("div.sp-part", this.build());
   }
 
   build() {
+    /** @type {(name: string, title: string, text: (race: RecordedRace) => string) => HTMLElement} */
     const file = (name, title, text) => button(name, title, () => save(`race.${name.toLowerCase()}`, text(this.shown)));
-    const csv = file("CSV", "the table", ({ report }) => asCsv(report));
+    const csv = file("CSV", "the table", ({ report }) => (report ? asCsv(report) : ""));
     this.numbers.element.append(h("div.sp-tools", csv, file("JSON", "every run's times, and the numbers", whole)));
     const keys = LEGEND.map(([kind, words]) => h("span", h(`span.hp-swatch.is-${kind}`), ` ${words}`));
     const here = why("race")
@@ -64,9 +74,9 @@ class Race {
     return [race, this.numbers.element];
   }
 
-  /** What the address asks for: a recorded domain, which begins by itself, or a race to run. */
+  /** What the address asks for: a recorded domain, which begins by itself, or a race to run. @param {URLSearchParams} query */
   open(query) {
-    const domain = query.get("domain");
+    const domain = query.get("domain") ?? "";
     const { races, all } = this.recorded;
     this.domains = [...races.map((race) => race.domain), ...(all ? [ALL] : [])];
     this.choose(this.domains.includes(domain) ? domain : this.domains[0]);
@@ -75,7 +85,7 @@ class Race {
     else if (!calm.matches) this.replay.start(0);
   }
 
-  /** Run the race of a link, whose options stay where it does not begin. */
+  /** Run the race of a link, whose options stay where it does not begin. @param {Values} link */
   async share(link) {
     this.kept = true; // the address, until something else is shown
     const plan = await ask("race_plan", link).catch(() => null); // the race will say why
@@ -85,7 +95,7 @@ class Race {
 
   // ---- a race to show
 
-  choose(domain) {
+  choose(/** @type {string} */ domain) {
     this.kept = false;
     const { races, all } = this.recorded;
     const one = races.find((race) => race.domain === domain);
@@ -95,12 +105,14 @@ class Race {
     this.bar.remember();
   }
 
-  offer(domain) {
-    const options = this.domains.map((name) => [name, name]);
-    this.choice.set(domain, options);
+  offer(/** @type {string} */ domain) {
+    this.choice.set(
+      domain,
+      this.domains.map((name) => [name, name]),
+    );
   }
 
-  /** A whole race, recorded or ended: each lane's run of median length. */
+  /** A whole race, recorded or ended: each lane's run of median length. @param {RecordedRace} race */
   show(race) {
     this.shown = race;
     this.draw();
@@ -128,7 +140,7 @@ class Race {
     this.source.replaceChildren(...source(header, Boolean(domain)));
   }
 
-  drawAt(time) {
+  drawAt(/** @type {number} */ time) {
     for (const lane of this.lanes) {
       if (lane.row) lane.at(time, lane.row.tokens_per_second);
       lane.draw(this.longest);
@@ -145,17 +157,17 @@ class Race {
     return this.follow(this.setup.values());
   }
 
-  /** Run what is asked for: the values of the setup, or of a link. */
+  /** Run what is asked for: the values of the setup, or of a link. @param {Values} asked */
   async follow(asked) {
     if (this.running) return;
     this.stop = new AbortController();
     this.turn("running");
     this.say("Starting …");
     const { signal } = this.stop;
-    let race = null; // once it has begun it takes the place of what was shown
+    let race = /** @type {RecordedRace | null} */ (null); // once it has begun it takes the place of what was shown
     let problem = "";
     try {
-      const status = ({ place, seconds, words }) => this.say(words || waiting(place, seconds));
+      const status = (/** @type {Waiting} */ { place, seconds, words }) => this.say(words || waiting(place, seconds));
       for await (const message of stream("race", asked, { signal, status })) {
         race ??= this.started(message.header);
         this.take(race, message);
@@ -174,10 +186,11 @@ class Race {
     if (this.phase === "done" && !calm.matches) this.replay.start(0);
   }
 
-  started(header) {
-    const race = { domain: "", header, events: [], report: null };
+  started(/** @type {RaceHeader} */ header) {
+    const race = /** @type {RecordedRace} */ ({ domain: "", header, events: [], report: null });
     this.replay.load(0);
-    Object.assign(this, { shown: race, kept: false, longest: 1 });
+    this.shown = race;
+    [this.kept, this.longest] = [false, 1];
     this.draw();
     this.setup.set(header);
     this.offer("");
@@ -185,7 +198,7 @@ class Race {
     return race;
   }
 
-  /** The warm-up is shown as it comes. The timed runs write the same text again, so only their times are. */
+  /** The warm-up is shown as it comes. The timed runs write the same text again, so only their times are. @param {RecordedRace} race @param {Values} message */
   take(race, { events = [], report, ending }) {
     race.events.push(...events);
     race.report = report ?? race.report;
@@ -199,19 +212,20 @@ class Race {
         repetition ? `Timing, round ${repetition} of ${race.header.rounds}.` : "Warming up, which counts for nothing.",
       );
     }
-    for (const row of [...(report?.rows ?? []), ...(report?.served ?? [])])
-      this.lanes.find((_, i) => race.header.lanes[i].name === row.case).rate = row.tokens_per_second;
+    const rates = /** @type {RaceRow[]} */ ([...(report?.rows ?? []), ...(report?.served ?? [])]);
+    for (const { case: name, tokens_per_second: rate } of rates)
+      for (const lane of this.lanes) if (lane.name === name) lane.rate = rate;
     this.longest = Math.max(this.longest, ...this.lanes.map((lane) => lane.rate ?? 0));
     for (const lane of this.lanes) lane.draw(this.longest);
   }
 
-  turn(state) {
+  turn(/** @type {string} */ state) {
     this.phase = state;
     this.go.disabled = this.choice.element.disabled = this.running;
     this.cancel.hidden = !this.running;
   }
 
-  say(words) {
+  say(/** @type {string} */ words) {
     say(this.verdict, words);
   }
 
@@ -230,7 +244,7 @@ class Race {
   }
 }
 
-/** What the exact lanes' texts have in common; "" where there are not two of them. */
+/** What the exact lanes' texts have in common; "" where there are not two of them. @param {Lane[]} lanes @param {RaceHeader} header */
 function sameness(lanes, { sampling }) {
   const [plain, ...others] = lanes.filter(({ lossless, ids }) => lossless && ids.length);
   if (!others.length) return "";
@@ -242,7 +256,7 @@ function sameness(lanes, { sampling }) {
   return `${other.name} leaves plain decoding's text at token ${first}: a pass over several tokens rounds differently from a pass over one.`;
 }
 
-/** What a race was run on and with. */
+/** What a race was run on and with. @param {RaceHeader} header @param {boolean} recorded */
 function source({ machine, sampling, seed, prompt, created, pair }, recorded) {
   const { device, processor, threads, cores, load } = machine;
   const heavy = load > cores + 0.5 ? `, busy (load ${load}): take the times with care` : `, load ${load}`;
@@ -257,17 +271,17 @@ function source({ machine, sampling, seed, prompt, created, pair }, recorded) {
   ];
 }
 
-function waiting(place, seconds) {
+function waiting(/** @type {number} */ place, /** @type {number | null} */ seconds) {
   const about = seconds ? `, in about ${Math.ceil(seconds)} s` : "";
   return place ? `Another run is using the model; this race is number ${place} in line${about}.` : "Starting …";
 }
 
-function ended(words, race) {
+function ended(/** @type {string} */ words, /** @type {RecordedRace | null} */ race) {
   const kept = race?.report ? `What was timed until then: ${race.report.verdict}` : "Nothing was timed yet.";
   return `${words[0].toUpperCase()}${words.slice(1)}. ${kept}`;
 }
 
-/** The whole race in the format of the recorded ones, with the numbers beside it. */
+/** The whole race in the format of the recorded ones, with the numbers beside it. @param {RecordedRace} race */
 const whole = ({ domain, header, events, report }) =>
   JSON.stringify({ format: "hsd-race-2", races: [{ domain, header, events, report }] });
 

@@ -4,18 +4,24 @@ import { button, menu, setSlider, slider } from "../kit/parts.js";
 
 const SPEEDS = [1, 1 / 4, 1 / 20, 1 / 100];
 const SHORTEST = 1.5; // seconds that a replay takes at least, unless another speed is chosen
-const words = (speed) => (speed === 1 ? "recorded pace" : `${Math.round(1 / speed)} × slower`);
-const seconds = (x) => `${x < 10 ? x.toFixed(2) : x.toFixed(1)} s`;
+const words = (/** @type {number} */ speed) => (speed === 1 ? "recorded pace" : `${Math.round(1 / speed)} × slower`);
+const seconds = (/** @type {number} */ x) => `${x < 10 ? x.toFixed(2) : x.toFixed(1)} s`;
 
 class Replay {
-  /** changed(time): called whenever another time is shown; Infinity at the end. */
+  time = 0;
+  length = 0;
+  speed = 1;
+  frame = /** @type {number | null} */ (null);
+  play = button(icon("play"), "play", () => this.toggle(), { class: "hp-play" });
+  clock = h("output.sp-clock");
+
+  /** changed(time): called whenever another time is shown; Infinity at the end. @param {(time: number) => void} changed */
   constructor(changed) {
-    Object.assign(this, { changed, time: 0, length: 0, frame: null, speed: 1 });
+    this.changed = changed;
     const oninput = () => this.seek(Number(this.slider.value));
-    const speeds = SPEEDS.map((speed) => [speed, words(speed)]);
-    this.play = button(icon("play"), "play", () => this.toggle(), { class: "hp-play" });
+    const speeds = SPEEDS.map((speed) => /** @type {[number, string]} */ ([speed, words(speed)]));
+    /** @type {HTMLInputElement} */
     this.slider = slider("time", { min: 0, max: 1, step: "any", oninput, css: "sp-slider" });
-    this.clock = h("output.sp-clock");
     this.menu = menu("pace", speeds, 1, (speed) => (this.speed = Number(speed)));
     const parts = [this.play, this.slider, this.clock, this.menu];
     this.element = h("div.sp-tools", { "role": "group", "aria-label": "Replay" }, parts);
@@ -26,17 +32,17 @@ class Replay {
   }
 
   /** A race of so many seconds, shown at its end; hidden where there is nothing to play. */
-  load(length) {
+  load(/** @type {number} */ length) {
     this.pause();
     this.length = length;
     this.element.hidden = !length;
     this.slider.max = String(length || 1);
-    this.speed = SPEEDS.find((speed) => length / speed >= SHORTEST) ?? SPEEDS.at(-1);
+    this.speed = SPEEDS.find((speed) => length / speed >= SHORTEST) ?? SPEEDS[SPEEDS.length - 1];
     this.menu.value = String(this.speed);
     this.seek(length);
   }
 
-  seek(time) {
+  seek(/** @type {number} */ time) {
     this.time = Math.min(Math.max(time, 0), this.length);
     this.clock.textContent = `${seconds(this.time)} of ${seconds(this.length)}`;
     setSlider(this.slider, this.time, this.clock.textContent);
@@ -48,10 +54,10 @@ class Replay {
     else this.start(this.time >= this.length ? 0 : this.time);
   }
 
-  start(from) {
+  start(/** @type {number} */ from) {
     if (!this.length) return;
-    let last = null;
-    const tick = (now) => {
+    let last = /** @type {number | null} */ (null);
+    const tick = (/** @type {number} */ now) => {
       this.frame = requestAnimationFrame(tick);
       const time = last === null ? from : this.time + ((now - last) / 1000) * this.speed;
       last = now;
@@ -68,7 +74,7 @@ class Replay {
     this.sign("play");
   }
 
-  sign(name) {
+  sign(/** @type {string} */ name) {
     this.play.replaceChildren(icon(name));
     this.play.title = name;
     this.play.setAttribute("aria-label", name);

@@ -1,7 +1,7 @@
 // What a race here would be: its prompt, what all lanes share, and the lanes, each with the options of its own. Which
 // those are stands in the schema of options. The server says what the lanes are called, and in one line what is wrong.
 import { ask, Refusal } from "../answers/answers.js";
-import { h } from "../kit/dom.js";
+import { find, h } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
 import { form } from "../kit/form.js";
 import { button, menu } from "../kit/parts.js";
@@ -11,24 +11,32 @@ const SERVER = { url: "", model: "" };
 const SERVERS =
   "Counts and seconds only, as the server reports them; another model may run there. Its address stays out of links.";
 
-const scoped = (wanted) =>
+const scoped = (/** @type {string} */ wanted) =>
   Object.entries(facts.options.properties).flatMap(([name, { scope }]) => (scope === wanted ? [name] : []));
-const field = (words, control) => h("label.sp-field", words, " ", control);
+const field = (/** @type {string} */ words, /** @type {HTMLElement} */ control) =>
+  h("label.sp-field", words, " ", control);
 
 class Setup {
-  /** race: {lanes, rounds, server}, what may be asked for. heard(plan): what the server makes of what is set. */
+  lanes = /** @type {SetupLane[]} */ ([]);
+  shares = [...scoped("shared"), "gamma"];
+  asking = 0; // how often the server was asked
+  timer = 0;
+  list = h("ol.sp-lanes");
+  problem = h("p.hp-problem", { role: "alert", hidden: true });
+
+  /** about: what the page is made with. heard(plan): what the server makes of what is set. @param {Values} about @param {(plan: Values) => void} heard */
   constructor({ pairs, race }, heard) {
     const later = () => this.later();
-    Object.assign(this, { race, heard, lanes: [], timer: null, asking: 0, shares: [...scoped("shared"), "gamma"] });
-    const times = race.rounds.map((n) => [n, n === 1 ? "once" : `${n} times`]);
-    const titles = pairs.map(({ name, title }) => [name, title]);
+    this.race = race;
+    this.heard = heard;
+    const times = race.rounds.map((/** @type {number} */ n) => [n, n === 1 ? "once" : `${n} times`]);
+    const titles = pairs.map((/** @type {Named} */ { name, title }) => [name, title]);
     this.prompt = h("textarea.sp-prompt", { "rows": 1, "aria-label": "prompt of the race", "oninput": later });
     this.pair = menu("pair", titles, "", later);
     this.rounds = menu("how often each lane is timed", times, "", later);
+    /** @type {FormOptions["changed"]} */
     const changed = (name, value) => (name === "gamma" ? this.draftAlike(value) : later());
     this.shared = form(facts.options, { only: this.shares, prefix: "hsd-race", changed });
-    this.problem = h("p.hp-problem", { role: "alert", hidden: true });
-    this.list = h("ol.sp-lanes");
     const last = () => this.lanes.findLast((lane) => !lane.served)?.values() ?? {};
     this.add = button("Add a lane", "another lane, as the last one", () => this.append(last()));
     this.addServer = button("Add a server", SERVERS, () => this.append(SERVER), { hidden: !race.server });
@@ -50,15 +58,18 @@ class Setup {
     return { ...own, ...this.shared.values(), lanes: this.lanes.map((lane) => lane.values()) };
   }
 
-  /** Take over what a race has: {link, lanes: [{name, own}], rounds}. */
+  /** Take over what a race has. @param {RaceHeader} header */
   set({ link, lanes, rounds }) {
     const given = lanes.filter(({ served }) => !served).slice(1);
-    const { length, ...shared } = { gamma: given.find(({ own }) => own.gamma)?.own.gamma, ...link };
-    const values = { ...(length ? { max_new_tokens: length } : {}), ...shared }; // as it was called
+    const { length, ...shared } = /** @type {Values} */ ({
+      gamma: given.find(({ own }) => own.gamma)?.own.gamma,
+      ...link,
+    });
+    const values = /** @type {Values} */ ({ ...(length ? { max_new_tokens: length } : {}), ...shared }); // as it was called
     this.prompt.value = link.prompt;
     this.pair.value = link.pair ?? "";
     this.rounds.value = String(rounds);
-    const usual = (name) => facts.options.properties[name].default;
+    const usual = (/** @type {string} */ name) => facts.options.properties[name].default;
     this.shared.set(Object.fromEntries(this.shares.map((name) => [name, values[name] ?? usual(name)])));
     this.draw(given.map(({ own }) => own));
     this.name(lanes);
@@ -66,13 +77,13 @@ class Setup {
 
   // ---- lanes
 
-  draw(all) {
+  draw(/** @type {Values[]} */ all) {
     this.lanes = all.map((values, i) => this.lane(values, i + 2));
     this.list.replaceChildren(...this.lanes.map(({ element }) => element));
     this.add.disabled = this.addServer.disabled = all.length + 1 >= this.race.lanes;
   }
 
-  /** lanes: of a plan. */
+  /** lanes: of a plan. @param {RaceLane[]} lanes */
   name(lanes) {
     for (const [i, { title, served }] of this.lanes.entries()) {
       const { name, lossless } = lanes[i + 1];
@@ -80,26 +91,27 @@ class Setup {
     }
   }
 
-  change(all) {
+  change(/** @type {Values[]} */ all) {
     this.draw(all);
     this.later();
   }
 
-  append(values) {
+  append(/** @type {Values} */ values) {
     this.change([...this.lanes.map((lane) => lane.values()), values]);
-    this.lanes.at(-1).element.querySelector("details").open = true;
+    find("details", this.lanes[this.lanes.length - 1].element).setAttribute("open", "");
   }
 
-  remove(number) {
+  remove(/** @type {number} */ number) {
     this.change(this.lanes.map((lane) => lane.values()).toSpliced(number - 2, 1));
     this.add.focus();
   }
 
-  /** One draft length for all lanes. */
+  /** One draft length for all lanes. @param {Value} gamma */
   draftAlike(gamma) {
     this.change(this.lanes.map((lane) => ({ ...lane.values(), ...(lane.served ? {} : { gamma }) })));
   }
 
+  /** @type {(given: Values, number: number) => SetupLane} */
   lane(given, number) {
     const served = "url" in given;
     const { element, values } = served ? this.server(given, number) : this.options(given, number);
@@ -109,14 +121,15 @@ class Setup {
     return { element: item, title, served, values };
   }
 
-  options(given, number) {
+  options(/** @type {Values} */ given, /** @type {number} */ number) {
     const only = [...new Set(["system", ...scoped("lane")])];
     const made = form(facts.options, { only, prefix: `hsd-lane-${number}`, changed: () => this.later() });
     made.set(given);
     return made;
   }
 
-  server(given, number) {
+  server(/** @type {Values} */ given, /** @type {number} */ number) {
+    /** @type {(name: string, words: string, placeholder: string) => HTMLInputElement} */
     const box = (name, words, placeholder) => {
       const names = { "data-field": name, "aria-label": `${words} of lane ${number}`, placeholder, "maxlength": 200 };
       return h("input.hp-field", { value: given[name], oninput: () => this.later(), ...names });
@@ -130,7 +143,7 @@ class Setup {
 
   later() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.ask(), BURST);
+    this.timer = window.setTimeout(() => this.ask(), BURST);
   }
 
   async ask() {

@@ -1,18 +1,18 @@
 // Speed: a race at a glance, where its time went, and a benchmark. For tests, window.__hsdSpeed mirrors what is shown.
 import { ask } from "../answers/answers.js";
-import { addressBar, asked } from "../kit/link.js";
+import { asked } from "../kit/link.js";
 import * as page from "../kit/page.js";
 import { Benchmark } from "./benchmark.js";
 import { Race } from "./race.js";
 
-let bar = null;
+let bar = /** @type {Race["bar"] | null} */ (null);
 
-async function start(root) {
+async function start(/** @type {HTMLElement} */ root) {
   const query = asked("speed");
   const [recorded, about] = await Promise.all([ask("races"), ask("page")]);
   const benchmark = new Benchmark(about);
-  bar = addressBar("speed", () => race.link());
-  const race = new Race(recorded, about, { bar, planned: (plan) => benchmark.offer(plan.programs) });
+  const race = new Race(recorded, about, (plan) => benchmark.offer(plan.programs));
+  bar = race.bar;
   root.replaceChildren(race.element, benchmark.element);
   race.open(query);
   page.listen((what) => what === "tab" && page.tab() !== "speed" && race.replay.pause());
