@@ -8,13 +8,16 @@ import { LETTERS, NUMBER, PAPER, problems, tooLarge } from "./state.js";
 
 const PAPER_GAMMA = PAPER.tokens.length;
 const VERSION = "1";
+const KINDS = /** @type {LabKind[]} */ (["same", "own", "step"]);
 const CARD_GONE = /\*keys$/;
 const [DIVERGENCES, MODES] = [facts.divergences, facts.modes].map((list) => list.map(({ name }) => name));
-const AFTERS = facts.options.properties.after_kept.oneOf.map((one) => one.const);
+const AFTERS = (facts.options.properties.after_kept.oneOf ?? []).map((one) => one.const);
 const KNOBS = [...CHAINS.values()].flatMap(({ knob }) => knob ?? []);
 const [TOLERANCE, ...MORE] = KNOBS; // a link has them in this order, the first before the mode
-const rowsText = (rows) => rows.map((cells) => cells.map((x) => String(x).trim()).join("_")).join("--");
+const rowsText = (/** @type {string[][]} */ rows) =>
+  rows.map((cells) => cells.map((x) => x.trim()).join("_")).join("--");
 
+/** The `lab` parameter that stands for a state. @param {LabState} state */
 function encode({ kind, vocab, gamma, rule, draft, coins, seed, p, q, settings: own }) {
   const letters = draft.map((x) => LETTERS[x]).join("");
   const after = own.after_kept === SETTINGS.after_kept ? [] : [own.after_kept];
@@ -26,37 +29,42 @@ function encode({ kind, vocab, gamma, rule, draft, coins, seed, p, q, settings: 
 
 class LinkError extends Error {}
 
+/** @type {(condition: unknown, words: string) => asserts condition} */
 function need(condition, words) {
   if (!condition) throw new LinkError(words);
 }
 
+/** @type {(text: string, low: number, high: number, what: string) => number} */
 function whole(text, low, high, what) {
   const value = /^\d{1,10}$/.test(text) ? Number(text) : NaN;
   need(value >= low && value <= high, `${what} must be a whole number from ${low} to ${high}`);
   return value;
 }
 
-/** The state that a link's `lab` parameter stands for. Throws LinkError with one line. */
+/** The state that a link's `lab` parameter stands for. Throws LinkError with one line. @type {(text: string) => LabState} */
 function decode(text) {
   need(text.length <= 8000, "it is too long");
   const parts = text.replace(CARD_GONE, "").split("*");
   need([10, 11].includes(parts.length) && parts[0] === VERSION, "it is not one that this page makes");
-  const [, kind, vocabText, gammaText, rule, letters, coinTexts, seedText, p, q, told] = parts;
-  need(["same", "own", "step"].includes(kind), "its kind is none of same, own, step");
+  const [, kindText, vocabText, gammaText, rule, letters, coinTexts, seedText, p, q, told] = parts;
+  const kind = KINDS.find((one) => one === kindText);
+  need(kind, "its kind is none of same, own, step");
   need(CHAINS.has(rule), `its rule is none of ${[...CHAINS.keys()].join(", ")}`);
   const vocab = whole(vocabText, 2, LETTERS.length, "the number of tokens");
   const gamma = whole(gammaText, 1, 12, "γ");
   const settings = told === undefined ? { ...SETTINGS } : readSettings(told);
   const state = { kind, vocab, gamma, rule, settings, seed: whole(seedText, 0, 4294967295, "the seed") };
   need(kind !== "step" || (vocab === 2 && gamma === PAPER_GAMMA), `the paper's step has γ = ${PAPER_GAMMA}`);
-  need(!tooLarge(state), tooLarge(state));
+  need(!tooLarge(state), tooLarge(state) ?? "");
   return checked({ ...state, ...readDraft(state, letters, coinTexts), ...readRows(state, p, q) });
 }
 
+/** @type {(text: string) => Settings} */
 function readSettings(text) {
   const [divergence, tolerance = "", mode, ...rest] = text.split("_");
   const more = rest.slice(0, MORE.length);
   const [after = SETTINGS.after_kept, ...beyond] = rest.slice(MORE.length);
+  /** @type {(digits: string, knob: Knob) => [string, number]} */
   const number = (digits, { option, low, high }) => {
     const value = NUMBER.test(digits.replace(/^-/, "")) ? Number(digits) : NaN;
     need(value >= low && value <= high, `its ${option.replace("_", " ")} must be a number from ${low} to ${high}`);
@@ -69,34 +77,33 @@ function readSettings(text) {
   return { ...SETTINGS, divergence, mode, after_kept: after, ...Object.fromEntries(knobs) };
 }
 
+/** @type {(shape: LabShape, letters: string, coinTexts: string) => Pick<LabState, "draft" | "coins">} */
 function readDraft({ kind, vocab, gamma }, letters, coinTexts) {
   const draft = [...letters].map((x) => LETTERS.indexOf(x));
   need(draft.length === gamma && draft.every((x) => x >= 0 && x < vocab), `its draft is not ${gamma} of the tokens`);
   const coins = coinTexts.split("_").map((x) => (NUMBER.test(x) ? Number(x) : NaN));
   need(kind !== "step" || draft.every((x) => x === 0), "the paper's step has one draft only");
-  need(
-    coins.length === gamma && coins.every((x) => x >= 0 && x < 1),
-    `its coins are not ${gamma} numbers from 0 to below 1`,
-  );
+  const fit = coins.length === gamma && coins.every((x) => x >= 0 && x < 1);
+  need(fit, `its coins are not ${gamma} numbers from 0 to below 1`);
   return { draft, coins };
 }
 
+/** @type {(shape: LabShape, p: string, q: string) => Pick<LabState, "p" | "q">} */
 function readRows({ kind, vocab, gamma }, p, q) {
+  /** @type {(text: string, count: number, side: string) => string[][]} */
   const rows = (text, count, side) => {
     const found = text.split("--").map((row) => row.split("_"));
     const wanted = kind === "same" ? 1 : count;
-    need(
-      found.length === wanted && found.every((row) => row.length === vocab),
-      `its ${side} is not ${wanted} ${wanted === 1 ? "row" : "rows"} of ${vocab} numbers`,
-    );
+    const fit = found.length === wanted && found.every((row) => row.length === vocab);
+    need(fit, `its ${side} is not ${wanted} ${wanted === 1 ? "row" : "rows"} of ${vocab} numbers`);
     return found;
   };
   return { p: rows(p, gamma + 1, "p"), q: rows(q, gamma, "q") };
 }
 
-function checked(state) {
+function checked(/** @type {LabState} */ state) {
   const [first] = problems(state);
-  need(!first, first && first.message);
+  need(!first, first?.message ?? "");
   return state;
 }
 

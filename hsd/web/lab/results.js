@@ -16,16 +16,13 @@ const FINE_PRINT =
   "output is from the target, as the largest difference in probability that any event can show. Tokens per call: what a " +
   "step writes, over its target calls.";
 
+/** The card. @param {LabActions} actions */
 function results(actions) {
   const group = unique("rule");
   const lines = [...CHAINS.values()].map((rule) => line(rule, group, actions));
   const ideal = h("td", { "data-label": "Kept, E[τ]" });
-  const last = h(
-    "tr.hl-ideal",
-    h("th", { scope: "row" }, "Ideal, Σ min(p(X), q(X))"),
-    ideal,
-    h("td.hl-wide", { colspan: 4 }, "no lossless rule keeps more on average"),
-  );
+  const row = h("th", { scope: "row" }, "Ideal, Σ min(p(X), q(X))");
+  const last = h("tr.hl-ideal", row, ideal, h("td.hl-wide", { colspan: 4 }, "no lossless rule keeps more on average"));
   const heads = ["Rule", ...COLUMNS.map(([, words]) => words)].map((words) => h("th", { scope: "col" }, words));
   const rows = lines.map((one) => one.element);
   const table = h("table.hl-rules", h("thead", h("tr", heads)), h("tbody", rows, last));
@@ -38,7 +35,7 @@ function results(actions) {
     h("details.hp-folded", h("summary", "What stands out"), notes, h("p.hp-hint", FINE_PRINT)),
   );
 
-  function update({ valid, exact, model }) {
+  function update(/** @type {LabView} */ { valid, exact, model }) {
     for (const one of lines) one.update(exact, valid);
     say(ideal, four(exact.ideal));
     const list = findings(exact, model);
@@ -48,6 +45,7 @@ function results(actions) {
   return { element, update };
 }
 
+/** One rule's row. @param {Chain} rule @param {string} group @param {LabActions} actions */
 function line({ name, title }, group, actions) {
   const cells = Object.fromEntries(COLUMNS.map(([key, words]) => [key, h(`td.hl-${key}`, { "data-label": words })]));
   const radio = h("input", { type: "radio", name: group, value: name, onchange: () => actions.rule(name) });
@@ -56,7 +54,7 @@ function line({ name, title }, group, actions) {
   const head = h("th", { scope: "row" }, h("label", radio, h("span", title)));
   const element = h("tr", { "data-rule": name }, head, Object.values(cells));
 
-  function update({ rules, ideal }, { rule: selected, gamma }) {
+  function update(/** @type {LabView["exact"]} */ { rules, ideal }, /** @type {LabState} */ { rule: selected, gamma }) {
     const found = rules[name];
     const judged = verdict(found);
     radio.checked = name === selected;

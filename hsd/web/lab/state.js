@@ -8,6 +8,7 @@ import { range, SETTINGS, sum, USUAL } from "../rules/law.js";
 
 const LETTERS = "abcdefgh";
 const SUM_TOLERANCE = 1e-9;
+/** @type {(x: number, places: number) => string} */
 const decimal = (x, places) => String(Number(x.toFixed(places)));
 const NUMBER = /^(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
@@ -19,9 +20,10 @@ const PAPER = {
 const PAPER_GAMMA = PAPER.tokens.length;
 const REST = "anything else";
 
+/** @type {(p: string[], q: string[], gamma: number, draft: number[], coins: number[]) => Omit<LabPreset, "title">} */
 const same = (p, q, gamma, draft, coins) => ({ kind: "same", vocab: p.length, gamma, p: [p], q: [q], draft, coins });
 
-const PRESETS = {
+const PRESETS = /** @type {Record<string, LabPreset>} */ ({
   toy: { title: "Two-token toy", ...same(["1/3", "2/3"], ["2/3", "1/3"], 2, [0, 1], [0.7, 0.4]) },
   equal: { title: "Equal", ...same(["0.5", "0.3", "0.2"], ["0.5", "0.3", "0.2"], 3, [0, 1, 0], [0.8, 0.5, 0.95]) },
   disjoint: {
@@ -34,12 +36,12 @@ const PRESETS = {
   },
   certain: { title: "One-hot draft", ...same(["0.5", "0.3", "0.2"], ["1", "0", "0"], 3, [0, 0, 0], [0.4, 0.3, 0.8]) },
   paper: { title: "The paper's GSM8K step", ...paperStep() },
-};
+});
 const LOOKS = { rule: USUAL, seed: 1, settings: SETTINGS };
 
-/** Two outcomes at each position: the drafted token, and all others as one. The bonus row is not known. */
+/** Two outcomes at each position: the drafted token, and all others as one. The bonus row is not known. @returns {Omit<LabPreset, "title">} */
 function paperStep() {
-  const rows = (texts) => texts.map((x) => [x, decimal(1 - Number(x), 4)]);
+  const rows = (/** @type {string[]} */ texts) => texts.map((x) => [x, decimal(1 - Number(x), 4)]);
   const coins = [0.9, ...new Array(PAPER_GAMMA - 1).fill(0.5)];
   return {
     kind: "step",
@@ -52,7 +54,7 @@ function paperStep() {
   };
 }
 
-/** The state of a preset; what it says nothing about stays as it was `before`. */
+/** The state of a preset; what it says nothing about stays as it was. @type {(name: string, before?: typeof LOOKS) => LabState} */
 function preset(name, { rule, seed, settings } = LOOKS) {
   const { title, ...state } = structuredClone(PRESETS[name]);
   return { rule, seed, settings: { ...settings }, ...state };
@@ -60,9 +62,9 @@ function preset(name, { rule, seed, settings } = LOOKS) {
 
 // ---- numbers as people type them
 
-/** "0.25", ".25", "1/3", "0,25", "1e-3" → a number; anything else → NaN. A minus sign is read, to be complained of. */
+/** "0.25", ".25", "1/3", "0,25", "1e-3" → a number; anything else → NaN. A minus sign is read, to be complained of. @param {string} text */
 function parse(text) {
-  const clean = String(text).trim().replace(/^[−-]/, "-").replace(",", ".");
+  const clean = text.trim().replace(/^[−-]/, "-").replace(",", ".");
   const negative = clean.startsWith("-");
   const parts = (negative ? clean.slice(1) : clean).split("/").map((part) => part.trim());
   if (parts.length > 2 || !parts.every((part) => NUMBER.test(part))) return NaN;
@@ -70,15 +72,16 @@ function parse(text) {
   return negative ? -value : value;
 }
 
+/** @type {(kind: LabKind, side: string, t: number) => string} */
 function rowName(kind, side, t) {
   return kind === "same" ? side : `${side}${subscript(t)}`;
 }
 
-/** What is wrong with one row of cells, in words that follow "row p "; null if nothing is. */
+/** What is wrong with one row of cells, in words that follow "row p "; null if nothing is. @type {(cells: string[], names: string[]) => string | null} */
 function rowProblem(cells, names) {
   const values = cells.map(parse);
   for (const [i, x] of values.entries()) {
-    const text = String(cells[i]).trim();
+    const text = cells[i].trim();
     if (text === "") return `has no number for ${names[i]}`;
     if (!Number.isFinite(x)) return `has “${text.slice(0, 20)}” for ${names[i]}, which is not a number`;
     if (x < 0) return `has a negative number for ${names[i]}`;
@@ -88,57 +91,54 @@ function rowProblem(cells, names) {
   return `sums to ${tellTotal(total)}`;
 }
 
-/** As many digits as it takes to see that it is not 1. */
+/** As many digits as it takes to see that it is not 1. @param {number} total */
 function tellTotal(total) {
   for (const places of [3, 4, 6, 10]) if (Number(total.toFixed(places)) !== 1) return decimal(total, places);
   return String(total);
 }
 
-/** Names of the tokens at a position. */
+/** Names of the tokens at a position. @type {(state: LabShape, t: number) => string[]} */
 function names(state, t) {
   if (state.kind === "step") return t < PAPER_GAMMA ? [PAPER.tokens[t], REST] : ["first", REST];
   return [...LETTERS.slice(0, state.vocab)];
 }
 
-/** All rows that are not distributions: [{side, t, message}]. */
+/** All rows that are not distributions. @type {(state: LabState) => LabProblem[]} */
 function problems(state) {
-  const of = (side) =>
-    state[side].map((cells, t) => {
+  const of = (/** @type {"p" | "q"} */ side) =>
+    state[side].flatMap((cells, t) => {
       const words = rowProblem(cells, names(state, t));
-      return words && { side, t, message: `row ${rowName(state.kind, side, t)} ${words}` };
+      return words ? [{ side, t, message: `row ${rowName(state.kind, side, t)} ${words}` }] : [];
     });
-  return [...of("p"), ...of("q")].filter(Boolean);
+  return [...of("p"), ...of("q")];
 }
 
-/** The line about V and γ, if there are too many outcomes to list; null otherwise. */
+/** The line about V and γ, if there are too many outcomes to list; null otherwise. @param {LabShape} state */
 function tooLarge({ kind, vocab, gamma }) {
   const found = outcomes(vocab, gamma);
   if (kind === "step" || found <= MAX_OUTCOMES) return null;
-  const fits = range(12)
-    .filter((g) => g >= 1 && outcomes(vocab, g) <= MAX_OUTCOMES)
-    .pop();
+  const fits = range(12).findLast((g) => g >= 1 && outcomes(vocab, g) <= MAX_OUTCOMES);
   const what = `${vocab} tokens and γ = ${gamma} make ${count(found)} outcomes, over the limit of ${count(MAX_OUTCOMES)}`;
   return `${what}: reduce γ to ${fits} or take fewer tokens`;
 }
 
-/** A row of cells as the nearest distribution: what is not a number counts as 0; a row of zeros becomes uniform. */
+/** A row of cells as the nearest distribution: what is not a number counts as 0; a row of zeros becomes uniform. @param {string[]} cells */
 function normalise(cells) {
   const values = cells.map(parse).map((x) => (Number.isFinite(x) && x > 0 ? x : 0));
   const total = sum(values);
-  return apportion(
-    values.map((x) => (total > 0 ? x / total : 1 / values.length)),
-    1e6,
-  ).map((n) => decimal(n / 1e6, 6));
+  const shares = values.map((x) => (total > 0 ? x / total : 1 / values.length));
+  return apportion(shares, 1e6).map((n) => decimal(n / 1e6, 6));
 }
 
-/** Rows of numbers for every position; each sums to 1 up to rounding. */
+/** Rows of numbers for every position; each sums to 1 up to rounding. @type {(state: LabState) => LabModel} */
 function model({ kind, vocab, gamma, p, q, settings }) {
-  const numbers = (cells) => {
+  const numbers = (/** @type {string[]} */ cells) => {
     const values = cells.map(parse);
     const total = sum(values);
     return values.map((x) => x / total);
   };
-  const rows = (side, count) => range(count).map((t) => numbers(side[kind === "same" ? 0 : t]));
+  const rows = (/** @type {string[][]} */ side, /** @type {number} */ count) =>
+    range(count).map((t) => numbers(side[kind === "same" ? 0 : t]));
   return { vocab, gamma, p: rows(p, gamma + 1), q: rows(q, gamma), settings };
 }
 
@@ -146,7 +146,7 @@ function model({ kind, vocab, gamma, p, q, settings }) {
 
 const UNIT = 1000; // what a slider sets has three decimals, and a row of them sums to exactly 1
 
-/** A row after one entry was dragged to `value`: the others keep their proportions `before` and make room. */
+/** A row after one entry was dragged to `value`: the others keep their proportions `before` and make room. @type {(before: number[], index: number, value: number) => string[]} */
 function drag(before, index, value) {
   const own = Math.round(Math.min(Math.max(value, 0), 1) * UNIT);
   const others = before.map((x, i) => (i === index ? 0 : x));
@@ -157,25 +157,25 @@ function drag(before, index, value) {
   return units.map((n) => decimal(n / UNIT, 3));
 }
 
-/** Shares that sum to 1 as whole numbers that sum to `units`: the largest remainders are rounded up. */
+/** Shares that sum to 1 as whole numbers that sum to `units`: the largest remainders are rounded up. @type {(shares: number[], units: number) => number[]} */
 function apportion(shares, units) {
   const out = shares.map((x) => Math.floor(x * units));
-  const rest = (i) => shares[i] * units - out[i];
+  const rest = (/** @type {number} */ i) => shares[i] * units - out[i];
   const byRest = range(shares.length).sort((i, j) => rest(j) - rest(i));
   for (const i of byRest.slice(0, units - sum(out))) out[i] += 1;
   return out;
 }
 
-/** The state with another number of tokens, length or kind: rows, draft and coins are cut or carried on. */
+/** The state with another number of tokens, length or kind: rows, draft and coins are cut or carried on. @type {(state: LabState, shape: Partial<LabShape>) => LabState} */
 function reshape(state, { vocab = state.vocab, gamma = state.gamma, kind = state.kind }) {
-  const fit = (rows, count) =>
+  const fit = (/** @type {string[][]} */ rows, /** @type {number} */ count) =>
     range(kind === "same" ? 1 : count).map((t) => resize(rows[Math.min(t, rows.length - 1)], vocab));
   const q = fit(state.q, gamma);
-  const likeliest = (t) => {
+  const likeliest = (/** @type {number} */ t) => {
     const row = q[kind === "same" ? 0 : t].map((text) => parse(text) || 0);
     return row.indexOf(Math.max(...row));
   };
-  const token = (t) => (state.draft[t] < vocab ? state.draft[t] : likeliest(t));
+  const token = (/** @type {number} */ t) => (state.draft[t] < vocab ? state.draft[t] : likeliest(t));
   return {
     ...state,
     kind,
@@ -188,7 +188,7 @@ function reshape(state, { vocab = state.vocab, gamma = state.gamma, kind = state
   };
 }
 
-/** A row for another number of tokens: new ones begin at 0, and those that go leave their share to the others. */
+/** A row for another number of tokens: new ones begin at 0, and those that go leave their share to the others. @type {(cells: string[], vocab: number) => string[]} */
 function resize(cells, vocab) {
   if (cells.length <= vocab) return [...cells, ...new Array(vocab - cells.length).fill("0")];
   const rest = cells.slice(0, vocab);

@@ -1,47 +1,47 @@
 // The card with the settings of a rule that has some: its one number, FSD's divergence and mode, what follows typical ones.
-import { h } from "../kit/dom.js";
+import { find, h } from "../kit/dom.js";
 import { facts, rule as known } from "../kit/facts.js";
 import { card, say, segments, setSlider, slider, unique } from "../kit/parts.js";
-import { forms, recipeOf } from "../rules/tests.js";
+import { chainRecipe, forms } from "../rules/tests.js";
 import { barWords, excludedWords, mixtureWords, modeWords, nearWords } from "./words.js";
 
-const FORMULAS = facts.divergences.map(({ name, formula }) => [name, formula]);
-const MODES = facts.modes.map(({ name, title }) => [name, title]);
+/** @typedef {[string, string][]} Options values, and their words */
+const FORMULAS = /** @type {Options} */ (facts.divergences.map(({ name, formula }) => [name, formula]));
+const MODES = /** @type {Options} */ (facts.modes.map(({ name, title }) => [name, title]));
 const AFTER = facts.options.properties.after_kept;
-const AFTERS = AFTER.oneOf.map(({ const: name, title }) => [name, title]);
+const AFTERS = /** @type {Options} */ ((AFTER.oneOf ?? []).map(({ const: name, title }) => [name, title]));
 
-/** What the numbers of the model say of a rule with these settings: functions of (model, kind). */
+/** What the numbers of the model say of a rule with these settings. @type {(name: string, settings: Settings) => ((model: LabModel, kind: LabKind) => string)[]} */
 function linesOf(name, settings) {
   if (known(name).by_divergence) return [nearWords, modeWords, excludedWords];
-  const [form] = recipeOf(name, settings).each.map((one) => forms[one]);
+  const [form] = chainRecipe(name, settings).each.map((one) => forms[one]);
   if (!form.coin) return [(model, kind) => barWords(model, kind, form.when)];
   return Object.values(form.along).includes("draft_weight") ? [mixtureWords] : [];
 }
 
-/** actions: settings(change). */
+/** The card. @param {LabActions} actions */
 function tuning(actions) {
   const id = unique("knob");
-  const divergence = segments("Divergence D", (value) => actions.settings({ divergence: value }));
-  const mode = segments("Where D > T", (value) => actions.settings({ mode: value }));
-  const after = segments(AFTER.title, (value) => actions.settings({ after_kept: value }));
+  const choice = (/** @type {string} */ title, /** @type {string} */ name) =>
+    segments(title, (/** @type {string} */ value) => actions.settings({ [name]: value }));
+  const [divergence, mode] = [choice("Divergence D", "divergence"), choice("Where D > T", "mode")];
+  const after = choice(AFTER.title, "after_kept");
   const choices = h("div.hl-choices", divergence.element, mode.element, after.element);
-  let knob = null;
-  const number = slider("", {
-    css: "is-knob",
-    id,
-    oninput: () => actions.settings({ [knob.option]: Number(number.value) }),
-  });
+  let option = ""; // that the slider sets
+  const number = slider("", { css: "is-knob", id });
+  number.addEventListener("input", () => actions.settings({ [option]: Number(number.value) }));
   const label = h("label", { for: id });
   const text = h("output", { for: id });
   const lines = h("div.hl-near", { "aria-live": "polite" });
   const element = card("hl-tuning", " ", " ", choices, h("div.hl-knob", label, number, text), lines);
-  const [title, hint] = [".hp-title", ".hp-hint"].map((one) => element.querySelector(one));
+  const [title, hint] = [".hp-title", ".hp-hint"].map((css) => find(css, element));
 
-  function update({ valid, model }) {
+  function update(/** @type {LabView} */ { valid, model }) {
     const { rule, settings, kind } = valid;
-    knob = known(rule).knob;
+    const { knob } = known(rule);
     element.hidden = !knob;
     if (!knob) return;
+    option = knob.option;
     const { head, term, by_divergence: byDivergence, modes } = known(rule);
     const follows = AFTERS.some(([name]) => modes[name]);
     const told = linesOf(rule, settings);
@@ -59,7 +59,7 @@ function tuning(actions) {
     Object.assign(number, { min: knob.low, max: knob.high, ariaLabel: `${knob.title} ${knob.sign}` });
     setSlider(number, settings[knob.option], text.textContent);
     while (lines.children.length < told.length) lines.append(h("p"));
-    while (lines.children.length > told.length) lines.lastChild.remove();
+    while (lines.children.length > told.length) lines.lastChild?.remove();
     told.forEach((words, i) => say(lines.children[i], words(model, kind)));
   }
 

@@ -141,7 +141,7 @@ function near(found, { settings: { divergence, tolerance } }) {
 
 // ---- about the settings of the fuzzy rule
 
-/** Where the rows of this model are near enough. */
+/** Where the rows of this model are near enough. @type {(model: LabModel, kind: LabKind) => string} */
 function nearWords({ gamma, p, q, settings: { divergence, tolerance, mode } }, kind) {
   const name = formulaOf(divergence);
   const values = q.map((row, t) => DIVERGENCES[divergence](p[t], row));
@@ -178,7 +178,7 @@ function excludedWords({ settings: { divergence } }) {
 
 // ---- about the settings of the rules with one number
 
-/** How far a mixture is from the target, where a token is tested. */
+/** How far a mixture is from the target, where a token is tested. @type {(model: LabModel, kind: LabKind) => string} */
 function mixtureWords({ p, q, settings: { draft_weight: w } }, kind) {
   if (w === 0) return "At w = 0 the draft has no share: this is vanilla, token by token.";
   const apart = q.map((row, t) => DIVERGENCES.tv(p[t], row));
@@ -187,8 +187,9 @@ function mixtureWords({ p, q, settings: { draft_weight: w } }, kind) {
   return `${where} p and q are ${text(apart)} apart (total variation), and the mixture w times that from p: ${text(apart.map((x) => w * x))}.`;
 }
 
-/** Of a form that throws no coin: what p must exceed here, and which tokens do. when: its condition. */
-function barWords({ q, p, settings }, kind, [, , least]) {
+/** Of a form that throws no coin: what p must exceed here, and which tokens do. when: its condition. @type {(model: LabModel, kind: LabKind, when: Expression | null) => string} */
+function barWords({ q, p, settings }, kind, when) {
+  const least = Array.isArray(when) ? when[2] : 0;
   const bar = (row) => evaluate(least, { ...settings, entropy: entropy(row) });
   const one = (row) => `${exact(bar(row), 4)} (H = ${exact(entropy(row), 4)} nats)`;
   const rows = p.slice(0, q.length);

@@ -106,10 +106,8 @@ class Race {
   }
 
   offer(/** @type {string} */ domain) {
-    this.choice.set(
-      domain,
-      this.domains.map((name) => [name, name]),
-    );
+    const options = this.domains.map((name) => /** @type {[string, string]} */ ([name, name]));
+    this.choice.set(domain, options);
   }
 
   /** A whole race, recorded or ended: each lane's run of median length. @param {RecordedRace} race */

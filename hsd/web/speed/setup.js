@@ -106,7 +106,7 @@ class Setup {
     this.add.focus();
   }
 
-  /** One draft length for all lanes. @param {Value} gamma */
+  /** One draft length for all lanes. @param {unknown} gamma */
   draftAlike(gamma) {
     this.change(this.lanes.map((lane) => ({ ...lane.values(), ...(lane.served ? {} : { gamma }) })));
   }
