@@ -36,11 +36,10 @@ class Strict(BaseModel):
 
 
 class PairSpec(Strict):
-    """A pair to offer: a target and a draft on the Hub; one that has only a name is embedded, or comes from the
-    package index.
+    """A pair to offer: a target and a draft on the Hub, or only a name: embedded, or from the package index.
 
-    title: what it is called, and after a " · " what it is. gpu_memory_gb: offered only where a GPU has that much; 0
-    runs anywhere.
+    title: its name for visitors, and after a " · " what it is. gpu_memory_gb: GB of memory that a GPU must have for it
+    to be offered; 0 for everywhere.
     """
 
     name: Slug

@@ -45,10 +45,7 @@ def view(name: str) -> dict[str, Any]:
 
 
 def race_plan(space: Space, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a race for the page's form, not run: its lanes, its link, and programs that ask for the same.
-
-    Raises HsdError.
-    """
+    """Describe a race for the page's form: its lanes, its link, and how a program asks for it. Raises HsdError."""
     plan = race.read_plan(space, values)
     return {**plan.described(), "programs": programs(plan)}
 

@@ -21,8 +21,10 @@ from hsd.errors import HsdError
 
 @dataclass(frozen=True)
 class Trust:
-    """What the app is started for. loopback: it listens where only this machine can ask; names: other host names that
-    it is known by, with * for any; servers: visitors may name a server although others can ask."""
+    """Who may reach the app, as it was started; loopback: only this machine.
+
+    names: further host names that it answers to, * for any. servers: visitors may name a server though others reach it.
+    """
 
     loopback: bool = True
     names: tuple[str, ...] = ()

@@ -35,7 +35,7 @@ Texts = frozenset[Prefix]
 
 
 def solvable() -> bool:
-    """scipy is installed."""
+    """Return whether scipy is installed."""
     return importlib.util.find_spec("scipy") is not None
 
 

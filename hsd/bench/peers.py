@@ -63,6 +63,7 @@ def module_of(model: Any) -> Any:
 
 
 def sampling(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of transformers' `generate` for a run's options: greedy at temperature 0."""
     temperature, length = options.get("temperature", 1.0), {"max_new_tokens": options["max_new_tokens"]}
     if not temperature:
         return {**length, "do_sample": False}

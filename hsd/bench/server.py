@@ -169,7 +169,7 @@ def _counter_growth(before: Counters, after: Counters) -> Record:
 
 
 def _counters(url: str, key: str) -> Counters:
-    """vLLM's counters over all requests so far, those per position by number. Empty if the server does not draft."""
+    """Return vLLM's counters over all requests so far, those per position by number; {} where it does not draft."""
     found: Counters = {}
     for name, labels, value in COUNTER.findall(_ask(url + "/metrics", SHORT, key=key).decode("utf-8", "replace")):
         place = re.search(r'position="(\d{1,3})"', labels)

@@ -221,10 +221,7 @@ def student(freedom: int) -> float:
 
 
 def _resampled(records: Sequence[Record], above: Sum, below: Sum) -> Any:
-    """Resample the ratio of two sums over prompts.
-
-    (1000,): of as many, drawn with replacement; of fewer than FEW (n,): of all but one each.
-    """
+    """Resample the ratio of two sums over prompts, (1000,), or for n < FEW prompts (n,), leaving out one each time."""
     sums: dict[int, np.ndarray] = defaultdict(lambda: np.zeros(2))
     for record in records:
         sums[record["prompt"]] += _total([record], above), _total([record], below)
@@ -285,6 +282,7 @@ def copies(options: dict[str, Any]) -> bool:
 
 
 def temperature_of(m: Measurement) -> float:
+    """Return the temperature of a measurement's case, 1 unless its options have one."""
     return float(m.case.options.get("temperature", 1.0))
 
 

@@ -45,10 +45,7 @@ class Judged:
 
 
 def judge(adapter: Adapter, models: TableModels, sweep: bool = False, points: int = 0, repeats: int = 0) -> Judged:
-    """The verifier on these models, by enumeration of every draft. sweep, points, repeats: see `recover`.
-
-    Raises HsdError if it cannot be judged this way.
-    """
+    """Judge a verifier on these models by all drafts. sweep, points, repeats: see `recover`. Raises HsdError."""
     models = as_drafted(adapter, models)
     laws, again = recover(adapter, models, sweep, points, repeats)
     return Judged(models, laws, again, *summed_up(models, laws))
@@ -182,7 +179,7 @@ class Counterexample:
         return LETTERS[token] if self.models.vocab <= len(LETTERS) else str(token)
 
     def rows(self) -> dict[str, list[list[float]]]:
-        """p (one row more) and q along the draft; empty where the vocabulary is too large to read."""
+        """Return p (a row more than q) and q along the draft as lists; empty where the vocabulary is too large."""
         if self.models.vocab > len(LETTERS):
             return {"p": [], "q": []}
         models, count = self.models, min(len(self.draft) + 1, self.models.gamma + 1)
@@ -200,7 +197,7 @@ def apart(found: float, allowed: float) -> tuple[str, str]:
 
 
 def row(values: list[float]) -> str:
-    """Probabilities in words, of tokens a, b, c…"""
+    """Format the probabilities of tokens a, b, c, … as "(0.5, 0.3, 0.2)"."""
     return f"({', '.join(f'{abs(round(x, 4)):g}' for x in values)})"
 
 
@@ -247,8 +244,10 @@ def _at(judged: Judged, path: Outcome) -> Iterator[tuple[float, Counterexample]]
 
 
 def smallest_counterexample(adapter: Adapter, judged: Judged) -> Counterexample | None:
-    """One with as few drafted tokens and as small a vocabulary as possible: rows in tenths, the same after every token
-    or one for each position. If none of these shows it, it is one on the models that were judged."""
+    """Return a counterexample with as few drafted tokens and as small a vocabulary as possible.
+
+    Tries rows in tenths, the same after every token or one for each position, then the models that were judged.
+    """
     models, calls = judged.models, 0
     sizes = itertools.product(range(1, models.gamma + 1), range(2, min(models.vocab, MOST_TOKENS) + 1))
     for gamma, vocab in sorted(sizes, key=lambda size: size[1] ** size[0]):

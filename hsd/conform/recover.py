@@ -277,8 +277,7 @@ class Repeats:
         self.first = box.ask(drafts, points)
 
     def check(self, times: int) -> None:
-        """Evaluate all of them this often, first in the same order. Raises HsdError, naming the cause, if they
-        differ."""
+        """Evaluate all points `times` times, first in the same order; raise HsdError with the cause if any differs."""
         for turn in range(times):
             fresh = turn == 0 and self.box.calls <= 2 * len(self.points)
             order = range(len(self.points)) if fresh else torch.randperm(len(self.points), generator=self.generator)

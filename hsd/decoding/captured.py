@@ -84,7 +84,7 @@ class CapturedRounds:
         return self._pieces[gamma]
 
     def _round(self, tail: Tensor, used: Tensor, gamma: int) -> Tensor:
-        """tail (3,): the last two tokens and the text's length; used (2γ+1,). → (2+γ,): kept, next token, drafted."""
+        """Return (2+γ,): number kept, next token, draft. tail (3,): last two tokens, length. used (2γ+1,): numbers."""
         draws, coins, number = used[:gamma], used[gamma : 2 * gamma], used[2 * gamma :]
         drafted, q = self._propose(tail, draws)
         self._target.length.copy_(tail[2] - 1)

@@ -47,8 +47,9 @@ class Levels:
 
 
 def levels_of(pair: Pair, options: RunOptions) -> Levels:
-    """The models that a run uses, as the options say. Raises HsdError for models that the pair does not have, and for
-    those that cannot read a tree where there is one.
+    """Return the models that a run with these options uses.
+
+    Raises HsdError for models that the pair lacks, or that cannot read a tree where `drafts` asks for one.
     """
     levels = _levels_of(pair, options)
     for model in levels.models[:2] if options.drafts > 1 else ():

@@ -150,10 +150,7 @@ class Draft:
 
 
 class Proposer(ABC):
-    """Drafts for a text that grows, and keeps its own state in step with it.
-
-    readers: of every model that takes part, smallest first.
-    """
+    """A source of drafts for a growing text, its state in step with it. readers: of its models, smallest first."""
 
     readers: list[Reader]
 

@@ -32,8 +32,9 @@ class View:
 
 @dataclass(frozen=True)
 class Work:
-    """What was computed. layers: layer passes; computed: tokens that went through each, summed; heads: head rows;
-    calls: forward calls.
+    """Counts of what a model computed: forward calls, and in detail where it has exits.
+
+    layers: layer passes. computed: tokens of each layer pass, summed. heads: rows of the output head.
     """
 
     layers: int = 0
@@ -138,9 +139,9 @@ class IdCodec:
 
 @dataclass(frozen=True)
 class Pair:
-    """A target, a draft model for it, and their tokenizer. `note` is shown to users, e.g. what the pair is made for;
-    `notes` with every run: what was decided or left out when it was loaded.
+    """A target, a draft model for it, and their tokenizer.
 
+    note: shown to users, e.g. what the pair is made for. notes: shown with every run, what loading decided or left out.
     smaller: further models with the same tokens, for a stack under the draft model, smallest first.
     """
 

@@ -70,10 +70,10 @@ class CausalModel:
         return LeanSession(self.lean) if self.lean else CausalSession(self)
 
     def mask(self, visible: Tensor, back: Callable[[], Tensor]) -> Any:
-        """(1, 1, n, length): what is not visible, or further back than a window, gets the lowest score. A model with
-        several kinds of attention takes one for each, by its name.
+        """Return the attention mask (1, 1, n, length): 0, or the lowest score for what is hidden or outside the window.
 
-        visible: (n, length), which tokens each new one may see. back: (n, length), how far before it they stand.
+        A model with several kinds of attention gets {kind: mask}. visible (n, length): which tokens each new one may
+        see. back: returns (n, length), how many positions before it each one stands.
         """
 
         def scores(window: int | None) -> Tensor:

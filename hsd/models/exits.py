@@ -24,9 +24,9 @@ _CHECKED: WeakKeyDictionary[nn.Module, set[tuple[int, ...]]] = WeakKeyDictionary
 
 
 class EarlyExits:
-    """A model of `transformers` with exits after some of its layers. A trained exit computes its own logits (see
-    `hsd.models.exit_heads`), the others by the final norm and head of the whole model.
+    """A model of `transformers` with exits after some of its layers.
 
+    A trained exit computes its own logits (see `hsd.models.exit_heads`), others use the whole model's norm and head.
     exits: layers before each early exit, from shallow to deep; the model's own end follows as the last of `depths`.
     models: what is read at each depth, shallowest first, the model itself last. Raises HsdError for exits that are not
     there, and for a model whose layers cannot be run in parts.

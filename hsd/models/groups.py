@@ -133,10 +133,7 @@ def _part(decoder: Any, first: int, end: int) -> Callable[..., Any]:
 
 
 def _without_layers(model: Any, decoder: Any) -> Callable[..., Any]:
-    """The model with nothing before its final norm: given states as embeddings, it returns their logits.
-
-    All that an architecture does to logits after its head stays in.
-    """
+    """Return the model with nothing before its final norm: states in, as embeddings, and its own logits of them out."""
 
     def only_norm(inputs_embeds: Tensor, **_: Any) -> _Output:
         return _Output(decoder.norm(inputs_embeds))

@@ -27,14 +27,14 @@ def packs() -> bool:
 
 
 def packed(weight: Tensor, bias: Tensor | None = None) -> Product:
-    """x to x·weightᵀ + bias. weight (out, in) float32, rounded to float16 here."""
+    """Return the function x → x·weightᵀ + bias. weight (out, in) float32 is rounded to float16."""
     held = torch.ops.quantized.linear_prepack_fp16.default(weight.detach(), None if bias is None else bias.detach())
     product = torch.ops.quantized.linear_dynamic_fp16.default
     return lambda x: product(x, held)
 
 
 def product_of(weight: Tensor, bias: Tensor | None = None, pack: bool = False) -> Product:
-    """x to x·weightᵀ + bias, packed or as it is."""
+    """Return the function x → x·weightᵀ + bias, by `packed`, or with the weight unchanged."""
     return packed(weight, bias) if pack else lambda x: F.linear(x, weight, bias)
 
 

@@ -116,6 +116,7 @@ def _check_triples(rows: Sequence[Sequence[float]], count: int) -> None:
 
 
 def check_stack(models: Models, stack: Sequence[int], thresholds: Sequence[int]) -> None:
+    """Raise HsdError unless `stack` has models from small to the target, and a threshold for each but the target."""
     numbers = list(stack)
     if not numbers or numbers != sorted(set(numbers)) or numbers[0] < 0 or numbers[-1] != models.target:
         raise HsdError(f"stack {numbers}: give model numbers from small to large, the last one {models.target}")

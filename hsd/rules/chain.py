@@ -96,7 +96,7 @@ def _thresholds(inner: Tensor, whole: Tensor, tokens: Tensor) -> Tensor:
 
 
 def _share(part: Tensor, whole: Tensor) -> Tensor:
-    """part / whole; where both are 0 there is nothing to correct, and the prefix is kept for certain."""
+    """Return part / whole in [0, 1], and 1 where both are 0: nothing to correct, so the prefix is kept for certain."""
     return torch.where(whole > 0, part / whole, 1.0).clamp(0, 1)
 
 

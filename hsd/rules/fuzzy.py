@@ -52,7 +52,7 @@ def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
 
 
 def _to_the_middle(row: Tensor, total: Tensor, lean: Tensor) -> Tensor:
-    """row · log(row / m), entry by entry, with m = total / 2 and row / m = 1 + lean; 0 where the row is 0."""
+    """Return row · log(row / m) for each entry, with m = total / 2 and row / m = 1 + lean; 0 where the row is 0."""
     log_ratio = torch.where(lean > -0.5, torch.log1p(lean), (2 * row).log() - total.log())
     return torch.where(row > 0, row * log_ratio, 0)
 

@@ -121,7 +121,7 @@ class Along:
 
     @property
     def factors(self) -> tuple[list[float], list[float]]:
-        """a and b after 0 … γ-1 kept tokens."""
+        """Return the factors a and b after 0 … γ-1 kept tokens, each (γ,)."""
         a, b = parse(self.recipe.a), parse(self.recipe.b)
         here = [self.at(t) for t in range(self.gamma)]
         return [float(evaluate(a, one)) for one in here], [float(evaluate(b, one)) for one in here]

@@ -80,6 +80,7 @@ def quoted(piece: str) -> str:
 
 
 def plural(count: int, noun: str) -> str:
+    """Return "1 token", "1,000 tokens"."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 

@@ -25,8 +25,9 @@ class Tested(Token):
 
 
 class Work(Record):
-    """What a level computed: forward calls; and for the exits of one model also layer passes, the tokens that went
-    through each of them in all, and how many rows the output head computed.
+    """Counts of what a level computed: forward calls, and for the exits of one model its layers too.
+
+    layers: layer passes. computed: the tokens of each, summed. heads: rows of the output head.
     """
 
     calls: Count = 0

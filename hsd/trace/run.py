@@ -116,10 +116,7 @@ class Trace(Record):
         return statistics(self.steps, self.result.seconds)
 
     def replay(self) -> list[int]:
-        """The new tokens, derived once more from drafts, coins and thresholds alone.
-
-        Raises HsdError when the record contradicts itself or was made with tracing off.
-        """
+        """Derive the new tokens again from the recorded coins and thresholds. Raises HsdError if these do not fit."""
         return [token for step in self.steps for token in replay_step(step)]
 
     def to_json(self, indent: int | None = None) -> str:

@@ -339,5 +339,5 @@ def _listed(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _listing(words: Sequence[str]) -> str:
-    """ "a, b and c"."""
+    """Join words as in "a, b and c"."""
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

@@ -11,8 +11,9 @@ import torch
 
 @dataclass(frozen=True)
 class Room:
-    """A place for a pair. device_map: how the target is spread over it, None for a single device. free: bytes that are
-    free there, None if unknown. name: for messages.
+    """A device, or several, that a pair may be loaded on; `name` is for messages.
+
+    device_map: how the target is spread over devices, None for one. free: free bytes, None if unknown.
     """
 
     device_map: str | None

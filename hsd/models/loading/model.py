@@ -51,8 +51,9 @@ def load_config(source: Source) -> Any:
 
 
 def load_model(source: Source, how: Loading, name: str) -> CausalModel:
-    """Load a model; `name` is what it is called. Raises HsdError, one line, when that is impossible, and where its
-    files have not all of its weights, or more than it would use.
+    """Load a model, which messages call `name`.
+
+    Raises HsdError when it cannot be loaded, and where its files lack weights, or have some that it would not use.
     """
     placed, reporting = _placement(how), {"output_loading_info": True, "ignore_mismatched_sizes": True}
     if source.folder and (source.folder / "adapter_config.json").is_file() and find_spec("peft") is None:

@@ -1,6 +1,6 @@
-"""Pairs that can be asked for by name: the embedded one, one that is fetched from the package index, and published
-models that share a tokenizer, or a target with a published EAGLE-3 head.
+"""Pairs with a name: the embedded one, one from the package index, and published models.
 
+These share a tokenizer, or are a target with a published EAGLE-3 head.
 Nothing is loaded here, and no network is asked. What a pair needs is computed from `hsd.models.loading.sizes`.
 """
 
@@ -94,10 +94,7 @@ def _beginning_alike(name: str) -> list[str]:
 
 
 def tuned_for_chat(model: str) -> bool:
-    """Whether a model is known to be tuned on chats: by this list, or by what its makers call it.
-
-    model: a Hub id or a folder.
-    """
+    """Return whether a model (Hub id or folder) is known to be tuned on chats, by this list or by its name."""
     if model in SIZES:
         return True  # all of them are; Qwen3 does not say so in its name
     words = model.rstrip("/\\").replace("\\", "/").split("/")[-1].lower().replace("_", "-").split("-")

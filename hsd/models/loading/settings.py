@@ -22,10 +22,7 @@ OFF = {**GenerationConfig._get_default_generation_params(), "guidance_scale": 1}
 
 
 def unmet(settings: Mapping[str, Any], sampled: bool) -> dict[str, Any]:
-    """The settings that ask for other tokens, or for other output, than decoding gives. Unknown ones count as such.
-
-    sampled: whether tokens are drawn.
-    """
+    """Return the settings that decoding does not follow, unknown ones too. sampled: whether tokens are drawn."""
     met = FOLLOWED | HARMLESS | (set() if sampled else SAMPLED)
     met |= set() if settings.get("return_dict_in_generate") else OUTPUTS
     asked = {name: value for name, value in sorted(settings.items()) if name not in met and not name.startswith("_")}
