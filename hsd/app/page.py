@@ -74,10 +74,10 @@ def index(answers: str, space: Space, presets: Sequence[Preset], folder: str, fi
 
 
 def _menu(space: Space, presets: Sequence[Preset]) -> str:
-    """Return the recorded runs to choose from, by system and by pair, which says whether a real model speaks."""
+    """Return the recorded runs to choose from, by system and by pair: those of a real model first, then the toys."""
     titles = {pair.name: pair.title for pair in space.pairs}
     groups: dict[str, str] = {}
-    for one in presets:
+    for one in sorted(presets, key=lambda one: one.pair == "tiny"):
         pair = titles.get(one.pair, one.pair)
         group = f"{systems()[one.system]['title']} · {pair.partition(' · ')[0]}" if one.system else pair
         groups[group] = groups.get(group, "") + f'<option value="{one.name}">{escape(one.title)}</option>'

@@ -11,8 +11,7 @@
   } catch {
     // a browser may keep nothing
   }
-  const dark = theme ? theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
-  page.classList.toggle("dark", dark);
+  page.classList.toggle("dark", theme ? theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches);
   page.classList.toggle("hsd-embedded", query.get("embed") === "1");
 
   // Whether the picture that the page brings along is of what the address asks for.
@@ -21,7 +20,8 @@
 
   // The tab that the address asks for. A link of an earlier version gets today's words, and `view` says what it meant.
   const asked = query.get("tab") ?? (query.has("lesson") ? "learn" : "watch");
-  const former = asked === "compare" ? "watch" : ["race", "measure"].includes(asked) && "speed";
+  const run = asked === "systems" && ["show", "run", "fsd"].some((name) => query.has(name)); // see watch/former.js
+  const former = asked === "compare" || run ? "watch" : ["race", "measure"].includes(asked) && "speed";
   const tab = (page.dataset.tab = former || asked);
   if (former) query.set("view", asked);
   if (tab !== (query.get("tab") ?? "watch")) {

@@ -13,7 +13,7 @@ from hsd.paths import TRACES
 
 @pytest.fixture(scope="module")
 def parting():
-    engine = Engine({"again": "watch/again.js"})
+    engine = Engine({"again": "step/parting.js"})
     yield lambda *runs: engine.call("(a, b) => again.parting(a, b)", *runs)
     engine.stop()
 

@@ -1,5 +1,6 @@
 // What links to Watch ask for, those of earlier versions too, and the options that made a trace, named as in a link.
 import { facts } from "../kit/facts.js";
+import { today } from "./former.js";
 
 const EARLIER = facts.options.old ?? {}; // name in links of earlier versions → today's
 const NAMES = ["prompt", "pair", "target", "draft", ...Object.keys(facts.options.properties)];
@@ -44,13 +45,19 @@ function back(from, shown = null) {
  * {preset, file, where: {step, node, supposed}, own, swapped, options}. file: the name of one that was opened; own: each rule with its
  * own text; swapped: of those the second is looked at; options: of a run that is to be made, null where the link asks for none.
  */
-function read(query) {
+function read(address) {
+  const query = today(address);
   const given = [...query].map(([name, value]) => [EARLIER[name] ?? name, value]);
   const options = Object.fromEntries(given.filter(([name]) => NAMES.includes(name)));
   return {
     preset: query.get("preset"),
     file: query.get("file"),
-    where: short({ step: stepOf(query), node: number(query.get("node")), supposed: supposed(query) }),
+    where: short({
+      step: stepOf(query),
+      moment: number(query.get("moment")),
+      node: number(query.get("node")),
+      supposed: supposed(query),
+    }),
     own: query.get("mode") === "free",
     swapped: query.get("swap") === "1",
     options: query.has("prompt") ? options : null,

@@ -7,14 +7,15 @@ import { h } from "../kit/dom.js";
 import { addressBar, asked, pack, unpacked } from "../kit/link.js";
 import * as page from "../kit/page.js";
 import { create } from "../step/player.js";
-import { parting } from "./again.js";
 import * as outcome from "./outcome.js";
 import { Beside } from "./beside.js";
-import { sourceWords, tracePair } from "./chips.js";
+import { sourceWords, tracePair } from "../step/chips.js";
 import { follow } from "./downloads.js";
+import { stepOf } from "./former.js";
 import { asking, chip, explaining, files, folding, part, status } from "./head.js";
 import * as links from "./links.js";
 import { Setup } from "./setup.js";
+import { parting } from "../step/parting.js";
 import * as tour from "../step/tour.js";
 
 const PATIENCE = 800; // milliseconds until "Starting …" is said
@@ -164,7 +165,8 @@ class Watch {
    * source: {kind, trace, title, reason}, of it; options: that made it, named as in a link; where there are: link, its parameters;
    * packed, the trace for a link; file, its name; run, a live one; asked, what was set when it began; timed, its speed.
    */
-  display(source, { step = 0, node = null, supposed = null, live = false, fresh = false }) {
+  display(source, { step: given = 0, moment = null, node = null, supposed = null, live = false, fresh = false }) {
+    const step = moment === null ? given : stepOf(source.trace, moment);
     const { trace, kind, asked: then } = source;
     this.source = source;
     source.key ??= String(Math.random());
@@ -242,7 +244,9 @@ class Watch {
 
   /** A run that was watched to its end goes to the step that tells most; one that is being looked at stays there. */
   ended(run) {
-    const { problem, trace, options, telling } = run;
+    const { problem, trace, options } = run;
+    const { moment } = this.wanted;
+    const telling = moment === undefined || !trace ? run.telling : stepOf(trace, moment);
     Object.assign(this, { run: null, wanted: {} });
     this.setup.running(false);
     status("");
