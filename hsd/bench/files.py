@@ -127,7 +127,7 @@ def _file_errors(name: str) -> Iterator[None]:
 
 
 def _text(path: Path, most: int) -> tuple[str, str]:
-    """Return the text of a file, and its encoding and packing in words; "" for plain UTF-8."""
+    """Return a text file of at most `most` bytes, and its encoding and packing in words; "" for plain UTF-8."""
     if not path.is_file():
         kind = "a folder: give a file in it" if path.is_dir() else "no regular file: save its contents to one"
         raise ValueError(f"it is {kind}" if path.exists() else "there is no such file")

@@ -92,7 +92,7 @@ def coupling(first: Tensor, second: Tensor) -> Tensor:
 
 
 class Steps:
-    """Decoding step by step with one rule, one keying, and rows that never change."""
+    """Decoding step by step with one rule on fixed rows p, q, where a keying says which random numbers a step uses."""
 
     def __init__(self, rule: str, keying: Keying, p: list[float], q: list[float], gamma: int) -> None:
         chosen, self.vocab, self.gamma, self.keying = find_rule(rule), len(p), gamma, keying

@@ -54,7 +54,7 @@ class ByCoupling(ByLaw):
         return self._told.draft
 
     def number(self, share: Tensor) -> Tensor:
-        """(1,): what would have drawn `token`, `share` (1,) of the way through its part of the row."""
+        """Return (1,): what would have drawn `token`, `share` (1,) of the way through its part of the row."""
         row = self.next
         return place(row, torch.tensor(self.token, device=row.device), share.to(row.device)).cpu()
 

@@ -26,7 +26,7 @@ class Describer:
         self._codec = codec
 
     def token_fields(self, token: int, before: int | None = None) -> dict[str, Any]:
-        """The fields of a trace that say which token it is; before: the token before it in a text."""
+        """Return the fields of a trace that say which token it is; before: the token before it in a text."""
         parts = self._codec.bytes_of(token) if hasattr(self._codec, "bytes_of") else b""
         after = getattr(self._codec, "piece_after", None) if before is not None and not parts else None
         piece = after(token, before) if after else self._codec.piece(token)
@@ -41,7 +41,7 @@ class Describer:
         p: Tensor,
         q: Tensor,
     ) -> list[Node]:
-        """The drafted tokens; row i of p and q belongs to the parent of node i + 1."""
+        """Return the drafted tokens; row i of p and q belongs to the parent of node i + 1."""
         index = list(range(len(tokens)))
         values = (p[index, tokens].tolist(), q[index, tokens].tolist()) if tokens else ([], [])
         rows = zip(parents, tokens, draws, coins, *values, strict=True)
@@ -51,7 +51,7 @@ class Describer:
         ]
 
     def growth(self, tree: Growth) -> list[Grown]:
-        """All tokens considered while a tree grew, in the order in which they were added."""
+        """Return all tokens considered while a tree grew, in the order in which they were added."""
         levels = [0]
         for parent in tree.parents[1:]:
             levels.append(levels[parent] + 1)
@@ -121,7 +121,7 @@ class Describer:
         return Residual(node=node, origin=origin, top=top, rest=hidden, weight=weight, mass=mass, draw=number)
 
     def committed(self, tokens: Sequence[int], kept: int, bonus: bool, before: int | None = None) -> list[Committed]:
-        """The tokens that a round committed: `kept` from the draft, and what came after them, a bonus or not."""
+        """Return the tokens that a round committed: `kept` from the draft, and what came after them, a bonus or not."""
         after: Origin = "bonus" if bonus else "correction"
         return [
             Committed(**self.token_fields(token, last), origin="draft" if i < kept else after)
@@ -130,12 +130,12 @@ class Describer:
 
 
 def scalars(p: Tensor, q: Tensor, tokens: Tensor) -> dict[str, list[Any]]:
-    """The explanation quantities of the branches along one draft, by name: p (γ+1, V), q (γ, V)."""
+    """Return the explanation quantities of the branches along one draft, by name: p (γ+1, V), q (γ, V)."""
     masses = branch_masses(p, q, tokens)
     found = {name: getattr(masses, name)[: len(tokens)].tolist() for name in SCALARS}
     return {**found, "lead": leads(p[: len(tokens)], q, tokens).tolist()}
 
 
 def _rest(rows: Tensor, top: Tensor) -> list[float]:
-    """The mass of each row outside its `top` entries."""
+    """Return the mass of each row outside its `top` entries."""
     return (rows.double().sum(-1) - top.double().sum(-1)).clamp_min(0).tolist()

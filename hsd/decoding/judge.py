@@ -21,7 +21,7 @@ ENUMERABLE = 32  # drafted tokens of a tree, up to which the mean number kept is
 
 @dataclass(frozen=True)
 class Tried:
-    """A test that was made about `node`, with its coin and outcome."""
+    """A test of `node`, with its coin and outcome."""
 
     test: Test
     node: int
@@ -54,7 +54,7 @@ class Ruling(Protocol):
 
 
 def judge(rule: Rule | TreeRule, draft: Draft, rows: Rows) -> Ruling:
-    """rows: of the target after the text and after each node, (n+1, V)."""
+    """Apply a rule to a draft of n tokens. rows: the target's distributions after the text and each node, (n+1, V)."""
     draft = draft.on(rows.p.device)
     draws = not (isinstance(rule, Rule) and rule.recipe.follow)
     if not len(draft.tokens) and draws:  # nothing to judge: plain decoding must not pay for a rule
@@ -116,7 +116,7 @@ class Separate:
 
 
 def separate(draft: Draft, p: Tensor) -> Separate:
-    """The view of a draft in which no two drafts share what they drew themselves. p (n+1, V)."""
+    """Return the view of a draft in which no two drafts share what they drew themselves. p (n+1, V)."""
     q_of = dict(zip(draft.inner, draft.q, strict=True))
     if draft.once:
         nodes = list(range(len(draft.ids) + 1))
@@ -170,7 +170,7 @@ class ByTests:
 
 
 def _line(parents: Sequence[int], node: int) -> list[int]:
-    """The nodes from depth 1 down to `node`."""
+    """Return the nodes from depth 1 down to `node`."""
     found = []
     while node:
         found.append(node)

@@ -119,7 +119,7 @@ class Decoding(Iterator[Step]):
         self._rounds.close()
 
     def trace(self) -> Trace:
-        """The trace of all steps so far."""
+        """Return the trace of all steps so far."""
         setup = Setup(
             options=_recorded(self.options, self._levels),
             pair=self.pair.name,
@@ -144,7 +144,7 @@ class Decoding(Iterator[Step]):
         return Prompt(text=self._prompt_text, ids=self._prompt, pieces=[one["piece"] for one in fields], bytes=parts)
 
     def result(self) -> Result:
-        """The state of the run: the text of all steps so far, why it ended or would end, its seconds."""
+        """Return the state of the run: the text of all steps so far, why it ended or would end, its seconds."""
         new = [token for step in self.steps for token in step.tokens]
         return Result(text=self._new_text(new), finish=self.finish, seconds=self.seconds)
 
@@ -185,7 +185,7 @@ class Decoding(Iterator[Step]):
         )
 
     def _room(self) -> int:
-        """How many tokens may still be committed."""
+        """Return how many tokens may still be committed."""
         produced = len(self._text) - len(self._prompt)
         return min(self.options.max_new_tokens - produced, self._levels.context - len(self._text))
 
@@ -196,7 +196,7 @@ class Decoding(Iterator[Step]):
             self.finish = "length" if len(self._text) - len(self._prompt) >= self.options.max_new_tokens else "context"
 
     def _new_text(self, new: list[int]) -> str:
-        """The new text as it continues the prompt: decoded together, so that spaces between them survive."""
+        """Return the new text as it continues the prompt: decoded together, so that spaces between them survive."""
         before, whole = self.pair.codec.decode(self._prompt), self.pair.codec.decode(self._prompt + new)
         return whole[len(before) :] if whole.startswith(before) else self.pair.codec.decode(new)
 
@@ -254,7 +254,7 @@ def model_info(model: LanguageModel) -> ModelInfo:
 
 
 def _recorded(options: RunOptions, levels: Levels) -> Any:
-    """The options of a run as a trace has them: those of its levels as they came out."""
+    """Return a trace's record of a run's options, with the models, exits and thresholds that were chosen for them."""
     proposer = "none" if options.system == "plain" else options.proposer
     gamma = 0 if proposer == "none" or options.levelled else options.gamma
     confidence = levels.stopping.least if levels.stopping else 0.0

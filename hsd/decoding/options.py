@@ -37,7 +37,7 @@ PROMPTS = ("chat", "text")
 
 
 def _knob(knob: Knob) -> Any:
-    """The option of a rule's one number."""
+    """Return the option of a rule's one number."""
     when = {"rule|shadow": f"rules with {knob.option}"}
     words = f"{knob.title} {knob.sign}", knob.words, "rule"
     return float, option(knob.default, *words, low=knob.low, high=knob.high, step=0.01, when=when, place="knobs")
@@ -118,7 +118,7 @@ class RunOptions(Tuned):
             raise HsdError(f"a tree of {nodes:,} nodes is over the limit of {MAX_TREE_NODES}: reduce drafts or gamma")
 
     def tree_size(self, gamma: int) -> int:
-        """How many tokens the tree of a step has, at most."""
+        """Return how many tokens the tree of a step has, at most."""
         return self.nodes - 1 if self.nodes else self.layout.needed(self.drafts, gamma)
 
     def find(self, name: str, several: bool | None = None) -> Rule | TreeRule:
@@ -199,7 +199,7 @@ def _by_divergence(*names: str) -> bool:
 
 
 def _moves(o: RunOptions) -> bool:
-    """Whether a step has no fixed shape, or is more than its tokens."""
+    """Return whether a step has no fixed shape, or is more than its tokens."""
     other = o.trace or o.system != "speculative" or o.drafts > 1 or o.copies
     return other or o.coupled or _resamples(o) or _raw(o)
 
@@ -263,7 +263,7 @@ REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
 
 
 def _with_knob(name: str) -> list[str]:
-    """The rules whose one number is this option."""
+    """Return the rules whose one number is this option."""
     return [rule.name for rule in RULES.values() if rule.knob and rule.knob.option == name]
 
 

@@ -28,7 +28,7 @@ CPU = torch.device("cpu")
 
 
 def work_of(work: Computed) -> Work:
-    """A `Work` as a trace records it."""
+    """Return a `Work` as a trace records it."""
     return Work(**asdict(work))
 
 
@@ -52,7 +52,7 @@ class Recorder:
         self._others = {other.name: other for other in (shadow, *others) if other.name != rule.name}
 
     def details(self, played: Any) -> dict[str, Any]:
-        """The fields of a `Step` that are there only when tracing is on. played: a `Round`."""
+        """Return the fields of a `Step` that are there only when tracing is on. played: a `Round`."""
         played = played.told()
         step = _Step(self._describe, played)
         judged = {self._rule.name: played.ruling}
@@ -115,7 +115,7 @@ class _Step:
         return self._describe.nodes(draft.parents, draft.ids, draft.draws.tolist(), self._coins(), p, q)
 
     def _coins(self) -> list[float]:
-        """The coin of each node: that of the first draft which drew it."""
+        """Return the coin of each node: that of the first draft which drew it."""
         coins: dict[int, float] = {}
         for path in self.draft.paths:
             for node, coin in zip(path.nodes[path.fork :], path.coins.tolist(), strict=False):
@@ -132,12 +132,12 @@ class _Step:
         return self._describe.branches(self.draft.inner, p, self.draft.q, wanted, self._scalars())
 
     def _below(self, node: int) -> list[int]:
-        """The tokens drafted right after a node."""
+        """Return the tokens drafted right after a node."""
         pairs = zip(self.draft.ids, self.draft.parents, strict=True)
         return [token for token, above in pairs if above == node]
 
     def _scalars(self) -> dict[str, list[Any]]:
-        """The explanation quantities of every branch, along its own path from the root."""
+        """Return the explanation quantities of every branch, along its own path from the root."""
         count = len(self.draft.inner)
         columns: dict[str, list[Any]] = {name: [0.0] * count for name in SCALARS}
         columns["lead"] = [None] * count

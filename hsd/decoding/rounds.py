@@ -55,7 +55,7 @@ class Player(Protocol):
 
 @dataclass(frozen=True)
 class Round:
-    """What came of a round.
+    """The result of a round.
 
     rows: the target's distributions after the text and after each drafted token (n+1, V). number (1,): what drew
     `token`, which follows the kept ones; None where they end the text. extra, extra_draws: tokens that a resampling
@@ -99,7 +99,7 @@ class Round:
         return last(self.ruling) not in self.draft.parents
 
     def told(self) -> Round:
-        """The round with the numbers that a trace records, if draft and target were coupled."""
+        """Return this round with draws and coins that a trace can record, which coupled picks do not have."""
         if not isinstance(self.ruling, ByCoupling):
             return self
         return replace(self, draft=self.ruling.draft, number=self.ruling.number(self.number))
@@ -161,13 +161,13 @@ class Rounds:
         return played
 
     def settle(self, length: int, played: Round | None = None) -> None:
-        """The text has `length` tokens for now, here and in all that propose: those that a round kept, or fewer."""
+        """Keep `length` tokens of the text in the target and in all that propose: those a round kept, or fewer."""
         path = played.ruling.path if played else ()
         self.target.settle(length, path)
         self._proposer.settle(length, path)
 
     def _score(self, text: list[int], draft: Draft) -> Rows:
-        """The target's distributions after the text and after each drafted token, by one forward pass."""
+        """Return the target's distributions after the text and after each drafted token, by one forward pass."""
         if not draft.is_chain:
             nodes = list(zip(range(1, len(draft.ids) + 1), draft.parents, draft.ids, strict=True))
             return self.target.grow(text, nodes, keep=len(nodes) + 1)
@@ -211,7 +211,7 @@ class Rounds:
 
 
 def following(draft: Draft, ruling: Ruling, number: Tensor, end_ids: frozenset[int]) -> int | None:
-    """The token that follows what is kept, None where that ends the text."""
+    """Return the token that follows what is kept, None where that ends the text."""
     node = last(ruling)
     if node and draft.ids[node - 1] in end_ids:
         return None
@@ -222,5 +222,5 @@ def following(draft: Draft, ruling: Ruling, number: Tensor, end_ids: frozenset[i
 
 
 def last(ruling: Ruling) -> int:
-    """The last node that is kept, 0 for none."""
+    """Return the last node that is kept, 0 for none."""
     return ruling.path[-1] if ruling.path else 0

@@ -37,7 +37,7 @@ class StackLevel(Proposer):
         return self._threshold + self._below
 
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
-        """At most `gamma` tokens. `draws` are not used: a block's length is not fixed."""
+        """Return a block of at most `gamma` tokens. `draws` are not used: a block's length is not fixed."""
         if not gamma:
             return Draft.empty(self._rounds.target.vocab_size, self._rounds.target.device)
         wanted = min(self._threshold, gamma)
@@ -60,7 +60,7 @@ class StackLevel(Proposer):
 
 
 def _block(visits: list[Visit], settled: list[int], coins: Tensor) -> Draft:
-    """What a level hands up, with its full distribution for every token."""
+    """Return the tokens that a level hands up, as a chain with its full distribution for each."""
     rounds: list[Round] = [visit.played for visit in visits]
     rows = [_rows(played) for played in rounds]
     return Draft.chain(
@@ -74,12 +74,12 @@ def _block(visits: list[Visit], settled: list[int], coins: Tensor) -> Draft:
 
 
 def _rows(played: Round) -> slice | list[int]:
-    """Which of a round's rows its committed tokens follow."""
+    """Return the indices of the target's rows from which the tokens of a round were drawn or verified."""
     count = len(played.committed)
     return slice(count) if played.draft.is_chain else [0, *played.ruling.path][:count]
 
 
 def _draws(played: Round) -> Tensor:
-    """The number that drew each token that a round committed, (n,) on the CPU."""
+    """Return the numbers that drew the tokens that a round committed, (n,) on the CPU."""
     drawn = played.draft.draws[[node - 1 for node in played.ruling.path]]
     return drawn if played.token is None else torch.cat([drawn, played.number])

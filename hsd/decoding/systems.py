@@ -124,7 +124,7 @@ def _exits(pair: Pair, options: RunOptions) -> Levels:
 
 
 def _stack(pair: Pair, options: RunOptions) -> tuple[int, ...]:
-    """The places of the models to stack."""
+    """Return the places of the models to stack."""
     last = len(pair.models) - 1
     stack = tuple(options.stack) or tuple(range(last + 1))
     check_stack(stack)
@@ -150,7 +150,7 @@ def _level_rules(options: RunOptions, levels: int) -> tuple[str, ...]:
 
 
 def _for_tree(options: RunOptions, name: str) -> str:
-    """A chain rule's counterpart for the options' tree, or the usual rule for such trees."""
+    """Return a chain rule's counterpart for the options' tree, or the usual rule for such trees."""
     fits = name in RULES and RULES[name].drafts and options.layout.siblings == "independent"
     return find_tree_rule(name).name if fits else VANILLA[options.layout.siblings]
 
@@ -169,7 +169,7 @@ def _about_rule(options: RunOptions, models: int = 2) -> list[str]:
 
 
 def _about_no_tolerance(options: RunOptions) -> str:
-    """Settings of the fuzzy rule that are exact after all."""
+    """Return a note on a tolerance of 0 or below, at which the fuzzy rule is exact."""
     if options.fuzzy_mode == "divergence-only":
         passing = "only equal rows pass" if options.tolerance == 0 else "nothing passes"
         return f"At this tolerance {passing}: exact, and next to nothing that is drafted is kept."
@@ -179,7 +179,7 @@ def _about_no_tolerance(options: RunOptions) -> str:
 
 
 def _about_models(pair: Pair, models: Sequence[LanguageModel], options: RunOptions) -> list[str]:
-    """What the models themselves make of a run: rows that are missing, rounding, settings that are not applied."""
+    """Return notes on a run's models: missing rows, rounding, settings that are not applied."""
     notes = [
         f"{model.name} has rows for {model.vocab_size:,} of {pair.vocab_size:,} tokens: it drafts none of the others, "
         "and reads them as its last one."
@@ -224,7 +224,7 @@ def _about_exits(target: LanguageModel, exits: Sequence[int], layers: int) -> li
 
 
 def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) -> Player:
-    """The player of a run's rounds, for a prompt of this many tokens."""
+    """Return the player of a run's rounds, for a prompt of this many tokens."""
     ends = pair.codec.end_ids
     if options.engine == "portable" and not getattr(pair.target, "portable", False):
         raise HsdError("engine portable is for the pair smollm2 loaded with it: choose that pair, or engine eager")
@@ -252,7 +252,7 @@ def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) ->
 def _smallest(
     readers: Sequence[Reader], ends: frozenset[int], options: RunOptions, stopping: Stopping | None
 ) -> Proposer:
-    """The proposer at the bottom of the levels, which verifies nothing."""
+    """Return the proposer at the bottom of the levels, which verifies nothing."""
     if len(readers) == 1:
         copier = COPIERS[options.proposer if options.copies else "ngram"]  # plain decoding asks for no draft
         return Copying(copier.copied, readers[0].vocab_size, readers[0].device, ends)
@@ -277,14 +277,14 @@ def top_rule(options: RunOptions, models: int, shadow: bool = False) -> Rule | T
 
 
 def longest_block(options: RunOptions, levels: Levels) -> int:
-    """How many tokens the target is handed at most."""
+    """Return the largest number of tokens that the target verifies at once."""
     if options.system == "plain":
         return 0
     return sum(levels.thresholds) if options.levelled else options.longest
 
 
 def make_recorder(pair: Pair, options: RunOptions, levels: Levels) -> Recorder:
-    """The recorder of the run's steps."""
+    """Return the recorder of the run's steps."""
     rule, shadow = (top_rule(options, len(levels.models), shadow) for shadow in (False, True))
     fitting = [other for other in TREE_RULES.values() if options.layout.siblings in other.siblings]
     chains = [other for other in RULES.values() if not other.knob]

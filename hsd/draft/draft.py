@@ -61,7 +61,7 @@ class Growth:
     kept: dict[int, int] = field(default_factory=dict)
 
     def best(self, many: int) -> list[int]:
-        """The `many` surest nodes, in the order in which they came; with a node always its parent."""
+        """Return the `many` surest nodes, in the order in which they came; with a node always its parent."""
         ranked = sorted(range(1, len(self.tokens)), key=lambda node: (-self.sure[node], node))
         return sorted(ranked[:many])
 
@@ -99,7 +99,7 @@ class Draft:
 
     @classmethod
     def empty(cls, vocab_size: int, device: torch.device) -> Draft:
-        """A draft of no tokens."""
+        """Return a draft of no tokens."""
         none = torch.empty(0, dtype=torch.float64)
         return cls.chain(none.long().to(device), torch.empty(0, vocab_size, device=device), none, none)
 
@@ -129,18 +129,18 @@ class Draft:
         return found
 
     def along(self, path: Sequence[int]) -> list[int]:
-        """The tokens of these nodes."""
+        """Return the tokens of the nodes `path`."""
         return [self.ids[node - 1] for node in path]
 
     def on(self, device: torch.device) -> Draft:
-        """The same on that device, but for the numbers, which stay on the host."""
+        """Return this draft on `device`; draws and coins stay on the host."""
         if self.q.device == device and self.tokens.device == device:
             return self
         logits = tuple(rows.to(device) for rows in self.logits)
         return replace(self, tokens=self.tokens.to(device), q=self.q.to(device), logits=logits)
 
     def until_end(self, end_ids: frozenset[int]) -> Draft:
-        """A chain up to and including its first end-of-text token."""
+        """Return this chain up to and including its first end-of-text token."""
         count = next((i for i, token in enumerate(self.ids, start=1) if token in end_ids), len(self.ids))
         if count == len(self.ids):
             return self
@@ -155,7 +155,7 @@ class Proposer(ABC):
     readers: list[Reader]
 
     def needed(self, gamma: int) -> int:
-        """How many random numbers a draft of γ tokens takes, and how many coins."""
+        """Return how many random numbers a draft of γ tokens takes, and how many coins."""
         return gamma
 
     def columns(self, gamma: int) -> int:
@@ -167,19 +167,19 @@ class Proposer(ABC):
         """At most γ tokens (in a tree: in a path) that continue `text`. draws: (γ,), or times, (γ, V)."""
 
     def extend(self, token: Tensor) -> Tensor:
-        """(V,): the distribution after one more token (1,) of the text, for a rule that resamples.
+        """Return (V,): the distribution after one more token (1,) of the text, for a rule that resamples.
 
         Raises HsdError where one cannot be had: such a rule needs a chain of one draft model.
         """
         raise HsdError(f"{type(self).__name__} gives no distribution for a rule that resamples: choose another rule")
 
     def rewind(self, length: int) -> None:
-        """Back to `length` tokens of the text and this draft, to `extend` it as drafting would have gone on."""
+        """Forget all but the first `length` tokens of text and draft, so that `extend` drafts on from there."""
         for reader in self.readers:
             reader.rewind(length)
 
     def settle(self, length: int, path: Sequence[int] = ()) -> None:
-        """The text has `length` tokens now, its last ones those of `path` in the draft; forget all others."""
+        """Keep `length` tokens of the text, whose last ones are the nodes `path` of the draft; forget all others."""
         for reader in self.readers:
             reader.settle(length, path)
 

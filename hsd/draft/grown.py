@@ -60,7 +60,7 @@ class GrownProposer(Proposer):
             tree.sure += [tree.sure[node] + math.log(chance) for chance, _ in likely]
 
     def _cut(self, tree: Growth, gamma: int, draws: Tensor, coins: Tensor, visit: Visit) -> Draft:
-        """The draft of the surest nodes, numbered anew."""
+        """Return the draft of the surest nodes, numbered anew."""
         self._read = [0, *tree.best(self.needed(gamma))]
         number = tree.kept = {node: i for i, node in enumerate(self._read)}
         parents = [number[tree.parents[node]] for node in self._read[1:]]

@@ -38,7 +38,7 @@ class Copying(Proposer):
         return Draft.chain(tokens, q, draws[:known], coins[:known]).until_end(self._end_ids)
 
     def _rows(self, ids: list[int]) -> Tensor:
-        """(n, V): all mass on each of the tokens."""
+        """Return (n, V): all mass on each of the tokens."""
         rows = torch.zeros(len(ids), self._vocab_size, device=self._device)
         rows[range(len(ids)), ids] = 1.0
         return rows
@@ -50,7 +50,7 @@ class Copying(Proposer):
         self._length = length
 
     def extend(self, token: Tensor) -> Tensor:
-        """The copy goes on as it would have, whatever was drawn in its place."""
+        """Return (V,): the copy's next row, as if its own token had been committed."""
         self._length += 1
         return self._copied[self._length - self._begin]
 

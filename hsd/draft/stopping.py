@@ -81,6 +81,6 @@ class Chain:
         return self.kept * self.stopping.chance(largest, self.length) >= UNSPENT * self.stopping.least
 
     def add(self, share: float) -> None:
-        """A token with that share was drawn."""
+        """Count a drafted token, with this share of its row at temperature 1."""
         self.kept *= self.stopping.chance(share, self.length)
         self.length += 1

@@ -29,7 +29,7 @@ class Layout:
     grown: bool = False
 
     def needed(self, drafts: int, gamma: int) -> int:
-        """How many random numbers the drafts take: one for every position that is drawn."""
+        """Return how many random numbers the drafts take: one for every position that is drawn."""
         return sum(gamma - fork for fork in self.forks(drafts, gamma))
 
 
@@ -75,12 +75,12 @@ class _Tree:
     logits: dict[int, Tensor] = field(default_factory=dict)
 
     def children(self, parent: int) -> dict[int, int]:
-        """The nodes below `parent` by their tokens, in the order in which they were drawn."""
+        """Return the nodes below `parent` by their tokens, in the order in which they were drawn."""
         pairs = enumerate(zip(self.parents, self.tokens, strict=True), start=1)
         return {token: node for node, (above, token) in pairs if above == parent}
 
     def child(self, parent: int, token: int, number: float) -> int:
-        """The node for `token` below `parent`, which is made if no draft was there yet."""
+        """Return the node for `token` below `parent`, which is made if no draft was there yet."""
         found = self.children(parent).get(token)
         if found is None:
             self.tokens.append(token)
@@ -136,7 +136,7 @@ class TreeProposer(Proposer):
         )
 
     def _read(self, text: list[int], tree: _Tree, new: list[int]) -> None:
-        """The distributions after the nodes that came last, or after the text."""
+        """Read the `new` nodes, or the text, in one pass and add their distributions to `tree`."""
         entries = [(node, tree.parents[node - 1], tree.tokens[node - 1]) for node in new]
         rows = self._reader.grow(text, entries, keep=len(new) or 1)
         tree.rows |= dict(zip(new or [0], rows.p, strict=True))
@@ -161,7 +161,7 @@ class TreeProposer(Proposer):
         path.ended = token in self._end_ids
 
     def _pick(self, tree: _Tree, parent: int, number: Tensor) -> int | None:
-        """The next token of a draft below `parent`, as the layout wants it; None where there is none left."""
+        """Return a next token below `parent`, drawn by `number` () or chosen, by the layout; None if none is left."""
         if self._layout.siblings == "independent":
             return int(draw(tree.rows[parent], number.to(self._reader.device)))
         taken = list(tree.children(parent))

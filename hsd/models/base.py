@@ -25,7 +25,7 @@ class View:
     positions: Tensor
 
     def part(self, rows: slice, length: int) -> View:
-        """These rows by themselves: what they see of the `length` tokens before them, and of each other."""
+        """Return the view of some rows alone: what they see of `length` tokens before them, and of each other."""
         positions = self.positions[rows]
         return View(self.visible[rows, : length + len(positions)], positions)
 
@@ -169,7 +169,7 @@ class Pair:
         return reach((self.target, self.draft))[0]
 
     def encode(self, prompt: str) -> list[int]:
-        """The prompt's ids. Raises HsdError if it is empty or fills the context."""
+        """Return the prompt's ids. Raises HsdError if it is empty or fills the context."""
         if not prompt.strip():
             raise HsdError("the prompt is empty: type some text to continue")
         try:
@@ -186,7 +186,7 @@ class Pair:
 
 
 def reach(models: Sequence[LanguageModel]) -> tuple[int, str]:
-    """How many tokens all of these can read, and what to say after the number where a model's `limit` ends it."""
+    """Return how many tokens all models can read, and the reason where a model's `limit` ends it, as words."""
     shortest = min(models, key=lambda model: model.context)
     limit = getattr(shortest, "limit", "")
     return shortest.context, f", as {limit} that" if limit else ""

@@ -21,7 +21,7 @@ class Buffer:
         return self.room.narrow(self.dim, 0, self.length)
 
     def reserve(self, length: int, least: int = 64) -> Tensor:
-        """The memory, with space for so many rows; `length` itself is set by whoever writes them."""
+        """Return the memory, with space for so many rows; `length` itself is set by whoever writes them."""
         have = self.room.shape[self.dim]
         if length > have:
             shape = [*self.room.shape]

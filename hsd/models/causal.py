@@ -85,7 +85,7 @@ class CausalModel:
         return masks if len(masks) > 1 else next(iter(masks.values()))
 
     def early_exits(self, exits: Sequence[int]) -> EarlyExits:
-        """The model and its exits after so many layers, see `hsd.models.exits`."""
+        """Return the model and its exits after so many layers, see `hsd.models.exits`."""
         return EarlyExits(self, exits)
 
 
@@ -158,13 +158,13 @@ class CausalSession:
         self._cache, self.length, self._positions, self._states = None, 0, [], Buffer()
 
     def _masked(self, view: View) -> dict[str, Any]:
-        """The view as the model's arguments."""
+        """Return the view as the model's arguments."""
         mask = self._model.mask(view.visible, lambda: view.positions[:, None] - torch.tensor(self._positions))
         return {"attention_mask": mask, "position_ids": view.positions[None].to(self._model.input_device)}
 
 
 def attention_windows(model: Any) -> dict[str, int | None]:
-    """The kinds of attention that a model's layers have, and how far back each sees; None: all the way.
+    """Return the kinds of attention that a model's layers have, and how far back each sees; None: all the way.
 
     Raises HsdError for layers that keep a running state instead of the past: there is no way back in them.
     """
@@ -182,14 +182,14 @@ def attention_windows(model: Any) -> dict[str, int | None]:
 
 
 def _only_kind(config: Any) -> str:
-    """The kind of all layers of a configuration that does not list them."""
+    """Return the kind of all layers of a configuration that does not list them."""
     if getattr(config, "sliding_window", None) is not None:
         return SLIDING
     return FULL if getattr(config, "attention_chunk_size", None) is None else "chunked_attention"
 
 
 def context_of(config: Any) -> tuple[int, str]:
-    """How many tokens a text model reads by its configuration, stretched positions included, and why no more.
+    """Return how many tokens a text model reads by its configuration, stretched positions included, and why no more.
 
     Longrope and dynamic scaling turn all keys of a text longer than the original context otherwise: no cache holds.
     """
@@ -206,5 +206,5 @@ def context_of(config: Any) -> tuple[int, str]:
 
 
 def as_set(ids: int | Sequence[int] | Tensor | None) -> frozenset[int]:
-    """Ids that end a text, in any form that `transformers` takes."""
+    """Return ids that end a text, in any form that `transformers` takes."""
     return frozenset() if ids is None else frozenset(torch.as_tensor(ids).flatten().tolist())

@@ -38,5 +38,5 @@ class ExitHead:
 
 
 def drafted(weights: dict[str, Tensor]) -> Tensor:
-    """The target's ids of the tokens that can be drafted, in order."""
+    """Return the target's ids of the tokens that can be drafted, in order."""
     return weights["d2t"].long() + torch.arange(len(weights["d2t"]))

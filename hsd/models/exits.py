@@ -73,7 +73,7 @@ class ExitModel:
         self.drafted: int | None = own.drafted if own else None
 
     def start(self) -> ExitSession:
-        """A session of this exit alone. `EarlyExits.open` gives those that share what they compute."""
+        """Return a session of this exit alone. `EarlyExits.open` gives those that share what they compute."""
         return ExitSession(self._exits, SharedText(self._exits.groups), self._level, alone=True)
 
 
@@ -124,7 +124,7 @@ class ExitSession:
 
 
 def exit_heads(model: LanguageModel) -> dict[int, ExitHead]:
-    """The trained heads of a model's exits, by the number of layers before them."""
+    """Return the trained heads of a model's exits, by the number of layers before them."""
     return getattr(model, "exit_heads", {})
 
 
@@ -168,7 +168,7 @@ def head_cost(model: LanguageModel) -> float:
 
 
 def _module(model: LanguageModel) -> Any:
-    """The `transformers` module behind a model."""
+    """Return the `transformers` module behind a model."""
     module = getattr(model, "model", None)
     if not isinstance(module, nn.Module):
         raise HsdError(f"{model.name} has no layers to leave early: choose a model of transformers")

@@ -57,11 +57,11 @@ class LayerGroups:
         self._last = _without_layers(model, decoder)
 
     def caches(self) -> list[GroupCache]:
-        """An empty cache for each group."""
+        """Return an empty cache for each group."""
         return [GroupCache(first) for first, _ in self.bounds]
 
     def read(self, group: int, rows: Tensor, cache: GroupCache) -> Tensor:
-        """States after a group's last layer, not normed, (n, width).
+        """Return states after a group's last layer, not normed, (n, width).
 
         rows: ids (n,) for the first group, for the others the states (n, width) that the group below gave.
         """
@@ -95,7 +95,7 @@ class LeanGroups:
 
 
 def decoder_of(model: Any) -> Any:
-    """The part of a model that has its layers. Raises HsdError where layers cannot be run in parts."""
+    """Return the part of a model that has its layers. Raises HsdError where layers cannot be run in parts."""
     decoder = model.get_decoder() if hasattr(model, "get_decoder") else None
     if not isinstance(getattr(decoder, "layers", None), nn.ModuleList) or not hasattr(decoder, "norm"):
         raise in_one_piece(model)
@@ -103,13 +103,13 @@ def decoder_of(model: Any) -> Any:
 
 
 def in_one_piece(model: Any) -> HsdError:
-    """What to say of a model whose layers cannot be run in parts."""
+    """Return the error for a model whose layers cannot be run in parts."""
     name = type(model).__name__
     return HsdError(f"early exits cannot be taken from {name}: choose a Llama, Qwen, Mistral or Gemma model")
 
 
 def numbers(module: nn.Module) -> int:
-    """How many parameters a module has; packed weights count as what they stand for."""
+    """Return how many parameters a module has; packed weights count as the matrices that they replace."""
     return sum(
         part.in_features * part.out_features if isinstance(part, nn.Linear) and name == "weight" else weight.numel()
         for part in module.modules()
@@ -118,13 +118,13 @@ def numbers(module: nn.Module) -> int:
 
 
 def multiplications(module: nn.Module) -> int:
-    """How many multiplications with weights of linear maps one token takes in a module."""
+    """Return how many multiplications with weights of linear maps one token takes in a module."""
     linear = [part for part in module.modules() if isinstance(part, nn.Linear)]
     return sum(part.in_features * part.out_features for part in linear)
 
 
 def _part(decoder: Any, first: int, end: int) -> Callable[..., Any]:
-    """The decoder with layers from `first` to before `end`, giving states that are not normed."""
+    """Return the decoder with layers from `first` to before `end`, giving states that are not normed."""
     config = copy.copy(decoder.config)
     config.num_hidden_layers = end - first
     if getattr(config, "layer_types", None):
@@ -142,7 +142,7 @@ def _without_layers(model: Any, decoder: Any) -> Callable[..., Any]:
 
 
 def _forward(module: Any, **instead: Any) -> Callable[..., Any]:
-    """The forward pass of a module of the same class and weights, in which some parts are others.
+    """Return the forward pass of a module of the same class and weights, in which some parts are others.
 
     It is the class's own: without what the library wraps around it to record and to choose outputs, which costs more
     than a small model's norm, and without what accelerate puts on a module that it moves the inputs of.

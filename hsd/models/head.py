@@ -128,17 +128,17 @@ class HeadModel:
         return F.rms_norm(x, (x.shape[-1],), weight, self.shape.eps)
 
     def joined(self, states: Tensor) -> Tensor:
-        """What the target knew, (n, taps, hidden), as one row each, (n, hidden)."""
+        """Join the target's hidden states (n, taps, hidden) to one row for each token, (n, hidden)."""
         if self.taps_norm is not None:
             states = self.normed(states, None) * self.taps_norm
         return self.join(states.flatten(1))
 
     def fed_back(self, rows: Tensor) -> Tensor:
-        """The layer's output, (n, hidden), as it enters the layer again where the target knows nothing yet."""
+        """Return the layer's output (n, hidden) as its next input where the target's states are missing."""
         return self.normed(rows, self.last) if self.shape.norm_output else rows
 
     def logits(self, rows: Tensor) -> Tensor:
-        """(n, hidden) to (n, vocab): tokens that cannot be drafted get -inf."""
+        """Return logits (n, vocab) of rows (n, hidden); tokens that cannot be drafted get -inf."""
         return spread(self.head(self.normed(rows, self.last)), self.vocab, self.vocab_size)
 
 
@@ -194,14 +194,14 @@ class HeadSession:
         return self._model.logits(self._rows.rows[self.length - keep :])
 
     def _joined(self, states: Tensor, columns: list[int]) -> Tensor:
-        """The target's joined states at these columns; zeros before the first."""
+        """Return the target's joined states at these columns; zeros before the first."""
         first = [column for column in columns if column < 0]
         known = states[columns[len(first)] : columns[-1] + 1] if len(first) < len(columns) else states[:0]
         nothing = self._model.embedding.new_zeros(len(first), len(self._model.shape.taps), self._model.shape.hidden)
         return self._model.joined(torch.cat([nothing, known.to(nothing.dtype).view(-1, *nothing.shape[1:])]))
 
     def _read(self, tokens: Tensor, hidden: Tensor, view: View | None) -> None:
-        """One pass over n tokens with what is known or guessed of the token before each, (n, hidden)."""
+        """Read n tokens in one pass; hidden (n, hidden): the state, known or guessed, of the token before each."""
         model, shape = self._model, self._model.shape
         n, begin, end = len(tokens), self.length, self.length + len(tokens)
         since = 0 if shape.first or begin == 0 else 1
@@ -254,7 +254,7 @@ class HeadSession:
 
 
 def before_of(n: int, begin: int, view: View | None) -> list[int]:
-    """The column of the token before each of n new ones that start at column `begin`; -1 before the first."""
+    """Return the column of the token before each of n new ones that start at column `begin`; -1 before the first."""
     if view is None:
         return list(range(begin - 1, begin + n - 1))
     found = []

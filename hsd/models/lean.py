@@ -52,12 +52,12 @@ class LeanLlama:
         self.rates = rope_rates(config.rope_parameters["rope_theta"], self.width)
 
     def logits(self, states: Tensor) -> Tensor:
-        """What the last layer gave, (n, hidden), to (n, vocab)."""
+        """Return logits (n, vocab) of the last layer's output (n, hidden)."""
         return self.head(F.rms_norm(states, (self.hidden,), self.norm, self.eps))
 
     @staticmethod
     def fits(model: Any) -> bool:
-        """Whether a model is a packed Llama with nothing unusual about it."""
+        """Return whether a model is a packed Llama with nothing unusual about it."""
         config = model.config
         return (
             type(model).__name__ == "LlamaForCausalLM"
@@ -97,7 +97,7 @@ class LeanLayers:
         self._states = Buffer(torch.empty(0, len(taps), self._llama.hidden))
 
     def read(self, x: Tensor, view: View | None = None) -> Tensor:
-        """What n tokens are before the first layer, (n, hidden), to what they are after the last."""
+        """Run the layers on states (n, hidden) of n new tokens; return their states after the last layer."""
         llama, n, begin, end = self._llama, len(x), self.length, self.length + len(x)
         (all_keys, all_values), states = self._cache.reserve(end, TOGETHER), self._states.reserve(end, TOGETHER)
         positions = view.positions if view else torch.arange(begin, end)
@@ -148,13 +148,13 @@ class LeanSession(LeanLayers):
 
 
 def rope_rates(theta: float, width: int) -> Tensor:
-    """(width / 2,): how fast each pair of numbers turns from one position to the next."""
+    """Return (width / 2,): how fast each pair of numbers turns from one position to the next."""
     rates: Tensor = 1.0 / theta ** (torch.arange(0, width, 2) / width)
     return rates
 
 
 def turns(positions: Tensor, rates: Tensor) -> tuple[Tensor, Tensor]:
-    """Cosines and signed sines for `rotated`, both (n, 1, width)."""
+    """Return cosines and signed sines for `rotated`, both (n, 1, width)."""
     angles = torch.outer(positions.to(rates.dtype), rates)
     cos, sin = angles.cos(), angles.sin()
     return torch.cat([cos, cos], -1).unsqueeze(1), torch.cat([-sin, sin], -1).unsqueeze(1)
@@ -166,7 +166,7 @@ def rotated(rows: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 def bias_of(n: int, end: int, view: View | None) -> Tensor | None:
-    """(n, end): 0 for what each of the last n of `end` tokens sees, -inf elsewhere; None where it is all."""
+    """Return (n, end): 0 for what each of the last n of `end` tokens sees, -inf elsewhere; None where it is all."""
     if view is None and n == 1:
         return None
     visible = view.visible[:, :end] if view else torch.ones(n, end, dtype=torch.bool).tril(end - n)
@@ -174,7 +174,7 @@ def bias_of(n: int, end: int, view: View | None) -> Tensor | None:
 
 
 def _part(view: View | None, begin: int) -> View | None:
-    """What some tokens of a view see."""
+    """Return the view of the next `TOGETHER` tokens at most, from `begin` on; None for no view."""
     if view is None:
         return None
     return View(view.visible[begin : begin + TOGETHER], view.positions[begin : begin + TOGETHER])

@@ -18,7 +18,7 @@ Product = Callable[[Tensor], Tensor]  # (..., in) to (..., out)
 
 @cache
 def packs() -> bool:
-    """Whether this build of torch and this processor can."""
+    """Return whether this build of torch and this processor can pack weights."""
     try:
         packed(torch.ones(8, 8))(torch.ones(1, 8))
     except (RuntimeError, AttributeError, NotImplementedError):
@@ -39,7 +39,7 @@ def product_of(weight: Tensor, bias: Tensor | None = None, pack: bool = False) -
 
 
 def spread(known: Tensor, ids: Tensor, width: int) -> Tensor:
-    """Logits (n, width) of a head that tells only some tokens, (n, len(ids)): -inf for all others."""
+    """Return logits (n, width) of a head that tells only some tokens, (n, len(ids)): -inf for all others."""
     logits = known.new_full((len(known), width), -torch.inf)
     logits[:, ids] = known
     return logits

@@ -38,7 +38,7 @@ def why_no_tree(model: Any) -> str:
 
 
 def attempted(read: Callable[[], str]) -> str:
-    """What `read` says, or why it fails; too little memory is no answer."""
+    """Return what `read` returns, or why it fails; lets an error of too little memory pass."""
     try:
         return read()
     except torch.OutOfMemoryError:
@@ -65,7 +65,7 @@ class _Probe:
         return bool(wrong <= self.share * truth.float().std())
 
     def chain(self) -> str:
-        """What is wrong with three tokens in a text; "" for nothing."""
+        """Return what is wrong with three tokens read in a text; "" for nothing."""
         given, session, self.truth = self.given, self.session, self._alone(len(self.ids))
         if not self._same(self._alone(given + 1), self.truth[: given + 1]):
             return "what it says after a token depends on the tokens that follow, as in BERT and XLNet"
@@ -80,7 +80,7 @@ class _Probe:
         return "" if self._same(one_by_one, self.truth[given:-1]) else "tokens are read otherwise after a roll-back"
 
     def siblings(self) -> str:
-        """Whether the last of several siblings, its child, and what follows them are read as a text is; "" if so."""
+        """Return what is wrong with siblings, a child and what follows them, read as a tree; "" for nothing."""
         length, own = self.given + 1, torch.eye(SIBLINGS + 1, dtype=torch.bool)
         self.session.crop(length)
         own[-1, -2] = True

@@ -60,7 +60,7 @@ class Reader:
         return self._rows(self._forward(tokens.to(self.device), keep))
 
     def grow(self, text: Sequence[int], nodes: Sequence[tuple[int, int, int]], keep: int) -> Rows:
-        """The distributions after the last `keep` tokens of what `grow_unsampled` reads."""
+        """Return the distributions after the last `keep` tokens of what `grow_unsampled` reads."""
         return self._rows(self.grow_unsampled(text, nodes, keep))
 
     def grow_unsampled(self, text: Sequence[int], nodes: Sequence[tuple[int, int, int]], keep: int) -> Tensor:
@@ -118,7 +118,7 @@ class Reader:
 
 
 def ancestors(parents: dict[int, int], node: int) -> list[int]:
-    """The nodes from depth 1 down to `node`."""
+    """Return the nodes from depth 1 down to `node`."""
     found = []
     while node:
         found.append(node)

@@ -20,11 +20,11 @@ class SharedText:
         self.close()
 
     def length(self, level: int) -> int:
-        """How many tokens have been through the group of layers that ends at this exit."""
+        """Return how many tokens have been through the group of layers that ends at this exit."""
         return self._rows[level + 1].length
 
     def read(self, tokens: Tensor, level: int) -> Work:
-        """Take this exit `tokens` (n,) further; every group of layers below it runs on what it has not read yet."""
+        """Run `tokens` (n,) through every layer up to an exit, those already through some layers from there on."""
         begin = self.length(level)
         end, known = begin + len(tokens), self._rows[0].rows[begin : begin + len(tokens)]
         assert torch.equal(known, tokens[: len(known)]), "the exits below have read other tokens: crop them first"
@@ -45,7 +45,7 @@ class SharedText:
         return Work(last - first, (last - first) * len(rows))
 
     def states(self, level: int, keep: int) -> Tensor:
-        """What the last `keep` tokens are that this exit has read, after its last layer, (keep, width)."""
+        """Return the states (keep, width) after an exit's last layer of the last `keep` tokens it has read."""
         end = self.length(level)
         assert 0 < keep <= end, "there is nothing to give: read tokens and keep at least one"
         return self._rows[level + 1].rows[end - keep : end]

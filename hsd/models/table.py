@@ -36,7 +36,7 @@ class TableModel:
         return TableSession(self)
 
     def row_index(self, tokens: list[int]) -> int:
-        """Which row of the table applies after `tokens`."""
+        """Return which row of the table applies after `tokens`."""
         index = 0
         for token in tokens[-16:]:
             index = (index * self.vocab_size + token) % self.table.shape[0]

@@ -43,7 +43,7 @@ class Threads:
         return 1 if self.waiting else self.most
 
     def learn(self, share: float) -> None:
-        """share: of the last step's time, in which its thread had a processor. A failed trial doubles the patience."""
+        """Wait on one thread after a busy step. share: of the step's time, in which its thread had a processor."""
         if self.waiting:
             self.waiting -= share > QUIET
         elif share < BUSY and self.most > 1:
@@ -60,7 +60,7 @@ _FOUND: dict[int, Threads] = {}  # by the identity of a target: a model of someb
 
 
 def settle_threads(pair: Pair) -> Threads:
-    """The threads that suit this pair; measured if they are not known yet. Changes no setting of the caller's.
+    """Return the threads that suit this pair; measured if they are not known yet. Changes no setting of the caller's.
 
     On a GPU, torch's own. At most as many as torch has in the calling thread.
     """
@@ -112,7 +112,7 @@ def _use(target: LanguageModel, count: int) -> None:
 
 
 def _measured(target: LanguageModel, most: int) -> Threads:
-    """Passes over one token and over a few, in turn with one thread and with all; the sum decides."""
+    """Return the faster of one thread and `most`: times passes over one token and over a few, in turn."""
     session, tokens = target.start(), torch.ones(READ, dtype=torch.int64)
     timed: dict[int, list[tuple[float, float]]] = {1: [], most: []}
     try:

@@ -67,7 +67,7 @@ class TimedExits(TimedModel):
         self._by_level = by_level
 
     def early_exits(self, exits: Sequence[int]) -> Any:
-        """The model and its exits, see `hsd.models.exits`; sessions that are opened are timed."""
+        """Return the model and its exits, see `hsd.models.exits`; sessions that are opened are timed."""
         made = EarlyExits(self._model, exits)
         times = [*self._by_level[len(self._by_level) - len(exits) :], self._times]
         return SimpleNamespace(
@@ -94,7 +94,7 @@ class TimedSession:
 
 
 def timed(pair: Pair) -> tuple[Pair, dict[str, CallTimes]]:
-    """The pair with all its models timed, and the times by level.
+    """Return the pair with all its models timed, and the times by level.
 
     "target" is the target's; "draft" those of what drafts for it: the draft model, or the exit below the target; "level
     0" and so on those of what is under that one, smallest first.
@@ -113,7 +113,7 @@ def call_summaries(times: dict[str, CallTimes]) -> dict[str, Any]:
 
 
 def machine(pair: Pair) -> dict[str, Any]:
-    """What a number was measured on."""
+    """Return what identifies the machine, versions and precision behind a measured number, for a file."""
     versions = {"torch": torch.__version__, "transformers": version("transformers")}
     return {
         "device": _device_name(pair.target.device), "processor": _processor(), "cores": os.cpu_count(),

@@ -55,12 +55,12 @@ class Models:
 
 
 def read_numbers(text: str) -> tuple[float, ...]:
-    """Numbers with commas between them. Raises HsdError."""
+    """Parse numbers separated by commas. Raises HsdError."""
     return tuple(_number(part) for part in text.split(",")) if text.strip() else ()
 
 
 def read_acceptance(text: str) -> tuple[tuple[float, ...], ...]:
-    """Rows of numbers, with semicolons between rows. Raises HsdError."""
+    """Parse rows of numbers, with semicolons between rows. Raises HsdError."""
     return tuple(read_numbers(row) for row in text.strip().rstrip(";").split(";"))
 
 

@@ -56,7 +56,7 @@ def measure_stack(
 
 
 def _texts(pair: Pair, prompts: Sequence[str], new_tokens: int, temperature: float) -> Iterator[Text]:
-    """The ids of every prompt, and those that the target wrote after it."""
+    """Yield the ids of every prompt, and those that the target wrote after it."""
     for seed, prompt in enumerate(prompts):
         options = {"system": "plain", "max_new_tokens": new_tokens, "temperature": temperature, "trace": False}
         trace = run(pair, prompt, seed=seed, **options)
@@ -66,7 +66,7 @@ def _texts(pair: Pair, prompts: Sequence[str], new_tokens: int, temperature: flo
 def _overlaps(
     models: Sequence[LanguageModel], prompt: list[int], new: list[int], sampling: Sampling, vocabulary: int
 ) -> Tensor:
-    """(new, models, models) float64: Σ_x min(p_i, p_j) before every new token."""
+    """Return (new, models, models) float64: Σ_x min(p_i, p_j) before every new token."""
     ids = torch.tensor([*prompt, *new[:-1]])
     rows = []
     for model in models:
@@ -79,7 +79,7 @@ def _overlaps(
 
 
 def _costs(models: Sequence[LanguageModel], text: list[int]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Milliseconds of a call that reads one token, and of each further token it reads. The models take turns."""
+    """Return milliseconds of a call that reads one token, and of each further token it reads. The models take turns."""
     if len(text) <= WIDE:
         raise HsdError(f"texts of {len(text)} tokens are too short to time calls on: choose longer ones")
     ids = torch.tensor(text).clamp_max(min(model.vocab_size for model in models) - 1)

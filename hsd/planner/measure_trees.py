@@ -53,12 +53,12 @@ def measure_trees(
 
 
 def _deep(step: Step) -> bool:
-    """Whether the tree reached its full depth, which it cannot just before the end of a text."""
+    """Return whether the tree reached its full depth, which it cannot just before the end of a text."""
     return any(one.level == DEEP for one in step.growth)
 
 
 def thoughts(step: Step) -> list[Thought]:
-    """The drafted nodes of a traced step."""
+    """Return the drafted nodes of a traced step."""
     joint = {0: 1.0}
     for node in step.nodes:
         joint[node.id] = joint[node.parent] * node.p
@@ -66,7 +66,7 @@ def thoughts(step: Step) -> list[Thought]:
 
 
 def _passes(target: LanguageModel) -> dict[int, float]:
-    """Milliseconds of a pass over each number of tokens, after a hundred others: medians, measured in turn."""
+    """Return milliseconds of a pass over each number of tokens, after a hundred others: medians, measured in turn."""
     times, session = CallTimes(first=0.0), target.start()
     ids = torch.arange(CONTEXT + LARGEST) % target.vocab_size
     session.forward(ids[:CONTEXT], keep=1)

@@ -39,18 +39,18 @@ class Promises:
             self.tables[lower, model] = self._table(lower, model)
 
     def of(self, lower: Offers, model: int, costs: Array) -> Array:
-        """(S,) where a token of `model`, which verifies what `lower` hands up, has these exact costs."""
+        """Return bounds (S,) where `model` verifies what `lower` hands up, at these exact costs (S,) of a token."""
         return self._read((lower.model, model), lower.rounds, costs)
 
     def of_requests(self, requests: Requests, uppers: Sequence[int]) -> Array:
-        """(S, longest) where one of `uppers` verifies what is handed up."""
+        """Return bounds (S, longest) for stacks in which one of `uppers` verifies what is handed up."""
         rounds = requests.lower.rounds[:, None] * np.arange(1, self.longest + 1)
         ways = [(upper, requests.per_token(self.models, upper)) for upper in uppers]
         least: Array = np.minimum.reduce([self._read((requests.model, upper), rounds, costs) for upper, costs in ways])
         return least
 
     def _read(self, pair: tuple[int, int], rounds: Whole, costs: Array) -> Array:
-        """Infinite where a run refuses so many rounds."""
+        """Return bounds of a pair of models at these costs; infinite where a run refuses so many rounds."""
         promised = np.full(costs.shape, math.inf)
         left = HALVINGS + 1 - np.frexp(rounds)[1]  # 2^i ≤ rounds < 2^(i + 1) halve what is left i times
         for halvings, row in enumerate(self.tables[pair]):
@@ -59,7 +59,7 @@ class Promises:
         return promised
 
     def _table(self, lower: int, model: int) -> Array:
-        """The best over all who may come next and over the model's thresholds; for the target the price itself."""
+        """Return bounds over all verifiers that may follow and all thresholds; for the target, the price."""
         table = np.full((HALVINGS + 1, len(self.prices)), self.prices if model == self.models.target else math.inf)
         for upper in self.above.get(model, ()):
             costs = self._verified(lower, model, upper)

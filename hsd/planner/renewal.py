@@ -47,7 +47,7 @@ def levels(models: Models, stack: Sequence[int], thresholds: Sequence[int]) -> l
 
 
 def _level(models: Models, below: Level | None, model: int, threshold: int) -> Level:
-    """A model that hands up at least `threshold` tokens."""
+    """Return the numbers of a level whose model hands up at least `threshold` tokens."""
     if below is None:
         offers, of_one_pass = drafting(models, model, threshold), 1.0
     else:
@@ -60,7 +60,7 @@ def _level(models: Models, below: Level | None, model: int, threshold: int) -> L
 
 
 def _top_level(models: Models, below: Level | None) -> Level:
-    """One round of the target."""
+    """Return the numbers of the target's level for one round."""
     target = models.target
     if below is None:
         return Level(target, None, 1.0, models.costs[target], 1.0, ())
@@ -69,7 +69,7 @@ def _top_level(models: Models, below: Level | None) -> Level:
 
 
 def _tokens_of_one_pass(models: Models, below: Level, model: int) -> float:
-    """Mean tokens from one verification of what the level below hands up."""
+    """Return mean tokens from one verification of what the level below hands up."""
     return float(np.array(below.lengths) @ mean_yields(models.kept(below.model, model), len(below.lengths)))
 
 
@@ -101,7 +101,7 @@ class Offers:
 
 
 def drafting(models: Models, model: int, longest: int) -> Offers:
-    """A model on its own: T tokens from T calls, for T from 1 to `longest`."""
+    """Return the offers of a model that drafts alone: T tokens from T calls, for T from 1 to `longest`."""
     thresholds, costs = np.arange(1, longest + 1)[:, None], np.arange(1.0, longest + 1) * models.costs[model]
     return Offers((model,), thresholds, costs, np.eye(longest + 1)[1:])
 
@@ -136,7 +136,7 @@ class Requests:
 
 
 def asking(models: Models, lower: Offers, model: int, longest: int) -> Requests:
-    """A model that verifies what `lower` hands up, for T from 1 to `longest`."""
+    """Return the requests of a model that verifies what `lower` hands up, for T from 1 to `longest`."""
     yields = lower.laws @ _yield_laws(models.kept(lower.model, model), lower.laws.shape[1])
     held = _renewal(yields, longest)
     rounds = held.cumsum(1)
@@ -178,7 +178,7 @@ def _renewal(yields: Array, longest: int) -> Array:
 
 
 def _pass_costs(models: Models, lower: Offers, model: int) -> Any:
-    """Mean cost of the forward pass that verifies what `lower` hands up."""
+    """Return mean cost of the forward pass that verifies what `lower` hands up."""
     return models.pass_cost(model, lower.laws @ np.arange(lower.laws.shape[1]))
 
 

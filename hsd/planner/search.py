@@ -74,7 +74,7 @@ def plan(models: Models, longest: int = LONGEST, beam: int = BEAM, most: int = M
 
 
 def best_of(models: Models, stack: Sequence[int], longest: int = LONGEST) -> Stack:
-    """The best thresholds of a stack with at least one draft, from 1 to `longest`, found as by `plan`."""
+    """Return the best thresholds of a stack with at least one draft, from 1 to `longest`, found as by `plan`."""
     check_stack(models, stack, [1] * (len(stack) - 1))
     above = {lower: (upper,) for lower, upper in pairwise(stack)}
     none = Stack(tuple(stack), (), math.inf)
@@ -84,7 +84,7 @@ def best_of(models: Models, stack: Sequence[int], longest: int = LONGEST) -> Sta
 def _search(
     models: Models, longest: int, first: Sequence[int], above: Above, best: Stack, widths: Sequence[int]
 ) -> tuple[Stack, float]:
-    """The best stack, `best` or better, and a latency that no stack goes below.
+    """Return the best stack, `best` or better, and a latency that no stack goes below.
 
     first: models that may draft. above: which may verify each model's tokens. Every search follows the ways whose
     promise is below the best latency known, at most its width of them per stack: the most promising.
@@ -110,7 +110,7 @@ def _search(
 
 
 def _finished(models: Models, lower: Offers) -> Stack:
-    """The best of these ways under the target."""
+    """Return the stack with the least exact latency of those in `lower` with the target on top."""
     best = np.argmin(per_token(models, lower, models.target))
     stack, thresholds = (*lower.stack, models.target), tuple(lower.thresholds[best].tolist())
     return Stack(stack, thresholds, latency(models, stack, thresholds))
@@ -126,7 +126,7 @@ def fluid_latency(models: Models, stack: Sequence[int], thresholds: Sequence[int
 
 
 def shortest_path(models: Models, longest: int = LONGEST) -> Path:
-    """The fluid optimum over all stacks, d_i = min(c_i, min_{j<i,T} (c_i + T d_j) / μ(a_ji, T)), in one pass.
+    """Return the fluid optimum over all stacks, d_i = min(c_i, min_{j<i,T} (c_i + T d_j) / μ(a_ji, T)), in one pass.
 
     In words of a graph: an edge from M_i to M_j costs c_i / μ and multiplies what is asked for by T / μ; the edge to
     the sink, "on its own", costs c_i. O(K² · longest).
@@ -146,7 +146,7 @@ def shortest_path(models: Models, longest: int = LONGEST) -> Path:
 
 
 def path_stack(path: Path) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The models and thresholds on a path to the target, smallest first."""
+    """Return the models and thresholds on a path to the target, smallest first."""
     stack, thresholds = [len(path.below) - 1], list[int]()
     while (way := path.below[stack[0]]) is not None:
         stack.insert(0, way[0])
@@ -166,7 +166,7 @@ def _over(models: Models, below: int, model: int, cost: float, drafts: int) -> f
 
 
 def as_json(models: Models, found: Plan) -> dict[str, Any]:
-    """A plan as plain data; see `Plan` and `Level` for what the numbers are."""
+    """Return a plan as plain data; see `Plan` and `Level` for what the numbers are."""
     best = found.best
     ways = levels(models, best.models, best.thresholds)
     names = ("model", "threshold", "tokens", "cost", "passes")

@@ -58,7 +58,7 @@ class TreePlan:
 
 
 def kept_on_average(trees: Sequence[Sequence[Thought]], depth: int, nodes: int) -> float:
-    """How many tokens a tree of this many nodes and levels keeps, averaged over the steps."""
+    """Return how many tokens a tree of this many nodes and levels keeps, averaged over the steps."""
     sums = 0.0
     for tree in trees:
         near = sorted((one for one in tree if one.level <= depth), key=lambda one: -one.sure)
@@ -67,7 +67,7 @@ def kept_on_average(trees: Sequence[Sequence[Thought]], depth: int, nodes: int) 
 
 
 def tree_plans(trees: Mapping[int, Sequence[Sequence[Thought]]], costs: TreeCosts, largest: int) -> Iterator[TreePlan]:
-    """Every tree that is part of the large ones tried. trees: the nodes of each step's large tree, by breadth."""
+    """Yield every tree that is part of the large ones tried. trees: the nodes of each step's large tree, by breadth."""
     for drafts, steps in trees.items():
         for depth in range(1, max(one.level for tree in steps for one in tree) + 1):
             for nodes in range(drafts + 1, largest + 1):

@@ -91,7 +91,7 @@ def naive_hsd_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
 
 
 def _thresholds(inner: Tensor, whole: Tensor, tokens: Tensor) -> Tensor:
-    """(γ,): the tests of the prefixes 1 … γ-1, and that of the whole draft, the last of `whole`."""
+    """Return (γ,): the tests of the prefixes 1 … γ-1, and that of the whole draft, the last of `whole`."""
     return torch.cat([inner, whole[-1:]])[: len(tokens)]
 
 
@@ -197,7 +197,7 @@ USUAL = "hsd"  # where nobody says which
 
 
 def find_rule(name: str) -> Rule:
-    """The rule of that name. Raises HsdError with the list of names."""
+    """Return the rule of that name. Raises HsdError with the list of names."""
     if name not in RULES:
         raise HsdError(f"unknown rule {name!r}: choose one of {', '.join(RULES)}")
     return RULES[name]

@@ -25,7 +25,7 @@ BELOW_ONE = 1 - 2**-53
 
 
 def leads(p: Tensor, q: Tensor, tokens: Tensor) -> Tensor:
-    """(γ,) float64: L = Σ_i max(q_x p_i - p_x q_i, 0) of each drafted token x, for rows p (γ, V) and q (γ, V).
+    """Return (γ,) float64: L = Σ_i max(q_x p_i - p_x q_i, 0) of each drafted token x, for rows p (γ, V) and q (γ, V).
 
     The target picks x too with chance p_x / (p_x + L).
     """

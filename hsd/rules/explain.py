@@ -35,7 +35,7 @@ class BranchMasses:
 
 
 def branch_masses(p: Tensor, q: Tensor, tokens: Tensor) -> BranchMasses:
-    """All explanation quantities of one draft: p (γ+1, V), q (γ, V), tokens (γ,)."""
+    """Return all explanation quantities of one draft: p (γ+1, V), q (γ, V), tokens (γ,)."""
     ratios = PrefixRatios.of(p, q, tokens)
     deficient = deficient_mass(p[:-1], q, ratios.log_capped[:-1].exp()).double()
     joint_p, joint_q = (_joint(of_tokens(rows, tokens)) for rows in (p, q))
@@ -54,12 +54,12 @@ def branch_masses(p: Tensor, q: Tensor, tokens: Tensor) -> BranchMasses:
 
 
 def _joint(row: Tensor) -> Tensor:
-    """(γ,): the probability of the first 0 … γ-1 tokens."""
+    """Return (γ,): the probability of the first 0 … γ-1 tokens."""
     return torch.cat([row.new_ones(1), row.cumprod(0)])[: len(row)]
 
 
 def _pivots(log: Tensor) -> Tensor:
-    """(γ+1,) int64: the position in 1 … t-1 of the largest ratio if that exceeds 1, else 0 (Definition 4)."""
+    """Return (γ+1,) int64: the position in 1 … t-1 of the largest ratio if that exceeds 1, else 0 (Definition 4)."""
     best = log.cummax(0)  # position 0 stands for "never above 1", because log r_0 = 0
     earlier = torch.cat([best.indices.new_zeros(1), best.indices[:-1]])
     return torch.where(log[earlier] > 0, earlier, 0)

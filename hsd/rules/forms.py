@@ -82,7 +82,7 @@ class Form:
     former: str = ""
 
     def told(self) -> dict[str, Any]:
-        """The record as plain data, its expressions parsed."""
+        """Return the record as plain data for the page, its expressions parsed."""
         return vars(self) | {
             "threshold": parse(self.threshold),
             "along": {name: parse(text) for name, text in self.along.items()},
@@ -118,7 +118,7 @@ class Grounds:
         return float(evaluate(parse(self.form.threshold), vars(self)))
 
     def told(self) -> dict[str, Any]:
-        """As a trace has it."""
+        """Return these numbers as a trace records them."""
         return {**vars(self), "form": self.form.name}
 
 

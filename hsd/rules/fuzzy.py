@@ -117,7 +117,7 @@ def fuzzy_law(
     raw: tuple[Tensor, Tensor] | None = None,
     tolerance: float | None = None,
 ) -> Law:
-    """The law for one draft, see `Fuzzy`. raw: the rows to compute D on; left out, p and q. tolerance: another one."""
+    """Return the law of one draft, see `Fuzzy`. raw: rows for D in place of p, q. tolerance: in place of config's."""
     judged_p, judged_q = raw or (p, q)
     tolerance = config.tolerance if tolerance is None else tolerance
     divergence = DIVERGENCES[config.divergence](judged_p[: len(tokens)], judged_q).double()

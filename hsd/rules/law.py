@@ -46,22 +46,22 @@ class PrefixRatios:
 
 
 def of_tokens(rows: Tensor, tokens: Tensor) -> Tensor:
-    """(γ,) float64: what the first γ rows give to the drafted tokens."""
+    """Return (γ,) float64: what the first γ rows give to the drafted tokens."""
     return rows[: len(tokens)].gather(-1, tokens.unsqueeze(-1)).squeeze(-1).double()
 
 
 def token_tests(p: Tensor, q: Tensor, tokens: Tensor) -> Tensor:
-    """(γ,) float64: min(1, p(x_t)/q(x_t)) for each drafted token."""
+    """Return (γ,) float64: min(1, p(x_t)/q(x_t)) for each drafted token."""
     return (of_tokens(p, tokens) / of_tokens(q, tokens).clamp_min(TINY)).clamp_max(1)
 
 
 def likeliest(rows: Tensor) -> Tensor:
-    """All of each row on its likeliest token, the first of equals: (n, V) → (n, V)."""
+    """Move all of each row's mass to its likeliest token, the first of equals: (n, V) → (n, V)."""
     return torch.zeros_like(rows).scatter_(-1, rows.argmax(-1, keepdim=True), 1.0)
 
 
 def deficient_mass(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> Tensor:
-    """Σ_x max(a_t p_t(x) - b_t q_t(x), 0) for each row t: (n, V), (n, V), (n,), (n,) → (n,) in p's dtype.
+    """Return Σ_x max(a_t p_t(x) - b_t q_t(x), 0) for each row t: (n, V), (n, V), (n,), (n,) → (n,) in p's dtype.
 
     With b left out it is 1. This is what the draft gives too little of under that prefix.
     """
@@ -76,13 +76,13 @@ def leftover(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tuple[
 
 
 def normalised(residual: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
-    """A residual (V,) that sums to 1, and its sum before that, (). p itself where that is 0."""
+    """Return a residual (V,) divided by its sum, and that sum (); p itself where the sum is 0."""
     mass = residual.sum()
     return torch.where(mass > 0, residual / mass.clamp_min(torch.finfo(residual.dtype).tiny), p), mass
 
 
 def residual_row(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> Tensor:
-    """(V,): the residual max(a p - b q, 0), normalised; see `leftover`."""
+    """Return (V,): the residual max(a p - b q, 0), normalised; see `leftover`."""
     return leftover(p, q, a, b)[0]
 
 
@@ -154,7 +154,7 @@ class Law:
         return torch.where(kept == self.gamma, self.p[self.gamma], replace(self, **columns).leftover(0)[0])
 
     def leftover(self, t: int) -> tuple[Tensor, Tensor]:
-        """The residual after t < γ kept tokens, (V,), and its mass before it was normalised, ()."""
+        """Return the residual after t < γ kept tokens, (V,), and its mass before it was normalised, ()."""
         return leftover(self.p[t], self.q[t], self.a[t], None if self.b is None else self.b[t])
 
     def accepted(self, coins: Tensor) -> Tensor:
@@ -162,19 +162,19 @@ class Law:
         return coins < self.threshold
 
     def kept(self, coins: Tensor) -> Tensor:
-        """() int64: how many drafted tokens are kept with coins (γ,) in [0, 1); position t has coins[t-1]."""
+        """Return () int64: how many drafted tokens are kept with coins (γ,) in [0, 1); position t has coins[t-1]."""
         success = self.accepted(coins)
         if self.forward:
             return success.long().cumprod(0).sum()
         return (success * torch.arange(1, self.gamma + 1, device=success.device)).max() if self.gamma else success.sum()
 
     def grounds(self, tokens: Tensor) -> list[Grounds]:
-        """What the thresholds at positions 1 … γ were computed from. Waits for the device."""
+        """Return the numbers behind the thresholds at positions 1 … γ. Waits for the device."""
         if not self.gamma:
             return []
         assert self.recipe, "a law of no rule"
         return self.recipe.grounds(self, tokens)
 
     def order(self) -> range:
-        """The positions in the order in which they are tested."""
+        """Return the positions in the order in which they are tested."""
         return range(1, self.gamma + 1) if self.forward else range(self.gamma, 0, -1)

@@ -67,7 +67,7 @@ class Recipe:
         return any("divergence" in form.along for form in self.forms)
 
     def told(self) -> dict[str, Any]:
-        """The record as plain data, its forms by name."""
+        """Return the record as plain data for the page, its forms by name."""
         texts = {"a": self.a, "b": self.b, "inner": self.inner}
         return {
             "each": [form.name for form in self.each],
@@ -91,7 +91,7 @@ class Recipe:
         return Law(p, along.q, threshold, self.forward, a, b, numbers)
 
     def grounds(self, law: Law, tokens: Tensor) -> list[Grounds]:
-        """What the thresholds of a law at positions 1 … γ were computed from."""
+        """Return the numbers behind the thresholds at positions 1 … γ of a law for these tokens (γ,)."""
         return list(Along(self, law.p, law.q, tokens, law.numbers).grounds())
 
 
@@ -108,7 +108,7 @@ class Along:
         self.lists = {name: [*x.tolist(), 0.0] if isinstance(x, Tensor) else x for name, x in known.items()}
 
     def grounds(self) -> Iterator[Grounds]:
-        """What the tests at 1 … γ are computed from."""
+        """Yield the numbers behind the tests at positions 1 … γ."""
         for t in range(1, self.gamma + 1):
             whole = self.recipe.whole if t == self.gamma else None
             yield self._grounds((whole,) if whole else self.recipe.each, self.at(t))
@@ -127,11 +127,11 @@ class Along:
         return [float(evaluate(a, one)) for one in here], [float(evaluate(b, one)) for one in here]
 
     def at(self, t: int) -> Numbers:
-        """All of them for one t."""
+        """Return all numbers along the draft for one t."""
         return _At(self, t)
 
     def column(self, name: str) -> Any:
-        """One of them for every t; a setting, which has no t, as it is."""
+        """Return one of the numbers for every t; a setting, which does not depend on t, as one value."""
         if name not in self.lists:
             self.lists[name] = self._made(name)
         return self.lists[name]

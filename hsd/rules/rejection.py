@@ -54,7 +54,7 @@ def recursive(rule: Rule) -> Callable[[Tree], Process]:
 
 
 def _left_for(tree: Tree, node: int, child: int) -> Tensor:
-    """(V,): what `child` was drawn from, after `node` and its earlier children."""
+    """Return (V,): what `child` was drawn from, after `node` and its earlier children."""
     q = tree.draft(node)
     for sibling in () if tree.replacement else tree.children(node):
         if sibling == child:
@@ -64,7 +64,7 @@ def _left_for(tree: Tree, node: int, child: int) -> Tensor:
 
 
 def _continues(tree: Tree, path: Path, text: tuple[int, ...]) -> bool:
-    """Whether the draft runs through `text`, goes on after it, and does so on its own."""
+    """Return whether the draft runs through `text`, goes on after it, and does so on its own."""
     if path.fork > len(text) or len(path.nodes) <= len(text):
         return False
     return all(tree.token(node) == token for node, token in zip(path.nodes, text, strict=False))
@@ -73,7 +73,7 @@ def _continues(tree: Tree, path: Path, text: tuple[int, ...]) -> bool:
 def tests_along(
     law: Law, tokens: Tensor, nodes: Sequence[int], draft: int, changes: tuple[Change, ...]
 ) -> Iterator[tuple[int, Test]]:
-    """The tests of one draft in the law's order, each with its position. nodes: of its tokens."""
+    """Yield the tests of one draft in the law's order, each with its position. nodes: of its tokens."""
     thresholds, grounds = law.threshold.tolist(), law.grounds(tokens)
     for t in law.order():
         kind: Kind = "token" if law.forward else "draft" if t == law.gamma else "prefix"

@@ -186,5 +186,5 @@ TYPICAL = Rule(
 
 
 def typical_rule(after_kept: str) -> Rule:
-    """The rule with that setting, see `typical_law`."""
+    """Return the rule with that setting, see `typical_law`."""
     return replace(TYPICAL, recipe=AFTER[after_kept], build=partial(typical_law, after_kept=after_kept))

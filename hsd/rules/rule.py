@@ -33,7 +33,7 @@ class Knob:
     open: bool = False
 
     def check(self, value: Any) -> float:
-        """The value. Raises HsdError where it is not allowed."""
+        """Return the value. Raises HsdError where it is not allowed."""
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not self._allowed(value):
             raise HsdError(f"{self.option} {value!r}: choose a number from {self.low:g} to {self.high:g}")
         return value
@@ -102,7 +102,7 @@ class Rule:
         return "not lossless" if not self.lossless else "extra target calls" if self.resamples else ""
 
     def tuned(self, value: float) -> Rule:
-        """The same with its knob at `value`, which `build` takes by the option's name."""
+        """Return this rule with its knob at `value`, which `build` takes by the option's name."""
         assert self.knob
         return replace(self, build=partial(self._law, **{self.knob.option: self.knob.check(value)}))
 
@@ -111,7 +111,7 @@ class Rule:
         return self.build or self.recipe.law
 
     def law(self, p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None) -> Law:
-        """The law for one draft: p (γ+1, V) and q (γ, V) with rows summing to 1, tokens (γ,) int64.
+        """Return the law for one draft: p (γ+1, V) and q (γ, V) with rows summing to 1, tokens (γ,) int64.
 
         raw: p and q before temperature, top-k and top-p; the last row of p may be missing. Only rules with `Rule.raw`
         use it; left out, they take p and q. Cost: at most O(γ V), see `hsd.rules.chain`.

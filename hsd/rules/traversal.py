@@ -26,14 +26,14 @@ class _Working:
     settled: dict[int, tuple[float, Grounds]] = field(default_factory=dict)
 
     def children(self, node: int) -> list[int]:
-        """The children of `node` that have not been deleted."""
+        """Return the children of `node` that have not been deleted."""
         if node not in self.left:
             self.left[node] = list(self.tree.children(node))
             self.parent |= dict.fromkeys(self.left[node], node)
         return self.left[node]
 
     def first_leaf(self) -> int:
-        """The first leaf in depth-first order of what is left; the root when nothing is."""
+        """Return the first leaf in depth-first order of what is left; the root when nothing is."""
         node = 0
         while children := self.children(node):
             node = children[0]
@@ -46,7 +46,7 @@ class _Working:
         return self.q[node] if node in self.q else self.tree.draft(node)
 
     def rate(self, node: int) -> tuple[float, Grounds]:
-        """The rate of a node, and what it comes from."""
+        """Return the rate of a node, and what it comes from."""
         if node in self.settled:
             return self.settled[node]
         if not node:

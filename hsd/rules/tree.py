@@ -48,15 +48,15 @@ class Tree(Protocol):
     def token(self, node: int) -> int: ...
 
     def children(self, node: int) -> Sequence[int]:
-        """The children of `node` in the order in which they were drawn."""
+        """Return the children of `node` in the order in which they were drawn."""
         ...
 
     def target(self, node: int) -> Tensor:
-        """(V,): the target's distribution after `node`."""
+        """Return (V,): the target's distribution after `node`."""
         ...
 
     def draft(self, node: int) -> Tensor:
-        """(V,): the draft's distribution after `node`, which must not be a leaf."""
+        """Return (V,): the draft's distribution after `node`, which must not be a leaf."""
         ...
 
 
@@ -95,7 +95,7 @@ class DraftTree:
         return self.q[node]
 
     def path(self, node: int) -> tuple[int, ...]:
-        """The tokens from the root to `node`."""
+        """Return the tokens from the root to `node`."""
         found: list[int] = []
         while node:
             found.append(self.token(node))
@@ -166,7 +166,7 @@ class TreeRule:
 
 
 def endings(process: Callable[[], Process]) -> Iterator[tuple[float, Ending]]:
-    """Every way a process can end, with its probability: both answers to every test are followed."""
+    """Yield every way a process can end, with its probability: both answers to every test are followed."""
     open_answers: list[tuple[float, tuple[bool, ...]]] = [(1.0, ())]
     while open_answers:
         weight, answers = open_answers.pop()

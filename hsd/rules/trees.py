@@ -15,7 +15,7 @@ ANY = SAMPLED | {"chosen"}
 
 
 def _draft_after_draft(rule: Rule) -> TreeRule:
-    """Recursive rejection with a chain rule."""
+    """Return the tree rule that verifies drafts one after another by a chain rule."""
     return TreeRule(
         f"recursive-{rule.name}",
         f"Draft after draft: {rule.title}",

@@ -85,7 +85,7 @@ class Trace(Record):
 
     @model_validator(mode="after")
     def _steps_follow(self) -> Trace:
-        """Hold the steps to each other, to the prompt and to the models, as all that reads a trace relies on it."""
+        """Raise ValueError where steps contradict each other, the prompt, the vocabulary or the models."""
         under, length, begun = len(self.setup.models) - 1, len(self.prompt.ids), 0.0
         if len(self.prompt.pieces) != length:
             raise ValueError(f"the prompt has {length} tokens and {len(self.prompt.pieces)} pieces")

@@ -44,7 +44,7 @@ def _told(name: str, facts: Facts) -> str:
 
 
 def facts_of(trace: Trace, index: int, known: Facts | None = None) -> dict[str, Any]:
-    """Everything that the sentences about a step may name; scopes are dictionaries."""
+    """Return the values that sentences on step `index` (from 0) may name; those of a scope are a dictionary."""
     step = trace.steps[index]
     return _Reading(trace, step, known or {}).facts() | {"step": index + 1, "steps": len(trace.steps)}
 

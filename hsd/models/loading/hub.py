@@ -73,7 +73,7 @@ def find(name: str, revision: str | None = None) -> Source:
 
 
 def bring(name: str) -> None:
-    """Have the files of a model on this machine, without reading them. Raises HsdError where they cannot be had."""
+    """Download the files of a model without reading them. Raises HsdError where they cannot be had."""
     source = find(name)
     if Path(source.name).is_dir():
         return
@@ -118,7 +118,7 @@ def file_of(source: Source, name: str) -> Path | None:
 
 
 def _cached(name: str, revision: str | None) -> Path | None:
-    """The folder with a model's configuration in the local cache."""
+    """Return the folder of a model in the local cache, None if its configuration is not there."""
     try:
         file = try_to_load_from_cache(name, "config.json", revision=revision)
     except HFValidationError:
@@ -127,14 +127,14 @@ def _cached(name: str, revision: str | None) -> Path | None:
 
 
 def cannot_load(what: str, error: Exception, source: Source) -> HsdError:
-    """The error, in one line, for what a `from_pretrained` raised. what: "a model", "a tokenizer"."""
+    """Return the error, in one line, for an exception of `from_pretrained`. what: "a model", "a tokenizer"."""
     if _from_hub(error):
         return HsdError(explain(error, source))
     return HsdError(f"cannot load {what} from {source.name!r}: {first_line(error)}")
 
 
 def explain(error: Exception, source: Source) -> str:
-    """Why a model cannot be had from the Hub and what to do, in one line."""
+    """Return, in one line, why a model cannot be had from the Hub and what to do."""
     name, page = repr(source.name), f"{constants.ENDPOINT}/{source.name}"
     causes = list(_causes(error))
 
@@ -160,13 +160,13 @@ def explain(error: Exception, source: Source) -> str:
 
 
 def _from_hub(error: Exception) -> bool:
-    """Whether an error comes from the Hub or from the way to it, and not from the files."""
+    """Return whether an error comes from the Hub or from the way to it, and not from the files."""
     kinds = (HfHubHTTPError, HTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled, HFValidationError)
     return any(isinstance(cause, kinds) for cause in _causes(error))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and what led to it."""
+    """Yield the error and all errors that led to it."""
     while error is not None:
         yield error
         error = error.__cause__  # not __context__: an error that was already handled is not the reason

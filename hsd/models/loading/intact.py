@@ -13,7 +13,7 @@ from hsd.models.loading.wheel import sha256_of
 
 
 def hash_of(file: Path) -> str:
-    """The sha256 of a file. Raises OSError."""
+    """Return the sha256 of a file. Raises OSError."""
     with file.open("rb") as stream:
         return sha256_of(stream)
 
@@ -47,7 +47,7 @@ def changed(files: Mapping[Path, str | None], memory: Path) -> Path | None:
 
 
 def _remembered(memory: Path) -> dict[str, list[Any]]:
-    """What was found the last time; nothing where that cannot be read."""
+    """Return the contents of `memory`, {} where it cannot be read."""
     with suppress(OSError, ValueError):
         told = json.loads(memory.read_text(encoding="utf-8"))
         if isinstance(told, dict):

@@ -29,7 +29,7 @@ MOST_HEADER = 100_000_000  # bytes that a file of weights may use to describe it
 
 @dataclass(frozen=True)
 class Need:
-    """What a pair takes on a device, in bytes. drafting: the models below the target."""
+    """The memory, in bytes, that a pair takes on a device. drafting: the models below the target."""
 
     target: Sizes
     drafting: tuple[Sizes, ...]
@@ -39,7 +39,7 @@ class Need:
 
     @property
     def weights(self) -> tuple[float, float]:
-        """Of the target, and of all that draft. Only the target is quantised: the others are small and must be fast."""
+        """Bytes of the target's weights, and of all that draft: these are never quantised, as they must be fast."""
         return self.target.weights(self.dtype, self.quantize), sum(m.weights(self.dtype) for m in self.drafting)
 
     @property
@@ -53,7 +53,7 @@ class Need:
 
 
 def numbers_in_folder(folder: Path) -> int | None:
-    """How many numbers the model in a folder has, by the headers of its files; None if they do not tell."""
+    """Return how many numbers the model in a folder has, by its files' headers; None if these do not say."""
     try:
         return sum(map(_numbers_in, _weights_in(folder))) or None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -61,7 +61,7 @@ def numbers_in_folder(folder: Path) -> int | None:
 
 
 def _weights_in(folder: Path) -> list[Path]:
-    """The files that are read: one, or the parts that its index lists; others beside them are not."""
+    """Return the weight files that loading reads: model.safetensors, else those that the index lists, [] if neither."""
     whole, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
     if whole.is_file() or not index.is_file():
         return [whole] if whole.is_file() else []
@@ -69,7 +69,7 @@ def _weights_in(folder: Path) -> list[Path]:
 
 
 def _numbers_in(file: Path) -> int:
-    """By the header alone, 8 bytes of length and JSON: a file larger than the memory cannot be mapped."""
+    """Return how many numbers a file has, from its header alone: a file larger than the memory cannot be mapped."""
     with file.open("rb") as stream:
         length = min(int.from_bytes(stream.read(8), "little"), MOST_HEADER)
         header = json.loads(stream.read(length))
@@ -77,7 +77,7 @@ def _numbers_in(file: Path) -> int:
 
 
 def sizes_of(source: Source, config: Any) -> Sizes | None:
-    """What is known of a model's size before it is read: from its files here, from the Hub, or as published."""
+    """Return a model's sizes before it is read, from its files, the Hub or the published list; None if unknown."""
     here = numbers_in_folder(source.folder) if source.folder else None
     known = SIZES.get(source.name)
     parameters = here or source.parameters or (known.parameters if known else None)
@@ -85,7 +85,7 @@ def sizes_of(source: Source, config: Any) -> Sizes | None:
 
 
 def refusal(name: str, need: Need, room: Room) -> HsdError:
-    """The one line that says what is needed, what is there, and what would fit."""
+    """Return the error, in one line, that a pair needs more memory than there is, with what would fit."""
     (target, draft), free = need.weights, room.free or 0.0
     parts = f"target {_gb(target)}, draft {_gb(draft)}, caches {_gb(need.caches)}"
     advice = ", or ".join([*_settings_that_fit(need, free), _pair_that_fits(name, need, free)])
@@ -96,7 +96,7 @@ def refusal(name: str, need: Need, room: Room) -> HsdError:
 
 
 def _settings_that_fit(need: Need, free: float) -> list[str]:
-    """Another way to load the same models that would fit, if there is one."""
+    """Return settings, in words, with which the same models would fit; [] if there are none."""
     half = replace(need, dtype=torch.bfloat16)
     if need.dtype == torch.float32 and half.total <= free:
         return ["dtype bfloat16"]
@@ -106,7 +106,7 @@ def _settings_that_fit(need: Need, free: float) -> list[str]:
 
 
 def _pair_that_fits(name: str, need: Need, free: float) -> str:
-    """The largest smaller pair of the registry that would fit, of the same family if there is one."""
+    """Return the largest smaller pair of the registry that would fit, of the same family if there is one."""
     family = name.split("-")[0]
     size = sum(model.parameters for model in (need.target, *need.drafting))
     for like, tail in ((need, ""), (replace(need, dtype=torch.bfloat16), " with dtype bfloat16")):

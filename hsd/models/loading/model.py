@@ -43,7 +43,7 @@ class Loading:
 
 
 def load_config(source: Source) -> Any:
-    """The configuration of a model. Raises HsdError, one line, when that is impossible."""
+    """Return the configuration of a model. Raises HsdError, one line, when that is impossible."""
     try:
         return AutoConfig.from_pretrained(source.name, **source.options)
     except UNREADABLE as error:
@@ -100,7 +100,7 @@ def _unused(report: dict[str, Any]) -> list[str]:
 
 
 def _placement(how: Loading) -> dict[str, Any]:
-    """Arguments that put a model straight onto its devices, without a copy in the computer's own memory."""
+    """Return arguments that put a model straight onto its devices, without a copy in the computer's own memory."""
     placed: dict[str, Any] = {}
     if how.device_map is not None:
         placed["device_map"] = how.device_map

@@ -77,7 +77,7 @@ def load_pair(
     smaller: Sequence[str] = (),
     engine: str | None = None,
 ) -> Pair:
-    """A pair by name, or from two folders or Hub ids.
+    """Return a pair by name, or from two folders or Hub ids.
 
     name: "tiny" is embedded (no network, a CPU is enough); "smollm2" is here once `python -m hsd fetch` has fetched it;
     `registry.PAIRS` lists those on the Hub. A draft may be an EAGLE-3 head, see `hsd.models.loading.heads`. device:
@@ -144,7 +144,7 @@ def _named(name: str, smaller: Sequence[str]) -> tuple[str, str, Sequence[str], 
 
 
 def _fetched(name: str, smaller: Sequence[str]) -> tuple[str, str, Sequence[str], str]:
-    """The same for a fetched model. It is its own draft where none is embedded for it."""
+    """Return the same as `_named` for a fetched model; it is its own draft where the project has no head for it."""
     target, draft = fetch.find(name), ASSETS / name / "draft"
     if target is None:
         raise HsdError(f"{name} is not on this machine: run python -m hsd fetch {name}")
@@ -155,7 +155,7 @@ def _fetched(name: str, smaller: Sequence[str]) -> tuple[str, str, Sequence[str]
 
 
 def _portable(name: str, chat: bool | None) -> Recipe:
-    """The recipe of a fetched pair from its published file. Raises HsdError when it is not here."""
+    """Return the recipe of a fetched pair from its published file. Raises HsdError when it is not here."""
     if name not in FETCHED:
         raise HsdError(f"the portable engine reads {', '.join(FETCHED)}, not {name[:60]!r}: leave the engine out")
     file = fetch.find_file(name)
@@ -175,7 +175,7 @@ def _check_stack(models: Sequence[str]) -> None:
 
 
 def _load(recipe: Recipe) -> Pair:
-    """The pair of a recipe, one caller at a time: `from_pretrained` does not bear being called twice at once."""
+    """Return the pair of a recipe, one caller at a time: `from_pretrained` does not bear being called twice at once."""
     with _LOADING:
         pair = _LOADED.get(recipe) or _load_new(recipe)
         _LOADED[recipe] = pair
@@ -186,7 +186,7 @@ def _load(recipe: Recipe) -> Pair:
 
 
 def _load_new(recipe: Recipe) -> Pair:
-    """What costs little comes first: a pair that cannot work is refused before its weights are read."""
+    """Load a pair; what costs little is checked first, so that a bad pair is refused before weights are read."""
     if recipe.engine == PORTABLE:
         from hsd.models.loading.portable import small_pair
 
@@ -237,7 +237,7 @@ def _load_new(recipe: Recipe) -> Pair:
 
 
 def _need(recipe: Recipe, *sizes: Sizes | None) -> Need | None:
-    """The memory that the pair needs, None if that is unknown. sizes: of the target, and of all that draft."""
+    """Return the memory that the pair needs, None if unknown. sizes: the target's, then those of all that draft."""
     known = [size for size in sizes if size is not None]
     if len(known) < len(sizes):
         return None
@@ -310,13 +310,13 @@ def _base(source: str) -> str:
 
 
 def _labels(recipe: Recipe) -> list[str]:
-    """What the models below the target are called, smallest first."""
+    """Return the names in a trace of the models below the target, smallest first."""
     roles = {recipe.draft: "draft"}
     return [_label(recipe, roles.get(source, "smallest"), source) for source, _ in recipe.drafting]
 
 
 def _label(recipe: Recipe, role: str, source: str) -> str:
-    """What a model is called in a trace: its Hub id, or its folder's name without the way to it, which is private."""
+    """Return a model's name in a trace: its Hub id, or its folder's name without the path, which is private."""
     if recipe.name in (*EMBEDDED, *FETCHED) and os.path.dirname(source) == str(ASSETS / recipe.name):
         return f"{recipe.name} {role}"
     return _base(source) if os.path.isdir(os.path.expanduser(source)) else source[-200:]

@@ -17,7 +17,7 @@ from hsd.models.small.text import FileTokenizer
 
 
 def small_pair(file: Path, draft: Path, chat: bool | None, called: Mapping[str, str]) -> Pair:
-    """A pair from a GGUF file and the folder of its head, with the file's tokenizer.
+    """Return a pair from a GGUF file and the folder of its head, with the file's tokenizer.
 
     chat: prompts into the file's chat template; by default if it has one. called: "name", "note" and "revision" of the
     pair, "target" and "draft" as its models are called. Raises HsdError, one line, for files that are not that.

@@ -57,12 +57,12 @@ PAIRS = {name: NamedPair(name, **pair) for name, pair in PUBLISHED["pairs"].item
 
 
 def names() -> list[str]:
-    """Every name that `load_pair` takes, the embedded pair first."""
+    """Return every name that `load_pair` takes, the embedded pair first."""
     return [*EMBEDDED, *FETCHED, *PAIRS]
 
 
 def usual(engine: str | None = None) -> str:
-    """The default pair of the app and the command line: a fetched one if there is one, else the toy.
+    """Return the default pair of the app and the command line: a fetched one if there is one, else the toy.
 
     engine: if one is named, always a fetched pair: the toy does not run on it.
     """
@@ -76,18 +76,18 @@ USUAL = f"{' or '.join(FETCHED)} where it has been fetched, else {next(iter(EMBE
 
 
 def draft_length(pair: str | None) -> int:
-    """The default γ: the fastest one if the pair of that name has been measured, else 5."""
+    """Return the default γ: the fastest one if the pair of that name has been measured, else 5."""
     return {"smollm2": 2}.get(pair or "", 5)
 
 
 def unknown(name: str) -> HsdError:
-    """The error for an unknown name, with the names that are nearest to it."""
+    """Return the error for an unknown name, with the names that are nearest to it."""
     near = get_close_matches(name.lower(), names(), n=4, cutoff=0.5) or ["tiny", *_beginning_alike(name)]
     return HsdError(f"unknown pair {name[:60]!r}: did you mean {' or '.join(near)}? Or give a target and a draft")
 
 
 def _beginning_alike(name: str) -> list[str]:
-    """The smallest pair of each family, or of the one that the name begins like."""
+    """Return the smallest pair of each family, or of the one that the name begins like."""
     head = name.lower()[:4]
     alike = [known for known in PAIRS if head and known.startswith(head)]
     return (alike or ["smollm2-1.7b", "qwen2.5-1.5b", "qwen3-4b", "llama-3.1-8b", "gemma-3-4b"])[:5]

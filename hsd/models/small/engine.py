@@ -69,7 +69,7 @@ class Engine:
         self._inputs = {name: self.call(name) for name in INPUTS}
 
     def call(self, name: str, *arguments: float) -> int:
-        """Call a function of the module; what it returns, 0 if nothing."""
+        """Call a function of the module; return its result, 0 if it has none."""
         with self.lock:
             return self._functions[name](self._store, *arguments) or 0
 
@@ -97,7 +97,7 @@ class Engine:
         return self.made("take", size)
 
     def address(self, place: int) -> int:
-        """Where a place of the module's memory is in this process, until the next call."""
+        """Return the address in this process of a place in the module's memory; valid until the next call."""
         base = ctypes.cast(self._begin(), ctypes.c_void_p).value
         assert base is not None
         return base + place
@@ -110,18 +110,18 @@ class Engine:
         ctypes.memmove(self.address(place), held, len(held))
 
     def tell(self, name: str, values: Any) -> None:
-        """Fill one of `INPUTS`: with whole numbers, at most `ROWS`, or "visible" with (n, columns) bool."""
+        """Write one of `INPUTS`: whole numbers, at most `ROWS`, or for "visible" (n, columns) bool."""
         numbers = torch.as_tensor(values, dtype=torch.bool if name == "visible" else torch.int32)
         self.write(self._inputs[name], INPUTS[name], numbers.contiguous().numpy().data)
 
     def numbers(self, place: int, *shape: int) -> Tensor:
-        """A copy of float32 numbers in the module's memory, of this shape."""
+        """Return a copy of float32 numbers at `place` in the module's memory, in this shape."""
         found = torch.empty(shape)
         ctypes.memmove(found.data_ptr(), self.address(place), 4 * found.numel())
         return found
 
     def vector(self, numbers: Tensor) -> int:
-        """Put float32 numbers into the module's memory."""
+        """Copy float32 numbers (n,) into the module's memory, for good; return their place."""
         place = self.take(4 * numbers.numel())
         self.write(place, 4 * numbers.numel(), numbers.detach().to(torch.float32).contiguous().numpy().data)
         return place

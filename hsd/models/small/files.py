@@ -31,7 +31,7 @@ def load_small(file: Gguf, name: str, revision: str | None, taps: tuple[int, ...
 
 
 def load_small_head(folder: Path, target: SmallModel, name: str, revision: str | None) -> SmallHead:
-    """The head in a folder, for this target. Raises HsdError, one line, if it cannot be read or used."""
+    """Return the head in a folder, for this target. Raises HsdError, one line, if it cannot be read or used."""
     try:
         weights = load_file(folder / "model.safetensors")
         return SmallHead(config_of(folder), weights, target, name, revision)
@@ -43,7 +43,7 @@ def load_small_head(folder: Path, target: SmallModel, name: str, revision: str |
 
 
 def config_of(folder: Path) -> dict[str, Any]:
-    """A head's configuration. Raises OSError, ValueError or TypeError."""
+    """Return a head's configuration. Raises OSError, ValueError or TypeError."""
     return dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
 
 

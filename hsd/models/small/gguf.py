@@ -96,7 +96,7 @@ class _Reader:
         return [self.value(kind, True) for _ in range(length)]
 
     def place(self) -> tuple[str, tuple[int, int, int, int]]:
-        """A tensor's name; its columns, rows, type and offset."""
+        """Return a tensor's name; its columns, rows, type and offset."""
         name, (dimensions,) = self.text(), self.values("I")
         if dimensions not in (1, 2):
             raise struct.error(f"{name} has {dimensions:,} dimensions")
@@ -114,7 +114,7 @@ class _Reader:
 
 
 def _by_name(pairs: Any) -> dict[str, Any]:
-    """A dictionary of what has names. Raises struct.error where two have the same."""
+    """Return a dictionary of (name, value) pairs. Raises struct.error where two have the same name."""
     held = list(pairs)
     if len({name for name, _ in held}) < len(held):
         raise struct.error("a name is there twice")

@@ -32,7 +32,7 @@ class Packed:
     data: memoryview
 
     def finite(self) -> bool:
-        """Whether all its numbers are: those of floats, and the scales and minima of blocks."""
+        """Return whether all its numbers are finite: a float's values, or the scales and minima of quantised blocks."""
         _, size = BLOCKS[self.kind]
         blocks = torch.frombuffer(bytearray(self.data), dtype=torch.uint8).view(-1, size)
         numbers = blocks[:, : FLOATS[self.kind]].contiguous()
@@ -41,7 +41,7 @@ class Packed:
 
 @dataclass(frozen=True)
 class Shape:
-    """Layers, hidden size, size between gate and down, heads of attention and their groups, the width of each."""
+    """Sizes of a Llama: layers, hidden, inner (between gate and down), heads, groups (of keys), width of a head."""
 
     layers: int
     hidden: int
@@ -55,7 +55,7 @@ class Shape:
     eps: float
 
     def check(self) -> Shape:
-        """The shape itself. Raises HsdError, with the number that is to blame, if the engine does not compute it."""
+        """Return this shape. Raises HsdError, naming the sizes, if the engine cannot compute it."""
         for name, value in vars(self).items():
             kinds = (int, float) if name in ("base", "eps") else (int,)
             if type(value) not in kinds or not 0 < value < 1 << 31:
@@ -159,7 +159,7 @@ class Text:
         self.length = 0
 
     def prepare(self, tokens: Sequence[int], vocab: int, view: View | None) -> bool:
-        """Give the engine the tokens of one pass, and for a tree which tokens each one sees, which is returned.
+        """Write the tokens of one pass, and `view` for a tree, to the engine; return whether a view was written.
 
         Raises HsdError, before anything is written, for tokens without room in the text, or unknown to the model.
         """
@@ -181,7 +181,7 @@ class Text:
         return view is not None
 
     def results(self, rows: int, width: int) -> list[Tensor]:
-        """The logits of the last pass, (rows, width), in a list; an empty one where none were wanted."""
+        """Return [logits of the last pass, (rows, width)], or [] for no rows."""
         return [self.engine.numbers(self.engine.call("logits"), rows, width)] if rows else []
 
 
@@ -193,7 +193,7 @@ class SmallSession(Text):
         self._model = model
 
     def hidden(self, column: int) -> Tensor:
-        """(taps, hidden): the states of one token that was read."""
+        """Return (taps, hidden): the states of one token that was read."""
         if not 0 <= column < self.length:
             raise IndexError(f"column {column} of a text of {self.length} tokens")
         places = [self.engine.call("state", self.place, tap, column) for tap in range(len(self._model.tapped))]

@@ -41,7 +41,7 @@ class FileTokenizer:
         self._named = {f"{name}_token": "" if place is None else tokens[place] for name, place in named.items()}
 
     def __call__(self, text: str, add_special_tokens: bool = True) -> dict[str, list[int]]:
-        """The ids of a text, under "input_ids"; nothing is added to it."""
+        """Return the ids of a text, under "input_ids"; nothing is added to it."""
         return {"input_ids": list(self._tokenizer.encode(text, add_special_tokens=add_special_tokens).ids)}
 
     def get_vocab(self) -> dict[str, int]:
@@ -58,7 +58,7 @@ class FileTokenizer:
     def apply_chat_template(
         self, conversation: Sequence[dict[str, str]], tokenize: bool = False, add_generation_prompt: bool = False
     ) -> str:
-        """The turns as the model wants them, as text."""
+        """Return the turns of a conversation as text in the file's chat template."""
         environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
         template = environment.from_string(self.chat_template or "")
         return template.render(messages=conversation, add_generation_prompt=add_generation_prompt, **self._named)
