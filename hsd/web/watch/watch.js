@@ -90,7 +90,7 @@ class Watch {
   async read(key) {
     const source = this.sources.get(key);
     if (source && source === this.source) return;
-    page.alert("");
+    if (page.tab() === "watch") page.alert(""); // else the line is another screen's
     this.leave();
     const { preset, file, where, options, ...beside } = links.read(asked("watch"));
     this.beside.want({ ...beside, step: where.step });
