@@ -85,14 +85,8 @@ def rule_menu() -> Iterator[tuple[str, str]]:
 
 def rule_title(name: str) -> str:
     """A rule's title in a menu or the head of a table, with its warning."""
-    title, mark = find(name).title, rule_mark(name)
-    return f"{title} ({mark})" if mark else title
-
-
-def rule_mark(name: str) -> str:
-    """The warning beside a rule's name: that it is not lossless, or what it costs; "" for most."""
     rule = find(name)
-    return rule.mark if isinstance(rule, Rule) else "" if rule.lossless else "not lossless"
+    return f"{rule.title} ({rule.mark})" if rule.mark else rule.title
 
 
 def find(name: str) -> Rule | TreeRule:
@@ -125,7 +119,7 @@ def _rule(order: int, name: str) -> Facts:
         "name": name,
         "title": rule_title(name),
         "label": {n: label for label, n in rule_menu()}.get(name, rule.title),
-        "mark": rule_mark(name),
+        "mark": rule.mark,
         "short": short(name),
         "head": head(name),
         "lossless": rule.lossless,
@@ -144,9 +138,9 @@ def _rule(order: int, name: str) -> Facts:
         "loses": own.loses if own else "",
         "term": next((key for key, entry in glossary().items() if entry.get("rule") == name), None),
         "knob": asdict(own.knob) if own and own.knob else None,
-        "recipe": own.recipe.told() if own else None,
-        "modes": {mode: recipe.told() for mode, recipe in own.modes.items()} if own else {},
-        "cold": {"recipe": own.cold.recipe.told(), "loses": own.cold.loses} if own and own.cold else None,
+        "recipe": own.recipe.as_data() if own else None,
+        "modes": {mode: recipe.as_data() for mode, recipe in own.modes.items()} if own else {},
+        "cold": {"recipe": own.cold.recipe.as_data(), "loses": own.cold.loses} if own and own.cold else None,
         "by_divergence": own is not None and own.recipe.by_divergence,
         "look": asdict(rule_look(name)),
     }
@@ -194,8 +188,11 @@ def facts(most: Mapping[str, int] | None = None) -> Facts:
         "modes": [named("modes", name) for name in MODES],
         "grounds": [named("grounds", name) for name in ROWS],
         "systems": [named("systems", name) | {"levels": name in LEVELLED} for name in SYSTEMS],
-        "proposers": [{"name": n, "title": title, "copies": n in COPIERS} for n, title in PROPOSER_NAMES.items()],
-        "forms": {name: form.told() for name, form in forms().items()},
+        "proposers": [
+            {"name": n, "title": title, "copies": n in COPIERS, "longest": getattr(COPIERS.get(n), "longest", 0)}
+            for n, title in PROPOSER_NAMES.items()
+        ],
+        "forms": {name: form.as_data() for name, form in forms().items()},
         "letters": {name: asdict(letter) for name, letter in LETTERS.items()},
         "glossary": {key: {k: v for k, v in entry.items() if k != "rule"} for key, entry in glossary().items()},
         "sentences": SENTENCES,

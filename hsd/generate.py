@@ -15,8 +15,9 @@ from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
 from hsd.models.base import IdCodec, LanguageModel, Pair
+from hsd.sampling import Sampling
 
-WARPERS = {"TemperatureLogitsWarper": "temperature", "TopKLogitsWarper": "top_k", "TopPLogitsWarper": "top_p"}
+WARPERS = {f"{name.title().replace('_', '')}LogitsWarper": name for name in vars(Sampling())}
 CRITERIA, LOWEST = {"MaxLengthCriteria", "EosTokenCriteria"}, -torch.inf
 PASSED = {"use_cache", "logits_to_keep", "cache_position", "attention_mask"}  # arguments that are met, or met elsewhere
 PASSED |= {"output_attentions", "output_hidden_states"}

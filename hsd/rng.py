@@ -60,7 +60,7 @@ class Streams:
         return torch.stack([*self._times.values()])
 
     def _times_at(self, place: int, vocab: int) -> Tensor:
-        generator = _generator(self._seed, f"race/{place}")
+        generator = _generator(self._seed, f"race/{place}")  # a name that seeds keep
         return torch.log1p(-torch.rand(vocab, generator=generator, dtype=torch.float64)).neg()
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -32,14 +34,22 @@ class Sampling:
         for name, value in vars(self).items():
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise HsdError(f"{name} {value!r}: choose a number")
-        if not isinstance(self.top_k, int):
-            raise HsdError(f"top-k {self.top_k}: choose 0 (keep every token) or a whole positive number")
         if not (math.isfinite(self.temperature) and 0 <= self.temperature <= 100):
             raise HsdError(f"temperature {self.temperature}: choose a number from 0 (greedy) to 100")
         if not 0 < self.top_p <= 1:
             raise HsdError(f"top-p {self.top_p}: choose a number above 0, up to 1 (1 keeps every token)")
-        if self.top_k < 0:
+        if not isinstance(self.top_k, int) or self.top_k < 0:
             raise HsdError(f"top-k {self.top_k}: choose 0 (keep every token) or a whole positive number")
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Sampling:
+        """Return the sampling that options by name ask for; one that is left out has its default."""
+        return cls(**{name: options[name] for name in vars(cls()) if name in options})
+
+    @property
+    def greedy(self) -> bool:
+        """Whether the likeliest token is always taken and nothing is drawn."""
+        return self.temperature == 0
 
     def probabilities(self, logits: Tensor) -> Tensor:
         """(n, V) logits → (n, V) float32 probabilities, rows summing to 1. One sort serves all rows.
@@ -79,17 +89,3 @@ def draw(row: Tensor, number: Tensor) -> Tensor:
     picked = torch.searchsorted(cumulative, number * total, right=True)
     # Should number * total be all of total, the last token with mass is the right one.
     return torch.minimum(picked, torch.searchsorted(cumulative, total)).squeeze(-1)
-
-
-def wins(rows: Tensor, times: Tensor) -> Tensor:
-    """The token of each row (…, V) that wins an exponential race: least time / weight; never one of weight 0."""
-    rows = rows.double()
-    return torch.where(rows > 0, times / rows, torch.inf).argmin(-1)
-
-
-def place(row: Tensor, token: Tensor, share: Tensor) -> Tensor:
-    """(1,) float64: a number for which `draw` picks `token`, () int64, `share` (1,) of the way through its part."""
-    cumulative = torch.nn.functional.pad(row.double().cumsum(-1), (1, 0))
-    low, high = (cumulative.index_select(0, (token + step).view(1)) for step in (0, 1))
-    number = (low + share * (high - low)) / cumulative[-1]
-    return torch.where(draw(row, number) == token, number, (low + high) / 2 / cumulative[-1])

@@ -28,6 +28,7 @@ from hsd.bench import rows as bench_rows
 from hsd.models.exits import head_cost
 from hsd.planner import Models, latency, levels, plan
 from hsd.planner.measure import measure_stack
+from hsd.sampling import Sampling
 
 RESULTS = FOLDER / "systems.json"
 PAGE = Path(__file__).resolve().parents[2] / "assets" / "docs" / "systems.md"
@@ -101,7 +102,7 @@ def row(found: Row) -> Row:
 
 def planned(pair: hsd.Pair, prompts: Sequence[str], given: argparse.Namespace) -> dict[str, Any]:
     """What the planner expects of some stacks, and what they then take; all with token-wise verification."""
-    found = measure_stack(pair, pair.models, prompts, given.new_tokens, 1.0)
+    found = measure_stack(pair, pair.models, prompts, given.new_tokens, Sampling())
     best = plan(found.models).best
     cases = [
         Case(f"{stack} {thresholds}", stack_options(stack, thresholds, given.new_tokens))

@@ -35,7 +35,8 @@ from hsd.audit import (
     target_law,
     total_variation,
 )
-from hsd.audit.trees import OpenTree, Shape, audit_tree_rules, finding_of, regular_shape
+from hsd.audit.chains import finding
+from hsd.audit.trees import OpenTree, Shape, audit_tree_rules, regular_shape, tree_output_law
 from hsd.bench.prompts import shipped
 from hsd.paths import RESULTS
 from hsd.rules import RULES, TREE_RULES, Fuzzy, TreeRule, fuzzy_rule
@@ -322,8 +323,12 @@ def chosen_trees() -> dict[str, str]:
     mistaken = TreeRule("softmax", "", "", "", False, top_down, frozenset({"chosen"}))
     for seed in range(TREE_PAIRS):
         models = random_models(3, 2, seed)
-        off.append(finding_of(mistaken, models, shape)["total_variation"])
-        best = finding_of(TREE_RULES["one-hot"], models, shape)["expected_accepted"]
+        wrong, right = (
+            finding(*tree_output_law(rule, models, shape), target_law(models))
+            for rule in (mistaken, TREE_RULES["one-hot"])
+        )
+        off.append(wrong["total_variation"])
+        best = right["expected_accepted"]
         gap = max(gap, abs(best - reach(models, shape)))
     return {
         "chosen_gap": f"{gap:.0e}",

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this run
 
 from hsd.trace import MAX_BYTES, Trace
 from hsd.trace.run import SCHEMA_ID
-from hsd.trace.values import MAX_NODES, MAX_STEPS
+from hsd.trace.values import Most
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "assets" / "docs" / "traces.md"
@@ -51,8 +51,8 @@ def page() -> str:
         example=EXAMPLE,
         read=read.getvalue().strip(),
         most_bytes=MAX_BYTES // 1_000_000,
-        most_steps=f"{MAX_STEPS:,}",
-        most_nodes=f"{MAX_NODES:,}",
+        most_steps=f"{Most.STEPS:,}",
+        most_nodes=f"{Most.NODES:,}",
         records=records(),
     )
 

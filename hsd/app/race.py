@@ -63,7 +63,7 @@ class Plan:
     def described(self) -> dict[str, Any]:
         """Return the plan as plain data. The seed is text: JavaScript's numbers lose digits of a large one."""
         o = self.request.options
-        sampling = {"temperature": o.temperature, "top_p": o.top_p, "top_k": o.top_k, "length": o.max_new_tokens}
+        sampling = {**vars(o.sampling), "length": o.max_new_tokens}
         lanes = [{"name": c.name, "options": c.options, "own": own(c.options), **self._kind(c)} for c in self.cases]
         shared = {"prompt": self.request.prompt, "sampling": sampling, "seed": str(o.seed), "rounds": self.rounds}
         return {**shared, "lanes": lanes, "link": self.link()}

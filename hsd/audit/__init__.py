@@ -23,18 +23,9 @@ MAX_OUTCOMES = 20_000
 MAX_NODES = 2_000
 
 __all__ = [
-    "TableModels",
-    "audit",
-    "audit_rules",
-    "audit_tree_rules",
-    "context_free_models",
-    "ideal_kept",
-    "output_law",
-    "random_models",
-    "step_law",
-    "target_law",
-    "total_variation",
-]
+    "TableModels", "audit", "audit_rules", "audit_tree_rules", "context_free_models", "ideal_kept", "output_law",
+    "random_models", "step_law", "target_law", "total_variation",
+]  # fmt: skip
 
 
 def audit(vocab: int = 3, gamma: int = 3, seed: int = 0, drafts: int = 1) -> dict[str, Any]:

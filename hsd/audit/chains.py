@@ -49,24 +49,27 @@ class TableModels:
         return result
 
 
+def prefixes(vocab: int, longest: int, least: int = 0) -> list[Prefix]:
+    """Return all texts of `least` to `longest` tokens, shorter ones first."""
+    lengths = range(least, longest + 1)
+    return [text for length in lengths for text in itertools.product(range(vocab), repeat=length)]
+
+
 def random_models(vocab: int, gamma: int, seed: int) -> TableModels:
     """A random pair whose next-token distributions depend on the whole prefix; the draft resembles the target."""
     generator = torch.Generator().manual_seed(seed)
     target: dict[Prefix, Tensor] = {}
     draft: dict[Prefix, Tensor] = {}
-    for length in range(gamma + 1):
-        for path in itertools.product(range(vocab), repeat=length):
-            logits = 1.5 * torch.randn(vocab, generator=generator, dtype=torch.float64)
-            noise = torch.randn(vocab, generator=generator, dtype=torch.float64)
-            target[path], draft[path] = logits.softmax(-1), (logits + noise).softmax(-1)
+    for path in prefixes(vocab, gamma):
+        logits, noise = (torch.randn(vocab, generator=generator, dtype=torch.float64) for _ in range(2))
+        target[path], draft[path] = (1.5 * logits).softmax(-1), (1.5 * logits + noise).softmax(-1)
     return TableModels(target, draft, vocab, gamma)
 
 
 def context_free_models(p: list[float], q: list[float], gamma: int) -> TableModels:
     """A pair whose distributions never change: the textbook toy."""
-    paths = [x for length in range(gamma + 1) for x in itertools.product(range(len(p)), repeat=length)]
-    p_row, q_row = torch.tensor(p, dtype=torch.float64), torch.tensor(q, dtype=torch.float64)
-    return TableModels(dict.fromkeys(paths, p_row), dict.fromkeys(paths, q_row), len(p), gamma)
+    target, draft = (dict.fromkeys(prefixes(len(p), gamma), torch.tensor(x, dtype=torch.float64)) for x in (p, q))
+    return TableModels(target, draft, len(p), gamma)
 
 
 def step_law(models: TableModels, law: LawFunction, cut: Cut = len) -> Iterator[tuple[float, Prefix, Tensor]]:
@@ -126,7 +129,7 @@ def open_residual(models: TableModels, path: Prefix) -> Tensor:
 def target_law(models: TableModels) -> Tensor:
     """The exact law of the target's first γ+1 tokens, shape (V,)*(γ+1)."""
     shape = (models.vocab,) * (models.gamma + 1)
-    paths = itertools.product(range(models.vocab), repeat=models.gamma + 1)
+    paths = prefixes(models.vocab, models.gamma + 1, models.gamma + 1)
     return torch.tensor([models.joint(models.target, x) for x in paths], dtype=torch.float64).reshape(shape)
 
 
@@ -137,7 +140,7 @@ def total_variation(first: Tensor, second: Tensor) -> float:
 
 def ideal_kept(models: TableModels) -> float:
     """Σ_t Σ_X min(p(X), q(X)) over prefixes of length t = 1 … γ: no lossless rule keeps more on average."""
-    paths = (x for t in range(1, models.gamma + 1) for x in itertools.product(range(models.vocab), repeat=t))
+    paths = prefixes(models.vocab, models.gamma, 1)
     return sum(min(models.joint(models.target, x), models.joint(models.draft, x)) for x in paths)
 
 

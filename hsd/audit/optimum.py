@@ -17,13 +17,12 @@ verification, which is optimal even among rules that may use what is off the pat
 from __future__ import annotations
 
 import importlib.util
-import itertools
 from collections import defaultdict
-from collections.abc import Iterator
 
 import numpy as np
 
 from hsd.audit.chains import Prefix, TableModels
+from hsd.audit.chains import prefixes as paths
 from hsd.audit.trees import Shape, shapes
 from hsd.errors import HsdError
 
@@ -56,8 +55,8 @@ def optimum(models: TableModels, shape: Shape) -> float | None:
         return None
     kept = [(number, prefix) for number, tree in enumerate(chances) for prefix in ((), *sorted(tree))]
     prefixes = {prefix: row for row, prefix in enumerate(dict.fromkeys(prefix for _, prefix in kept), len(chances))}
-    full = itertools.product(range(models.vocab), repeat=models.gamma + 1)
-    texts = {text: row for row, text in enumerate(_possible(models, full), len(chances) + len(prefixes))}
+    full = (text for text in paths(models.vocab, *[models.gamma + 1] * 2) if models.joint(models.target, text) > 0)
+    texts = {text: row for row, text in enumerate(full, len(chances) + len(prefixes))}
     cells = [cell for i, (tree, prefix) in enumerate(kept) for cell in ((tree, i, 1.0), (prefixes[prefix], i, 1.0))]
     cuts: dict[Prefix, int] = {}
     for text, row in texts.items():
@@ -94,11 +93,6 @@ def tree_law(models: TableModels, shape: Shape) -> dict[Texts, float] | None:
             return None
         states = found
     return {drafted: weight for (drafted, _), weight in states.items()}
-
-
-def _possible(models: TableModels, texts: Iterator[Prefix]) -> Iterator[Prefix]:
-    """The texts that the target can produce."""
-    return (text for text in texts if models.joint(models.target, text) > 0)
 
 
 def _most(gain: list[float], cells: list[tuple[int, int, float]], wanted: list[float]) -> float:

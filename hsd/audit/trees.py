@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from hsd.audit.chains import TableModels, finding, target_law
-from hsd.errors import HsdError
-from hsd.rules.tree import Ending, Path, TreeRule
+from hsd.rules.tree import Ending, Path, TreeRule, answered
 from hsd.rules.trees import TREE_RULES
 
 Prefix = tuple[int, ...]
@@ -53,11 +52,7 @@ class Shape:
 
 
 class Open(Exception):
-    """A rule asked for the token of a node that has not been drawn."""
-
-    def __init__(self, node: int) -> None:
-        super().__init__(node)
-        self.node = node
+    """A rule asked for the token of a node that has not been drawn, which is its argument."""
 
 
 @dataclass(frozen=True)
@@ -117,20 +112,15 @@ def outcomes(rule: TreeRule, models: TableModels, shape: Shape) -> Iterator[tupl
     waiting: list[tuple[float, tuple[bool, ...], OpenTree]] = [(1.0, (), OpenTree(models, shape))]
     while waiting:
         weight, answers, tree = waiting.pop()
-        running = rule.process(tree)
         try:
-            test = next(running)
-            for answer in answers:
-                test = running.send(answer)
+            reached = answered(rule.process(tree), answers)
         except Open as asked:
-            waiting.extend((weight * chance, answers, drawn) for chance, drawn in tree.draws(asked.node))
+            waiting.extend((weight * chance, answers, drawn) for chance, drawn in tree.draws(asked.args[0]))
             continue
-        except StopIteration as stop:
-            yield weight, tree, stop.value
-            continue
-        for answer, chance in ((True, test.threshold), (False, 1 - test.threshold)):
-            if chance > 0:
-                waiting.append((weight * chance, (*answers, answer), tree))
+        if isinstance(reached, Ending):
+            yield weight, tree, reached
+        else:
+            waiting += [(weight * chance, (*answers, answer), tree) for answer, chance in reached.answers]
 
 
 def tree_output_law(rule: TreeRule, models: TableModels, shape: Shape) -> tuple[Tensor, float] | None:
@@ -167,14 +157,11 @@ def comb_shape(drafts: int, depth: int, siblings: str = "independent") -> Shape:
 def regular_shape(drafts: int, depth: int, siblings: str) -> Shape:
     """K children below every node."""
     parents: list[int] = []
-    level = [0]
+    level = range(1)
     for _ in range(depth):
-        below = []
-        for node in level:
-            for _ in range(drafts):
-                parents.append(node)
-                below.append(len(parents))
-        level = below
+        begin = len(parents) + 1
+        parents += [node for node in level for _ in range(drafts)]
+        level = range(begin, len(parents) + 1)
     return Shape(tuple(parents), (), siblings)
 
 
@@ -208,14 +195,6 @@ def audit_tree_rules(models: TableModels, drafts: int) -> tuple[dict[str, dict[s
             else:
                 found[f"{name}, {layout}"] = finding(*judged, truth)
     return found, skipped
-
-
-def finding_of(rule: TreeRule, models: TableModels, shape: Shape) -> dict[str, float | bool]:
-    """The finding for one rule, registered or not, on one shape, fit or not. Raises HsdError where that is too much."""
-    judged = tree_output_law(rule, models, shape)
-    if judged is None:
-        raise HsdError("too many trees to enumerate: reduce vocab, gamma or drafts")
-    return finding(*judged, target_law(models))
 
 
 def _append_path(parents: list[int], shared: tuple[int, ...], depth: int) -> Path:

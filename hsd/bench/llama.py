@@ -13,6 +13,7 @@ from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.loading import fetch
 from hsd.models.threads import settle_threads
+from hsd.sampling import Sampling
 
 NAME = "llama.cpp"
 MODEL = "smollm2"  # whose published file it reads
@@ -52,8 +53,8 @@ def _decoded(file: Path, options: dict[str, Any], pair: Pair, prompt: str, seed:
     llama = _loaded(file, settle_threads(pair).most, pair.target.context)
     llama.reset()
     llama.set_seed(seed)
-    how = {"temp": options.get("temperature", 1.0), "top_p": options.get("top_p", 1.0)}
-    how |= {"top_k": options.get("top_k", 0), "min_p": 0.0, "repeat_penalty": 1.0}
+    how = {"min_p": 0.0, "repeat_penalty": 1.0, **vars(Sampling.of(options))}
+    how["temp"] = how.pop("temperature")
     begin, made = time.perf_counter(), 0
     for token in islice(llama.generate(ids, **how), most):
         made += 1

@@ -17,6 +17,7 @@ from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.threads import computing
 from hsd.models.timing import CallTimes
+from hsd.sampling import Sampling
 
 
 def peer_case(gamma: int, options: dict[str, Any], assisted: bool = True) -> Case:
@@ -63,12 +64,9 @@ def module_of(model: Any) -> Any:
 
 
 def sampling(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of transformers' `generate` for a run's options: greedy at temperature 0."""
-    temperature, length = options.get("temperature", 1.0), {"max_new_tokens": options["max_new_tokens"]}
-    if not temperature:
-        return {**length, "do_sample": False}
-    cut = {"top_p": options.get("top_p", 1.0), "top_k": options.get("top_k", 0)}
-    return {**length, "do_sample": True, "temperature": temperature, **cut}
+    """Return arguments of `generate` for how the options of a run draw tokens, and how many."""
+    drawn, length = Sampling.of(options), {"max_new_tokens": options["max_new_tokens"]}
+    return {**length, "do_sample": False} if drawn.greedy else {**length, "do_sample": True, **vars(drawn)}
 
 
 @contextmanager

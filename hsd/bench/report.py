@@ -20,10 +20,11 @@ import yaml
 from hsd.bench.files import read_text
 from hsd.bench.measure import Case, Record
 from hsd.bench.prompts import PromptSet
-from hsd.bench.summary import PARTS, Row, complete, is_plain, measurements, rows, temperature_of
+from hsd.bench.summary import PARTS, Row, complete, is_plain, measurements, rows
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.timing import machine
+from hsd.sampling import Sampling
 from hsd.version import __version__
 
 FORMAT = "hsd-bench-1"
@@ -44,7 +45,7 @@ class Benchmark:
     def rows(self) -> list[Row]:
         """One row per case, of the runs that all cases have made. Raises HsdError when there is nothing to compare."""
         found = measurements(self.cases(), self.records)
-        if {temperature_of(m) for m in found} - {temperature_of(m) for m in found if is_plain(m)}:
+        if {Sampling.of(m.case.options) for m in found} - {Sampling.of(m.case.options) for m in found if is_plain(m)}:
             raise HsdError("a temperature was measured without plain decoding: choose a file written by `hsd bench`")
         if not found[0].records:
             raise HsdError("no prompt was measured in all cases yet: let the benchmark run longer")

@@ -22,13 +22,13 @@ from hsd.bench.measure import NO_CALLS, Case, Record
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.loading.addresses import PUBLIC
+from hsd.sampling import Sampling
 
 NOTE = (
     "its own counts, if it reports them, and seconds with the network in them; another model may run there, no "
     "decision is checked, and where no top-k, top-p or min-p is asked for it may apply its own"
 )
 TIMEOUT = 120.0  # seconds for an answer
-OFF = {"top_p": 1.0, "top_k": 0}  # which servers spell in several ways, so that it is left out
 SHORT = 10.0  # … and for what needs no model
 MAX_BYTES = 16_000_000
 COUNTER = re.compile(
@@ -77,9 +77,9 @@ class Server:
         asked_as = options.get("prompt_as")
         chat = asked_as == "chat" if asked_as else getattr(pair.codec, "chat", False)
         asked = {"messages": [{"role": "user", "content": prompt}]} if chat else {"prompt": prompt}
-        on = {name: options[name] for name, off in OFF.items() if options.get(name, off) != off}
+        drawn = Sampling(0.0) if (asked_for := Sampling.of(options)).greedy else asked_for
         body = {"model": self.model, **asked, "max_tokens": options["max_new_tokens"], "seed": seed}
-        body |= {"temperature": (heat := options.get("temperature", 1.0)), **(on if heat else {})}
+        body |= {n: x for n, x in vars(drawn).items() if n == "temperature" or x != getattr(Sampling, n)}
         before = _counters(self.url, self.key) if self.counters else {}
         begin = time.perf_counter()
         place = "/v1/chat/completions" if chat else "/v1/completions"

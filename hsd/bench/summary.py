@@ -23,6 +23,7 @@ import numpy as np
 
 from hsd.bench.measure import Case, Record
 from hsd.draft import COPIERS
+from hsd.sampling import Sampling
 
 Interval = tuple[float, float, float]
 Sum = str | Callable[[Record], float]  # what is added up over runs: a field, 0 where it is not there, or a function
@@ -266,9 +267,9 @@ Row = dict[str, Any]
 
 
 def rows(found: Sequence[Measurement]) -> list[Row]:
-    """One row per case: everything that a report shows. Each is compared with plain decoding at its temperature."""
-    plain = {temperature_of(m): m for m in found if is_plain(m)}
-    return [_row(m, plain[temperature_of(m)]) for m in found if m.records]
+    """One row per case: everything that a report shows. Each is compared with plain decoding by the same sampling."""
+    plain = {Sampling.of(m.case.options): m for m in found if is_plain(m)}
+    return [_row(m, plain[Sampling.of(m.case.options)]) for m in found if m.records]
 
 
 def is_plain(m: Measurement) -> bool:
@@ -279,11 +280,6 @@ def is_plain(m: Measurement) -> bool:
 def copies(options: dict[str, Any]) -> bool:
     """Whether a case's drafts are copied from the text, by no model."""
     return options.get("proposer") in COPIERS
-
-
-def temperature_of(m: Measurement) -> float:
-    """Return the temperature of a measurement's case, 1 unless its options have one."""
-    return float(m.case.options.get("temperature", 1.0))
 
 
 def _row(m: Measurement, plain: Measurement) -> Row:

@@ -15,6 +15,7 @@ from hsd.planner import LONGEST, Models, Plan, Stack, as_json, plan, read_accept
 from hsd.planner.measure import measure_stack
 from hsd.planner.measure_trees import LARGEST, measure_trees
 from hsd.planner.trees import tree_plans
+from hsd.sampling import Sampling
 
 GIVEN, MEASURED = ("costs", "acceptance", "per_token"), ("pair", "target", "draft")
 
@@ -68,7 +69,7 @@ def _plan_tree(arguments: argparse.Namespace, measured: bool) -> int:
         raise HsdError("--tree is measured on a pair: give --pair, or --target and --draft")
     prompts = _prompts(arguments)
     pair = load(arguments, arguments.pair)
-    trees, costs, steps = measure_trees(pair, prompts.prompts, arguments.new_tokens, arguments.temperature)
+    trees, costs, steps = measure_trees(pair, prompts.prompts, arguments.new_tokens, Sampling(arguments.temperature))
     found = sorted(tree_plans(trees, costs, LARGEST), key=lambda tree: tree.per_token)
     where = machine(pair)
     told = {"prompts": prompts.name, "steps": steps, "temperature": arguments.temperature, "machine": where}
@@ -105,7 +106,7 @@ def _measure(arguments: argparse.Namespace) -> tuple[Models, list[str], dict[str
     prompts = _prompts(arguments)
     pair = load(arguments, arguments.pair)
     names = [model.name for model in pair.models]
-    found = measure_stack(pair, pair.models, prompts.prompts, arguments.new_tokens, arguments.temperature)
+    found = measure_stack(pair, pair.models, prompts.prompts, arguments.new_tokens, Sampling(arguments.temperature))
     models = found.models
     measured = {
         "names": names,
@@ -115,7 +116,7 @@ def _measure(arguments: argparse.Namespace) -> tuple[Models, list[str], dict[str
         "acceptance": [list(row) for row in models.acceptance],
         "positions": found.positions,
         "prompts": prompts.name,
-        "temperature": found.temperature,
+        "temperature": found.sampling.temperature,
         "machine": machine(pair),
     }
     return models, names, {"measured": measured}

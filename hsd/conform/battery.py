@@ -119,10 +119,7 @@ SHAPES: dict[str, tuple[str, Shape]] = {
     "ties": ("tokens that are equally likely", lambda x, a, b: (_tied(a), _tied(b))),
     "equal rows": ("nothing to correct", lambda x, a, b: (a, a)),
     "equal in places": ("nothing to correct after some texts", lambda x, a, b: (a, b if sum(x) % 2 else a)),
-    "nothing in common": (
-        "a draft that is always rejected",
-        lambda x, a, b: (_without(a, 0, 1), _without(b, 2, 3)),
-    ),
+    "nothing in common": ("a draft that is always rejected", lambda x, a, b: (_without(a, 0, 1), _without(b, 2, 3))),
     "rare for the target": ("tokens of 1e-3 to 1e-6", lambda x, a, b: (_rare(a), b)),
     "rare for the draft": ("tokens of 1e-3 to 1e-6", lambda x, a, b: (a, _rare(b).roll(len(x)))),
     "sharp target, flat draft": ("ratios far from 1", lambda x, a, b: (a**4, b**0.1)),

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from hsd.audit import TableModels
+from hsd.audit.chains import prefixes
 from hsd.conform.adapter import Adapter, as_drafted
 from hsd.conform.boxes import Outcome
 from hsd.conform.recover import Recovered, Repeats, recover, rows_along
@@ -287,7 +288,7 @@ def rows_models(p: list[list[float]], q: list[list[float]]) -> TableModels:
                 raise HsdError(f"row {t} of {name} {one} sums to {sum(one):.6g}: give probabilities that sum to 1")
     vocab, gamma = len(p[0]), len(q)
     check_size(vocab, gamma)
-    paths = [x for t in range(gamma + 1) for x in itertools.product(range(vocab), repeat=t)]
+    paths = prefixes(vocab, gamma)
     target, draft = (torch.tensor(rows, dtype=torch.float64) for rows in (p, [*q, q[-1]]))
     return TableModels({x: target[len(x)] for x in paths}, {x: draft[len(x)] for x in paths}, vocab, gamma)
 

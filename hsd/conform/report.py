@@ -19,6 +19,10 @@ from hsd.conform.shared import judge_shared
 from hsd.errors import HsdError
 from hsd.rules import RULES, find_rule
 
+NOTHING = dict.fromkeys(("total_variation", "expected_kept", "counterexample", "tolerance"))
+NOTHING |= {"rule": "none", "equals": [], "cause": "", "edges": [], "notes": [], "claim": []}
+"""The fields of a verdict that some ways to judge leave out."""
+
 
 def conform(
     adapter: Adapter,
@@ -62,12 +66,15 @@ def conform(
     by_sampling = calls or adapter.sampled or adapter.text
     if (by_sampling or adapter.shared) and expect:
         raise HsdError(f"--expect {expect}: which law it is cannot be told by sampling, or on shared numbers")
+    if by_sampling and adapter.shared:
+        raise HsdError(f"{adapter.name}: SHARED is judged on its own numbers: leave --sampled out")
     if by_sampling:
         found = _sampled(adapter, named, calls, seed)
     else:
         cases = _cases(adapter, named, seed, quick)
         named |= {case.name: case.models for case in cases}
         found = (judge_shared if adapter.shared else _exact)(adapter, cases)
+    found = NOTHING | found
     sizes = sorted({(named[name].vocab, named[name].gamma) for name in found["pairs"]})
     claim = [*found["claim"], sizes_in_words(sizes)] if found["claim"] else []
     same = expect in {name.split(" (")[0] for name in found["equals"]} if expect else None
@@ -160,15 +167,9 @@ def _sampled(adapter: Adapter, named: dict[str, TableModels], calls: int, seed: 
         "lossless": False if wrong else None,
         "total_variation": main.total_variation,
         "expected_kept": main.kept,
-        "rule": "none",
-        "equals": [],
         "cause": "the output leaves the target's law" if wrong else "",
-        "counterexample": None,
-        "edges": [],
         "notes": notes,
-        "claim": [],
         "pairs": {name: {**vars(one), "wrong": one.wrong, "expected_kept": one.kept} for name, one in found.items()},
-        "tolerance": None,
         "calls": sum(one.calls for one in found.values()),
     }
 

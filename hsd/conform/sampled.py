@@ -8,7 +8,6 @@ probability at most α (Ville's inequality). A wrong verifier makes it grow with
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ import torch
 from torch import Tensor
 
 from hsd.audit import TableModels, random_models, target_law, total_variation
+from hsd.audit.chains import prefixes
 from hsd.conform.adapter import Adapter, BlackBox, as_drafted, texts
 from hsd.conform.boxes import Outcome
 
@@ -76,7 +76,7 @@ def chain_models(vocab: int, gamma: int, seed: int) -> TableModels:
     That is a token of the target's own, with which some begin, and a whole step.
     """
     pair = random_models(vocab, 1, seed)
-    paths = [x for length in range(gamma + 2) for x in itertools.product(range(vocab), repeat=length)]
+    paths = prefixes(vocab, gamma + 1)
     target, draft = ({x: table[x[-1:] or (0,)] for x in paths} for table in (pair.target, pair.draft))
     return TableModels(target, draft, vocab, gamma + 1)
 

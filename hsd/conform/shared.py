@@ -53,19 +53,14 @@ def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
     where = f"wrong on {len(wrong)} of {len(cases)} pairs, first on {next(iter(wrong))!r}" if wrong else ""
     return {
         "lossless": not wrong,
-        "total_variation": None,
-        "expected_kept": None,
-        "rule": "none",
         "equals": [x for x in RULES if RULES[x].recipe.coupled and adapter.exponential and not wrong],
         "cause": where and f"{where}: what is committed is not what plain decoding says on the same numbers",
         "counterexample": {"words": next(iter(wrong.values())), "p": [], "q": []} if wrong else None,
-        "edges": [],
         "notes": [] if wrong else [SAYS, *[KEYS] * adapter.exponential],
         "claim": [f"{points:,} random numbers on {len(cases)} pairs, and either side of every threshold"],
         "pairs": {
             case.name: {"covers": case.covers, "total_variation": None, "wrong": case.name in wrong} for case in cases
         },
-        "tolerance": None,
         "calls": calls,
     }
 

@@ -30,7 +30,7 @@ WARM_UPS = 3
 
 @dataclass(frozen=True)
 class CapturedRound:
-    """What came of a round, as far as the host knows it. Fields as in `Round`; there is nothing to describe."""
+    """What came of a round, as far as the host knows it: of `Round` what the loop reads, and nothing to describe."""
 
     drafted: int
     kept: int

@@ -17,8 +17,7 @@ from hsd.decoding.judge import ByLaw, judge
 from hsd.draft import Draft, Path
 from hsd.models.reading import Rows
 from hsd.rules import Law, Rule
-from hsd.rules.coupled import BELOW_ONE, coins
-from hsd.sampling import place, wins
+from hsd.rules.coupled import BELOW_ONE, coins, place, wins
 
 
 class ByCoupling(ByLaw):
@@ -26,7 +25,7 @@ class ByCoupling(ByLaw):
 
     It waits for the device once, and its law is made on demand.
     times: (n+1, V), of the place of each drafted token and of the one after it. shares: (n,), how far through a drafted
-    token's part of its row the number lies that is told of it.
+    token's part of its row the number lies that a trace records of it.
     """
 
     def __init__(self, rule: Rule, draft: Draft, rows: Rows, times: Tensor, shares: Tensor) -> None:
@@ -46,12 +45,12 @@ class ByCoupling(ByLaw):
 
     @cached_property
     def law(self) -> Law:
-        return self._told.law
+        return self._recorded.law
 
     @cached_property
     def draft(self) -> Draft:
         """The draft with the numbers that a trace records."""
-        return self._told.draft
+        return self._recorded.draft
 
     def number(self, share: Tensor) -> Tensor:
         """Return (1,): what would have drawn `token`, `share` (1,) of the way through its part of the row."""
@@ -59,19 +58,19 @@ class ByCoupling(ByLaw):
         return place(row, torch.tensor(self.token, device=row.device), share.to(row.device)).cpu()
 
     @cached_property
-    def _told(self) -> ByLaw:
+    def _recorded(self) -> ByLaw:
         draft, p = self._draft, self._rows.p
         if not (count := len(draft.ids)):
             return self._judged(replace(draft, draws=self._shares[:0]))
         found = coins(p[:-1], draft.q, draft.tokens, self._times[:count]).cpu()
         given = zip(draft.q, draft.tokens, self._shares.to(p.device).split(1), strict=False)
         draws = torch.cat([place(*one) for one in given]).cpu()
-        told = self._judged(replace(draft, draws=draws, paths=(Path(range(1, count + 1), found),)))
+        first = self._judged(replace(draft, draws=draws, paths=(Path(range(1, count + 1), found),)))
         same = torch.tensor([pick == token for pick, token in zip(self.picks, draft.ids, strict=False)])
-        edge = told.law.threshold.cpu()  # where rounding says otherwise the picks count
+        edge = first.law.threshold.cpu()  # where rounding says otherwise the picks count
         found = torch.where(same, found.minimum(edge.nextafter(torch.zeros_like(edge))), found.maximum(edge))
         found = found.clamp(0, BELOW_ONE)
-        return ByLaw(told.law, replace(told.draft, paths=(Path(range(1, count + 1), found),)))
+        return ByLaw(first.law, replace(first.draft, paths=(Path(range(1, count + 1), found),)))
 
     def _judged(self, draft: Draft) -> ByLaw:
         found = judge(self._rule, draft, self._rows)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Protocol
 
 from torch import Tensor
 
@@ -29,32 +28,8 @@ class Tried:
     accepted: bool
 
 
-class Ruling(Protocol):
-    """What a rule decided.
-
-    path: the kept nodes, from depth 1 on. next: (V,), the distribution of the token after them. tests: in order.
-    changes: what rejections made of branches: after how many tests, what, of which node. left: factor w and sum of the
-    residual max(w p - q, 0) that `next` is; None where it is the target's own row, a likeliest token, or what
-    equal numbers leave. kept_law: with which probability the rule keeps 0, 1, … tokens of this draft, over all coins,
-    None where that is too much to work out.
-    """
-
-    @property
-    def path(self) -> Sequence[int]: ...
-    @property
-    def next(self) -> Tensor: ...
-    @property
-    def tests(self) -> list[Tried]: ...
-    @property
-    def changes(self) -> list[tuple[int, Change, int]]: ...
-    @property
-    def left(self) -> tuple[float, float | None] | None: ...
-    @property
-    def kept_law(self) -> list[float] | None: ...
-
-
-def judge(rule: Rule | TreeRule, draft: Draft, rows: Rows) -> Ruling:
-    """Apply a rule to a draft of n tokens. rows: the target's distributions after the text and each node, (n+1, V)."""
+def judge(rule: Rule | TreeRule, draft: Draft, rows: Rows) -> ByLaw | ByTests:
+    """rows: of the target after the text and after each node, (n+1, V)."""
     draft = draft.on(rows.p.device)
     draws = not (isinstance(rule, Rule) and rule.recipe.follow)
     if not len(draft.tokens) and draws:  # nothing to judge: plain decoding must not pay for a rule
@@ -66,11 +41,18 @@ def judge(rule: Rule | TreeRule, draft: Draft, rows: Rows) -> Ruling:
 
 @dataclass(frozen=True)
 class ByLaw:
-    """What a rule decides about a chain. Waits for the device once."""
+    """What a rule decides about a chain. Waits for the device once.
+
+    path: the kept nodes, from depth 1 on. next: (V,), the distribution of the token after them. tests: in order.
+    changes: what rejections made of branches: after how many tests, what, of which node. left: factor w and sum of the
+    residual max(w p - q, 0) that `next` is; None where it is the target's own row, a likeliest token, or what
+    equal numbers leave. kept_law: with which probability the rule keeps 0, 1, … tokens of this draft, over all coins,
+    None where that is too much to work out.
+    """
 
     law: Law
     draft: Draft
-    changes: list[tuple[int, Change, int]] = ()  # type: ignore[assignment]
+    changes: Sequence[tuple[int, Change, int]] = ()
 
     @cached_property
     def path(self) -> range:
@@ -141,15 +123,15 @@ def separate(draft: Draft, p: Tensor) -> Separate:
 
 
 class ByTests:
-    """What a rule for trees decides, in terms of the draft's nodes."""
+    """What a rule for trees decides, in terms of the draft's nodes; attributes as of `ByLaw`."""
 
     def __init__(self, rule: TreeRule, view: Separate) -> None:
         self._rule, self._view, origin = rule, view, view.origin
         ending, made = decide(rule.process(view.tree), lambda test: view.coins[test.draft, test.node])
         self.next = ending.next
         self.tests = [Tried(test, origin[test.node], coin, accepted) for test, coin, accepted in made]
-        told = [*(test.changes for test, *_ in made), ending.changes]
-        self.changes = [(count, change, origin[change.node]) for count, part in enumerate(told) for change in part]
+        parts = [*(test.changes for test, *_ in made), ending.changes]
+        self.changes = [(count, change, origin[change.node]) for count, part in enumerate(parts) for change in part]
         self.path = [origin[node] for node in _line(view.tree.parents, ending.node)]
 
     @property

@@ -26,8 +26,6 @@ from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
 from hsd.trace import ModelInfo, Prompt, Result, Setup, SetupOptions, Step, Times, Trace, Work
 from hsd.version import __version__
 
-Finish = Literal["length", "end", "context", "cancelled"]
-
 
 @dataclass
 class _Clock:
@@ -77,7 +75,7 @@ class Decoding(Iterator[Step]):
         self._begin = time.perf_counter()
         self.seconds = 0.0
         self.steps: list[Step] = []
-        self.finish: Finish = "cancelled"
+        self.finish: Literal["length", "end", "context", "cancelled"] = "cancelled"
         self._levels = levels_of(pair, options)
         self.notes = self._levels.notes
         size, (context, limit) = len(self._prompt), reach(self._levels.models)

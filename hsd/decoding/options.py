@@ -61,7 +61,10 @@ class RunOptions(Tuned):
     @classmethod
     def menus(cls) -> Mapping[str, Sequence[str]]:
         """Lists of names, each under a name of its own: those that an option may take, or that share a property."""
-        knobs = {rule.knob.option for rule in RULES.values() if rule.knob}
+        knobs: dict[str, list[str]] = {}
+        for rule in RULES.values():
+            if rule.knob:
+                knobs.setdefault(rule.knob.option, []).append(rule.name)
         return {
             "rules": (*RULES, *TREE_RULES),
             "trees": tuple(LAYOUTS),
@@ -79,7 +82,7 @@ class RunOptions(Tuned):
             "systems with trees": ("speculative", "stack"),
             "systems with γ": ("speculative", "stack"),
             "systems with levels": LEVELLED,
-            **{f"rules with {knob}": tuple(_with_knob(knob)) for knob in knobs},
+            **{f"rules with {knob}": tuple(names) for knob, names in knobs.items()},
         }
 
     def model_post_init(self, _: Any) -> None:
@@ -135,7 +138,7 @@ class RunOptions(Tuned):
         found = find_rule(name)
         if found.modes:
             found = fuzzy_rule(self.fuzzy) if found.recipe.by_divergence else typical_rule(self.after_kept)
-        found = found.cold if found.cold and self.temperature == 0 else found
+        found = found.cold if found.cold and self.sampling.greedy else found
         return found.tuned(getattr(self, found.knob.option)) if found.knob else found
 
     @property
@@ -179,15 +182,11 @@ class RunOptions(Tuned):
 
     @property
     def sampling(self) -> Sampling:
-        return Sampling(self.temperature, self.top_k, self.top_p)
+        return Sampling.of(dict(self))
 
 
-def _resamples(o: RunOptions) -> bool:
-    return o.drafts == 1 and o.rule not in TREE_RULES and getattr(o.find(o.rule), "resamples", False)
-
-
-def _raw(o: RunOptions) -> bool:
-    return o.drafts == 1 and o.rule not in TREE_RULES and getattr(o.find(o.rule), "raw", False)
+def _rule_has(o: RunOptions, name: str) -> bool:
+    return o.drafts == 1 and o.rule not in TREE_RULES and getattr(o.find(o.rule), name, False)
 
 
 def _worded(o: RunOptions) -> bool:
@@ -201,7 +200,7 @@ def _by_divergence(*names: str) -> bool:
 def _moves(o: RunOptions) -> bool:
     """Return whether a step has no fixed shape, or is more than its tokens."""
     other = o.trace or o.system != "speculative" or o.drafts > 1 or o.copies
-    return other or o.coupled or _resamples(o) or _raw(o)
+    return other or o.coupled or _rule_has(o, "resamples") or _rule_has(o, "raw")
 
 
 REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
@@ -223,16 +222,13 @@ REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
         lambda o: o.drafts > 1 and o.system == "hispec",
         "system hispec reads one text at a time and no tree: choose drafts 1",
     ),
-    (
-        lambda o: o.drafts > 1 and o.copies,
-        "proposer {o.proposer} has one continuation to copy: choose drafts 1",
-    ),
+    (lambda o: o.drafts > 1 and o.copies, "proposer {o.proposer} has one continuation to copy: choose drafts 1"),
     (
         lambda o: o.levelled and o.copies,
         "in system {o.system} the smallest level drafts itself: choose proposer model, or system speculative",
     ),
     (
-        lambda o: o.levelled and _resamples(o),
+        lambda o: o.levelled and _rule_has(o, "resamples"),
         "rule {o.rule} needs drafts of a fixed length, which system {o.system} does not hand up: choose tokenwise, "
         "blockwise or hsd",
     ),
@@ -241,7 +237,7 @@ REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
         "gamma auto is for one draft by one proposer: choose a number with levels and with several drafts",
     ),
     (
-        lambda o: _worded(o) and _resamples(o),
+        lambda o: _worded(o) and _rule_has(o, "resamples"),
         "rule {o.rule} needs drafts of a fixed length: choose gamma as a number, or tokenwise, blockwise or hsd",
     ),
     (
@@ -262,11 +258,6 @@ REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
 """What cannot be combined, and why. Everything else can."""
 
 
-def _with_knob(name: str) -> list[str]:
-    """Return the rules whose one number is this option."""
-    return [rule.name for rule in RULES.values() if rule.knob and rule.knob.option == name]
-
-
 def check_level_rule(rule: Rule | TreeRule) -> None:
     """Raise HsdError for a rule that cannot verify below the target."""
     if not rule.lossless or (isinstance(rule, Rule) and (rule.resamples or rule.recipe.coupled)):
@@ -280,9 +271,6 @@ def check_stack(stack: Sequence[int]) -> None:
     """Raise HsdError for a list that is not a valid stack, whatever the models."""
     if len(stack) < 2 or len(stack) > MAX_LEVELS:
         raise HsdError(f"a stack of {len(stack)}: choose 2 to {MAX_LEVELS} models, smallest first, the target last")
-    for place in stack:
-        if not isinstance(place, int) or isinstance(place, bool) or place < 0:
-            raise HsdError(f"stack {_listed(stack)}: give the places of the models as whole numbers from 0")
     twice = next((place for place in stack if stack.count(place) > 1), None)
     if twice is not None:
         raise HsdError(f"model {twice} is in the stack twice: name every model once")

@@ -10,10 +10,9 @@ from dataclasses import asdict
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from hsd.decoding.describe import SCALARS, Describer, scalars
-from hsd.decoding.judge import ByLaw, Ruling, judge
+from hsd.decoding.judge import ByLaw, ByTests, judge
 from hsd.decoding.rounds import Round, following, last
 from hsd.draft import Draft, Visit
 from hsd.models.base import Codec
@@ -52,8 +51,8 @@ class Recorder:
         self._others = {other.name: other for other in (shadow, *others) if other.name != rule.name}
 
     def details(self, played: Any) -> dict[str, Any]:
-        """Return the fields of a `Step` that are there only when tracing is on. played: a `Round`."""
-        played = played.told()
+        """The fields of a `Step` that are there only when tracing is on. played: a `Round`."""
+        played = played.recorded()
         step = _Step(self._describe, played)
         judged = {self._rule.name: played.ruling}
         judged |= {name: judge(rule, step.draft, step.rows) for name, rule in self._others.items()}
@@ -150,50 +149,47 @@ class _Step:
                     columns[name][row] = value
         return columns
 
-    def verdict(self, rule: str, ruling: Ruling, token: int | None) -> Verdict:
+    def verdict(self, rule: str, ruling: ByLaw | ByTests, token: int | None) -> Verdict:
         """What a rule decided, with the token that follows, None where the kept ones end the text."""
-        told: dict[str, Any] = {"rule": rule, "kept": len(ruling.path), "decisions": _decisions(ruling)}
-        told["changes"] = [self._change(after, change, node) for after, change, node in ruling.changes]
+        fields: dict[str, Any] = {"rule": rule, "kept": len(ruling.path), "decisions": _decisions(ruling)}
+        fields["changes"] = [self._change(after, change, node) for after, change, node in ruling.changes]
         if token is None:
-            return Verdict(**told)
+            return Verdict(**fields)
         node = last(ruling)
         bonus = node not in self.draft.parents
-        q, left = (None, None) if bonus else (self._q(node), ruling.left)
+        q, left = (None, None) if bonus else (self.draft.q[self._row_of[node]], ruling.left)
         residual = self._describe.residual(
             node, token, float(self.number), ruling.next.cpu(), self.rows.p[node], q, left
         )
         (following,) = self._describe.committed([token], 0, bonus)
-        return Verdict(**told, residual=residual, next=following)
-
-    def _q(self, node: int) -> Tensor:
-        return self.draft.q[self._row_of[node]]
+        return Verdict(**fields, residual=residual, next=following)
 
     def _change(self, after: int, change: Change, node: int) -> Changed:
         target, drafted = change.target.cpu(), self._below(node)
-        top, hidden = self._describe.outcomes(target, self.rows.p[node], self._q(node), drafted, FEW)
-        told = {name: getattr(change, name) for name in ("weight", "mass", "rate")}
-        return Changed(after=after, node=node, top=top, rest=hidden, **told)
+        top, hidden = self._describe.outcomes(target, self.rows.p[node], self.draft.q[self._row_of[node]], drafted, FEW)
+        numbers = {name: getattr(change, name) for name in ("weight", "mass", "rate")}
+        return Changed(after=after, node=node, top=top, rest=hidden, **numbers)
 
     def tested(self) -> list[Tested]:
         """The tokens that came from the level below, each with the last test of it; those that were kept come first."""
         made = {tried.node: tried for tried in self._played.ruling.tests}
         path: Sequence[int] = self._played.ruling.path
         order = [*path, *(node for node in range(1, len(self.draft.ids) + 1) if node not in path)]
-        told = self.nodes()
+        nodes = self.nodes()
         ruling = self._played.ruling
         thresholds = dict(enumerate(ruling.law.threshold.tolist(), start=1)) if isinstance(ruling, ByLaw) else {}
         return [
             Tested(
-                **{name: getattr(told[node - 1], name) for name in ("token", "piece", "bytes", "p", "q")},
+                **{name: getattr(nodes[node - 1], name) for name in ("token", "piece", "bytes", "p", "q")},
                 threshold=made[node].test.threshold if node in made else thresholds.get(node, 0.0),
-                coin=made[node].coin if node in made else told[node - 1].coin,
+                coin=made[node].coin if node in made else nodes[node - 1].coin,
                 accepted=made[node].accepted if node in made else None,
             )
             for node in order
         ]
 
 
-def _decisions(ruling: Ruling) -> list[Decision]:
+def _decisions(ruling: ByLaw | ByTests) -> list[Decision]:
     return [
         Decision(
             node=tried.node,
@@ -202,7 +198,7 @@ def _decisions(ruling: Ruling) -> list[Decision]:
             coin=tried.coin,
             accepted=tried.accepted,
             draft=tried.test.draft,
-            grounds=Grounds(**tried.test.grounds.told()),
+            grounds=Grounds(**tried.test.grounds.as_data()),
         )
         for tried in ruling.tests
     ]

@@ -8,54 +8,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from hsd.decoding.coupled import ByCoupling
-from hsd.decoding.judge import Ruling, judge
+from hsd.decoding.judge import ByLaw, ByTests, judge
 from hsd.draft import Draft, Proposer
 from hsd.models.base import Work
 from hsd.models.reading import Reader, Rows
 from hsd.rng import Numbers
 from hsd.rules import Rule, TreeRule
-from hsd.rules.law import of_tokens, residual_row
+from hsd.rules.law import leftover, of_tokens
 from hsd.sampling import draw
 
 Lap = Callable[[str], None]
 
 
-class Outcome(Protocol):
-    """What the loop needs to know of a round; see `hsd.trace.Step`. bonus: `token` comes from the target itself."""
-
-    @property
-    def drafted(self) -> int: ...
-    @property
-    def depth(self) -> int: ...
-    @property
-    def kept(self) -> int: ...
-    @property
-    def target_calls(self) -> int: ...
-    @property
-    def committed(self) -> list[int]: ...
-    @property
-    def bonus(self) -> bool: ...
-
-
-class Player(Protocol):
-    """Plays rounds on one text that grows. readers: of every level, smallest model first; none where nobody counts."""
-
-    @property
-    def readers(self) -> list[Reader]: ...
-    def prefill(self, text: list[int]) -> None: ...
-    def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Lap) -> Outcome: ...
-    def close(self) -> None: ...
-
-
 @dataclass(frozen=True)
 class Round:
-    """The result of a round.
+    """What came of a round; what the loop reads of it is as in `hsd.trace.Step`.
 
     rows: the target's distributions after the text and after each drafted token (n+1, V). number (1,): what drew
     `token`, which follows the kept ones; None where they end the text. extra, extra_draws: tokens that a resampling
@@ -64,7 +36,7 @@ class Round:
 
     draft: Draft
     rows: Rows
-    ruling: Ruling
+    ruling: ByLaw | ByTests
     number: Tensor
     token: int | None
     extra: list[int] = field(default_factory=list)
@@ -98,8 +70,8 @@ class Round:
         """Whether the token after the kept ones comes from the target itself and not from a residual."""
         return last(self.ruling) not in self.draft.parents
 
-    def told(self) -> Round:
-        """Return this round with draws and coins that a trace can record, which coupled picks do not have."""
+    def recorded(self) -> Round:
+        """The round with the numbers that a trace records, if draft and target were coupled."""
         if not isinstance(self.ruling, ByCoupling):
             return self
         return replace(self, draft=self.ruling.draft, number=self.ruling.number(self.number))
@@ -144,7 +116,7 @@ class Rounds:
         rows = self._score(text, draft)
         lap("target")
         if self._coupled and times is not None:
-            ruling: Ruling = ByCoupling(self._coupled, draft, rows, times, draws)
+            ruling: ByLaw | ByTests = ByCoupling(self._coupled, draft, rows, times, draws)
         else:
             ruling = judge(self._rule, draft, rows)
         token = following(draft, ruling, number, self.end_ids)
@@ -199,7 +171,7 @@ class Rounds:
             read = torch.tensor([token], device=self.target.device)
             p_row = self.target.read(read, keep=1).p[0]
             q_row = self._proposer.extend(read).to(p_row.device)
-            row = residual_row(p_row, q_row, log_ratio.clamp_max(0).exp(), (-log_ratio).clamp_max(0).exp())
+            row, _ = leftover(p_row, q_row, log_ratio.clamp_max(0).exp(), (-log_ratio).clamp_max(0).exp())
             number = numbers.after(1)
             token = int(draw(row, number.to(row.device)))
             yield token, float(number)
@@ -210,8 +182,8 @@ class Rounds:
         self._proposer.close()
 
 
-def following(draft: Draft, ruling: Ruling, number: Tensor, end_ids: frozenset[int]) -> int | None:
-    """Return the token that follows what is kept, None where that ends the text."""
+def following(draft: Draft, ruling: ByLaw | ByTests, number: Tensor, end_ids: frozenset[int]) -> int | None:
+    """The token that follows what is kept, None where that ends the text."""
     node = last(ruling)
     if node and draft.ids[node - 1] in end_ids:
         return None
@@ -221,6 +193,6 @@ def following(draft: Draft, ruling: Ruling, number: Tensor, end_ids: frozenset[i
     return int(draw(row, number.to(row.device)))
 
 
-def last(ruling: Ruling) -> int:
-    """Return the last node that is kept, 0 for none."""
+def last(ruling: ByLaw | ByTests) -> int:
+    """The last node that is kept, 0 for none."""
     return ruling.path[-1] if ruling.path else 0

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from hsd.decoding.options import MAX_ROUNDS, RunOptions, check_stack
 from hsd.decoding.record import Recorder
-from hsd.decoding.rounds import Player, Rounds
+from hsd.decoding.rounds import Rounds
 from hsd.decoding.stack import StackLevel
 from hsd.draft import COPIERS, Copying, GrownProposer, ModelProposer, Proposer, Stopping, TreeProposer
 from hsd.errors import HsdError
@@ -17,6 +18,9 @@ from hsd.models.base import LanguageModel, Pair, Session, reach
 from hsd.models.reading import Reader
 from hsd.rng import Streams
 from hsd.rules import RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
+
+if TYPE_CHECKING:
+    from hsd.decoding.captured import CapturedRounds
 
 HALF = ("bfloat16", "float16")
 HISPEC_THRESHOLDS, ALONE = (2, 4), (1,)  # of two exits, and of one that drafts for the whole model
@@ -73,8 +77,8 @@ def _stopping(pair: Pair, options: RunOptions) -> Stopping | None:
     """When a draft of the draft model is long enough; None where its length is fixed, or it is copied."""
     if not options.auto or options.copies:
         return None
-    told = getattr(pair.draft, "stopping", None)
-    return Stopping.of(told, options.engine, options.confidence, options.temperature)
+    config = getattr(pair.draft, "stopping", None)
+    return Stopping.of(config, options.engine, options.confidence, options.sampling)
 
 
 def _starts(models: Sequence[LanguageModel]) -> Callable[[], Sequence[Session]]:
@@ -117,8 +121,8 @@ def _exits(pair: Pair, options: RunOptions) -> Levels:
     made = make(exits) if make else EarlyExits(pair.target, exits)
     thresholds = tuple(options.thresholds) or (HISPEC_THRESHOLDS if len(exits) > 1 else ALONE)
     if len(thresholds) != len(exits):
-        told, usual = (", ".join(map(str, numbers)) for numbers in (thresholds, exits))
-        raise HsdError(f"thresholds {told}: give one for each of the exits {usual}, or name other exits")
+        given, usual = (", ".join(map(str, numbers)) for numbers in (thresholds, exits))
+        raise HsdError(f"thresholds {given}: give one for each of the exits {usual}, or name other exits")
     notes = _about_rule(options, len(made.models)) + _about_exits(pair.target, exits, made.depths[-1])
     return Levels(made.models, made.open, (), exits, thresholds, _level_rules(options, len(made.models)), notes)
 
@@ -159,7 +163,7 @@ def _about_rule(options: RunOptions, models: int = 2) -> list[str]:
     """What a reader must know about the rule: whether the text follows the target."""
     rule = top_rule(options, models)
     chain = rule if isinstance(rule, Rule) else None
-    if rule.lossless or (chain and chain.greedy and options.temperature == 0):  # certain rows: rules agree
+    if rule.lossless or (chain and chain.greedy and options.sampling.greedy):  # certain rows: rules agree
         return []
     knob = chain.knob if chain else None
     if chain and knob and knob.exact is not None and getattr(options, knob.option) <= knob.exact:
@@ -186,7 +190,7 @@ def _about_models(pair: Pair, models: Sequence[LanguageModel], options: RunOptio
         for model in models
         if model.vocab_size < pair.vocab_size
     ]
-    if options.temperature == 0 and pair.target.dtype.startswith(HALF) and options.system != "plain":
+    if options.sampling.greedy and pair.target.dtype.startswith(HALF) and options.system != "plain":
         notes.append(
             f"In {pair.target.dtype} a pass over several tokens rounds otherwise than over one alone: where two "
             "tokens are almost equally likely, the text may differ from plain decoding. In float32 that is far rarer."
@@ -194,7 +198,7 @@ def _about_models(pair: Pair, models: Sequence[LanguageModel], options: RunOptio
     if settings := getattr(pair.target, "settings", None):
         from hsd.models.loading.settings import not_applied  # here, as it imports transformers
 
-        if unmet := not_applied(settings, options.temperature, options.top_k, options.top_p):
+        if unmet := not_applied(settings, options.sampling):
             listed = ", ".join(unmet)[:250]
             notes.append(f"The target's own generation settings differ, and this run does not apply them: {listed}.")
     return notes
@@ -223,8 +227,8 @@ def _about_exits(target: LanguageModel, exits: Sequence[int], layers: int) -> li
     ]
 
 
-def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) -> Player:
-    """Return the player of a run's rounds, for a prompt of this many tokens."""
+def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) -> Rounds | CapturedRounds:
+    """Return what plays a run's rounds, for a prompt of this many tokens. Raises HsdError where the engine cannot."""
     ends = pair.codec.end_ids
     if options.engine == "portable" and not getattr(pair.target, "portable", False):
         raise HsdError("engine portable is for the pair smollm2 loaded with it: choose that pair, or engine eager")
@@ -254,7 +258,7 @@ def _smallest(
 ) -> Proposer:
     """Return the proposer at the bottom of the levels, which verifies nothing."""
     if len(readers) == 1:
-        copier = COPIERS[options.proposer if options.copies else "ngram"]  # plain decoding asks for no draft
+        copier = COPIERS.get(options.proposer) or next(iter(COPIERS.values()))  # plain decoding asks for no draft
         return Copying(copier.copied, readers[0].vocab_size, readers[0].device, ends)
     if options.drafts > 1 and options.layout.grown:
         return GrownProposer(readers[0], ends, options.drafts, options.nodes - 1 if options.nodes else None)

@@ -8,16 +8,6 @@ from hsd.draft.stopping import Stopping
 from hsd.draft.tree import LAYOUTS, Layout, TreeProposer
 
 __all__ = [
-    "COPIERS",
-    "LAYOUTS",
-    "Copying",
-    "Draft",
-    "GrownProposer",
-    "Layout",
-    "ModelProposer",
-    "Path",
-    "Proposer",
-    "Stopping",
-    "TreeProposer",
-    "Visit",
-]
+    "COPIERS", "LAYOUTS", "Copying", "Draft", "GrownProposer", "Layout", "ModelProposer", "Path", "Proposer",
+    "Stopping", "TreeProposer", "Visit",
+]  # fmt: skip

@@ -10,7 +10,8 @@ from torch import Tensor
 from hsd.draft.draft import Draft, Proposer, Visit
 from hsd.draft.stopping import Chain, Stopping
 from hsd.models.reading import Reader
-from hsd.sampling import draw, wins
+from hsd.rules.coupled import wins
+from hsd.sampling import draw
 
 
 class ModelProposer(Proposer):

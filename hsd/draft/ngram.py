@@ -13,8 +13,6 @@ from torch import Tensor
 
 from hsd.draft.draft import Draft, Proposer
 
-LONGEST = 3  # tokens that must agree at best; then fewer are tried
-
 
 class Copying(Proposer):
     """Drafts what `copied` returns, given the text and a largest number of tokens. No forward pass."""
@@ -55,9 +53,12 @@ class Copying(Proposer):
         return self._copied[self._length - self._begin]
 
 
-def followed(text: Sequence[int], most: int) -> list[int]:
-    """At most this many tokens that followed the last 3 when they last occurred; else the last 2, else the last."""
-    for size in range(min(LONGEST, len(text) - 1), 0, -1):
+def followed(text: Sequence[int], most: int, longest: int = 3) -> list[int]:
+    """Return at most `most` tokens that followed the last `longest` ones at their previous occurrence.
+
+    Where these have not occurred, one less is looked for, down to the last token alone; empty where that is new.
+    """
+    for size in range(min(longest, len(text) - 1), 0, -1):
         tail = list(text[-size:])
         for begin in range(len(text) - size - 1, -1, -1):
             if list(text[begin : begin + size]) == tail:
@@ -67,12 +68,21 @@ def followed(text: Sequence[int], most: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Copier:
-    """A proposer that needs no draft model. title: in menus; short: of a case in a table; copied: see `Copying`."""
+    """A proposer that needs no draft model.
+
+    title: in menus. short: of a case in a table. longest: how many tokens must agree at best, see `followed`; a browser
+    can do this too. copies: another way to copy, from a text and a largest number to tokens, in place of it.
+    """
 
     title: str
     short: str
-    copied: Callable[[Sequence[int], int], list[int]]
+    longest: int = 0
+    copies: Callable[[Sequence[int], int], list[int]] | None = None
+
+    def copied(self, text: Sequence[int], most: int) -> list[int]:
+        """Return at most `most` tokens that continue the text."""
+        return self.copies(text, most) if self.copies else followed(text, most, self.longest)
 
 
-COPIERS = {"ngram": Copier("N-grams of the text", "n-grams", followed)}
+COPIERS = {"ngram": Copier("N-grams of the text", "n-grams", longest=3)}
 """All of them, by name."""

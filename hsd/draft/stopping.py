@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hsd.errors import HsdError
+from hsd.sampling import Sampling
 
 UNFITTED = (0.0, 1.0, 0.0, 0.0, 0.0)  # â is the draft's own probability
 USUAL = 0.5  # of â, if it has not been measured
@@ -36,21 +37,22 @@ class Stopping:
     usual: float = USUAL
 
     @classmethod
-    def of(cls, told: Any, engine: str, confidence: float, temperature: float) -> Stopping:
-        """told: {"weights", "usual", "least": {engine: number}} of a head's configuration; None where it has none.
+    def of(cls, config: Any, engine: str, confidence: float, sampling: Sampling) -> Stopping:
+        """Return the criterion that a head's configuration asks for, or the usual one where it has none.
 
-        confidence: what takes the place of `least` there, 0 for none. Raises HsdError for what is none of this.
+        config: {"weights", "usual", "least": {engine: number}}, or None. confidence: replaces `least`, 0 does not.
+        sampling: its temperature is one of the criterion's inputs. Raises HsdError for another configuration.
         """
-        if told is None:
-            return cls(confidence or LEAST, temperature)
+        if config is None:
+            return cls(confidence or LEAST, sampling.temperature)
         try:
-            weights, usual = tuple(map(float, told["weights"])), float(told["usual"])
-            least = float(told["least"].get(engine, LEAST))
+            weights, usual = tuple(map(float, config["weights"])), float(config["usual"])
+            least = float(config["least"].get(engine, LEAST))
             if len(weights) != len(UNFITTED):
                 raise ValueError
         except (AttributeError, KeyError, TypeError, ValueError):
             raise HsdError("the draft's config.json has no weights for its length: choose gamma as a number") from None
-        return cls(confidence or least, temperature, weights, usual)
+        return cls(confidence or least, sampling.temperature, weights, usual)
 
     def chance(self, share: float, depth: int) -> float:
         """â of a token with that share of its row at temperature 1, after `depth` drafted tokens."""

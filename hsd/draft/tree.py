@@ -33,15 +33,12 @@ class Layout:
         return sum(gamma - fork for fork in self.forks(drafts, gamma))
 
 
-def _from_root(drafts: int, gamma: int) -> list[int]:
-    return [0] * drafts
-
-
 def _comb(drafts: int, gamma: int) -> list[int]:
     """One draft, and K-1 others from each of its nodes but the last."""
     return [0] + [fork for fork in range(gamma) for _ in range(drafts - 1)]
 
 
+_from_root = lambda drafts, gamma: [0] * drafts  # noqa: E731
 LAYOUTS: dict[str, Layout] = {
     "paths": Layout("independent drafts", _from_root),
     "comb": Layout("one draft with spare continuations at each of its tokens", _comb),

@@ -47,10 +47,10 @@ def takes(
             given = signature.bind(*values, **named).arguments
             return function(**{n: v for n, v in given.items() if n not in unset or v != unset[n][0]})
 
-        told = [f"    {n}: {words(model, n, menus)}" + (f"; {unset[n][1]}" if n in unset else "") for n in options]
+        lines = [f"    {n}: {words(model, n, menus)}" + (f"; {unset[n][1]}" if n in unset else "") for n in options]
         endpoint.__signature__ = signature  # type: ignore[attr-defined]
         endpoint.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": dict}
-        endpoint.__doc__ = "\n".join([inspect.cleandoc(function.__doc__ or ""), *told])
+        endpoint.__doc__ = "\n".join([inspect.cleandoc(function.__doc__ or ""), *lines])
         return endpoint
 
     return decorated

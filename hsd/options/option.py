@@ -65,7 +65,7 @@ class Option:
     # ---- values from a program
 
     def check(self, value: Any, known: Iterable[str] = (), called: str = "") -> Any:
-        """The value, lists as tuples. Raises HsdError, one line, where it is none.
+        """Return the value, lists as tuples. Raises HsdError, one line, where it is no value of this option.
 
         known: the names that it takes; called: what the message calls it, its name if left out.
         """
@@ -120,7 +120,7 @@ class Option:
     # ---- values from text
 
     def read(self, value: Any, known: Iterable[str] = ()) -> Any:
-        """The value from a form, a link or a program: numbers may be text, lists "3, 5" or "3_5". Raises HsdError."""
+        """Return a value from a form, link or program: numbers may be text, lists "3, 5" or "3_5". Raises HsdError."""
         called = self.name.replace("_", " ") if self.kind is str else self.title[:1].lower() + self.title[1:]
         if not self.several:
             return self.check(self._number(value, called), known, called)
@@ -141,7 +141,7 @@ class Option:
         return list(found)
 
     def _number(self, value: Any, called: str) -> Any:
-        """Text, and a whole number with a point, as the number that they say; names as they are."""
+        """Convert text and whole floats (5.0) to int; leave named values such as 'auto' as they are."""
         if self.kind is str:
             return str(value or "")
         if self.kind is bool:
@@ -166,7 +166,7 @@ class Option:
         return float(f"{number:.12g}")
 
     def text(self, value: Any) -> str:
-        """A value as `read` takes it: lists as "3_5"."""
+        """Return a value as text that `read` takes: lists as "3_5"."""
         if isinstance(value, (list, tuple)):
             return "_".join(map(self.text, value))
         if isinstance(value, bool):

@@ -66,10 +66,10 @@ def words(model: type[Model], name: str, menus: Menus, usual: str = "") -> str:
     choices = [name for _, name in menus.get(option.menu, ()) if name] or (
         model.menus()[option.menu] if option.menu else []
     )
-    told = [", ".join(choices)] if choices else []
+    parts = [", ".join(choices)] if choices else []
     if option.low is not None and option.high is not None:
-        told.append(" or ".join([f"{option.low:g} to {option.high:,}", *option.words]))
-    told += ["with commas"] if option.several else []
+        parts.append(" or ".join([f"{option.low:g} to {option.high:,}", *option.words]))
+    parts += ["with commas"] if option.several else []
     usual = usual or ("" if option.several else option.text(option.default))
-    told += [f"default {usual}"] if usual else []
-    return f"{option.help.rstrip('.')} ({'; '.join(told)})" if told else option.help.rstrip(".")
+    parts += [f"default {usual}"] if usual else []
+    return f"{option.help.rstrip('.')} ({'; '.join(parts)})" if parts else option.help.rstrip(".")

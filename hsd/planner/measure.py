@@ -34,31 +34,30 @@ class Measured:
 
     models: Models
     positions: int
-    temperature: float
+    sampling: Sampling
 
 
 def measure_stack(
-    pair: Pair, models: Sequence[LanguageModel], prompts: Sequence[str], new_tokens: int, temperature: float
+    pair: Pair, models: Sequence[LanguageModel], prompts: Sequence[str], new_tokens: int, sampling: Sampling
 ) -> Measured:
     """Costs and acceptances of `models`, smallest first, on texts that the pair's target writes after `prompts`."""
-    sampling, vocabulary = Sampling(temperature), pair.vocab_size
-    texts = [text for text in _texts(pair, prompts, new_tokens, temperature) if text[1]]
+    texts = [text for text in _texts(pair, prompts, new_tokens, sampling) if text[1]]
     if not texts:
         raise HsdError("the target ends every text at once: choose other prompts")
     with computing(pair):
         kept = torch.cat(
-            [_overlaps(models, *text, sampling, vocabulary) for text in texts]
+            [_overlaps(models, *text, sampling, pair.vocab_size) for text in texts]
         )  # (positions, models, models)
         costs, per_token = _costs(models, max(([*prompt, *new] for prompt, new in texts), key=len))
     mean = kept.mean(0).clamp(0, 1).tolist()
     rows = tuple(tuple(mean[i][i + 1 :]) for i in range(len(models) - 1))
-    return Measured(Models(costs, rows, per_token), len(kept), temperature)
+    return Measured(Models(costs, rows, per_token), len(kept), sampling)
 
 
-def _texts(pair: Pair, prompts: Sequence[str], new_tokens: int, temperature: float) -> Iterator[Text]:
-    """Yield the ids of every prompt, and those that the target wrote after it."""
+def _texts(pair: Pair, prompts: Sequence[str], new_tokens: int, sampling: Sampling) -> Iterator[Text]:
+    """The ids of every prompt, and those that the target wrote after it."""
     for seed, prompt in enumerate(prompts):
-        options = {"system": "plain", "max_new_tokens": new_tokens, "temperature": temperature, "trace": False}
+        options = {"system": "plain", "max_new_tokens": new_tokens, **vars(sampling), "trace": False}
         trace = run(pair, prompt, seed=seed, **options)
         yield trace.prompt.ids, trace.tokens
 

@@ -15,6 +15,7 @@ from hsd.models.threads import computing
 from hsd.models.timing import CallTimes, TimedSession
 from hsd.planner.trees import Thought, TreeCosts
 from hsd.rules import VANILLA
+from hsd.sampling import Sampling
 from hsd.trace import Step
 
 BROAD, DEEP, LARGE = (2, 3, 4, 6), 5, 49  # of the trees that are tried; of larger ones no better is expected
@@ -25,13 +26,13 @@ Trees = dict[int, list[list[Thought]]]
 
 
 def measure_trees(
-    pair: Pair, prompts: Sequence[str], new_tokens: int, temperature: float
+    pair: Pair, prompts: Sequence[str], new_tokens: int, sampling: Sampling
 ) -> tuple[Trees, TreeCosts, int]:
     """The nodes of large trees in every step, by breadth; the costs of passes in milliseconds; the number of steps.
 
     Raises HsdError for texts that are too short.
     """
-    sampling: dict[str, Any] = {"temperature": temperature, "max_new_tokens": new_tokens}
+    shared: dict[str, Any] = {**vars(sampling), "max_new_tokens": new_tokens}
     trees: Trees = {}
     levels: dict[int, list[float]] = {drafts: [] for drafts in BROAD}
     around: list[float] = []
@@ -39,9 +40,9 @@ def measure_trees(
         for drafts in BROAD:
             tree = {"rule": VANILLA["chosen"], "tree": "grown", "drafts": drafts, "gamma": DEEP, "nodes": LARGE}
             tree["seed"] = seed
-            steps = run(pair, prompt, **tree, **sampling).steps
+            steps = run(pair, prompt, **tree, **shared).steps
             trees.setdefault(drafts, []).extend(thoughts(step) for step in steps if _deep(step))
-            timed = run(pair, prompt, **tree | {"nodes": LARGEST}, **sampling, trace=False).steps[1:]
+            timed = run(pair, prompt, **tree | {"nodes": LARGEST}, **shared, trace=False).steps[1:]
             levels[drafts] += [1e3 * step.times.draft / step.below[0].calls for step in timed if step.drafted]
             around += [1e3 * (step.times.verify + step.times.rest) for step in timed]
     if not all(trees.values()) or not all(levels.values()):

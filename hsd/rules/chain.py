@@ -166,10 +166,7 @@ RULES: dict[str, Rule] = {
             "agreement",
             "several inference engines, such as llama.cpp and TensorRT-LLM",
             True,
-            Recipe(
-                (CHOSEN,),
-                residual="The draft counts as certain: p without the token that failed, scaled up to 1.",
-            ),
+            Recipe((CHOSEN,), residual="The draft counts as certain: p without the token that failed, scaled up to 1."),
             agreement_law,
             drafts="Miao et al. 2024, arXiv 2305.09781",
         ),

@@ -20,8 +20,23 @@ import torch
 from torch import Tensor
 
 from hsd.rules.law import Law, normalised, of_tokens
+from hsd.sampling import draw
 
 BELOW_ONE = 1 - 2**-53
+
+
+def wins(rows: Tensor, times: Tensor) -> Tensor:
+    """The token of each row (…, V) that wins an exponential race: least time / weight; never one of weight 0."""
+    rows = rows.double()
+    return torch.where(rows > 0, times / rows, torch.inf).argmin(-1)
+
+
+def place(row: Tensor, token: Tensor, share: Tensor) -> Tensor:
+    """(1,) float64: a number for which `draw` picks `token`, () int64, `share` (1,) of the way through its part."""
+    cumulative = torch.nn.functional.pad(row.double().cumsum(-1), (1, 0))
+    low, high = (cumulative.index_select(0, (token + step).view(1)) for step in (0, 1))
+    number = (low + share * (high - low)) / cumulative[-1]
+    return torch.where(draw(row, number) == token, number, (low + high) / 2 / cumulative[-1])
 
 
 def leads(p: Tensor, q: Tensor, tokens: Tensor) -> Tensor:

@@ -38,7 +38,8 @@ def branch_masses(p: Tensor, q: Tensor, tokens: Tensor) -> BranchMasses:
     """Return all explanation quantities of one draft: p (γ+1, V), q (γ, V), tokens (γ,)."""
     ratios = PrefixRatios.of(p, q, tokens)
     deficient = deficient_mass(p[:-1], q, ratios.log_capped[:-1].exp()).double()
-    joint_p, joint_q = (_joint(of_tokens(rows, tokens)) for rows in (p, q))
+    kept = (of_tokens(rows, tokens) for rows in (p, q))
+    joint_p, joint_q = (torch.cat([row.new_ones(1), row.cumprod(0)])[: len(row)] for row in kept)  # of 0 … γ-1 tokens
     ratio = ratios.log.clamp_max(690).exp()  # e^690 ≈ 1e300: finite in every format
     return BranchMasses(
         ratio=ratio,
@@ -51,11 +52,6 @@ def branch_masses(p: Tensor, q: Tensor, tokens: Tensor) -> BranchMasses:
         asymmetry=joint_p - joint_q,
         entropy=torch.special.entr(p[:-1]).sum(-1).double(),
     )
-
-
-def _joint(row: Tensor) -> Tensor:
-    """Return (γ,): the probability of the first 0 … γ-1 tokens."""
-    return torch.cat([row.new_ones(1), row.cumprod(0)])[: len(row)]
 
 
 def _pivots(log: Tensor) -> Tensor:

@@ -81,8 +81,8 @@ class Form:
     coupled: bool = False
     former: str = ""
 
-    def told(self) -> dict[str, Any]:
-        """Return the record as plain data for the page, its expressions parsed."""
+    def as_data(self) -> dict[str, Any]:
+        """Return the record as plain data, its expressions parsed."""
         return vars(self) | {
             "threshold": parse(self.threshold),
             "along": {name: parse(text) for name, text in self.along.items()},
@@ -93,7 +93,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Grounds:
-    """The numbers that a threshold was computed from; which of them count is told by the form.
+    """The numbers that a threshold was computed from; the form says which of them count.
 
     p: what the target that is valid by now gives the token, which earlier rejections may have changed. before: the
     ratio of a prefix. mass: Σ max(before · p - q, 0) over the vocabulary, divided by `before` where that exceeds 1, or
@@ -114,15 +114,15 @@ class Grounds:
 
     @property
     def threshold(self) -> float:
-        """The probability with which the test succeeds."""
+        """Return the probability with which the test succeeds."""
         return float(evaluate(parse(self.form.threshold), vars(self)))
 
-    def told(self) -> dict[str, Any]:
-        """Return these numbers as a trace records them."""
+    def as_data(self) -> dict[str, Any]:
+        """Return the numbers and the form's name by the fields of a trace's grounds."""
         return {**vars(self), "form": self.form.name}
 
 
-# ---- the forms of rules for one draft and for trees alike; a rule that has one of its own tells it in its own file
+# ---- the forms of rules for one draft and for trees alike; the others are in the files of their rules
 
 _RATES = {"p": "p", "q": "q"}
 TOKEN = Form("token", "a", "min(1, p / q)", _RATES, " = min(1, p/q) with p = {p}, q = {q}")

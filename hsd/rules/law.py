@@ -11,10 +11,10 @@ threshold, and that fixes how many tokens are kept. After t < γ kept tokens the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -81,17 +81,6 @@ def normalised(residual: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
     return torch.where(mass > 0, residual / mass.clamp_min(torch.finfo(residual.dtype).tiny), p), mass
 
 
-def residual_row(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> Tensor:
-    """Return (V,): the residual max(a p - b q, 0), normalised; see `leftover`."""
-    return leftover(p, q, a, b)[0]
-
-
-class Record(Protocol):
-    """What a law asks of the record of its rule, see `hsd.rules.recipe.Recipe`."""
-
-    def grounds(self, law: Law, tokens: Tensor) -> list[Grounds]: ...
-
-
 @dataclass(frozen=True)
 class Law:
     """The law of one step under one rule.
@@ -102,7 +91,7 @@ class Law:
     a, b: (γ,) factors of the residual after t = 0 … γ-1 kept tokens; b is 1 where it is None.
     numbers: what it was made from, by names in `hsd.rules.forms.LETTERS`: settings, and what was worked out on the way.
     divergence: (γ,) float64, D of the rows t = 0 … γ-1 in which position t+1 was drafted, for a rule that judges by it.
-    recipe: the record of the rule whose law it is.
+    explain: what the thresholds of such a law were computed from, for drafted tokens; by the rule's record.
     follow: (γ+1, V), the rows that the next token is drawn from, where it is not a residual.
     """
 
@@ -114,7 +103,7 @@ class Law:
     b: Tensor | None = None
     numbers: Mapping[str, Any] = field(default_factory=dict)
     divergence: Tensor | None = None
-    recipe: Record | None = None
+    explain: Callable[[Law, Tensor], list[Grounds]] | None = None
     follow: Tensor | None = None
     _columns: ClassVar[tuple[str, ...]] = ("p", "q", "a", "b")  # that a residual is made from
 
@@ -172,8 +161,8 @@ class Law:
         """Return the numbers behind the thresholds at positions 1 … γ. Waits for the device."""
         if not self.gamma:
             return []
-        assert self.recipe, "a law of no rule"
-        return self.recipe.grounds(self, tokens)
+        assert self.explain, "a law of no rule"
+        return self.explain(self, tokens)
 
     def order(self) -> range:
         """Return the positions in the order in which they are tested."""

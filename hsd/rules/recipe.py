@@ -1,8 +1,8 @@
 """How a rule judges a single draft, as data: the forms of its tests in order, and the factors of its residual.
 
-What is told of a law is made from this: the grounds of its tests, what the page judges by, formulas and sentences. It
-is also a law by itself, of which `Recipe.law` is the slow and literal reading: a rule that is new, or seldom run, needs
-no more. The others have a function of their own, on tensors and in logarithms; a test holds both to the same law.
+The grounds of a law's tests, the page's judging, formulas and sentences are made from this record. `Recipe.law` makes
+the law itself from it, slowly and literally: a rule that is new, or seldom run, needs no more. The others have a
+function of their own, on tensors and in logarithms; a test holds both to the same law.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Recipe:
         """Whether it judges by how far the two rows are apart."""
         return any("divergence" in form.along for form in self.forms)
 
-    def told(self) -> dict[str, Any]:
-        """Return the record as plain data for the page, its forms by name."""
+    def as_data(self) -> dict[str, Any]:
+        """Return the record as plain data, its forms by name."""
         texts = {"a": self.a, "b": self.b, "inner": self.inner}
         return {
             "each": [form.name for form in self.each],
@@ -80,7 +80,7 @@ class Recipe:
         }
 
     def law(self, p: Tensor, q: Tensor, tokens: Tensor, **numbers: float) -> Law:
-        """The law for one draft, test by test. numbers: the settings that the forms name. Waits for the device."""
+        """Return the law for one draft, test by test. numbers: settings that the forms name. Waits for the device."""
         along = Along(self, p, q, tokens, numbers)
         thresholds = [test.threshold for test in along.grounds()]
         if self.inner:
@@ -91,7 +91,7 @@ class Recipe:
         return Law(p, along.q, threshold, self.forward, a, b, numbers)
 
     def grounds(self, law: Law, tokens: Tensor) -> list[Grounds]:
-        """Return the numbers behind the thresholds at positions 1 … γ of a law for these tokens (γ,)."""
+        """Return what the thresholds of a law at positions 1 … γ were computed from, for the drafted tokens (γ,)."""
         return list(Along(self, law.p, law.q, tokens, law.numbers).grounds())
 
 

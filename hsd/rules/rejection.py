@@ -93,15 +93,10 @@ def top_down(tree: Tree) -> Process:
             if (yield Test(child, grounds.threshold, "token", grounds, changes=changes)):
                 node, changes = child, ()
                 break
-            p, change = _after_rejection(node, p, q)
-            q, changes = (q if tree.replacement else without(q, x)), (change,)
+            p, mass = leftover(p, q, p.new_ones(()))
+            q, changes = (q if tree.replacement else without(q, x)), (Change(node, 1.0, float(mass), p),)
         else:
             return Ending(node, p, changes)
-
-
-def _after_rejection(node: int, p: Tensor, q: Tensor) -> tuple[Tensor, Change]:
-    row, mass = leftover(p, q, p.new_ones(()))
-    return row, Change(node, 1.0, float(mass), row)
 
 
 def one_hot(tree: Tree) -> Process:

@@ -40,11 +40,7 @@ def ensemble_law(p: Tensor, q: Tensor, tokens: Tensor, draft_weight: float = WEI
 
 
 def cold_ensemble_law(
-    p: Tensor,
-    q: Tensor,
-    tokens: Tensor,
-    raw: tuple[Tensor, Tensor] | None = None,
-    draft_weight: float = WEIGHT.default,
+    p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None, draft_weight: float = WEIGHT.default
 ) -> Law:
     """Keep token t while it is the likeliest of v_t = (1 - w) p_t + w q_t, and go on with that of the next one.
 

@@ -32,14 +32,12 @@ class Knob:
     exact: float | None = None
     open: bool = False
 
-    def check(self, value: Any) -> float:
+    def check(self, value: Any) -> Any:
         """Return the value. Raises HsdError where it is not allowed."""
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not self._allowed(value):
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not (self.open or self.low <= value <= self.high):
             raise HsdError(f"{self.option} {value!r}: choose a number from {self.low:g} to {self.high:g}")
         return value
-
-    def _allowed(self, value: float) -> bool:
-        return self.open or self.low <= value <= self.high
 
 
 @dataclass(frozen=True)
@@ -122,8 +120,8 @@ class Rule:
             shapes = f"p {tuple(p.shape)}, q {tuple(q.shape)}, tokens {tuple(tokens.shape)}"
             raise HsdError(f"{shapes} do not fit: they must be (γ+1, V), (γ, V) and (γ,)")
         if not self.raw or raw is None:
-            return replace(self._law(p, q, tokens), recipe=self.recipe)
+            return replace(self._law(p, q, tokens), explain=self.recipe.grounds)
         if raw[0].shape not in (p.shape, q.shape) or raw[1].shape != q.shape:
             shapes = " and ".join(str(tuple(rows.shape)) for rows in raw)
             raise HsdError(f"raw rows {shapes} do not fit p and q: they must be (γ or γ+1, V) and (γ, V)")
-        return replace(self._law(p, q, tokens, raw), recipe=self.recipe)
+        return replace(self._law(p, q, tokens, raw), explain=self.recipe.grounds)

@@ -133,6 +133,11 @@ class Test:
     draft: int = 0
     changes: tuple[Change, ...] = ()
 
+    @property
+    def answers(self) -> list[tuple[bool, float]]:
+        """Both answers that a coin can give, with their probabilities, but for an impossible one."""
+        return [(True, self.threshold)] * (self.threshold > 0) + [(False, 1 - self.threshold)] * (self.threshold < 1)
+
 
 @dataclass(frozen=True)
 class Ending:
@@ -164,23 +169,34 @@ class TreeRule:
     forward: bool = True
     look: Look = OTHER_LOOK
 
+    @property
+    def mark(self) -> str:
+        """What a menu or a table must warn of."""
+        return "" if self.lossless else "not lossless"
+
 
 def endings(process: Callable[[], Process]) -> Iterator[tuple[float, Ending]]:
     """Yield every way a process can end, with its probability: both answers to every test are followed."""
     open_answers: list[tuple[float, tuple[bool, ...]]] = [(1.0, ())]
     while open_answers:
         weight, answers = open_answers.pop()
-        running = process()
-        try:
-            test = next(running)
-            for answer in answers:
-                test = running.send(answer)
-        except StopIteration as stop:
-            yield weight, stop.value
-            continue
-        for answer, chance in ((True, test.threshold), (False, 1 - test.threshold)):
-            if chance > 0:
-                open_answers.append((weight * chance, (*answers, answer)))
+        reached = answered(process(), answers)
+        if isinstance(reached, Ending):
+            yield weight, reached
+        else:
+            open_answers += [(weight * chance, (*answers, answer)) for answer, chance in reached.answers]
+
+
+def answered(process: Process, answers: Sequence[bool]) -> Test | Ending:
+    """Return where a process is after these answers to its first tests: at its next test, or at its ending."""
+    try:
+        test = next(process)
+        for answer in answers:
+            test = process.send(answer)
+    except StopIteration as stop:
+        ending: Ending = stop.value
+        return ending
+    return test
 
 
 def decide(process: Process, coin_of: Callable[[Test], float]) -> tuple[Ending, list[tuple[Test, float, bool]]]:

@@ -9,11 +9,10 @@ tokens are nodes 1, 2, …; a *branch* is a node together with all its possible 
 Units: probabilities are plain numbers in [0, 1]; times are seconds.
 """
 
-from hsd.trace.levels import Event, Tested, Work
 from hsd.trace.options import SetupOptions
 from hsd.trace.run import ModelInfo, Prompt, Result, Setup, Trace
 from hsd.trace.statistics import statistics
-from hsd.trace.step import Step, Times, replay_step
+from hsd.trace.step import Event, Step, Tested, Times, Work, replay_step
 from hsd.trace.values import MAX_BYTES, Origin
 from hsd.trace.verdict import (
     Branch,

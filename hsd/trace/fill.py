@@ -90,22 +90,22 @@ def number(x: float | None, digits: int = 3, tiny: int = 2) -> str:
         return "–"
     if math.isinf(x):
         return "∞" if x > 0 else "−∞"
-    told = rounded(x, digits, tiny)
-    if not told or 1e-3 <= abs(x) < 1e4:
-        return _short(told).replace("-", "−")
-    power = told.adjusted()
-    return f"{_short(told.scaleb(-power))}·10{str(power).translate(_RAISED)}".replace("-", "−")
+    value = rounded(x, digits, tiny)
+    if not value or 1e-3 <= abs(x) < 1e4:
+        return _short(value).replace("-", "−")
+    power = value.adjusted()
+    return f"{_short(value.scaleb(-power))}·10{str(power).translate(_RAISED)}".replace("-", "−")
 
 
 def rounded(x: float, digits: int = 3, tiny: int = 2) -> Decimal:
     """A number with so many digits (below 0.001 `tiny`), all before its point, and more where it would look like 1."""
     count = tiny if abs(x) < 1e-3 else max(digits, len(str(int(abs(x))))) if abs(x) < 1e4 else digits
-    told = Context(prec=count, rounding=ROUND_HALF_UP).create_decimal(Decimal(x))
-    return rounded(x, count + 1) if abs(told) == 1 != abs(x) and count < 9 else told
+    value = Context(prec=count, rounding=ROUND_HALF_UP).create_decimal(Decimal(x))
+    return rounded(x, count + 1) if abs(value) == 1 != abs(x) and count < 9 else value
 
 
-def _short(told: Decimal) -> str:
-    words = f"{told:f}"
+def _short(value: Decimal) -> str:
+    words = f"{value:f}"
     return words.rstrip("0").rstrip(".") if "." in words else words
 
 
@@ -130,11 +130,11 @@ def same(a: float, b: float) -> str | None:
 def agreeing(numbers: Facts, holds: Callable[[dict[str, Any]], bool], start: int = 3) -> tuple[dict[str, str], bool]:
     """The texts of a formula's numbers, with so many digits that it holds as it is printed, and whether it does.
 
-    holds: tells so of rounded numbers by name. start: the fewest digits. What is no number is left out.
+    holds: whether it does for rounded numbers, by name. start: the fewest digits. What is no number is left out.
     """
     real = {name: x for name, x in numbers.items() if isinstance(x, (int, float))}
     for digits in range(start, 16):
-        told = {name: x if math.isinf(x) else float(rounded(x, digits, digits - 1)) for name, x in real.items()}
-        if holds({**numbers, **told}):
+        shown = {name: x if math.isinf(x) else float(rounded(x, digits, digits - 1)) for name, x in real.items()}
+        if holds({**numbers, **shown}):
             return {name: number(x, digits, digits - 1) for name, x in real.items()}, True
     return {name: number(x, start, start - 1) for name, x in real.items()}, False

@@ -52,6 +52,7 @@ def _fields(group: str) -> dict[str, Any]:
 def _group(group: str) -> tuple[Any, Any]:
     """Type and default of a group; it may be left out where everything in it may be."""
     made = create_model(group.capitalize(), __base__=Record, __doc__=ABOUT.get(group), **_fields(group))
+    globals()[made.__name__] = made  # so that a run can be pickled on its way to another process
     needed = any(field.is_required() for field in made.model_fields.values())
     return made, ... if needed else made()
 

@@ -12,7 +12,7 @@ from hsd.errors import HsdError
 from hsd.trace.options import SetupOptions
 from hsd.trace.statistics import statistics
 from hsd.trace.step import Step, replay_step
-from hsd.trace.values import MAX_BYTES, MAX_LEVELS, MAX_STEPS, Count, Hex, Name, Piece, Record, Seconds, Text, TokenId
+from hsd.trace.values import MAX_BYTES, Count, Hex, Most, Name, Piece, Record, Seconds, Text, TokenId
 
 TRACE_VERSION: Literal[2] = 2
 SCHEMA_ID = f"urn:hsd-speculative-decoding:trace:{TRACE_VERSION}"
@@ -44,7 +44,7 @@ class Setup(Record):
 
     options: SetupOptions
     pair: Name
-    models: Annotated[list[ModelInfo], Field(min_length=1, max_length=MAX_LEVELS)]
+    models: Annotated[list[ModelInfo], Field(min_length=1, max_length=Most.LEVELS)]
     device: Name
     vocab_size: Annotated[int, Field(ge=1, le=2**31)]
     versions: dict[Name, Name] = {}
@@ -80,7 +80,7 @@ class Trace(Record):
     created: Name
     setup: Setup
     prompt: Prompt
-    steps: Annotated[list[Step], Field(max_length=MAX_STEPS)]
+    steps: Annotated[list[Step], Field(max_length=Most.STEPS)]
     result: Result
 
     @model_validator(mode="after")
@@ -149,16 +149,12 @@ class Trace(Record):
             raise HsdError("this JSON is not a trace (no trace_version): choose a file saved by hsd")
         if (version := str(data["trace_version"])[:20]) != str(TRACE_VERSION):
             raise HsdError(f"trace version {version} cannot be read, only {TRACE_VERSION}: record the run again")
-        return _validated(data)
-
-
-def _validated(data: dict[str, Any]) -> Trace:
-    try:
-        return Trace.model_validate(data)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part)[:40] for part in first["loc"]) or "trace"
-        raise HsdError(f"not a valid trace: {where}: {_short(first['msg'])}") from None
+        try:
+            return Trace.model_validate(data)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(str(part)[:40] for part in first["loc"]) or "trace"
+            raise HsdError(f"not a valid trace: {where}: {_short(first['msg'])}") from None
 
 
 def _refuse(constant: str) -> float:

@@ -9,7 +9,7 @@ from hsd.trace.step import Step
 
 
 def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
-    """Statistics of a run, by the definitions that hold everywhere in this project.
+    """Return the numbers that are quoted about a run.
 
     Block efficiency is committed tokens per target call, correction and bonus included, prefill not counted.
     Acceptance at position i: of the steps that drafted at least i tokens, the share that kept at least i.
@@ -28,7 +28,9 @@ def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
         "kept": kept,
         "block_efficiency": tokens / calls if calls else 0.0,
         "acceptance_rate": kept / drafted if drafted else 0.0,
-        "acceptance_by_position": [_acceptance(steps, i) for i in range(1, longest + 1)],
+        "acceptance_by_position": [
+            sum(s.kept >= i for s in steps) / sum(s.depth >= i for s in steps) for i in range(1, longest + 1)
+        ],
         "kept_histogram": dict(sorted(Counter(s.kept for s in steps).items())),
         "calls_below": [sum(calls) for calls in zip(*([w.calls for w in s.below] for s in steps), strict=True)],
         "origins": dict(Counter(c.origin for s in steps for c in s.committed)),
@@ -36,8 +38,3 @@ def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
         "tokens_per_second": tokens / seconds if seconds else 0.0,
         "time": {k: sum(getattr(s.times, k) for s in steps) for k in ("draft", "target", "verify", "rest")},
     }
-
-
-def _acceptance(steps: list[Step], position: int) -> float:
-    reached = [s.kept >= position for s in steps if s.depth >= position]
-    return sum(reached) / len(reached)

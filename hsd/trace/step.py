@@ -1,26 +1,13 @@
-"""One round of decoding, and the tokens that its record implies."""
+"""One round of decoding, with what happened at levels below the target, and the tokens that its record implies."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from hsd.errors import HsdError
-from hsd.trace.levels import Event, Work
-from hsd.trace.values import (
-    MAX_EVENTS,
-    MAX_GROWTH,
-    MAX_LEVELS,
-    MAX_NODES,
-    Count,
-    Finite,
-    Name,
-    Positive,
-    Probability,
-    Record,
-    Seconds,
-)
+from hsd.trace.values import Coin, Count, Finite, Most, Name, Positive, Probability, Record, Seconds, Token
 from hsd.trace.verdict import Branch, Committed, Grown, Node, Path, Verdict
 
 
@@ -35,6 +22,60 @@ class Times(Record):
     @property
     def total(self) -> float:
         return self.draft + self.target + self.verify + self.rest
+
+
+class Tested(Token):
+    """A token that a level below the target was handed, and what that level made of it.
+
+    `p` and `q` are what the level and the one below gave it. `threshold` and `coin` are those of its own test, and
+    `accepted` is None where that test was not made.
+    """
+
+    p: Probability
+    q: Probability
+    threshold: Probability
+    coin: Coin
+    accepted: bool | None = None
+
+
+class Work(Record):
+    """What a level computed.
+
+    calls: forward calls. For the exits of one model also layers: layer passes; computed: the tokens that went through
+    each of them in all; heads: how many rows the output head computed.
+    """
+
+    calls: Count = 0
+    layers: Count = 0
+    computed: Count = 0
+    heads: Count = 0
+
+
+class Event(Record):
+    """Something that happened at a level below the target before it was asked: a draft, or a verification.
+
+    `level` counts from 0, the smallest model. `position` is the length of the text that the block continues, `asked`
+    how many tokens the level above wanted, `held` how many the level had settled for it before this event. `tested`
+    are the tokens that came from the level below; the first `kept` of them were kept. `committed` is what the level
+    settled thereby: every token of it is distributed as the level's own model. `seconds` include the levels below.
+    """
+
+    level: Annotated[int, Field(ge=0, le=Most.LEVELS)]
+    kind: Literal["draft", "verify"]
+    position: Count
+    asked: Count
+    held: Count
+    tested: Annotated[list[Tested], Field(max_length=Most.NODES)] = []
+    kept: Count
+    committed: Annotated[list[Committed], Field(max_length=Most.NODES)]
+    work: Work = Work()
+    seconds: Seconds
+
+    @model_validator(mode="after")
+    def _kept_is_committed(self) -> Event:
+        if self.kept > len(self.committed) or (self.kind == "verify" and self.kept > len(self.tested)):
+            raise ValueError(f"an event of level {self.level} keeps {self.kept} tokens that it does not have")
+        return self
 
 
 class Step(Record):
@@ -59,21 +100,21 @@ class Step(Record):
     kept: Count
     target_calls: Annotated[int, Field(ge=1, le=2**20)] = 1
     work: Work = Work()
-    below: Annotated[list[Work], Field(max_length=MAX_LEVELS)] = []
-    committed: Annotated[list[Committed], Field(min_length=1, max_length=MAX_NODES)]
+    below: Annotated[list[Work], Field(max_length=Most.LEVELS)] = []
+    committed: Annotated[list[Committed], Field(min_length=1, max_length=Most.NODES)]
     times: Times
     start: Seconds
 
-    nodes: Annotated[list[Node], Field(max_length=MAX_NODES)] = []
-    paths: Annotated[list[Path], Field(max_length=MAX_NODES)] = []
-    branches: Annotated[list[Branch], Field(max_length=MAX_NODES)] = []
+    nodes: Annotated[list[Node], Field(max_length=Most.NODES)] = []
+    paths: Annotated[list[Path], Field(max_length=Most.NODES)] = []
+    branches: Annotated[list[Branch], Field(max_length=Most.NODES)] = []
     verdict: Verdict | None = None
     shadow: Verdict | None = None
-    divergences: Annotated[list[Positive], Field(max_length=MAX_NODES)] = []
-    growth: Annotated[list[Grown], Field(max_length=MAX_GROWTH)] = []
-    events: Annotated[list[Event], Field(max_length=MAX_EVENTS)] = []
+    divergences: Annotated[list[Positive], Field(max_length=Most.NODES)] = []
+    growth: Annotated[list[Grown], Field(max_length=Most.GROWTH)] = []
+    events: Annotated[list[Event], Field(max_length=Most.EVENTS)] = []
     expected_kept: dict[Name, Finite] = {}
-    kept_law: dict[Name, Annotated[list[Probability], Field(min_length=1, max_length=MAX_NODES)]] = {}
+    kept_law: dict[Name, Annotated[list[Probability], Field(min_length=1, max_length=Most.NODES)]] = {}
 
     @property
     def tokens(self) -> list[int]:

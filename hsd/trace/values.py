@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 
 MAX_BYTES = 32_000_000
-MAX_STEPS = 65_536
-MAX_NODES = 1_024
-MAX_TOP = 64
-MAX_EVENTS = 16_384
-MAX_GROWTH = 131_072
-MAX_LEVELS = 8
+
+
+class Most:
+    """The largest numbers of entries in the lists of a trace."""
+
+    STEPS, NODES, TOP, EVENTS, GROWTH, LEVELS = 65_536, 1_024, 64, 16_384, 131_072, 8
 
 
 def _whole_characters(text: str) -> str:
@@ -43,14 +43,11 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Coin = Annotated[float, Field(ge=0, lt=1)]
 Count = Annotated[int, Field(ge=0, le=2**31)]
 TokenId = Annotated[int, Field(ge=0, le=2**31)]
-NodeId = Annotated[int, Field(ge=0, le=MAX_NODES)]  # 0 is the root
-DraftedId = Annotated[int, Field(ge=1, le=MAX_NODES)]
 Text = Annotated[str, AfterValidator(_whole_characters)]
 Piece = Annotated[Text, Field(max_length=400)]
 Name = Annotated[Text, Field(max_length=200)]
 Hex = Annotated[str, Field(pattern="^([0-9A-F]{2})+$", max_length=400)]
 Origin = Literal["draft", "correction", "bonus"]
-Test = Literal["token", "draft", "prefix"]
 
 
 class Record(BaseModel):

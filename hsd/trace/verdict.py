@@ -6,22 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from hsd.trace.values import (
-    MAX_NODES,
-    MAX_TOP,
-    Coin,
-    Count,
-    DraftedId,
-    Finite,
-    Name,
-    NodeId,
-    Origin,
-    Positive,
-    Probability,
-    Record,
-    Test,
-    Token,
-)
+from hsd.trace.values import Coin, Count, Finite, Most, Name, Origin, Positive, Probability, Record, Token
+
+NodeId = Annotated[int, Field(ge=0, le=Most.NODES)]  # 0 is the root
+DraftedId = Annotated[int, Field(ge=1, le=Most.NODES)]
 
 
 class Node(Token):
@@ -59,7 +47,7 @@ class Grown(Token):
 class Path(Record):
     """One draft: its nodes from depth 1 on, of which the first `fork` belong to the first draft. May share all."""
 
-    nodes: Annotated[list[DraftedId], Field(max_length=MAX_NODES)]
+    nodes: Annotated[list[DraftedId], Field(max_length=Most.NODES)]
     fork: Count = 0
 
 
@@ -83,7 +71,7 @@ class Branch(Record):
     """
 
     node: NodeId
-    top: Annotated[list[Candidate], Field(max_length=MAX_TOP)]
+    top: Annotated[list[Candidate], Field(max_length=Most.TOP)]
     rest_p: Probability
     rest_q: Probability
     ratio: Positive
@@ -125,7 +113,7 @@ class Decision(Record):
     """
 
     node: DraftedId
-    test: Test
+    test: Literal["token", "draft", "prefix"]
     threshold: Probability
     coin: Coin
     accepted: bool
@@ -157,7 +145,7 @@ class Residual(Record):
 
     node: NodeId
     origin: Literal["correction", "bonus"]
-    top: Annotated[list[Outcome], Field(max_length=MAX_TOP)]
+    top: Annotated[list[Outcome], Field(max_length=Most.TOP)]
     rest: Probability
     weight: Positive | None = None
     mass: Positive | None = None
@@ -177,7 +165,7 @@ class Change(Record):
     weight: Probability
     mass: Probability
     rate: Probability | None = None
-    top: Annotated[list[Outcome], Field(max_length=MAX_TOP)]
+    top: Annotated[list[Outcome], Field(max_length=Most.TOP)]
     rest: Probability
 
 
@@ -196,11 +184,11 @@ class Verdict(Record):
 
     rule: Name
     kept: Count
-    decisions: Annotated[list[Decision], Field(max_length=MAX_NODES)] = []
-    changes: Annotated[list[Change], Field(max_length=MAX_NODES)] = []
+    decisions: Annotated[list[Decision], Field(max_length=Most.NODES)] = []
+    changes: Annotated[list[Change], Field(max_length=Most.NODES)] = []
     residual: Residual | None = None
     next: Committed | None = None
-    extra_draws: Annotated[list[Probability], Field(max_length=MAX_NODES)] = []
+    extra_draws: Annotated[list[Probability], Field(max_length=Most.NODES)] = []
 
     @property
     def named(self) -> list[int]:

@@ -1,7 +1,7 @@
 """The facts about a step that fill its sentences, for every system, rule and layout; `sentences.yaml` has the words.
 
 `web/step/sentences.js` has the same facts for the page. No sentence credits a rule for what a coin did: what holds over
-all coins is told apart from what was kept this time.
+all coins is kept apart from what happened this time.
 """
 
 from __future__ import annotations
@@ -34,13 +34,8 @@ def step_in_words(trace: Trace, index: int, known: Facts | None = None) -> str:
         there = f"its steps are 1 to {len(trace.steps)}" if trace.steps else "it has none"
         raise HsdError(f"this trace has no step {index + 1}: {there}")
     facts = facts_of(trace, index, known)
-    lines = [_told(name, facts) for name in LINES]
+    lines = [say(name.rpartition(".")[2], facts | (facts.get(name.rpartition(".")[0]) or {})) for name in LINES]
     return "\n".join([*filter(None, lines), *(f"Note: {_one_line(note)}" for note in trace.setup.notes)])
-
-
-def _told(name: str, facts: Facts) -> str:
-    scope, _, key = name.rpartition(".")
-    return say(key, {**facts, **(facts[scope] or {})} if scope else facts)
 
 
 def facts_of(trace: Trace, index: int, known: Facts | None = None) -> dict[str, Any]:
@@ -257,10 +252,12 @@ class _Reading:
             return {}
         *before, r = [self.ratio(node) for node in [0, *self.path(made.node)]]
         peak = before.index(max(before)) if made.grounds.form == "capped" else 0
-        tree: Any = ["min", 1, ["/", "times", "best"]]
-        form, digits = {"along": (), "when": None, "threshold": tree}, apart(made.coin, made.threshold)
-        numbers = {"times": r, "best": before[peak]}
-        texts, _ = agreeing(numbers, lambda told: self.holds(form, told, made.threshold, digits), 2)
+        h, digits = made.threshold, apart(made.coin, made.threshold)
+
+        def share(told: Facts) -> str:
+            return number(min(1.0, told["times"] / told["best"]), *digits)
+
+        texts, _ = agreeing({"times": r, "best": before[peak]}, lambda told: share(told) == number(h, *digits), 2)
         return {**texts, "capped": made.grounds.form == "capped", "peak": peak}
 
     def followed(self, judged: Verdict) -> dict[str, Any]:

@@ -290,6 +290,7 @@ interface Facts {
     name: string;
     title: string;
     copies: boolean;
+    longest: number;
   }[];
   forms: {
     [k: string]: Form;

@@ -22,6 +22,8 @@ from hsd.app.replies import answer
 from hsd.app.request import Request, read
 from hsd.app.runs import Kept, finished, messages
 from hsd.decoding.loop import Decoding
+from hsd.decoding.options import RunOptions
+from hsd.trace import SetupOptions, Step
 
 SPACE = space.load()
 SECONDS = 120
@@ -67,6 +69,20 @@ def test_a_run_arrives_piece_by_piece_and_equals_a_direct_one():
     assert kept.get(last["key"]) == made
     assert read(SPACE, told[0]["link"]) == asked
     assert (last["telling"], last["finish"]) == (telling_step(made), "length")
+
+
+@pytest.mark.usefixtures("letters")
+def test_the_options_of_a_run_and_each_of_its_steps_are_checked_once(monkeypatch: pytest.MonkeyPatch):
+    checked: list[type] = []
+    for model, name in ((RunOptions, "model_post_init"), (SetupOptions, "__init__")):
+        usual = getattr(model, name)
+        monkeypatch.setattr(model, name, lambda *a, m=model, u=usual, **k: (checked.append(m), u(*a, **k))[1])
+    steps: list[Step] = []
+    taken = Decoding.__next__
+    monkeypatch.setattr(Decoding, "__next__", lambda run: (steps.append(one := taken(run)), one)[1])
+    trace, _ = finished(request(max_new_tokens=12), Kept(1), SECONDS)
+    assert [(one is kept) for one, kept in zip(steps, trace.steps, strict=True)] == [True] * len(steps)
+    assert checked == [RunOptions, SetupOptions]
 
 
 @pytest.mark.usefixtures("letters")
@@ -211,8 +227,8 @@ def test_on_zero_gpu_the_gpu_is_lent_for_the_decoding_only(letters, monkeypatch)
         def decorate(function):
             def lend(*arguments):
                 lent.append(duration(*arguments))
-                assert pickle.loads(pickle.dumps(arguments)) == arguments
-                yield from function(*arguments)
+                for part in function(*pickle.loads(pickle.dumps(arguments))):
+                    yield pickle.loads(pickle.dumps(part))
 
             return lend
 

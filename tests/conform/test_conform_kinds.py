@@ -58,7 +58,7 @@ def inverted(row: Tensor, number: Tensor) -> int:
     return int(torch.searchsorted(row.cumsum(0), number * row.sum(), right=True))
 
 
-def raced(row: Tensor, numbers: Tensor) -> int:
+def earliest(row: Tensor, numbers: Tensor) -> int:
     return int((row / numbers).argmax())
 
 
@@ -78,7 +78,7 @@ def compares(
     return verify
 
 
-KINDS = {"inverse-cdf": inverted, "exponential-race": raced}
+KINDS = {"inverse-cdf": inverted, "exponential-race": earliest}
 
 
 @pytest.mark.parametrize("noise", KINDS)
@@ -86,12 +86,18 @@ def test_sample_and_compare_on_the_numbers_of_the_draft_says_what_plain_decoding
     found = conform(Adapter("compares.py", compares(KINDS[noise]), noise=noise, shared=True), quick=True)
     assert (found["lossless"], found["total_variation"]) == (True, None)
     assert found["notes"][0] == "a text follows from its numbers alone, whatever was drafted"
-    race = noise == "exponential-race"
-    assert found["equals"] == (["coupled"] if race else [])
-    assert ("keep its numbers with the places of the text" in found["notes"][-1]) is race
+    exponential = noise == "exponential-race"
+    assert found["equals"] == (["coupled"] if exponential else [])
+    assert ("keep its numbers with the places of the text" in found["notes"][-1]) is exponential
 
 
-def test_the_example_of_a_race_is_the_rule_coupled():
+def test_a_verifier_on_the_numbers_of_the_draft_is_not_judged_by_sampling():
+    shared = Adapter("compares.py", compares(inverted), shared=True)
+    with pytest.raises(HsdError, match="SHARED is judged on its own numbers: leave --sampled out"):
+        conform(shared, calls=100)
+
+
+def test_the_example_with_equal_numbers_is_the_rule_coupled():
     found = conform(load_adapter(ROOT / "examples" / "conform" / "coupled.py"), quick=True)
     assert (found["lossless"], found["equals"]) == (True, ["coupled"])
 

@@ -16,6 +16,7 @@ from hsd.draft.stopping import LEAST, Stopping
 from hsd.models.table import LetterCodec, TableModel
 from hsd.options.run import AUTO
 from hsd.rng import Streams
+from hsd.sampling import Sampling
 
 PAIR = hsd.table_pair(vocab=4, order=2, seed=5, closeness=1.5)
 FEW = [
@@ -125,7 +126,7 @@ def test_a_draft_that_was_calibrated_is_believed_as_often_as_it_was_right():
     trace = hsd.run(calibrated(told), "a", gamma="auto", temperature=0, max_new_tokens=40)
     assert trace.setup.options.draft.confidence == 0.4
     assert trace.steps[0].drafted == 1  # σ(log 9 - 2) · ½ = .27: the draft says .9
-    assert Stopping.of(told, "portable", 0.0, 1.0).least == LEAST  # not measured there
+    assert Stopping.of(told, "portable", 0.0, Sampling()).least == LEAST  # not measured there
 
 
 @pytest.mark.parametrize(

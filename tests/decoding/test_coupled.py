@@ -17,7 +17,8 @@ from hsd.bench.prompts import shipped
 from hsd.decoding.loop import Decoding, rerun
 from hsd.models.loading import fetch
 from hsd.rng import Streams
-from hsd.sampling import draw, place, wins
+from hsd.rules.coupled import place, wins
+from hsd.sampling import draw
 
 FILE = fetch.find_file("smollm2")  # every test has an empty home of its own
 PAIR = seeded.pair()

@@ -11,6 +11,7 @@ from smollm2 import calibrate_draft as script
 from smollm2.calibrate_draft import Cost, Drawn
 
 from hsd.draft.stopping import Stopping
+from hsd.sampling import Sampling
 
 TRUE = Stopping(0.0, 0.0, (0.2, 0.7, 0.1, -0.3, -0.1), 0.5)
 
@@ -53,4 +54,4 @@ def test_dear_tokens_are_drafted_only_where_they_are_nearly_certain(chains: list
 def test_the_shipped_head_was_calibrated_for_every_engine():
     told = json.loads((script.ASSETS / "smollm2" / "draft" / "config.json").read_text(encoding="utf-8"))["stopping"]
     assert {*told["least"]} == {"eager", "portable", "browser"} == {*script.measured_rows()}
-    assert Stopping.of(told, "eager", 0.0, 0.7).least == told["least"]["eager"]
+    assert Stopping.of(told, "eager", 0.0, Sampling(0.7)).least == told["least"]["eager"]

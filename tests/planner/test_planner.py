@@ -29,6 +29,7 @@ from hsd.planner.inputs import MOST_MODELS, MOST_ROUNDS
 from hsd.planner.measure import measure_stack
 from hsd.planner.promises import Promises
 from hsd.planner.renewal import asking, drafting, handed_up, per_token
+from hsd.sampling import Sampling
 
 # Costs, acceptances, the best stack and its thresholds, its latency, and the latency of the best single draft.
 WORKED = {
@@ -503,7 +504,7 @@ def test_measured_acceptances_are_overlaps_on_the_target_s_text():
     pair = hsd.table_pair(vocab=4, order=2, seed=5)
     worse = hsd.table_pair(vocab=4, order=2, seed=5, closeness=0.4).draft
     models, prompts = [worse, pair.draft, pair.target], ["abca", "dd"]
-    found = measure_stack(pair, models, prompts, new_tokens=30, temperature=1.0)
+    found = measure_stack(pair, models, prompts, new_tokens=30, sampling=Sampling())
     overlaps = [
         [np.minimum(row(models[i], before), row(models[j], before)).sum() for i, j in ((0, 1), (0, 2), (1, 2))]
         for seed, prompt in enumerate(prompts)
@@ -527,7 +528,7 @@ def contexts(pair: hsd.Pair, prompt: str, seed: int) -> list[list[int]]:
 
 def test_models_that_are_the_same_keep_everything():
     pair = hsd.table_pair(vocab=4, order=2, seed=5)
-    found = measure_stack(pair, [pair.target, pair.target], ["abca"], new_tokens=12, temperature=0.0)
+    found = measure_stack(pair, [pair.target, pair.target], ["abca"], new_tokens=12, sampling=Sampling(0.0))
     assert found.models.acceptance == ((1.0,),)
 
 
@@ -552,7 +553,7 @@ def test_measured_costs_are_those_of_one_call_and_of_further_tokens(monkeypatch:
     pair = hsd.table_pair(vocab=4, order=2, seed=5)
     model: Any = pair.target
     found = measure_stack(
-        pair, [SlowModel(model.table), SlowModel(model.table)], ["abca"], new_tokens=12, temperature=1.0
+        pair, [SlowModel(model.table), SlowModel(model.table)], ["abca"], new_tokens=12, sampling=Sampling()
     )
     assert found.models.costs == pytest.approx((2.5, 2.5))
     assert found.models.per_token == pytest.approx((0.5, 0.5))

@@ -11,6 +11,7 @@ import hsd
 from hsd.cli import main
 from hsd.planner.measure_trees import DEEP, LARGEST, measure_trees, thoughts
 from hsd.planner.trees import Thought, TreeCosts, kept_on_average, tree_plans
+from hsd.sampling import Sampling
 
 PAIR = hsd.table_pair(vocab=6, order=1, seed=4)
 COSTS = TreeCosts({1: 10.0, 3: 12.0, 8: 20.0}, {2: 1.0, 3: 2.0}, around=0.5)
@@ -50,7 +51,7 @@ def test_every_tree_is_priced_by_its_passes():
 
 
 def test_measured_costs_and_trees_are_those_of_the_pair():
-    trees, costs, steps = measure_trees(PAIR, ["abc", "fed"], 24, 0.7)
+    trees, costs, steps = measure_trees(PAIR, ["abc", "fed"], 24, Sampling(0.7))
     assert steps == sum(map(len, trees.values())) > 20
     assert min(costs.target.values()) > 0
     assert set(costs.level) == set(trees)

@@ -16,8 +16,7 @@ from torch import Tensor
 from hsd import RULES
 from hsd.audit import context_free_models, output_law, random_models, target_law, total_variation
 from hsd.rules import Law
-from hsd.rules.coupled import coins, leads, left
-from hsd.sampling import wins
+from hsd.rules.coupled import coins, leads, left, wins
 
 TOY = [0.2, 0.5, 0.3], [0.1, 0.7, 0.2]
 ROWS = [

@@ -12,19 +12,20 @@ from typing import Any
 
 import pytest
 import torch
+from browser_subset import FILE as FILE_OF_CASES
+from browser_subset import LEFT, RUNS, SHARED, decoded, outcome, small_pair
 from engine import Engine
 from joint_law import chi_square_p, token_law
-from safetensors.torch import save_file
-from small_gguf import HEAD, TAPS, VOCAB, head_weights, write_gguf
+from small_gguf import HEAD
 
 import hsd
 from hsd import Pair, RunOptions
 from hsd.app import browser
+from hsd.draft.ngram import COPIERS, Copier
+from hsd.facts import PROPOSER_NAMES
 from hsd.models.loading import fetch, load_pair
 from hsd.models.small.engine import MODULE
-from hsd.models.small.files import load_small
 from hsd.models.small.gguf import read_gguf
-from hsd.models.small.head import SmallHead
 from hsd.models.small.text import FileTokenizer
 from hsd.paths import ROOT
 from hsd.rng import Streams
@@ -37,7 +38,6 @@ FILE = fetch.find_file("smollm2")  # every test has an empty home of its own
 real = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2 --engine portable")
 NEAR = 3e-5  # single precision, and another order of its sums
 NOT_OF_THE_STEP = {"times", "start"}
-END = 60  # of a text, in the random pair
 PROMPTS = (
     "What is the capital of France?",
     "Tell me about the sea.",
@@ -71,47 +71,7 @@ RUN = """(given, page) => {
     if (result) return { ...whole, result };
   }
 }"""
-CASES: list[dict[str, Any]] = [
-    *({"rule": rule.name} for rule in RULES.values()),
-    {"rule": "hsd", "temperature": 0},
-    {"rule": "hsd", "temperature": 0.7, "gamma": 1, "shadow": "agreement"},
-    {"rule": "hsd", "top_k": 9, "top_p": 0.8, "seed": 2**40 + 1},
-    {"rule": "blockwise", "top_p": 0.6, "seed": -4},
-    {"rule": "naive-hsd", "gamma": 6, "seed": 2},
-    {"rule": "hsd", "gamma": 11},
-    {"rule": "hsd", "gamma": "auto", "confidence": 0.02},
-    {"rule": "tokenwise", "gamma": "auto", "confidence": 0.02, "temperature": 0.7, "top_k": 9},
-    {"proposer": "ngram", "gamma": "auto", "temperature": 0.3},
-    {"rule": "fuzzy", "divergence": "tv", "tolerance": 0.1, "fuzzy_mode": "divergence-only"},
-    {"rule": "ensemble", "temperature": 0, "draft_weight": 0.4, "gamma": 3},
-    {"rule": "ensemble", "temperature": 0, "draft_weight": 0.6, "proposer": "ngram"},
-    {"rule": "hsd", "temperature": 0, "shadow": "ensemble"},
-    {"rule": "typical", "after_kept": "likeliest", "epsilon": 0.01},
-    {"system": "plain"},
-    {"system": "plain", "rule": "coupled"},
-    {"rule": "coupled", "gamma": 6, "seed": 2**40 + 1},
-    {"rule": "coupled", "temperature": 0},
-    {"rule": "coupled", "top_k": 9, "top_p": 0.8, "shadow": "agreement"},
-    {"rule": "hsd", "shadow": "coupled"},
-    {"rule": "coupled", "proposer": "ngram", "temperature": 0.3},
-    {"proposer": "ngram", "temperature": 0.3},
-    {"proposer": "ngram", "rule": "naive-hsd", "temperature": 0.3},
-]
-
-
-class Letters:
-    """A codec without a tokenizer: one token for each character."""
-
-    vocab_size, end_ids = VOCAB, frozenset({END})
-
-    def encode(self, text: str) -> list[int]:
-        return [ord(letter) % VOCAB for letter in text]
-
-    def decode(self, ids: list[int]) -> str:
-        return "".join(map(self.piece, ids))
-
-    def piece(self, token: int) -> str:
-        return f"<{token}>"
+SUBSET = json.loads(FILE_OF_CASES.read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -153,8 +113,12 @@ def seen(entry: dict[str, Any]) -> bool:
 
 def same(node: Engine, pair: Pair, prompt: str, told: dict[str, Any], **how: Any) -> int:
     """Run it in both; how many new tokens there were."""
-    trace = json.loads(hsd.run(pair, prompt, engine="portable", **how).to_json())
-    found = node.call(RUN, {"prompt": prompt, **how}, told)
+    return len(outcome(both(node, pair, prompt, told, **how)[0])["tokens"])
+
+
+def both(node: Engine, pair: Pair, prompt: str, told: dict[str, Any], **how: Any) -> list[dict[str, Any]]:
+    """The traces of a run in Python and in the browser's modules, which must not differ."""
+    trace, found = decoded(pair, prompt=prompt, **how), node.call(RUN, {"prompt": prompt, **how}, told)
     assert isinstance(found, dict)
     assert list(differences(trace["steps"], found["steps"])) == [], (prompt, how)
     assert list(differences(trace["setup"]["options"], found["setup"]["options"])) == []
@@ -165,7 +129,7 @@ def same(node: Engine, pair: Pair, prompt: str, told: dict[str, Any], **how: Any
     ]
     assert trace["prompt"] == found["prompt"]
     hsd.Trace.from_json(json.dumps(found)).replay()
-    return sum(len(step["committed"]) for step in trace["steps"])
+    return [trace, found]
 
 
 # ---- numbers and rows
@@ -225,22 +189,79 @@ def test_a_number_picks_the_token_that_it_picks_in_python():
 @pytest.fixture(scope="module")
 def small(node: Engine, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pair, dict[str, Any]]:
     """A random pair of the engine's shape in both, and what the page would know of it."""
-    folder = tmp_path_factory.mktemp("small")
-    write_gguf(folder / "small.gguf")
-    weights = head_weights()
-    save_file(weights, folder / "head.safetensors")
-    target = load_small(read_gguf(folder / "small.gguf"), "small", "", TAPS)
-    head = SmallHead(HEAD, weights, target, "small head", None)
-    told = page()
-    told["browser"]["pair"] |= {"config": HEAD, "target": {"name": "small", "revision": "", "dtype": target.dtype}}
-    files = [str(path) for path in (MODULE, folder / "small.gguf", folder / "head.safetensors")]
-    node.call(MAKE, told["browser"]["pair"], files, False)
-    return Pair("smollm2", target, head, Letters(), ""), told
+    pair, files = small_pair(tmp_path_factory.mktemp("small"))
+    return pair, made(node, pair, files)
 
 
-@pytest.mark.parametrize("how", CASES, ids=lambda how: "-".join(str(value) for value in how.values()))
-def test_every_step_is_the_one_that_python_records(node: Engine, small, how: dict[str, Any]):
-    assert same(node, small[0], "a text of some length", small[1], **{"gamma": 3, "max_new_tokens": 24, **how}) > 3
+def made(node: Engine, pair: Pair, files: list[Path]) -> dict[str, Any]:
+    """Make the pair in the engine; what the page would know of it."""
+    told, about = page(), {"name": "small", "revision": "", "dtype": pair.target.dtype}
+    told["browser"]["pair"] |= {"config": HEAD, "target": about}
+    node.call(MAKE, told["browser"]["pair"], [str(path) for path in (MODULE, *files)], False)
+    return told
+
+
+# ---- the declared subset
+
+
+@pytest.mark.parametrize("case", SUBSET["runs"], ids=lambda case: "-".join(map(str, case["options"].values())))
+def test_python_and_the_browser_decode_what_the_file_of_cases_says(node: Engine, small, case: dict[str, Any]):
+    wanted = {name: case[name] for name in ("tokens", "kept", "finish")}
+    assert len(wanted["tokens"]) > 3
+    found = both(node, small[0], told=small[1], **SHARED | case["options"])
+    assert [outcome(one) for one in found] == [wanted, wanted]
+
+
+@pytest.mark.parametrize("case", SUBSET["left"], ids=lambda case: "-".join(map(str, case["options"].values())))
+def test_what_the_file_of_cases_leaves_to_the_app_is_an_option_there_and_refused_here(
+    node: Engine, case: dict[str, Any]
+):
+    RunOptions(**case["options"])
+    assert case["line"] in refused(node, case["options"], page())
+
+
+def test_the_file_of_cases_is_the_one_that_its_script_writes_and_has_every_rule_and_option():
+    assert [case["options"] for case in SUBSET["runs"]] == RUNS
+    assert [(case["options"], case["line"]) for case in SUBSET["left"]] == LEFT
+    met = {name for case in (*SUBSET["runs"], *SUBSET["left"]) for name in case["options"]} | {*SHARED}
+    others = {"prompt_as", "engine", "trace"}  # how a prompt is read, and what a browser has no choice of
+    assert {*RunOptions.options()} - others <= met
+    assert {*RULES} <= {case["options"].get("rule") for case in SUBSET["runs"]}
+    copiers = {name for name, one in COPIERS.items() if one.longest}
+    assert copiers <= {case["options"].get("proposer") for case in SUBSET["runs"]}
+
+
+def refused(node: Engine, given: dict[str, Any], told: dict[str, Any]) -> str:
+    """The line with which the browser refuses a run."""
+    with pytest.raises(AssertionError) as caught:
+        node.call("(given, page) => options.readRequest(given, page)", {"prompt": "a", **given}, told)
+    return str(caught.value).splitlines()[0]
+
+
+def test_a_second_copier_is_one_record_in_python_and_in_the_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    further = {
+        "suffix": Copier("Longest suffix", "suffix", longest=9),
+        "mirror": Copier("Mirror", "mirror", copies=lambda text, most: [*text[::-1][:most]]),
+    }
+    for name, copier in further.items():
+        monkeypatch.setitem(COPIERS, name, copier)
+        monkeypatch.setitem(PROPOSER_NAMES, name, copier.title)
+    monkeypatch.setattr("hsd.decoding.options.PROPOSERS", ("model", *COPIERS))
+    monkeypatch.setattr("hsd.facts.PROPOSERS", ("model", *COPIERS))
+    engine = Engine({name: f"answers/browser/{name}.js" for name in MODULES})
+    try:
+        pair, files = small_pair(tmp_path)
+        told, how = made(engine, pair, files), {"gamma": 4, "max_new_tokens": 24, "temperature": 0.3}
+        text = "a long line, a long line, a line, a long line"
+        for proposer in ("suffix", "ngram"):
+            trace, _ = both(engine, pair, text, told, proposer=proposer, **how)
+            assert trace["setup"]["options"]["draft"]["proposer"] == proposer
+            assert any(step["drafted"] for step in trace["steps"])
+        assert hsd.run(pair, text, proposer="mirror", **how).steps[0].drafted
+        line = refused(engine, {"proposer": "mirror"}, told)
+        assert "proposer mirror needs the app: choose another" in line
+    finally:
+        engine.stop()
 
 
 SHORT = """(given, page, count) => {
@@ -338,12 +359,8 @@ def test_large_rows_are_staged_where_they_have_room(node: Engine, small):
         ({"prompt": "x" * 4001}, "at most 4000 are allowed"),
         ({"pair": "tiny"}, "the pair smollm2 alone"),
         ({"target": "a", "draft": "b"}, "models of your own"),
-        ({"system": "stack"}, "for system stack run the app"),
-        ({"system": "hispec"}, "for system hispec run the app"),
-        ({"drafts": 2}, "choose drafts 1"),
         ({"rule": "top-down"}, "several drafts, which need the app"),
         ({"shadow": "traversal"}, "compare another"),
-        ({"rule": "fuzzy", "divergence_on": "raw"}, "divergences of raw rows"),
         ({"rule": "nothing"}, "unknown rule 'nothing'"),
         ({"gamma": "33"}, "choose a whole number from 1 to 32"),
         ({"gamma": 1.5}, "choose a whole number"),
@@ -353,10 +370,7 @@ def test_large_rows_are_staged_where_they_have_room(node: Engine, small):
     ],
 )
 def test_what_only_the_app_can_do_is_refused_in_one_line(node: Engine, given: dict[str, Any], line: str):
-    with pytest.raises(AssertionError) as caught:
-        node.call("(given, page) => options.readRequest(given, page)", {"prompt": "a", **given}, page())
-    first = str(caught.value).splitlines()[0]
-    assert line in first
+    assert line in refused(node, given, page())
 
 
 def test_a_trace_and_a_link_say_the_options_as_the_app_does(node: Engine):

@@ -14,9 +14,7 @@ from hsd.models.loading import fetch
 from hsd.models.loading.published import PUBLISHED
 from hsd.models.loading.sizes import SIZES
 
-EMBEDDED = {
-    "tiny": "two small models trained from scratch for this project: the decoding is real, the models are toys",
-}
+EMBEDDED = {"tiny": "two small models trained from scratch for this project: the decoding is real, the models are toys"}
 FETCHED = {name: model.note for name, model in fetch.MODELS.items()}
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 from transformers import GenerationConfig
 
-FOLLOWED = {"do_sample", "temperature", "top_k", "top_p", "max_length", "max_new_tokens", "eos_token_id"}
+from hsd.sampling import Sampling
+
+FOLLOWED = {"do_sample", *vars(Sampling()), "max_length", "max_new_tokens", "eos_token_id"}
 SAMPLED = {"min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h"}  # nothing where nothing is drawn
 OUTPUTS = {"output_scores", "output_logits", "output_attentions", "output_hidden_states"}  # of a returned dictionary
 HARMLESS = {
@@ -29,20 +31,19 @@ def unmet(settings: Mapping[str, Any], sampled: bool) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if not _off(name, value)}
 
 
-def not_applied(settings: Mapping[str, Any], temperature: float, top_k: int, top_p: float) -> list[str]:
-    """Those of a model's own settings that a run with these numbers does not apply, each with its value, as words."""
+def not_applied(settings: Mapping[str, Any], sampling: Sampling) -> list[str]:
+    """Those of a model's own settings that a run with this sampling does not apply, each with its value, as words."""
     known = {name: value for name, value in settings.items() if name in vars(GenerationConfig())}
-    found = unmet(known | {"return_dict_in_generate": False}, temperature > 0)
-    for name, used in (("temperature", temperature), ("top_k", top_k), ("top_p", top_p)) if temperature > 0 else ():
-        if known.get(name) is not None and known[name] != used:
-            found[name] = known[name]
+    found = unmet(known | {"return_dict_in_generate": False}, not sampling.greedy)
+    drawn = {} if sampling.greedy else vars(sampling)
+    found |= {name: known[name] for name, used in drawn.items() if known.get(name) not in (None, used)}
     return [f"{name} {str(value)[:40]}" for name, value in found.items()]
 
 
 def sampling_of(config: Any) -> dict[str, Any]:
-    """Return the options of a run for how a configuration of `generate`, defaults filled in, draws tokens."""
-    defaults = {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
-    given = {name: getattr(config, name) for name in defaults if getattr(config, name) is not None}
+    """The options of a run for how a configuration of `generate`, defaults filled in, draws tokens."""
+    defaults = vars(Sampling())
+    given = {name: value for name in defaults if (value := getattr(config, name, None)) is not None}
     return defaults | given if config.do_sample else {"temperature": 0.0}
 
 

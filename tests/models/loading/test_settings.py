@@ -14,6 +14,7 @@ from transformers.generation import TemperatureLogitsWarper, TopPLogitsWarper
 import hsd
 from hsd import HsdError, Pair, load_pair
 from hsd.models.loading.settings import FOLLOWED, HARMLESS, OFF, OUTPUTS, SAMPLED, not_applied, unmet
+from hsd.sampling import Sampling
 
 PROMPT = "Abc de"
 FIELDS = {name for name in vars(GenerationConfig()) if not name.startswith("_")}
@@ -163,4 +164,4 @@ def test_settings_that_are_off_ask_for_nothing():
     assert unmet(vars(GenerationConfig()), sampled=True) == {}
     first = {"suppress_tokens": [], "guidance_scale": 1, "forced_eos_token_id": 0}
     assert unmet(first, sampled=True) == {"forced_eos_token_id": 0}, "0 is a token"
-    assert not_applied({"suppress_tokens": [*range(90)]}, 0.0, 0, 1.0)[0].startswith("suppress_tokens [0, 1, 2")
+    assert not_applied({"suppress_tokens": [*range(90)]}, Sampling(0.0))[0].startswith("suppress_tokens [0, 1, 2")

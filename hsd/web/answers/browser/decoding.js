@@ -1,4 +1,5 @@
 // Decoding as hsd/decoding has it, for one draft: draft, score by one pass, judge by the rules of the page, commit, record.
+import { facts } from "../../kit/facts.js";
 import { openResidual } from "../../rules/audit.js";
 import { kept, likeliest, next, pick, place, chain as ruleOf, VANILLA } from "../../rules/law.js";
 import { draftOf, lawOver } from "./merged.js";
@@ -12,9 +13,7 @@ import { Recorder } from "./record.js";
 import { probabilities, rowsOf, UNCHANGED } from "./sampling.js";
 import { chain } from "./stopping.js";
 
-const LONGEST = 3; // tokens that must agree at best for a copy; then fewer are tried
 const BELOW_ONE = 1 - 2 ** -53;
-
 const [ROWS, SMALL] = [rowsOf(Float32Array), rowsOf(Float64Array)]; // of the one run that is at its step
 const NO_ROW = new Float32Array(0);
 const now = () => performance.now() / 1000;
@@ -79,9 +78,9 @@ function drafter({ head, told, codec }, target, options) {
   };
 }
 
-/** At most `most` tokens that followed the latest earlier occurrence of the last 3 tokens; else of the last 2, or 1. @type {(text: number[], most: number) => number[]} */
-function followed(text, most) {
-  for (let size = Math.min(LONGEST, text.length - 1); size > 0; size -= 1) {
+/** At most `most` tokens that followed the latest earlier occurrence of the last `agreeing` tokens; else of fewer. @type {(text: number[], most: number, agreeing: number) => number[]} */
+function followed(text, most, agreeing) {
+  for (let size = Math.min(agreeing, text.length - 1); size > 0; size -= 1) {
     const tail = text.length - size;
     for (let begin = tail - 1; begin >= 0; begin -= 1)
       if (text.slice(begin, begin + size).every((token, i) => token === text[tail + i]))
@@ -91,13 +90,13 @@ function followed(text, most) {
 }
 
 /** Copies what followed the text's last tokens before; all of a copy's mass is on one token. @type {MakeProposer} */
-function copier(_, target) {
+function copier(_, target, { proposer }) {
   let q = /** @type {Row[]} */ ([]);
   let [begin, length] = [0, 0];
   const settle = (/** @type {number} */ to) => void (length = to);
   return {
     propose(text, draws) {
-      const tokens = followed(text, draws.length);
+      const tokens = followed(text, draws.length, recordOf(proposer).longest);
       q = tokens.map((token) => ROWS.spread([1], [token], target.text.model.vocab));
       begin = text.length;
       return { tokens, q, support: [...new Set(tokens)] };
@@ -111,7 +110,7 @@ function copier(_, target) {
 const NOTHING = () => ({ tokens: [], q: [], support: [] });
 /** For plain decoding. @type {Proposer} */
 const NOBODY = { propose: NOTHING, extend: () => NO_ROW, settle: () => {}, rewind: () => {} };
-const PROPOSERS = /** @type {Record<string, MakeProposer>} */ ({ model: drafter, ngram: copier });
+const recordOf = (/** @type {string} */ name) => facts.proposers.find((one) => one.name === name) ?? facts.proposers[0];
 
 /** A run under way. */
 class Decoding {
@@ -140,7 +139,8 @@ class Decoding {
     const asked = [this.rule, options.shadow].filter((name) => name && !this.plain);
     const keepsRaw = asked.some((name) => recipeOf(name, settings)?.follow === "mixture");
     this.target = targetOf(target, options, keepsRaw);
-    this.proposer = this.plain ? NOBODY : PROPOSERS[options.proposer](pair, this.target, options);
+    const propose = recordOf(options.proposer).copies ? copier : drafter;
+    this.proposer = this.plain ? NOBODY : propose(pair, this.target, options);
     this.recorder = new Recorder(codec, this.rule, this.plain ? this.rule : options.shadow || null, settings);
     this.target.read(this.prompt.slice(0, -1), 0); // its last token is fed by the first round
     this.seconds = now() - this.begin;
@@ -253,16 +253,14 @@ class Decoding {
 
   /** How the run stands. */
   result() {
-    const { codec } = this.pair;
-    const [before, whole] = [codec.decode(this.prompt), codec.decode(this.text)];
-    const text = whole.startsWith(before) ? whole.slice(before.length) : codec.decode(this.produced);
+    const [before, whole] = [this.prompt, this.text].map((ids) => this.pair.codec.decode(ids));
+    const text = whole.startsWith(before) ? whole.slice(before.length) : this.pair.codec.decode(this.produced);
     return { text, finish: this.finish, seconds: this.seconds };
   }
 
   /** Seconds of a pass over so many rows after the text, the middle one of a few. What it reads is forgotten. @param {number} rows */
   timed(rows) {
-    const { text } = this.target;
-    const { length } = text;
+    const [text, length] = [this.target.text, this.target.text.length];
     const one = () => {
       const begin = now();
       text.read(this.text.slice(-rows), rows);

@@ -9,6 +9,7 @@ import { leastOf } from "./stopping.js";
 const KNOWN = facts.options.properties;
 const APP = "run the app, as this page's foot says";
 const { systems, proposers } = facts;
+const FOREIGN = new Set(proposers.filter((one) => one.copies && !one.longest).map(({ name }) => name));
 
 /** What a number may be besides. @param {OptionSchema} option */
 const words = ({ anyOf }) => (anyOf ?? []).filter((one) => "const" in one);
@@ -16,11 +17,12 @@ const words = ({ anyOf }) => (anyOf ?? []).filter((one) => "const" in one);
 const longest = (gamma) => words(KNOWN.gamma).find((one) => one.const === gamma)?.maximum ?? Number(gamma);
 
 /** What is asked for and this page leaves to the app, in one line; "" where there is nothing. @param {Values} options */
-function leftToApp({ target, draft, system, drafts, rule, shadow, divergence_on: rows, gamma }) {
+function leftToApp({ target, draft, system, proposer: by, drafts, rule, shadow, divergence_on: rows, gamma }) {
   const compared = [rule, shadow].map((name) => name && recipeOf(name));
   if (target || draft) return `this page has one pair of models: for models of your own, ${APP}`;
   if (systems.find(({ name }) => name === system)?.levels)
     return `this page has no levels: for system ${system} ${APP}`;
+  if (FOREIGN.has(by)) return `proposer ${by} needs the app: choose another`;
   if (drafts > 1) return `this page judges one draft at a time: choose drafts 1, or ${APP}`;
   if (!CHAINS.has(rule)) return `rule ${rule} is for several drafts, which need the app: choose another`;
   if (shadow && !CHAINS.has(shadow)) return `rule ${shadow} is for several drafts: compare another`;
