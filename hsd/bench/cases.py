@@ -55,7 +55,7 @@ class Sweep:
         return cases
 
     def _product(self, names: Sequence[str]) -> list[Values]:
-        """Every combination of the values of these options."""
+        """Return every combination of the values of these options."""
         return [dict(zip(names, one, strict=True)) for one in itertools.product(*map(self.values.__getitem__, names))]
 
     def _combinations(self) -> Iterator[tuple[str, Values]]:

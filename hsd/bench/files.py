@@ -77,7 +77,7 @@ def _prompt_row(row: Any) -> Any:
 
 
 def _first_text(what: Any) -> str:
-    """A text, the first text of several, or what the user says first in a list of messages."""
+    """Return a text, the first text of several, or what the user says first in a list of messages."""
     if isinstance(what, list):
         return _first_text(next(one for one in what if not isinstance(one, dict) or _speaker(one) in ("user", "human")))
     if isinstance(what, dict):
@@ -92,7 +92,7 @@ def _speaker(message: dict[str, Any]) -> str:
 
 
 def _is_talk(what: Any) -> bool:
-    """Whether a value is a list of messages, each with a role."""
+    """Return whether a value is a list of messages, each with a role."""
     return isinstance(what, list) and bool(what) and all(isinstance(one, dict) and _speaker(one) for one in what)
 
 
@@ -108,7 +108,7 @@ def read_rows(path: Path) -> tuple[str, Rows]:
 
 
 def read_text(path: Path, most: int = MOST) -> str:
-    """The text of a file of at most so many bytes, in any encoding of Unicode. Raises HsdError, one line."""
+    """Return the text of a file of at most so many bytes, in any encoding of Unicode. Raises HsdError, one line."""
     with _file_errors(path.name):
         return _text(path, most)[0]
 

@@ -59,6 +59,6 @@ def calibrate(
 
 
 def exact_tests(trace: Trace) -> list[tuple[float, bool]]:
-    """The tests of a run of rule "fuzzy" that lets nothing pass, and so makes the exact tests and no others."""
+    """Return the tests of a run of rule "fuzzy" that lets nothing pass, and so makes the exact tests and no others."""
     judged = ((step, step.verdict.decisions) for step in trace.steps if step.verdict)
     return [(step.divergences[d.node - 1], not d.accepted) for step, decisions in judged for d in decisions]

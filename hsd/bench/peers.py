@@ -57,7 +57,7 @@ def generated(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: di
 
 
 def module_of(model: Any) -> Any:
-    """The `transformers` module behind a model of a pair."""
+    """Return the `transformers` module behind a model of a pair."""
     if not hasattr(model, "model"):
         raise HsdError("the peer needs models of transformers: leave it out for this pair")
     return model.model

@@ -73,7 +73,7 @@ def best_single(rows: Sequence[Row], temperature: float) -> Row | None:
 
 
 def _is_of(row: Row, claim: dict[str, str]) -> bool:
-    """Whether a case belongs to a published system: has its rule, or its structure with an exact rule."""
+    """Return whether a case belongs to a published system: has its rule, or its structure with an exact rule."""
     if "rule" in claim:
         return _system(row) == "speculative" and row["options"].get("rule") == claim["rule"]
     return _system(row) == claim["system"] and _is_exact(row)
@@ -85,5 +85,5 @@ def _is_exact(row: Row) -> bool:
 
 
 def _system(row: Row) -> str:
-    """The system of a case; "copied" for drafts that are copied from the text."""
+    """Return the system of a case: its option, or "copied" for drafts that are copied from the text."""
     return "copied" if copies(row["options"]) else str(row["options"].get("system", "speculative"))

@@ -25,7 +25,7 @@ MARGIN = 1.02  # tolerance, as a factor, when shares of the time explain a diffe
 
 
 def lossless(case: Case) -> bool:
-    """Whether a lane's text follows the target's distribution exactly."""
+    """Return whether a lane's text follows the target's distribution exactly."""
     options = RunOptions(**case.options)
     fuzzy = options.rule in RunOptions.menus()["rules with tolerance"]
     exact = fuzzy and options.tolerance < 0  # lets nothing pass that the exact test would not
@@ -33,7 +33,7 @@ def lossless(case: Case) -> bool:
 
 
 def report(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Any] | None:
-    """The numbers of a race: one row per lane that was timed, of the rounds that all those lanes have ended.
+    """Return the numbers of a race: one row per lane that was timed, of the rounds that all those lanes have ended.
 
     rows: of our own lanes; served: of servers, which tell counts only and are compared with nothing. None before plain
     decoding, the first case, was timed. NaN, where something was not measured, becomes None.
@@ -93,7 +93,7 @@ def _lane_row(m: Measurement, plain: Measurement, row: Row) -> Row:
 
 
 def faster(m: Measurement, other: Measurement) -> bool:
-    """Whether a lane is faster than another by more than chance: in every round, or far in the only one."""
+    """Return whether a lane is faster than another by more than chance: in every round, or far in the only one."""
     every = m.speedups(other)
     return min(every) > (1 if len(every) > 1 else NOISE)
 
@@ -145,7 +145,7 @@ def calls(table: Sequence[Row]) -> str:
 
 
 def _alike(row: Row, best: Row) -> bool:
-    """Whether two lanes' tokens per call differ by no more than they would by chance, by Student's t."""
+    """Return whether two lanes' tokens per call differ by no more than they would by chance, by Student's t."""
     reaches = (student(one.get("steps", MANY) - 1) * one["call_error"] for one in (row, best))
     return bool(best["tokens_per_call"] - row["tokens_per_call"] <= math.hypot(*reaches))
 
@@ -174,7 +174,7 @@ def _lane_sentence(row: Row, plain: Row) -> str:
 
 
 def _limit_facts(row: Row, plain: Row) -> Row:
-    """The share of the limit that was reached, and what explains one above 1."""
+    """Return the share of the limit that a lane reached, and what explains a share above 1."""
     share = row["speedup"] / row["limit"]
     own, theirs = (1.0 - float(r["shares"]["draft"]) - float(r["shares"]["target"]) for r in (row, plain))
     outside = _percent(own) != _percent(theirs) and share <= MARGIN * (1 - own) / (1 - theirs)
@@ -193,18 +193,18 @@ def _served(m: Measurement) -> Row:
 
 
 def _names(rows: Sequence[Row]) -> str:
-    """The lanes' names; those that are not lossless say so."""
+    """Return the lanes' names; those that are not lossless say so."""
     *most, last = (row["case"] + ("" if row["lossless"] else " (not lossless)") for row in rows)
     return f"{', '.join(most)} and {last}" if most else str(last)
 
 
 def _span(values: Sequence[float], digits: int) -> str:
-    """The smallest and the largest of descending values, or one if they look the same."""
+    """Return the smallest and the largest of descending values, or one if they look the same."""
     return " to ".join(dict.fromkeys(_fixed(value, digits) for value in (values[-1], values[0])))
 
 
 def _fixed(x: float, digits: int = 2, *others: float) -> str:
-    """A number with so many decimals, or up to six where it would look like 0, 1, 100 or another, and is not."""
+    """Return a number with so many decimals, or up to six where it would look like 0, 1, 100 or another, and is not."""
     for places in range(digits, 7):
         text = f"{x:.{places}f}"
         if all(x == y or text != f"{y:.{places}f}" for y in (0.0, 1.0, 100.0, *others)):
@@ -213,10 +213,10 @@ def _fixed(x: float, digits: int = 2, *others: float) -> str:
 
 
 def _percent(share: float) -> str:
-    """A share in per cent; "" where there is none."""
+    """Return a share in per cent; "" where there is none."""
     return "" if math.isnan(share) else f"{_fixed(100 * share, 0)} %"
 
 
 def _ms(value: float) -> str:
-    """Milliseconds with two or three digits."""
+    """Return milliseconds with two or three digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"

@@ -52,7 +52,7 @@ class Benchmark:
         return rows(found)
 
     def by_kind(self) -> dict[str, list[Row]]:
-        """The rows of each kind of prompts, where there are several."""
+        """Return the rows of each kind of prompts, where there are several."""
         told = self.header.get("prompts")
         kinds: Any = told.get("kinds") if isinstance(told, dict) else None
         found: dict[str, list[Record]] = defaultdict(list)
@@ -94,12 +94,12 @@ def write_line(file: IO[str], data: dict[str, Any]) -> None:
 
 
 def read(path: Path) -> Benchmark:
-    """A benchmark from its file. Raises HsdError, naming the line, when it is not one."""
+    """Return a benchmark from its file. Raises HsdError, naming the line, when it is not one."""
     return parse(read_text(path, MAX_BYTES).split("\n"), path.name)
 
 
 def parse(lines: Iterable[str], name: str) -> Benchmark:
-    """A benchmark from its lines. A last line that was cut off in the middle is left out."""
+    """Return a benchmark from its lines. A last line that was cut off in the middle is left out."""
     found: list[Any] = []
     numbered = [(n, line) for n, line in enumerate(lines, start=1) if line.strip()]
     for number, line in numbered:
@@ -151,7 +151,7 @@ def interval(values: Sequence[float], digits: int = 2) -> str:
 
 
 def is_known(value: Any) -> bool:
-    """Whether a value is a finite number: one that was measured."""
+    """Return whether a value is a finite number: one that was measured."""
     return isinstance(value, (int, float)) and math.isfinite(value)
 
 
@@ -205,6 +205,6 @@ def words(value: Any, most: int = 60) -> str:
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """The lines of a table after an empty one."""
+    """Return the lines of a table after an empty one."""
     first = list(head)
     return ["", *(f"| {' | '.join(line)} |" for line in (first, ["---"] * len(first), *rows))]

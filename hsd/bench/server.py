@@ -121,7 +121,7 @@ def connect(url: str, model: str | None = None, timeout: float = TIMEOUT, key: s
 
 
 def base_url(url: str) -> str:
-    """The address of a server, without /v1. Raises HsdError for what is no address of one."""
+    """Return the address of a server, without /v1. Raises HsdError for what is no address of one."""
     try:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and parts.hostname and not parts.username and parts.port != 0
@@ -193,7 +193,7 @@ def _count(data: Record, name: Any) -> int | None:
 
 
 def _json(url: str, timeout: float, body: Record | None = None, key: str = "") -> Record:
-    """The object that a server answers with. Raises HsdError, one line."""
+    """Return the object that a server answers with. Raises HsdError, one line."""
     try:
         found = json.loads(_ask(url, timeout, body, key))
     except (ValueError, RecursionError) as error:
@@ -206,7 +206,7 @@ def _json(url: str, timeout: float, body: Record | None = None, key: str = "") -
 
 
 def _ask(url: str, timeout: float, body: Record | None = None, key: str = "") -> bytes:
-    """The bytes that a server answers with, all of them within the time. Raises HsdError, one line."""
+    """Return the bytes that a server answers with, all of them within the time. Raises HsdError, one line."""
     data = None if body is None else json.dumps(body).encode()
     headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
     deadline, read, whole = time.monotonic() + timeout, bytearray(), False

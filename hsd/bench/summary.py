@@ -58,11 +58,11 @@ class Measurement:
         return [own / theirs for own, theirs in zip(self.tokens_per_second(), other.tokens_per_second(), strict=True)]
 
     def speedup(self, plain: Measurement) -> float:
-        """The median of `speedups`."""
+        """Return the median of `speedups`."""
         return statistics.median(self.speedups(plain))
 
     def speedup_interval(self, plain: Measurement) -> Interval:
-        """The speed-up with its 95 % interval over prompts."""
+        """Return the speed-up with its 95 % interval over prompts."""
         values = []
         for own, other in zip(self.by_repetition.values(), plain.by_repetition.values(), strict=True):
             speeds = [_resampled(rows, "new_tokens", "seconds") for rows in (own, other)]
@@ -93,7 +93,7 @@ class Measurement:
         return [kept[position] / made for position in sorted(kept)] if made else []
 
     def kept_histogram(self) -> dict[int, int]:
-        """How many steps kept 0, 1, 2 … tokens."""
+        """Return how many steps kept 0, 1, 2 … tokens."""
         found: Counter[int] = Counter()
         for record in self.records:
             found.update({int(kept): count for kept, count in record.get("kept_histogram", {}).items()})
@@ -116,12 +116,12 @@ class Measurement:
         return float(sum(c["first"] + sum(total for _, total, _ in c["widths"].values()) for c in calls))
 
     def outside_ms_per_step(self) -> float:
-        """Milliseconds per step that pass outside the models' forward passes."""
+        """Return milliseconds per step that pass outside the models' forward passes."""
         seconds = self._sum("seconds") - self.model_seconds("target", *self.below)
         return 1e3 * seconds / self._sum("steps")
 
     def ms_per_step(self) -> float:
-        """Milliseconds per step, all included: the median over repetitions."""
+        """Return milliseconds per step, all included: the median over repetitions."""
         return statistics.median(1e3 * ratio(rows, "seconds", "steps") for rows in self.by_repetition.values())
 
     def shares(self) -> dict[str, float]:
@@ -170,7 +170,7 @@ class Measurement:
         return sum(n * self.call_seconds(model, int(width)) for width, n in counts.items()) / self._sum("steps")
 
     def best_gamma(self, plain: Measurement, most: int = 16) -> tuple[int, float]:
-        """The draft length that would be fastest for these costs, and the limit there, for a single draft.
+        """Return the draft length that would be fastest for these costs, and the limit there, for a single draft.
 
         The acceptance of one token is fitted to the measured block efficiency as if it were the same at every position;
         the cost of a target call is taken to grow evenly with its width.
@@ -191,7 +191,7 @@ def expected_tokens(rate: float, gamma: int) -> float:
 
 
 def fitted_acceptance(tokens_per_call: float, gamma: int) -> float:
-    """The rate, from 0 to 1, at which `expected_tokens` gives what was measured, or comes nearest to it."""
+    """Return the rate, from 0 to 1, at which `expected_tokens` gives what was measured, or comes nearest to it."""
     from scipy.optimize import brentq  # half a second, which only whoever needs it should wait for
 
     within = min(max(tokens_per_call, 1.0), gamma + 1.0)
@@ -199,7 +199,7 @@ def fitted_acceptance(tokens_per_call: float, gamma: int) -> float:
 
 
 def ratio_interval(records: Sequence[Record], above: Sum, below: Sum) -> Interval:
-    """The ratio of two sums over all runs, 0 if the lower one is 0, with its 95 % interval over prompts."""
+    """Return the ratio of two sums over all runs, 0 if the lower one is 0, with its 95 % interval over prompts."""
     if not records:
         return (float("nan"),) * 3
     return _interval(ratio(records, above, below), _resampled(records, above, below))
@@ -233,18 +233,18 @@ def _resampled(records: Sequence[Record], above: Sum, below: Sum) -> Any:
 
 
 def _total(records: Sequence[Record], what: Sum) -> float:
-    """A sum over runs."""
+    """Return a sum over runs."""
     return sum(record.get(what, 0) if isinstance(what, str) else what(record) for record in records)
 
 
 def ratio(records: Sequence[Record], above: Sum, below: Sum) -> float:
-    """The ratio of two sums; 0 if the lower one is 0."""
+    """Return the ratio of two sums; 0 if the lower one is 0."""
     total = _total(records, below)
     return _total(records, above) / total if total else 0.0
 
 
 def drafts(record: Record) -> int:
-    """The steps of a run that drafted at least one token."""
+    """Return the steps of a run that drafted at least one token."""
     positions = record.get("positions")
     return int(record.get("drafts") or (positions[0][1] if positions else 0))
 
@@ -273,12 +273,12 @@ def rows(found: Sequence[Measurement]) -> list[Row]:
 
 
 def is_plain(m: Measurement) -> bool:
-    """Whether this is our own plain decoding, with which others are compared."""
+    """Return whether this is our own plain decoding, with which others are compared."""
     return m.case.options.get("system") == "plain"
 
 
 def copies(options: dict[str, Any]) -> bool:
-    """Whether a case's drafts are copied from the text, by no model."""
+    """Return whether a case's drafts are copied from the text, by no model."""
     return options.get("proposer") in COPIERS
 
 

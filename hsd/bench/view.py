@@ -79,7 +79,7 @@ def _short(value: Any) -> str:
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """The table with all digits, the rates per position, and where the time went; one line per case."""
+    """Return the table with all digits, the rates per position, and where the time went; one line per case."""
     out = io.StringIO()
     writer = csv.writer(out)
     names = [*SCALARS, *(f"{name}{end}" for name in INTERVALS for end in ("", "_low", "_high"))]

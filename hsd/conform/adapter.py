@@ -84,7 +84,7 @@ class Adapter:
 
 
 def load_adapter(file: str | Path) -> Adapter:
-    """The adapter in a file. Raises HsdError where it is missing, cannot be imported or has neither function."""
+    """Return the adapter in a file. Raises HsdError where it is missing, cannot be imported or has neither function."""
     path = Path(file).expanduser()
     if not path.is_file():
         raise HsdError(f"no file {str(file)!r}: give a Python file with a function verify")
@@ -124,7 +124,7 @@ def texts(adapter: Adapter, p: Tensor, q: Tensor, gamma: int, length: int, seeds
 
 
 def as_drafted(adapter: Adapter, models: TableModels) -> TableModels:
-    """The pair, its draft model cut down to the adapter's number of candidates."""
+    """Return the pair, its draft model cut down to the adapter's number of candidates."""
     if not adapter.candidates:
         return models
     cut = (row.topk(min(adapter.candidates, len(row))) for row in models.draft.values())
@@ -188,7 +188,7 @@ class BlackBox:
             raise self._wrong(f"raises {_line(error)}", draft, point) from error
 
     def _checked(self, found: Any, draft: int, point: Point) -> Outcome:
-        """The committed tokens, checked: a prefix of the draft and one more."""
+        """Return the committed tokens, checked: a prefix of the draft and one more."""
         tokens, drafted = found.tolist() if isinstance(found, Tensor) else found, self._drafts[draft]
         if not isinstance(tokens, list | tuple) or any(isinstance(t, bool) or not isinstance(t, int) for t in tokens):
             what = f"returns {_short(found)}: return a list of int"
@@ -206,7 +206,7 @@ class BlackBox:
         return HsdError(f"{self.adapter.name}: verify {what}; sent {self.sent(draft, point)}")
 
     def sent(self, draft: int, point: Point) -> str:
-        """The arguments in words."""
+        """Return the arguments in words."""
         gamma = len(self._drafts[draft])
         p, q = (f"{tuple(rows.shape[1:])}" for rows in self._rows[:2])
         if self.adapter.sampled:

@@ -61,7 +61,7 @@ def battery(seed: int, exponential: bool) -> list[Case]:
 
 
 def _grown(vocab: int, gamma: int, shape: Shape, seed: int) -> TableModels:
-    """A pair with rows of this shape, after all texts that its draft model says."""
+    """Return a pair with rows of this shape, after all texts that its draft model says."""
     generator = torch.Generator().manual_seed(seed)
     target: dict[Outcome, Tensor] = {}
     draft: dict[Outcome, Tensor] = {}
@@ -84,7 +84,7 @@ def _without(row: Tensor, *tokens: int) -> Tensor:
 
 
 def _tied(row: Tensor) -> Tensor:
-    """The two likeliest tokens are equally likely, and so are the two least likely."""
+    """Return models in which the two likeliest tokens are equally likely, and so are the two least likely."""
     order = row.argsort()
     return row.index_fill(0, order[:2], float(row[order[0]])).index_fill(0, order[-2:], float(row[order[-1]]))
 
@@ -99,12 +99,12 @@ def _rare(row: Tensor) -> Tensor:
 
 
 def _seldom_open(text: Outcome, a: Tensor, b: Tensor) -> Rows:
-    """The draft has a choice at its first, sixth and twelfth token only; flat targets, so that many are kept."""
+    """Return models whose draft has a choice at its tokens 1, 6, 12 only; flat targets, so that many are kept."""
     return a**0.3, _without(b, int(b.argmin())) if len(text) in (0, 5, 11) else _one_hot(a)
 
 
 def _open_at(*places: int) -> Shape:
-    """The draft has a choice at these places only; flat targets, so that many are kept."""
+    """Return models whose draft has a choice at these places only; flat targets, so that many are kept."""
     return lambda text, a, b: (a**0.3, b if len(text) in places else _one_hot(a))
 
 
@@ -136,7 +136,7 @@ LARGE = (
 
 
 def _large(vocab: int, gamma: int, first: int, later: int) -> Shape:
-    """The draft chooses between two tokens at its first and last place, and has no choice between.
+    """Return models whose draft chooses between two tokens at its first and last place only.
 
     The target's likeliest token is then at most half as likely for the draft. Of up to five tokens the first is any.
     """

@@ -43,7 +43,7 @@ class Box:
         return tuple((low + high) / 2 for low, high in zip(self.low, self.high, strict=True))
 
     def holds(self, point: Sequence[float], margin: float = 0.0) -> bool:
-        """Whether the point is in the box, and not nearer than `margin` to its faces."""
+        """Return whether the point is in the box, and not nearer than `margin` to its faces."""
         return all(low + margin <= x < high - margin for low, high, x in zip(self.low, self.high, point, strict=False))
 
 
@@ -82,7 +82,7 @@ def boxes(
     most: int,
     witnesses: Sequence[Point] = (),
 ) -> Search[list[Box]]:
-    """The boxes of [0, 1)^axes, of which the first `coins` numbers are coins; `fixed` follows in every point.
+    """Yield the boxes of [0, 1)^axes, of which the first `coins` numbers are coins; `fixed` follows in every point.
 
     hints: per axis, where thresholds may be. witnesses: points of which each must have the outcome of its box, unless
     it lies nearer than `width` to a face. Raises HsdError where there are more boxes than `most`.
@@ -96,7 +96,7 @@ def boxes(
         return known[point]
 
     def change(start: Point, goal: Point) -> Search[tuple[int, float] | None]:
-        """The first axis, on the way along the edges from start to goal, that changes the outcome, and where."""
+        """Yield the first axis, on the way along the edges from start to goal, that changes the outcome, and where."""
         first = yield from ask(start)
         if (yield from ask(goal)) == first:
             return None

@@ -127,7 +127,7 @@ def _rows(judged: list[Judged]) -> list[tuple[Tensor, Tensor, Tensor]]:
 
 
 def _between(met: list[float], top: float) -> Iterator[tuple[float, float]]:
-    """The intervals that these numbers cut the range up to `top` into."""
+    """Return the intervals that these numbers cut the range up to `top` into."""
     return itertools.pairwise([*sorted({round(x, 12) for x in met if x < top}), top])
 
 
@@ -294,7 +294,7 @@ def rows_models(p: list[list[float]], q: list[list[float]]) -> TableModels:
 
 
 def _tenths(vocab: int, gamma: int, changing: bool, seed: int) -> TableModels:
-    """Rows of multiples of a tenth (a hundredth for many tokens), none of them 0, the same everywhere or not."""
+    """Return rows of multiples of a tenth (a hundredth for many tokens), none of them 0, the same everywhere or not."""
     generator = torch.Generator().manual_seed(seed)
     pairs = [_telling(vocab, generator) for _ in range(gamma + 1 if changing else 1)] * (1 if changing else gamma + 1)
     return rows_models([p.tolist() for p, _ in pairs], [q.tolist() for _, q in pairs[:-1]])

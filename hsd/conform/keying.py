@@ -83,7 +83,7 @@ EVERY = KEYINGS | COUPLED | WARY
 
 
 def coupling(first: Tensor, second: Tensor) -> Tensor:
-    """(V, V): how likely x wins with weights `first`, and y with `second`, on equal exponential numbers."""
+    """Return (V, V): how likely x wins with weights `first`, and y with `second`, on equal exponential numbers."""
     found = torch.zeros(len(first), len(first), dtype=torch.float64)
     for x in first.nonzero().flatten():
         found[x] = first[x] * left(second, first, x)
@@ -135,7 +135,7 @@ class Steps:
                     yield weight * stop * share, {}, (*draft[:kept], token)
 
     def _outcomes(self, known: dict[Key, Interval]) -> Iterator[tuple[float, dict[Key, Interval], tuple[int, ...]]]:
-        """The probability of each way a step can go, what is then known of the numbers, and what it commits."""
+        """Yield the probability of each way a step can go, what is then known of the numbers, and what it commits."""
         if self.keying.coupled:
             yield from self._coupled()
             return
@@ -160,7 +160,7 @@ class Steps:
     def _tests(
         self, law: Law, thresholds: list[float], known: dict[Key, Interval]
     ) -> Iterator[tuple[float, dict[Key, Interval], int]]:
-        """The tests in the rule's order, until one decides."""
+        """Yield the tests in the rule's order, until one decides."""
         weight = 1.0
         for position in law.order():
             ends = [thresholds[position - 1], 1.0]
@@ -174,7 +174,7 @@ class Steps:
         yield weight, known, len(thresholds) if law.forward else 0
 
     def law(self, tokens: int, steps: int, state: State = ()) -> Tensor:
-        """The law of the next `tokens` tokens, (V,) * tokens: `steps` steps, and then the target alone."""
+        """Return the law of the next `tokens` tokens, (V,) * tokens: `steps` steps, and then the target alone."""
         if (state, tokens, steps) not in self._laws:
             found = torch.zeros((self.vocab,) * tokens, dtype=torch.float64)
             if steps == 0 or tokens == 0:
@@ -202,13 +202,13 @@ class Steps:
 
 
 def _ends(row: Tensor) -> list[float]:
-    """Where the tokens' parts of [0, 1) end; the last one is 1, whatever was rounded."""
+    """Return where each token's part of [0, 1) ends; the last end is 1, whatever was rounded."""
     ends = row.cumsum(0)
     return [1.0 if x >= float(ends[-1]) else x for x in ends.tolist()]
 
 
 def _draw(known: dict[Key, Interval], key: Key, ends: list[float]) -> Iterator[tuple[float, dict[Key, Interval], int]]:
-    """The parts of [0, 1) that a number may lie in: probability, what is then known, and which part."""
+    """Yield the parts of [0, 1) that a number may lie in: probability, what is then known, and which part."""
     low, high = known.get(key, (0.0, 1.0))
     begin = 0.0
     for part, end in enumerate(ends):
@@ -220,7 +220,7 @@ def _draw(known: dict[Key, Interval], key: Key, ends: list[float]) -> Iterator[t
 
 
 def target_alone(row: Tensor, tokens: int) -> Tensor:
-    """The law of tokens that follow `row` (V,) each: (V,) * tokens."""
+    """Return the law of tokens that follow `row` (V,) each: (V,) * tokens."""
     law = torch.ones((), dtype=torch.float64)
     for _ in range(tokens):
         law = law.unsqueeze(-1) * row
@@ -228,7 +228,7 @@ def target_alone(row: Tensor, tokens: int) -> Tensor:
 
 
 def audit_keyings(p: list[float], q: list[float], gamma: int, rule: str, tokens: int = 6) -> dict[str, Any]:
-    """Every keying with one rule, on rows p and q that never change.
+    """Compute, exactly, what each keying of random numbers does to one rule's output, on fixed rows p and q (V,).
 
     Returns {"rule", "p", "q", "gamma", "tokens", "keyings": {name: {"total_variation": of the first `tokens` tokens
     from the target's law when 1, 2, 3 steps are taken and the target goes on alone, "text": when only steps are taken,

@@ -66,7 +66,7 @@ class Region:
 def recover(
     adapter: Adapter, models: TableModels, sweep: bool = False, points: int = 0, repeats: int = 0
 ) -> tuple[dict[Outcome, Recovered], Repeats]:
-    """The law of each draft that the draft model can make, and points to evaluate once more.
+    """Return the law of each draft that the draft model can make, and points to evaluate once more.
 
     sweep: try every coin of every draft, and the noise, at `STRATA` values for each number of kept tokens. points: try
     so many random ones too, drafts drawn from the draft model; `CHECKS` for each draft are always tried. A law that
@@ -104,7 +104,7 @@ def recover(
 
 
 def _regions(adapter: Adapter, gamma: int, vocab: int, laws: list[Law], witnesses: list[Point]) -> Search[list[Region]]:
-    """The boxes of one draft's numbers, with the law of the next token in each."""
+    """Yield the boxes of one draft's numbers, with the law of the next token in each."""
     axes, hints = gamma if adapter.exponential else gamma + 1, _hints(laws)
     most, one_hot = 8 * (gamma + 1) * vocab, torch.eye(vocab, dtype=torch.float64)
     known = [point[:axes] for point in witnesses]
@@ -191,7 +191,7 @@ Asked = tuple[list[int], list[Point]]  # drafts, by number, and a point for each
 
 
 def _random(box: BlackBox, drafts: list[int], generator: torch.Generator) -> Asked:
-    """A random point for each of these drafts."""
+    """Return a random point for each of these drafts."""
     width = box.gamma + (box.vocab if box.adapter.exponential else 1)
     numbers = torch.rand(len(drafts), width, generator=generator, dtype=torch.float64)
     if box.adapter.exponential:
@@ -252,7 +252,7 @@ def _refine(
 
 
 def _foretold(box: BlackBox, regions: list[Region], point: Point, outcome: Outcome) -> bool:
-    """Whether the regions give this outcome, or the point is too near to a threshold to tell."""
+    """Return whether the regions give this outcome, or the point is too near to a threshold to tell."""
     region = next((one for one in regions if one.box.holds(point, 2 * box.adapter.width)), None)
     noise = torch.tensor(point[box.gamma :], dtype=torch.float64) if box.adapter.exponential else torch.ones(())
     if region is None or region.outcome(noise) == outcome:
@@ -261,7 +261,7 @@ def _foretold(box: BlackBox, regions: list[Region], point: Point, outcome: Outco
 
 
 class Unsteady(HsdError):
-    """Equal numbers gave different tokens. cause: where that comes from, in words."""
+    """Raised where equal numbers gave different tokens. cause: what the difference follows, in words."""
 
     def __init__(self, cause: str, words: str) -> None:
         super().__init__(words)
@@ -311,6 +311,6 @@ class Repeats:
 
 
 def _close(speeds: Tensor) -> bool:
-    """Whether the two fastest tokens are too close to call in single precision."""
+    """Return whether the two fastest tokens are too close to call in single precision."""
     first, second = speeds.topk(2).values.tolist()
     return bool(second > first * (1 - 1e-5))

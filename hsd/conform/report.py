@@ -83,7 +83,7 @@ def conform(
 
 
 def _cases(adapter: Adapter, named: dict[str, TableModels], seed: int, quick: bool) -> list[Case]:
-    """The requested pairs, of which the first is tried at the most points, and the others."""
+    """Return the requested pairs, of which the first is tried at the most points, and the others."""
     own = [Case(name, f"{one.vocab} tokens, γ = {one.gamma}", one, points=FEWER) for name, one in named.items()]
     others = battery(seed, adapter.exponential)
     if quick:
@@ -124,7 +124,7 @@ def _exact(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
 
 
 def _rounding(adapter: Adapter, most: float) -> str:
-    """A remark if all deviations are as small as those of single precision. The verdict stays."""
+    """Return a remark if all deviations are as small as those of single precision. The verdict stays."""
     allowed = TOLERANCES["float32"]
     if adapter.dtype == "float32" or most > allowed:
         return ""
@@ -135,7 +135,7 @@ def _rounding(adapter: Adapter, most: float) -> str:
 
 
 def _judged(adapter: Adapter, cases: list[Case]) -> tuple[dict[str, Judged], str]:
-    """The verifier on each pair, and why it is not a function of its numbers, or "".
+    """Return the verifier on each pair, and why it is not a function of its numbers, or "".
 
     Raises HsdError where it cannot be judged on a pair, unless it was found wrong on an earlier one.
     """
@@ -194,7 +194,7 @@ def _claim(cases: list[Case]) -> list[str]:
 
 
 def sizes_in_words(sizes: list[tuple[int, int]]) -> str:
-    """Which V and γ were judged together, and what that leaves open."""
+    """Return which V and γ were judged together, and what that leaves open."""
     of = {vocab: ", ".join(str(gamma) for v, gamma in sizes if v == vocab) for vocab, _ in sizes}
     said = "; ".join(f"{vocab:,} with {gammas}" for vocab, gammas in of.items())
     return f"sizes judged, V with γ: {said}; what is wrong at other sizes alone escapes"

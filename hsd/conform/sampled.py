@@ -71,7 +71,7 @@ def sample(adapter: Adapter, models: TableModels, calls: int, seed: int = 0, to_
 
 
 def chain_models(vocab: int, gamma: int, seed: int) -> TableModels:
-    """A random pair whose rows depend on the last token alone, 0 at first; long enough for texts of γ+2 tokens.
+    """Return a random pair whose rows depend on the last token alone, 0 at first; long enough for texts of γ+2 tokens.
 
     That is a token of the target's own, with which some begin, and a whole step.
     """
@@ -105,7 +105,7 @@ def _continued(
 
 
 def _evidence(counts: Tensor, truth: Tensor) -> float:
-    """The mean, over lengths and concentrations, of the likelihood ratio of all counts."""
+    """Return the mean, over lengths and concentrations, of the likelihood ratio of all counts."""
     logs = []
     for length in range(1, counts.ndim + 1):
         rest = tuple(range(length, counts.ndim))

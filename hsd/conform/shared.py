@@ -25,7 +25,7 @@ KEYS = "keep its numbers with the places of the text: a target that draws its ow
 
 
 def pick(adapter: Adapter) -> Pick:
-    """How a number, or a number for each token, picks from a row."""
+    """Return how a number, or a number for each token, picks from a row."""
     if adapter.exponential:
         return lambda row, numbers: int((row / numbers).argmax())
     return lambda row, number: min(int(torch.searchsorted(row.cumsum(0), number, right=True)), len(row) - 1)

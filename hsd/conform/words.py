@@ -39,12 +39,12 @@ def in_words(result: dict[str, Any]) -> str:
 
 
 def unexpected(result: dict[str, Any]) -> bool:
-    """Whether another law was found than the expected one."""
+    """Return whether another law was found than the expected one."""
     return result["as_expected"] is False
 
 
 def rows_in_words(rows: list[list[float]]) -> str:
-    """Rows after t = 0, 1, … drafted tokens; one stands for all where they are the same."""
+    """Return rows after t = 0, 1, … drafted tokens; one stands for all where they are the same."""
     same = all(one == rows[0] for one in rows)
     return f"{row(rows[0])} everywhere" if same and len(rows) > 1 else ", ".join(row(one) for one in rows)
 

@@ -25,7 +25,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def say(name: str, facts: Facts) -> str:
-    """The first way to say `name` whose conditions hold, filled in; "" where none does."""
+    """Return the first way to say `name` whose conditions hold, filled in; "" where none does."""
     for way in SENTENCES.get(name, []):
         *conditions, text = way if isinstance(way, list) else [way]
         if all(_holds(condition, facts) for condition in conditions):
@@ -34,7 +34,7 @@ def say(name: str, facts: Facts) -> str:
 
 
 def filled(text: str, facts: Facts) -> str:
-    """A text with its slots filled, without its marks."""
+    """Return a text with its slots filled, without its marks."""
     return _MARK.sub(lambda found: _put(found[1], facts) if found[1] else "", text)
 
 
@@ -47,7 +47,7 @@ def _holds(condition: str, facts: Facts) -> bool:
 
 
 def _reach(path: str, facts: Facts) -> tuple[Facts, str]:
-    """The facts that a dotted path leads to, over those on its way, and its last name."""
+    """Return the facts that a dotted path leads to, over those on its way, and its last name."""
     *way, key = path.split(".")
     for step in way:
         facts = {**facts, **facts[step]} if facts.get(step) else {}
@@ -85,7 +85,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def number(x: float | None, digits: int = 3, tiny: int = 2) -> str:
-    """A number as `rounded` has it, one below 0.001 or from 10,000 on with a power of ten; – where there is none."""
+    """Format a number by `rounded`, with a power of ten below 0.001 and from 10,000 on; "–" for None."""
     if x is None:
         return "–"
     if math.isinf(x):
@@ -98,7 +98,7 @@ def number(x: float | None, digits: int = 3, tiny: int = 2) -> str:
 
 
 def rounded(x: float, digits: int = 3, tiny: int = 2) -> Decimal:
-    """A number with so many digits (below 0.001 `tiny`), all before its point, and more where it would look like 1."""
+    """Round to so many digits (below 0.001 `tiny`); all before the point, and more where it would look like 1."""
     count = tiny if abs(x) < 1e-3 else max(digits, len(str(int(abs(x))))) if abs(x) < 1e4 else digits
     value = Context(prec=count, rounding=ROUND_HALF_UP).create_decimal(Decimal(x))
     return rounded(x, count + 1) if abs(value) == 1 != abs(x) and count < 9 else value
@@ -110,7 +110,7 @@ def _short(value: Decimal) -> str:
 
 
 def apart(a: float, b: float, start: int = 2) -> tuple[int, int]:
-    """How many digits, of small numbers too, it takes to see which of both is larger; at least `start`."""
+    """Return how many digits, of small numbers too, it takes to see which of both is larger; at least `start`."""
     every = ((digits, max(digits - 2, 2)) for digits in range(start, 19))
     return next((found for found in every if a == b or number(a, *found) != number(b, *found)), (19, 19))
 
@@ -128,7 +128,7 @@ def same(a: float, b: float) -> str | None:
 
 
 def agreeing(numbers: Facts, holds: Callable[[dict[str, Any]], bool], start: int = 3) -> tuple[dict[str, str], bool]:
-    """The texts of a formula's numbers, with so many digits that it holds as it is printed, and whether it does.
+    """Return the texts of a formula's numbers, with so many digits that it holds as it is printed, and whether it does.
 
     holds: whether it does for rounded numbers, by name. start: the fewest digits. What is no number is left out.
     """

@@ -68,13 +68,13 @@ class SetupOptions(_Groups):
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> SetupOptions:
-        """From values by option; an option that `hsd.options` does not have is a rule's number."""
+        """Return the options of a trace by groups, from {option: value}; unknown names are numbers of rules."""
         grouped = {g: {inner: values[name] for inner, name in names.items()} for g, names in GROUPS.items()}
         top = {name: values[name] for name in PLACES[""]}
         return cls(**top, **grouped, knobs={n: v for n, v in values.items() if n not in Options.model_fields})
 
     def flat(self) -> dict[str, Any]:
-        """All of them by option."""
+        """Return the options of all groups as one dictionary, by option."""
         found: dict[str, Any] = {name: getattr(self, name) for name in PLACES[""]}
         for group, names in GROUPS.items():
             found |= {name: getattr(getattr(self, group), inner) for inner, name in names.items()}

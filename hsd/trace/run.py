@@ -112,7 +112,7 @@ class Trace(Record):
         return [token for step in self.steps for token in step.tokens]
 
     def stats(self) -> dict[str, Any]:
-        """All numbers that are quoted about this run, by name; see `statistics` for definitions and units."""
+        """Return all numbers that are quoted about this run, by name; see `statistics` for definitions and units."""
         return statistics(self.steps, self.result.seconds)
 
     def replay(self) -> list[int]:

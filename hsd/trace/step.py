@@ -158,7 +158,7 @@ class Step(Record):
 
 
 def replay_step(step: Step) -> list[int]:
-    """The tokens that a step's record implies: the path that its decisions keep, and what was drawn after it."""
+    """Return the tokens that a step's record implies: the path that its decisions keep, and what was drawn after it."""
     if step.drafted and not step.nodes:
         raise HsdError("this trace was recorded without its drafts: run again with tracing on")
     accepted = [d.node for d in step.verdict.decisions if d.accepted] if step.verdict else []

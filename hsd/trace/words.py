@@ -86,12 +86,12 @@ class _Reading:
         return facts
 
     def ruled(self) -> str:
-        """The run's rule by the name that its verdicts have."""
+        """Return the run's rule by the name that its verdicts have."""
         rule: str = self.options.rule
         return (self.options.draft.drafts > 1 and self.rules.get(rule, {}).get("recursive")) or rule
 
     def path(self, node: int) -> list[int]:
-        """The nodes from the first drafted one to `node`."""
+        """Return the nodes from the first drafted one to `node`."""
         return [*self.path(self.nodes[node].parent), node] if node else []
 
     def ratio(self, node: int) -> float:
@@ -207,20 +207,20 @@ class _Reading:
         }
 
     def sides(self, when: list[Any], numbers: dict[str, Any]) -> tuple[float, float]:
-        """The two numbers that a test without a coin compares, the lower first where it passes."""
+        """Return the two numbers that a test without a coin compares, the lower first where it passes."""
         known = self.options.flat() | numbers
         left, right = (float(evaluate(side, known)) for side in when[1:])
         return (right, left) if when[0] in (">", "<=") else (left, right)
 
     def holds(self, form: dict[str, Any], told: dict[str, Any], threshold: float, digits: tuple[int, int]) -> bool:
-        """Whether a test's numbers, as printed, give the threshold as it is printed, and meet its condition."""
+        """Return whether a test's numbers, as printed, give the threshold as it is printed, and meet its condition."""
         if any(told.get(name) is None for name in form["along"]):
             return True
         met = not form["when"] or bool(evaluate(form["when"], self.options.flat() | told))
         return met and number(evaluate(form["threshold"], told), *digits) == number(threshold, *digits)
 
     def knob(self, name: str) -> dict[str, Any]:
-        """The number of a rule that has one, whether the rule is exact at that, and what it gives up."""
+        """Return the number of a rule that has one, whether the rule is exact at that, and what it gives up."""
         rule, fuzzy = self.rules.get(name, {}), self.options.fuzzy
         knob = rule.get("knob") or {"option": "", "sign": "", "exact": None}
         rule = rule | (self.cold(name) or {})
@@ -239,7 +239,7 @@ class _Reading:
         return found if self.options.sampling.temperature == 0 else None
 
     def recipe(self, name: str) -> dict[str, Any]:
-        """The record by which a rule judges a draft with this run's settings; empty for one of trees."""
+        """Return the record by which a rule judges a draft with this run's settings; empty for one of trees."""
         rule, settings = self.rules.get(name, {}), (self.options.fuzzy.mode, self.options.typical.after_kept)
         modes = [mode for at in settings if (mode := rule.get("modes", {}).get(at))]
         found: dict[str, Any] | None = (self.cold(name) or {}).get("recipe") or next(iter(modes), rule.get("recipe"))
@@ -261,7 +261,7 @@ class _Reading:
         return {**texts, "capped": made.grounds.form == "capped", "peak": peak}
 
     def followed(self, judged: Verdict) -> dict[str, Any]:
-        """The token after the kept ones, and what it was drawn from."""
+        """Return the token after the kept ones, and what it was drawn from."""
         drawn, left = judged.next, judged.residual
         chance = next((o.probability for o in (left.top if left else []) if drawn and o.token == drawn.token), None)
         children = [n for n in self.step.nodes if left and n.parent == left.node]
@@ -277,12 +277,12 @@ class _Reading:
         }
 
     def overruled(self, judged: Verdict) -> list[str]:
-        """The kept tokens of a single draft that min(1, p/q) would not have let pass with the same coin."""
+        """Return the kept tokens of a single draft that min(1, p/q) would not have let pass with the same coin."""
         kept = self.step.nodes[: judged.kept]
         return [str(node.id) for node in kept if node.q and node.coin >= min(1.0, node.p / node.q)]
 
     def through(self, node: int) -> str:
-        """The drafts that run through a token; "" where there are too many for numbers to mean anything."""
+        """Return the drafts that run through a token; "" where there are too many for numbers to mean anything."""
         paths = self.step.paths
         if len(paths) > NUMBERED:
             return ""
@@ -297,7 +297,7 @@ class _Reading:
     # ---- two verdicts
 
     def between(self, one: Verdict, two: Verdict, own: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-        """How two verdicts differ, and how much of that is luck."""
+        """Return how two verdicts differ, and how much of that is luck."""
         means = [self.step.expected_kept.get(verdict.rule) for verdict in (one, two)]
         level = None
         if means[0] is not None and means[1] is not None:

@@ -29,8 +29,8 @@ function exact(x, digits = 3, tiny = 2) {
 }
 
 /**
- * A number with so many digits, one below 0.001 with `tiny`; with all before its point below 10,000, and with more, up to
- * nine, where it would look like 1.
+ * Round x to `digits` significant digits, to `tiny` below 0.001. Below 10,000 keep all digits before the point; where
+ * the result would look like 1, keep more, up to nine.
  * @type {(x: number, digits?: number, tiny?: number) => number}
  */
 function rounded(x, digits = 3, tiny = 2) {

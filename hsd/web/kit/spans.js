@@ -50,7 +50,7 @@ function joinSigns(parts) {
   }
 }
 
-/** Their text, with bytes that make no character in hexadecimal: "F0 9F", and beside text "a⟨F0 9F⟩". @param {Token[]} tokens */
+/** Join the tokens' text; bytes of no character in hexadecimal: "F0 9F", beside text "a⟨F0 9F⟩". @param {Token[]} tokens */
 function together(tokens) {
   const parts = written(tokens).flat();
   const [open, close] = parts.every(({ bytes }) => bytes) ? ["", ""] : "⟨⟩";

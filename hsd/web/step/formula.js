@@ -65,7 +65,7 @@ function written(form, t, { numbers, changed }, texts) {
   ];
 }
 
-/** What stands for a fraction of nothing over nothing. */
+/** Return the words for a fraction `tree` that is 0/0 with these numbers; null for any other formula. */
 function nothing(tree, values, numbers) {
   const zero = tree[0] === "per" && typeof tree[1] === "string" && !numbers[tree[1]] && !(numbers.before < 1);
   return zero ? ["0/0: nothing to correct"] : null;

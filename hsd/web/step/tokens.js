@@ -10,7 +10,7 @@ function overlap(before, text) {
   return length;
 }
 
-/** The same tokens; where none has bytes, those with � have what `text`, of which they are all or more, has there. */
+/** Return the tokens, each piece with � replaced by its part of `text`, which they spell; unchanged if any has bytes. */
 function mended(tokens, text = "") {
   const lost = ({ piece }) => piece.includes("�");
   const first = tokens.findIndex(lost);

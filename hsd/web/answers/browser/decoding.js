@@ -41,7 +41,7 @@ function targetOf(model, options, keepsRaw) {
   return target;
 }
 
-/** Drafts by the head, one token after another; where γ is "auto", while a further token pays, to the end of the text. @type {MakeProposer} */
+/** Make a proposer that drafts with the head, token by token: γ tokens, or for "auto" while one more pays. @type {MakeProposer} */
 function drafter({ head, told, codec }, target, options) {
   const text = new HeadText(head, target.text);
   const read = (/** @type {number[]} */ tokens) => text.read(tokens, 1)[0];

@@ -86,7 +86,7 @@ function node(i, distance, way, { x, y, count }) {
   );
 }
 
-/** @type {(edge: Edge, on: boolean, place: Place) => (Element | Element[])[]} */
+/** Draw an edge: title, line, label. on: on the best path. @type {(edge: Edge, on: boolean, place: Place) => (Element | Element[])[]} */
 function edgeParts(edge, on, place) {
   const down = edge.to === null;
   const { d, at } = line(edge, place);
