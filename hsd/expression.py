@@ -21,7 +21,7 @@ SMALLEST = 1e-300
 
 
 class Numbers(Protocol):
-    """Numbers by name: a dictionary, or what works them out when they are asked for."""
+    """Numbers by name: a dictionary, or an object that computes each on demand."""
 
     def __getitem__(self, name: str, /) -> Any: ...
 
@@ -50,7 +50,7 @@ _SIGNS = dict(zip(("Add", "Sub", "Mult", "Div", "Lt", "LtE", "Gt", "GtE"), OPERA
 
 @cache
 def parse(text: str) -> Tree:
-    """An expression as data. Raises ValueError for what is not in the language."""
+    """Parse an expression to nested lists. Raises ValueError for what is not in the language."""
     return _tree(ast.parse(text, mode="eval").body, text)
 
 
@@ -72,7 +72,7 @@ def _tree(node: ast.AST, text: str) -> Tree:
 
 
 def evaluate(tree: Tree, numbers: Numbers) -> Any:
-    """The value of an expression: a number or, of a comparison, a truth. Raises KeyError for a name that has none."""
+    """Return the value of an expression: a number, or bool for a comparison. Raises KeyError for an unknown name."""
     if isinstance(tree, list):
         sign, *operands = tree
         return OPERATORS[sign](*[evaluate(operand, numbers) for operand in operands])

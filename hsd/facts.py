@@ -79,7 +79,7 @@ def rule_names() -> list[str]:
 
 
 def rule_menu() -> Iterator[tuple[str, str]]:
-    """Label and name of every rule; those that are not lossless, and those that need several drafts, say so."""
+    """Yield label and name of every rule; labels mark rules that are not lossless or need several drafts."""
     return ((rule_title(name) + " (several drafts)" * (name not in RULES), name) for name in rule_names())
 
 

@@ -66,7 +66,7 @@ class Streams:
 
 @dataclass(frozen=True)
 class RoundNumbers:
-    """The numbers that one step used, in the order in which it asked for them."""
+    """The numbers that one step used, in the order of its requests."""
 
     draft: Sequence[float]
     coins: Sequence[float]
@@ -104,7 +104,7 @@ class Recorded:
 
 
 def _take(left: list[float], count: int) -> Tensor:
-    """The first `count` of `left`, which are removed from it, filled up where there are too few."""
+    """Remove the first `count` numbers of `left` and return them, filled up where there are too few."""
     taken = left[:count] + [0.5] * (count - len(left))
     del left[:count]
     return torch.tensor(taken, dtype=torch.float64)

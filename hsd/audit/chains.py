@@ -31,18 +31,18 @@ class TableModels:
     gamma: int
 
     def rows(self, table: dict[Prefix, Tensor], path: Prefix, count: int) -> Tensor:
-        """(count, V): the distributions along `path`, from the empty prefix on."""
+        """Return (count, V): the distributions along `path`, from the empty prefix on."""
         return torch.stack([table[path[:t]] for t in range(count)])
 
     def drafts(self) -> list[Prefix]:
-        """All drafts of γ tokens that the draft model can make."""
+        """Return all drafts of γ tokens that the draft model can make."""
         texts: list[Prefix] = [()]
         for _ in range(self.gamma):
             texts = [(*x, y) for x in texts for y, share in enumerate(self.draft[x].tolist()) if share > 0]
         return texts
 
     def joint(self, table: dict[Prefix, Tensor], path: Prefix) -> float:
-        """The probability of `path` as a whole."""
+        """Return the probability of `path` as a whole."""
         result = 1.0
         for t, token in enumerate(path):
             result *= float(table[path[:t]][token])
@@ -67,13 +67,13 @@ def random_models(vocab: int, gamma: int, seed: int) -> TableModels:
 
 
 def context_free_models(p: list[float], q: list[float], gamma: int) -> TableModels:
-    """A pair whose distributions never change: the textbook toy."""
+    """Return a pair whose distributions never change: the textbook toy."""
     target, draft = (dict.fromkeys(prefixes(len(p), gamma), torch.tensor(x, dtype=torch.float64)) for x in (p, q))
     return TableModels(target, draft, len(p), gamma)
 
 
 def step_law(models: TableModels, law: LawFunction, cut: Cut = len) -> Iterator[tuple[float, Prefix, Tensor]]:
-    """The possible outcomes of a step: probability, kept tokens, and the row that the next token is drawn from.
+    """Yield the possible outcomes of a step: probability, kept tokens, and the row that the next token is drawn from.
 
     cut: how many of γ drawn tokens the rule is given. Rules stay lossless if that is a stopping time: if it is
     determined by the tokens that it leaves, whatever follows them.
@@ -92,7 +92,7 @@ def step_law(models: TableModels, law: LawFunction, cut: Cut = len) -> Iterator[
 
 
 def output_law(models: TableModels, law: LawFunction, resamples: bool = False, cut: Cut = len) -> tuple[Tensor, float]:
-    """The exact law of the first γ+1 output tokens, shape (V,)*(γ+1), and the expected number of kept tokens.
+    """Return the exact law of the first γ+1 output tokens, shape (V,)*(γ+1), and the expected number of kept tokens.
 
     After the step's own tokens the target goes on by itself. With `resamples` the positions that a rejection
     left open are drawn from residuals of the uncapped joint ratios first, as naive HSD does. cut: see `step_law`.
@@ -127,7 +127,7 @@ def open_residual(models: TableModels, path: Prefix) -> Tensor:
 
 
 def target_law(models: TableModels) -> Tensor:
-    """The exact law of the target's first γ+1 tokens, shape (V,)*(γ+1)."""
+    """Return the exact law of the target's first γ+1 tokens, shape (V,)*(γ+1)."""
     shape = (models.vocab,) * (models.gamma + 1)
     paths = prefixes(models.vocab, models.gamma + 1, models.gamma + 1)
     return torch.tensor([models.joint(models.target, x) for x in paths], dtype=torch.float64).reshape(shape)
@@ -139,7 +139,7 @@ def total_variation(first: Tensor, second: Tensor) -> float:
 
 
 def ideal_kept(models: TableModels) -> float:
-    """Σ_t Σ_X min(p(X), q(X)) over prefixes of length t = 1 … γ: no lossless rule keeps more on average."""
+    """Return Σ_t Σ_X min(p(X), q(X)) over prefixes of length t = 1 … γ: no lossless rule keeps more on average."""
     paths = prefixes(models.vocab, models.gamma, 1)
     return sum(min(models.joint(models.target, x), models.joint(models.draft, x)) for x in paths)
 

@@ -46,7 +46,7 @@ def optima(models: TableModels, drafts: int) -> dict[str, float | None]:
 
 
 def optimum(models: TableModels, shape: Shape) -> float | None:
-    """The largest expected number of kept tokens, to about 1e-8; None where the trees are too many.
+    """Return the largest expected number of kept tokens, to about 1e-8; None where the trees are too many.
 
     Needs scipy. Raises HsdError where HiGHS ends without an answer.
     """
@@ -69,7 +69,7 @@ def optimum(models: TableModels, shape: Shape) -> float | None:
 
 
 def tree_law(models: TableModels, shape: Shape) -> dict[Texts, float] | None:
-    """The probability of each set of drafted prefixes; None if too many have to be distinguished on the way.
+    """Return the probability of each set of drafted prefixes; None if too many have to be distinguished on the way.
 
     Nodes are drawn in order. Of earlier nodes only the prefixes and what a later draw depends on are remembered.
     """
@@ -96,7 +96,7 @@ def tree_law(models: TableModels, shape: Shape) -> dict[Texts, float] | None:
 
 
 def _most(gain: list[float], cells: list[tuple[int, int, float]], wanted: list[float]) -> float:
-    """The largest gain·v over v ≥ 0 with A v = wanted, for the sparse matrix A of (row, column, value).
+    """Return the largest gain·v over v ≥ 0 with A v = wanted, for the sparse matrix A of (row, column, value).
 
     The first row is left out: it follows from the others, and where rounding sets it against them nothing is found.
     """

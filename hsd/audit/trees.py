@@ -86,7 +86,7 @@ class OpenTree:
         return self.models.draft[self.path(node)]
 
     def path(self, node: int) -> Prefix:
-        """The tokens from the root to `node`."""
+        """Return the tokens from the root to `node`."""
         found: list[int] = []
         while node:
             found.append(self.token(node))
@@ -108,7 +108,7 @@ class OpenTree:
 
 
 def outcomes(rule: TreeRule, models: TableModels, shape: Shape) -> Iterator[tuple[float, OpenTree, Ending]]:
-    """Every way in which the tree can be drawn and the rule can end, with its probability."""
+    """Yield each way in which the tree can be drawn and the rule can end: its probability, the tree, the ending."""
     waiting: list[tuple[float, tuple[bool, ...], OpenTree]] = [(1.0, (), OpenTree(models, shape))]
     while waiting:
         weight, answers, tree = waiting.pop()
@@ -207,7 +207,7 @@ def _append_path(parents: list[int], shared: tuple[int, ...], depth: int) -> Pat
 
 
 def _continuations(models: TableModels, path: Prefix) -> Tensor:
-    """How the target goes on after `path` up to length γ+1: (V,) * (γ+1-len(path)), summing to 1."""
+    """Return how the target goes on after `path` up to length γ+1: (V,) * (γ+1-len(path)), summing to 1."""
     if len(path) > models.gamma:
         return torch.ones((), dtype=torch.float64)
     row = models.target[path]

@@ -66,7 +66,7 @@ class CapturedRounds:
             self._draft.read(tokens, keep=1)
 
     def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Callable[[str], None]) -> CapturedRound:
-        """One round after `text`. `lap(name)` books the time since its last call under that name."""
+        """Play one round after `text`. `lap(name)` books the time since its last call under that name."""
         used = torch.cat([numbers.draft(gamma), numbers.coins(gamma), numbers.after(1)])
         tail = torch.tensor([*text[-2:], len(text)])
         kept, token, *drafted = self._piece(gamma)(tail, used).tolist()  # the one wait of the round

@@ -71,7 +71,7 @@ class Describer:
     def branches(
         self, nodes: Sequence[int], p: Tensor, q: Tensor, wanted: list[list[int]], scalars: dict[str, Any]
     ) -> list[Branch]:
-        """One branch per row of p and q; its likeliest tokens, those in `wanted` first."""
+        """Return a branch for each row of p and q, with its likeliest tokens, those in `wanted` first."""
         if not len(nodes):
             return []
         score = torch.maximum(p, q)
@@ -114,7 +114,7 @@ class Describer:
         q: Tensor | None,
         left: tuple[float, float | None] | None,
     ) -> Residual:
-        """What the step's last token was drawn from, after `node`; p, q (V,) there. Without q it is a bonus."""
+        """Return the distribution that drew the step's last token, after `node`; p, q (V,) there; no q: a bonus."""
         top, hidden = self.outcomes(row, p, q, [token])
         origin: Literal["correction", "bonus"] = "bonus" if q is None else "correction"
         weight, mass = left or (None, None)

@@ -160,7 +160,7 @@ class Decoding(Iterator[Step]):
             self._rounds.close()
 
     def _step(self, room: int) -> Step:
-        """One round. Never commits more than `room` tokens, so no budget is ever overrun."""
+        """Play one round, which commits at most `room` tokens, so that no budget is overrun."""
         clock, length = _Clock(), len(self._text)
         before = [reader.work() for reader in self._rounds.readers]
         played = self._rounds.play(self._text, min(self._longest, room - 1), self._numbers, clock.lap)
@@ -239,7 +239,7 @@ def _numbers_of(step: Step) -> RoundNumbers:
 
 
 def model_info(model: LanguageModel) -> ModelInfo:
-    """What a trace says about a model."""
+    """Return a trace's description of a model."""
     about = {name: getattr(model, name, None) for name in ("drafted", "layers", "head_cost")}  # of heads and exits
     return ModelInfo(
         name=model.name,

@@ -97,7 +97,7 @@ class RunOptions(Tuned):
             _ = self.find(self.rule), self.find(self.shadow_rule)
 
     def _check_lists(self) -> None:
-        """The levels, each by itself."""
+        """Check the lists of levels, each by itself."""
         if self.system == "stack" and self.stack:
             check_stack(self.stack)
         if self.system == "hispec":
@@ -125,7 +125,7 @@ class RunOptions(Tuned):
         return self.nodes - 1 if self.nodes else self.layout.needed(self.drafts, gamma)
 
     def find(self, name: str, several: bool | None = None) -> Rule | TreeRule:
-        """The rule of that name, for one draft or for trees. Raises HsdError when there is none, or it does not fit.
+        """Return the rule of that name, for one draft or for trees. Raises HsdError for none, or one that does not fit.
 
         several: for more than one draft; left out, as the options say.
         """

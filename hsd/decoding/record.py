@@ -51,7 +51,7 @@ class Recorder:
         self._others = {other.name: other for other in (shadow, *others) if other.name != rule.name}
 
     def details(self, played: Any) -> dict[str, Any]:
-        """The fields of a `Step` that are there only when tracing is on. played: a `Round`."""
+        """Return the fields of a `Step` that are there only when tracing is on. played: a `Round`."""
         played = played.recorded()
         step = _Step(self._describe, played)
         judged = {self._rule.name: played.ruling}
@@ -122,7 +122,7 @@ class _Step:
         return [coins[node] for node in range(1, len(self.draft.ids) + 1)]
 
     def branches(self, *verdicts: Verdict) -> list[Any]:
-        """One for each node that was drafted after; it lists the tokens drafted there, and those drawn there."""
+        """Return a branch for each node with children: the tokens drafted there, and those the verdicts drew there."""
         wanted: list[list[int]] = [self._below(node) for node in self.draft.inner]
         for residual in (verdict.residual for verdict in verdicts):
             if residual and residual.origin == "correction":
@@ -150,7 +150,7 @@ class _Step:
         return columns
 
     def verdict(self, rule: str, ruling: ByLaw | ByTests, token: int | None) -> Verdict:
-        """What a rule decided, with the token that follows, None where the kept ones end the text."""
+        """Return a rule's decision; token: the one that follows, None where the kept tokens end the text."""
         fields: dict[str, Any] = {"rule": rule, "kept": len(ruling.path), "decisions": _decisions(ruling)}
         fields["changes"] = [self._change(after, change, node) for after, change, node in ruling.changes]
         if token is None:
@@ -171,7 +171,7 @@ class _Step:
         return Changed(after=after, node=node, top=top, rest=hidden, **numbers)
 
     def tested(self) -> list[Tested]:
-        """The tokens that came from the level below, each with the last test of it; those that were kept come first."""
+        """Return the tokens from the level below, each with its last test, the kept ones first."""
         made = {tried.node: tried for tried in self._played.ruling.tests}
         path: Sequence[int] = self._played.ruling.path
         order = [*path, *(node for node in range(1, len(self.draft.ids) + 1) if node not in path)]

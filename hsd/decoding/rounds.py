@@ -27,7 +27,7 @@ Lap = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Round:
-    """What came of a round; what the loop reads of it is as in `hsd.trace.Step`.
+    """The result of a round.
 
     rows: the target's distributions after the text and after each drafted token (n+1, V). number (1,): what drew
     `token`, which follows the kept ones; None where they end the text. extra, extra_draws: tokens that a resampling
@@ -71,7 +71,7 @@ class Round:
         return last(self.ruling) not in self.draft.parents
 
     def recorded(self) -> Round:
-        """The round with the numbers that a trace records, if draft and target were coupled."""
+        """Return this round with draws and coins that a trace can record, which coupled picks do not have."""
         if not isinstance(self.ruling, ByCoupling):
             return self
         return replace(self, draft=self.ruling.draft, number=self.ruling.number(self.number))
@@ -102,7 +102,7 @@ class Rounds:
             self.target.read(torch.tensor(text[:-1]), keep=1)
 
     def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Lap) -> Round:
-        """One round after `text`. `lap(name)` books the time since its last call under that name.
+        """Play one round after `text`. `lap(name)` books the time since its last call under that name.
 
         Drafts are shorter than γ where the context has no room for the whole tree.
         """
@@ -183,7 +183,7 @@ class Rounds:
 
 
 def following(draft: Draft, ruling: ByLaw | ByTests, number: Tensor, end_ids: frozenset[int]) -> int | None:
-    """The token that follows what is kept, None where that ends the text."""
+    """Return the token that follows what is kept, None where that ends the text."""
     node = last(ruling)
     if node and draft.ids[node - 1] in end_ids:
         return None
@@ -194,5 +194,5 @@ def following(draft: Draft, ruling: ByLaw | ByTests, number: Tensor, end_ids: fr
 
 
 def last(ruling: ByLaw | ByTests) -> int:
-    """The last node that is kept, 0 for none."""
+    """Return the last node that is kept, 0 for none."""
     return ruling.path[-1] if ruling.path else 0

@@ -141,7 +141,7 @@ def _stack(pair: Pair, options: RunOptions) -> tuple[int, ...]:
 
 
 def _level_rules(options: RunOptions, levels: int) -> tuple[str, ...]:
-    """The rules of the levels that verify and are not the target; the first verifies the tree, where there is one."""
+    """Return the rules of the verifying levels below the target; the first one verifies the tree, if there is one."""
     count, given, tree = levels - 2, tuple(options.level_rules), options.drafts > 1
     if given and len(given) != count:
         raise HsdError(f"{len(given)} level rules for {count} levels between draft and target: give one for each")
@@ -160,7 +160,7 @@ def _for_tree(options: RunOptions, name: str) -> str:
 
 
 def _about_rule(options: RunOptions, models: int = 2) -> list[str]:
-    """What a reader must know about the rule: whether the text follows the target."""
+    """Return notes on the rule: whether the text follows the target."""
     rule = top_rule(options, models)
     chain = rule if isinstance(rule, Rule) else None
     if rule.lossless or (chain and chain.greedy and options.sampling.greedy):  # certain rows: rules agree
@@ -268,7 +268,7 @@ def _smallest(
 
 
 def top_rule(options: RunOptions, models: int, shadow: bool = False) -> Rule | TreeRule:
-    """The target's rule, or the one to compare with: one for chains, if it is not the target that reads a tree."""
+    """Return the target's rule, or the one to compare with; for chains, unless the target itself reads a tree."""
     if options.system == "plain":  # nothing is judged; a coupled rule picks all the same
         return RULES[options.rule if options.coupled else VANILLA["single"]]
     several = options.drafts > 1 and models == 2

@@ -79,7 +79,7 @@ class Chain:
         return not self.length or self.kept * self.stopping.usual >= self.stopping.least
 
     def pays(self, largest: float) -> bool:
-        """Whether to draw a further token from the row that was read. largest: the share of its likeliest token."""
+        """Return whether to draw one more token from the row that was read. largest: share of its likeliest token."""
         return self.kept * self.stopping.chance(largest, self.length) >= UNSPENT * self.stopping.least
 
     def add(self, share: float) -> None:

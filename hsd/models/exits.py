@@ -47,7 +47,7 @@ class EarlyExits:
         _check(self, module)
 
     def open(self) -> list[ExitSession]:
-        """One session at each depth, shallowest first, all reading the same new text."""
+        """Open one session at each depth, shallowest first, all reading the same new text."""
         text = SharedText(self.groups)
         return [ExitSession(self, text, level) for level in range(len(self.depths))]
 

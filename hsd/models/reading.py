@@ -96,7 +96,7 @@ class Reader:
         return View(visible, torch.tensor(positions))
 
     def settle(self, length: int, path: Sequence[int] = ()) -> None:
-        """The text has `length` tokens now, its last ones those of the nodes in `path`; all others are forgotten."""
+        """Keep `length` tokens of the text, whose last ones are the nodes in `path`; forget all other tokens."""
         if self._columns:
             read = [self._columns[node] for node in path if node in self._columns]
             self._session.select([*range(min(self._base, self.length)), *read])
@@ -106,11 +106,11 @@ class Reader:
             self._session.crop(min(length, self.length))
 
     def rewind(self, length: int) -> None:
-        """Back to `length` tokens, in a chain that is still being drafted."""
+        """Forget all but the first `length` tokens of a chain that is still being drafted."""
         getattr(self._session, "rewind", self._session.crop)(min(length, self.length))
 
     def work(self) -> Work:
-        """What this reader has had to compute so far; beside its calls only what its session counts."""
+        """Return what this reader has computed so far: its calls, and whatever else its session counts."""
         return replace(getattr(self._session, "work", Work()), calls=self._calls)
 
     def close(self) -> None:

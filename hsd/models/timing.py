@@ -108,7 +108,7 @@ def timed(pair: Pair) -> tuple[Pair, dict[str, CallTimes]]:
 
 
 def call_summaries(times: dict[str, CallTimes]) -> dict[str, Any]:
-    """The times of a run's levels as plain data; levels that were not asked are left out, target and draft never."""
+    """Return the times of a run's levels as plain data, without levels below the draft that were never called."""
     return {name: t.summary() for name, t in times.items() if name in ("target", "draft") or t.first is not None}
 
 

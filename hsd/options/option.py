@@ -90,7 +90,7 @@ class Option:
         return value
 
     def largest(self, value: Any) -> Any:
-        """The largest number that a value can come to: itself, where it is no word."""
+        """Return the largest number that a value can stand for: a word's number, else the value itself."""
         return self.words.get(value, value) if isinstance(value, str) else value
 
     def _within(self, value: Any) -> bool:
@@ -100,18 +100,18 @@ class Option:
         return (low if self.low is None else self.low) <= value <= (high if self.high is None else self.high)
 
     def below(self, most: Mapping[str, int]) -> Option:
-        """The option with a lower limit, if there is one for its name, or for the option that `limit` names."""
+        """Return this option with the lower limit in `most` for its name, or for the option that `limit` names."""
         high = most.get(self.limit or self.name)
         return replace(self, high=min(high, self.high)) if high is not None and self.high is not None else self
 
     @property
     def within(self) -> dict[str, int]:
-        """The words that come to no more than the limit."""
+        """Return the words that stand for no more than the limit."""
         return {word: most for word, most in self.words.items() if self.high is None or most <= self.high}
 
     @property
     def need(self) -> str:
-        """What a number must be, in words."""
+        """Return what a number must be, in words."""
         kind = "a whole number" if self.kind is int else "a number"
         if self.low is None or self.high is None:
             return f"choose {kind}" + (" of at most 64 bits" if self.kind is int else "")
@@ -175,19 +175,19 @@ class Option:
 
 
 def _short(value: Any) -> str:
-    """A value in a message."""
+    """Return a value as a message shows it, shortened."""
     return repr(value) if isinstance(value, str) or len(repr(value)) <= 40 else f"{repr(value)[:40]}…"
 
 
 def option(default: Any, title: str, help: str, group: str = "", **more: Any) -> Any:
-    """A field of a `Model`, with what `Option` says of it."""
+    """Return a field of a `Model`, described by the arguments, see `Option`."""
     info = FieldInfo(default=default)
     info.metadata.append(Option(title, help, group, **more))
     return info
 
 
 def _complete(name: str, info: FieldInfo) -> Option:
-    """An option with what its field says."""
+    """Return the option of a field, completed by the field's name, type and default."""
     option = next(one for one in info.metadata if isinstance(one, Option))
     several = get_origin(info.annotation) is tuple
     kind: Any = next(iter(get_args(info.annotation)), info.annotation)  # of a list, and of a number or a word
@@ -222,28 +222,28 @@ class Model(BaseModel):
 
     @classmethod
     def menus(cls) -> Mapping[str, Sequence[str]]:
-        """Names that options may take, and names that share a property, by what they are called."""
+        """Return lists of names, each under a name of its own: those of an option, or those that share a property."""
         return {}
 
     @classmethod
     def names(cls, option: Option) -> Sequence[str]:
-        """All names that an option takes; none where it takes any."""
+        """Return all names that an option takes; none where it takes any."""
         return cls.menus()[option.menu] if option.menu and not option.open else ()
 
     @classmethod
     @cache
     def options(cls) -> dict[str, Option]:
-        """All of them, by name."""
+        """Return all options by name."""
         return {name: _complete(name, info) for name, info in cls.model_fields.items()}
 
     @classmethod
     def default(cls, name: str) -> Any:
-        """The value of an option that is not given."""
+        """Return the value that an option has when it is not given."""
         return cls.model_fields[name].default
 
     @classmethod
     def when(cls, name: str) -> dict[str, list[str]]:
-        """The values of other options with which this one has a meaning, see `Option`."""
+        """Return {option: values} of the other options with which this one has a meaning, see `Option`."""
         menus = cls.menus()
         return {
             others: list(menus[wanted] if isinstance(wanted, str) else wanted)
@@ -252,7 +252,7 @@ class Model(BaseModel):
 
     @classmethod
     def applies(cls, name: str, values: Mapping[str, Any]) -> bool:
-        """Whether an option means something beside these values; those that are not given are the defaults."""
+        """Return whether an option has a meaning beside `values`; options not among them have their defaults."""
         return all(
             any(values.get(other, cls.default(other)) in wanted for other in others.split("|"))
             for others, wanted in cls.when(name).items()
@@ -260,21 +260,21 @@ class Model(BaseModel):
 
     @classmethod
     def scoped(cls, *scopes: str) -> tuple[str, ...]:
-        """The options of these scopes, see `Option`."""
+        """Return the names of the options of these scopes, see `Option`."""
         return tuple(name for name, option in cls.options().items() if option.scope in scopes)
 
     @classmethod
     def known(cls, query: Mapping[str, Any]) -> dict[str, Any]:
-        """Those parameters of a link that are options, under their present names."""
+        """Return the parameters of a link that are options, under their present names."""
         named = {cls.old.get(name, name): value for name, value in query.items()}
         return {name: value for name, value in named.items() if name in cls.options()}
 
     def given(self) -> dict[str, Any]:
-        """The options that are not the default."""
+        """Return the options that differ from their defaults."""
         return {name: value for name, value in self if value != self.default(name)}
 
     def query(self) -> dict[str, str]:
-        """The parameters of a link to these options, which `read` takes."""
+        """Return the parameters of a link to these options, which `read` takes."""
         options, given = self.options(), self.given()
         return {n: options[n].text(value) for n, value in self if n in given or options[n].always}
 

@@ -54,14 +54,14 @@ def _property(model: type[Model], option: Option, menus: Menus) -> dict[str, Any
 
 
 def _place(option: Option) -> str:
-    """Where the setup of a trace has it, such as "draft.gamma"; "" where it has not."""
+    """Return where the setup of a trace has an option, such as "draft.gamma"; "" where it has not."""
     if option.place is None:
         return ""
     return option.place if "." in option.place else ".".join(filter(None, (option.place, option.name)))
 
 
 def words(model: type[Model], name: str, menus: Menus, usual: str = "") -> str:
-    """An option in a line, for programs: its help, what it may be, and its default, or what `usual` says."""
+    """Describe an option in a line, for programs: its help, what it may be, its default or what `usual` says."""
     option = model.options()[name]
     choices = [name for _, name in menus.get(option.menu, ()) if name] or (
         model.menus()[option.menu] if option.menu else []

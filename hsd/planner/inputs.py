@@ -45,7 +45,7 @@ class Models:
         return self.costs[model] + (self.per_token[model] * drafts if self.per_token else 0.0)
 
     def warnings(self) -> list[str]:
-        """What is unusual, one line each."""
+        """Return what is unusual about these numbers, one line each."""
         pairs = zip(self.costs, self.costs[1:], strict=False)
         return [
             f"model {i + 1} costs {above:g}, not more than the {below:g} of model {i}: the smallest is expected first"

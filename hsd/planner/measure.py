@@ -55,7 +55,7 @@ def measure_stack(
 
 
 def _texts(pair: Pair, prompts: Sequence[str], new_tokens: int, sampling: Sampling) -> Iterator[Text]:
-    """The ids of every prompt, and those that the target wrote after it."""
+    """Yield the ids of every prompt, and those that the target wrote after it."""
     for seed, prompt in enumerate(prompts):
         options = {"system": "plain", "max_new_tokens": new_tokens, **vars(sampling), "trace": False}
         trace = run(pair, prompt, seed=seed, **options)

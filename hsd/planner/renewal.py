@@ -38,7 +38,7 @@ def latency(models: Models, stack: Sequence[int], thresholds: Sequence[int]) -> 
 
 
 def levels(models: Models, stack: Sequence[int], thresholds: Sequence[int]) -> list[Level]:
-    """What every level of a stack does, smallest model first. Raises HsdError for a stack that cannot be."""
+    """Return what every level of a stack does, smallest model first. Raises HsdError for an invalid stack."""
     check_stack(models, stack, thresholds)
     found: list[Level] = []
     for model, threshold in zip(stack, thresholds, strict=False):

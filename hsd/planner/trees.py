@@ -34,7 +34,7 @@ class TreeCosts:
     around: float
 
     def reading(self, width: int) -> float:
-        """A pass of the target over so many tokens: straight lines between those measured, and on after the last."""
+        """Return the cost of a target pass over `width` tokens, by straight lines between the measured widths."""
         widths = sorted(self.target)
         place = min(max(bisect_left(widths, width), 1), len(widths) - 1)
         low, high = widths[place - 1], widths[place]

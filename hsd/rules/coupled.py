@@ -26,7 +26,7 @@ BELOW_ONE = 1 - 2**-53
 
 
 def wins(rows: Tensor, times: Tensor) -> Tensor:
-    """The token of each row (…, V) that wins an exponential race: least time / weight; never one of weight 0."""
+    """Return the token of each row (…, V) that wins an exponential race: least time / weight; never one of weight 0."""
     rows = rows.double()
     return torch.where(rows > 0, times / rows, torch.inf).argmin(-1)
 

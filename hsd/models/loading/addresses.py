@@ -29,7 +29,7 @@ def public(text: str) -> bool:
 
 
 def dial(host: str, port: int, timeout: float | None) -> socket.socket:
-    """A connection to an address of `host`: it is resolved once. Raises HsdError if any is not public, or OSError."""
+    """Connect to an address of `host`, resolved once. Raises HsdError if any address is not public, or OSError."""
     found = [str(one[4][0]) for one in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     found.sort(key=lambda address: ":" in address)  # few machines reach IPv6
     if not all(map(public, found)):

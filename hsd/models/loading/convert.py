@@ -32,7 +32,7 @@ def convert(file: Path, folder: Path) -> None:
 
 
 def saveable(model: Any) -> Any:
-    """The same weights in a model without the mark "quantized with gguf", with which `save_pretrained` refuses."""
+    """Return the model without the mark "quantized with gguf", with which `save_pretrained` refuses."""
     config = copy.deepcopy(model.config)
     del config.quantization_config
     with torch.device("meta"):

@@ -26,7 +26,7 @@ class Room:
 
 
 def rooms(device: str, device_map: str | None) -> list[Room]:
-    """Where a pair can be loaded, the best place first. device_map: as the user gave it, None if not given."""
+    """Return the places where a pair can be loaded, best first. device_map: the user's; None if not given."""
     gpus = torch.cuda.device_count() if device.startswith("cuda") else 0
     alone = Room(device_map, free_on(device), "this computer" if device == "cpu" else device)
     together = Room(device_map or "auto", free_on_all_gpus(), f"{gpus} GPUs")
@@ -82,7 +82,7 @@ def _available(file: Path) -> float:
 
 
 def _share(folder: Path) -> float:
-    """What a container may still use: its limit less what it uses, where files that were read do not count."""
+    """Return the bytes that a container may still use: its limit less its use, where cached files do not count."""
     used, limit = int((folder / "memory.current").read_text()), int((folder / "memory.max").read_text())  # or "max"
     lines = (folder / "memory.stat").read_text().splitlines()
     return float(limit - used + sum(int(line.split()[1]) for line in lines if line.startswith("inactive_file ")))

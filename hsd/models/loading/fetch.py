@@ -93,7 +93,7 @@ def find(name: str) -> Path | None:
 
 
 def find_file(name: str) -> Path | None:
-    """The published GGUF file of a model, for the portable engine; None if it is not there. Looks at its size alone."""
+    """Return the published GGUF file of a model, None if it is not there. Looks at its size alone."""
     model = _known(name)
     file = home() / f"{model.title}.gguf"
     return file if file.is_file() and file.stat().st_size == model.gguf_bytes else None

@@ -82,7 +82,7 @@ def size(source: Source) -> Sizes | None:
 
 
 def load_head(source: Source, target: Any, name: str) -> HeadModel:
-    """The head in a folder or on the Hub, for this target. Raises HsdError, one line, if it cannot be read or used."""
+    """Return the head in a folder or on the Hub for this target. Raises HsdError if it cannot be read or used."""
     try:
         config = _config(source) or {}
         shape = _shape(config, target)

@@ -246,7 +246,7 @@ def _need(recipe: Recipe, *sizes: Sizes | None) -> Need | None:
 
 
 def _make_room(recipe: Recipe, need: Need | None) -> str | None:
-    """How to spread the target, None for one device; pairs loaded before are dropped if needed. Raises HsdError."""
+    """Return how to spread the target, None for one device; drops pairs loaded before if needed. Raises HsdError."""
     if need is None:
         return recipe.device_map
     while True:

@@ -41,7 +41,7 @@ def not_applied(settings: Mapping[str, Any], sampling: Sampling) -> list[str]:
 
 
 def sampling_of(config: Any) -> dict[str, Any]:
-    """The options of a run for how a configuration of `generate`, defaults filled in, draws tokens."""
+    """Return the options of a run for how a configuration of `generate`, defaults filled in, draws tokens."""
     defaults = vars(Sampling())
     given = {name: value for name in defaults if (value := getattr(config, name, None)) is not None}
     return defaults | given if config.do_sample else {"temperature": 0.0}

@@ -101,7 +101,7 @@ class TokenizerCodec:
 
 
 def _parts(name: str | bytes | None) -> bytes:
-    """The bytes that a token's name stands for, such as "<0xE2>" or "âĢ"; b"" where they are whole characters."""
+    """Return the bytes that a token's name stands for, such as "<0xE2>" or "âĢ"; b"" for whole characters."""
     found = name if isinstance(name, bytes) else b""
     if byte := re.fullmatch("<0x([0-9A-F]{2})>", str(name)):
         found = bytes.fromhex(byte[1])

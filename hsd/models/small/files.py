@@ -23,7 +23,7 @@ NUMBERS = {
 
 
 def load_small(file: Gguf, name: str, revision: str | None, taps: tuple[int, ...] = ()) -> SmallModel:
-    """The model of a GGUF file. taps: after how many layers a head reads. Raises HsdError, one line, if it cannot."""
+    """Return the model of a GGUF file. taps: the layers after which a head reads. Raises HsdError if it cannot."""
     try:
         return SmallModel(_shape(file), file.tensors, name, revision, taps)
     except KeyError as error:
@@ -48,7 +48,7 @@ def config_of(folder: Path) -> dict[str, Any]:
 
 
 def _shape(file: Gguf) -> Shape:
-    """The model's numbers, as the file's fields and tensors agree on them. Raises HsdError, KeyError for what lacks."""
+    """Return the model's sizes, on which the file's fields and tensors must agree. Raises HsdError, or KeyError."""
     fields, begins = file.fields, "llama."
     if fields.get("general.architecture") != "llama":
         found = str(fields.get("general.architecture"))[:40]
