@@ -39,10 +39,9 @@ class Tested(Token):
 
 
 class Work(Record):
-    """What a level computed.
+    """Counts of what a level computed: forward calls, and for the exits of one model its layers too.
 
-    calls: forward calls. For the exits of one model also layers: layer passes; computed: the tokens that went through
-    each of them in all; heads: how many rows the output head computed.
+    layers: layer passes. computed: the tokens of each, summed. heads: rows of the output head.
     """
 
     calls: Count = 0
