@@ -29,7 +29,7 @@ class Tried:
 
 
 def judge(rule: Rule | TreeRule, draft: Draft, rows: Rows) -> ByLaw | ByTests:
-    """rows: of the target after the text and after each node, (n+1, V)."""
+    """Apply a rule to a draft of n tokens. rows: the target's distributions after the text and each node, (n+1, V)."""
     draft = draft.on(rows.p.device)
     draws = not (isinstance(rule, Rule) and rule.recipe.follow)
     if not len(draft.tokens) and draws:  # nothing to judge: plain decoding must not pay for a rule
