@@ -36,10 +36,11 @@ class Files:
             return Response("no such file", 404, media_type="text/plain")
         content = self.read(path)
         kind = TYPES.get(path[path.rfind(".") :]) or guess_type(path)[0] or "application/octet-stream"
-        headers = {"Vary": "Accept-Encoding", "ETag": f'"{sha256(content).hexdigest()[:16]}"'}
-        headers["Cache-Control"] = FOREVER if path.startswith(self._lasting) else "no-cache"
-        if request.headers.get("If-None-Match") == headers["ETag"]:
-            return Response(status_code=304, headers=headers)
+        headers = {"Vary": "Accept-Encoding", "Cache-Control": FOREVER}
+        if not path.startswith(self._lasting):  # else nobody asks again
+            headers |= {"Cache-Control": "no-cache", "ETag": f'"{sha256(content).hexdigest()[:16]}"'}
+            if request.headers.get("If-None-Match") == headers["ETag"]:
+                return Response(status_code=304, headers=headers)
         if "br" in request.headers.get("Accept-Encoding", ""):
             content, headers["Content-Encoding"] = self.packed(path), "br"
         words = "" if kind.startswith("image/") else "; charset=utf-8"

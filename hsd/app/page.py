@@ -40,6 +40,8 @@ FOOT = {
 """What a page without a server says about itself; how to run the app follows."""
 
 ENTRIES = ("answers/answers.js", f"{SCREENS[0]}/{SCREENS[0]}.js", "page.js")
+ON_DEMAND = ("step/export.js", "step/folds.js")
+"""Modules of the first screen that are loaded when they are wanted; the single file has them at once."""
 
 
 FIRST, CARD, CARD_SIZE = ASSETS / "page" / "first.html", ASSETS / "page" / "card.png", (1200, 630)
@@ -144,7 +146,7 @@ def with_run(run: dict[str, Any]) -> str:
 @cache
 def template() -> str:
     """Return the single file with `>RUN<` in place of a run. The page fills it in as well (step/export.js)."""
-    code = script("early.js", "answers/file.js", *ENTRIES)
+    code = script("early.js", "answers/file.js", *ON_DEMAND, *ENTRIES)
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     nothing: dict[str, Any] = {name: {"modules": [], "styles": []} for name in SCREENS}
     data = [

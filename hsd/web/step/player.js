@@ -2,7 +2,6 @@
 // create(root, options) -> controller; see README.md in this folder.
 import { copy, save } from "../kit/files.js";
 import { together } from "../kit/spans.js";
-import { make, report } from "./export.js";
 import { coinOf, differs, readStep, ruleInfo } from "./model.js";
 import * as phases from "./phases.js";
 import { again, judges } from "./again.js";
@@ -10,6 +9,7 @@ import { Stage } from "./stage.js";
 
 const TEXT = 160; // characters of the prompt and of the text so far beside a picture
 const PICTURES = ["svg", "png"];
+const exporting = () => import("./export.js"); // what few visitors need
 const NO_CHANGE = { rule: null, coins: new Map() }; // what a visitor supposes: another rule, other coins
 
 class Player {
@@ -300,6 +300,7 @@ class Player {
       const around = picture ? this.around() : null;
       const { step, node, supposed } = this.report();
       const view = { step, node, supposed, from: this.address() };
+      const { make } = await exporting();
       const content = await make(kind, this.record, { view, shown: this.stage.picture, around });
       save(name, content);
     } catch (error) {
@@ -414,7 +415,7 @@ function create(root, options = {}) {
     pause: () => player.pause(),
     judgeBy: (rule) => player.judgeBy(rule),
     phase: (name) => player.goPhase(name),
-    report: () => report(player.record),
+    report: async () => (await exporting()).report(player.record),
     refresh: () => player.refresh(),
   };
 }

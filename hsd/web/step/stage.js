@@ -2,18 +2,15 @@
 import { afterLayout, h, prose } from "../kit/dom.js";
 import { listen } from "../kit/keys.js";
 import * as board from "./board.js";
-import * as cards from "./cards.js";
 import { follow } from "./cells.js";
 import { leftOutWords } from "./drafts.js";
 import * as frame from "./frame.js";
 import { fold, setupLine, storyCard, toast, treeCard } from "./frame.js";
 import { dialog, KEYS } from "./help.js";
-import * as ledger from "./ledger.js";
 import { odds } from "./odds.js";
 import { PARTS } from "./parts.js";
 import * as phases from "./phases.js";
 import { story } from "./sentences.js";
-import * as table from "./table.js";
 import * as text from "./text.js";
 import * as transport from "./transport.js";
 import * as tree from "./tree.js";
@@ -26,6 +23,9 @@ const FOLDS = {
   ledger: "A branch in full: what could come next",
   table: "The numbers, token by token",
 };
+/** @type {typeof import("./folds.js") | null} */
+let folds = null; // what fills the folds, once one was opened
+const loadFolds = async () => (folds = await import("./folds.js"));
 const NEXT_COLUMN = 140; // pixels that should be in sight to the right of the selected token
 
 class Stage {
@@ -183,12 +183,13 @@ class Stage {
     const there = view && (view.detail || (name === "ledger" && view.own.residual !== null));
     element.hidden = !there;
     if (element.hidden || !element.open) return body.replaceChildren();
+    if (!folds) return void loadFolds().then(() => this.drawFold(name));
     const select = this.actions.selectNode;
     const item = this.tree.items().find((it) => it.key === state.item);
     const make = {
-      decisions: () => cards.decisions(view, { select, coin: this.actions.coin }),
-      ledger: () => ledger.ledger(view, state.node, item ? item.token : null),
-      table: () => table.table(view, { node: state.node, select }),
+      decisions: () => folds.decisions(view, { select, coin: this.actions.coin }),
+      ledger: () => folds.ledger(view, state.node, item ? item.token : null),
+      table: () => folds.table(view, { node: state.node, select }),
     };
     return body.replaceChildren(make[name]());
   }
@@ -203,7 +204,8 @@ class Stage {
     element.scrollIntoView({ block: "nearest" });
   }
 
-  openTest(judged, node) {
+  async openTest(judged, node) {
+    await loadFolds();
     this.openBeside("decisions", this.board.element, () => this.actions.selectNode(node));
     this.drawFold("decisions");
     const { body } = this.folds.decisions;

@@ -15,8 +15,6 @@ import { stepOf } from "./former.js";
 import { asking, chip, explaining, files, folding, part, status } from "./head.js";
 import * as links from "./links.js";
 import { Setup } from "./setup.js";
-import { parting } from "../step/parting.js";
-import * as tour from "../step/tour.js";
 
 const PATIENCE = 800; // milliseconds until "Starting …" is said
 const NO_LINK = "this trace came from a file and is too long for a link to carry: pass the file on";
@@ -74,7 +72,8 @@ class Watch {
     if (told.about) part("sentence").replaceChildren(told.about, " ", links.back(told.from) ? this.back : "");
     this.fold = folding();
     files((file) => this.openFile(file));
-    this.tour = tour.create(this.player, this.place, explaining(told.credits));
+    this.tour = null; // made when somebody asks for it
+    this.more = explaining(told.credits);
     asking(() => this.explain());
   }
 
@@ -212,7 +211,7 @@ class Watch {
     Object.assign(this, { run: null, wanted: {} });
     this.setup.running(false);
     this.beside.leave();
-    this.tour.stop();
+    this.tour?.stop();
     status("");
   }
 
@@ -258,7 +257,13 @@ class Watch {
     if (telling !== null && !this.placed && step === steps - 1 && !playing) this.player.select({ step: telling });
     this.bar.remember();
     if (problem) status("What came before stays.", ["Run again", () => this.begin(options, {}, this.source.asked)]);
-    else if (this.recorded) status(parting(this.recorded, trace));
+    else if (this.recorded) this.compare(this.recorded, trace);
+  }
+
+  /** Where the text of a run departs from that of the recorded one. */
+  async compare(recorded, trace) {
+    const { parting } = await import("../step/parting.js");
+    if (this.source?.trace === trace) status(parting(recorded, trace));
   }
 
   showWanted(count) {
@@ -294,6 +299,8 @@ class Watch {
     const { options } = this.source?.trace.setup ?? {};
     const fits = this.place.querySelectorAll(".hp-board:not([hidden]) .is-lane.is-start").length === 2;
     if (!fits || options.rule !== facts.usual) await this.openPreset(this.told.first);
+    const { create: guide } = await import("../step/tour.js");
+    this.tour ??= guide(this.player, this.place, this.more);
     this.tour.start();
   }
 
