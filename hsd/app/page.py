@@ -40,10 +40,7 @@ FOOT = {
 """What a page without a server says about itself; how to run the app follows."""
 
 ENTRIES = ("answers/answers.js", f"{SCREENS[0]}/{SCREENS[0]}.js", "page.js")
-ON_DEMAND = ("step/export.js", "step/folds.js")
-"""Modules of the first screen that are loaded when they are wanted; the single file has them at once."""
-
-
+ON_DEMAND = ("step/export.js", "step/folds.js")  # of the first screen, when they are wanted; the single file has them
 FIRST, CARD, CARD_SIZE = ASSETS / "page" / "first.html", ASSETS / "page" / "card.png", (1200, 630)
 """The first preset as HTML, and as a picture for shared links: examples/reproduce/first_picture.py makes both."""
 
