@@ -95,3 +95,10 @@ def test_two_numbers_get_one_text_only_where_they_agree_in_it(page: Engine):
 def test_students_factor_is_that_of_scipy(page: Engine, freedom: int):
     stats = pytest.importorskip("scipy.stats")
     assert page.call("format.student", freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=5e-5)
+
+
+def test_bytes_stand_apart_by_plain_spaces_and_the_spaces_of_text_are_seen(page: Engine):
+    assert page.call("format.visible", "F0 9F 8C") == "F0 9F 8C"
+    assert page.call("format.visible", " the") == "␣the"
+    assert page.call("format.visible", "AB and CD") == "AB␣and␣CD"
+    assert page.call("format.visible", "12 45") == "12␣45"

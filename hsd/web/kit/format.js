@@ -166,11 +166,11 @@ function mark(character) {
   return code === 0x7f ? "␡" : `⟨${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
 }
 
-/** Runs of a piece, in order: {text, mark: stands for something invisible, line: ends a line}. @param {string} piece */
+/** Runs of a piece, in order: {text, mark: for something invisible (not between bytes), line: ends one}. @param {string} piece */
 function runs(piece) {
   const out = /** @type {{text: string, mark: boolean, line: boolean}[]} */ ([]);
   for (const character of piece.match(LETTERS) || []) {
-    const sign = mark(character);
+    const sign = character === " " && /^[89A-F][\dA-F]( [89A-F][\dA-F])+$/.test(piece) ? null : mark(character);
     const last = out.at(-1);
     if (sign !== null) out.push({ text: sign, mark: true, line: character === "\n" });
     else if (last && !last.mark) last.text += character;
