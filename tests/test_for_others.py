@@ -62,7 +62,7 @@ def test_the_schema_refuses_what_is_no_trace(where: str, value: Any, schema: dic
 
 def test_the_page_about_traces_is_what_its_script_writes():
     script = example_script("reproduce/traces_page")
-    assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run python assets/traces_page.py"
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run python examples/reproduce/traces_page.py"
 
 
 def rows(file: Path) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Write the page "Traces, for other programs": its tables from the records themselves, its example by running it.
 
-python assets/traces_page.py    # writes assets/docs/traces.md
+python examples/reproduce/traces_page.py    # writes assets/docs/traces.md
 """
 
 from __future__ import annotations

@@ -147,8 +147,8 @@ class Trace(Record):
             raise HsdError(f"this file is not JSON ({_short(error)}): choose a trace saved by hsd") from None
         if not isinstance(data, dict) or "trace_version" not in data:
             raise HsdError("this JSON is not a trace (no trace_version): choose a file saved by hsd")
-        if (version := str(data["trace_version"])[:20]) != str(TRACE_VERSION):
-            raise HsdError(f"trace version {version} cannot be read, only {TRACE_VERSION}: record the run again")
+        if (version := data["trace_version"]) != TRACE_VERSION:
+            raise HsdError(f"trace version {version!s:.20} cannot be read, only {TRACE_VERSION}: record the run again")
         try:
             return Trace.model_validate(data)
         except ValidationError as error:

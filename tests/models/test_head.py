@@ -18,7 +18,6 @@ from tree_cases import TREE_CASES
 
 import hsd
 from hsd import RULES, HsdError, Pair, load_pair
-from hsd.app.pairs import sizes
 from hsd.bench.prompts import prompt_set, shipped
 from hsd.models.base import View
 from hsd.models.causal import CausalModel, CausalSession
@@ -254,7 +253,7 @@ def test_a_run_can_be_played_again(pair: Pair):
     drafted = {node.token for step in trace.steps for node in step.nodes}
     assert drafted <= set(DRAFTED)
     assert [model.drafted for model in trace.setup.models] == [len(DRAFTED), None]
-    assert sizes(pair)["drafted"] == len(DRAFTED)
+    assert pair.draft.drafted == len(DRAFTED)
 
 
 @pytest.mark.slow

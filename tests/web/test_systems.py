@@ -245,6 +245,7 @@ def test_every_system_has_words_runs_and_a_figure(visitors):
     page.goto(visitor.app.url + "?tab=systems")
     for name, system in systems().items():
         card = page.locator(f"#sy-{name}")
+        card.locator(".sy-run").first.wait_for()
         assert system["words"].split(".")[0] in card.inner_text()
         runs = card.locator(".sy-run").evaluate_all("all => all.map((run) => run.dataset.run)")
         assert runs == system["shown"]

@@ -113,7 +113,7 @@ function create(onStep) {
 
   function load(trace) {
     prompt = trace.prompt;
-    options = trace.setup.options;
+    options = trace.setup?.options; // none while a run is awaited
     [running, outs, starts, supposed] = [new Running(), [], [], null];
     groups.length = 0;
     flow.replaceChildren(promptPart(mended(tokensOf(prompt), prompt.text)));
