@@ -155,6 +155,15 @@ def test_the_two_equal_rules_are_said_to_be_equal(here: LabPage) -> None:
     assert "all 4 drafts" in note
 
 
+def test_what_a_rule_keeps_is_drawn_beside_the_most_that_one_can(here: LabPage) -> None:
+    row = here.page.locator(".hl-rules tr[data-rule=hsd]")
+    looks = "one => [one.getBoundingClientRect().width, getComputedStyle(one).backgroundColor]"
+    for part in (".hl-fill", ".hl-mark"):
+        width, colour = row.locator(part).evaluate(looks)
+        assert width > 0
+        assert colour != "rgba(0, 0, 0, 0)", part
+
+
 @pytest.mark.core
 def test_output_bars_are_the_exact_law(here: LabPage) -> None:
     here.rule("hsd-released")

@@ -49,7 +49,7 @@ function results(actions) {
 function line({ name, title }, group, actions) {
   const cells = Object.fromEntries(COLUMNS.map(([key, words]) => [key, h(`td.hl-${key}`, { "data-label": words })]));
   const radio = h("input", { type: "radio", name: group, value: name, onchange: () => actions.rule(name) });
-  const [number, fill, mark] = ["figure", "fill", "mark"].map((part) => h(`span.hl-${part}`));
+  const [number, fill, mark] = [h("span.hl-figure"), h("span.hl-fill"), h("span.hl-mark")];
   cells.kept.append(number, h("span.hl-bar", { "aria-hidden": "true" }, fill, mark));
   const head = h("th", { scope: "row" }, h("label", radio, h("span", title)));
   const element = h("tr", { "data-rule": name }, head, Object.values(cells));
