@@ -2,7 +2,7 @@
 import { csv as rowsOf } from "../kit/files.js";
 import { number, plural } from "../kit/format.js";
 import { together } from "../kit/spans.js";
-import { DIVERGENCES, draftedBy, draftsWords, knobOf, readStep, ruleInfo, ruleOf } from "./model.js";
+import { divergenceName, draftedBy, draftsWords, knobOf, readStep, ruleInfo, ruleOf } from "./model.js";
 import { png, svgText } from "./picture.js";
 import { lines } from "./sentences.js";
 
@@ -77,7 +77,7 @@ function report(trace) {
 /** How drafts come about, and by which settings they are judged where a rule has some. */
 function draftWords(setup) {
   const { rule, shadow, draft, fuzzy } = setup.options;
-  const near = `${DIVERGENCES[fuzzy.divergence]} ≤ ${fuzzy.tolerance}, ${fuzzy.mode}, ${fuzzy.on} rows`;
+  const near = `${divergenceName(fuzzy)} ≤ ${fuzzy.tolerance}, ${fuzzy.mode}, ${fuzzy.on} rows`;
   const settings = [...new Set([rule, shadow])].map((name) => {
     const { knob, by_divergence: byDivergence } = ruleInfo(name);
     return byDivergence ? near : knob ? `${knob.sign} = ${knobOf(setup, name)}` : "";

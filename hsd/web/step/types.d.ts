@@ -1,0 +1,77 @@
+// Types of a read step, known in all modules. model.js makes them.
+
+type RuleInfo = ReturnType<typeof import("../kit/facts.js").rule>;
+type TokenVerdict = "kept" | "rejected" | "over" | "unreached";
+/** Two numbers that a test compares, as `comparison` of rules/tests.js has them. */
+type Compared = { sides: (number | null)[]; coinless: boolean; sign: string };
+/** A test that was made. order: its number, from 1 on; it passes if the first of its sides is below the second. */
+type ReadTest = Decision & { order: number; sides: [number, number]; coinless: boolean; sign: string };
+/** A test that was made, or one that could have been: see again.js. */
+type PossibleTest = { node: number; threshold: number | null; grounds: Grounds | null };
+/** What a rejection made of the target. earlier: the changes at its place that it builds on. */
+type ReadChange = Change & { earlier: Change[] };
+/** A verdict of a trace, or of a draft that was judged again, which has drawn nothing. */
+type GivenVerdict = Omit<Verdict, "extra_draws">;
+/**
+ * A verdict with what can be asked of it. at: its tests by node, a list each and in order, for drafts may share a token;
+ * last, path: the nodes that it keeps; verdict(id): what became of a token.
+ */
+type Judged = Omit<GivenVerdict, "decisions"> & {
+  info: RuleInfo;
+  decisions: ReadTest[];
+  at: Map<number, ReadTest[]>;
+  last: number;
+  path: Set<number>;
+  verdict: (id: number) => TokenVerdict;
+};
+/** By node; only nodes of the step are looked up. */
+type ByNode<V> = Omit<Map<number, V>, "get"> & { get: (id: number) => V };
+/** The options of a run that a step is read by; a lesson's step has no run. */
+type StepOptions = { draft: Pick<Draft, "drafts" | "tree"> & Partial<Draft>; fuzzy: Partial<Fuzzy> } & Partial<
+  Pick<SetupOptions, "rule" | "typical" | "sampling" | "knobs">
+>;
+/** The token after the kept ones. outcome: its row of the residual; extra: tokens that were drawn after it. */
+type DrawnToken = Committed & { outcome: Outcome | null; extra: Committed[] };
+/** A step without its run, as `readAlone` gives it: its parts by node, both verdicts, and what was drawn. */
+type StepView = {
+  step: Step;
+  options: StepOptions;
+  /** Whether it was recorded token by token. */
+  detail: boolean;
+  nodes: ByNode<TreeNode>;
+  branches: Map<number, Branch>;
+  /** The drafted tokens after a node; none: no entry. */
+  children: Map<number, number[]>;
+  depth: ByNode<number>;
+  deepest: number;
+  /** Several drafts. */
+  isTrie: boolean;
+  own: Judged;
+  rule: string;
+  shadow: Judged | null;
+  sameRule: boolean;
+  /** The path that the picture puts on top. */
+  spine: number[];
+  drawn: DrawnToken | null;
+  /** The node whose branch decided: where the next token was drawn. */
+  decided: number;
+  /** The step as it was recorded, where this is what might have been: see `again`. */
+  original?: StepView;
+};
+/** A step of a run, as `readStep` gives it. */
+type View = Omit<StepView, "original"> & { trace: Trace; index: number; rootPiece: string; original?: View };
+/** What a sentence may name: see fill.js. */
+type SentenceFacts = Record<string, any>;
+/** What a visitor supposes: the run's rule, and coins by node. */
+type Supposed = { rule: string | null; coins: Map<number, number> };
+
+/** A phase of a step; `phases.js` has the usual ones. drafts: of one in the place of "draft", at which of its beats the i-th drafted token stands. */
+type Move = [name: string, title: string, beats: number, drafts?: (i: number) => number];
+/** from: its first beat. */
+type Phase = { name: string; title: string; beats: number; from: number; drafts?: (i: number) => number };
+/** A verdict, and the phase in which its tests are made. */
+type RuleLane = { phase: "own" | "shadow"; judged: Judged };
+/** The phases of a step, the sum of their beats, and both verdicts in the order in which they are drawn. */
+type Plan = { phases: Phase[]; total: number; lanes: RuleLane[] };
+/** The i-th beat of a phase. */
+type Beat = { phase: Phase; i: number };
