@@ -50,6 +50,14 @@ def test_what_a_preset_opens_on_is_true_over_all_coins(name: str):
         assert mean(step, step.verdict.rule) > mean(step, step.shadow.rule) + 0.05
 
 
+@pytest.mark.parametrize("name", ["stack-three", "hispec-trained"])
+def test_a_run_with_levels_opens_on_a_draft_of_which_the_target_keeps_a_part(name: str):
+    trace = recorded(PRESETS[name])
+    step = trace.steps[telling_step(trace)]
+    assert 0 < step.kept < step.drafted
+    assert any(event.tested for event in step.events)
+
+
 def test_the_page_opens_on_a_draft_that_hsd_cannot_lose_and_vanilla_did():
     trace = recorded(PRESETS[space.load().presets[0]])
     step = trace.steps[telling_step(trace)]
