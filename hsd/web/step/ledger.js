@@ -5,15 +5,23 @@ import { adding, count, exact, number, percent, plural, real } from "../kit/form
 import { card } from "../kit/parts.js";
 import { recipeOf } from "../rules/tests.js";
 import * as changes from "./changes.js";
-import * as model from "./model.js";
-import { pathTo } from "./model.js";
+import { pathTo, settingsOf } from "./model.js";
+
+/** @typedef {"q" | "p"} Side the draft, or the target */
 
 const NAMES = { overlap: "overlap", excess: "excess", deficient: "deficient", remainder: "handed on" };
+/** @typedef {keyof typeof NAMES} Kind of a part of a bar */
 const NO_BRANCH =
   "The draft ended here, so there is no branch after this token. Select another token, or press Esc for the one that decided.";
 const PARTS = "Overlap is what both agree on. Excess: the draft proposes it too often. Deficient: too rarely.";
+const FREE =
+  "The draft proposed nothing here, so nothing was rejected and there is no q to compare with: the next token simply follows the target.";
+const VANILLA =
+  "Vanilla compares p with q directly, without c: what the target has more of, max(p − q, 0), scaled up to 1.";
+const SUPPOSED =
+  "With these coins and this rule nothing was drawn in the run: this only shows what could have followed.";
 
-/** The card of the branch after a node. highlighted: a token of it that is selected, or null. */
+/** The card of the branch after a node. highlighted: a token of it that is selected, or null. @type {(view: View, node: number, highlighted: number | null) => HTMLElement} */
 function ledger(view, node, highlighted) {
   const branch = view.branches.get(node);
   const path = pathTo(view, node).map((id) => ({ piece: view.nodes.get(id).piece, cells: 14 }));
@@ -22,36 +30,47 @@ function ledger(view, node, highlighted) {
     : ["At the start of the draft, after ", { piece: view.rootPiece, cells: 14 }];
   const none = view.decided === node ? null : h("p.hp-note", NO_BRANCH);
   const body = branch ? h("div", branchBody(view, branch, highlighted)) : none;
-  const css = `hp-ledger-body${branch ? "" : " is-single"}`;
   const next = h("div", residualPart(view, node), changes.history(view, node));
-  return card(
-    "hp-ledger",
-    "The branch in full",
-    prose([...after, ": what could come next?"]),
-    h("div", { class: css }, body, next),
-  );
+  const whole = h(`div.hp-ledger-body${branch ? "" : ".is-single"}`, body, next);
+  return card("hp-ledger", "The branch in full", prose([...after, ": what could come next?"]), whole);
 }
 
-const branchBody = (view, branch, highlighted) => {
-  const parts = model.ledger(branch);
-  const target = stack(branch.capped < 1 ? "target c·p" : "target p", "p", parts.target);
+/** @type {(view: View, branch: Branch, highlighted: number | null) => Child} */
+function branchBody(view, branch, highlighted) {
+  const { capped: c, excess, deficient, joint_q: joint, top, rest_p: p, rest_q: q } = branch;
+  const due = view.isTrie
+    ? `${c < 1 ? `c = ${exact(c)} is the capped ratio of the path here from the start of the step. ` : ""}All of this is before any rejection.`
+    : c < 1
+      ? `Only c = ${exact(c)} of the target's mass is due here; the rest was already handed to earlier positions.`
+      : "Here c = 1, so the whole target counts and both are equally large.";
+  const [reached, more, less] = [joint, joint * excess, joint * deficient].map((x) => exact(x));
+  const jointly = ` The draft comes here with probability ${reached}: jointly excess ${more}, deficient ${less}.`;
+  const size = view.trace.setup.vocab_size;
+  const rest = `${top.length} of ${count(size)} tokens shown; the rest holds ${percent(p)} of p and ${percent(q)} of q.`;
+  /** @type {[Kind, number]} */
+  const overlap = ["overlap", 1 - excess];
   return [
-    h("div.hp-stacks", stack("draft q", "q", parts.draft), target),
-    explanation(view, branch),
+    h(
+      "div.hp-stacks",
+      stack("draft q", "q", [overlap, ["excess", excess]]),
+      stack(c < 1 ? "target c·p" : "target p", "p", [overlap, ["deficient", deficient], ["remainder", 1 - c]]),
+    ),
+    h("p.hp-hint", `${PARTS} ${due}${joint < 1 ? jointly : ""}`),
     candidates(view, branch, highlighted),
-    hidden(view, branch),
+    h("p.hp-hint", top.length < size ? rest : `All ${count(size)} tokens shown.`),
   ];
-};
+}
 
+/** @type {(kind: string, attributes?: Attributes) => HTMLElement} */
 const swatch = (kind, attributes = {}) => h(`span.hp-swatch.is-${kind}`, attributes);
 
-/** A bar of a mass of 1 and its parts, and the parts as a sum. of: the model, q or p. */
+/** A bar of a mass of 1 and its parts, and the parts as a sum. @type {(name: string, of: Side, parts: [Kind, number][]) => HTMLElement} */
 function stack(name, of, parts) {
   const shown = adding(parts.map(([, share]) => share));
   const total = parts.map(([kind], i) => `${NAMES[kind]} ${shown[i]}`);
-  const segments = parts
-    .filter(([, share]) => share > 0)
-    .map(([kind, share]) => segment(of, kind, share, { title: `${NAMES[kind]} ${number(share)}` }));
+  const segments = parts.map(
+    ([kind, share]) => share > 0 && segment(of, kind, share, { title: `${NAMES[kind]} ${number(share)}` }),
+  );
   const sum = parts.map(([kind], i) => [
     i ? " + " : "",
     h("span.hp-sumpart", swatch(kind === "overlap" ? of : kind), ` ${total[i]}`),
@@ -64,140 +83,109 @@ function stack(name, of, parts) {
   );
 }
 
-/** A part of a bar, as a share of its length. */
+/** A part of a bar, as a share of its length. @type {(of: Side, kind: Kind, share: number, attributes?: Attributes) => HTMLElement} */
 const segment = (of, kind, share, attributes = {}) =>
   h(`span.hp-segment.is-${of}.is-${kind}`, { style: `width:${(100 * share).toFixed(3)}%`, ...attributes });
 
-function explanation(view, { capped, joint_q: joint, excess, deficient }) {
-  const c = exact(capped);
-  const due = view.isTrie
-    ? `${capped < 1 ? `c = ${c} is the capped ratio of the path here from the start of the step. ` : ""}All of this is before any rejection.`
-    : capped < 1
-      ? `Only c = ${c} of the target's mass is due here; the rest was already handed to earlier positions.`
-      : "Here c = 1, so the whole target counts and both are equally large.";
-  const [reached, more, less] = [joint, joint * excess, joint * deficient].map((x) => exact(x));
-  const whole =
-    joint < 1 ? ` The draft comes here with probability ${reached}: jointly excess ${more}, deficient ${less}.` : "";
-  return h("p.hp-hint", `${PARTS} ${due}${whole}`);
-}
-
-/** A row of a table of tokens: the token with the sign of its origin, bars, and figures. */
+/** A row of a table of tokens: the token with the sign of its origin, bars, and figures. @type {(token: {piece: string}, origin: Origin | null, bars: Child, figures: Child[], attributes: Attributes) => HTMLElement} */
 const row = ({ piece }, origin, bars, figures, attributes) =>
   h(
     "tr",
     attributes,
-    h("th", { scope: "row" }, h(`span.hp-sign.is-${origin}`, SIGNS[origin]), token(piece, { cells: 16 })),
+    h("th", { scope: "row" }, h(`span.hp-sign.is-${origin}`, origin && SIGNS[origin]), token(piece, { cells: 16 })),
     h("td.hp-bars", bars),
     figures.map((figure) => h("td", figure)),
   );
 
-function candidates(view, branch, highlighted) {
-  const { capped: c, node } = branch;
-  const most = ({ p, q }) => Math.max(q, c * p);
-  const all = [...branch.top].sort((a, b) => most(b) - most(a));
+/** @type {(view: View, branch: Branch, highlighted: number | null) => HTMLElement} */
+function candidates(view, { capped: c, node, top }, highlighted) {
+  const most = (/** @type {Candidate} */ { p, q }) => Math.max(q, c * p);
+  const all = [...top].sort((a, b) => most(b) - most(a));
   const largest = Math.max(most(all[0]), 1e-9);
-  const drafted = new Set((view.children.get(node) || []).map((id) => view.nodes.get(id).token));
+  const drafted = new Set((view.children.get(node) ?? []).map((id) => view.nodes.get(id).token));
   const drawn = view.own.residual?.node === node ? view.drawn : null;
-  const one = (top) => {
-    const [q, p] = [top.q, c * top.p];
-    const origin = drafted.has(top.token) ? "draft" : drawn?.token === top.token ? drawn.origin : null;
-    const attributes = { "class": top.token === highlighted ? "is-active" : null, "data-token": top.token };
-    return row(top, origin, twin(q / largest, p / largest), [number(q), number(p), surplus(q, p)], attributes);
-  };
+  const rows = all.map((one) => {
+    const [q, p] = [one.q, c * one.p];
+    const origin = drafted.has(one.token) ? "draft" : drawn?.token === one.token ? drawn.origin : null;
+    const attributes = { "class": one.token === highlighted && "is-active", "data-token": one.token };
+    return row(one, origin, twin(q / largest, p / largest), [number(q), number(p), surplus(q, p)], attributes);
+  });
   const heads = ["token", "", "q", c < 1 ? "c·p" : "p", "difference"].map((name) => h("th", { scope: "col" }, name));
-  return h("table.hp-candidates", h("thead", h("tr", heads)), h("tbody", all.map(one)));
+  return h("table.hp-candidates", h("thead", h("tr", heads)), h("tbody", rows));
 }
 
+/** @type {(q: number, cp: number) => Child} */
 function surplus(q, cp) {
   if (q === cp) return "equal";
   const kind = q > cp ? "excess" : "deficient";
   return [swatch(kind, { title: kind }), h("span.hp-part-word", ` ${kind}`), ` ${number(Math.abs(q - cp))}`];
 }
 
-/** q over c·p, as shares of the longest bar: the common part plain, what goes beyond it hatched. */
+/** q over c·p, as shares of the longest bar: the common part plain, what goes beyond it hatched. @type {(q: number, cp: number) => HTMLElement[]} */
 function twin(q, cp) {
   const both = Math.min(q, cp);
-  const line = (of, kind, whole) =>
+  const line = (/** @type {Side} */ of, /** @type {Kind} */ kind, /** @type {number} */ whole) =>
     h("span.hp-twin", segment(of, "overlap", both), segment(of, kind, Math.max(whole - both, 0)));
   return [line("q", "excess", q), line("p", "deficient", cp)];
 }
 
-function hidden(view, { top, rest_p: p, rest_q: q }) {
-  const { vocab_size: size } = view.trace.setup;
-  const words = `${top.length} of ${count(size)} tokens shown; the rest holds ${percent(p)} of p and ${percent(q)} of q.`;
-  return h("p.hp-hint", top.length < size ? words : `All ${count(size)} tokens shown.`);
-}
-
-/** Where the next token came from: the deficient parts scaled up to 1, or the target itself. */
+/** Where the next token came from: the deficient parts scaled up to 1, or the target itself. @type {(view: View, node: number) => HTMLElement} */
 function residualPart(view, node) {
   const { residual } = view.own;
-  if (!residual || residual.node !== node) return elsewhere(view, residual);
+  if (!residual || residual.node !== node) return h("div.hp-residual", h("p.hp-note", elsewhere(view, residual)));
   const bonus = residual.origin === "bonus";
   const whole = bonus || real(residual.weight) === Infinity; // a rule may take the whole target: its factor of q is 0
-  const why = bonus
-    ? "The draft proposed nothing here, so nothing was rejected and there is no q to compare with: the next token simply follows the target."
-    : residualWords(view, residual);
   const all = [...residual.top].sort((a, b) => b.probability - a.probability);
   const largest = Math.max(all[0]?.probability ?? 0, 1e-9);
-  const one = (top) => {
-    const drawn = view.drawn?.token === top.token;
-    const bar = h("span.hp-twin.is-tall", segment("p", whole ? "overlap" : "deficient", top.probability / largest));
-    const attributes = { class: drawn ? "is-drawn" : null };
-    return row(top, drawn ? view.drawn.origin : null, bar, [percent(top.probability)], attributes);
-  };
+  const rows = all.map((one) => {
+    const origin = view.drawn?.token === one.token ? view.drawn.origin : null;
+    const bar = h("span.hp-twin.is-tall", segment("p", whole ? "overlap" : "deficient", one.probability / largest));
+    return row(one, origin, bar, [percent(one.probability)], { class: origin && "is-drawn" });
+  });
   const shown = `${all.length} of ${count(view.trace.setup.vocab_size)} tokens shown`;
   return h(
     "div.hp-residual",
     h("h4.hp-subtitle", whole ? "Drawn from the target" : "Drawn from the residual"),
-    h("p.hp-hint", why),
-    h("table.hp-candidates", h("tbody", all.map(one))),
+    h("p.hp-hint", bonus ? FREE : residualWords(view, residual)),
+    h("table.hp-candidates", h("tbody", rows)),
     h("p.hp-hint", `${shown}; the rest holds ${percent(residual.rest)}.`),
     drawSentence(view, residual),
   );
 }
 
-/** Which part of the branch the residual is, in words; not every rule weighs the target by c. */
-function residualWords(view, { node, weight: told }) {
-  const weight = real(told);
-  if (view.isTrie) return leftByTests(view, node);
-  const own = recipeOf(view.rule, model.settingsOf(view.trace.setup.options))?.residual;
+/** Which part of the branch the residual is, in words; not every rule weighs the target by c. @type {(view: View, residual: Residual) => string} */
+function residualWords(view, { node, weight: given }) {
+  const weight = real(given) ?? 1;
+  if (view.isTrie) {
+    const last = view.own.changes.findLast((change) => change.node === node);
+    if (!last) return "No rejection changed this branch, so this is its target.";
+    return `What the rejections left of the target here: its state after test ${last.after}, the last that changed it.`;
+  }
+  const own = recipeOf(view.rule, settingsOf(view.options))?.residual;
   if (own) return own;
-  if (view.own.info.forward)
-    return "Vanilla compares p with q directly, without c: what the target has more of, max(p − q, 0), scaled up to 1.";
+  if (view.own.info.forward) return VANILLA;
   const branch = view.branches.get(node);
   if (branch && Math.abs(branch.capped - weight) > 1e-4 * weight)
     return `Naive HSD uses the ratio without its cap, r = ${exact(weight)}: max(r·p − q, 0), scaled up to 1.`;
   return `Only the deficient parts, max(${weight === 1 ? "" : "c·"}p − q, 0), scaled up to 1: exactly what the draft left out.`;
 }
 
-/** In a tree the rejections on this branch, one after another, made the target into what is drawn from. */
-function leftByTests(view, node) {
-  const last = view.own.changes.findLast((change) => change.node === node);
-  if (!last) return "No rejection changed this branch, so this is its target.";
-  return `What the rejections left of the target here: its state after test ${last.after}, the last that changed it.`;
-}
-
-function drawSentence(view, residual) {
+/** @type {(view: View, residual: Residual) => HTMLElement | null} */
+function drawSentence(view, { draw }) {
   if (!view.drawn) return null;
   const { piece, origin, outcome } = view.drawn;
-  const likeliest = recipeOf(view.rule, model.settingsOf(view.options))?.follow;
-  const start = likeliest
-    ? "Nothing is drawn: the likeliest token is "
-    : `The draw number ${number(residual.draw)} picked `;
+  const likeliest = recipeOf(view.rule, settingsOf(view.options))?.follow;
+  const start = likeliest ? "Nothing is drawn: the likeliest token is " : `The draw number ${number(draw)} picked `;
   const chance = outcome && !likeliest ? ` It had a chance of ${percent(outcome.probability)}.` : "";
   return h("p.hp-note", prose([start, { piece, origin, cells: 18 }, `.${chance}`]));
 }
 
+/** @type {(view: View, residual: Residual | null) => string} */
 function elsewhere(view, residual) {
-  const at = residual?.node
-    ? `after ${plural(view.depth.get(residual.node), "kept token")}`
-    : "at the start of the draft";
-  const words = residual
-    ? `The next token was drawn ${at}, not on this branch. Press Esc to go there.`
-    : view.original
-      ? "With these coins and this rule nothing was drawn in the run: this only shows what could have followed."
-      : "The text ended with the kept tokens: nothing was drawn.";
-  return h("div.hp-residual", h("p.hp-note", words));
+  if (!residual) return view.original ? SUPPOSED : "The text ended with the kept tokens: nothing was drawn.";
+  const depth = view.depth.get(residual.node);
+  const at = depth ? `after ${plural(depth, "kept token")}` : "at the start of the draft";
+  return `The next token was drawn ${at}, not on this branch. Press Esc to go there.`;
 }
 
 export { ledger };
