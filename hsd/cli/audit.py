@@ -7,16 +7,6 @@ import json
 import sys
 
 from hsd.audit import audit as exact_laws
-from hsd.cli.arguments import add_json, whole
-
-
-def add_arguments(audit: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    audit.add_argument("--vocab", type=whole, default=3, help="size of the vocabulary")
-    audit.add_argument("--gamma", type=whole, default=3, help="drafted tokens per step")
-    audit.add_argument("--seed", type=whole, default=0, help="which random pair")
-    audit.add_argument("--drafts", type=whole, default=1, help="with 2 or more: also the rules for trees")
-    add_json(audit)
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, facts, header, markdown, read, write_line
 from hsd.bench.server import TIMEOUT, Server, connect
 from hsd.bench.view import view
-from hsd.cli.arguments import add_json, add_models, load, names, number, output, progress, refuse
+from hsd.cli.arguments import load, output, progress, refuse
 from hsd.cli.options import GAMMA, add_flags, check_flags, given
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.errors import HsdError
@@ -29,29 +29,13 @@ from hsd.models.loading.pair import PORTABLE
 from hsd.models.loading.registry import USUAL, draft_length, usual
 from hsd.rules import VANILLA
 
-PEERS = ("transformers", NAME)
+WORDS = {"about": "", "usual": USUAL, "timeout": str(TIMEOUT)}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    add_models(parser, f"name of a pair (default: {USUAL})")
-    parser.add_argument("--smaller", action="append", help="a further model for a stack, below the draft; may repeat")
-    parser.add_argument("--trees", type=names, default=(), help="further trees, by all rules: comb:2:3,grown:3:3:10")
-    parser.add_argument("--prompts", default="shipped", help="shipped, chat, gsm8k, speed_bench:coding, … or a file")
-    parser.add_argument("--data", type=Path, help="folder with public prompt sets (default: $HSD_DATA)")
-    parser.add_argument("--limit", type=int, default=12, help="at most this many prompts; 0 takes all")
-    parser.add_argument("--repetitions", type=int, default=5, help="repetitions that count; one more is dropped")
-    parser.add_argument("--peer", choices=PEERS, help="measure this library's own loop too, on the same weights")
-    parser.add_argument("--server", metavar="URL", help="measure an OpenAI-compatible server too: its own counts only")
-    parser.add_argument("--server-model", metavar="NAME", help="its model, if it has several")
-    key = "its API key, if it wants one; in the environment HSD_SERVER_KEY other users of the machine cannot see it"
-    parser.add_argument("--server-key", metavar="KEY", help=key)
-    parser.add_argument("--server-timeout", type=number, default=TIMEOUT, help="seconds to wait for one answer")
-    parser.add_argument("--out", type=Path, help="file for the results (default: a new one in the folder runs)")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="print the tables of an earlier file and stop")
+    """Add a flag for each option of a run, which takes several values."""
     also = {"rule": "--rules", "system": "--systems"}
     add_flags(parser, RECORDING, True, also, rule="tokenwise,hsd", gamma=GAMMA)
-    add_json(parser)
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hsd.audit import TableModels
-from hsd.cli.arguments import add_json, numbers, output, refuse, whole
+from hsd.cli.arguments import output, refuse
 from hsd.conform.adapter import load_adapter
 from hsd.conform.judge import row, rows_models
 from hsd.conform.keying import EVERY, audit_keyings
@@ -19,28 +19,7 @@ from hsd.conform.words import in_words, junit, unexpected
 from hsd.errors import HsdError
 from hsd.rules import USUAL
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    file = "a Python file with verify(p, q, tokens, uniforms, noise) or generate(p, q, gamma, length, seeds)"
-    parser.add_argument("file", metavar="FILE", nargs="?", help=file)
-    parser.add_argument("--vocab", type=whole, default=3, help="size of the vocabulary")
-    parser.add_argument("--gamma", type=whole, default=3, help="drafted tokens per step")
-    parser.add_argument("--seed", type=whole, default=0, help="which random pair, as for hsd audit")
-    parser.add_argument("--pairs", type=whole, default=1, help="how many random pairs, from that seed on")
-    parser.add_argument("--rows", metavar="JSON", help='rows of your own, not random pairs: {"p": […], "q": […]}')
-    sampled = "test by sampling N drafts (20000 if left out), where random numbers cannot be set"
-    parser.add_argument("--sampled", type=whole, nargs="?", const=20_000, default=0, metavar="N", help=sampled)
-    parser.add_argument("--quick", action="store_true", help="only random pairs and one with zeros, at fewer numbers")
-    parser.add_argument("--expect", metavar="RULE", default="", help="exit with status 1 also if the law is not RULE's")
-    parser.add_argument("--junit", metavar="XML", help="write the verdict as a JUnit file as well")
-    keyed = parser.add_argument_group("in place of FILE: what the keys of random numbers do to a text")
-    keyed.add_argument("--keying", action="store_true", help="several steps of a rule, its numbers keyed in every way")
-    keyed.add_argument("--rule", default=USUAL, help=f"which rule (default: {USUAL})")
-    keyed.add_argument("--p", type=numbers, default=(0.1, 0.5, 0.4), help="the target's row (default: .1,.5,.4)")
-    keyed.add_argument("--q", type=numbers, default=(0.5, 0.4, 0.1), help="the draft's row (default: .5,.4,.1)")
-    keyed.add_argument("--tokens", type=whole, default=6, help="tokens of the text that is judged (default: 6)")
-    add_json(parser)
+WORDS = {"usual": USUAL}
 
 
 def main(arguments: argparse.Namespace) -> int:

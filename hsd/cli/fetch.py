@@ -15,13 +15,6 @@ from hsd.models.loading.pair import PORTABLE
 BAR, QUARTERS, PERCENTS = 30, 4, 100
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the model to fetch; left out: list all")
-    parser.add_argument("--engine", help="portable: the published file alone, for `run --engine portable`")
-    parser.add_argument("--json", action="store_true", help="one JSON object per line, on standard output")
-
-
 def main(arguments: argparse.Namespace) -> int:
     """Fetch a model, or list all of them. Returns the exit status. Raises HsdError when it cannot be done."""
     name, as_json = arguments.name, arguments.json

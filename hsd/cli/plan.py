@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from hsd.bench.prompts import PromptSet, prompt_set
-from hsd.cli.arguments import add_json, add_models, load, refuse, whole
+from hsd.cli.arguments import load, refuse
 from hsd.errors import HsdError
 from hsd.models.timing import machine
 from hsd.planner import LONGEST, Models, Plan, Stack, as_json, plan, read_acceptance, read_numbers
@@ -17,22 +17,8 @@ from hsd.planner.measure_trees import LARGEST, measure_trees
 from hsd.planner.trees import tree_plans
 from hsd.sampling import Sampling
 
+WORDS = {"about": "measure: ", "longest": str(LONGEST)}
 GIVEN, MEASURED = ("costs", "acceptance", "per_token"), ("pair", "target", "draft")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    parser.add_argument("--costs", help="time of one call of each model, any unit, smallest model first: 1,4,12,60")
-    parser.add_argument("--acceptance", help='row i: a_ij for the models j > i: "0.80,0.72,0.62;0.85,0.75;0.90"')
-    parser.add_argument("--per-token", help="time that each further token adds to a call of each model (default: 0)")
-    parser.add_argument("--longest", type=whole, default=LONGEST, help="largest threshold to consider")
-    add_models(parser, "measure the models of this pair instead: tiny, or a name from the Hub", "measure: ")
-    parser.add_argument("--tree", action="store_true", help="measure: propose a grown tree for target and draft")
-    parser.add_argument("--prompts", default="shipped", help="measure: shipped, stories, sums, functions, … or a file")
-    parser.add_argument("--limit", type=whole, default=12, help="measure: at most this many prompts")
-    parser.add_argument("--new-tokens", type=whole, default=48, help="measure: tokens that the target writes of each")
-    parser.add_argument("--temperature", type=float, default=1.0, help="measure: temperature of all models")
-    add_json(parser)
 
 
 def main(arguments: argparse.Namespace) -> int:

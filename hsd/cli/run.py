@@ -11,7 +11,7 @@ from typing import Any
 import hsd
 from hsd.bench import prompt_set
 from hsd.bench.fuzzy import calibrate
-from hsd.cli.arguments import add_json, add_models, load, number, output, progress, text_of
+from hsd.cli.arguments import load, output, progress, text_of
 from hsd.cli.options import GAMMA, add_flags, check_flags, given
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import LEVELLED
@@ -22,25 +22,20 @@ from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, USUAL, draft_l
 CALIBRATION_PROMPTS = 12
 
 
-def add_arguments(run: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    run.add_argument("prompt", help="the text to continue; - reads it from standard input")
-    add_models(run, _pair_help())
-    run.add_argument("--quantize", help="the target's weights: 4bit or 8bit by bitsandbytes, 16bit on a CPU")
-    run.add_argument("--raw", action="store_const", const="text", dest="prompt_as", help="short for --prompt-as text")
-    run.add_argument("--smaller", action="append", default=[], help="a model under the draft, smallest first; repeat")
-    run.add_argument("--quantile", type=number, help="in place of --tolerance: which share of rejections to let pass")
-    run.add_argument("--trace", metavar="FILE", help="record every decision and save the trace as JSON")
-    add_flags(run, without=("trace",), gamma=GAMMA)
-    add_json(run)
-
-
 def _pair_help() -> str:
     """Return the help text of --pair."""
     names = f"{', '.join(FETCHED)} (see hsd fetch), {', '.join(EMBEDDED)} (embedded)"
     drafts, heads = ([pair.name for pair in PAIRS.values() if bool(pair.licence) == head] for head in (False, True))
     hub = f"from the Hub: {', '.join(drafts)}, with an EAGLE-3 head as draft: {', '.join(heads)}"
     return f"{names}, or {hub} (default: {USUAL})"
+
+
+WORDS = {"about": "", "pairs": _pair_help()}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add a flag for each option of a run."""
+    add_flags(parser, without=("trace",), gamma=GAMMA)
 
 
 def main(arguments: argparse.Namespace) -> int:

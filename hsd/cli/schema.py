@@ -8,10 +8,6 @@ import json
 from hsd.trace import Trace
 
 
-def add_arguments(schema: argparse.ArgumentParser) -> None:
-    """The command has no options."""
-
-
 def main(arguments: argparse.Namespace) -> int:
     """Print it. Returns the exit status."""
     print(json.dumps(Trace.schema_for_others(), indent=2))

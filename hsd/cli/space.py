@@ -8,38 +8,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hsd import space
-from hsd.cli.arguments import output, refuse, whole
+from hsd.cli.arguments import output, refuse
 from hsd.errors import HsdError
 from hsd.paths import ROOT
 from hsd.trace import Trace
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the three actions and their options."""
-    what = parser.add_subparsers(required=True, metavar="ACTION", parser_class=type(parser))
-    check = what.add_parser("check", help="compare the Spacefile with the front matter of README.md")
-    check.set_defaults(action=_check)
-    export = what.add_parser("export", help="the page as files that need no server, or one run as a single file")
-    kind = export.add_mutually_exclusive_group(required=True)
-    kind.add_argument("--static", metavar="FOLDER", help="all that is recorded, for any file server or a static Space")
-    kind.add_argument("--html", metavar="TRACE", help="this recorded trace as one file that opens without a network")
-    export.add_argument("--address", metavar="URL", help="with --static: its future URL, for the card of a shared link")
-    export.add_argument("-o", "--output", metavar="FILE", help="with --html: the file to write (default: beside TRACE)")
-    export.add_argument("--step", type=whole, help="with --html: the step to open at, from 1; else the most telling")
-    export.add_argument("--weights", action="store_true", help="with --static: the model's weights too (98 MB)")
-    export.add_argument("--title", help="with --html: the title above the run")
-    export.set_defaults(action=_export)
-    publish = what.add_parser("publish", help="upload the files of the Space")
-    publish.add_argument("repository", nargs="?", help="owner/name of the Space")
-    publish.add_argument("--static", action="store_true", help="a Space of files, which needs no Python")
-    publish.add_argument("--weights", action="store_true", help="with --static: the model's weights too (98 MB)")
-    publish.add_argument("--dry-run", action="store_true", help="upload nothing; list every setting and file")
-    publish.set_defaults(action=_publish)
-
-
 def main(arguments: argparse.Namespace) -> int:
     """Run the chosen action. Returns the exit status."""
-    return int(arguments.action(arguments))
+    actions = {"check": _check, "export": _export, "publish": _publish}
+    return actions[arguments.action](arguments)
 
 
 def _check(arguments: argparse.Namespace) -> int:

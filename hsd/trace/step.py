@@ -19,10 +19,6 @@ class Times(Record):
     verify: Seconds
     rest: Seconds
 
-    @property
-    def total(self) -> float:
-        return self.draft + self.target + self.verify + self.rest
-
 
 class Tested(Token):
     """A token that a level below the target was handed, and what that level made of it.
@@ -120,40 +116,43 @@ class Step(Record):
         return [c.token for c in self.committed]
 
     @model_validator(mode="after")
-    def _counts_hold(self) -> Step:
-        counts = {
-            "nodes": {len(self.nodes), len(self.divergences)} <= {0, self.drafted},
-            "paths": bool(self.nodes) == bool(self.paths),
-            "laws of kept tokens": all(len(law) == self.depth + 1 for law in self.kept_law.values()),
-            "kept tokens": not self.verdict or self.verdict.kept == self.kept,
+    def _holds_together(self) -> Step:
+        """Raise ValueError, naming the first fault, where parts of the step contradict each other."""
+        count, verdicts = len(self.nodes), [verdict for verdict in (self.verdict, self.shadow) if verdict]
+        decisions = [decision for verdict in verdicts for decision in verdict.decisions]
+        named = [one.node for one in self.branches] + [one.residual.node for one in verdicts if one.residual]
+        named += [one.node for one in decisions] + [change.node for one in verdicts for change in one.changes]
+        parents = {node.id: node.parent for node in self.nodes}
+        edges = [edge for one in self.paths for edge in zip(one.nodes, [0, *one.nodes[:-1]], strict=True)]
+        other, unknown = " has another number of {} than its draft", " refers to a {} that it does not have"
+        faults = {
+            f" keeps {self.kept} of {self.drafted} drafted tokens": not self.kept <= self.depth <= self.drafted,
+            f" keeps {self.kept} tokens but commits {len(self.committed)}": self.kept > len(self.committed),
+            other.format("nodes"): not {count, len(self.divergences)} <= {0, self.drafted},
+            other.format("paths"): bool(self.nodes) != bool(self.paths),
+            other.format("laws of kept tokens"): any(len(law) != self.depth + 1 for law in self.kept_law.values()),
+            other.format("kept tokens"): self.verdict is not None and self.verdict.kept != self.kept,
+            ": node ids must count from 1, parents first": any(
+                node.id != place or node.parent >= node.id for place, node in enumerate(self.nodes, start=1)
+            ),
+            unknown.format("node"): max(named, default=0) > count,
+            ": what the tree was cut from does not hold together": any(
+                one.parent > place or (one.node or 0) > count for place, one in enumerate(self.growth)
+            ),
+            unknown.format("draft"): any(decision.draft >= len(self.paths) for decision in decisions),
+            ": a draft does not follow the tree": any(parents.get(node) != above for node, above in edges),
         }
-        if wrong := [what for what, holds in counts.items() if not holds]:
-            raise ValueError(f"step {self.index} has another number of {wrong[0]} than its draft")
+        if fault := next((words for words, holds in faults.items() if holds), ""):
+            raise ValueError(f"step {self.index}{fault}")
         return self
 
-    @model_validator(mode="after")
-    def _references_hold(self) -> Step:
-        if self.kept > self.depth or self.depth > self.drafted:
-            raise ValueError(f"step {self.index} keeps {self.kept} of {self.drafted} drafted tokens")
-        if self.kept > len(self.committed):
-            raise ValueError(f"step {self.index} keeps {self.kept} tokens but commits {len(self.committed)}")
-        for position, node in enumerate(self.nodes, start=1):
-            if node.id != position or node.parent >= node.id:
-                raise ValueError(f"step {self.index}: node ids must count from 1, parents first")
-        verdicts = [verdict for verdict in (self.verdict, self.shadow) if verdict]
-        named = [b.node for b in self.branches] + [n for v in verdicts for n in v.named]
-        if any(node > len(self.nodes) for node in named):
-            raise ValueError(f"step {self.index} refers to a node that it does not have")
-        if any(one.parent > place or (one.node or 0) > len(self.nodes) for place, one in enumerate(self.growth)):
-            raise ValueError(f"step {self.index}: what the tree was cut from does not hold together")
-        drafts = [decision.draft for verdict in verdicts for decision in verdict.decisions]
-        if any(draft >= len(self.paths) for draft in drafts):
-            raise ValueError(f"step {self.index} refers to a draft that it does not have")
-        for path in self.paths:
-            steps = zip(path.nodes, [0, *path.nodes[:-1]], strict=True)
-            if any(n > len(self.nodes) or self.nodes[n - 1].parent != above for n, above in steps):
-                raise ValueError(f"step {self.index}: a draft does not follow the tree")
-        return self
+    def path(self, node: int) -> list[int]:
+        """Return the nodes from the first drafted one to `node`; none for the root, 0."""
+        found: list[int] = []
+        while node:
+            found.insert(0, node)
+            node = self.nodes[node - 1].parent
+        return found
 
 
 def replay_step(step: Step) -> list[int]:
@@ -161,16 +160,7 @@ def replay_step(step: Step) -> list[int]:
     if step.drafted and not step.nodes:
         raise HsdError("this trace was recorded without its drafts: run again with tracing on")
     accepted = [d.node for d in step.verdict.decisions if d.accepted] if step.verdict else []
-    path = _path(step, accepted[-1] if accepted else 0)
+    path = [step.nodes[node - 1].token for node in step.path(accepted[-1] if accepted else 0)]
     if len(path) != step.kept or path != step.tokens[: step.kept]:
         raise HsdError(f"step {step.index} of this trace contradicts itself: its decisions keep {len(path)} tokens")
     return path + step.tokens[step.kept :]
-
-
-def _path(step: Step, node: int) -> list[int]:
-    """Tokens from the root to `node`."""
-    path: list[int] = []
-    while node:
-        path.append(step.nodes[node - 1].token)
-        node = step.nodes[node - 1].parent
-    return path[::-1]

@@ -189,9 +189,3 @@ class Verdict(Record):
     residual: Residual | None = None
     next: Committed | None = None
     extra_draws: Annotated[list[Probability], Field(max_length=Most.NODES)] = []
-
-    @property
-    def named(self) -> list[int]:
-        """The nodes that it refers to."""
-        named = [d.node for d in self.decisions] + [c.node for c in self.changes]
-        return [*named, self.residual.node] if self.residual else named

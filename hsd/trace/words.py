@@ -48,19 +48,20 @@ class _Reading:
     """One step, read for its facts."""
 
     def __init__(self, trace: Trace, step: Step, known: Facts) -> None:
-        self.step, self.options, self.head = step, trace.setup.options, bool(trace.setup.models[0].taps)
+        self.step, self.options, self.models = step, trace.setup.options, trace.setup.models
         self.rules = {rule["name"]: rule for rule in known.get("rules", [])}
         self.forms = known.get("forms", {})
         self.nodes = {node.id: node for node in step.nodes}
-        self.branches = {branch.node: branch for branch in step.branches}
         self.parents = {node.parent for node in step.nodes}
         self.tree = len(step.paths) > 1 or self.options.draft.drafts > 1
 
     def facts(self) -> dict[str, Any]:
         step, options = self.step, self.options
-        told = step.verdict or Verdict(rule=self.ruled(), kept=step.kept)
+        rule = (options.draft.drafts > 1 and self.rules.get(options.rule, {}).get("recursive")) or options.rule
+        told = step.verdict or Verdict(rule=rule, kept=step.kept)  # of a run that was recorded without details
         own = self.verdict(told) | {"extra": len(step.committed) - step.kept - 1}
         other = self.verdict(step.shadow) | {"again": step.shadow.rule == told.rule} if step.shadow else None
+        texts = [quoted(together(self.nodes[node] for node in path.nodes)) for path in step.paths]
         facts: dict[str, Any] = {
             "drafted": step.drafted,
             "most": step.depth,
@@ -75,28 +76,21 @@ class _Reading:
             "greedy": options.sampling.temperature == 0,
             "own": own,
             "other": other,
-            "tokens": _listed([{"piece": _piece(n.piece), "q": number(n.q), "p": number(n.p)} for n in step.nodes]),
-            "drafts": _listed([{"number": i, "words": self.words(path.nodes)} for i, path in enumerate(step.paths, 1)]),
+            "tokens": _listed([{"piece": {"piece": n.piece}, "q": number(n.q), "p": number(n.p)} for n in step.nodes]),
+            "drafts": _listed([{"number": i, "words": text} for i, text in enumerate(texts, 1)]),
+            "head": bool(self.models[0].taps),
+            "candidates": len(step.growth),
         }
         names = ("next", "bonus", "entire", "coupled", "chance", "replaced", "repeated", "extra", "follows")
-        facts |= {key: own[key] for key in names} | {"head": self.head, "candidates": len(step.growth)}
+        facts |= {key: own[key] for key in names}
         if step.shadow:
             assert other
             facts |= self.between(told, step.shadow, own, other)
         return facts
 
-    def ruled(self) -> str:
-        """Return the run's rule by the name that its verdicts have."""
-        rule: str = self.options.rule
-        return (self.options.draft.drafts > 1 and self.rules.get(rule, {}).get("recursive")) or rule
-
-    def path(self, node: int) -> list[int]:
-        """Return the nodes from the first drafted one to `node`."""
-        return [*self.path(self.nodes[node].parent), node] if node else []
-
     def ratio(self, node: int) -> float:
-        """p/q of the whole path to a node."""
-        return math.prod(math.inf if not n.q else n.p / n.q for n in map(self.nodes.get, self.path(node)) if n)
+        """Return p/q of the whole path to a node."""
+        return math.prod(n.p / n.q if n.q else math.inf for n in map(self.nodes.__getitem__, self.step.path(node)))
 
     # ---- one verdict
 
@@ -159,7 +153,11 @@ class _Reading:
         grounds, several = made.grounds, any(decision.draft for decision in judged.decisions)
         form = self.forms.get(grounds.form, {"words": "", "coin": True, "along": {}, "when": None, "threshold": 0})
         numbers = grounds.model_dump(exclude={"form"})
-        sides = (made.coin, made.threshold) if form["coin"] else self.sides(form["when"], numbers)
+        sides = made.coin, made.threshold
+        if not form["coin"]:  # two numbers are compared, the lower first where the test passes
+            sign, *compared = form["when"]
+            left, right = (float(evaluate(side, self.options.flat() | numbers)) for side in compared)
+            sides = (right, left) if sign in (">", "<=") else (left, right)
         (low, high), (coin, threshold) = pair(*sides), pair(*sides, 3)
         texts, holds = agreeing(numbers, lambda told: self.holds(form, told, made.threshold, apart(*sides, 3)))
         order = judged.decisions.index(made) + 1
@@ -171,8 +169,8 @@ class _Reading:
             "never": made.threshold <= 0,
             "whole": made.test == "draft",
             "single": made.test == "token",
-            "place": len(self.path(made.node)),
-            "piece": _piece(self.nodes[made.node].piece),
+            "place": len(self.step.path(made.node)),
+            "piece": {"piece": self.nodes[made.node].piece},
             "draft": made.draft + 1,
             "several": several,
             "low": low,
@@ -196,21 +194,15 @@ class _Reading:
         distinct = self.options.draft.tree.startswith("distinct")
         several = any(decision.draft for decision in made)
         return {
-            "cause": None if several else _piece(self.nodes[cause.node].piece),
+            "cause": None if several else {"piece": self.nodes[cause.node].piece},
             "draft": cause.draft + 1,
-            "after piece": _piece(self.nodes[change.node].piece) if change.node else None,
+            "after piece": {"piece": self.nodes[change.node].piece} if change.node else None,
             "strikes": self.forms.get(cause.grounds.form, {}).get("certain", False),
             "weight": number(change.weight, 4, 4),
             "mass": number(change.mass, 4, 4),
             "p": "p′" if again else "p",
             "q": "q′" if again and distinct else "q",
         }
-
-    def sides(self, when: list[Any], numbers: dict[str, Any]) -> tuple[float, float]:
-        """Return the two numbers that a test without a coin compares, the lower first where it passes."""
-        known = self.options.flat() | numbers
-        left, right = (float(evaluate(side, known)) for side in when[1:])
-        return (right, left) if when[0] in (">", "<=") else (left, right)
 
     def holds(self, form: dict[str, Any], told: dict[str, Any], threshold: float, digits: tuple[int, int]) -> bool:
         """Return whether a test's numbers, as printed, give the threshold as it is printed, and meet its condition."""
@@ -250,7 +242,7 @@ class _Reading:
         made = next(iter(judged.decisions), None)
         if self.tree or not made or made.grounds.form not in ("capped", "ratio"):
             return {}
-        *before, r = [self.ratio(node) for node in [0, *self.path(made.node)]]
+        *before, r = [self.ratio(node) for node in [0, *self.step.path(made.node)]]
         peak = before.index(max(before)) if made.grounds.form == "capped" else 0
         h, digits = made.threshold, apart(made.coin, made.threshold)
 
@@ -272,7 +264,7 @@ class _Reading:
             "entire": weight is not None and math.isinf(weight),
             "weight": None if weight is None else number(weight, 2),
             "chance": None if chance is None else number(chance),
-            "replaced": _piece(children[0].piece) if children and not self.tree else None,
+            "replaced": {"piece": children[0].piece} if children and not self.tree else None,
             "repeated": bool(drawn and not self.tree and any(node.token == drawn.token for node in children)),
         }
 
@@ -290,9 +282,6 @@ class _Reading:
         if len(found) > 1 and len(found) == len(paths):
             return "all drafts"
         return f"{len(found)} drafts" if len(found) > 3 else _listing(found)
-
-    def words(self, nodes: Sequence[int]) -> str:
-        return quoted(together(self.nodes[node] for node in nodes))
 
     # ---- two verdicts
 
@@ -321,10 +310,6 @@ class _Reading:
 
 
 # ---- words
-
-
-def _piece(piece: str) -> dict[str, str]:
-    return {"piece": piece}
 
 
 def _one_line(words: str) -> str:

@@ -15,7 +15,7 @@ from hsd.errors import HsdError
 from hsd.facts import facts
 from hsd.paths import TRACES
 from hsd.trace import Step, Trace, step_in_words
-from hsd.trace.fill import same
+from hsd.trace.fill import quoted, same
 
 RECORDED = sorted(TRACES.glob("*.json"))
 KNOWN = facts()
@@ -168,6 +168,29 @@ def test_a_step_that_is_not_there_is_said_in_one_line(index: int):
     trace = Trace.from_file(RECORDED[0])
     with pytest.raises(HsdError, match=rf"no step {index + 1}: its steps are 1 to {len(trace.steps)}"):
         step_in_words(trace, index)
+
+
+@pytest.mark.parametrize("name", ["stack-three", "hispec-trained"])
+def test_the_command_lists_what_happened_below_the_target(name: str, capsys: pytest.CaptureFixture[str]):
+    trace = Trace.from_file(TRACES / f"{name}.json")
+    for step in trace.steps:
+        assert main(["explain", str(TRACES / f"{name}.json"), "--step", str(step.index + 1)]) == 0
+        lines = capsys.readouterr().out.partition("\nBelow the target, in order:\n")[2].splitlines()
+        assert len(lines) == len(step.events) > 0
+        for line, event in zip(lines, step.events, strict=True):
+            drafts, settled = event.kind == "draft", event.held + len(event.committed)
+            assert (" drafts " in line) is drafts
+            assert f" asked for {event.asked}." in line if drafts else re.search(rf"now holds (the )?{settled}\b", line)
+            assert all(quoted(token.piece) in line for token in event.committed[0 if drafts else event.kept :])
+
+
+def test_the_words_of_an_event_below_the_target(capsys: pytest.CaptureFixture[str]):
+    main(["explain", str(TRACES / "hispec-trained.json"), "--step", "2"])
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "- The draft exit drafts 2 tokens: “ park”, “.”. The checking exit asked for 2.",
+        "- The checking exit checks 2 tokens, keeps 1 and puts “ with” in place of “.”. It now holds 5, more than "
+        "the 4 it was asked for, and hands them up.",
+    ]
 
 
 def test_the_command_explains_a_saved_step(capsys: pytest.CaptureFixture[str]):
