@@ -18,10 +18,9 @@ EXACT := tests/rules tests/audit tests/conform
 DPRINT := $(NODE) node_modules/dprint/bin.cjs
 TSC := $(NODE) node_modules/typescript/bin/tsc -p jsconfig.json --pretty false
 # Folders and files of hsd/web whose types are not checked yet: the list only gets shorter.
-UNTYPED := lab/draft lab/inputs lab/lab lab/law lab/step lab/words \
-  step/again step/board step/cells step/changes step/formula step/help step/mass step/odds step/phases step/rows step/sentences step/sums step/table step/tests step/text step/texts step/tokens \
-  step/bar step/cards step/chips step/divergence step/drafts step/exits step/export step/frame step/growth step/lanes step/layout step/levels step/mask step/parting step/parts step/picture step/player step/stage step/tour step/transport step/tree \
-  watch/
+UNTYPED := step/again step/board step/cells step/changes step/formula step/help step/mass step/odds step/phases step/rows step/sentences step/sums step/table step/tests step/text step/texts \
+  step/tokens step/bar step/cards step/chips step/divergence step/drafts step/exits step/export step/frame step/growth step/lanes step/layout step/levels step/mask step/parting step/parts step/picture \
+  step/player step/stage step/tour step/transport step/tree
 
 .PHONY: demo test busy browser quick slow lint web types vendor format chromium advisories clean
 

@@ -20,7 +20,7 @@ function about({ trace: { prompt } }) {
   return `A file with one recorded run, which needs no network. Prompt: “${start}${start < whole ? " …" : ""}”`;
 }
 
-const page = { heading: heading(run), about: about(run), from: run.from, presets: [], credits: [] };
+const page = { heading: heading(run), about: about(run), from: run.from, pairs: [], limits: {}, credits: [] };
 const ANSWERS = /** @type {Record<string, object>} */ ({ page, opened: { ...run, title: "" } });
 
 const why = (/** @type {string} */ name) => (ANSWERS[name] ? "" : ALONE);

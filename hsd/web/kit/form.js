@@ -174,7 +174,7 @@ function form(schema, { groups = [], only, prefix = "hsd", changed = () => {}, c
       for (const [name, value] of Object.entries(values)) controls[name]?.set(value);
       apply();
     },
-    /** What a menu has to choose from, or what its own kind of control takes. @param {string} name @param {Choice[]} list */
+    /** What a menu has to choose from, or what its own kind of control takes. @param {string} name @param {any} list */
     offer(name, list) {
       controls[name].offer?.(list);
       apply();

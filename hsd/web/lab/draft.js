@@ -13,19 +13,20 @@ import { names } from "./state.js";
 import { viewOf } from "./step.js";
 import { PAPER_TEXT, paperSentence } from "./words.js";
 
-const TITLES = [...CHAINS.values()].map(({ name, title }) => [name, title]);
+const TITLES = /** @type {[string, string][]} */ ([...CHAINS.values()].map(({ name, title }) => [name, title]));
 const HINT =
   "A test succeeds when its coin falls below its threshold. Drag a coin, open a test, or choose a token to see its branch.";
 
+/** The folds under the board: their names and titles. */
 const FOLDS = [
   ["tests", "The tests, one by one"],
   ["branch", "A branch in full: what could come next"],
   ["numbers", "The numbers, token by token"],
 ];
 
-/** actions: token(t, x), coin(t, value), rule(name), throwCoins(), drawDraft(). */
+/** The card. @param {LabActions} actions */
 function draft(actions) {
-  const rule = menu("Rule beside vanilla", TITLES, null, actions.rule);
+  const rule = menu("Rule beside vanilla", TITLES, USUAL, actions.rule);
   const drawing = button("Draw a draft from q", "draw the tokens as the draft model does", actions.drawDraft);
   const throwing = button("Throw the coins", "new random coins", actions.throwCoins);
   const tools = h("div.hl-tools", h("label.hl-label", "Rule beside vanilla", rule), drawing, throwing);
@@ -33,15 +34,18 @@ function draft(actions) {
   const spoken = h("div.hl-verdicts", { "aria-live": "polite" });
   const about = h("div.hl-about");
   const list = h("ol.hl-positions");
-  const coin = (node, value) => actions.coin(node - 1, Math.round(100 * value) / 100);
+  const coin = (/** @type {number} */ node, /** @type {number} */ value) =>
+    actions.coin(node - 1, Math.round(100 * value) / 100);
   const grid = board.create({ select, coin, judgeBy: actions.rule, test: () => open("tests") });
   const folds = Object.fromEntries(FOLDS.map(([name, title]) => [name, fold(title, () => fill(name))]));
   const parts = Object.values(folds).map((one) => one.element);
   const step = h("div.hsd-player", grid.element, parts);
   const element = folded("hl-draft", "One draft, coin by coin", HINT, about, tools, problem, spoken, list, step);
-  let [drawn, lines, view, node] = ["", [], null, 0];
+  let [drawn, node] = ["", 0];
+  let lines = /** @type {ReturnType<typeof position>[]} */ ([]);
+  let view = /** @type {ReturnType<typeof viewOf> | null} */ (null);
 
-  function update({ valid, model }) {
+  function update(/** @type {LabDraftView} */ { valid, model }) {
     const wanted = [valid.kind, valid.vocab, valid.gamma].join();
     if (wanted !== drawn) {
       lines = range(valid.gamma).map((i) => position(valid, i + 1, actions));
@@ -69,62 +73,60 @@ function draft(actions) {
     Object.keys(folds).forEach(fill);
   }
 
-  function select(chosen) {
+  function select(/** @type {number} */ chosen) {
     node = chosen;
     grid.select(node);
     open("branch");
   }
 
-  function open(name) {
+  function open(/** @type {string} */ name) {
     folds[name].element.open = true;
     fill(name);
   }
 
   /** What is unfolded is made, and anew with every change. */
-  function fill(name) {
+  function fill(/** @type {string} */ name) {
     const { element: unfolded, body } = folds[name];
-    const make = {
-      tests: () => decisions(view, { select, coin }),
-      branch: () => ledger(view, node, null),
-      numbers: () => table(view, { node, select }),
-    };
-    body.replaceChildren(...(view && unfolded.open ? [make[name]()] : []));
+    if (!view || !unfolded.open) return body.replaceChildren();
+    if (name === "tests") return body.replaceChildren(decisions(view, { select, coin }));
+    return body.replaceChildren(name === "branch" ? ledger(view, node, null) : table(view, { node, select }));
   }
 
   return { element, update, step: () => view && view.step };
 }
 
-/** The token at a position and its coin. */
+/** The token at a position and its coin. @type {(state: LabState, t: number, actions: LabActions) => {element: HTMLElement, update: (state: LabState, model: LabModel) => void}} */
 function position(state, t, actions) {
-  const tokens = segments(`token ${t}`, (x) => actions.token(t - 1, x));
-  const attributes = { css: "is-coin", max: 0.99, oninput: () => actions.coin(t - 1, Number(coin.value)) };
-  const [coin, said] = [slider(`coin of position ${t}`, attributes), h("output")];
-  const element = h("li.hl-pos", { "data-position": t }, h("span.hl-place", t), tokens.element, coin, said);
+  const tokens = segments(`token ${t}`, (/** @type {number} */ x) => actions.token(t - 1, x));
+  const coin = slider(`coin of position ${t}`, { css: "is-coin", max: 0.99 });
+  coin.addEventListener("input", () => actions.coin(t - 1, Number(coin.value)));
+  const value = h("output");
+  const element = h("li.hl-pos", { "data-position": t }, h("span.hl-place", t), tokens.element, coin, value);
 
-  function update({ kind, draft: chosen, vocab, coins }, { q }) {
+  function update(/** @type {LabState} */ { kind, draft: chosen, vocab, coins }, /** @type {LabModel} */ { q }) {
     const offers = names({ ...state, kind, vocab }, t - 1).slice(0, kind === "step" ? 1 : vocab); // the paper lists one
     tokens.set(chosen[t - 1], [...offers.entries()]);
     for (const [i, input] of [...tokens.element.querySelectorAll("input")].entries()) {
       input.disabled = q[t - 1][i] === 0;
-      input.parentElement.title = input.disabled ? "q is 0: never drafted" : "";
+      input.parentElement?.setAttribute("title", input.disabled ? "q is 0: never drafted" : "");
     }
-    say(said, String(coins[t - 1]));
-    setSlider(coin, coins[t - 1], said.textContent);
+    say(value, String(coins[t - 1]));
+    setSlider(coin, coins[t - 1], value.textContent);
   }
 
   return { element, update };
 }
 
-/** What is said about the paper's step. */
+/** What is said about the paper's step. @type {(state: LabState, model: LabModel) => (string | null)[]} */
 function paper({ draft: tokens }, { p, q }) {
-  const of = (name) => {
+  const of = (/** @type {string} */ name) => {
     const { threshold, forward } = lawOf(name, p, q, tokens);
     return stops(threshold, forward);
   };
   return [...PAPER_TEXT, paperSentence(of(USUAL), of(VANILLA))].filter(Boolean);
 }
 
-/** Why this draft cannot be judged; null where it can. */
+/** Why this draft cannot be judged; null where it can. @type {(state: LabState, model: LabModel) => string | null} */
 function impossible(valid, { q }) {
   const t = valid.draft.findIndex((x, i) => q[i][x] === 0);
   const token = t < 0 ? null : names(valid, t)[valid.draft[t]];

@@ -7,15 +7,15 @@ import { names, parse, PRESETS, rowName } from "./state.js";
 
 const SIDES = { p: "Target", q: "Draft" };
 
-/** actions: preset(name), reshape(change), cell(side, t, i, text), drag(side, t, i, value, before), normalise(). */
+/** actions: preset(name), reshape(change), cell(side, t, i, text), drag(side, t, i, value, before), normalise(). @param {LabActions} actions */
 function inputs(actions) {
   const chips = Object.entries(PRESETS).map(([name, { title }]) =>
     button(title, `start from: ${title}`, () => actions.preset(name), { "data-preset": name }),
   );
   const presets = h("div.hl-tools", { "role": "group", "aria-label": "Presets" }, chips);
-  const vocab = segments("Tokens", (value) => actions.reshape({ vocab: value }));
-  const gamma = segments("Draft length γ", (value) => actions.reshape({ gamma: value }));
-  const kind = segments("Rows", (value) => actions.reshape({ kind: value }));
+  const vocab = segments("Tokens", (/** @type {number} */ value) => actions.reshape({ vocab: value }));
+  const gamma = segments("Draft length γ", (/** @type {number} */ value) => actions.reshape({ gamma: value }));
+  const kind = segments("Rows", (/** @type {LabKind} */ value) => actions.reshape({ kind: value }));
   const words = h("p.hp-problem", { role: "alert" });
   const repair = button("Normalise", "scale the rows so that each sums to 1", actions.normalise);
   const rows = h("div.hl-rows");
@@ -29,17 +29,15 @@ function inputs(actions) {
     rows,
   );
   let drawn = "";
-  let cells = [];
+  let cells = /** @type {LabCell[]} */ ([]);
 
-  function rebuild(state) {
-    const built = draw(state, actions);
-    rows.replaceChildren(...built.elements);
-    cells = built.cells;
-  }
-
+  /** @param {{state: LabState, problems: LabProblem[], message: string, presetName: string | null}} shown */
   function update({ state, problems, message, presetName }) {
     const wanted = [state.kind, state.vocab, state.gamma].join();
-    if (wanted !== drawn) rebuild(state);
+    if (wanted !== drawn) {
+      cells = [];
+      rows.replaceChildren(...draw(state, actions, cells));
+    }
     drawn = wanted;
     choose(state, { vocab, gamma, kind });
     for (const chip of chips) chip.setAttribute("aria-pressed", String(chip.dataset.preset === presetName));
@@ -52,9 +50,10 @@ function inputs(actions) {
   return { element, update };
 }
 
-/** The segmented choices; a link may have brought a larger value, which is then offered too. */
+/** The segmented choices; a link may have brought a larger value, which is then offered too. @param {LabState} state @param {Record<string, {element: HTMLElement, set: Function}>} controls */
 function choose({ kind, vocab, gamma }, controls) {
-  const upTo = (list, value) => (list.includes(value) ? list : [...list, value]).map((n) => [n, String(n)]);
+  const upTo = (/** @type {number[]} */ list, /** @type {number} */ value) =>
+    (list.includes(value) ? list : [...list, value]).map((n) => [n, String(n)]);
   const fixed = kind === "step";
   controls.vocab.set(vocab, upTo([2, 3, 4, 5], vocab));
   controls.gamma.set(gamma, upTo([1, 2, 3, 4], gamma));
@@ -65,23 +64,22 @@ function choose({ kind, vocab, gamma }, controls) {
   controls.vocab.element.hidden = controls.gamma.element.hidden = controls.kind.element.hidden = fixed;
 }
 
-function draw(state, actions) {
-  const cells = [];
-  const known = (name, t) => t < state[name].length && !(state.kind === "step" && t === state.gamma);
-  const side = (name, t) => known(name, t) && row(state, name, t, actions, cells);
-  const block = (t) => h("div.hl-block", side("p", t), side("q", t));
-  if (state.kind === "same") return { elements: [block(0)], cells };
-  const count = state.kind === "step" ? state.gamma : state.gamma + 1;
-  return { elements: range(count).map((t) => position(state, t, block(t), cells)), cells };
+/** The rows; what in them follows the state is added to `cells`. @type {(state: LabState, actions: LabActions, cells: LabCell[]) => HTMLElement[]} */
+function draw(state, actions, cells) {
+  const side = (/** @type {LabSide} */ name, /** @type {number} */ t) =>
+    t < state[name].length && !(state.kind === "step" && t === state.gamma) && row(state, name, t, actions, cells);
+  const block = (/** @type {number} */ t) => h("div.hl-block", side("p", t), side("q", t));
+  if (state.kind === "same") return [block(0)];
+  return range(state.gamma + (state.kind === "own" ? 1 : 0)).map((t) => position(state, t, block(t), cells));
 }
 
-/** One position, folded: its rows in short, and the sliders when it is opened. */
+/** One position, folded: its rows in short, and the sliders when it is opened. @type {(state: LabState, t: number, block: HTMLElement, cells: LabCell[]) => HTMLElement} */
 function position(state, t, block, cells) {
   const after = t === 0 ? "first token" : `after ${plural(t, "token")}`;
   const place = state.kind === "step" ? `${t + 1}. “${names(state, t)[0]}”` : after;
   const digest = h("span.hl-digest");
   const element = h("details.hl-position", { open: t === 0 }, h("summary", h("b", place), digest), block);
-  const text = (row) => (row ? row.map((cell) => short(parse(cell))).join(" ") : null);
+  const text = (/** @type {string[] | undefined} */ row) => row?.map((cell) => short(parse(cell))).join(" ");
   cells.push({
     update: (now, bad) => {
       const hasP = !(now.kind === "step" && t === now.gamma);
@@ -93,6 +91,7 @@ function position(state, t, block, cells) {
   return element;
 }
 
+/** One distribution. @type {(state: LabState, side: LabSide, t: number, actions: LabActions, cells: LabCell[]) => HTMLElement} */
 function row(state, side, t, actions, cells) {
   const name = rowName(state.kind, side, t);
   const lines = names(state, t).map((token, i) =>
@@ -108,9 +107,12 @@ function row(state, side, t, actions, cells) {
   return element;
 }
 
-/** One entry of a row: its slider and its number. A drag scales the others from where they stood when it began. */
+/**
+ * One entry of a row: its slider and its number. A drag scales the others from where they stood when it began.
+ * @type {(token: string, label: string, place: {side: LabSide, t: number, i: number}, actions: LabActions, cells: LabCell[]) => HTMLElement}
+ */
 function line(token, label, { side, t, i }, actions, cells) {
-  let before = null;
+  let before = /** @type {number[] | null} */ (null);
   const range = slider(`${label}, slider`, {
     css: `is-${side}`,
     oninput: () => (before = actions.drag(side, t, i, Number(range.value), before)),

@@ -22,7 +22,7 @@ const CHUNK = 100;
 const INTRODUCTION =
   "Two or more tokens, no model: change what target and draft believe, and see by exact arithmetic what every rule does with it.";
 
-/** One line about the rows that are wrong: the first by name. */
+/** One line about the rows that are wrong: the first by name. @param {LabProblem[]} wrong */
 function complaint(wrong) {
   if (!wrong.length) return "";
   const more =
@@ -31,33 +31,48 @@ function complaint(wrong) {
 }
 
 class Lab {
+  state = preset("toy");
+  valid = this.state; // the last one without a mistake
+  model = model(this.state); // its numbers
+  exact = /** @type {LabExact | null} */ (null); // the law of every rule; of the paper's one draft there is none
+  presetName = /** @type {string | null} */ (null);
+  message = ""; // what is wrong with the state
+  exactKey = ""; // what the numbers were worked out for, and the simulation
+  runKey = "";
+  run = /** @type {LabRun | null} */ (null); // the simulation
+  ms = 0; // what the last change took
+  alert = h("p.hp-problem.hl-alert", { role: "alert" });
+
+  /** @param {HTMLElement} root */
   constructor(root) {
-    this.exactKey = "";
-    this.run = null; // the simulation: {state, history, run, running}
     this.bar = addressBar("lab", () => ({ lab: encode(this.valid) }));
+    const actions = this.actions();
+    this.inputs = inputs(actions);
+    this.results = results(actions);
+    this.tuning = tuning(actions);
+    this.law = law(actions);
+    this.draft = draft(actions);
     this.build(root);
     this.open(asked("lab").get("lab"));
     page.listen((what) => what === "tab" && this.bar.remember());
   }
 
+  /** The cards that show results, in their order. */
+  get cards() {
+    return [this.results, this.tuning, this.law, this.draft].map(({ element }) => element);
+  }
+
+  /** @param {HTMLElement} root */
   build(root) {
-    const actions = this.actions();
-    this.cards = {
-      inputs: inputs(actions),
-      results: results(actions),
-      tuning: tuning(actions),
-      law: law(actions),
-      draft: draft(actions),
-    };
-    this.alert = h("p.hp-problem.hl-alert", { role: "alert" });
     const copied = said("hl-copied");
     const copy = button("Copy link", "a link to all of this", async () => copied.say(await this.bar.copyLink()));
     const head = h("header.hl-top", h("p.hp-hint", INTRODUCTION), h("div.hl-tools", copied.element, copy));
-    root.replaceChildren(head, this.alert, ...Object.values(this.cards).map((one) => one.element));
+    root.replaceChildren(head, this.alert, this.inputs.element, ...this.cards);
   }
 
   // ---- where a state comes from
 
+  /** Show the state of a link; without one, the first preset. @param {string | null} link */
   open(link) {
     this.use(preset("toy"), "toy");
     if (!link) return;
@@ -69,6 +84,7 @@ class Lab {
     }
   }
 
+  /** @param {LabState} state @param {string | null} presetName */
   use(state, presetName) {
     say(this.alert, "");
     this.presetName = presetName;
@@ -76,15 +92,15 @@ class Lab {
     this.refresh();
   }
 
+  /** @returns {LabActions} */
   actions() {
-    const edit = (state) => this.use(state, null);
-    const look = (change) => this.use({ ...this.state, ...change }, this.presetName);
-    const replaced = (list, i, item) => list.map((old, j) => (j === i ? item : old));
-    const withRow = (side, t, row) => edit({ ...this.state, [side]: replaced(this.state[side], t, row) });
+    const look = (/** @type {Partial<LabState>} */ change) => this.use({ ...this.state, ...change }, this.presetName);
+    /** @type {(side: LabSide, t: number, row: string[]) => void} */
+    const withRow = (side, t, row) => this.use({ ...this.state, [side]: this.state[side].with(t, row) }, null);
     return {
       preset: (name) => this.use(preset(name, this.state), name),
       reshape: (change) => this.use(reshape(this.state, change), change.gamma ? this.presetName : null),
-      cell: (side, t, i, text) => withRow(side, t, replaced(this.state[side][t], i, text)),
+      cell: (side, t, i, text) => withRow(side, t, this.state[side][t].with(i, text)),
       drag: (side, t, i, value, before) => {
         const start = before || this.state[side][t].map((text) => Math.max(parse(text) || 0, 0));
         withRow(side, t, drag(start, i, value));
@@ -94,8 +110,8 @@ class Lab {
       rule: (rule) => look({ rule }),
       settings: (change) => look({ settings: { ...this.state.settings, ...change } }),
       seed: (text) => look({ seed: Math.min(Math.max(Math.floor(Number(text)) || 0, 0), 4294967295) }),
-      token: (t, x) => look({ draft: replaced(this.state.draft, t, x) }),
-      coin: (t, value) => look({ coins: replaced(this.state.coins, t, value) }),
+      token: (t, x) => look({ draft: this.state.draft.with(t, x) }),
+      coin: (t, value) => look({ coins: this.state.coins.with(t, value) }),
       throwCoins: () => look({ coins: this.state.coins.map(() => Math.floor(Math.random() * 100) / 100) }),
       drawDraft: () => look({ draft: this.model.q.map((row) => pick(row, Math.random())) }),
       simulate: () => this.simulate(),
@@ -104,7 +120,7 @@ class Lab {
 
   normalise() {
     const bad = problems(this.state);
-    const rows = (side) =>
+    const rows = (/** @type {LabSide} */ side) =>
       this.state[side].map((cells, t) =>
         bad.some((one) => one.side === side && one.t === t) ? normalise(cells) : cells,
       );
@@ -117,7 +133,7 @@ class Lab {
     const begun = performance.now();
     const wrong = tooLarge(this.state) ? [] : problems(this.state);
     const message = tooLarge(this.state) || complaint(wrong);
-    this.cards.inputs.update({ state: this.state, problems: wrong, message, presetName: this.presetName });
+    this.inputs.update({ state: this.state, problems: wrong, message, presetName: this.presetName });
     this.message = message;
     if (!message) {
       this.valid = this.state;
@@ -145,20 +161,19 @@ class Lab {
 
   draw() {
     const { valid, model: numbers, exact, run } = this;
-    const view = { valid, model: numbers, exact, simulation: run, running: run && run.running };
-    this.cards.results.element.hidden = this.cards.law.element.hidden = !exact;
+    this.results.element.hidden = this.law.element.hidden = !exact;
     if (exact) {
-      this.cards.results.update(view);
-      this.cards.law.update(view);
+      const view = { valid, model: numbers, exact, simulation: run, running: Boolean(run?.running) };
+      this.results.update(view);
+      this.law.update(view);
     }
-    this.cards.tuning.update(view);
-    this.cards.draft.update(view);
+    this.tuning.update({ valid, model: numbers });
+    this.draft.update({ valid, model: numbers });
   }
 
-  /** While the input is wrong the last results stay, greyed and out of reach. */
+  /** While the input is wrong the last results stay, greyed and out of reach. @param {boolean} stale */
   grey(stale) {
-    const { inputs: own, ...others } = this.cards;
-    for (const { element } of Object.values(others)) {
+    for (const element of this.cards) {
       element.classList.toggle("is-stale", stale);
       element.inert = stale;
     }
@@ -167,8 +182,10 @@ class Lab {
   // ---- simulation, in pieces between two frames, so that the page stays alive
 
   simulate() {
-    const { rule, seed } = this.valid;
-    const run = { ...simulation(this.model, rule, seed), history: [], running: true };
+    const { valid, model: numbers, exact } = this;
+    if (!exact) return;
+    /** @type {LabRun} */
+    const run = { ...simulation(numbers, valid.rule, valid.seed), history: [], running: true };
     this.run = run;
     const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
     const more = () => {
@@ -177,17 +194,19 @@ class Lab {
       run.history.push({ trials: run.state.trials, ...meanKept(run.state) });
       run.running = run.state.trials < STEPS;
       if (!run.running || !still)
-        this.cards.law.update({ valid: this.valid, exact: this.exact, simulation: run, running: run.running });
+        this.law.update({ valid, model: numbers, exact, simulation: run, running: run.running });
       if (run.running) requestAnimationFrame(more);
-      else this.mirror(window.__hsdLab.ms);
+      else this.mirror(this.ms);
     };
-    this.cards.law.update({ valid: this.valid, exact: this.exact, simulation: null, running: true });
+    this.law.update({ valid, model: numbers, exact, simulation: null, running: true });
     requestAnimationFrame(more);
   }
 
   // ---- for tests
 
+  /** @param {number} ms - what the last change took */
   mirror(ms) {
+    this.ms = ms;
     const { run, valid, model: numbers, exact, message } = this;
     const done = run && !run.running && run.state.trials === STEPS;
     window.__hsdLab = {
@@ -196,13 +215,14 @@ class Lab {
       state: valid,
       model: numbers,
       exact,
-      step: this.cards.draft.step(),
+      step: this.draft.step(),
       message,
       simulated: done ? run.state : null,
     };
   }
 }
 
+/** @param {HTMLElement} root */
 const start = (root) => new Lab(root);
 
 export { start, Lab, STEPS };

@@ -9,6 +9,7 @@ import { deviation, interval, meanKept } from "../rules/sample.js";
 import { LETTERS } from "./state.js";
 import { capital, four, lawHint, lawSentence, short, trialSentence } from "./words.js";
 
+/** The card. @param {LabActions} actions */
 function law(actions) {
   const bars = h("ol.hl-law");
   const verdict = h("p.hl-say.hl-law-say");
@@ -17,18 +18,14 @@ function law(actions) {
   const body = h("div.hl-output-body", h("div", legend(), bars), trial.element);
   const element = card("hl-output", "What comes out", hint, verdict, body);
 
-  function update(view) {
+  function update(/** @type {LabView} */ view) {
     const { valid, exact, simulation } = view;
     const shown = shownLength(valid.vocab, valid.gamma);
     const found = exact.rules[valid.rule];
-    const rows = {
-      shown,
-      target: marginal(exact.target, valid.vocab, shown),
-      output: marginal(found.output, valid.vocab, shown),
-      counts: simulation && simulation.state.trials ? marginal(simulation.state.counts, valid.vocab, shown) : null,
-      trials: simulation ? simulation.state.trials : 0,
-    };
-    rows.distance = totalVariation(rows.target, rows.output);
+    const [target, output] = [exact.target, found.output].map((law) => marginal(law, valid.vocab, shown));
+    const { trials = 0, counts: all = [] } = simulation?.state ?? {};
+    const counts = trials ? marginal(all, valid.vocab, shown) : null;
+    const rows = { shown, target, output, counts, trials, distance: totalVariation(target, output) };
     say(hint, lawHint(valid.vocab, valid.gamma, shown));
     say(verdict, lawSentence(found, rows.distance, shown, valid.gamma));
     bars.classList.toggle("is-few", rows.target.length <= 9);
@@ -40,7 +37,7 @@ function law(actions) {
 }
 
 function legend() {
-  const item = (css, words) => h("span", h(`i.hp-swatch.${css}`), words);
+  const item = (/** @type {string} */ css, /** @type {string} */ words) => h("span", h(`i.hp-swatch.${css}`), words);
   return h(
     "p.hp-hint.hp-keyline.hl-legend",
     item("is-p", "target and rule agree"),
@@ -50,15 +47,16 @@ function legend() {
   );
 }
 
+/** A bar for each sequence. @type {(bars: LabBars, vocab: number) => HTMLElement[]} */
 function drawBars({ shown, target, output, counts, trials }, vocab) {
-  const intervals = counts && counts.map((n) => interval(n, trials));
-  const top = Math.max(...target, ...output, ...(intervals || []).map(([, high]) => Math.min(high, 1)));
-  const at = (x) => `${((100 * x) / top).toFixed(3)}%`;
+  const intervals = counts?.map((n) => interval(n, trials));
+  const top = Math.max(...target, ...output, ...(intervals ?? []).map(([, high]) => Math.min(high, 1)));
+  const at = (/** @type {number} */ x) => `${((100 * x) / top).toFixed(3)}%`;
   return target.map((mass, i) => {
     const tokens = digits(i, shown, vocab)
       .map((x) => LETTERS[x])
       .join(" ");
-    const simulated = counts && whisker(counts[i] / trials, intervals[i], at);
+    const simulated = counts && intervals && whisker(counts[i] / trials, intervals[i], at);
     return h(
       "li.hl-seq",
       h("span.hl-seq-name", tokens),
@@ -68,11 +66,16 @@ function drawBars({ shown, target, output, counts, trials }, vocab) {
   });
 }
 
+/** A part of a bar, in CSS lengths. @type {(from: string, to: string) => string} */
 const span = (from, to) => `left:${from};width:calc(${to} - ${from})`;
 
+/** @typedef {(x: number) => string} At the place of a probability on a bar */
+
+/** What target and rule share, and what one has more. @type {(target: number, output: number, at: At) => Child[]} */
 function pieces(target, output, at) {
   const both = Math.min(target, output);
-  const piece = (css, from, to) => h(`span.hp-segment.hl-piece.${css}`, { style: span(at(from), at(to)) });
+  const piece = (/** @type {string} */ css, /** @type {number} */ from, /** @type {number} */ to) =>
+    h(`span.hp-segment.hl-piece.${css}`, { style: span(at(from), at(to)) });
   const off = Math.abs(target - output) >= ROUNDING;
   return [
     piece("is-p", 0, both),
@@ -80,19 +83,21 @@ function pieces(target, output, at) {
   ];
 }
 
+/** What a simulation says of a sequence. @type {(share: number, interval: [number, number], at: At) => Child[]} */
 function whisker(share, [low, high], at) {
   return [h("span.hl-whisker", { style: span(at(low), at(high)) }), h("span.hl-dot", { style: `left:${at(share)}` })];
 }
 
-/** The target's probability, and the rule's where it is another. */
+/** The target's probability, and the rule's where it is another. @type {(target: number, output: number) => Child} */
 function values(target, output) {
-  const text = (x) => (x === 0 ? "0" : four(x));
+  const text = (/** @type {number} */ x) => (x === 0 ? "0" : four(x));
   if (Math.abs(target - output) < ROUNDING) return text(target);
   return [text(target), h("b", ` ${output > target ? "▴" : "▾"} ${text(output)}`)];
 }
 
 // ---- the simulation
 
+/** The simulation. @param {LabActions} actions */
 function trialPanel(actions) {
   const main = { class: "is-main" };
   const start = button("▶ Simulate 10,000 steps", "run the real sampling process", actions.simulate, main);
@@ -103,56 +108,61 @@ function trialPanel(actions) {
   const tools = h("div.hl-tools", start, h("label.hl-label", "seed", seed), fresh);
   const element = h("div.hl-trial", tools, sentence, plot);
 
+  /** @param {LabView} view @param {LabBars} rows */
   function update({ valid, exact, simulation, running }, rows) {
-    start.disabled = Boolean(running);
+    start.disabled = running;
     setField(seed, String(valid.seed));
     const found = exact.rules[valid.rule];
-    plot.replaceChildren(simulation && simulation.state.trials ? chart(simulation, found, valid.gamma) : prompt(found));
+    plot.replaceChildren(simulation?.state.trials ? chart(simulation, found, valid.gamma) : prompt(found));
     say(sentence, running || !simulation ? "" : conclusion(valid.rule, found, rows));
   }
 
   return { element, update };
 }
 
+/** What stands there before a simulation. @param {Audit} found */
 const prompt = (found) =>
   h(
     "p.hp-hint",
     `Draw drafts, throw coins and draw corrections with ${short(found.name)}, 10,000 times, and see the estimates close in on the exact numbers.`,
   );
 
-function conclusion(name, found, { target, output, counts, trials, distance }) {
-  return trialSentence({
-    name,
-    trials,
-    target: deviation(counts, target, trials),
-    own: deviation(counts, output, trials),
-    exactHere: found.exact,
-    shownDistance: distance,
-  });
+/** What came of it. @type {(name: string, found: Audit, bars: LabBars) => string} */
+function conclusion(name, found, { target: law, output, counts, trials, distance: shownDistance }) {
+  if (!counts) return "";
+  const [target, own] = [law, output].map((masses) => deviation(counts, masses, trials));
+  return trialSentence({ name, trials, target, own, exactHere: found.exact, shownDistance });
 }
 
-/** The running mean of kept tokens with its 95 % band, over the number of steps; the exact number is a dashed line. */
+/** The running mean of kept tokens with its 95 % band, over the number of steps; the exact number is a dashed line. @type {(run: LabRun, found: Audit, gamma: number) => HTMLElement} */
 function chart({ history, state }, found, gamma) {
   const { mean, error } = meanKept(state);
-  const half = (one) => student(Math.max(one.trials - 1, 1)) * one.error;
+  const half = (/** @type {{trials: number, error: number}} */ one) => student(Math.max(one.trials - 1, 1)) * one.error;
   const [width, height, left, base] = [320, 150, 8, 128];
   const span = Math.max(...history.map((one) => Math.abs(one.mean - found.kept) + half(one)).slice(1), 0.02 * gamma);
-  const x = (n) => left + ((width - 2 * left) * n) / 10000;
-  const y = (value) => 68 - Math.max(Math.min((56 * (value - found.kept)) / span, 60), -56);
-  const path = (points) => points.map(([a, b], i) => `${i ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("");
+  const x = (/** @type {number} */ n) => left + ((width - 2 * left) * n) / 10000;
+  const y = (/** @type {number} */ value) => 68 - Math.max(Math.min((56 * (value - found.kept)) / span, 60), -56);
+  const path = (/** @type {number[][]} */ points) =>
+    points.map(([a, b], i) => `${i ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("");
   const upper = history.map((one) => [one.trials, one.mean + half(one)]);
   const lower = history.map((one) => [one.trials, one.mean - half(one)]).reverse();
-  const text = (x, y, words, anchor) => label(x, y, words, null, { "text-anchor": anchor });
-  const line = (css, at) => s(`line.${css}`, { x1: left, x2: width - left, y1: at, y2: at });
+  const text = (
+    /** @type {number} */ x,
+    /** @type {number} */ y,
+    /** @type {string} */ words,
+    /** @type {string} */ anchor,
+  ) => label(x, y, words, undefined, { "text-anchor": anchor });
+  const line = (/** @type {string} */ css, /** @type {number} */ at) =>
+    s(`line.${css}`, { x1: left, x2: width - left, y1: at, y2: at });
   const now = `${four(mean)} ± ${four(half({ trials: state.trials, error }))}`;
   const keeps = h("b", `${capital(short(found.name))} keeps ${now}`);
-  const told = `estimate ${now}, exact ${four(found.kept)}`;
+  const spoken = `estimate ${now}, exact ${four(found.kept)}`;
   return h(
     "figure.hl-figurebox",
     h("figcaption", keeps, ` after ${count(state.trials)} steps; exact ${four(found.kept)}`),
     s(
       "svg",
-      { "viewBox": `0 0 ${width} ${height}`, "role": "img", "aria-label": told },
+      { "viewBox": `0 0 ${width} ${height}`, "role": "img", "aria-label": spoken },
       s("path.hl-band", { d: `${path([...upper, ...lower])}Z` }),
       s("path.hl-mean", { d: path(history.map((one) => [one.trials, one.mean])) }),
       line("hl-exact", y(found.kept)),

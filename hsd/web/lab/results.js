@@ -67,7 +67,7 @@ function line({ name, title }, group, actions) {
       found.exact && found.distance > 0 ? `${found.distance.toExponential(1)}, which is rounding` : "";
     say(cells.calls, found.extra > 1e-12 ? `1 + ${four(found.extra)}` : "1");
     say(cells.rate, four(found.committed / found.calls));
-    say(cells.lossless, `${judged.icon} ${judged.word}`);
+    say(cells.lossless, judged.words);
     cells.lossless.title = judged.title;
     cells.lossless.className = `hl-lossless ${judged.css}`;
   }

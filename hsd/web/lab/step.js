@@ -7,7 +7,7 @@ import { names } from "./state.js";
 const DRAW = 0.5; // the number that draws the token after the kept ones
 const BEFORE = "…"; // what stands before the draft
 
-/** What the parts of a step ask about a state of the lab and its numbers (see state.js `model`): see step/model.js. */
+/** What the parts of a step ask about a state of the lab and its numbers (see state.js `model`): see step/model.js. @type {(valid: LabState, model: LabModel) => any} */
 function viewOf(valid, { p, q, vocab }) {
   const { draft: tokens, coins, rule, settings } = valid;
   const law = lawOf(rule, p, q, tokens, settings);
@@ -16,7 +16,7 @@ function viewOf(valid, { p, q, vocab }) {
   const token = valid.kind === "step" && count === tokens.length ? null : pick(row, DRAW); // the paper lists no bonus row
   const draws = tokens.map(() => DRAW);
   const played = { tokens, coins, law, p, q, draws, number: DRAW, small: { p, q, tokens }, kept: count, row, token };
-  const described = (token) => ({ token, piece: names(valid, 0)[token] });
+  const described = (/** @type {number} */ token) => ({ token, piece: names(valid, 0)[token] });
   const recorder = new Recorder({ ends: [], described }, rule, null, settings);
   const details = recorder.details({ ...played, extraDraws: [] });
   if (valid.kind === "step") rename(details, valid);
@@ -30,7 +30,7 @@ function viewOf(valid, { p, q, vocab }) {
   return Object.assign(readStep({ ...trace, prompt: { pieces: [BEFORE] } }, 0), { rootPiece: BEFORE });
 }
 
-/** The options of a run with the lab's settings. */
+/** The options of a run with the lab's settings. @param {LabState} state */
 function optionsOf({ rule, gamma, settings }) {
   const { divergence, mode, tolerance, after_kept, ...knobs } = settings;
   return {
@@ -46,13 +46,14 @@ function optionsOf({ rule, gamma, settings }) {
   };
 }
 
-/** Of the paper's step, whose tokens have names by position. */
+/** Of the paper's step, whose tokens have names by position. @param {ReturnType<Recorder["details"]>} details @param {LabState} valid */
 function rename({ nodes, branches, verdict, shadow }, valid) {
-  const named = (one, t) => Object.assign(one, { piece: names(valid, t)[one.token] });
+  const named = (/** @type {Token & {token: number}} */ one, /** @type {number} */ t) =>
+    Object.assign(one, { piece: names(valid, t)[one.token] });
   nodes.forEach(named);
   branches.forEach(({ top }, t) => top.forEach((one) => named(one, t)));
   for (const { residual, next: follows } of [verdict, shadow])
-    if (residual) [...residual.top, follows].forEach((one) => named(one, residual.node));
+    if (residual && follows) for (const one of [...residual.top, follows]) named(one, residual.node);
 }
 
 export { viewOf };

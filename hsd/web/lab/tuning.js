@@ -36,7 +36,7 @@ function tuning(actions) {
   const element = card("hl-tuning", " ", " ", choices, h("div.hl-knob", label, number, text), lines);
   const [title, hint] = [".hp-title", ".hp-hint"].map((css) => find(css, element));
 
-  function update(/** @type {LabView} */ { valid, model }) {
+  function update(/** @type {LabDraftView} */ { valid, model }) {
     const { rule, settings, kind } = valid;
     const { knob } = known(rule);
     element.hidden = !knob;

@@ -17,13 +17,38 @@ type LabState = {
 type LabShape = Pick<LabState, "kind" | "vocab" | "gamma">;
 /** A preset; it says nothing of the rule, the seed and the settings. */
 type LabPreset = Omit<LabState, "rule" | "seed" | "settings"> & { title: string };
-type LabProblem = { side: "p" | "q"; t: number; message: string };
-/** All that is shown: the last state without a mistake, its numbers, and the exact law of every rule. */
+type LabSide = "p" | "q";
+type LabProblem = { side: LabSide; t: number; message: string };
 type LabModel = AuditModel & { settings: Settings };
-type LabView = { valid: LabState; model: LabModel; exact: ReturnType<typeof import("../rules/audit.js").enumerate> };
+type LabAudits = Record<string, Audit>;
+type LabExact = ReturnType<typeof import("../rules/audit.js").enumerate>;
+/** A simulation and its running means; running: it goes on. */
+type LabRun = ReturnType<typeof import("../rules/sample.js").simulation> & {
+  history: { trials: number; mean: number; error: number }[];
+  running: boolean;
+};
+/** All that is shown: the last state without a mistake, its numbers, the exact law of every rule, and a simulation. */
+type LabView = { valid: LabState; model: LabModel; exact: LabExact; simulation: LabRun | null; running: boolean };
+/** Of the paper's draft there is nothing to enumerate. */
+type LabDraftView = Pick<LabView, "valid" | "model">;
+/** Something in the card of the inputs that follows the state; bad: the rows that are wrong, by side and position. */
+type LabCell = { update: (state: LabState, bad: Set<string>) => void };
+type LabNote = { title: string; text: string };
+/** The laws of the first tokens as the bars show them: how many, of target and rule, and of a simulation how often each came. */
+type LabBars = { shown: number; target: number[]; output: number[]; counts: number[] | null; trials: number; distance: number };
 type LabActions = {
+  preset: (name: string) => void;
+  reshape: (shape: Partial<LabShape>) => void;
+  cell: (side: LabSide, t: number, i: number, text: string) => void;
+  /** before: the row when the drag began, null at its first move; it is returned. */
+  drag: (side: LabSide, t: number, i: number, value: number, before: number[] | null) => number[];
+  normalise: () => void;
   rule: (name: string) => void;
   settings: (change: Partial<Settings>) => void;
-  token: (place: number, token: number) => void;
-  reshape: (shape: Partial<LabShape>) => void;
+  seed: (text: string) => void;
+  token: (t: number, token: number) => void;
+  coin: (t: number, value: number) => void;
+  throwCoins: () => void;
+  drawDraft: () => void;
+  simulate: () => void;
 };

@@ -7,66 +7,71 @@ import { evaluate } from "../rules/expression.js";
 import { range, USUAL, VANILLA } from "../rules/law.js";
 import { LETTERS } from "./state.js";
 
+/** A number with four places, of tiny ones their digits. @param {number} x */
 const four = (x) => (x > 0 && x < 0.001 ? exact(x) : x.toFixed(4));
+/** @param {string} name - of a rule */
 const short = (name) => known(name).short;
+/** @param {string} name - of a divergence */
 const formulaOf = (name) => divergenceOf(name).formula;
+/** @param {string} text */
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
-/** A total variation: 0 where only rounding is left. */
+/** A total variation: 0 where only rounding is left. @param {number} x */
 const distance = (x) => (x < ROUNDING ? "0 (exact)" : x < 0.00005 ? exact(x, 2) : four(x));
 
-/** What is said of a rule or a test: a sign, a word, how it looks, and more on it. */
-const good = (word, title) => ({ icon: "✓", word, css: "is-good", title });
-const bad = (word, title) => ({ icon: "✕", word, css: "is-bad", title });
-
+/** Whether a rule is lossless: a sign and a word, a longer line, and the class that colours it. @param {Audit} found */
 function verdict(found) {
-  if (!found.exact) return bad("no", "its output does not follow the target");
-  if (known(found.name).lossless) return good("yes", "its output follows the target exactly");
-  if (found.strict) {
-    const { sign, low, exact: most } = known(found.name).knob;
-    return good(`yes, at ${sign} ${low < most ? "≤" : "="} ${most}`, "with this number it is exact");
+  const { lossless, knob } = known(found.name);
+  if (!found.exact) return { words: "✕ no", title: "its output does not follow the target", css: "is-bad" };
+  if (lossless) return { words: "✓ yes", title: "its output follows the target exactly", css: "is-good" };
+  if (found.strict && knob) {
+    const sign = knob.low < Number(knob.exact) ? "≤" : "=";
+    const words = `✓ yes, at ${knob.sign} ${sign} ${knob.exact}`;
+    return { words, title: "with this number it is exact", css: "is-good" };
   }
-  return { ...good("here, not always", "exact on these numbers; others show a difference"), css: "is-here" };
+  const title = "exact on these numbers; others show a difference";
+  return { words: "✓ here, not always", title, css: "is-here" };
 }
 
 // ---- about all rules
 
-/** The sentences under the table of rules: {title, text}. */
+/** The sentences under the table of rules. @type {(exact: LabExact, model: LabModel) => LabNote[]} */
 function findings(exact, model) {
   const { rules } = exact;
   const certain = model.q.every((row) => row.includes(1)) ? [oneHot(rules)] : [];
-  const told = Object.values(rules).flatMap((found) => about(found, exact, model));
-  return [...certain, gain(rules, model), ...told];
+  return [...certain, gain(rules, model), ...Object.values(rules).flatMap((found) => about(found, exact, model))];
 }
 
-/** What there is to say of one rule. */
+/** What there is to say of one rule. @type {(found: Audit, exact: LabExact, model: LabModel) => LabNote[]} */
 function about(found, { rules, ideal }, model) {
   const { law, lossless, resamples, by_divergence: byDivergence, knob } = known(found.name);
   if (law !== found.name) return [sameLaw(rules[law], found, model)];
   if (resamples) return [openPositions(found, rules, ideal)];
   if (lossless) return [];
-  return [byDivergence ? near(found, model) : knob ? relaxed(found, model) : lossy(found)];
+  return [byDivergence ? near(found, model) : knob ? relaxed(found, knob, model) : lossy(found)];
 }
 
-/** Of a draft that is certain: what every lossless rule does with it. */
+/** Of a draft that is certain: what every lossless rule does with it. @param {LabAudits} rules */
 function oneHot(rules) {
   const lossless = Object.values(rules).filter(({ name }) => known(name).lossless);
-  const apart = (found) => Math.max(...found.stop.map((chance, t) => Math.abs(chance - rules[VANILLA].stop[t])));
+  const apart = (/** @type {Audit} */ found) =>
+    Math.max(...found.stop.map((chance, t) => Math.abs(chance - rules[VANILLA].stop[t])));
   const gap = Math.max(...lossless.map(apart));
   const same = `all ${lossless.length} lossless rules keep ${four(rules[VANILLA].kept)}, and each number of tokens with the same chance`;
   const text = `q is 1 on one token, so p/q is p and never above 1: there is nothing to cap, and the masses telescope to token-wise tests. So ${same}${gap ? ` (up to rounding, ${exact(gap)})` : ""}.`;
   return { title: "The draft is certain.", text };
 }
 
-/** What a rule with one number gives up. */
-function relaxed(found, { settings }) {
-  const { knob, head } = known(found.name);
+/** What a rule with one number gives up. @type {(found: Audit, knob: Knob, model: LabModel) => LabNote} */
+function relaxed(found, knob, { settings }) {
+  const { head } = known(found.name);
   const keeps = `With ${knob.sign} = ${settings[knob.option]} it keeps ${four(found.kept)}`;
   if (found.exact) return { title: `${head}.`, text: `${keeps}, and on these numbers it is exact.` };
   const title = `${head} gives up exactness.`;
   return { title, text: `${keeps}; what it writes differs from the target by ${distance(found.distance)}.` };
 }
 
+/** Of a rule that another one writes down in another way. @type {(one: Audit, other: Audit, model: LabModel) => LabNote} */
 function sameLaw(one, other, { vocab, gamma }) {
   const title = `${known(one.name).head} and ${short(other.name)} are the same law.`;
   const drafts = `over all ${count(vocab ** gamma)} drafts`;
@@ -81,6 +86,7 @@ function sameLaw(one, other, { vocab, gamma }) {
   return { title, text: `Both keep ${four(other.kept)}${both}${thresholds}.` };
 }
 
+/** What the usual rule keeps more than the vanilla one. @type {(rules: LabAudits, model: LabModel) => LabNote} */
 function gain({ [VANILLA]: vanilla, [USUAL]: usual }, { gamma }) {
   const [more, level] = [usual.kept - vanilla.kept, same(usual.kept, vanilla.kept)];
   const title = `${known(USUAL).head} against ${short(VANILLA)}.`;
@@ -96,9 +102,10 @@ function gain({ [VANILLA]: vanilla, [USUAL]: usual }, { gamma }) {
   return { title, text: `${amount}: one weak token need not cost the tokens after it.` };
 }
 
+/** @param {number} x */
 const percentMore = (x) => (x < 0.0095 ? "less than 1 %" : `${Math.round(100 * x)} %`);
 
-/** Of a rule that is not lossless and has no number that could make it so. */
+/** Of a rule that is not lossless and has no number that could make it so. @param {Audit} found */
 function lossy(found) {
   const { head, loses } = known(found.name);
   if (found.exact) return { title: `${head}.`, text: "On these numbers it is exact, but not in general." };
@@ -106,20 +113,20 @@ function lossy(found) {
   return { title: `${head} accepts too much.`, text: `${off}${loses ? `: ${loses}` : "."}` };
 }
 
-/** Of a rule that draws the rest of a block anew. */
+/** Of a rule that draws the rest of a block anew. @type {(found: Audit, rules: LabAudits, ideal: number) => LabNote} */
 function openPositions(found, { [USUAL]: usual }, ideal) {
   const { head } = known(found.name);
   const reaches =
     Math.abs(found.kept - ideal) < 1e-9 * ideal ? `keeps the ideal ${four(ideal)}` : `keeps ${four(found.kept)}`;
   if (found.extra < ROUNDING)
     return { title: head, text: `${reaches}, and on these numbers it needs no further target call.` };
-  const rate = (one) => four(one.committed / one.calls);
+  const rate = (/** @type {Audit} */ one) => four(one.committed / one.calls);
   const price = `but needs ${four(found.extra)} further target calls a step`;
   const text = `It ${reaches}, ${price}: ${rate(found)} tokens per target call against ${rate(usual)} for ${short(USUAL)}.`;
   return { title: `${head} pays for it.`, text };
 }
 
-/** What FSD gives up, with the bound where there is one: tolerance · E[kept], by the chain rule. */
+/** What FSD gives up, with the bound where there is one: tolerance · E[kept], by the chain rule. @type {(found: Audit, model: LabModel) => LabNote} */
 function near(found, { settings: { divergence, tolerance } }) {
   const { head } = known(found.name);
   const keeps = `With ${formulaOf(divergence)} up to ${tolerance} it keeps ${four(found.kept)}`;
@@ -145,7 +152,7 @@ function near(found, { settings: { divergence, tolerance } }) {
 function nearWords({ gamma, p, q, settings: { divergence, tolerance, mode } }, kind) {
   const name = formulaOf(divergence);
   const values = q.map((row, t) => DIVERGENCES[divergence](p[t], row));
-  const text = (x) => (x === Infinity ? "∞" : exact(x, 4));
+  const text = (/** @type {number} */ x) => (x === Infinity ? "∞" : exact(x, 4));
   const inside = values.flatMap((x, t) => (x <= tolerance ? [t + 1] : []));
   const several = `position${inside.length === 1 ? "" : "s"} ${inside.join(", ")}`;
   const where = inside.length === gamma ? "every position" : several;
@@ -163,13 +170,14 @@ function nearWords({ gamma, p, q, settings: { divergence, tolerance, mode } }, k
   return `${found}, ${lets}.`;
 }
 
+/** What happens to a token outside the tolerance. @param {LabModel} model */
 function modeWords({ settings: { mode } }) {
   return mode === "exact-first"
     ? "Where D > T the exact test decides, p/q against the coin, and a correction is drawn from max(p − q, 0)."
     : "The first D > T stops the draft whatever the coin, and the next token is drawn from the whole of p: the paper's form.";
 }
 
-/** About tokens with p = 0. */
+/** About tokens with p = 0. @param {LabModel} model */
 function excludedWords({ settings: { divergence } }) {
   return divergence === "kl"
     ? "A token that the target never says cannot pass: where q may draft one, KL(q‖p) is infinite."
@@ -182,16 +190,20 @@ function excludedWords({ settings: { divergence } }) {
 function mixtureWords({ p, q, settings: { draft_weight: w } }, kind) {
   if (w === 0) return "At w = 0 the draft has no share: this is vanilla, token by token.";
   const apart = q.map((row, t) => DIVERGENCES.tv(p[t], row));
-  const text = (values) => (kind === "same" ? exact(values[0], 4) : values.map((x) => exact(x, 4)).join(", "));
+  const four = (/** @type {number} */ x) => exact(x, 4);
+  const text = (/** @type {number[]} */ values) => (kind === "same" ? four(values[0]) : values.map(four).join(", "));
   const where = kind === "same" ? "Here" : "By position";
   return `${where} p and q are ${text(apart)} apart (total variation), and the mixture w times that from p: ${text(apart.map((x) => w * x))}.`;
 }
 
-/** Of a form that throws no coin: what p must exceed here, and which tokens do. when: its condition. @type {(model: LabModel, kind: LabKind, when: Expression | null) => string} */
+/**
+ * Of a form that throws no coin: what p must exceed here, and which tokens do. when: its condition.
+ * @type {(model: LabModel, kind: LabKind, when: Expression | null) => string}
+ */
 function barWords({ q, p, settings }, kind, when) {
   const least = Array.isArray(when) ? when[2] : 0;
-  const bar = (row) => evaluate(least, { ...settings, entropy: entropy(row) });
-  const one = (row) => `${exact(bar(row), 4)} (H = ${exact(entropy(row), 4)} nats)`;
+  const bar = (/** @type {number[]} */ row) => Number(evaluate(least, { ...settings, entropy: entropy(row) }));
+  const one = (/** @type {number[]} */ row) => `${exact(bar(row), 4)} (H = ${exact(entropy(row), 4)} nats)`;
   const rows = p.slice(0, q.length);
   if (kind !== "same") return `What p must exceed, by position: ${rows.map(one).join(", ")}.`;
   const pass = range(rows[0].length).filter((i) => rows[0][i] > bar(rows[0]));
@@ -203,12 +215,14 @@ function barWords({ q, p, settings }, kind, when) {
 
 // ---- about the output law
 
+/** What the bars show. @type {(vocab: number, gamma: number, shown: number) => string} */
 function lawHint(vocab, gamma, shown) {
   const sequences = `${count(vocab ** shown)} sequences of ${plural(shown, "token")}`;
   if (shown === gamma + 1) return `All ${sequences} that one step and the target after it can write.`;
   return `All ${sequences}: the first ${shown} of ${gamma + 1}. What comes after them is added up.`;
 }
 
+/** How far a rule is from the target. @type {(found: Audit, shownDistance: number, shown: number, gamma: number) => string} */
 function lawSentence(found, shownDistance, shown, gamma) {
   const name = capital(short(found.name));
   if (found.exact) return `${name} writes every sequence exactly as often as the target: total variation 0 (exact).`;
@@ -221,10 +235,15 @@ function lawSentence(found, shownDistance, shown, gamma) {
 
 const LIMIT = 4; // standard errors that the largest of some tens of deviations rarely exceeds by chance
 
+/** @param {{deviation: number}} largest */
 const errors = ({ deviation }) =>
   deviation === Infinity ? "infinitely many standard errors" : `${deviation.toFixed(1)} standard errors`;
 
-/** target, own: the largest deviation from the target's law and from the rule's own exact law. */
+/**
+ * What a simulation shows. target, own: the largest deviation from the target's law and from the rule's own exact law.
+ * @param {{name: string, trials: number, target: {deviation: number}, own: {deviation: number}, exactHere: boolean,
+ *   shownDistance: number}} trial
+ */
 function trialSentence({ name, trials, target, own, exactHere, shownDistance }) {
   const rule = capital(short(name));
   const fits = own.deviation < LIMIT;
@@ -253,7 +272,7 @@ const PAPER_TEXT = [
   "It is one draft, so there is nothing to enumerate: what the models would say after other tokens is not known.",
 ];
 
-/** What the paper's step shows, as far as the numbers still show it. */
+/** What the paper's step shows, as far as the numbers still show it. @type {(usual: number[], vanilla: number[]) => string | null} */
 function paperSentence(usual, vanilla) {
   const sure = usual.findIndex((chance) => chance > 1 - ROUNDING);
   if (sure < 1 || vanilla[0] < ROUNDING) return null;

@@ -11,25 +11,37 @@ import * as texts from "../step/texts.js";
 
 const HEADS = ["rule", "kept, this time", "kept, over all coins", "keeps more in", "tokens per target call"];
 const TITLE = "Both rules, over the whole run";
+/** @param {string} name */
 const short = (name) => ruleFacts(name).short;
-const asked = (name) => ruleFacts(name).asked ?? name;
+/** The chain rule by which a rule judges. @param {string} name */
+const chainOf = (name) => ruleFacts(name).asked ?? name;
 
 class Beside {
-  /** options(): those of the run that is shown, named as in a link; player: shows it; changed(): a link says another thing. */
+  on = false; // the switch
+  run = /** @type {Trace | null} */ (null); // the one that is shown
+  live = false; // it goes on
+  step = 0;
+  second = /** @type {Run | null} */ (null);
+  swapped = false; // the second run is on the stage
+  wanted = /** @type {number | null} */ (null); // the step of the second run that a link asks for
+
+  /**
+   * options(): those of the run that is shown, named as in a link; player: shows it; changed(): a link says another thing.
+   * @param {{options: () => Values, player: WatchPlayer, changed: () => void}} page
+   */
   constructor({ options, player, changed }) {
-    Object.assign(this, { options, player, changed });
-    Object.assign(this, { on: false, run: null, live: false, second: null, step: 0 });
-    this.swapped = false; // the second run is on the stage
-    this.wanted = null; // the step of the second run that a link asks for
+    this.options = options;
+    this.player = player;
+    this.changed = changed;
     this.switch = button("Each with its own text", "a second run, by the other rule", () => this.turn(), {
       "role": "switch",
       "aria-checked": "false",
     });
-    this.cancel = button("Cancel", "end the second run; what there is of it stays", () => this.second.cancel());
+    this.cancel = button("Cancel", "end the second run; what there is of it stays", () => this.second?.cancel());
     this.status = h("p.hp-hint", { role: "status" });
     this.rows = h("tbody");
     this.note = h("p.hp-hint");
-    this.texts = texts.create((i, step) => this.go(i === 1, step));
+    this.texts = texts.create((/** @type {number} */ i, /** @type {number} */ step) => this.go(i === 1, step));
     this.element = h(
       "section.hp-card.hf-beside",
       { "aria-label": TITLE, "hidden": true },
@@ -43,24 +55,26 @@ class Beside {
 
   // ---- the run that is shown
 
-  /** What a link asks for: whether the switch is on, and whether a step of the second run is to be shown. */
+  /** What a link asks for: whether the switch is on, and whether a step of the second run is to be shown. @param {{own: boolean, swapped: boolean, step?: number}} link */
   want({ own, swapped, step }) {
     this.on = own && !why("run");
     this.wanted = this.on && swapped ? (step ?? 0) : null;
   }
 
-  /** Another run is shown. */
+  /** Another run is shown. @param {Trace} trace @param {boolean} live */
   take(trace, live) {
     this.leave();
-    Object.assign(this, { run: { ...trace, steps: [...trace.steps] }, live, swapped: false });
+    this.run = { ...trace, steps: [...trace.steps] };
+    this.live = live;
+    this.swapped = false;
     this.step = this.player.state().step;
     this.fill();
     this.begin();
   }
 
-  /** It has these more steps, or has ended. */
+  /** It has these more steps, or has ended. @param {Step[]} steps @param {boolean} live */
   grow(steps, live) {
-    this.run.steps.push(...steps);
+    this.run?.steps.push(...steps);
     this.live = live;
     if (this.on) this.texts.take(0, this.run, false);
     this.begin();
@@ -72,12 +86,13 @@ class Beside {
     this.second = null;
   }
 
+  /** @param {number} step */
   moveTo(step) {
     this.step = step;
-    if (this.run) this.showTexts();
+    this.showTexts();
   }
 
-  /** What a link says of all this. */
+  /** What a link says of all this. @returns {AddressValues} */
   get address() {
     return this.on ? { mode: "free", swap: this.swapped ? 1 : null } : {};
   }
@@ -104,53 +119,65 @@ class Beside {
 
   /** The second run starts as soon as the first one has ended. */
   begin() {
-    const [own, other] = compare(this.run);
+    const [own, other] = this.rules;
     if (this.on && !this.second && !this.live && other) {
-      const options = { ...this.options(), rule: asked(other.rule), shadow: asked(own.rule) };
-      this.second = new Run(options, (_, steps) => this.grew(steps));
+      const options = { ...this.options(), rule: chainOf(other.rule), shadow: chainOf(own.rule) };
+      this.second = new Run(options, (run, steps) => this.grew(run, steps));
     }
     this.draw();
   }
 
-  grew(steps) {
-    const { trace, steps: all, ended } = this.second;
+  /** @param {Run} second @param {Step[]} steps - the new ones */
+  grew(second, steps) {
+    const { trace, steps: all, ended } = second;
     if (trace) this.texts.take(1, trace, all.length === steps.length);
-    if (this.swapped) this.player.extend(steps, ended ? trace.result : null);
-    if (this.wanted !== null && all.length > this.wanted) this.go(true, this.wanted);
-    if (ended || all.length > this.wanted) this.wanted = null;
+    if (this.swapped) this.player.extend(steps, ended ? second.result : null);
+    const { wanted } = this;
+    if (wanted !== null && all.length > wanted) this.go(true, wanted);
+    if (wanted !== null && (ended || all.length > wanted)) this.wanted = null;
     this.draw();
   }
 
-  /** Show a step of one of both runs. Up to where they part they are the same. */
+  /** Show a step of one of both runs. Up to where they part they are the same. @param {boolean} second @param {number} step */
   go(second, step) {
     const { parted } = this;
     const before = this.swapped;
     this.swapped = second && parted !== null && step >= parted;
-    const live = this.swapped && !this.second.ended;
+    const live = this.swapped && !this.second?.ended;
+    const trace = this.swapped ? this.second?.trace : this.run;
     if (this.swapped === before) this.player.select({ step });
-    else this.player.load(this.swapped ? this.second.trace : this.run, { step, live });
+    else if (trace) this.player.load(trace, { step, live });
     this.draw();
     this.changed();
   }
 
   get parted() {
-    return this.second?.trace ? parting(this.run, this.second.trace) : null;
+    return this.run && this.second?.trace ? parting(this.run, this.second.trace) : null;
+  }
+
+  /** What the rules came to over the run: its own, and the other one where there is one. @returns {RuleSums[]} */
+  get rules() {
+    return this.run ? compare(this.run) : [];
   }
 
   // ---- drawing
 
   draw() {
-    const rows = compare(this.run);
+    const rows = this.rules;
     this.element.hidden = rows.length < 2;
     if (this.element.hidden) return;
     const { on, second, live } = this;
     const [own, other] = rows;
-    const third = on && second && alone(second, other.rule);
+    const third = on && second ? alone(second, other.rule) : null;
     this.switch.setAttribute("aria-checked", String(on));
     this.switch.hidden = Boolean(why("run"));
     this.cancel.hidden = !on || !second || second.ended;
-    const lines = [row(own, "this run"), row(other, "on the same drafts"), third && row(third, "with its own text")];
-    this.rows.replaceChildren(...lines.filter(Boolean));
+    const lines = [
+      row(own, "this run"),
+      row(other, "on the same drafts"),
+      third ? row(third, "with its own text") : null,
+    ];
+    this.rows.replaceChildren(...lines.filter((line) => line !== null));
     this.note.textContent = note(own.rule, other.rule, { live, third });
     this.status.textContent = on ? progress(second, live, other.rule) : "";
     this.texts.element.hidden = !on;
@@ -159,10 +186,10 @@ class Beside {
   }
 
   showTexts() {
-    if (!this.on) return;
-    const { parted, second, step } = this;
-    const names = compare(this.run).map(({ rule }) => short(rule));
-    const words = agreement(parted, second, this.run);
+    const { parted, second, step, run } = this;
+    if (!this.on || !run) return;
+    const names = this.rules.map(({ rule }) => short(rule));
+    const words = agreement(parted, second, run);
     this.texts.show({ names, shown: Number(this.swapped), step, parted, words });
   }
 
@@ -179,6 +206,7 @@ function heads() {
   return h("thead", h("tr", cells));
 }
 
+/** @param {RuleSums} sums @param {string} place - of the drafts that the rule judged */
 function row({ rule, kept, drafted, mean, more, tokens, calls }, place) {
   const cells = [
     `${kept} of ${drafted}`,
@@ -194,7 +222,7 @@ function row({ rule, kept, drafted, mean, more, tokens, calls }, place) {
   );
 }
 
-/** What the numbers mean. third: there is a second run. */
+/** What the numbers mean. third: of the second run. @param {string} own @param {string} other @param {{live: boolean, third: RuleSums | null}} shown */
 function note(own, other, { live, third }) {
   const extra = ruleFacts(other).resamples ? " Target calls that it would make after a rejection are left out." : "";
   const luck = third ? " Which of two texts is ahead is partly luck." : "";
@@ -202,7 +230,7 @@ function note(own, other, { live, third }) {
   return `${so} text is that of ${short(own)}; ${short(other)} judged the same drafts with the same coins.${extra}${luck}`;
 }
 
-/** How the second run is getting on; "" when there is nothing to say. */
+/** How the second run is getting on; "" when there is nothing to say. @param {Run | null} second @param {boolean} live @param {string} rule */
 function progress(second, live, rule) {
   if (live) return "The second run starts when the first one has ended.";
   if (!second) return "";
@@ -216,7 +244,7 @@ function progress(second, live, rule) {
     : `Running ${short(rule)} on the same prompt and seed: ${plural(steps.length, "step")} so far.`;
 }
 
-/** Up to where both texts agree. */
+/** Up to where both texts agree. @param {number | null} parted @param {Run | null} second @param {Trace} run */
 function agreement(parted, second, run) {
   if (!second || !second.steps.length) return "The second text is not there yet.";
   if (parted !== null)

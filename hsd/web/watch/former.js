@@ -2,20 +2,20 @@
 import { facts } from "../kit/facts.js";
 
 /** What the FSD panel ran, beside the settings that its links list in this order. */
-const { name: rule } = facts.rules.find((one) => one.by_divergence);
+const rule = facts.rules.find((one) => one.by_divergence)?.name ?? facts.usual;
 const FSD = { pair: "tiny", rule, shadow: facts.vanilla, gamma: "5", max_new_tokens: "64" };
 const SETTINGS = ["divergence", "fuzzy_mode", "divergence_on", "tolerance", "temperature", "seed"];
-const TEXTS = {
+const TEXTS = /** @type {Record<string, string>} */ ({
   sums: "Question: Dan is 8 years old, and Oscar is 2 years older than Dan. How old will Oscar be in 4 years?\nAnswer:",
   stories: "Once upon a time, there was a little girl named Lily. She had a red ball. One day,",
-};
+});
 
 /**
  * The parameters of a link as they are called today; `moment` counts what happened in a run, see `stepOf`.
  * @param {URLSearchParams} query
  */
 function today(query) {
-  const [show, run, fsd, moment] = ["show", "run", "fsd", "at"].map((name) => query.get(name));
+  const [show, run, fsd, moment] = ["show", "run", "fsd", "at"].map((name) => query.get(name) ?? "");
   if (show) return new URLSearchParams({ preset: show, moment });
   if (run) return new URLSearchParams([...new URLSearchParams(run), ["moment", moment]]);
   if (!fsd) return query;
@@ -27,11 +27,13 @@ function today(query) {
   return new URLSearchParams({ ...FSD, prompt: TEXTS[text] ?? TEXTS.stories, ...Object.fromEntries(own), ...place });
 }
 
-/** The step in which a moment was: one for each event of a level and one for the target; of a tree, for each move in it. */
+/** The step in which a moment was: one for each event of a level and one for the target; of a tree, for each move in it. @type {(trace: Trace, moment: number) => number} */
 function stepOf({ steps }, moment) {
-  const levels = (step) => Math.max(step.depth, ...(step.growth ?? []).map(({ level }) => level));
-  const moves = (step) => 3 + levels(step) * (step.growth?.length ? 2 : 1) + step.verdict.decisions.length;
-  const moments = (step) => (step.drafted > step.depth && !step.events.length ? moves(step) : step.events.length + 1);
+  const levels = (/** @type {Step} */ step) => Math.max(step.depth, ...(step.growth ?? []).map(({ level }) => level));
+  const tests = (/** @type {Step} */ step) => step.verdict?.decisions.length ?? 0;
+  const moves = (/** @type {Step} */ step) => 3 + levels(step) * (step.growth?.length ? 2 : 1) + tests(step);
+  const moments = (/** @type {Step} */ step) =>
+    step.drafted > step.depth && !step.events.length ? moves(step) : step.events.length + 1;
   let left = moment;
   const at = steps.findIndex((step) => (left -= moments(step)) < 0);
   return at < 0 ? steps.length - 1 : at;

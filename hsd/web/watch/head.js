@@ -1,11 +1,13 @@
 // Around the player: what is shown and what it runs on, how it stands, options that fold out, files that are opened.
+import { find } from "../kit/dom.js";
 import * as page from "../kit/page.js";
 import { button } from "../kit/parts.js";
 
 const PHONE = "(max-width: 860px)";
-const part = (name) => document.querySelector(`.hf-${name}`);
+/** @param {string} name */
+const part = (name) => find(`.hf-${name}`);
 
-/** A chip of the head; nothing for "". title: what a hover says. */
+/** A chip of the head; nothing for "". title: what a hover says. @param {string} name @param {string} words */
 function chip(name, words, title = "") {
   const element = part(name);
   element.textContent = words;
@@ -14,7 +16,7 @@ function chip(name, words, title = "") {
   return element;
 }
 
-/** One line about what goes on. action: [words, what a click does], a button beside it. */
+/** One line about what goes on. action: [words, what a click does], a button beside it. @type {(words: string, action?: [string, () => void]) => void} */
 function status(words, action) {
   page.status(words);
   if (words && action) part("status").append(" ", button(action[0], action[0], action[1]));
@@ -22,13 +24,9 @@ function status(words, action) {
 
 /** Options that fold out, and are a page of their own on phones. Returns a function that folds them there. */
 function folding() {
-  const [opener, layout, side] = [
-    part("options"),
-    document.getElementById("hsd-layout"),
-    document.getElementById("hsd-side"),
-  ];
+  const [opener, layout, side] = [".hf-options", "#hsd-layout", "#hsd-side"].map((css) => find(css));
   const phone = window.matchMedia(PHONE);
-  const unfold = (on) => {
+  const unfold = (/** @type {boolean} */ on) => {
     layout.classList.toggle("is-folded", !on);
     opener.setAttribute("aria-expanded", String(on));
     opener.textContent = on && phone.matches ? "✕ Close" : "☰ Options";
@@ -41,37 +39,39 @@ function folding() {
   return () => phone.matches && unfold(false);
 }
 
-/** take(file): a file was chosen, or let go over the page. */
+/** take(file): a file was chosen, or let go over the page. @param {(file: File) => void} take */
 function files(take) {
-  const input = part("file");
+  /** @type {HTMLInputElement} */
+  const input = find(".hf-file");
   part("open").addEventListener("click", () => input.click());
   input.addEventListener("change", () => {
-    const [file] = input.files;
-    if (file) take(file);
+    if (input.files?.[0]) take(input.files[0]);
     input.value = "";
   });
-  const carriesFiles = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
+  const carriesFiles = (/** @type {DragEvent} */ { dataTransfer }) => dataTransfer?.types.includes("Files");
   document.addEventListener("dragover", (event) => carriesFiles(event) && event.preventDefault());
   document.addEventListener("drop", (event) => {
-    if (!carriesFiles(event)) return;
+    const file = carriesFiles(event) && event.dataTransfer?.files[0];
+    if (!file) return;
     event.preventDefault();
     page.showTab("watch");
-    take(event.dataTransfer.files[0]);
+    take(file);
   });
 }
 
-/** The long explanation: credits are a line for each model that is not the project's own. Returns what opens it. */
+/** The long explanation: credits are a line for each model that is not the project's own. Returns what opens it. @param {string[]} credits */
 function explaining(credits) {
-  const about = part("about");
+  /** @type {HTMLDetailsElement} */
+  const about = find(".hf-about");
   part("credits").textContent = credits.join(". ");
   return () => {
     about.open = true;
     about.scrollIntoView({ block: "start" });
-    about.querySelector("summary").focus({ preventScroll: true });
+    find("summary", about).focus({ preventScroll: true });
   };
 }
 
-/** The button for newcomers. */
+/** The button for newcomers. @param {() => void} show */
 function asking(show) {
   part("ask").addEventListener("click", () => {
     page.showTab("watch");

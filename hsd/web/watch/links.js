@@ -5,45 +5,47 @@ import { today } from "./former.js";
 const EARLIER = facts.options.old ?? {}; // name in links of earlier versions → today's
 const NAMES = ["prompt", "pair", "target", "draft", ...Object.keys(facts.options.properties)];
 
-/** Parameters without those that say nothing. */
+/** Parameters without those that say nothing. @type {(values: Values) => Values} */
 const short = (values) =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== "" && value !== null));
 
-const number = (text, first = 0) => (/^\d{1,6}$/.test(text ?? "") ? Number(text) - first : null);
+/** A whole number of a link, counted from `first`; null for anything else. @type {(text: string | null, first?: number) => number | null} */
+const number = (text, first = 0) => (text && /^\d{1,6}$/.test(text) ? Number(text) - first : null);
 
-/** The step that a link asks for, from 0: `at_step` counts from 1, `step` of earlier links from 0. */
+/** The step that a link asks for, from 0: `at_step` counts from 1, `step` of earlier links from 0. @param {URLSearchParams} query */
 const stepOf = (query) => number(query.get("at_step"), 1) ?? number(query.get("step"));
 const COINS = /^(\d{1,4}):(0?\.\d{1,6}|0|1)(?:,|$)/;
 
-/** The what-if that a link asks for, {rule, coins: [[node, coin], …]}, or null. */
+/** The what-if that a link asks for, {rule, coins: [[node, coin], …]}, or null. @type {(query: URLSearchParams) => Supposition | null} */
 function supposed(query) {
   const [rule, list] = [query.get("judge"), query.get("coins") ?? ""];
-  const coins = [];
-  for (let rest = list, found; (found = COINS.exec(rest)); rest = rest.slice(found[0].length))
-    coins.push(found.slice(1).map(Number));
+  const coins = /** @type {Supposition["coins"]} */ ([]);
+  for (let rest = list, match; (match = COINS.exec(rest)); rest = rest.slice(match[0].length))
+    coins.push([Number(match[1]), Number(match[2])]);
   return rule || coins.length ? { rule, coins } : null;
 }
 
-/** The parameters of a link to what a player shows; null for those that say nothing, and for `step` of earlier links. */
+/** The parameters of a link to what a player shows; null for those that say nothing, and for `step` of earlier links. @type {(place: {step: number, node: number, supposed: Supposition}) => AddressValues} */
 function placeOf({ step, node, supposed: { rule, coins } }) {
   if (step < 0) return {};
   return { step: null, at_step: step + 1, node, judge: rule, coins: coins.map((one) => one.join(":")).join() || null };
 }
 
-/** The address of the page that a file was saved from, "" if no server had it; shown: the place at which to open the run. */
-function back(from, shown = null) {
-  if (!/^https?:/.test(from ?? "") || !URL.canParse(from)) return "";
+/** The address of the page that a file was saved from, "" if no server had it; shown: the place at which to open the run. @type {(from?: string, shown?: Parameters<typeof placeOf>[0] | null) => string} */
+function back(from = "", shown = null) {
+  if (!/^https?:/.test(from) || !URL.canParse(from)) return "";
   const url = new URL(from);
   const there = url.search || url.hash; // else that page does not have the run
   for (const [name, value] of Object.entries(shown && there ? placeOf(shown) : {}))
     if (value === null) url.searchParams.delete(name);
-    else url.searchParams.set(name, value);
+    else url.searchParams.set(name, String(value));
   return url.href;
 }
 
 /**
  * {preset, file, where: {step, node, supposed}, own, swapped, options}. file: the name of one that was opened; own: each rule with its
  * own text; swapped: of those the second is looked at; options: of a run that is to be made, null where the link asks for none.
+ * @param {URLSearchParams} address
  */
 function read(address) {
   const query = today(address);
@@ -52,23 +54,25 @@ function read(address) {
   return {
     preset: query.get("preset"),
     file: query.get("file"),
-    where: short({
-      step: stepOf(query),
-      moment: number(query.get("moment")),
-      node: number(query.get("node")),
-      supposed: supposed(query),
-    }),
+    where: /** @type {Place} */ (
+      short({
+        step: stepOf(query),
+        moment: number(query.get("moment")),
+        node: number(query.get("node")),
+        supposed: supposed(query),
+      })
+    ),
     own: query.get("mode") === "free",
     swapped: query.get("swap") === "1",
     options: query.has("prompt") ? options : null,
   };
 }
 
-/** The options that made a trace, as a link names them. link: of the run, which knows own models, and all digits of a seed. */
+/** The options that made a trace, as a link names them. link: of the run, which knows own models, and all digits of a seed. @type {(run: Pick<Trace, "setup" | "prompt">, link?: Values) => Values} */
 function optionsOf({ setup, prompt }, link) {
   const drafts = setup.options.system !== "plain"; // else it has no draft length and no proposer
   const options = Object.entries(facts.options.properties).flatMap(([name, { at }]) => {
-    const value = at?.split(".").reduce((group, part) => group?.[part], setup.options);
+    const value = at?.split(".").reduce((/** @type {any} */ group, part) => group?.[part], setup.options);
     return value === undefined || (!drafts && ["gamma", "proposer"].includes(name)) ? [] : [[name, value]];
   });
   const { seed, target, draft } = link ?? {};

@@ -2,12 +2,12 @@
 import { h } from "../kit/dom.js";
 import { kind } from "../kit/form.js";
 
-/** @typedef {{title: string, usual: string | number, maximum?: number, oneOf?: object[]}} Entry usual: its value at first */
+/** A control for text, of which the option says more. @type {Property} */
+const TYPED = { type: "string", title: "", description: "", default: "", scope: "" };
 
 /**
  * The entries of a list as it came, whole numbers as such: from a list, or from text such as "3, 5" or "3_5".
- * @param {unknown} value
- * @returns {(string | number)[]}
+ * @type {(value: unknown) => (string | number)[]}
  */
 function listOf(value) {
   const entries = Array.isArray(value) ? value : String(value ?? "").split(/[\s,;_]+/);
@@ -21,9 +21,9 @@ function listOf(value) {
 function whole(schema, names, hear) {
   const menu = kind({ ...schema, menu: true })(schema, names, hear);
   let value = listOf([]);
-  const set = (given) => menu.set((value = listOf(given)));
-  const get = () => (value = menu.get() || value);
-  const offer = (choices) => [menu.offer(choices), set(value)];
+  const set = (/** @type {unknown} */ given) => menu.set((value = listOf(given)));
+  const get = () => (value = listOf(menu.get() || value));
+  const offer = (/** @type {Choice[]} */ choices) => [menu.offer?.(choices), set(value)];
   return { ...menu, get, set, offer };
 }
 
@@ -33,42 +33,42 @@ function whole(schema, names, hear) {
  * @param {Property} schema @param {Names} names @param {() => void} hear
  */
 function entries(schema, names, hear) {
-  const text = kind({ type: "string" })({ title: schema.title }, names, hear);
+  const text = kind(TYPED)({ ...TYPED, title: schema.title }, names, hear);
   const box = h("div.hp-entries", { "role": "group", "aria-labelledby": names["aria-labelledby"] }, text.parts);
-  let controls = null;
+  let controls = /** @type {ReturnType<typeof entry>[] | null} */ (null);
   let shown = "null";
 
   function get() {
-    const given = controls?.map((one) => one.get()) ?? listOf(text.get());
-    return schema.items.type === "string" ? given.flatMap((name) => name || (given.find(Boolean) ?? [])) : given;
+    const own = /** @type {(string | number)[] | undefined} */ (controls?.map((one) => one.get()));
+    const given = own ?? listOf(text.get());
+    return schema.items?.type === "string" ? given.flatMap((name) => name || (given.find(Boolean) ?? [])) : given;
   }
 
-  /** @param {unknown} value - an empty list forgets the entries, so that what is offered next is as usual */
+  /** @param {unknown} value - a list, or its text; an empty one forgets the entries, so that what is offered next is as usual */
   function set(value) {
     if (!listOf(value).length) show(null);
     fill(listOf(value));
   }
 
-  function fill(values) {
+  function fill(/** @type {(string | number)[]} */ values) {
     text.set(values);
     for (const [i, one] of controls?.entries() ?? []) one.set(values[i] ?? one.usual);
   }
 
-  function entry({ usual, ...own }, i) {
-    const [id, one] = [`${names.id}-${i}`, { ...schema.items, ...own }];
-    const made = kind(one)(one, { "id": id, "aria-labelledby": `${id}-title` }, hear);
+  function entry(/** @type {ListEntry} */ { usual, ...own }, /** @type {number} */ i) {
+    const [id, one] = [`${names.id}-${i}`, { ...TYPED, ...schema.items, ...own }];
+    const made = kind(one)(one, { "id": id, "aria-labelledby": `${id}-title`, "aria-describedby": null }, hear);
     const label = h("label.hp-name", { id: `${id}-title`, for: id }, one.title);
     return { ...made, usual, element: h("div.hp-entry", label, made.parts) };
   }
 
-  function show(list) {
+  function show(/** @type {ListEntry[] | null} */ list) {
     shown = JSON.stringify(list);
     controls = list?.map(entry) ?? null;
     box.replaceChildren(...(controls?.map(({ element }) => element) ?? text.parts));
   }
 
-  /** @param {Entry[] | null} list */
-  function offer(list) {
+  function offer(/** @type {ListEntry[] | null} */ list) {
     if (JSON.stringify(list) === shown) return;
     const now = get();
     show(list);

@@ -11,18 +11,19 @@ import { exactly } from "../step/model.js";
 import { compare, spread } from "../step/sums.js";
 
 /**
- * element, and fill(trace, timed, cost): a run, its speed beside plain decoding where that was measured, else null, and what a
- * check of its draft costs where it was decoded, in words.
+ * element, and fill(trace, timed, cost): a run, its speed beside plain decoding where that was measured, else null, and what
+ * a check of its draft costs where it was decoded, in words.
  */
 function create() {
   const element = h("div.hsd-kit.hf-outcome", { "role": "group", "aria-label": "What came of it" });
 
+  /** @type {(trace: Trace, timed: Timing | null, cost?: string) => void} */
   function fill(trace, timed, cost = "") {
     const { steps, setup, result } = trace;
-    const told = steps.length
+    const words = steps.length
       ? [calls(steps), ...speed(steps, result, timed, setup), law(trace), exact(trace), cost]
       : [];
-    const parts = told.filter(Boolean).map((part) => h("span.hf-outcome-part", part));
+    const parts = words.filter(Boolean).map((part) => h("span.hf-outcome-part", part));
     element.replaceChildren(...parts);
     element.hidden = !parts.length;
   }
@@ -30,16 +31,20 @@ function create() {
   return { element, fill };
 }
 
+/** @param {string} words */
 const strong = (words) => h("b", words);
+/** @type {(steps: Step[], of: (step: Step) => number) => number} */
 const sum = (steps, of) => steps.reduce((total, step) => total + of(step), 0);
+/** How many tokens the steps wrote. @param {Step[]} steps */
 const written = (steps) => sum(steps, ({ committed }) => committed.length);
 
+/** Tokens per call of the target. @param {Step[]} steps */
 function calls(steps) {
-  const made = sum(steps, (step) => step.target_calls);
-  return [strong(number(written(steps) / Math.max(made, 1))), " ", term("block-efficiency", "tokens per target call")];
+  const count = sum(steps, (step) => step.target_calls);
+  return [strong(number(written(steps) / Math.max(count, 1))), " ", term("block-efficiency", "tokens per target call")];
 }
 
-/** Tokens per second and times plain decoding, both of the same rounds; of a run that was timed alone, where to race it. */
+/** Tokens per second and times plain decoding, both of the same rounds; of a run that was timed alone, where to race it. @type {(steps: Step[], result: Result, timed: Timing | null, setup: Setup) => Child[]} */
 function speed(steps, result, timed, { options }) {
   const [tokens, seconds] = [written(steps), result?.seconds || sum(steps, ({ times }) => total(times))];
   const rate = timed?.tokens_per_second ?? tokens / seconds;
@@ -56,22 +61,27 @@ function speed(steps, result, timed, { options }) {
   ];
 }
 
+/** @param {Times} times */
 const total = (times) => Object.values(times).reduce((a, b) => a + b, 0);
 
-/** Tokens per call that both rules bring by law on these drafts, and their difference with its interval. */
+/** Tokens per call that both rules bring by law on these drafts, and their difference with its interval. @param {Trace} trace */
 function law({ steps, setup }) {
-  const rules = compare({ steps }).filter(({ mean }) => mean !== null);
+  const rules = compare({ steps }).filter((/** @type {RuleSums} */ { mean }) => mean !== null);
   if (setup.options.sampling.temperature === 0 || rules.length < 2) return null;
   const [own, other] = rules.map(({ mean }) => 1 + mean / steps.length);
-  const [half, places, level] = [spread(steps, rules), placesOf(own, other), same(own, other)];
-  const one = ({ rule }, value) => [ruleFacts(rule).short, " ", strong(value.toFixed(places))];
+  const [half, places, level] = [spread(steps, [rules[0], rules[1]]), placesOf(own, other), same(own, other)];
+  const one = (/** @type {RuleSums} */ { rule }, /** @type {number} */ value) => [
+    ruleFacts(rule).short,
+    " ",
+    strong(value.toFixed(places)),
+  ];
   const gap = `${own < other ? "−" : "+"}${Math.abs(own - other).toFixed(places)}${half === null ? "" : ` ± ${half.toFixed(places)}`}`;
   const both = level ? ["both ", strong(level)] : [one(rules[0], own), ", ", one(rules[1], other), ` (${gap})`];
   const title = `tokens per call on average, on the drafts of this run; ±: 95 % interval of the difference, by Student's t over ${plural(steps.length, "step")}, told of ten or more`;
   return h("span", { title }, term("over-all-coins", "over all coins"), " ", both);
 }
 
-/** Whether not a word was changed: at temperature 0 literally, else every text comes as often as from the target. */
+/** Whether not a word was changed: at temperature 0 literally, else every text comes as often as from the target. @param {Trace} trace */
 function exact({ setup }) {
   const { system, sampling, rule } = setup.options;
   if (system !== "plain" && !exactly(setup, rule)) return lossy(ruleFacts(rule));

@@ -1,14 +1,16 @@
 // What a visitor asks for: the strip with a recorded run, a prompt, Run and Cancel, and the options behind it.
 import { why } from "../answers/answers.js";
-import { h } from "../kit/dom.js";
+import { find, h } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
 import { form } from "../kit/form.js";
 import { control } from "./lists.js";
 import { fit, levelled, lists, UNKNOWN } from "./matching.js";
 
-const part = (name) => document.getElementById(`hsd-${name}`);
+/** @param {string} name */
+const part = (name) => find(`#hsd-${name}`);
 
-const model = (title, description, group) => ({ type: "string", title, description, group, default: "" });
+/** @type {(title: string, description: string, group: string) => Property} */
+const model = (title, description, group) => ({ type: "string", title, description, group, default: "", scope: "" });
 
 /** Which models run, asked for beside the options. */
 const MODELS = {
@@ -17,32 +19,44 @@ const MODELS = {
   draft: model("Own draft", "Needs the target's tokenizer.", "more"),
 };
 
-/** The form's schema: the models, and the options within the limits of this place. */
+/** The form's schema: the models, and the options within the limits of this place. @param {Record<string, number>} limits */
 function schemaOf(limits) {
-  const within = ([name, one]) => [name, name in limits ? { ...one, maximum: limits[name] } : one];
-  const known = Object.fromEntries(Object.entries(facts.options.properties).map(within));
-  return { ...facts.options, properties: { ...MODELS, ...known, stack: { ...known.stack, menu: true } } };
+  const properties = /** @type {Record<string, Property>} */ ({ ...MODELS, ...facts.options.properties });
+  for (const [name, maximum] of Object.entries(limits))
+    if (name in properties) properties[name] = { ...properties[name], maximum };
+  return { properties: { ...properties, stack: { ...properties.stack, menu: true } } };
 }
 
 class Setup {
+  pairs = /** @type {Named[]} */ ([]); // that are here
+  shown = /** @type {Values} */ ({}); // what made the run that is shown
+  untouched = false; // that run was recorded, and nothing has been set since
+  busy = false; // a run goes on
+  levels = UNKNOWN; // of the chosen pair
+  live = !why("run");
+  prompt = /** @type {HTMLTextAreaElement} */ (find("#hsd-prompt textarea"));
+  preset = /** @type {HTMLSelectElement} */ (part("preset"));
+  starters = h("div.hf-starters", { "role": "group", "aria-label": "Prompts to start from" });
+
   /**
-   * told: of the page, see hsd/app/site.py. run(), cancel(), preset(name), pair(name): what a visitor wants; judge(rule):
-   * judge what is shown by this rule, and return whether that was possible; judging(): the rule it is judged by, or null.
+   * run(), cancel(), preset(name), pair(name): what a visitor wants; judge(rule): judge what is shown by this rule, and
+   * return whether that was possible; judging(): the rule it is judged by, or null.
+   * @param {PageContents} contents
+   * @param {{run: () => void, cancel: () => void, preset: (name: string) => void, pair: (name: string) => void,
+   *   judge: (rule: string) => boolean, judging: () => string | null | undefined}} actions
    */
-  constructor(told, { run, cancel, preset, pair, judge, judging }) {
-    Object.assign(this, { told, pair, judge, judging });
-    Object.assign(this, { pairs: [], shown: {}, busy: false, levels: UNKNOWN }); // pairs that are here; what made the run that is shown
-    this.prompt = part("prompt").querySelector("textarea");
-    this.preset = part("preset");
+  constructor(contents, { run, cancel, preset, pair, judge, judging }) {
+    this.contents = contents;
+    this.pair = pair;
+    this.judge = judge;
+    this.judging = judging;
     this.preset.addEventListener("change", () => preset(this.preset.value));
-    this.live = !why("run");
     for (const name of ["prompt", "run", "cancel"]) part(name).hidden = !this.live;
-    if (!this.live) return;
-    this.starters = h("div.hf-starters", { "role": "group", "aria-label": "Prompts to start from" });
-    this.schema = schemaOf(told.limits);
-    const groups = [{ name: MODELS.pair.group }, ...facts.options.groups];
+    this.schema = schemaOf(contents.limits);
+    const groups = [{ name: "models" }, ...facts.options.groups];
     this.form = form(this.schema, { control, groups, changed: (name, value) => this.changed(name, value) });
-    for (const name of ["target", "draft"]) this.form.show(name, told.own);
+    if (!this.live) return;
+    for (const name of ["target", "draft"]) this.form.show(name, contents.own);
     part("side").append(this.starters, this.form.element);
     part("strip").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -57,14 +71,14 @@ class Setup {
     });
   }
 
-  /** All that is set, named as in a link. */
+  /** All that is set, named as in a link. @returns {Values} */
   get values() {
     return this.live ? { prompt: this.prompt.value, ...this.form.values() } : {};
   }
 
   /** The same to be run: by another pair where that of the run that is shown is not here. */
   toRun() {
-    const { pair } = this.form.values();
+    const { pair } = this.values;
     if (pair && !this.isHere(pair)) this.choosePair(this.first, { engine: this.usual.engine });
     return this.values;
   }
@@ -74,11 +88,12 @@ class Setup {
     return this.pairs[0]?.name ?? "";
   }
 
+  /** @param {string} name - of a pair */
   isHere(name) {
     return this.pairs.some((pair) => pair.name === name);
   }
 
-  /** Show what a link asks for. */
+  /** Show what a link asks for. @param {Values} values */
   set(values) {
     if (!this.live) return;
     this.offer(this.pairs, values.pair);
@@ -87,7 +102,7 @@ class Setup {
     this.mark();
   }
 
-  /** Show what made the run that is shown. recorded: it was not made here. */
+  /** Show what made the run that is shown. recorded: it was not made here. @param {Values} values @param {boolean} recorded */
   repeat(values, recorded) {
     this.set(values);
     this.shown = this.values;
@@ -95,7 +110,7 @@ class Setup {
     this.mark();
   }
 
-  /** Keep what was set and change what does not fit it. Another rule judges what is shown, without a new run. */
+  /** Keep what was set and change what does not fit it. Another rule judges what is shown, without a new run. @type {(name: string, value: any) => void} */
   changed(name, value) {
     if (name === "pair") {
       this.choosePair(value, { stack: [], exits: [], thresholds: [] });
@@ -109,7 +124,7 @@ class Setup {
     this.mark();
   }
 
-  /** What the chosen pair's levels are, see matching.js; not called for a pair that does not say. */
+  /** What the chosen pair's levels are, see matching.js; not called for a pair that does not say. @param {PairLevels} [levels] */
   know(levels) {
     if (!this.live) return;
     const same = !this.differs(this.shown);
@@ -129,43 +144,50 @@ class Setup {
 
   /** The first prompt after a recorded run: by a pair that is here, and in a browser with what that does fast and well. */
   typed() {
-    if (this.untouched && !this.isHere(this.form.values().pair)) this.choosePair(this.first, {}, this.usual);
-    if (this.untouched && this.told.browser) this.form.set(this.told.browser.begin);
+    if (this.untouched && !this.isHere(this.values.pair)) this.choosePair(this.first, {}, this.usual);
+    if (this.untouched && this.contents.browser) this.form.set(this.contents.browser.begin);
     this.untouched = false;
     this.mark();
   }
 
+  /** Of each option its value at first. @returns {Values} */
   get usual() {
     return Object.fromEntries(Object.entries(this.schema.properties).map(([name, one]) => [name, one.default]));
   }
 
-  /** Another pair, and what goes with it: its draft length, whether it answers questions. values, before: count more, less. */
+  /** Another pair, and what goes with it: its draft length, whether it answers questions. values, before: count more, less. @type {(name: string, values?: Values, before?: Values) => void} */
   choosePair(name, values = {}, before = {}) {
-    const { gamma, chats } = this.told.pairs.find((pair) => pair.name === name) ?? {};
+    const { gamma, chats } = this.offered(name);
     this.form.show("prompt_as", Boolean(chats));
     this.form.set({ ...before, prompt_as: chats ? "chat" : "", ...(gamma && { gamma }), ...values, pair: name });
     this.fitLevels();
     this.showStarters();
   }
 
-  /** Pairs that can be chosen now: [{name, title}]; shown: the name of one that need not be here. */
-  offer(pairs, shown = this.form.values().pair) {
+  /** What the page knows of a pair. @param {string} name @returns {Partial<OfferedPair>} */
+  offered(name) {
+    return this.contents.pairs.find((pair) => pair.name === name) ?? {};
+  }
+
+  /** Pairs that can be chosen now; shown: the name of one that need not be here. @type {(pairs: Named[], shown?: string) => void} */
+  offer(pairs, shown = this.values.pair) {
     this.pairs = pairs;
-    const { title = shown } = this.told.pairs.find(({ name }) => name === shown) ?? {};
-    const other = shown && !this.isHere(shown) ? [[shown, `${title} – not here`]] : [];
-    this.form.offer("pair", [...pairs.map(({ name, title }) => [name, title]), ...other]);
+    const here = pairs.map(({ name, title }) => /** @type {Choice} */ ([name, title]));
+    if (shown && !this.isHere(shown)) here.push([shown, `${this.offered(shown).title ?? shown} – not here`]);
+    this.form.offer("pair", here);
     this.showStarters();
   }
 
   showStarters() {
-    const { pair } = this.form.values();
-    const list = this.told.starters?.[this.isHere(pair) ? pair : this.first] ?? [];
-    const chip = ({ label, ...values }) =>
+    const { pair } = this.values;
+    const list = this.contents.starters[this.isHere(pair) ? pair : this.first] ?? [];
+    const chip = (/** @type {Starter} */ { label, ...values }) =>
       h("button.hf-starter", { type: "button", title: values.prompt, onclick: () => this.start(values) }, label);
     this.starters.hidden = !list.length;
     this.starters.replaceChildren(h("p.hp-name", "Prompts to start from"), ...list.map(chip));
   }
 
+  /** @param {Omit<Starter, "label">} values */
   start({ prompt, prompt_as }) {
     this.prompt.value = prompt;
     this.typed();
@@ -179,15 +201,17 @@ class Setup {
     part("strip").toggleAttribute("data-changed", !this.busy && this.differs({ ...this.shown, ...judged }));
   }
 
-  /** Whether something is set otherwise than in these values; a pair that they do not name is the first. */
+  /** Whether something is set otherwise than in these values; a pair that they do not name is the first. @param {Values} values */
   differs(values) {
     const now = Object.entries(this.values).filter(([name]) => name in values && (name !== "pair" || values.pair));
     return now.some(([name, value]) => String(value) !== String(values[name]));
   }
 
+  /** @param {boolean} on */
   running(on) {
-    this.busy = part("run").disabled = on;
-    part("cancel").disabled = !on;
+    this.busy = on;
+    part("run").toggleAttribute("disabled", on);
+    part("cancel").toggleAttribute("disabled", !on);
     this.mark();
   }
 }

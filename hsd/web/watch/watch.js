@@ -20,19 +20,20 @@ const PATIENCE = 800; // milliseconds until "Starting …" is said
 const NO_LINK = "this trace came from a file and is too long for a link to carry: pass the file on";
 
 class Watch {
-  /** told: what the page is made with, see hsd/app/site.py. */
-  constructor(root, told) {
-    this.told = told;
-    this.told = told;
-    this.source = null; // what is shown: {kind: "preset" | "run" | "file", trace, options, …}, see `display`
-    this.sources = new Map(); // all that was shown, by key, to go back to
-    this.recorded = null; // the recorded run that was shown last
-    this.run = null; // the live run that is followed
-    this.wanted = {}; // {step, node, supposed} of a link, until it can be shown
-    this.placed = false; // a link has said where to look
-    this.asking = null; // the name of the pair whose facts are awaited
-    this.awaiting = false; // an answer: until it comes the address stays as it is
-    this.turn = 0; // how often something else was asked for: an answer that comes late is not shown
+  source = /** @type {Source | null} */ (null); // what is shown
+  sources = /** @type {Map<unknown, Source>} */ (new Map()); // all that was shown, by key, to go back to
+  recorded = /** @type {Trace | null} */ (null); // the recorded run that was shown last
+  run = /** @type {Run | null} */ (null); // the live run that is followed
+  wanted = /** @type {Place} */ ({}); // of a link, until it can be shown
+  placed = false; // a link has said where to look
+  pair = ""; // the name of the one whose facts are awaited
+  awaiting = false; // an answer: until it comes the address stays as it is
+  turn = 0; // how often something else was asked for: an answer that comes late is not shown
+  tour = /** @type {{start: () => void, stop: () => void} | null} */ (null); // made when somebody asks for it
+
+  /** @param {HTMLElement} root @param {PageContents} contents */
+  constructor(root, contents) {
+    this.contents = contents;
     this.bar = addressBar("watch", () => this.address(), {
       packed: () => this.source?.packed,
       shown: () => this.source?.key,
@@ -43,18 +44,18 @@ class Watch {
     this.outcome = outcome.create();
     root.prepend(this.outcome.element, this.caption, this.place);
     this.player = create(this.place, {
-      onSelect: ({ step }) => this.moved(step),
+      onSelect: (/** @type {{step: number}} */ { step }) => this.moved(step),
       link: why("link") ? null : () => this.link(),
       address: () => this.home(),
       hidden: () => page.tab() !== "watch",
     });
     this.beside = new Beside({
-      options: () => links.optionsOf(this.source.trace, this.source.link),
+      options: () => (this.source ? links.optionsOf(this.source.trace, this.source.link) : {}),
       player: this.player,
       changed: () => this.bar.remember(),
     });
     this.place.append(this.beside.element);
-    this.setup = new Setup(told, {
+    this.setup = new Setup(contents, {
       run: () => this.begin(this.setup.toRun()),
       cancel: () => this.run?.cancel(),
       preset: (name) => {
@@ -69,11 +70,11 @@ class Watch {
       judging: () => this.source && this.player.state().supposed?.rule,
     });
     this.back = h("a", { target: "_blank", rel: "noopener" }, "Open it where it was saved");
-    if (told.about) part("sentence").replaceChildren(told.about, " ", links.back(told.from) ? this.back : "");
+    const { about, from, credits } = contents;
+    if (about) part("sentence").replaceChildren(about, " ", links.back(from) ? this.back : "");
     this.fold = folding();
     files((file) => this.openFile(file));
-    this.tour = null; // made when somebody asks for it
-    this.more = explaining(told.credits);
+    this.more = explaining(credits);
     asking(() => this.explain());
   }
 
@@ -85,7 +86,7 @@ class Watch {
     await this.read();
   }
 
-  /** key: of what was shown at this place of the browser's history, if it was. */
+  /** key: of what was shown at this place of the browser's history, if it was. @param {string} [key] */
   async read(key) {
     const source = this.sources.get(key);
     if (source && source === this.source) return;
@@ -101,15 +102,15 @@ class Watch {
       this.setup.set(options);
       return this.begin(options, where);
     }
-    const opened = preset || this.told.opened === false ? null : await this.answer("opened");
+    const opened = preset || this.contents.opened === false ? null : await this.answer("opened");
     if (opened) await this.showFile(opened, where);
-    else await this.openPreset(preset ?? this.told.first, where);
-    if (!this.source) await this.openPreset(this.told.first);
+    else await this.openPreset(preset ?? this.contents.first, where);
+    if (!this.source) await this.openPreset(this.contents.first);
     if (options) page.alert(why("run"));
     if (file) page.alert(`${file} was opened from a file, which a page cannot open by itself: open it again`);
   }
 
-  /** An answer; null if it is refused (the page says so) or if something else was asked for meanwhile. */
+  /** An answer; null if it is refused (the page says so) or if something else was asked for meanwhile. @type {(name: string, argument?: Values) => Promise<any>} */
   async answer(name, argument) {
     this.turn += 1;
     const { turn } = this;
@@ -118,7 +119,7 @@ class Watch {
       const reply = await ask(name, argument);
       return turn === this.turn ? reply : null;
     } catch (refusal) {
-      page.alert(refusal.message);
+      page.alert(/** @type {Error} */ (refusal).message);
       return null;
     } finally {
       this.awaiting = false;
@@ -127,61 +128,60 @@ class Watch {
 
   // ---- whole traces
 
-  /** wished: what a link asked for and did not get, which stays to be run. */
+  /** wished: what a link asked for and did not get, which stays to be run. @type {(name: string, where?: Place, wished?: Values | null) => Promise<void>} */
   async openPreset(name, where, wished = null) {
     const reply = await this.answer("preset", { name });
     if (!reply) this.setup.preset.value = this.source?.link?.preset ?? "";
     else this.show({ kind: "preset", link: { preset: name }, timed: reply.timed, wished }, reply, where);
   }
 
+  /** @param {File} file */
   async openFile(file) {
-    const most = this.told.bytes;
+    const most = this.contents.bytes;
     page.alert("");
     if (file.size <= most) return this.openTrace(await file.text(), {}, file.name);
-    const [found, allowed] = [file.size, most].map((bytes) => `${Math.round(bytes / 1e6)} MB`);
-    return page.alert(`the file has ${found}, a trace at most ${allowed}: choose a trace saved by hsd`);
+    const [size, allowed] = [file.size, most].map((bytes) => `${Math.round(bytes / 1e6)} MB`);
+    return page.alert(`the file has ${size}, a trace at most ${allowed}: choose a trace saved by hsd`);
   }
 
-  /** Whether the text is a trace. file: the name of the file that it came from. */
+  /** Whether the text is a trace. file: the name of the file that it came from. @type {(text: string, where: Place, file?: string) => Promise<boolean>} */
   async openTrace(text, where, file) {
     const reply = await this.answer("check", { text });
     if (reply) await this.showFile(reply, where, file);
     return Boolean(reply);
   }
 
-  /** A trace from outside: its link carries it where it is short. */
+  /** A trace from outside: its link carries it where it is short. @type {(reply: ShownTrace, where: Place, file?: string) => Promise<void>} */
   async showFile(reply, where, file) {
     const packed = why("link") ? null : await pack(reply.trace);
     this.show({ kind: "file", packed, file: packed ? null : file }, reply, where);
   }
 
+  /** @type {(source: Pick<Source, "kind"> & Partial<Source>, reply: ShownTrace, where?: Place) => void} */
   show(source, { trace, title = "", why: reason = "", ...opened }, where = {}) {
     this.leave();
     this.display({ ...source, trace, title, reason, options: links.optionsOf(trace) }, { ...opened, ...where });
   }
 
-  /**
-   * source: {kind, trace, title, reason}, of it; options: that made it, named as in a link; where there are: link, its parameters;
-   * packed, the trace for a link; file, its name; run, a live one; asked, what was set when it began; timed, its speed.
-   */
-  display(source, { step: given = 0, moment = null, node = null, supposed = null, live = false, fresh = false }) {
-    const step = moment === null ? given : stepOf(source.trace, moment);
-    const { trace, kind, asked: then } = source;
+  /** @type {(source: Source, opening: Opening) => void} */
+  display(source, { step: given = 0, moment, node = null, supposed = null, live = false, fresh = false }) {
+    const step = moment === undefined ? given : stepOf(source.trace, moment);
+    const { trace, kind } = source;
     this.source = source;
     source.key ??= String(Math.random());
     this.sources.set(source.key, source);
     if (kind === "preset") this.recorded = trace;
     this.place.hidden = false;
     document.querySelector(".hf-first")?.remove(); // its picture, until there was a player
-    const { title: pair = "" } = this.told.pairs?.find(({ name }) => name === trace.setup.pair) ?? {};
+    const { title: pair = "" } = this.contents.pairs.find(({ name }) => name === trace.setup.pair) ?? {};
     const [reason, by] = [h("span.hf-caption-why", source.reason), h("span.hf-caption-pair", pair && ` ${pair}`)];
     this.caption.replaceChildren(h("b", source.title), " ", reason, by);
     this.caption.hidden = !source.title;
     this.sourceChip(live);
-    chip("pair", ...tracePair(trace.setup));
+    chip("pair", .../** @type {[string, string]} */ (tracePair(trace.setup)));
     this.player.load(trace, { step, node, supposed, live });
     this.setup.preset.value = source.link?.preset ?? "";
-    if (fresh && this.setup.differs(then)) this.setup.shown = then;
+    if (fresh && source.set && this.setup.differs(source.set)) this.setup.shown = source.set;
     else this.setup.repeat(source.options, kind !== "run");
     if (source.wished) this.setup.set(source.wished);
     if (kind !== "run") this.deviceChip(trace.setup.pair);
@@ -192,13 +192,16 @@ class Watch {
 
   // ---- live runs
 
-  /** then: what was set when it was asked for. */
-  begin(options, where = {}, then = this.setup.values) {
+  /** set: the form, when it was asked for. @param {Values} options @param {Place} where */
+  begin(options, where = {}, set = this.setup.values) {
     this.leave();
     page.alert("");
     this.fold();
-    const run = new Run(options, (_, steps) => this.grew(run, steps, then));
-    Object.assign(this, { run, wanted: where, placed: false });
+    /** @type {Run} */
+    const run = new Run(options, (own, steps) => this.grew(own, steps, set));
+    this.run = run;
+    this.wanted = where;
+    this.placed = false;
     this.setup.running(true);
     this.sourceChip(false);
     setTimeout(() => this.run === run && this.progress(), PATIENCE);
@@ -208,25 +211,29 @@ class Watch {
   leave() {
     this.run?.leave();
     this.turn += 1;
-    Object.assign(this, { run: null, wanted: {} });
+    this.run = null;
+    this.wanted = {};
     this.setup.running(false);
     this.beside.leave();
     this.tour?.stop();
     status("");
   }
 
-  grew(run, steps, then) {
+  /** @param {Run} run @param {Step[]} steps - the new ones @param {Values} set */
+  grew(run, steps, set) {
     const { trace, ended } = run;
-    if (this.source?.run === run) {
+    if (trace && this.source?.run === run) {
       this.source.trace = trace;
-      this.player.extend(steps, ended ? trace.result : null);
+      this.player.extend(steps, ended ? run.result : null);
       this.beside.grow(steps, !ended);
       this.outcome.fill(trace, null, run.cost);
-    } else if (steps.length) {
+    } else if (trace && steps.length) {
       const words = { title: "Your run", reason: "Decoded now, step by step; “Copy link” keeps it." };
       const link = links.short({ ...run.options, ...run.link });
-      const source = { kind: "run", ...words, link, options: link, asked: then, trace, run };
-      this.display(source, { step: steps.length - 1, live: !ended, fresh: true });
+      this.display(
+        { kind: "run", ...words, link, options: link, set, trace, run },
+        { step: steps.length - 1, live: !ended, fresh: true },
+      );
     }
     this.showWanted(run.steps.length - (ended ? 0 : 1)); // at the newest step the player would move on
     if (ended) this.ended(run);
@@ -235,46 +242,51 @@ class Watch {
 
   /** What there is to say while there is nothing to show; nothing at all when that passes in a moment. */
   progress() {
+    if (!this.run) return;
     const { place, seconds, words, steps, begun } = this.run;
     const wait = seconds ? `, which takes about ${Math.ceil(seconds)} s` : "";
     const line = `Another run is using the model; this one is number ${place} in line${wait}.`;
     status(words || (steps.length || Date.now() - begun < PATIENCE ? "" : place ? line : "Starting …"));
   }
 
-  /** A run that was watched to its end goes to the step that tells most; one that is being looked at stays there. */
+  /** A run that was watched to its end goes to the step that tells most; one that is being looked at stays there. @param {Run} run */
   ended(run) {
     const { problem, trace, options } = run;
     const { moment } = this.wanted;
     const telling = moment === undefined || !trace ? run.telling : stepOf(trace, moment);
-    Object.assign(this, { run: null, wanted: {} });
+    this.run = null;
+    this.wanted = {};
     this.setup.running(false);
     status("");
     if (problem) page.alert(problem);
     this.sourceChip(false);
-    if (this.source?.run !== run) return void (this.source || this.openPreset(this.told.first, {}, options));
+    if (this.source?.run !== run) return void (this.source || this.openPreset(this.contents.first, {}, options));
     this.source.link = run.link ?? this.source.link;
     const { step, steps, playing } = this.player.state();
     if (telling !== null && !this.placed && step === steps - 1 && !playing) this.player.select({ step: telling });
     this.bar.remember();
-    if (problem) status("What came before stays.", ["Run again", () => this.begin(options, {}, this.source.asked)]);
-    else if (this.recorded) this.compare(this.recorded, trace);
+    if (problem) status("What came before stays.", ["Run again", () => this.begin(options, {}, this.source?.set)]);
+    else if (this.recorded && trace) this.compare(this.recorded, trace);
   }
 
-  /** Where the text of a run departs from that of the recorded one. */
+  /** Where the text of a run departs from that of the recorded one. @param {Trace} recorded @param {Trace} trace */
   async compare(recorded, trace) {
     const { parting } = await import("../step/parting.js");
     if (this.source?.trace === trace) status(parting(recorded, trace));
   }
 
+  /** Go where a link leads, once the run has that many steps. @param {number} count */
   showWanted(count) {
     const { step, ...where } = this.wanted;
     if (step === undefined || count <= step) return;
-    Object.assign(this, { wanted: {}, placed: true });
+    this.wanted = {};
+    this.placed = true;
     this.player.select({ step, ...where });
   }
 
   // ---- chips
 
+  /** @param {boolean} live */
   sourceChip(live) {
     if (!this.source) return;
     const { kind, trace, run } = this.source;
@@ -283,12 +295,12 @@ class Watch {
     chip("source", sourceWords(trace, kind, live, over), made).classList.toggle("is-live", kind === "run" && !over);
   }
 
-  /** What a run by this pair, or by the one that can be run in its place, would use. chosen: by the visitor. */
+  /** What a run by this pair, or by the one that can be run in its place, would use. chosen: by the visitor. @param {string} name */
   async deviceChip(name, chosen = false) {
-    this.asking = name;
-    const told = (one) => ask("pair", { name: one }).catch(() => null);
-    const known = why("pair") ? null : ((await told(name)) ?? (await told("")));
-    if (this.asking !== name) return; // something else is shown meanwhile
+    this.pair = name;
+    const describe = (/** @type {string} */ one) => ask("pair", { name: one }).catch(() => null);
+    const known = why("pair") ? null : ((await describe(name)) ?? (await describe("")));
+    if (this.pair !== name) return; // something else is shown meanwhile
     chip("device", known?.device ?? "", "what a live run uses");
     this.setup.know(known?.levels);
     if (chosen) page.alert(known?.problem ? `${known.title}: ${known.problem}` : "");
@@ -296,9 +308,8 @@ class Watch {
 
   /** A tour of what is shown, where that is one draft with both rules; else of the first recorded run. */
   async explain() {
-    const { options } = this.source?.trace.setup ?? {};
     const fits = this.place.querySelectorAll(".hp-board:not([hidden]) .is-lane.is-start").length === 2;
-    if (!fits || options.rule !== facts.usual) await this.openPreset(this.told.first);
+    if (!fits || this.source?.trace.setup.options.rule !== facts.usual) await this.openPreset(this.contents.first);
     const { create: guide } = await import("../step/tour.js");
     this.tour ??= guide(this.player, this.place, this.more);
     this.tour.start();
@@ -308,12 +319,12 @@ class Watch {
 
   /** The address of this view, or null: what a run needs to be made again is in it, or a short trace itself. */
   link() {
-    const { kind, packed } = this.source ?? {};
-    if (kind !== "file" || packed) return this.bar.href();
+    if (this.source?.kind !== "file" || this.source.packed) return this.bar.href();
     page.alert(NO_LINK);
     return null;
   }
 
+  /** @returns {AddressValues | null} */
   address() {
     if (!this.source || this.awaiting || "step" in this.wanted) return null;
     const { link, packed, file } = this.source;
@@ -324,10 +335,11 @@ class Watch {
   /** Where this view can be seen: of a page on a disk where that was saved; "" for nowhere. */
   home() {
     const { origin, pathname, protocol } = window.location;
-    if (protocol === "file:") return links.back(this.told.from, this.player.state());
-    return this.source.link || this.source.packed ? this.bar.href() : origin + pathname;
+    if (protocol === "file:") return links.back(this.contents.from, this.player.state());
+    return this.source?.link || this.source?.packed ? this.bar.href() : origin + pathname;
   }
 
+  /** @param {number} step */
   moved(step) {
     if (!this.source) return;
     this.beside.moveTo(step);
@@ -337,11 +349,12 @@ class Watch {
   }
 }
 
-/** The chip of models that are downloaded. Announced once nothing more comes, and not at every percent. */
+/** The chip of models that are downloaded. Announced once nothing more comes, and not at every percent. @type {(words: string, coming: boolean) => void} */
 const arriving = (words, coming) => chip("arrival", words).setAttribute("aria-live", coming ? "off" : "polite");
 
-let screen = null;
+let screen = /** @type {Watch | null} */ (null);
 
+/** @param {HTMLElement} root */
 async function start(root) {
   screen = new Watch(root, await ask("page"));
   if (why("link")) window.hsdRun = screen.player; // for slides that want to move it
@@ -349,8 +362,8 @@ async function start(root) {
 }
 
 function opened() {
-  screen.bar.remember();
-  screen.player.refresh();
+  screen?.bar.remember();
+  screen?.player.refresh();
 }
 
 export { opened, start };

@@ -50,7 +50,7 @@ const rest = (row, top) => Math.max(sum(row) - top.reduce((total, token) => tota
 
 /** Writes down what rounds of one run decided. */
 class Recorder {
-  /** shadow: the rule to compare with, null for the usual one. @param {Codec} codec @param {string} rule @param {string | null} shadow @param {Settings} settings */
+  /** shadow: the rule to compare with, null for the usual one. @param {Pick<Codec, "ends" | "described">} codec @param {string} rule @param {string | null} shadow @param {Settings} settings */
   constructor(codec, rule, shadow, settings) {
     this.codec = codec;
     this.rule = rule;
@@ -66,7 +66,7 @@ class Recorder {
     return tokens.map((token, i) => ({ ...this.codec.described(token), origin: i < count ? "draft" : after }));
   }
 
-  /** The fields that describe a draft, every branch, and the grounds of every decision. @param {Round} played */
+  /** The fields that describe a draft, every branch, and the grounds of every decision. @param {Omit<Round, "extra" | "bonus" | "committed">} played */
   details(played) {
     const { tokens, coins, law, number } = played;
     const laws = new Map([[this.rule, law]]);
@@ -92,14 +92,14 @@ class Recorder {
     };
   }
 
-  nodes(/** @type {Round} */ { tokens, p, q, draws, coins }) {
+  nodes(/** @type {Omit<Round, "extra" | "bonus" | "committed">} */ { tokens, p, q, draws, coins }) {
     return tokens.map((token, i) => {
       const numbers = { p: p[i][token], q: q[i][token], order: i, draw: draws[i], coin: coins[i] };
       return { id: i + 1, parent: i, ...this.codec.described(token), ...numbers };
     });
   }
 
-  /** The likeliest tokens of each branch, those drafted and drawn there first, and what explains it. @param {Round} played @param {Verdict[]} verdicts */
+  /** The likeliest tokens of each branch, those drafted and drawn there first, and what explains it. @param {MergedDraft} played @param {Verdict[]} verdicts */
   branches({ tokens, p, q, small }, verdicts) {
     const along = explainCapped(small.p, small.q, small.tokens);
     let [jointP, jointQ] = [1, 1];
@@ -133,7 +133,7 @@ class Recorder {
 
   /**
    * What a rule decided. token: what follows the kept ones, drawn from `row`; null where they end the text.
-   * @type {(played: Omit<Round, "bonus" | "committed">, law: Law, ending: Pick<Round, "kept" | "row" | "token">) => Verdict}
+   * @type {(played: Omit<Round, "extra" | "bonus" | "committed">, law: Law, ending: Pick<Round, "kept" | "row" | "token">) => Verdict}
    */
   verdict({ p, q, tokens, coins, number }, law, { kept: count, row, token }) {
     const decided = { rule: law.name, kept: count, decisions: this.decisions(law, coins), changes: [] };

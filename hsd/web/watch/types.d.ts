@@ -1,0 +1,73 @@
+// Types of Watch, known in all modules.
+
+/** A prompt to start from. */
+type Starter = { label: string; prompt: string; prompt_as?: string };
+/** A pair that the page offers; gamma: its usual draft length; chats: whether it answers questions. */
+type OfferedPair = Named & { gamma: number | null; chats: boolean };
+/** What the page is made with, see hsd/app/site.py; about, from: of a page that is one run. */
+type PageContents = {
+  pairs: OfferedPair[];
+  first: string;
+  opened: boolean;
+  own: boolean;
+  starters: Record<string, Starter[]>;
+  limits: Record<string, number>;
+  credits: string[];
+  bytes: number;
+  browser?: { begin: Values };
+  about?: string;
+  from?: string;
+};
+
+/** What a visitor supposes of a step: another rule, other coins by drafted token. */
+type Supposition = { rule: string | null; coins: [node: number, coin: number][] };
+/** Where a link leads; moment: counts what happened in a run, in links of earlier versions. */
+type Place = { step?: number; moment?: number; node?: number; supposed?: Supposition };
+/** What to show first of a source; fresh: it is what was asked for, so what is set stays. */
+type Opening = Place & { live?: boolean; fresh?: boolean };
+type WatchPlayer = ReturnType<typeof import("../step/player.js").create>;
+
+/** How fast a recorded run was beside plain decoding, see assets/results/presets.json. */
+type Timing = { tokens_per_second: number; times: number; rounds: number; processor: string; load: number };
+/** The answer to a preset, and to a trace that is opened. */
+type ShownTrace = { trace: Trace; step?: number; title?: string; why?: string; timed?: Timing | null };
+/**
+ * What is shown. options: that made it, named as in a link; link: the parameters of its link; packed: its trace for a link;
+ * file: the name of its file; run: it is live; set: what was set when it began; wished: asked for by a link, and still to be run.
+ */
+type Source = {
+  kind: "preset" | "run" | "file";
+  trace: Trace;
+  title: string;
+  reason: string;
+  options: Values;
+  key?: string;
+  link?: Values;
+  packed?: string | null;
+  file?: string | null;
+  run?: import("../answers/run.js").Run;
+  set?: Values;
+  timed?: Timing | null;
+  wished?: Values | null;
+};
+
+/** What a rule came to over the steps of a run; more: steps in which it keeps more than the other one. */
+type RuleSums = {
+  rule: string;
+  drafted: number;
+  kept: number;
+  mean: number | null;
+  more?: number;
+  tokens: number;
+  calls: number;
+};
+
+/** What a pair says of its levels: its models, smallest first; the target's layers, 0 where not known; HiSpec's usual exits and thresholds. */
+type PairLevels = { models: string[]; layers: number; exits: number[]; thresholds: number[] };
+/** An entry of an option that is a list; usual: its value at first. */
+type ListEntry = { title: string; usual: string | number; maximum?: number; oneOf?: OptionSchema["oneOf"] };
+
+interface Window {
+  /** The player, for slides that move it. */
+  hsdRun?: WatchPlayer;
+}
