@@ -17,7 +17,6 @@ const TITLES = /** @type {[string, string][]} */ ([...CHAINS.values()].map(({ na
 const HINT =
   "A test succeeds when its coin falls below its threshold. Drag a coin, open a test, or choose a token to see its branch.";
 
-/** The folds under the board: their names and titles. */
 const FOLDS = [
   ["tests", "The tests, one by one"],
   ["branch", "A branch in full: what could come next"],

@@ -107,10 +107,7 @@ function row(state, side, t, actions, cells) {
   return element;
 }
 
-/**
- * One entry of a row: its slider and its number. A drag scales the others from where they stood when it began.
- * @type {(token: string, label: string, place: {side: LabSide, t: number, i: number}, actions: LabActions, cells: LabCell[]) => HTMLElement}
- */
+/** One entry of a row: its slider and its number. A drag scales the others from where they stood when it began. @type {(token: string, label: string, place: LabPlace, actions: LabActions, cells: LabCell[]) => HTMLElement} */
 function line(token, label, { side, t, i }, actions, cells) {
   let before = /** @type {number[] | null} */ (null);
   const range = slider(`${label}, slider`, {

@@ -43,8 +43,7 @@ class Lab {
   ms = 0; // what the last change took
   alert = h("p.hp-problem.hl-alert", { role: "alert" });
 
-  /** @param {HTMLElement} root */
-  constructor(root) {
+  constructor(/** @type {HTMLElement} */ root) {
     this.bar = addressBar("lab", () => ({ lab: encode(this.valid) }));
     const actions = this.actions();
     this.inputs = inputs(actions);
@@ -52,22 +51,13 @@ class Lab {
     this.tuning = tuning(actions);
     this.law = law(actions);
     this.draft = draft(actions);
-    this.build(root);
-    this.open(asked("lab").get("lab"));
-    page.listen((what) => what === "tab" && this.bar.remember());
-  }
-
-  /** The cards that show results, in their order. */
-  get cards() {
-    return [this.results, this.tuning, this.law, this.draft].map(({ element }) => element);
-  }
-
-  /** @param {HTMLElement} root */
-  build(root) {
+    this.cards = [this.results, this.tuning, this.law, this.draft].map(({ element }) => element); // of results
     const copied = said("hl-copied");
     const copy = button("Copy link", "a link to all of this", async () => copied.say(await this.bar.copyLink()));
     const head = h("header.hl-top", h("p.hp-hint", INTRODUCTION), h("div.hl-tools", copied.element, copy));
     root.replaceChildren(head, this.alert, this.inputs.element, ...this.cards);
+    this.open(asked("lab").get("lab"));
+    page.listen((what) => what === "tab" && this.bar.remember());
   }
 
   // ---- where a state comes from
@@ -84,8 +74,7 @@ class Lab {
     }
   }
 
-  /** @param {LabState} state @param {string | null} presetName */
-  use(state, presetName) {
+  use(/** @type {LabState} */ state, /** @type {string | null} */ presetName) {
     say(this.alert, "");
     this.presetName = presetName;
     this.state = state;
@@ -222,7 +211,6 @@ class Lab {
   }
 }
 
-/** @param {HTMLElement} root */
-const start = (root) => new Lab(root);
+const start = (/** @type {HTMLElement} */ root) => new Lab(root);
 
-export { start, Lab, STEPS };
+export { start };

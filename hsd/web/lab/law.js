@@ -69,9 +69,7 @@ function drawBars({ shown, target, output, counts, trials }, vocab) {
 /** A part of a bar, in CSS lengths. @type {(from: string, to: string) => string} */
 const span = (from, to) => `left:${from};width:calc(${to} - ${from})`;
 
-/** @typedef {(x: number) => string} At the place of a probability on a bar */
-
-/** What target and rule share, and what one has more. @type {(target: number, output: number, at: At) => Child[]} */
+/** What target and rule share, and what one has more. @type {(target: number, output: number, at: LabScale) => Child[]} */
 function pieces(target, output, at) {
   const both = Math.min(target, output);
   const piece = (/** @type {string} */ css, /** @type {number} */ from, /** @type {number} */ to) =>
@@ -83,7 +81,7 @@ function pieces(target, output, at) {
   ];
 }
 
-/** What a simulation says of a sequence. @type {(share: number, interval: [number, number], at: At) => Child[]} */
+/** What a simulation says of a sequence. @type {(share: number, interval: [number, number], at: LabScale) => Child[]} */
 function whisker(share, [low, high], at) {
   return [h("span.hl-whisker", { style: span(at(low), at(high)) }), h("span.hl-dot", { style: `left:${at(share)}` })];
 }
@@ -108,8 +106,7 @@ function trialPanel(actions) {
   const tools = h("div.hl-tools", start, h("label.hl-label", "seed", seed), fresh);
   const element = h("div.hl-trial", tools, sentence, plot);
 
-  /** @param {LabView} view @param {LabBars} rows */
-  function update({ valid, exact, simulation, running }, rows) {
+  function update(/** @type {LabView} */ { valid, exact, simulation, running }, /** @type {LabBars} */ rows) {
     start.disabled = running;
     setField(seed, String(valid.seed));
     const found = exact.rules[valid.rule];
@@ -146,12 +143,8 @@ function chart({ history, state }, found, gamma) {
     points.map(([a, b], i) => `${i ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("");
   const upper = history.map((one) => [one.trials, one.mean + half(one)]);
   const lower = history.map((one) => [one.trials, one.mean - half(one)]).reverse();
-  const text = (
-    /** @type {number} */ x,
-    /** @type {number} */ y,
-    /** @type {string} */ words,
-    /** @type {string} */ anchor,
-  ) => label(x, y, words, undefined, { "text-anchor": anchor });
+  /** @type {(x: number, y: number, words: string, anchor: string) => Element} */
+  const text = (x, y, words, anchor) => label(x, y, words, undefined, { "text-anchor": anchor });
   const line = (/** @type {string} */ css, /** @type {number} */ at) =>
     s(`line.${css}`, { x1: left, x2: width - left, y1: at, y2: at });
   const now = `${four(mean)} ± ${four(half({ trials: state.trials, error }))}`;

@@ -7,7 +7,7 @@ import { names } from "./state.js";
 const DRAW = 0.5; // the number that draws the token after the kept ones
 const BEFORE = "…"; // what stands before the draft
 
-/** What the parts of a step ask about a state of the lab and its numbers (see state.js `model`): see step/model.js. @type {(valid: LabState, model: LabModel) => any} */
+/** What the parts of a step ask about a state of the lab and its numbers (see state.js `model`): see step/model.js. @type {(valid: LabState, model: LabModel) => View} */
 function viewOf(valid, { p, q, vocab }) {
   const { draft: tokens, coins, rule, settings } = valid;
   const law = lawOf(rule, p, q, tokens, settings);
@@ -23,11 +23,9 @@ function viewOf(valid, { p, q, vocab }) {
   const follows = details.verdict.next ? [details.verdict.next] : [];
   const committed = [...details.nodes.slice(0, count).map((node) => ({ ...node, origin: "draft" })), ...follows];
   const step = { index: 0, drafted: tokens.length, depth: tokens.length, kept: count, target_calls: 1, committed };
-  const trace = {
-    setup: { options: optionsOf(valid), vocab_size: vocab, notes: [] },
-    steps: [{ ...step, ...details }],
-  };
-  return Object.assign(readStep({ ...trace, prompt: { pieces: [BEFORE] } }, 0), { rootPiece: BEFORE });
+  const setup = { options: optionsOf(valid), vocab_size: vocab, notes: [] };
+  const trace = { setup, prompt: { pieces: [BEFORE] }, steps: [{ ...step, ...details }] };
+  return readStep(/** @type {any} */ (trace), 0); // as much of one as the parts of a step ask for
 }
 
 /** The options of a run with the lab's settings. @param {LabState} state */

@@ -33,6 +33,8 @@ type LabView = { valid: LabState; model: LabModel; exact: LabExact; simulation: 
 type LabDraftView = Pick<LabView, "valid" | "model">;
 /** Something in the card of the inputs that follows the state; bad: the rows that are wrong, by side and position. */
 type LabCell = { update: (state: LabState, bad: Set<string>) => void };
+/** The place of a probability on a bar, as a CSS length. */
+type LabScale = (x: number) => string;
 type LabNote = { title: string; text: string };
 /** The laws of the first tokens as the bars show them: how many, of target and rule, and of a simulation how often each came. */
 type LabBars = { shown: number; target: number[]; output: number[]; counts: number[] | null; trials: number; distance: number };
@@ -51,4 +53,14 @@ type LabActions = {
   throwCoins: () => void;
   drawDraft: () => void;
   simulate: () => void;
+};
+type LabPlace = { side: LabSide; t: number; i: number };
+/** What a simulation came to. target, own: the largest deviation from the target's law and from the rule's own exact law. */
+type LabTrial = {
+  name: string;
+  trials: number;
+  target: { deviation: number };
+  own: { deviation: number };
+  exactHere: boolean;
+  shownDistance: number;
 };

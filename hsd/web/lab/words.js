@@ -13,8 +13,7 @@ const four = (x) => (x > 0 && x < 0.001 ? exact(x) : x.toFixed(4));
 const short = (name) => known(name).short;
 /** @param {string} name - of a divergence */
 const formulaOf = (name) => divergenceOf(name).formula;
-/** @param {string} text */
-const capital = (text) => text[0].toUpperCase() + text.slice(1);
+const capital = (/** @type {string} */ text) => text[0].toUpperCase() + text.slice(1);
 
 /** A total variation: 0 where only rounding is left. @param {number} x */
 const distance = (x) => (x < ROUNDING ? "0 (exact)" : x < 0.00005 ? exact(x, 2) : four(x));
@@ -102,8 +101,7 @@ function gain({ [VANILLA]: vanilla, [USUAL]: usual }, { gamma }) {
   return { title, text: `${amount}: one weak token need not cost the tokens after it.` };
 }
 
-/** @param {number} x */
-const percentMore = (x) => (x < 0.0095 ? "less than 1 %" : `${Math.round(100 * x)} %`);
+const percentMore = (/** @type {number} */ x) => (x < 0.0095 ? "less than 1 %" : `${Math.round(100 * x)} %`);
 
 /** Of a rule that is not lossless and has no number that could make it so. @param {Audit} found */
 function lossy(found) {
@@ -196,10 +194,7 @@ function mixtureWords({ p, q, settings: { draft_weight: w } }, kind) {
   return `${where} p and q are ${text(apart)} apart (total variation), and the mixture w times that from p: ${text(apart.map((x) => w * x))}.`;
 }
 
-/**
- * Of a form that throws no coin: what p must exceed here, and which tokens do. when: its condition.
- * @type {(model: LabModel, kind: LabKind, when: Expression | null) => string}
- */
+/** Of a form that throws no coin: what p must exceed here, and which tokens do. when: its condition. @type {(model: LabModel, kind: LabKind, when: Expression | null) => string} */
 function barWords({ q, p, settings }, kind, when) {
   const least = Array.isArray(when) ? when[2] : 0;
   const bar = (/** @type {number[]} */ row) => Number(evaluate(least, { ...settings, entropy: entropy(row) }));
@@ -235,15 +230,10 @@ function lawSentence(found, shownDistance, shown, gamma) {
 
 const LIMIT = 4; // standard errors that the largest of some tens of deviations rarely exceeds by chance
 
-/** @param {{deviation: number}} largest */
-const errors = ({ deviation }) =>
+const errors = (/** @type {{deviation: number}} */ { deviation }) =>
   deviation === Infinity ? "infinitely many standard errors" : `${deviation.toFixed(1)} standard errors`;
 
-/**
- * What a simulation shows. target, own: the largest deviation from the target's law and from the rule's own exact law.
- * @param {{name: string, trials: number, target: {deviation: number}, own: {deviation: number}, exactHere: boolean,
- *   shownDistance: number}} trial
- */
+/** What a simulation shows. @param {LabTrial} trial */
 function trialSentence({ name, trials, target, own, exactHere, shownDistance }) {
   const rule = capital(short(name));
   const fits = own.deviation < LIMIT;

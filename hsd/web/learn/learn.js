@@ -169,10 +169,8 @@ class Learn {
     const mark = given ? (given.right ? " ✓" : " ✕") : "";
     const said = `Lesson ${i + 1}: ${title}${given ? `, guessed ${given.right ? "right" : "wrong"}` : ""}`;
     const now = { "aria-label": said, "aria-current": i === this.at ? "step" : null };
-    return h(
-      "li",
-      button(`${i + 1}${mark}`, title, () => this.go(i), now),
-    );
+    const opener = button(`${i + 1}${mark}`, title, () => this.go(i), now);
+    return h("li", opener);
   }
 
   page(/** @type {Guess | null} */ given) {

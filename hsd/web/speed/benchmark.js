@@ -42,11 +42,8 @@ class Benchmark {
       button("JSON", "what is shown; opens here again", json),
     ];
     const head = h("div.sp-tools", this.choice.element, files, h("span.hp-grow"), kept);
-    const [told, folds] = [
-      [this.facts, this.kinds.element],
-      [this.charts, this.beside, this.elsewhere],
-    ];
-    this.element = h("section.hp-card", { "aria-label": "Benchmark" }, head, told, this.table, folds);
+    const parts = [head, this.facts, this.kinds.element, this.table, this.charts, this.beside, this.elsewhere];
+    this.element = h("section.hp-card", { "aria-label": "Benchmark" }, parts);
   }
 
   open() {

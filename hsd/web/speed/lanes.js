@@ -90,4 +90,4 @@ class Lane {
   }
 }
 
-export { Lane, rateOf };
+export { Lane };

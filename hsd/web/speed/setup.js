@@ -61,11 +61,9 @@ class Setup {
   /** Take over what a race has. @param {RaceHeader} header */
   set({ link, lanes, rounds }) {
     const given = lanes.filter(({ served }) => !served).slice(1);
-    const { length, ...shared } = /** @type {Values} */ ({
-      gamma: given.find(({ own }) => own.gamma)?.own.gamma,
-      ...link,
-    });
-    const values = /** @type {Values} */ ({ ...(length ? { max_new_tokens: length } : {}), ...shared }); // as it was called
+    const gamma = given.find(({ own }) => own.gamma)?.own.gamma;
+    /** @type {Values} length: max_new_tokens, as it was called */
+    const values = { gamma, ...(link.length && { max_new_tokens: link.length }), ...link };
     this.prompt.value = link.prompt;
     this.pair.value = link.pair ?? "";
     this.rounds.value = String(rounds);

@@ -2,19 +2,17 @@
 import { number, subscript } from "../kit/format.js";
 import { roving } from "../kit/parts.js";
 
-/** @import { Way } from "./types.js" */
-
 /** Four significant digits. @type {(x: number) => string} */
 const four = (x) => number(x, 4);
 
 /** "M₀", …, "target": model i of `count`. @type {(i: number, count: number) => string} */
 const modelName = (i, count) => (i === count - 1 ? "target" : `M${subscript(i)}`);
 
-/** The role of a model in a way to decode, for its colour. @type {(model: number, way: Way, count: number) => string} */
+/** The role of a model in a way to decode, for its colour. @type {(model: number, way: PlannerWay, count: number) => string} */
 const roleOf = (model, { models }, count) =>
   model === count - 1 ? "target" : model === models[0] ? "draft" : "between";
 
-/** `M₀ (T = 4) → M₂ (T = 6) → target`, and plain decoding by its name. @type {(way: Way, count: number) => string} */
+/** `M₀ (T = 4) → M₂ (T = 6) → target`, and plain decoding by its name. @type {(way: PlannerWay, count: number) => string} */
 function wayName({ models, thresholds }, count) {
   if (models.length === 1) return "no draft";
   return models
@@ -23,11 +21,9 @@ function wayName({ models, thresholds }, count) {
 }
 
 /**
- * A group of elements with one tab stop, that is always drawn anew as a whole; an item that has the focus keeps it.
- * @param {HTMLElement} box
- * @param {string} name the data attribute that tells its items apart
- * @param {(item: HTMLElement) => void} [moved] where a move is also a choice
- * @returns {(children: Element[], current: string | number) => void} draws it; current: the key of the item to tab to
+ * A group of elements with one tab stop, always drawn anew as a whole; an item that has the focus keeps it. name: the data
+ * attribute that tells its items apart; moved: where a move is also a choice. Returns what draws it, current: the item to tab to.
+ * @type {(box: HTMLElement, name: string, moved?: (item: HTMLElement) => void) => (children: Element[], current: string | number) => void}
  */
 function group(box, name, moved) {
   const items = () => /** @type {HTMLElement[]} */ ([...box.querySelectorAll(`[data-${name}]`)]);

@@ -8,13 +8,11 @@ import * as page from "../kit/page.js";
 import { card, elsewhere, menu, said } from "../kit/parts.js";
 import { Planner } from "./planner/planner.js";
 
-/** @import { Chart, Run, System } from "./types.js" */
-
 const INTRODUCTION =
   "Systems with several levels, several drafts, or another rule. A click on a recorded run shows it on Watch, at the step " +
   "that tells most; Watch's menu has more of them, and its options run them anew.";
 
-/** A recorded run, as a link to Watch. @param {Run} run */
+/** A recorded run, as a link to Watch. @param {ListedRun} run */
 function run({ name, title, why: reason, tokens_per_call: rate }) {
   const href = address({ preset: name });
   const onclick = (/** @type {MouseEvent} */ event) => {
@@ -26,18 +24,17 @@ function run({ name, title, why: reason, tokens_per_call: rate }) {
   return h("li", link, h("span.hp-hint", reason), h("span.hp-note", `${number(rate)} tokens per target call`));
 }
 
-/** The charts of a system, one at a time; they are asked for when their place is seen. @param {System} system */
+/** The charts of a system, one at a time; they are asked for when their place is seen. @param {ListedSystem} system */
 function figure({ name, figure: title }) {
   const [place, words, choice] = [h("div.sy-chart"), h("p.hp-hint"), h("div.sy-row")];
-  const show = async (/** @type {Chart} */ chart) => {
+  const show = async (/** @type {SystemChart} */ chart) => {
     place.style.minHeight = `${chart.layout.height}px`;
     words.textContent = chart.words;
     await draw(place, [{ ...chart, title: "" }]);
   };
   const begin = async () => {
     try {
-      /** @type {Chart[]} */
-      const charts = await ask("charts", { name });
+      const charts = /** @type {SystemChart[]} */ (await ask("charts", { name }));
       const chosen = (/** @type {string} */ wanted) => show(charts.find((one) => one.name === wanted) ?? charts[0]);
       const options = charts.map((one) => /** @type {[string, string]} */ ([one.name, one.title]));
       if (options.length > 1) choice.replaceChildren(menu(title, options, options[0][0], chosen));
@@ -55,7 +52,7 @@ function figure({ name, figure: title }) {
   return [choice, place, words];
 }
 
-/** @param {System} system @param {Planner | string} planner the planner, or why there is none */
+/** @param {ListedSystem} system @param {Planner | string} planner the planner, or why there is none */
 function section(system, planner) {
   const { name, title, words, source, figure: measured, shown } = system;
   const href = `https://${source.replace("arXiv ", "arxiv.org/abs/")}`;
@@ -83,10 +80,8 @@ async function start(root) {
   const planner = why("plan_stack") || new Planner(known, query.get("plan"), () => bar.remember(), copy);
   opened = () => bar.remember();
   root.classList.add("hsd-kit", "hsd-player");
-  root.replaceChildren(
-    h("p.hp-hint", INTRODUCTION),
-    ...systems.map((/** @type {System} */ system) => section(system, planner)),
-  );
+  const sections = systems.map((/** @type {ListedSystem} */ system) => section(system, planner));
+  root.replaceChildren(h("p.hp-hint", INTRODUCTION), ...sections);
   if (planner instanceof Planner) {
     planner.element.append(copied.element);
     await planner.drawn;

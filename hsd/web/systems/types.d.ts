@@ -1,61 +1,126 @@
 // What the Systems page gets, see hsd/app/site.py, and what its planner asks and gets, see hsd/app/systems/planner.py.
 
 /** A recorded run that the page lists. */
-export type Run = { name: string; title: string; why: string; tokens_per_call: number };
+interface ListedRun {
+  name: string;
+  title: string;
+  why: string;
+  tokens_per_call: number;
+}
+
 /** figure: the title of its charts. */
-export type System = { name: string; title: string; words: string; source: string; figure: string; shown: Run[] };
-type Layout = { height: number; [key: string]: unknown };
-export type Chart = { name: string; title: string; words: string; data: { type: string }[]; layout: Layout };
+interface ListedSystem {
+  name: string;
+  title: string;
+  words: string;
+  source: string;
+  figure: string;
+  shown: ListedRun[];
+}
+
+interface SystemChart {
+  name: string;
+  title: string;
+  words: string;
+  data: { type: string }[];
+  layout: { height: number; [key: string]: unknown };
+}
 
 /** Inputs to start from. */
-export type Preset = Named & { note: string; costs: string[]; acceptance: string[][]; per_token?: string[] };
-/** What to start from, how many models there may be, and the highest threshold. */
-export type Known = { presets: Preset[]; most: number; longest: number };
-/**
- * What models cost and how often they agree, as the texts in the page's fields. preset: the worked or measured inputs that
- * these are, null for edited ones; acceptance: row i of model i by the larger ones, the last of which is the target; picked:
- * the models of the way that is looked at, null for the best one; tried: its thresholds, null for the best ones.
- */
-export type Inputs = {
-  preset: string | null;
+interface PlannerPreset {
+  name: string;
+  title: string;
+  note: string;
   costs: string[];
   acceptance: string[][];
-  perToken: string[];
-  picked: number[] | null;
-  tried: number[] | null;
-};
+  per_token?: string[];
+}
 
-type EdgeNumber = "threshold" | "acceptance" | "yield" | "pass" | "cost" | "gain" | "price" | "value";
+/** What to start from, how many models there may be, and the highest threshold. */
+interface PlannerContents {
+  presets: PlannerPreset[];
+  most: number;
+  longest: number;
+}
+
+/** What models cost and how often they agree, as the texts in the page's fields. */
+interface PlannerInputs {
+  /** The name of the worked or measured inputs that these are, null for edited ones. */
+  preset: string | null;
+  costs: string[];
+  /** Row i: of model i by the larger ones, the last of which is the target. */
+  acceptance: string[][];
+  perToken: string[];
+  /** The models of the way that is looked at, null for the best one. */
+  picked: number[] | null;
+  /** Its thresholds, null for the best ones. */
+  tried: number[] | null;
+}
+
 /** to: null for the sink; an edge to it has no threshold and what follows from one. */
-export type Edge = Record<EdgeNumber, number> & { from: number; to: number | null; widens: boolean };
-export type Level = Record<"model" | "passes" | "pass" | "below" | "cost" | "tokens" | "share", number>;
+interface PlannerEdge {
+  from: number;
+  to: number | null;
+  threshold: number;
+  acceptance: number;
+  yield: number;
+  pass: number;
+  widens: boolean;
+  cost: number;
+  gain: number;
+  price: number;
+  value: number;
+}
+
+interface PlannerLevel {
+  model: number;
+  passes: number;
+  pass: number;
+  below: number;
+  cost: number;
+  tokens: number;
+  share: number;
+}
+
 /** A way to decode. */
-export type Way = {
+interface PlannerWay {
   models: number[];
   thresholds: number[];
   latency: number;
   speedup: number;
-  levels: Level[];
-  edges: Edge[];
-};
-export type Plan = {
-  alternatives: Way[];
+  levels: PlannerLevel[];
+  edges: PlannerEdge[];
+}
+
+interface PlannerPlan {
+  alternatives: PlannerWay[];
   best: number;
   chosen: number;
-  way: Way;
+  way: PlannerWay;
   trial: { curves: number[][]; sentence: string } | null;
-  graph: { distance: number[]; edges: Edge[] };
+  graph: { distance: number[]; edges: PlannerEdge[] };
   verdict: string;
   bound_sentence: string;
   warnings: string[];
-};
+}
 
 /** What the parts of the planner show. edge: the one that is looked at, null for a whole way; count: of models. */
-export type Shown = { plan: Plan; edge: Edge | null; count: number };
-export type Part = { element: HTMLElement; update: (shown: Shown) => void };
+interface PlannerView {
+  plan: PlannerPlan;
+  edge: PlannerEdge | null;
+  count: number;
+}
+
+interface PlannerPart {
+  element: HTMLElement;
+  update: (shown: PlannerView) => void;
+}
+
 /** What is computed, and how. */
-export type Line = [string, ...(string | Element)[]];
+type PlannerLine = [string, ...(string | Element)[]];
+
 /** preset(name), cost(i, text), further(i, text), acceptance(i, j, text), add(), remove(i), copy(). */
-export type Actions = Record<string, (...given: any[]) => void>;
+type PlannerActions = Record<string, (...given: any[]) => void>;
+
 /** What shows each number. */
-export type Shows = ((inputs: Inputs) => void)[];
+type PlannerFillers = ((inputs: PlannerInputs) => void)[];

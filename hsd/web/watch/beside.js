@@ -11,8 +11,7 @@ import * as texts from "../step/texts.js";
 
 const HEADS = ["rule", "kept, this time", "kept, over all coins", "keeps more in", "tokens per target call"];
 const TITLE = "Both rules, over the whole run";
-/** @param {string} name */
-const short = (name) => ruleFacts(name).short;
+const short = (/** @type {string} */ name) => ruleFacts(name).short;
 /** The chain rule by which a rule judges. @param {string} name */
 const chainOf = (name) => ruleFacts(name).asked ?? name;
 
@@ -25,18 +24,12 @@ class Beside {
   swapped = false; // the second run is on the stage
   wanted = /** @type {number | null} */ (null); // the step of the second run that a link asks for
 
-  /**
-   * options(): those of the run that is shown, named as in a link; player: shows it; changed(): a link says another thing.
-   * @param {{options: () => Values, player: WatchPlayer, changed: () => void}} page
-   */
-  constructor({ options, player, changed }) {
+  constructor(/** @type {BesideActions} */ { options, player, changed }) {
     this.options = options;
     this.player = player;
     this.changed = changed;
-    this.switch = button("Each with its own text", "a second run, by the other rule", () => this.turn(), {
-      "role": "switch",
-      "aria-checked": "false",
-    });
+    const off = { "role": "switch", "aria-checked": "false" };
+    this.switch = button("Each with its own text", "a second run, by the other rule", () => this.turn(), off);
     this.cancel = button("Cancel", "end the second run; what there is of it stays", () => this.second?.cancel());
     this.status = h("p.hp-hint", { role: "status" });
     this.rows = h("tbody");
@@ -82,12 +75,11 @@ class Beside {
 
   /** Another run was asked for, and this one's second run gives way to it. */
   leave() {
-    if (this.second) this.second.leave();
+    this.second?.leave();
     this.second = null;
   }
 
-  /** @param {number} step */
-  moveTo(step) {
+  moveTo(/** @type {number} */ step) {
     this.step = step;
     this.showTexts();
   }

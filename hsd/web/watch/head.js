@@ -4,8 +4,7 @@ import * as page from "../kit/page.js";
 import { button } from "../kit/parts.js";
 
 const PHONE = "(max-width: 860px)";
-/** @param {string} name */
-const part = (name) => find(`.hf-${name}`);
+const part = (/** @type {string} */ name) => find(`.hf-${name}`);
 
 /** A chip of the head; nothing for "". title: what a hover says. @param {string} name @param {string} words */
 function chip(name, words, title = "") {

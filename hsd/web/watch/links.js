@@ -51,17 +51,12 @@ function read(address) {
   const query = today(address);
   const given = [...query].map(([name, value]) => [EARLIER[name] ?? name, value]);
   const options = Object.fromEntries(given.filter(([name]) => NAMES.includes(name)));
+  const [moment, node] = ["moment", "node"].map((name) => number(query.get(name)));
+  const where = short({ step: stepOf(query), moment, node, supposed: supposed(query) });
   return {
     preset: query.get("preset"),
     file: query.get("file"),
-    where: /** @type {Place} */ (
-      short({
-        step: stepOf(query),
-        moment: number(query.get("moment")),
-        node: number(query.get("node")),
-        supposed: supposed(query),
-      })
-    ),
+    where: /** @type {Place} */ (where),
     own: query.get("mode") === "free",
     swapped: query.get("swap") === "1",
     options: query.has("prompt") ? options : null,

@@ -5,19 +5,13 @@ import { kind } from "../kit/form.js";
 /** A control for text, of which the option says more. @type {Property} */
 const TYPED = { type: "string", title: "", description: "", default: "", scope: "" };
 
-/**
- * The entries of a list as it came, whole numbers as such: from a list, or from text such as "3, 5" or "3_5".
- * @type {(value: unknown) => (string | number)[]}
- */
+/** The entries of a list, or of text such as "3, 5" or "3_5", whole numbers as such. @type {(value: unknown) => (string | number)[]} */
 function listOf(value) {
   const entries = Array.isArray(value) ? value : String(value ?? "").split(/[\s,;_]+/);
   return entries.filter((one) => one !== "").map((one) => (Number.isInteger(Number(one)) ? Number(one) : one));
 }
 
-/**
- * A list that is chosen from a menu as a whole. It keeps its value while that is not offered.
- * @param {Property} schema @param {Names} names @param {() => void} hear
- */
+/** A list that is chosen from a menu as a whole. It keeps its value while that is not offered. @type {MakeControl} */
 function whole(schema, names, hear) {
   const menu = kind({ ...schema, menu: true })(schema, names, hear);
   let value = listOf([]);
@@ -29,8 +23,7 @@ function whole(schema, names, hear) {
 
 /**
  * A list with a control for each of the entries that `offer` names, typed as text while it has named none (null). Entries
- * that are names are all given or none: those left out are as the first that is not.
- * @param {Property} schema @param {Names} names @param {() => void} hear
+ * that are names are all given or none: those left out are as the first that is not. @type {MakeControl}
  */
 function entries(schema, names, hear) {
   const text = kind(TYPED)({ ...TYPED, title: schema.title }, names, hear);

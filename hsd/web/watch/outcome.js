@@ -31,8 +31,7 @@ function create() {
   return { element, fill };
 }
 
-/** @param {string} words */
-const strong = (words) => h("b", words);
+const strong = (/** @type {string} */ words) => h("b", words);
 /** @type {(steps: Step[], of: (step: Step) => number) => number} */
 const sum = (steps, of) => steps.reduce((total, step) => total + of(step), 0);
 /** How many tokens the steps wrote. @param {Step[]} steps */
@@ -61,8 +60,7 @@ function speed(steps, result, timed, { options }) {
   ];
 }
 
-/** @param {Times} times */
-const total = (times) => Object.values(times).reduce((a, b) => a + b, 0);
+const total = (/** @type {Times} */ times) => Object.values(times).reduce((a, b) => a + b, 0);
 
 /** Tokens per call that both rules bring by law on these drafts, and their difference with its interval. @param {Trace} trace */
 function law({ steps, setup }) {

@@ -6,8 +6,7 @@ import { form } from "../kit/form.js";
 import { control } from "./lists.js";
 import { fit, levelled, lists, UNKNOWN } from "./matching.js";
 
-/** @param {string} name */
-const part = (name) => find(`#hsd-${name}`);
+const part = (/** @type {string} */ name) => find(`#hsd-${name}`);
 
 /** @type {(title: string, description: string, group: string) => Property} */
 const model = (title, description, group) => ({ type: "string", title, description, group, default: "", scope: "" });
@@ -38,13 +37,7 @@ class Setup {
   preset = /** @type {HTMLSelectElement} */ (part("preset"));
   starters = h("div.hf-starters", { "role": "group", "aria-label": "Prompts to start from" });
 
-  /**
-   * run(), cancel(), preset(name), pair(name): what a visitor wants; judge(rule): judge what is shown by this rule, and
-   * return whether that was possible; judging(): the rule it is judged by, or null.
-   * @param {PageContents} contents
-   * @param {{run: () => void, cancel: () => void, preset: (name: string) => void, pair: (name: string) => void,
-   *   judge: (rule: string) => boolean, judging: () => string | null | undefined}} actions
-   */
+  /** @param {PageContents} contents @param {SetupActions} actions */
   constructor(contents, { run, cancel, preset, pair, judge, judging }) {
     this.contents = contents;
     this.pair = pair;
@@ -187,8 +180,7 @@ class Setup {
     this.starters.replaceChildren(h("p.hp-name", "Prompts to start from"), ...list.map(chip));
   }
 
-  /** @param {Omit<Starter, "label">} values */
-  start({ prompt, prompt_as }) {
+  start(/** @type {Omit<Starter, "label">} */ { prompt, prompt_as }) {
     this.prompt.value = prompt;
     this.typed();
     if (prompt_as) this.form.set({ prompt_as });
@@ -207,8 +199,7 @@ class Setup {
     return now.some(([name, value]) => String(value) !== String(values[name]));
   }
 
-  /** @param {boolean} on */
-  running(on) {
+  running(/** @type {boolean} */ on) {
     this.busy = on;
     part("run").toggleAttribute("disabled", on);
     part("cancel").toggleAttribute("disabled", !on);

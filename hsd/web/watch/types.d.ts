@@ -64,6 +64,8 @@ type RuleSums = {
 
 /** What a pair says of its levels: its models, smallest first; the target's layers, 0 where not known; HiSpec's usual exits and thresholds. */
 type PairLevels = { models: string[]; layers: number; exits: number[]; thresholds: number[] };
+/** What makes the control of an option, see kit/form.js. */
+type MakeControl = (schema: Property, names: Names, hear: () => void) => Control;
 /** An entry of an option that is a list; usual: its value at first. */
 type ListEntry = { title: string; usual: string | number; maximum?: number; oneOf?: OptionSchema["oneOf"] };
 
@@ -71,3 +73,17 @@ interface Window {
   /** The player, for slides that move it. */
   hsdRun?: WatchPlayer;
 }
+/** options(): those of the run that is shown, named as in a link; player: shows it; changed(): a link says another thing. */
+type BesideActions = { options: () => Values; player: WatchPlayer; changed: () => void };
+/**
+ * What a visitor wants of the strip and the form. judge(rule): judge what is shown by this rule, and return whether that was
+ * possible; judging(): the rule it is judged by, null for the run's own.
+ */
+type SetupActions = {
+  run: () => void;
+  cancel: () => void;
+  preset: (name: string) => void;
+  pair: (name: string) => void;
+  judge: (rule: string) => boolean;
+  judging: () => string | null | undefined;
+};

@@ -31,8 +31,7 @@ class Watch {
   turn = 0; // how often something else was asked for: an answer that comes late is not shown
   tour = /** @type {{start: () => void, stop: () => void} | null} */ (null); // made when somebody asks for it
 
-  /** @param {HTMLElement} root @param {PageContents} contents */
-  constructor(root, contents) {
+  constructor(/** @type {HTMLElement} */ root, /** @type {PageContents} */ contents) {
     this.contents = contents;
     this.bar = addressBar("watch", () => this.address(), {
       packed: () => this.source?.packed,
@@ -135,8 +134,7 @@ class Watch {
     else this.show({ kind: "preset", link: { preset: name }, timed: reply.timed, wished }, reply, where);
   }
 
-  /** @param {File} file */
-  async openFile(file) {
+  async openFile(/** @type {File} */ file) {
     const most = this.contents.bytes;
     page.alert("");
     if (file.size <= most) return this.openTrace(await file.text(), {}, file.name);
@@ -197,7 +195,6 @@ class Watch {
     this.leave();
     page.alert("");
     this.fold();
-    /** @type {Run} */
     const run = new Run(options, (own, steps) => this.grew(own, steps, set));
     this.run = run;
     this.wanted = where;
@@ -230,10 +227,8 @@ class Watch {
     } else if (trace && steps.length) {
       const words = { title: "Your run", reason: "Decoded now, step by step; “Copy link” keeps it." };
       const link = links.short({ ...run.options, ...run.link });
-      this.display(
-        { kind: "run", ...words, link, options: link, set, trace, run },
-        { step: steps.length - 1, live: !ended, fresh: true },
-      );
+      const opening = { step: steps.length - 1, live: !ended, fresh: true };
+      this.display({ kind: "run", ...words, link, options: link, set, trace, run }, opening);
     }
     this.showWanted(run.steps.length - (ended ? 0 : 1)); // at the newest step the player would move on
     if (ended) this.ended(run);
@@ -286,8 +281,7 @@ class Watch {
 
   // ---- chips
 
-  /** @param {boolean} live */
-  sourceChip(live) {
+  sourceChip(/** @type {boolean} */ live) {
     if (!this.source) return;
     const { kind, trace, run } = this.source;
     const over = Boolean(this.run) && this.run !== run;
@@ -339,8 +333,7 @@ class Watch {
     return this.source?.link || this.source?.packed ? this.bar.href() : origin + pathname;
   }
 
-  /** @param {number} step */
-  moved(step) {
+  moved(/** @type {number} */ step) {
     if (!this.source) return;
     this.beside.moveTo(step);
     this.setup.mark();
@@ -354,8 +347,7 @@ const arriving = (words, coming) => chip("arrival", words).setAttribute("aria-li
 
 let screen = /** @type {Watch | null} */ (null);
 
-/** @param {HTMLElement} root */
-async function start(root) {
+async function start(/** @type {HTMLElement} */ root) {
   screen = new Watch(root, await ask("page"));
   if (why("link")) window.hsdRun = screen.player; // for slides that want to move it
   await screen.start();

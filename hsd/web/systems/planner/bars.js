@@ -6,9 +6,7 @@ import { four, group, modelName, roleOf, wayName } from "../parts.js";
 const LEGEND = { draft: "the smallest model used", between: "models between", target: "the target" };
 const HINT = "Exact time per token of every way, at its best thresholds T of at most 40. Choose one to see it below.";
 
-/** @import { Level, Part, Shown, Way } from "../types.js" */
-
-/** choose: another way was picked. @type {(choose: (index: number) => void) => Part} */
+/** choose: another way was picked. @type {(choose: (index: number) => void) => PlannerPart} */
 function bars(choose) {
   const list = h("div.sy-bars", { "role": "radiogroup", "aria-label": "Ways to decode: time per token" });
   const draw = group(list, "way", (item) => choose(Number(item.dataset.way)));
@@ -16,8 +14,7 @@ function bars(choose) {
   const key = Object.entries(LEGEND).map(([role, words]) => h("span", h(`i.sy-part.is-${role}`), ` ${words}`));
   const legend = h("p.hp-hint.sy-legend", "Time spent in ", key);
 
-  /** @type {Part["update"]} */
-  function update({ plan, count }) {
+  function update(/** @type {PlannerView} */ { plan, count }) {
     say(lead, plan.verdict);
     say(bound, plan.bound_sentence);
     const longest = Math.max(...plan.alternatives.map(({ latency }) => latency));
@@ -47,7 +44,7 @@ function bars(choose) {
   return { element: h("div.sy-result", lead, h("p.hp-hint", HINT), list, legend, bound), update };
 }
 
-/** @type {(level: Level, way: Way, count: number, longest: number) => HTMLElement} */
+/** @type {(level: PlannerLevel, way: PlannerWay, count: number, longest: number) => HTMLElement} */
 function part({ model, share }, way, count, longest) {
   const time = way.latency * share;
   const title = `${modelName(model, count)}: ${four(time)} per token`;

@@ -2,15 +2,12 @@
 import { h } from "../../kit/dom.js";
 import { four, modelName, wayName } from "../parts.js";
 
-/** @import { Edge, Line, Part, Way } from "../types.js" */
-
-/** @returns {Part} */
+/** @returns {PlannerPart} */
 function formula() {
   const title = h("h4.hp-subtitle");
   const list = h("ul.sy-lines");
 
-  /** @type {Part["update"]} */
-  function update({ plan: { way }, edge, count }) {
+  function update(/** @type {PlannerView} */ { plan: { way }, edge, count }) {
     const lines = edge ? edgeLines(edge, count) : wayLines(way, count);
     title.textContent = edge ? edgeTitle(edge, count) : `${wayName(way, count)}, exactly`;
     list.replaceChildren(...lines.map(([what, ...math]) => h("li", h("span", what), h("span.sy-math", math))));
@@ -19,13 +16,13 @@ function formula() {
   return { element: h("div.sy-formula", title, list), update };
 }
 
-/** @type {(edge: Edge, count: number) => string} */
+/** @type {(edge: PlannerEdge, count: number) => string} */
 function edgeTitle({ from, to, threshold }, count) {
   if (to === null) return `${modelName(from, count)} by itself`;
   return `${modelName(from, count)} over ${modelName(to, count)}, T = ${threshold}, blocks of constant length`;
 }
 
-/** @type {(edge: Edge, count: number) => Line[]} */
+/** @type {(edge: PlannerEdge, count: number) => PlannerLine[]} */
 function edgeLines(edge, count) {
   if (edge.to === null) return [["One call, one token", `cost = c = ${four(edge.cost)}, gain = 0`]];
   const [from, to] = [edge.from, edge.to].map((model) => modelName(model, count));
@@ -42,9 +39,9 @@ function edgeLines(edge, count) {
   ];
 }
 
-/** Level by level: calls, what they cost with all below, what is handed up. @type {(way: Way, count: number) => Line[]} */
+/** Level by level: calls, what they cost with all below, what is handed up. @type {(way: PlannerWay, count: number) => PlannerLine[]} */
 function wayLines({ levels, thresholds, latency, speedup }, count) {
-  /** @type {Line[]} */
+  /** @type {PlannerLine[]} */
   const lines = levels.map((level, k) => {
     const name = modelName(level.model, count);
     const [pass, below, tokens, passes] = [level.pass, level.below, level.tokens, level.passes].map(four);

@@ -13,20 +13,18 @@ const NODE = { width: 92, height: 46 };
 const SINK = { height: 28, gap: 64 };
 const LIFT = 46; // how high an arc rises per model that it passes
 
-/** @import { Edge, Part, Way } from "../types.js" */
 /** @typedef {ReturnType<typeof layout>} Place */
 
-/** @type {(edge: Edge) => string} */
+/** @type {(edge: PlannerEdge) => string} */
 const keyOf = ({ from, to }) => `${from}-${to ?? "sink"}`;
 
-/** choose: an edge was picked. @type {(choose: (key: string) => void) => Part} */
+/** choose: an edge was picked. @type {(choose: (key: string) => void) => PlannerPart} */
 function graph(choose) {
   const box = h("div.sy-scroll");
   const draw = group(box, "edge");
   const caption = h("p.hp-hint");
 
-  /** @type {Part["update"]} */
-  function update({ plan, edge, count }) {
+  function update(/** @type {PlannerView} */ { plan, edge, count }) {
     const { way } = plan;
     const path = new Set(way.edges.map(keyOf));
     const place = layout(count);
@@ -63,8 +61,7 @@ function graph(choose) {
   return { element: h("div.sy-graph", h("p.hp-hint", HINT), box, caption), update };
 }
 
-/** @param {number} count */
-function layout(count) {
+function layout(/** @type {number} */ count) {
   const y = 30 + LIFT * (count - 1);
   const margin = NODE.width / 2 + 14;
   const x = (/** @type {number} */ i) => margin + i * SPACING;
@@ -76,7 +73,7 @@ function layout(count) {
 /** @type {(x: number, y: number, text: string, css: string) => Element} */
 const centred = (x, y, text, css) => label(x, y, text, css, { "text-anchor": "middle" });
 
-/** @type {(i: number, distance: number, way: Way, place: Place) => Element} */
+/** @type {(i: number, distance: number, way: PlannerWay, place: Place) => Element} */
 function node(i, distance, way, { x, y, count }) {
   return s(
     `g.sy-node.is-${roleOf(i, way, count)}${way.models.includes(i) ? ".is-used" : ""}`,
@@ -86,7 +83,7 @@ function node(i, distance, way, { x, y, count }) {
   );
 }
 
-/** Draw an edge: title, line, label. on: on the best path. @type {(edge: Edge, on: boolean, place: Place) => (Element | Element[])[]} */
+/** Draw an edge: title, line, label. on: on the best path. @type {(edge: PlannerEdge, on: boolean, place: Place) => (Element | Element[])[]} */
 function edgeParts(edge, on, place) {
   const down = edge.to === null;
   const { d, at } = line(edge, place);
@@ -102,7 +99,7 @@ function edgeParts(edge, on, place) {
   ];
 }
 
-/** Down to the sink, or from the larger model over the others to the smaller one. @param {Edge} edge @param {Place} place */
+/** Down to the sink, or from the larger model over the others to the smaller one. @param {PlannerEdge} edge @param {Place} place */
 function line({ from, to }, { x, y, sink: bottom }) {
   const top = y + NODE.height;
   if (to === null)
@@ -114,8 +111,7 @@ function line({ from, to }, { x, y, sink: bottom }) {
   return { d, at: { x: (begin + end) / 2, y: y - 0.75 * (y - high) - 6 } };
 }
 
-/** @param {string} id */
-function arrow(id) {
+function arrow(/** @type {string} */ id) {
   const size = { markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse", orient: "auto" };
   return s(
     `marker.${id}`,
@@ -124,7 +120,7 @@ function arrow(id) {
   );
 }
 
-/** @type {(edge: Edge, on: boolean, count: number) => string} */
+/** @type {(edge: PlannerEdge, on: boolean, count: number) => string} */
 function spoken({ from, to, cost, gain, threshold }, on, count) {
   const what = to === null ? "by itself" : `asks ${modelName(to, count)} for ${threshold}`;
   return `${modelName(from, count)} ${what}: cost ${four(cost)}, gain ${four(gain)}${on ? ", on the path" : ""}`;

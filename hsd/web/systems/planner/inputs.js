@@ -4,8 +4,6 @@ import { button, field, say, segments, setField, setSlider, slider } from "../..
 import { modelName } from "../parts.js";
 import { value } from "./models.js";
 
-/** @import { Actions, Inputs, Preset, Shows } from "../types.js" */
-
 const DECADES = { low: -2, high: 3 }; // the cost slider goes from 0.01 to 1000
 const HINT =
   "c is the time of one pass. Then, for every two models, the chance that the larger keeps a token of the smaller.";
@@ -28,24 +26,21 @@ function number(name, range, onvalue, { at, of = (position) => position }) {
   return { typed, dragged, set };
 }
 
-/** most: models. @param {Preset[]} presets what to start from @param {number} most @param {Actions} actions */
+/** most: models. @param {PlannerPreset[]} presets what to start from @param {number} most @param {PlannerActions} actions */
 function inputs(presets, most, actions) {
   const start = segments("Start from", actions.preset);
   const options = presets.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
   const [note, warned] = [h("p.hp-hint.sy-note"), h("p.hp-hint.sy-warnings")];
   const problem = h("p.hp-problem", { role: "alert" });
   const body = h("div.sy-inputs-body");
-  const add = button("+ Add a smaller model", "one more model below the others", actions.add, {
-    class: "hp-button sy-add",
-  });
+  const add = button("+ Add a smaller model", "one more below the others", actions.add, { class: "hp-button sy-add" });
   const copy = button("Copy link", "a link to these inputs and this view", actions.copy);
   const row = h("div.sy-row", add, copy);
   const element = h("div.sy-inputs", start.element, note, h("p.hp-hint", HINT), problem, body, row, warned);
-  /** @type {Shows} */
-  let shown = [];
+  let shown = /** @type {PlannerFillers} */ ([]);
   let drawn = 0;
 
-  /** @type {(now: Inputs, words: string, warnings: string[]) => void} */
+  /** @type {(now: PlannerInputs, words: string, warnings: string[]) => void} */
   function update(now, words, warnings) {
     const count = now.costs.length;
     if (count !== drawn) {
@@ -69,7 +64,7 @@ function inputs(presets, most, actions) {
 
 /**
  * One line per model: name, slider, cost, cost per further token, remove.
- * @param {number} count @param {Actions} actions @param {Shows} shown
+ * @param {number} count @param {PlannerActions} actions @param {PlannerFillers} shown
  */
 function costs(count, actions, shown) {
   const rows = Array.from({ length: count }, (_, i) => {
@@ -99,7 +94,7 @@ function costs(count, actions, shown) {
 
 /**
  * The upper triangle: row i, column j: a token of M_i is kept by M_j.
- * @param {number} count @param {Actions} actions @param {Shows} shown
+ * @param {number} count @param {PlannerActions} actions @param {PlannerFillers} shown
  */
 function acceptances(count, actions, shown) {
   const range = { min: 0, max: 1, step: 0.01 };

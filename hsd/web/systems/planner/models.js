@@ -1,34 +1,32 @@
 // The planner's inputs: what models cost and how often they agree, as the texts in the page's fields; and the same as the
 // parameter `plan` of a link. No element here.
 
-/** @import { Inputs, Preset } from "../types.js" */
-
 /** @type {(numbers: number[]) => string[]} To three digits. */
 const first = (numbers) => numbers.map((x) => String(Number(x.toPrecision(3))));
 
 /** @type {(text: string, otherwise: number) => number} The number in a field, `otherwise` where there is none. */
 const value = (text, otherwise) => (Number.isFinite(Number.parseFloat(text)) ? Number.parseFloat(text) : otherwise);
 
-/** @type {(preset: Preset) => Inputs} */
+/** @type {(preset: PlannerPreset) => PlannerInputs} */
 function fromPreset({ name, costs, acceptance, per_token: further }) {
   const perToken = further ? [...further] : costs.map(() => "0");
   return { preset: name, costs: [...costs], acceptance, perToken, picked: null, tried: null };
 }
 
-/** @type {(inputs: Inputs, change: Partial<Inputs>) => Inputs} */
+/** @type {(inputs: PlannerInputs, change: Partial<PlannerInputs>) => PlannerInputs} */
 const edited = (inputs, change) => ({ ...inputs, preset: null, tried: null, ...change });
 
-/** @type {(inputs: Inputs, list: "costs" | "perToken", i: number, text: string) => Inputs} */
+/** @type {(inputs: PlannerInputs, list: "costs" | "perToken", i: number, text: string) => PlannerInputs} */
 const withNumber = (inputs, list, i, text) => edited(inputs, { [list]: inputs[list].with(i, text) });
 
-/** @type {(inputs: Inputs, i: number, j: number, text: string) => Inputs} */
+/** @type {(inputs: PlannerInputs, i: number, j: number, text: string) => PlannerInputs} */
 const withAcceptance = (inputs, i, j, text) =>
   edited(inputs, { acceptance: inputs.acceptance.with(i, inputs.acceptance[i].with(j - i - 1, text)) });
 
 /**
  * One more model, below the others: a quarter of the smallest one's cost, and further away from all of them. Its
  * distances 1 − a keep the triangle inequality with those that are there, so the planner can believe them.
- * @type {(inputs: Inputs) => Inputs}
+ * @type {(inputs: PlannerInputs) => PlannerInputs}
  */
 function withSmaller(inputs) {
   const apart = inputs.acceptance[0].map((text) => 1 - value(text, 0.8));
@@ -42,7 +40,7 @@ function withSmaller(inputs) {
   });
 }
 
-/** @type {(inputs: Inputs, model: number) => Inputs} */
+/** @type {(inputs: PlannerInputs, model: number) => PlannerInputs} */
 function without(inputs, model) {
   const { costs, acceptance, perToken } = inputs;
   /** @template T @param {T[]} list */
@@ -51,7 +49,7 @@ function without(inputs, model) {
   return edited(inputs, { costs: rest(costs), perToken: rest(perToken), acceptance: rows, picked: null });
 }
 
-/** What the server is asked. @type {(inputs: Inputs) => object} */
+/** What the server is asked. @type {(inputs: PlannerInputs) => object} */
 const question = ({ costs, acceptance, perToken, picked, tried }) => {
   return { costs, acceptance, per_token: perToken, stack: picked ?? [], thresholds: tried ?? [] };
 };
@@ -62,7 +60,7 @@ const question = ({ costs, acceptance, perToken, picked, tried }) => {
 const NUMBER = /^[\d.eE+-]{1,20}$/;
 const WHOLE = /^\d{1,2}$/;
 
-/** @type {(inputs: Inputs) => string} */
+/** @type {(inputs: PlannerInputs) => string} */
 function encode({ costs, acceptance, perToken, picked, tried }) {
   const further = perToken.some((text) => Number(text) !== 0) ? perToken : [];
   const rows = acceptance.map((row) => row.join("_")).join("--");
@@ -72,7 +70,7 @@ function encode({ costs, acceptance, perToken, picked, tried }) {
 
 /**
  * The inputs that a link asks for; null where it is not one that this page makes.
- * @type {(text: string, most: number) => Inputs | null} most: models
+ * @type {(text: string, most: number) => PlannerInputs | null} most: models
  */
 function decode(text, most) {
   const parts = text.slice(0, 2000).split("*");

@@ -9,26 +9,24 @@ import { inputs } from "./inputs.js";
 import * as models from "./models.js";
 import { trial } from "./trial.js";
 
-/** @import { Inputs, Known, Plan } from "../types.js" */
-
 const BAD_LINK = "the plan in this link cannot be read: the first of the inputs below is shown instead";
 
 class Planner {
   /** A line to show until the next change. */ notice = "";
-  /** @type {Plan | null} The last one that could be made. */ plan = null;
-  /** @type {Inputs | null} What it was made of. */ planned = null;
+  /** @type {PlannerPlan | null} The last one that could be made. */ plan = null;
+  /** @type {PlannerInputs | null} What it was made of. */ planned = null;
   /** What is wrong with the inputs. */ problem = "";
   /** @type {string | null} The edge of the graph that is looked at. */ edge = null;
   /** A question is under way. */ busy = false;
 
   /**
    * linked: what `link` has given before; changed: it gives something else; copy: copy a link to the page.
-   * @param {Known} known @param {string | null} linked @param {() => void} changed @param {() => void} copy
+   * @param {PlannerContents} known @param {string | null} linked @param {() => void} changed @param {() => void} copy
    */
   constructor({ presets, most, longest }, linked, changed, copy) {
     Object.assign(window, { __hsdPlanner: this });
     this.changed = changed;
-    const edit = (/** @type {(now: Inputs, ...given: any[]) => Inputs} */ change) => {
+    const edit = (/** @type {(now: PlannerInputs, ...given: any[]) => PlannerInputs} */ change) => {
       return (/** @type {any[]} */ ...given) => this.use(change(this.inputs, ...given));
     };
     this.fields = inputs(presets, most, {
@@ -54,7 +52,7 @@ class Planner {
     this.drawn = this.refresh();
   }
 
-  /** Plan for other inputs. @param {Inputs} now */
+  /** Plan for other inputs. @param {PlannerInputs} now */
   use(now) {
     Object.assign(this, { inputs: now, notice: "", edge: null, edited: true });
     this.refresh();

@@ -7,23 +7,18 @@ const HEIGHT = 56;
 const HINT =
   "Exact time per token at every value of one T, cut off above four times the best. The dotted line marks the best T.";
 
-/** @import { Part } from "../types.js" */
-
 /**
  * longest: the highest threshold; choose: thresholds to try, null for the best ones.
- * @type {(longest: number, choose: (thresholds: number[] | null) => void) => Part}
+ * @type {(longest: number, choose: (thresholds: number[] | null) => void) => PlannerPart}
  */
 function trial(longest, choose) {
   const [lead, rows] = [h("p.sy-lead.sy-trial-said", { role: "status" }), h("div.sy-trials")];
   const back = button("Best thresholds", "back to the best thresholds of these models", () => choose(null));
   const element = h("div.sy-trial", h("p.hp-hint", HINT), lead, rows, h("div.sy-row.sy-back", back));
-  /** @type {number[]} */
-  let now = [];
-  /** @type {ReturnType<typeof row>[]} */
-  let lines = [];
+  let now = /** @type {number[]} */ ([]);
+  let lines = /** @type {ReturnType<typeof row>[]} */ ([]);
 
-  /** @type {Part["update"]} */
-  function update({ plan: { way, trial: tried, alternatives, chosen }, count }) {
+  function update(/** @type {PlannerView} */ { plan: { way, trial: tried, alternatives, chosen }, count }) {
     element.hidden = !tried;
     if (!tried) return;
     const best = alternatives[chosen];
