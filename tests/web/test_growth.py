@@ -116,22 +116,16 @@ def test_no_two_boxes_lie_on_each_other_and_only_dropped_ones_are_left_out(engin
     wide = hsd.run(hsd.load_pair("tiny"), "Once", tree="grown", drafts=8, gamma=3, rule="one-hot", max_new_tokens=8)
     left_out = 0
     for trace in (wide, *TRACES.values()):
-        told = of_steps(
-            engine, dumped(trace), "{...layout.layout(view, {width: 1200, selected: 0}), view: 0, shown: 0}"
-        )
+        told = of_steps(engine, dumped(trace), "{...layout.layout(view, 0), view: 0, shown: 0, free: 0}")
         for step, plan in zip(trace.steps, told, strict=True):
             if plan is None:
                 continue
-            boxes = plan["items"]
-            for i, a in enumerate(boxes):
-                assert a["x"] + a["w"] < plan["width"]
-                assert a["y"] + a["h"] < plan["height"]
-                below = [b["y"] - a["y"] - a["h"] for b in boxes[i + 1 :] if a["x"] == b["x"] and b["y"] >= a["y"]]
-                assert all(space > 0 for space in below)
+            boxes = plan["boxes"]
+            assert len({(box["row"], box["column"]) for box in boxes}) == len(boxes)
             assert {node.id for node in step.nodes} == {box["id"] for box in boxes if box["kind"] == "draft"}
             dropped = [box for box in boxes if box["kind"] == "dropped"]
             if not step.growth:
-                assert "cut" not in plan
+                assert plan["cut"] is None
                 continue
             assert plan["cut"]["dropped"] == len(step.growth) - len(step.nodes)
             assert plan["cut"]["drawn"] == len(dropped)
@@ -198,7 +192,7 @@ def test_the_tree_grows_level_by_level_is_cut_and_judged(stage: Stage) -> None:
     assert "Kept 3 of at most 5" in forward(stage)
     assert shown(stage, ".hp-node.is-draft.is-kept") == step.kept
     assert shown(stage, ".hp-node.is-drawn") == 1
-    stays = stage.each(".hp-cache g.is-kept", "Number(e.dataset.column)")
+    stays = stage.each(".hp-cache .is-kept", "Number(e.dataset.column)")
     last = [d.node for d in step.verdict.decisions if d.accepted][-1:] or [0]
     assert stays == [0, *line(step, last[0])]
     again = stage.text("[data-says='tree again']")
@@ -217,7 +211,7 @@ def test_a_row_of_the_mask_is_the_path_of_its_token(stage: Stage, name: str) -> 
     rows = stage.each(
         ".hp-maskrow",
         "[e.dataset.sees, e.querySelectorAll('.hp-sees:not(.is-text)').length, "
-        "e.querySelector('.is-position').textContent, e.querySelector('text.is-p').textContent]",
+        "e.querySelector('.is-position').textContent, e.querySelector('.is-p').textContent]",
     )
     assert len(rows) == len(step.nodes) + 1
     for id, (sees, squares, position, shown_reach) in enumerate(rows):
@@ -228,9 +222,9 @@ def test_a_row_of_the_mask_is_the_path_of_its_token(stage: Stage, name: str) -> 
         if id and not shown_reach.startswith(("<", ">")):
             assert float(shown_reach) == pytest.approx(reach(step, id), abs=0.006)
     deepest = max(range(len(rows)), key=lambda id: len(line(step, id)))
-    stage.page.hover(f".hp-maskrow[data-node='{deepest}'] .hp-piece")
+    stage.page.hover(f".hp-maskrow[data-node='{deepest}'] .hp-token")
     assert stage.page.locator(f".hp-node.is-linked[data-node='{deepest}']").count() == 1
-    stage.page.click(f".hp-maskrow[data-node='{deepest}'] .hp-piece")
+    stage.page.click(f".hp-maskrow[data-node='{deepest}'] .hp-token")
     assert stage.state()["node"] == deepest
     assert stage.each(".hp-maskrow[aria-pressed='true']", "Number(e.dataset.node)") == [deepest]
 

@@ -347,7 +347,7 @@ def test_joint_masses_are_the_relative_ones_times_q(stage: Stage) -> None:
     stage.load(trace)
     stage.page.click(".hp-toggle")
     branches = {branch["node"]: branch for branch in trace["steps"][0]["branches"]}
-    titles = stage.each(".hp-masspair", "[e.dataset.branch, e.querySelector('title').textContent]")
+    titles = stage.each(".hp-masspair", "[e.dataset.branch, e.title]")
     assert titles
     for node, title in titles:
         branch = branches[int(node)]
@@ -545,13 +545,13 @@ def test_a_tree_of_drafts_is_laid_out_without_overlap(stage: Stage) -> None:
     trace = tree_trace()
     stage.load(trace)
     edges = "((b) => [b.left, b.top, b.right, b.bottom])(e.getBoundingClientRect())"
-    boxes = stage.each(".hp-pill", edges)
+    boxes = stage.each(".hp-node", edges)
     assert len(boxes) > len(trace["steps"][0]["nodes"])
     for i, a in enumerate(boxes):
         for b in boxes[:i]:
             assert a[0] >= b[2] or b[0] >= a[2] or a[1] >= b[3] or b[1] >= a[3]
     extra = trace["steps"][0]["nodes"][-1]["id"]
-    stage.page.click(f'.hp-node[data-node="{extra}"] .hp-piece')
+    stage.page.click(f'.hp-node[data-node="{extra}"] .hp-token')
     assert stage.state()["node"] == extra
 
 
@@ -594,7 +594,7 @@ def test_links_are_copied(chromium, trace: dict) -> None:
     stage.load(trace)
     stage.page.click(".hp-story")
     stage.press("l")
-    stage.page.wait_for_selector(".hp-toast.is-on")
+    stage.page.wait_for_selector(".hp-toast:not(:empty)")
     assert stage.text(".hp-toast") in ("link copied", "https://example.org/?step=1")
     stage.close()
 
@@ -603,7 +603,7 @@ def test_links_are_copied(chromium, trace: dict) -> None:
 def test_names_are_read_aloud(stage: Stage) -> None:
     trace = word_trace(drafts=3)
     stage.load(trace)
-    labels = stage.each(".hp-node.is-draft", "e.querySelector('title').textContent")
+    labels = stage.each(".hp-node.is-draft", "e.title")
     assert all(re.search(r"draft q .*target p .*vanilla: ", label, re.S) for label in labels)
     assert stage.page.get_attribute(".hp-cells", "aria-valuetext").startswith("step ")
     names = stage.each("#one button", "e.getAttribute('aria-label') || e.textContent.trim()")

@@ -77,7 +77,7 @@ function test(view, judged, decision, { i, kind, select, coin }) {
     },
     h(
       "div.hp-test-head",
-      h("span.hp-order", i + 1),
+      h("i.hp-marker", i + 1),
       h("span.hp-what", plain(say("title", facts))),
       named ? token(view.nodes.get(decision.node).piece, { cells: 14 }) : null,
       h("span.hp-grow"),

@@ -95,10 +95,9 @@ const droppedWords = (cut) =>
     ? [`${count(cut.drawn)} of ${count(cut.dropped)} dropped candidates are drawn, the surest of each level.`]
     : [];
 
-/** What is not drawn, in a sentence each: tokens of a large tree, and possible next tokens of the selected branch. */
-function leftOutWords(view, { shown: chosen, rests, cut }, selected) {
+/** What is not drawn, in a sentence each: tokens of a large tree, and possible next tokens of the selected branch. @type {(plan: TreeLayout) => string[]} */
+function leftOutWords({ view, selected, shown: chosen, rest, cut }) {
   const said = [...draftedWords(leftOut(view, chosen)), ...droppedWords(cut)];
-  const rest = rests.find(({ node }) => node === selected);
   if (!rest || rest.hidden <= 0) return said;
   const after = selected ? `After “${shorten(view.nodes.get(selected).piece, 20)}”` : "At the start";
   const size = view.trace.setup.vocab_size;

@@ -1,58 +1,46 @@
-// What is on screen as a picture of its own, SVG or PNG: every colour, font and number is written into the elements. A tree
-// is SVG already; of the board every box and every line of text is drawn where the browser has put it.
+// What is on screen as a picture of its own, SVG or PNG: every box, every line and every line of text is drawn where the
+// browser has put it, with its colours, fonts and numbers written into it.
 import { s } from "../kit/dom.js";
-import { patterns } from "./mass.js";
 
 const LINE = 20; // height of a line of words above and below the picture
 const LETTER = 8.5; // width of a letter in them, at most on average
 const MARGIN = 14;
-const PAINT = [
-  "fill",
-  "stroke",
-  "stroke-width",
-  "stroke-dasharray",
-  "stroke-linecap",
-  "paint-order",
-  "opacity",
-  "fill-opacity",
-  "stroke-opacity",
-  "font-family",
-  "font-size",
-  "font-weight",
-  "text-anchor",
-  "visibility",
-  "display",
-];
+const SIDES = /** @type {const} */ (["Top", "Right", "Bottom", "Left"]);
+/** Excess and deficient mass keep their own hatch, so that colour is never needed. @type {Record<string, [string, number]>} */
+const HATCHES = { "is-excess": ["--hp-q", 45], "is-deficient": ["--hp-p", -45] };
+/** @type {Record<string, string>} */
+const DASHES = { dashed: "6 3", dotted: "2 3" };
 
-/** The text of an SVG file. around: lines of words {above: [sentence, …], below: […]}; long ones are broken. */
-function svgText(shown, around = {}) {
-  const body = shown instanceof SVGElement ? ownDrawing(shown) : board(shown);
+/** @typedef {{above: string[], below: string[]}} Around sentences above and below a picture */
+/** @typedef {(rect: {left: number, top: number, width: number, height: number}) => {x: number, y: number, width: number, height: number}} At */
+
+/** The text of an SVG file. Long sentences around the picture are broken. @type {(shown: HTMLElement, around?: Around) => string} */
+function svgText(shown, around = { above: [], below: [] }) {
+  const body = drawing(shown);
   const width = Math.ceil(Math.max(body.width, 640));
-  const [above, below] = ["above", "below"].map((side) =>
-    (around[side] || []).flatMap((words) => broken(words, width)),
-  );
+  const [above, below] = [around.above, around.below].map((all) => all.flatMap((words) => broken(words, width)));
   const top = above.length ? -LINE * above.length - 12 : 0;
   const height = Math.ceil(body.height) - top + (below.length ? LINE * below.length + 12 : 0);
   const { color, fontFamily } = getComputedStyle(shown);
-  const bold = broken((around.above || [""])[0], width).length;
-  const line = (y, first) => (words, i) =>
-    s("text", { "x": MARGIN, "y": y + LINE * i, "font-size": 14, "font-weight": i < first ? 600 : 400 }, words);
-  const drawing = s(
+  const bold = broken(around.above[0] ?? "", width).length;
+  const line = (/** @type {string} */ words, /** @type {number} */ y, /** @type {boolean} */ first) =>
+    s("text", { "x": MARGIN, y, "font-size": 14, "font-weight": first ? 600 : 400 }, words);
+  const whole = s(
     "svg",
     { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 ${top} ${width} ${height}`, width, height },
     s("rect", { y: top, width, height, fill: backgroundOf(shown) }),
     s(
       "g",
       { "fill": plainColour(color), "font-family": fontFamily },
-      above.map(line(top + 24, bold)),
-      below.map(line(body.height + LINE, 0)),
+      above.map((words, i) => line(words, top + 24 + LINE * i, i < bold)),
+      below.map((words, i) => line(words, body.height + LINE * (i + 1), false)),
     ),
     body.nodes,
   );
-  return new XMLSerializer().serializeToString(drawing);
+  return new XMLSerializer().serializeToString(whole);
 }
 
-/** The same as a PNG at twice its size. */
+/** The same as a PNG at twice its size. Rejects if the browser cannot. @type {(shown: HTMLElement, around: Around) => Promise<Blob>} */
 async function png(shown, around) {
   const picture = new Image();
   picture.src = URL.createObjectURL(new Blob([svgText(shown, around)], { type: "image/svg+xml" }));
@@ -60,7 +48,8 @@ async function png(shown, around) {
     await picture.decode();
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [2 * picture.width, 2 * picture.height];
-    canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+    canvas.getContext("2d")?.drawImage(picture, 0, 0, canvas.width, canvas.height);
+    /** @type {Blob | null} */
     const blob = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
     if (blob) return blob;
   } catch {
@@ -71,10 +60,10 @@ async function png(shown, around) {
   throw new Error("the picture could not be drawn");
 }
 
-/** Words in lines that fit the width. */
+/** Words in lines that fit the width. @type {(words: string, width: number) => string[]} */
 function broken(words, width) {
   const most = Math.floor((width - 2 * MARGIN) / LETTER);
-  const lines = [];
+  const lines = /** @type {string[]} */ ([]);
   for (const word of words.split(" ").filter(Boolean)) {
     const last = lines.length - 1;
     if (last >= 0 && lines[last].length + 1 + word.length <= most) lines[last] += ` ${word}`;
@@ -83,81 +72,88 @@ function broken(words, width) {
   return lines;
 }
 
-// ---- what is SVG already
-
-function ownDrawing(svg) {
-  const copy = svg.cloneNode(true);
-  const copies = [...copy.querySelectorAll("*")];
-  [...svg.querySelectorAll("*")].forEach((element, i) => paint(element, copies[i]));
-  const { width, height } = svg.viewBox.baseVal;
-  return { width, height, nodes: [...copy.childNodes] };
-}
-
-function paint(element, copy) {
-  if (element.closest("defs") && !element.classList.length) return;
-  const style = getComputedStyle(element);
-  for (const name of PAINT) {
-    const value = style.getPropertyValue(name);
-    if (value && !(name === "fill" && element.getAttribute("fill")?.startsWith("url")))
-      copy.setAttribute(name, plainColour(value));
-  }
-  for (const name of ["tabindex", "class", "role", "aria-pressed"]) copy.removeAttribute(name);
-}
-
-// ---- what is HTML
-
-const HATCHES = { excess: "is-excess", deficient: "is-deficient" };
-
-/** Every box that has a colour or a border, and every line of text, as the browser has laid them out. */
-function board(root) {
+/** Every box that has a colour or a border, every line between boxes, and every line of text. @type {(root: HTMLElement) => {width: number, height: number, nodes: Element[]}} */
+function drawing(root) {
   const frame = root.getBoundingClientRect();
   const [x0, y0] = [frame.left - MARGIN, frame.top - MARGIN / 2];
+  /** @type {At} */
   const at = ({ left, top, width, height }) => ({ x: left - x0, y: top - y0, width, height });
   const seen = [...root.querySelectorAll("*")].filter(
     (element) => !element.closest(".hp-unseen") && getComputedStyle(element).visibility === "visible",
   );
-  const style = getComputedStyle(root);
-  const hatches = patterns(HATCHES, (variable) => style.getPropertyValue(variable).trim());
-  const nodes = [hatches, ...seen.flatMap((element) => [...boxes(element, at), ...texts(element, at)])];
-  return { width: root.scrollWidth + 2 * MARGIN, height: root.scrollHeight + MARGIN, nodes };
+  const nodes = seen.flatMap((element) =>
+    element instanceof HTMLElement ? [...boxes(element, at), ...texts(element, at)] : lines(element, at),
+  );
+  const [width, height] = [root.scrollWidth + 2 * MARGIN, root.scrollHeight + MARGIN];
+  return { width, height, nodes: [hatches(getComputedStyle(root)), ...nodes] };
 }
 
+/** @param {CSSStyleDeclaration} style where the colours are */
+function hatches(style) {
+  const hatch = ([/** @type {string} */ id, [/** @type {string} */ variable, /** @type {number} */ turn]]) => {
+    const look = { fill: style.getPropertyValue(variable).trim(), height: 6 };
+    return s(
+      "pattern",
+      { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: `rotate(${turn})` },
+      s("rect", { ...look, width: 6, opacity: 0.28 }),
+      s("rect", { ...look, width: 3 }),
+    );
+  };
+  return s("defs", Object.entries(HATCHES).map(hatch));
+}
+
+/** A line of the tree, which is stretched to its place. @type {(element: Element, at: At) => Element[]} */
+function lines(element, at) {
+  const path = element.matches("svg") ? element.firstElementChild : null;
+  if (!path) return [];
+  const copy = /** @type {Element} */ (path.cloneNode());
+  const style = getComputedStyle(path);
+  for (const name of ["fill", "stroke", "stroke-width", "stroke-dasharray"])
+    copy.setAttribute(name, plainColour(style.getPropertyValue(name)));
+  const box = at(element.getBoundingClientRect());
+  return [s("svg", { ...box, viewBox: "0 0 1 1", preserveAspectRatio: "none", overflow: "visible" }, copy)];
+}
+
+/** @type {(element: HTMLElement, at: At) => Element[]} */
 function boxes(element, at) {
   const style = getComputedStyle(element);
   const box = at(element.getBoundingClientRect());
-  const hatch = Object.values(HATCHES).find((kind) => element.matches(`.hp-segment.${kind}, .hp-swatch.${kind}`));
-  const fill = hatch ? `url(#${hatch})` : plainColour(style.backgroundColor);
   if (!box.width || !box.height || element.matches("select")) return [];
-  const sides = SIDES.map((side) => [
-    side,
-    Number.parseFloat(style[`border${side}Width`]),
-    style[`border${side}Color`],
-  ]);
-  const drawn = sides.filter(([, width, colour]) => width > 0 && !clear(colour));
-  const around = drawn.length === 4 ? { "stroke": plainColour(drawn[0][2]), "stroke-width": drawn[0][1] } : {};
-  const rx = Math.min(Number.parseFloat(style.borderTopLeftRadius) || 0, box.height / 2);
-  const whole = s("rect", { ...box, rx, "fill": clear(fill) ? "none" : fill, ...around, "opacity": style.opacity });
-  const edges =
-    drawn.length < 4 ? drawn.map(([side, width, colour]) => edge(box, side, width, plainColour(colour))) : [];
-  return [clear(fill) && drawn.length < 4 ? null : whole, ...edges].filter(Boolean);
+  const hatch = Object.keys(HATCHES).find((kind) => element.matches(`.hp-segment.${kind}, .hp-swatch.${kind}`));
+  const fill = hatch ? `url(#${hatch})` : plainColour(style.backgroundColor);
+  const drawn = SIDES.flatMap((side) => {
+    const [width, colour] = [Number.parseFloat(style[`border${side}Width`]), style[`border${side}Color`]];
+    return width > 0 && !clear(colour) ? [{ side, width, colour: plainColour(colour) }] : [];
+  });
+  if (drawn.length < 4) {
+    const edges = drawn.map(({ side, width, colour }) => edge(box, side, width, colour));
+    return [
+      ...(clear(fill) ? [] : [s("rect", { ...box, rx: rounded(style, box), fill, opacity: style.opacity })]),
+      ...edges,
+    ];
+  }
+  const [{ colour: stroke, width }] = drawn;
+  const dashes = DASHES[style.borderTopStyle] ?? null;
+  const look = { stroke, "stroke-width": width, "stroke-dasharray": dashes, "fill": clear(fill) ? "none" : fill };
+  return [s("rect", { ...box, rx: rounded(style, box), ...look, opacity: style.opacity })];
 }
 
-const SIDES = ["Top", "Right", "Bottom", "Left"];
+/** @type {(style: CSSStyleDeclaration, box: {height: number}) => number} */
+const rounded = (style, { height }) => Math.min(Number.parseFloat(style.borderTopLeftRadius) || 0, height / 2);
 
+/** @type {(box: ReturnType<At>, side: string, thick: number, fill: string) => Element} */
 function edge({ x, y, width, height }, side, thick, fill) {
   if (side === "Top" || side === "Bottom")
     return s("rect", { x, "y": side === "Top" ? y : y + height - thick, width, "height": thick, fill });
   return s("rect", { "x": side === "Left" ? x : x + width - thick, y, "width": thick, height, fill });
 }
 
-const clear = (colour) => /^(transparent|rgba\(\d+, \d+, \d+, 0\))$/.test(colour);
+const clear = (/** @type {string} */ colour) => /^(transparent|rgba\(\d+, \d+, \d+, 0\))$/.test(colour);
 const measuring = document.createElement("canvas").getContext("2d");
 
-/** The text directly in an element, a line at a time; of a menu what is chosen. */
+/** The text directly in an element, a line at a time; of a menu what is chosen. @type {(element: HTMLElement, at: At) => Element[]} */
 function texts(element, at) {
   const style = getComputedStyle(element);
-  measuring.font = style.font;
-  const rise = measuring.measureText("").fontBoundingBoxAscent;
   const look = {
     "fill": plainColour(style.color),
     "font-family": style.fontFamily,
@@ -166,29 +162,27 @@ function texts(element, at) {
     "font-style": style.fontStyle,
     "xml:space": "preserve",
   };
-  const line = ({ x, y, words }) => s("text", { x, "y": y + rise, "direction": "ltr", ...look }, words);
-  if (element.matches("select")) {
-    const { x, y, height } = at(element.getBoundingClientRect());
-    const middle = y + height / 2 - Number.parseFloat(style.fontSize) * 0.6;
-    return [line({ x, y: middle, words: element.selectedOptions[0].text })];
+  const { x, y, width, height } = at(element.getBoundingClientRect());
+  if (element instanceof HTMLSelectElement) {
+    const middle = y + height / 2 + Number.parseFloat(style.fontSize) * 0.35;
+    return [s("text", { x, "y": middle, "direction": "ltr", ...look }, element.selectedOptions[0].text)];
   }
   if (element.closest("select")) return [];
-  const mark = /^"(.+)"$/.exec(getComputedStyle(element, "::before").content);
-  const before = mark ? marked(element, mark[1], at, look) : [];
-  return [...before, ...own(element).flatMap((node) => linesOf(node, at).map(line))];
+  if (measuring) measuring.font = style.font;
+  const rise = measuring?.measureText("").fontBoundingBoxAscent ?? 0;
+  const own = [...element.childNodes].flatMap((node) => (node instanceof Text ? linesOf(node, at) : []));
+  const written = own.map((one) =>
+    s("text", { "x": one.x, "y": one.y + rise, "direction": "ltr", ...look }, one.words),
+  );
+  const mark = /^"(.+)"$/.exec(getComputedStyle(element, "::before").content); // a sign at the head of an element
+  return mark
+    ? [s("text", { "x": x + width / 2, "y": y + 8, "text-anchor": "middle", ...look }, mark[1]), ...written]
+    : written;
 }
 
-const own = (element) => [...element.childNodes].filter((node) => node.nodeType === 3);
-
-/** A sign that stands before an element's own text, at its head. */
-function marked(element, sign, at, look) {
-  const { x, y, width } = at(element.getBoundingClientRect());
-  return [s("text", { "x": x + width / 2, "y": y + 8, "text-anchor": "middle", ...look }, sign)];
-}
-
-/** The lines into which a text node is broken: {x, y, words}. */
+/** The lines into which a text node is broken. @type {(node: Text, at: At) => {x: number, y: number, words: string}[]} */
 function linesOf(node, at) {
-  const lines = [];
+  const found = /** @type {{x: number, y: number, words: string}[]} */ ([]);
   for (const { 0: words, index } of node.data.matchAll(/\S+\s*|\s+/g)) {
     const range = document.createRange();
     range.setStart(node, index);
@@ -196,16 +190,16 @@ function linesOf(node, at) {
     const [rect] = range.getClientRects();
     if (!rect || !rect.width) continue;
     const { x, y } = at(rect);
-    const last = lines.at(-1);
+    const last = found.at(-1);
     if (last && Math.abs(last.y - y) < 2) last.words += words;
-    else lines.push({ x, y, words });
+    else found.push({ x, y, words });
   }
-  return lines;
+  return found;
 }
 
 // ---- colours
 
-/** color(srgb r g b / a), which mixed colours compute to, as the rgba() that every program reads. */
+/** color(srgb r g b / a), which mixed colours compute to, as the rgba() that every program reads. @param {string} value */
 function plainColour(value) {
   const found = /^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)$/.exec(value);
   if (!found) return value;
@@ -213,10 +207,11 @@ function plainColour(value) {
   return `rgba(${red}, ${green}, ${blue}, ${found[4] ?? 1})`;
 }
 
+/** @param {HTMLElement} element */
 function backgroundOf(element) {
-  for (let at = element; at; at = at.parentElement) {
+  for (let at = /** @type {HTMLElement | null} */ (element); at; at = at.parentElement) {
     const colour = getComputedStyle(at).backgroundColor;
-    if (colour && !clear(colour)) return plainColour(colour);
+    if (!clear(colour)) return plainColour(colour);
   }
   return "#fff";
 }

@@ -223,8 +223,8 @@ class Player {
   moveInColumn(direction) {
     const current = this.view && this.stage.activeItem();
     if (!current) return;
-    const column = this.stage.tree.items().filter((item) => item.column === current.column);
-    column.sort((a, b) => a.y - b.y);
+    const column = this.stage.tree.boxes().filter((item) => item.column === current.column);
+    column.sort((a, b) => a.row - b.row);
     const next = column[column.indexOf(current) + direction];
     if (next) this.selectItem(next);
     this.arrive();
@@ -241,7 +241,7 @@ class Player {
     if (!this.view) return;
     const { node, item } = this.state;
     const children = this.view.children.get(node) || [];
-    const drawn = this.stage.tree.items().find((it) => it.key === "drawn" && it.parent === node);
+    const drawn = this.stage.tree.boxes().find((it) => it.key === "drawn" && it.branch === node);
     if (children.length && !item) this.selectNode(children.find((id) => this.view.spine.includes(id)) ?? children[0]);
     else if (drawn) this.selectItem(drawn);
     this.arrive();

@@ -53,7 +53,6 @@ class Stage {
     this.toast = toast();
     this.dialog = dialog();
     this.prepareRoot(frame.tools({ ...actions, link: hasLink ? actions.link : null }));
-    this.watchWidth();
   }
 
   prepareRoot(tools) {
@@ -85,16 +84,6 @@ class Stage {
   keepFocus(event) {
     const byMouse = event.detail > 0 && event.target.closest(".hp-button");
     if (byMouse && !this.dialog.open) this.root.focus({ preventScroll: true });
-  }
-
-  watchWidth() {
-    if (typeof ResizeObserver === "undefined") return;
-    const { scroller } = this.card;
-    new ResizeObserver(() => {
-      if (!scroller.clientWidth || Math.abs(scroller.clientWidth - this.width) < 2) return;
-      this.width = scroller.clientWidth;
-      if (this.shown) this.drawTree();
-    }).observe(scroller);
   }
 
   /** A new trace: the text and the step cells are built once. */
@@ -185,7 +174,7 @@ class Stage {
     if (element.hidden || !element.open) return body.replaceChildren();
     if (!folds) return void loadFolds().then(() => this.drawFold(name));
     const select = this.actions.selectNode;
-    const item = this.tree.items().find((it) => it.key === state.item);
+    const item = this.tree.boxes().find((it) => it.key === state.item);
     const make = {
       decisions: () => folds.decisions(view, { select, coin: this.actions.coin }),
       ledger: () => folds.ledger(view, state.node, item ? item.token : null),
@@ -245,14 +234,10 @@ class Stage {
     if (this.onBoard) return;
     const { view, state } = this.shown;
     const focused = this.tree.element.contains(document.activeElement);
-    this.width = this.width || this.card.scroller.clientWidth || 900;
-    const { width, plan: phases } = this;
-    const drawing = { width, phases, selected: state.node, item: state.item, mass: state.mass };
-    const { plan, active } = this.tree.draw(view, drawing);
+    const { tree, active } = this.tree.draw(view, { state, plan: this.plan });
     this.activeKey = active;
     this.tree.beat(state.beat, true);
-    const leftOut = view.detail ? leftOutWords(view, plan, state.node) : [];
-    this.card.hidden.textContent = leftOut.join(" ");
+    this.card.hidden.textContent = view.detail ? leftOutWords(tree).join(" ") : "";
     this.tree.element.classList.toggle("is-pinned", state.pinned);
     this.card.massButton.hidden = !view.branches.size;
     this.card.massButton.textContent = state.mass === "joint" ? "masses: joint" : "masses: per branch";
@@ -281,7 +266,7 @@ class Stage {
   }
 
   activeItem() {
-    return this.tree.items().find((item) => item.key === this.activeKey);
+    return this.tree.boxes().find((item) => item.key === this.activeKey);
   }
 
   focusActive() {

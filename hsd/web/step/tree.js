@@ -1,264 +1,295 @@
-// The draft tree as SVG: pills, edges, the tests of both rules under each drafted token, mass bars; of a grown tree also
-// candidates that were dropped. Drawn whole for a step and a selection: what appears at a beat carries its number
-// (data-at), and what became of a token the beat from which on it shows (data-turn), so that a beat only changes classes.
-import { label, s } from "../kit/dom.js";
-import { count, number, percent, short, shorten, visible } from "../kit/format.js";
-import { follow } from "./cells.js";
+// The draft tree: boxes in the rows and columns of layout.js, the edges between them, under each drafted token the tests of
+// both rules, and at the foot the masses of the branches. Drawn whole for a step and a selection: what appears at a beat
+// carries its number (data-at), and what became of a token the beat from which on it shows (data-turn), so that a beat only
+// changes classes.
+import { h, s, token } from "../kit/dom.js";
+import { apart, count, number, percent, short, visible } from "../kit/format.js";
+import { brief, follow, level, masses } from "./cells.js";
 import { beatIn } from "./growth.js";
-import * as L from "./layout.js";
-import { masses, patterns } from "./mass.js";
-import { decisive, VERDICTS } from "./model.js";
+import { branchesAlong, layout } from "./layout.js";
+import { decisive, usualLength, VERDICTS, verdicts } from "./model.js";
 import { beatOf } from "./phases.js";
-import { compare, key, under } from "./tests.js";
 
-const CELL = 7.9; // width of a character of the token's font
+const MOST = 4; // tests of one rule that are listed under a token
+const BESIDE = ["candidate", "dropped"]; // what was not drafted
+const MIDDLE = { candidate: 22, dropped: 13 }; // pixels from the top of a row to the middle of a box; of all others:
+const UNDER_NAME = 37;
 
-let instances = 0;
+/** @typedef {{select: (choice: TreeChoice) => void, hover: (box: TreeBox | null) => void}} Handlers */
+/** @typedef {ReturnType<typeof timesOf>} Times */
 
-/** handlers: select(item), hover(item or null). */
+/** @param {Handlers} handlers */
 function create(handlers) {
-  instances += 1;
-  const names = { excess: `hp${instances}-excess`, deficient: `hp${instances}-deficient` };
-  const svg = s("svg", {
-    "class": "hp-tree",
-    "role": "group",
-    "aria-label": "draft tree",
-    "xmlns": "http://www.w3.org/2000/svg",
-  });
-  let items = [];
-  let [appearing, turning] = [[], []];
+  const grid = h("div.hp-tree", { "role": "group", "aria-label": "draft tree" });
+  let boxes = /** @type {TreeBox[]} */ ([]);
 
-  /** phases: the plan of phases.js */
-  function draw(view, { width, selected, item, mass, phases }) {
-    const plan = L.layout(view, { width, selected });
-    const times = timesOf(view, phases);
-    items = plan.items;
-    const active = activeKey(plan, selected, item);
-    svg.setAttribute("viewBox", `0 0 ${plan.width} ${plan.height}`);
-    svg.setAttribute("width", plan.width);
-    svg.setAttribute("height", plan.height);
-    const group = (items, make) => s("g", items.map(make));
-    const parts = [
-      patterns(names),
-      band(view, plan, selected),
-      headers(view, plan),
-      rowLabels(view, plan, times),
-      edges(plan, times),
-      group(plan.items, (it) => pill(view, it, { active: it.key === active, times, ...handlers })),
-      group(
-        plan.items.filter((it) => it.kind === "draft"),
-        (it) => under(view, it, times),
-      ),
-      group(plan.rests, (rest) => restLabel(rest, times)),
-      s("g", { "data-at": times.masses }, masses(view, plan, { mass, names, handlers, selected })),
-    ];
-    svg.replaceChildren(...parts.filter(Boolean));
-    appearing = [...svg.querySelectorAll("[data-at]")];
-    turning = [...svg.querySelectorAll("[data-turn]")];
-    return { plan, active };
+  /** @type {(view: View, how: {state: PlayerState, plan: Plan}) => {tree: TreeLayout, active: string}} */
+  function draw(view, { state: { node: selected, item, mass }, plan }) {
+    const tree = layout(view, selected);
+    const times = timesOf(view, plan);
+    boxes = tree.boxes;
+    const active = boxes.find(({ key }) => key === item)?.key ?? (selected ? `n${selected}` : "root");
+    const byKey = new Map(boxes.map((one) => [one.key, one]));
+    const [columns, rows] = [Math.max(...tree.free.keys()), Math.max(...tree.free.values(), tree.rest?.row ?? 0)];
+    const usual = Math.max(columns, usualLength(view.options.draft) + 1); // the same width in every step of a run
+    grid.setAttribute("style", `--hp-columns:${columns};--hp-usual:${usual}`);
+    const band = view.depth.get(selected) + 1;
+    grid.replaceChildren(
+      band > columns ? "" : h("div.hp-band", { style: `grid-area:1 / ${track(band)} / ${rows + 4}` }),
+      ...heads(tree, columns),
+      ...boxes.flatMap((one) => (one.from ? edge(/** @type {TreeBox} */ (byKey.get(one.from)), one, times) : [])),
+      ...boxes.map((one) => cell(view, one, { active: one.key === active, times, handlers })),
+      tree.rest && tree.rest.hidden > 0 ? restOf(tree.rest, times) : "",
+      ...massRow(tree, rows + 3, { joint: mass === "joint", at: times.masses, select: handlers.select }),
+    );
+    return { tree, active };
   }
 
-  /** last: whether nothing comes after it. */
+  /** @type {(now: number, last: boolean) => void} last: whether nothing comes after it */
   function beat(now, last) {
-    for (const one of appearing) one.classList.toggle("is-later", Number(one.dataset.at) > now);
-    for (const one of turning) one.classList.toggle(`is-${one.dataset.verdict}`, Number(one.dataset.turn) <= now);
+    const appearing = /** @type {HTMLElement[]} */ ([...grid.querySelectorAll("[data-at]")]);
+    for (const one of appearing) {
+      one.classList.toggle("is-later", Number(one.dataset.at) > now);
+      if (one.dataset.turn) one.classList.toggle(`is-${one.dataset.verdict}`, Number(one.dataset.turn) <= now);
+    }
     const fresh = appearing.find((one) => Number(one.dataset.at) === now && one.matches(".hp-node, .hp-badge"));
-    if (fresh && !last && svg.parentElement) follow(svg.parentElement, fresh);
+    if (fresh && !last && grid.parentElement) follow(grid.parentElement, fresh);
   }
 
-  return { element: svg, draw, beat, items: () => items };
+  return { element: grid, draw, beat, boxes: () => boxes };
 }
 
+const track = (/** @type {number} */ column) => (column ? 2 * column + 1 : 1); // the edges run in those between
+/** @type {(place: {row: number, column: number}) => string} */
+const areaOf = ({ row, column }) => `grid-area:${row + 2} / ${track(column)}`;
+
 /**
- * The beats of a step at which what the tree shows appears: at(item) a box, turn(item) what became of it, expanded(item)
- * that the next level grows from it, tested(judged, test) a test, where none is given the rule's last; read p, and masses
- * those of the branches.
+ * The beats of a step at which what the tree shows appears: at(box) a box, turn(box) what became of it, expanded(box) that
+ * the next level grows from it, tested(judged, test) a test, where none is given the rule's last; read p, and masses those
+ * of the branches.
+ * @param {View} view @param {Plan} plan
  */
-function timesOf(view, phases) {
-  const has = (name) => phases.phases.some((phase) => phase.name === name);
-  const when = (name) => beatOf(phases, has(name) ? name : "target");
-  const grown = (kind, level) => beatOf(phases, "grow", beatIn(view, kind, level));
-  const tested = (judged, test) =>
-    beatOf(phases, judged === view.own ? "own" : "shadow", test ? test.order - 1 : Infinity);
-  const [read, end] = [when("ratio"), phases.total - 1];
-  const at = { root: () => 0, drawn: () => end, candidate: () => read };
-  const turn = {
-    draft: ({ id, verdict }) => (verdict === "unreached" ? end : tested(view.own, decisive(view.own, id))),
-    dropped: () => when("rerank"),
-  };
+function timesOf(view, plan) {
+  const has = (/** @type {string} */ name) => plan.phases.some((phase) => phase.name === name);
+  const when = (/** @type {string} */ name) => beatOf(plan, has(name) ? name : "target");
+  const grown = (/** @type {string} */ kind, level = 0) => beatOf(plan, "grow", beatIn(view, kind, level));
+  const tested = (/** @type {Judged} */ judged, /** @type {ReadTest | null} */ test) =>
+    beatOf(plan, judged === view.own ? "own" : "shadow", test ? test.order - 1 : Infinity);
+  const [read, end] = [when("ratio"), plan.total - 1];
+  /** @type {Record<string, number>} */
+  const at = { root: 0, drawn: end, candidate: read };
   return {
     read,
     masses: when("masses"),
-    at: (item) => at[item.kind]?.() ?? grown("propose", item.column),
-    turn: (item) => turn[item.kind]?.(item) ?? null,
+    at: ({ kind, column }) => at[kind] ?? grown("propose", column),
+    turn: ({ kind, id = 0, verdict }) => {
+      if (kind === "dropped") return when("rerank");
+      return kind !== "draft" ? null : verdict === "unreached" ? end : tested(view.own, decisive(view.own, id));
+    },
     expanded: ({ level }) => grown("expand", level),
     tested,
   };
 }
 
-function activeKey(plan, selected, item) {
-  if (item && plan.items.some((it) => it.key === item)) return item;
-  return selected ? `n${selected}` : "root";
-}
-
-/** The column that the selected branch fills. */
-function band(view, plan, selected) {
-  const column = view.depth.get(selected) + 1;
-  if (column > plan.columns) return null;
-  return s("rect", {
-    class: "hp-band",
-    x: plan.left(column) - 8,
-    y: 4,
-    width: plan.pill + 16,
-    height: plan.height - 8,
-    rx: 10,
+/** The names of the columns. @type {(tree: TreeLayout, columns: number) => HTMLElement[]} */
+function heads({ view, cut }, columns) {
+  const deepest = Math.max(view.deepest, cut?.levels ?? 0);
+  const after = view.step.drafted ? "bonus" : "next token";
+  return Array.from({ length: columns + 1 }, (_, column) => {
+    const name = column ? (column > deepest ? after : `token ${column}`) : "so far";
+    return h("span.hp-header", { style: areaOf({ row: -1, column }) }, name);
   });
 }
 
-function headers(view, plan) {
-  const texts = [label(L.PAD, 19, "so far", "hp-header")];
-  const deepest = Math.max(view.deepest, plan.cut?.levels ?? 0);
-  for (let column = 1; column <= plan.columns; column += 1) {
-    const name = column > deepest ? (view.step.drafted ? "bonus" : "next token") : `token ${column}`;
-    texts.push(label(plan.left(column), 19, name, "hp-header"));
-  }
-  return s("g", texts);
+/** When a box or its edge appears, and what it turns into: a drafted token once it is judged, a candidate when it is cut. @type {(box: TreeBox, times: Times) => Attributes} */
+function change(box, times) {
+  const turn = times.turn(box);
+  const css = `is-${box.kind}${turn === null ? ` is-${box.verdict}` : ""}`;
+  return { "data-at": times.at(box), "data-turn": turn, "data-verdict": box.verdict, "class": css };
 }
 
-function rowLabels(view, plan, times) {
-  if (!view.own.decisions.length) return null;
-  const at = ({ node }) => times.at({ kind: "draft", column: view.depth.get(node) });
-  const names = plan.labels.map((row) => label(row.x + 1, row.y, row.words, "hp-rowlabel", { "data-at": at(row) }));
-  return s("g", names, key(view));
-}
-
-function edges(plan, times) {
-  const byKey = new Map(plan.items.map((item) => [item.key, item]));
-  const parentOf = (item) => byKey.get(item.from ?? (item.parent ? `n${item.parent}` : "root"));
-  const lines = plan.items.filter((item) => item.kind !== "root").map((item) => edge(parentOf(item), item, times));
-  return s("g", { "aria-hidden": "true" }, lines);
-}
-
-/** When a box or its edge appears, and what it turns into: a drafted token once it is judged, a candidate when it is cut. */
-function change(item, times) {
-  const turn = times.turn(item);
-  const css = turn === null ? `is-${item.kind} is-${item.verdict}` : `is-${item.kind}`;
-  return { "data-at": times.at(item), "data-turn": turn, "data-verdict": item.verdict, "class": css };
-}
-
+/** The line from a box to one that follows it, as wide as p. @type {(from: TreeBox, to: TreeBox, times: Times) => HTMLElement} */
 function edge(from, to, times) {
-  const [x1, y1, x2, y2] = [from.x + from.w, from.y + middle(from), to.x, to.y + middle(to)];
-  const bend = Math.max(14, (x2 - x1) / 2);
-  const drawn = !BESIDE.has(to.kind);
-  const { "class": css, ...attributes } = change(to, times);
-  const width = (drawn ? 1.5 : 0.75) + (drawn ? 6 : 4) * (to.p ?? 0);
-  return s("path", {
-    "class": `hp-edge ${css}`,
-    ...attributes,
-    "stroke-width": width.toFixed(2),
-    "d": `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`,
-  });
+  const [start, end] = [from, to].map(({ kind }) => MIDDLE[/** @type {keyof typeof MIDDLE} */ (kind)] ?? UNDER_NAME);
+  const straight = from.row === to.row;
+  const width = BESIDE.includes(to.kind) ? 0.75 + 4 * (to.p ?? 0) : 1.5 + 6 * (to.p ?? 0);
+  const last = to.row + (straight ? 3 : 2);
+  const path = { "d": straight ? "M0 .5H1" : "M0 0C.6 0 .4 1 1 1", "vector-effect": "non-scaling-stroke" };
+  return h(
+    "div.hp-edge",
+    {
+      ...change(to, times),
+      "aria-hidden": "true",
+      "style": `grid-area:${from.row + 2} / ${2 * to.column} / ${last};margin:${start}px 0 ${straight ? 0 : -end}px`,
+    },
+    s(
+      "svg",
+      { viewBox: "0 0 1 1", preserveAspectRatio: "none", style: straight ? "height:2px;margin-top:-1px" : null },
+      s("path", { ...path, "stroke-width": width.toFixed(2) }),
+    ),
+  );
 }
 
-const BESIDE = new Set(["candidate", "dropped"]); // what was not drafted
-const middle = (item) => (BESIDE.has(item.kind) ? item.h / 2 : 17);
-
-function pill(view, item, { active, times, select, hover }) {
-  const cells = Math.floor((item.w - ({ candidate: 16, dropped: 52 }[item.kind] ?? 34)) / CELL);
-  const { "class": css, ...attributes } = change(item, times);
-  const group = s(
-    "g",
+/** A box, and what stands above and below it. @type {(view: View, box: TreeBox, how: {active: boolean, times: Times, handlers: Handlers}) => HTMLElement} */
+function cell(view, box, { active, times, handlers: { select, hover } }) {
+  const node = h(
+    "div.hp-node",
     {
-      "class": `hp-node ${css}${active ? " is-active" : ""}`,
-      ...attributes,
+      ...change(box, times),
       "role": "button",
-      "data-key": item.key,
-      "data-node": item.id ?? null,
+      "data-key": box.key,
+      "data-node": box.id,
       "tabindex": active ? 0 : -1,
       "aria-pressed": String(active),
-      "transform": `translate(${item.x} ${item.y})`,
-      "onclick": () => select(item),
-      "onpointerenter": () => hover(item),
+      "title": describe(view, box).join("\n"),
+      "onclick": () => select(box),
+      "onpointerenter": () => hover(box),
       "onpointerleave": () => hover(null),
-      "onfocus": () => hover(item),
+      "onfocus": () => hover(box),
     },
-    s("title", describe(view, item).join("\n")),
-    s("rect", { class: "hp-ring", x: -4, y: -4, width: item.w + 8, height: item.h + 8, rx: 13 }),
-    s("rect", { class: "hp-pill", width: item.w, height: item.h, rx: 9 }),
-    label(9, 20, shorten(item.piece, cells), "hp-piece", { direction: "ltr" }),
+    token(box.piece, { cells: 30 }),
+    contents(box, times),
+    box.read ? h("i.hp-expanded", { "data-at": times.expanded(box) }, "▸") : null,
   );
-  group.append(
-    ...(item.kind === "root"
-      ? [label(9, 40, "last token", "hp-small"), label(9, 54, "of the text", "hp-small")]
-      : contents(item, times).filter(Boolean)),
+  if (active) node.classList.add("is-active");
+  const name = box.label ? h("span.hp-rowlabel", { "data-at": times.at(box) }, box.label) : null;
+  const below = box.kind === "root" ? keyOf(view) : box.kind === "draft" ? testsOf(view, box.id ?? 0, times) : null;
+  return h(
+    "div.hp-treecell",
+    {
+      class: BESIDE.includes(box.kind) ? "is-beside" : null,
+      style: box.kind === "root" ? "grid-area:2 / 1 / span 3" : areaOf(box),
+    },
+    name,
+    node,
+    below,
   );
-  if (item.read)
-    group.append(s("text", { "class": "hp-expanded", "x": item.w + 3, "y": 21, "data-at": times.expanded(item) }, "▸"));
-  return group;
 }
 
-function contents(item, times) {
-  if (item.kind === "dropped") return [label(item.w - 8, 19, short(item.joint), "hp-small hp-value", END)];
-  const candidate = item.kind === "candidate";
-  const top = candidate ? 28 : 26;
-  const below = item.q === null ? top : top + (candidate ? 12 : 10);
-  const p = item.p === null ? null : s("g", { "data-at": times.read }, bar(item, "p", below));
-  const bars = [...(item.q === null ? [] : bar(item, "q", top)), p];
-  const { icon } = VERDICTS[item.words ?? item.verdict];
-  const sign = label(item.w - 10, 20, icon, "hp-icon", { ...END, "data-at": times.turn(item) });
-  return candidate ? bars : [...bars, sign];
-}
-
-/** A bar for q or p on a 0–1 track, and its number. */
-function bar(item, of, y) {
-  const room = item.w - 9 - 14 - 34;
+/** @type {(box: TreeBox, times: Times) => Child} */
+function contents(box, times) {
+  if (box.kind === "root") return h("small", "last token of the text");
+  if (box.kind === "dropped") return h("b.hp-value", short(box.joint ?? 0));
+  const { icon } = VERDICTS[box.words ?? box.verdict];
   return [
-    label(9, y + 6, of, "hp-small"),
-    s("rect", { class: "hp-track", x: 20, y, width: room, height: 6, rx: 2 }),
-    s("rect", {
-      class: `hp-bar-${of}`,
-      x: 20,
-      y,
-      width: Math.max(item[of] > 0 ? 1 : 0, room * item[of]).toFixed(1),
-      height: 6,
-      rx: 2,
-    }),
-    label(item.w - 8, y + 6, short(item[of]), "hp-small hp-value", END),
+    box.kind === "candidate" ? null : h("b.hp-icon", { "data-at": times.turn(box) }, icon),
+    box.q === null ? null : level("is-q", box.q, { name: "q" }),
+    box.p === null ? null : level("is-p", box.p, { "name": "p", "data-at": times.read }),
   ];
 }
 
-const END = { "text-anchor": "end" };
+// ---- the tests under a token
 
-/** What a pill says in words: the accessible name and the line under the picture. */
-function describe(view, item) {
-  if (item.kind === "root") return [`“${visible(item.piece)}”`, "the last token of the text so far"];
-  const lines = [`“${visible(item.piece)}”`, `token id ${item.token}`];
-  if (item.q !== null) lines.push(`draft q ${number(item.q)}`);
-  if (item.p !== null) lines.push(`target p ${number(item.p)}`);
-  if (item.q > 0 && item.p !== null) lines.push(`p/q ${number(item.p / item.q)}`);
-  if (item.joint !== undefined) lines.push(`confidence ${number(item.joint)}`);
-  if (item.kind !== "draft") return [...lines, VERDICTS[item.words ?? item.verdict].word];
-  lines.push(VERDICTS[item.verdict].word);
-  lines.push(...testWords(view, view.own, item.id));
-  if (view.shadow && !view.sameRule) {
-    lines.push(`${view.shadow.info.short}: ${VERDICTS[view.shadow.verdict(item.id)].word}`);
-    lines.push(...testWords(view, view.shadow, item.id));
-  }
-  return lines;
+/** Of each rule its tests, each with its number in the order taken, of many only the first ones; or that a token is kept without one. @type {(view: View, id: number, times: Times) => Child} */
+function testsOf(view, id, times) {
+  return verdicts(view).map((judged) => {
+    const tests = judged.at.get(id) ?? [];
+    const first = tests.length > MOST ? tests.slice(0, MOST - 1) : tests;
+    const more = tests.slice(first.length);
+    const passed = tests.some((test) => test.accepted);
+    const badge = (
+      /** @type {string} */ outcome,
+      /** @type {string} */ words,
+      /** @type {ReadTest | null} */ test = null,
+    ) =>
+      h(
+        `span.hp-badge.is-${outcome}`,
+        {
+          "data-badge": judged.rule,
+          "data-order": test?.order,
+          "data-at": times.tested(judged, test),
+          "aria-hidden": "true",
+        },
+        marker(judged === view.own, test?.order),
+        h("b", outcome === "fail" ? "✕" : "✓"),
+        words,
+      );
+    return [
+      first.map((test) => badge(test.accepted ? "pass" : "fail", compare(test), test)),
+      more.length ? badge("fail", `${more.length} more, ${passed ? "last passes" : "all fail"}`) : null,
+      judged.path.has(id) && !passed ? badge("carried", "kept") : null,
+    ];
+  });
 }
 
-const testWords = (view, judged, id) =>
-  (judged.at.get(id) || []).map((test) => `test ${test.order}: coin ${compare(test)}`);
+/** The number of a test: round for the run's rule, square for the other. @type {(own: boolean, order?: number) => HTMLElement} */
+const marker = (own, order) => h(`i.hp-marker.${own ? "is-own" : "is-other"}`, order);
 
-function restLabel(rest, times) {
-  if (rest.hidden <= 0) return null;
-  const parts = [rest.q === null ? null : `q ${percent(rest.q)}`, `p ${percent(rest.p)}`].filter(Boolean).join(" · ");
-  return s(
-    "g",
-    { "data-at": times.read },
-    label(rest.x + 2, rest.y, `+ ${count(rest.hidden)} more`, "hp-small"),
-    label(rest.x + 2, rest.y + 13, parts, "hp-small"),
+/** Under the root: what the round and the square numbers are. @type {(view: View) => Child} */
+const keyOf = (view) =>
+  view.own.decisions.length > 0 &&
+  verdicts(view).map((judged) =>
+    h(
+      "span.hp-rowlabel",
+      marker(judged === view.own, 1),
+      " ",
+      h(judged === view.own ? "b" : "span", judged.info.short),
+    ),
   );
+
+/** @param {ReadTest} test */
+function compare({ sides, accepted }) {
+  const [low, high] = sides.map((x) => brief(x, apart(...sides, 2, 1)));
+  return `${low} ${accepted ? "<" : "≥"} ${high}`;
+}
+
+/** What a box says in words: its title, and the line under the tree. @type {(view: View, box: TreeBox) => string[]} */
+function describe(view, box) {
+  const { id = 0, kind, p, q, joint, verdict } = box;
+  if (kind === "root") return [`“${visible(box.piece)}”`, "the last token of the text so far"];
+  const lines = [`“${visible(box.piece)}”`, `token id ${box.token}`];
+  if (q !== null) lines.push(`draft q ${number(q)}`);
+  if (p !== null) lines.push(`target p ${number(p)}`);
+  if (q && p !== null) lines.push(`p/q ${number(p / q)}`);
+  if (joint !== undefined) lines.push(`confidence ${number(joint)}`);
+  lines.push(VERDICTS[box.words ?? verdict].word);
+  if (kind !== "draft") return lines;
+  lines.push(...testWords(view.own, id));
+  if (!view.shadow || view.sameRule) return lines;
+  const { info } = view.shadow;
+  return [...lines, `${info.short}: ${VERDICTS[view.shadow.verdict(id)].word}`, ...testWords(view.shadow, id)];
+}
+
+/** @type {(judged: Judged, id: number) => string[]} */
+const testWords = ({ at }, id) => (at.get(id) ?? []).map((test) => `test ${test.order}: coin ${compare(test)}`);
+
+/** @type {(rest: TreeRest, times: Times) => HTMLElement} */
+function restOf({ row, column, hidden, p, q }, times) {
+  const words = [q === null ? "" : `q ${percent(q)} · `, `p ${percent(p)}`];
+  return h(
+    "small.hp-rest",
+    { "style": areaOf({ row, column }), "data-at": times.read },
+    `+ ${count(hidden)} more`,
+    h("br"),
+    words,
+  );
+}
+
+/** How much the draft gives too much and too little in each branch of the path through the selected token; joint: times its probability. @type {(tree: TreeLayout, line: number, how: {joint: boolean, at: number, select: Handlers["select"]}) => HTMLElement[]} */
+function massRow({ view, selected }, line, { joint, at, select }) {
+  const branches = branchesAlong(view, selected);
+  const style = (/** @type {number} */ column) => `grid-area:${line} / ${track(column)}`;
+  const pair = (/** @type {Branch} */ branch) => {
+    const { node, capped, joint_q: factor } = branch;
+    const [excess, deficient] = [branch.excess, branch.deficient].map((x) => (joint ? x * factor : x));
+    const piece = node ? view.nodes.get(node).piece : view.rootPiece;
+    return h(
+      "div.hp-masspair",
+      {
+        "class": node === selected ? "is-active" : null,
+        "style": style(view.depth.get(node) + 1),
+        "data-branch": node,
+        "data-at": at,
+        "title": `excess ${number(excess)}, deficient ${number(deficient)}, capped ratio c ${number(capped)}`,
+        "onclick": () => select({ kind: "mass", branch: node, key: null }),
+      },
+      masses({ excess, deficient }),
+      h("small", `c ${short(capped)}, after `, token(piece, { cells: 12 })),
+    );
+  };
+  if (!branches.length) return [];
+  const names = ["excess", "deficient"].map((name) => h("span.hp-rowlabel", name));
+  return [h("div.hp-massnames", { "style": style(0), "data-at": at }, names), ...branches.map(pair)];
 }
 
 export { create, describe };

@@ -75,3 +75,46 @@ type RuleLane = { phase: "own" | "shadow"; judged: Judged };
 type Plan = { phases: Phase[]; total: number; lanes: RuleLane[] };
 /** The i-th beat of a phase. */
 type Beat = { phase: Phase; i: number };
+
+/** A box of the draft tree, alone at its row and column. */
+type TreeBox = {
+  key: string;
+  kind: "root" | "draft" | "drawn" | "candidate" | "dropped";
+  row: number;
+  column: number;
+  /** The key of the box that it follows. */
+  from?: string;
+  /** The node whose branch it selects. */
+  branch: number;
+  /** Of what was drafted: its node. */
+  id?: number;
+  piece: string;
+  token?: number;
+  p: number | null;
+  q: number | null;
+  /** What became of it, see `VERDICTS`; words: by which of them it is called, where that is another one. */
+  verdict: string;
+  words?: string;
+  /** Which drafts end in its row, above the first token of it. */
+  label?: string;
+  /** Of a tree that was cut: see growth.js. */
+  level?: number;
+  joint?: number;
+  read?: boolean;
+};
+/** How many tokens after a node are not drawn, and the probabilities of all of them. */
+type TreeRest = { row: number; column: number; hidden: number; p: number; q: number | null };
+/** cut: how many candidates the re-ranking dropped, how many of them are drawn, and how many levels there were. */
+type TreeLayout = {
+  view: View;
+  selected: number;
+  boxes: TreeBox[];
+  /** The nodes that are drawn. */
+  shown: Set<number>;
+  /** Of each column the first row that is free. */
+  free: Map<number, number>;
+  rest: TreeRest | null;
+  cut: { dropped: number; drawn: number; levels: number } | null;
+};
+/** What selects a branch, or in it a token that was not drafted. */
+type TreeChoice = { kind: string; branch: number; key: string | null };
