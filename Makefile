@@ -18,9 +18,8 @@ EXACT := tests/rules tests/audit tests/conform
 DPRINT := $(NODE) node_modules/dprint/bin.cjs
 TSC := $(NODE) node_modules/typescript/bin/tsc -p jsconfig.json --pretty false
 # Folders and files of hsd/web whose types are not checked yet: the list only gets shorter.
-UNTYPED := step/again step/board step/cells step/changes step/formula step/help step/mass step/odds step/phases step/rows step/sentences step/sums step/table step/tests step/text step/texts \
-  step/tokens step/bar step/cards step/chips step/divergence step/drafts step/exits step/export step/frame step/growth step/lanes step/layout step/levels step/mask step/parting step/parts step/picture \
-  step/player step/stage step/tour step/transport step/tree
+UNTYPED := step/again step/board step/cells step/changes step/formula step/help step/odds step/phases step/sentences step/sums step/table step/text step/texts step/tokens \
+  step/divergence step/player step/stage step/tree
 
 .PHONY: demo test busy browser quick slow lint web types vendor format chromium advisories clean
 

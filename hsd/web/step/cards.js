@@ -15,21 +15,25 @@ const MOST = 24; // tests of one rule that are shown at once
 const COIN = "Each test throws one coin, a random number from 0 to 1. It passes if the coin falls below the threshold.";
 const SHARED = " A token that several drafts drew stands in the tree once and may be tested for each.";
 
-/** Draw both columns of tests. coin(node, value): what if the coin had been another? */
+/** @typedef {{select: (node: number) => void, coin?: (node: number, value: number) => void}} Actions coin: what if the coin of a node had been another? */
+
+/** Both columns of tests. @type {(view: View, actions: Actions) => HTMLElement} */
 function decisions(view, actions) {
-  const both = [view.own, ...(view.shadow && !view.sameRule ? [view.shadow] : [])];
+  const { own, shadow } = view;
+  const both = shadow && !view.sameRule ? [own, shadow] : [own];
   const coinless = both.find((judged) => judged.decisions.some((one) => one.coinless));
-  const sign = coinless?.decisions.find((one) => one.coinless).sign;
+  const sign = coinless?.decisions.find((one) => one.coinless)?.sign;
   const bar = sign === "p" ? "a bar" : "what the mixture gives any other token";
   const none = coinless ? ` ${coinless.info.head} throws none: ${sign} must be above ${bar}.` : "";
   const shared = both.some((judged) => [...judged.at.values()].some((tests) => tests.length > 1));
-  const shorter = both.length === 2 && view.own.decisions.length <= view.shadow.decisions.length ? "own" : "other";
+  const shorter = both.length === 2 && own.decisions.length <= both[1].decisions.length ? "own" : "other";
   const panels = both.map((judged) => panel(view, judged, actions));
   const hint = `${COIN}${none}${shared ? SHARED : ""}`;
   const duel = h("div", { class: `hp-duel is-under-${shorter}` }, panels, expected(view));
   return card("hp-decisions", "The tests, in the order taken", hint, duel);
 }
 
+/** @type {(view: View, judged: Judged, actions: Actions) => HTMLElement} */
 function panel(view, judged, actions) {
   const own = judged === view.own;
   const same = own ? "" : `: same ${view.isTrie ? "drafts" : "draft"}, same coins`;
@@ -45,25 +49,29 @@ function panel(view, judged, actions) {
   );
 }
 
-/** Tests and the changes between them. In a long list those in the middle are made when they are asked for. */
+/** Tests and the changes between them. In a long list those in the middle are made when they are asked for. @type {(view: View, judged: Judged, actions: Actions) => HTMLElement[]} */
 function entries(view, judged, actions) {
   const changes = changesOf(judged);
   const kind = verdictFacts(view, judged);
-  const make = (decision, i) => [
+  const make = (/** @type {ReadTest} */ decision, /** @type {number} */ i) => [
     test(view, judged, decision, { i, kind, ...actions }),
     ...changes.filter((change) => change.after === i + 1).map((change) => note(view, judged, change)),
   ];
-  const { decisions: made } = judged;
-  if (made.length <= MOST) return made.flatMap(make);
-  const [from, to] = [MOST / 2, made.length - MOST / 2];
-  const middle = made.slice(from, to);
+  const { decisions } = judged;
+  if (decisions.length <= MOST) return decisions.flatMap(make);
+  const [from, to] = [MOST / 2, decisions.length - MOST / 2];
+  const middle = decisions.slice(from, to);
   const failed = middle.every((decision) => !decision.accepted) ? ", all failed" : "";
-  const show = () => more.replaceWith(...middle.flatMap((decision, i) => make(decision, from + i)));
+  const show = () => {
+    more.replaceWith(...middle.flatMap((decision, i) => make(decision, from + i)));
+  };
   const button = h("button.hp-more", { type: "button", onclick: show }, `tests ${from + 1}–${to}${failed}: show them`);
   const more = h("li.hp-moretests", button);
-  return made.flatMap((decision, i) => (i < from || i >= to ? make(decision, i) : i === from ? [more] : []));
+  const ends = [decisions.slice(0, from), decisions.slice(to)];
+  return [...ends[0].flatMap(make), more, ...ends[1].flatMap((decision, i) => make(decision, to + i))];
 }
 
+/** @type {(view: View, judged: Judged, decision: ReadTest, how: {i: number, kind: SentenceFacts} & Actions) => HTMLElement} */
 function test(view, judged, decision, { i, kind, select, coin }) {
   const facts = { ...kind, ...testFacts(view, judged, decision) };
   const named = view.isTrie || decision.test === "token";
@@ -89,14 +97,14 @@ function test(view, judged, decision, { i, kind, select, coin }) {
   );
 }
 
-/** A slider for the coin; letting go of it judges the draft again. */
+/** A slider for the coin; letting go of it judges the draft again. @type {(test: ReadTest, suppose: NonNullable<Actions["coin"]>) => HTMLElement} */
 function supposing({ node, coin }, suppose) {
   const input = slider("what if the coin had been", { max: 0.99, onchange: () => suppose(node, Number(input.value)) });
   setSlider(input, coin, number(coin));
   return h("label.hp-hint.hp-suppose", "what if the coin had been ", input);
 }
 
-/** The line with the coin, and both numbers. */
+/** The line with the coin, and both numbers. @type {(test: ReadTest) => HTMLElement[]} */
 function coinLine({ sides, coinless, sign, accepted }) {
   const [low, high] = pair(...sides);
   const [coin, threshold] = coinless ? ["bar", sign] : ["coin", "threshold"];
@@ -107,14 +115,14 @@ function coinLine({ sides, coinless, sign, accepted }) {
   ];
 }
 
-/** E[kept] of this very draft for every rule, averaged over all coins: luck taken out. */
+/** E[kept] of this very draft for every rule, averaged over all coins: luck taken out. @type {(view: View) => HTMLElement | null} */
 function expected(view) {
   const entries = Object.entries(view.step.expected_kept);
   if (!entries.length) return null;
   const most = Math.max(view.deepest, 1);
-  const judged = [view.own, view.shadow].filter(Boolean).map(({ rule }) => rule);
+  const judged = [view.own.rule, view.shadow?.rule];
   const [both, others] = [true, false].map((of) => entries.filter(([rule]) => judged.includes(rule) === of));
-  const bar = ([rule, kept]) =>
+  const bar = (/** @type {[string, number]} */ [rule, kept]) =>
     h(
       "div",
       { class: `hp-expect${rule === view.rule ? " is-own" : ""}` },

@@ -1,21 +1,20 @@
 // The chips of the page's head in words: where a trace comes from, and what the models are.
 import { day, size } from "../kit/format.js";
 
-/** Where a trace comes from. kind: of its source; live: it goes on; over: another run has been asked for. */
+/** Where a trace comes from. kind: of its source; live: it goes on; over: another run has been asked for. @type {(trace: Trace, kind: string, live: boolean, over: boolean) => string} */
 function sourceWords(trace, kind, live, over) {
   if (kind !== "run") return `${kind === "file" ? "trace file, " : ""}recorded on ${day(trace.created)}`;
   if (over) return "the run before";
-  const cancelled = trace.result && trace.result.finish === "cancelled";
-  return `● live${live ? " · running" : cancelled ? " · cancelled" : ""}`;
+  return `● live${live ? " · running" : trace.result?.finish === "cancelled" ? " · cancelled" : ""}`;
 }
 
-const all = (n) => n.toLocaleString("en");
+const all = (/** @type {number} */ n) => n.toLocaleString("en");
 const COPIED =
   "The drafts are copied from the text: what followed its last tokens when they came up before. No draft model.";
 
-/** The chip of the pair that made a trace, and its tooltip. */
+/** The chip of the pair that made a trace, and its tooltip. @type {(setup: Setup) => [chip: string, title: string]} */
 function tracePair({ pair, models, vocab_size: vocabulary, options }) {
-  const target = models.at(-1);
+  const target = models[models.length - 1];
   const draft = models.length > 1 ? models[0] : null;
   const copied = !["model", "none"].includes(options.draft.proposer);
   const tokens = `${all(vocabulary)} tokens`;

@@ -6,7 +6,7 @@ import { divergenceName, draftedBy, draftsWords, knobOf, readStep, ruleInfo, rul
 import { png, svgText } from "./picture.js";
 import { lines } from "./sentences.js";
 
-/** @type {Record<string, (step: object, i: number) => unknown>} the columns of the table of steps */
+/** @type {Record<string, (step: Step, i: number) => unknown>} the columns of the table of steps */
 const COLUMNS = {
   step: (_, i) => i + 1,
   context_length: (step) => step.context_length,
@@ -20,7 +20,7 @@ const COLUMNS = {
   draft_tokens: ({ nodes }) => nodes.map(({ piece }) => piece).join("|"),
   draft_parents: ({ nodes }) => nodes.map(({ parent }) => parent).join(" "),
   decisions: ({ verdict }) => (verdict ? testCells(verdict) : ""),
-  changes: ({ verdict }) => (verdict ? verdict.changes.map(changeCell).join("; ") : ""),
+  changes: ({ verdict }) => verdict?.changes.map(changeCell).join("; ") ?? "",
   other_decisions: ({ shadow }) => (shadow ? testCells(shadow) : ""),
   seconds_draft: ({ times }) => times.draft,
   seconds_target: ({ times }) => times.target,
@@ -28,7 +28,7 @@ const COLUMNS = {
   seconds_rest: ({ times }) => times.rest,
 };
 
-/** One line per step. @param {object} trace @returns {string} comma-separated values with a line of heads */
+/** The steps as comma-separated values, one line each, below a line of heads. @type {(trace: Trace) => string} */
 function csv({ steps }) {
   const rules = [...new Set(steps.flatMap((step) => Object.keys(step.expected_kept)))];
   const head = [...Object.keys(COLUMNS), ...rules.map((rule) => `expected_kept_${rule}`)];
@@ -39,42 +39,44 @@ function csv({ steps }) {
   return rowsOf([head, ...rows]);
 }
 
-/** "draft 5: 0.3 < 0.7; …": what was tested, the node, coin and threshold; with several drafts the draft's number. */
+/** "draft 5: 0.3 < 0.7; …": what was tested, the node, coin and threshold; with several drafts the draft's number. @type {(verdict: Verdict) => string} */
 function testCells({ decisions }) {
-  const several = decisions.some((d) => d.draft > 0);
-  const test = (d) =>
-    `${several ? `[${d.draft + 1}] ` : ""}${d.test} ${d.node}: ${d.coin} ${d.accepted ? "<" : ">="} ${d.threshold}`;
-  return decisions.map(test).join("; ");
+  const several = decisions.some(({ draft }) => draft > 0);
+  const tests = decisions.map(({ draft, test, node, coin, accepted, threshold }) => {
+    const sign = accepted ? "<" : ">=";
+    return `${several ? `[${draft + 1}] ` : ""}${test} ${node}: ${coin} ${sign} ${threshold}`;
+  });
+  return tests.join("; ");
 }
 
+/** @type {(change: Change) => string} */
 const changeCell = ({ after, node, weight, mass }) => `after ${after} at ${node}: max(${weight} p - q, 0) / ${mass}`;
 
-/** The run in words, for an e-mail or a terminal. */
+/** The run in words, for an e-mail or a terminal. @type {(trace: Trace) => string} */
 function report(trace) {
   const { setup, steps, result } = trace;
   const tokens = steps.reduce((n, step) => n + step.committed.length, 0);
   const calls = steps.reduce((n, step) => n + step.target_calls, 0);
   const { options, models, pair, device } = setup;
   const { temperature, top_p, top_k } = options.sampling;
-  const [target, draft] = [models[models.length - 1], models.length > 1 ? models[0] : null];
-  const named = [`target ${target.name}`, draft ? `draft ${draft.name}` : "no draft"].join(", ");
+  const drafter = models.length > 1 ? `draft ${models[0].name}` : "no draft";
+  const rate = calls ? `, ${number(tokens / calls)} per call` : "";
   const head = [
     `Run: ${ruleInfo(ruleOf(options)).title}; ${draftWords(setup)}; temperature ${temperature}; top-p ${top_p}; top-k ${top_k}; seed ${options.seed}`,
-    `Pair: ${pair} (${named}) on ${device}; recorded ${trace.created} with hsd ${trace.app_version}`,
-    `Result: ${plural(tokens, "token")} from ${plural(calls, "target call")}${calls ? `, ${number(tokens / calls)} per call` : ""}; ended: ${result ? result.finish : "still running"}`,
+    `Pair: ${pair} (target ${models[models.length - 1].name}, ${drafter}) on ${device}; recorded ${trace.created} with hsd ${trace.app_version}`,
+    `Result: ${plural(tokens, "token")} from ${plural(calls, "target call")}${rate}; ended: ${result?.finish ?? "still running"}`,
     "",
     "Prompt:",
     trace.prompt.text,
     "",
     "Text:",
-    result ? result.text : together(steps.flatMap(({ committed }) => committed)),
+    result?.text ?? together(steps.flatMap(({ committed }) => committed)),
     "",
   ];
-  const told = steps.flatMap((_, i) => [...lines(readStep(trace, i)), ""]);
-  return [...head, ...told].join("\n");
+  return [...head, ...steps.flatMap((_, i) => [...lines(readStep(trace, i)), ""])].join("\n");
 }
 
-/** How drafts come about, and by which settings they are judged where a rule has some. */
+/** How drafts come about, and by which settings they are judged where a rule has some. @param {Setup} setup */
 function draftWords(setup) {
   const { rule, shadow, draft, fuzzy } = setup.options;
   const near = `${divergenceName(fuzzy)} ≤ ${fuzzy.tolerance}, ${fuzzy.mode}, ${fuzzy.on} rows`;
@@ -85,16 +87,22 @@ function draftWords(setup) {
   return [draftedBy(setup), draftsWords(draft), ...settings].filter(Boolean).join("; ");
 }
 
-/** The run with its player as one file. view: {step, from 0; node, supposed; from, the address that it was saved at}. */
+/** @typedef {Pick<PlayerReport, "step" | "node" | "supposed"> & {from: string}} Saved what a file opens on; from: the address that it was saved at */
+
+/** The run with its player as one file. @type {(trace: Trace, view: Saved) => Promise<string>} */
 async function html(trace, view) {
-  const template = await fetch(new URL("../single.html", import.meta.url));
-  if (!template.ok) throw new Error("the page for the file could not be fetched");
+  const template = await fetch(new URL("../single.html", import.meta.url)).catch(() => null);
+  if (!template?.ok) throw new Error("the page for the file could not be fetched: the page's server cannot be reached");
   const run = JSON.stringify({ trace, title: "", ...view }).replaceAll("<", "\\u003c");
   return (await template.text()).replace(">RUN<", () => `>${run}<`);
 }
 
-/** The content of a file: json, csv, txt, html, svg or png. Rejects if it cannot be made. */
+/**
+ * The content of a file, by its kind. Rejects if it cannot be made, with a line for the reader.
+ * @type {(kind: string, trace: Trace, what: {view: Saved, shown: HTMLElement, around?: import("./picture.js").Around}) => Promise<string | Blob>}
+ */
 async function make(kind, trace, { view, shown, around }) {
+  /** @type {Record<string, () => string | Promise<string | Blob>>} */
   const content = {
     json: () => JSON.stringify(trace),
     csv: () => csv(trace),
@@ -106,4 +114,4 @@ async function make(kind, trace, { view, shown, around }) {
   return content[kind]();
 }
 
-export { csv, report, make };
+export { csv, make, report };

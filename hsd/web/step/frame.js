@@ -4,7 +4,12 @@ import { size } from "../kit/format.js";
 import { button } from "../kit/parts.js";
 import { draftedBy, draftsWords, ruleInfo, ruleOf } from "./model.js";
 
-/** What is told of a step; `parts` by the names of sentences.js. */
+const UNLOADED = "This could not be loaded: the page's server cannot be reached. When it can, reload the page.";
+
+/** What a module gives that is loaded when it is needed; rejects with a line for the reader. @template T @param {Promise<T>} module @returns {Promise<T>} */
+const needed = (module) => module.catch(() => Promise.reject(new Error(UNLOADED)));
+
+/** The card that tells what happened in a step; `parts` by the names of sentences.js. @param {() => void} asItWas */
 function storyCard(asItWas) {
   const css = { class: "hp-button hp-back", hidden: true };
   const back = button("Back to the run", "undo the what-if (Esc)", asItWas, css);
@@ -15,39 +20,33 @@ function storyCard(asItWas) {
   return { parts, back, odds, element };
 }
 
-/** The card of the tree, and the elements in it that a step fills. onMass(): the button of the masses was pressed. */
+/** The card of the tree, and the elements in it that a step fills. onMass: the button of the masses was pressed. @param {HTMLElement} tree @param {() => void} onMass */
 function treeCard(tree, onMass) {
-  const parts = {
-    readline: h("p.hp-readout"),
-    note: h("p.hp-note"),
-    hidden: h("p.hp-hint.hp-left-out"),
-    scroller: h("div.hp-scroll.hp-treebox", tree),
-    massButton: button("masses", "masses relative to the branch, or joint (m)", onMass),
-  };
-  parts.massButton.classList.add("hp-toggle");
-  const swatch = ([kind, words]) => h("span", h(`span.hp-swatch.is-${kind}`), " ", words);
+  const [readline, note, hidden] = [h("p.hp-readout"), h("p.hp-note"), h("p.hp-hint.hp-left-out")];
+  const scroller = h("div.hp-scroll.hp-treebox", tree);
+  const css = { class: "hp-button hp-toggle" };
+  const massButton = button("masses", "masses relative to the branch, or joint (m)", onMass, css);
   const kinds = Object.entries({ q: "draft q", p: "target p", excess: "excess", deficient: "deficient" });
-  const keys = h("p.hp-hint.hp-keyline", kinds.map(swatch), h("span", "line width: p"));
-  const head = h("div.hp-head", h("h3.hp-title", "Draft tree"), keys, h("span.hp-grow"), parts.massButton);
-  const inside = [head, parts.note, parts.scroller, parts.readline, parts.hidden];
-  return { ...parts, element: h("section.hp-card.hp-treecard", { "aria-label": "Draft tree" }, inside) };
+  const swatches = kinds.map(([kind, words]) => h("span", h(`span.hp-swatch.is-${kind}`), " ", words));
+  const keys = h("p.hp-hint.hp-keyline", swatches, h("span", "line width: p"));
+  const head = h("div.hp-head", h("h3.hp-title", "Draft tree"), keys, h("span.hp-grow"), massButton);
+  const inside = [head, note, scroller, readline, hidden];
+  const element = h("section.hp-card.hp-treecard", { "aria-label": "Draft tree" }, inside);
+  return { element, readline, note, hidden, scroller, massButton };
 }
 
-/** A card that is folded up at first. changed(): it was opened or closed. */
+/** A card that is folded up at first. changed: it was opened or closed. @param {string} title @param {() => unknown} changed */
 function fold(title, changed) {
   const body = h("div.hp-slot");
-  const element = h(
-    "details.hp-fold",
-    { ontoggle: () => (element.open && body.childElementCount ? null : changed()) },
-    h("summary", title),
-    body,
-  );
+  const element = h("details.hp-fold", h("summary", title), body);
+  element.addEventListener("toggle", () => (element.open && body.childElementCount ? null : changed()));
   return { element, body };
 }
 
-/** actions: save(kind), link and embed (absent: no such buttons), fullscreen, help. */
-function tools(actions) {
-  const file = (label, title, kind) => button(label, title, () => actions.save(kind));
+/** @param {import("./stage.js").Player} player @param {boolean} hasLink without one there are no buttons for what needs it */
+function tools(player, hasLink) {
+  /** @type {(label: string, title: string, kind: string) => HTMLElement} */
+  const file = (label, title, kind) => button(label, title, () => player.save(kind));
   return h(
     "section",
     { "class": "hp-card hp-tools", "aria-label": "Save or share" },
@@ -57,49 +56,36 @@ function tools(actions) {
     file("Report", "the run in plain text", "txt"),
     file("CSV", "the steps as a table, one line each", "csv"),
     file("JSON", "the whole run as a trace, to open here or elsewhere", "json"),
-    actions.link && file("HTML", "the run and this page in one file, which opens without a network", "html"),
+    hasLink && file("HTML", "the run and this page in one file, which opens without a network", "html"),
     h("span.hp-grow"),
-    actions.link ? button("Copy link", "copy a link to this view (l)", actions.link) : null,
-    actions.link ? button("Embed", "copy the code that shows this view in another page", actions.embed) : null,
-    button("Full screen", "full screen (f)", actions.fullscreen),
-    button("?", "keys (?)", actions.help),
+    hasLink && button("Copy link", "copy a link to this view (l)", () => player.link()),
+    hasLink && button("Embed", "copy the code that shows this view in another page", () => player.embed()),
+    button("Full screen", "full screen (f)", () => player.fullscreen()),
+    button("?", "keys (?)", player.help),
   );
 }
 
-/** What made the run, in one line. */
+/** What made the run, in one line. @param {Trace} trace @param {boolean} live */
 function setupLine({ setup, result }, live) {
   const { options, models, pair, device } = setup;
   const { system, seed, draft, sampling } = options;
-  const large = (model) => (model.parameters ? ` ${size(model.parameters)}` : "");
+  const large = (/** @type {ModelInfo} */ model) => (model.parameters ? ` ${size(model.parameters)}` : "");
   const [first, target] = [models[0], models[models.length - 1]];
-  const [drafted, modelled] = [draft.proposer !== "none", first !== target];
+  const drafted = draft.proposer !== "none";
   const parts = [
     system === "plain" ? "plain decoding" : ruleInfo(ruleOf(options)).title,
-    drafted ? draftedBy(setup) : null,
-    drafted ? draftsWords(draft) : null,
+    drafted && draftedBy(setup),
+    drafted && draftsWords(draft),
     `temperature ${sampling.temperature}`,
-    sampling.top_p < 1 ? `top-p ${sampling.top_p}` : null,
-    sampling.top_k ? `top-k ${sampling.top_k}` : null,
+    sampling.top_p < 1 && `top-p ${sampling.top_p}`,
+    sampling.top_k > 0 && `top-k ${sampling.top_k}`,
     `seed ${seed}`,
-    `${pair}: target${large(target)}${modelled ? `, draft${large(first)}` : ""}`,
+    `${pair}: target${large(target)}${first === target ? "" : `, draft${large(first)}`}`,
     device,
+    live ? "● live" : result?.finish === "cancelled" && "cancelled: this is what there was",
+    ...setup.notes.map((note) => `⚠\ufe0e ${note}`),
   ];
-  const cancelled = result && result.finish === "cancelled" ? "cancelled: this is what there was" : null;
-  const notes = setup.notes.map((note) => `⚠\ufe0e ${note}`);
-  return [...parts, live ? "● live" : cancelled, ...notes].filter(Boolean).join(" · ");
+  return parts.filter(Boolean).join(" · ");
 }
 
-/** A message that goes away by itself. */
-function toast() {
-  const element = h("p", { class: "hp-toast", role: "status" });
-  let timer = null;
-  const say = (words) => {
-    element.textContent = words;
-    element.classList.add("is-on");
-    clearTimeout(timer);
-    timer = setTimeout(() => element.classList.remove("is-on"), 2500);
-  };
-  return { element, say };
-}
-
-export { fold, storyCard, treeCard, tools, setupLine, toast };
+export { fold, needed, setupLine, storyCard, tools, treeCard };

@@ -24,7 +24,6 @@ import { copies, pathTo, reach, tapsOf } from "./model.js";
  */
 
 /** @typedef {{kind: string, level: number}} Moment "know", "propose" or "expand": what happens in a beat while a tree grows */
-/** @typedef {any} View a step as `model.readStep` gives it */
 
 const PIECES = 6; // tokens that a sentence lists
 const TITLE = "What the target reads in one pass, and what the tree is worth";
@@ -34,21 +33,18 @@ const HINT =
 const CHANCE = "The chance that so many are kept, over all coins:";
 const SENTENCES = ["tree again", "tree worth", "tree cost"];
 
-/** @param {View} view */
+/** @type {import("./parts.js").Part["shows"]} */
 const shows = (view) => view.isTrie && view.detail && view.step.drafted > 0;
 
 /** Whether the tokens of the tree were chosen as the likeliest, and not drawn. @param {View} view */
 const isChosen = ({ options }) => layout(options.draft.tree).siblings === "chosen";
 
 /** Whether the trace tells what the tree was cut from: older ones do not. @param {View} view */
-const isCut = ({ step }) => (step.growth ?? []).length > 0;
+const isCut = ({ step }) => step.growth?.length > 0;
 
 /** All candidates, level by level. Of a tree that was not cut, its tokens. @param {View} view @returns {Candidate[]} */
-function candidates(view) {
-  const { depth, children } = view;
-  /** @type {Step} */
-  const step = view.step;
-  if (isCut(view)) return step.growth.map((one, i) => ({ ...one, id: i + 1, node: one.node ?? null }));
+function candidates({ step, depth, children }) {
+  if (step.growth?.length) return step.growth.map((one, i) => ({ ...one, id: i + 1, node: one.node ?? null }));
   const joint = [1];
   return step.nodes.map(({ id, parent, token, piece, q }) => {
     joint[id] = joint[parent] * q;
@@ -97,16 +93,16 @@ const beats = {
 function growthFacts(view, level) {
   const { step, trace, index, options } = view;
   const all = candidates(view);
-  const found = all.filter((one) => one.level === level);
+  const grown = all.filter((one) => one.level === level);
   const before = index ? trace.steps[index - 1].committed : trace.prompt.pieces;
   const taps = tapsOf(view);
   return {
     "level": level,
     "levels": Math.max(...all.map((one) => one.level)),
-    "made": found.length,
-    "parents": new Set(found.map(({ parent }) => parent)).size,
-    "read": found.filter(({ read }) => read).length,
-    "all": found.every(({ read }) => read),
+    "made": grown.length,
+    "parents": new Set(grown.map(({ parent }) => parent)).size,
+    "read": grown.filter(({ read }) => read).length,
+    "all": grown.every(({ read }) => read),
     "candidates": all.length,
     "dropped": all.length - step.nodes.length,
     "drafted": step.nodes.length,
@@ -116,8 +112,8 @@ function growthFacts(view, level) {
     "head": taps.length > 0,
     "copies": copies(options),
     "chosen": isChosen(view),
-    "proposed": found.slice(0, PIECES).map(({ piece }, i) => ({ piece: { piece }, start: i === 0 })),
-    "others": Math.max(0, found.length - PIECES),
+    "proposed": grown.slice(0, PIECES).map(({ piece }, i) => ({ piece: { piece }, start: i === 0 })),
+    "others": Math.max(0, grown.length - PIECES),
   };
 }
 
@@ -178,19 +174,19 @@ function create({ selectNode }) {
   const drawing = mask.create({ select: selectNode });
   const words = h("div.hp-treewords");
   const below = folded("hp-maskcard", TITLE, HINT, scroller(TITLE, drawing.element), words);
-  let now = { view: /** @type {View} */ (null), selected: 0, read: false, over: false };
+  let now = /** @type {{view: View, selected: number} | null} */ (null);
+  let [read, over] = [false, false];
   below.addEventListener("toggle", () => fill());
 
   function fill() {
-    if (!below.open || !now.view) return;
-    const { view, selected, read, over } = now;
+    if (!below.open || !now) return;
+    const { view, selected } = now;
     drawing.draw(maskRows(view, selected));
     drawing.beat(read, over);
     drawing.mark(selected);
     const facts = treeFacts(view);
-    const told = SENTENCES.map((name) => h("p", { "data-says": name }, prose(say(name, facts))));
     words.replaceChildren(
-      ...told,
+      ...SENTENCES.map((name) => h("p", { "data-says": name }, prose(say(name, facts)))),
       isChosen(view) ? h("div.hp-worth", h("p.hp-hint", CHANCE), worth(view).map(worthBar)) : "",
     );
   }
@@ -198,15 +194,15 @@ function create({ selectNode }) {
   return {
     below,
     draw(view, { selected }) {
-      now = { ...now, view, selected };
+      now = { view, selected };
       fill();
     },
     beat({ phase }, last) {
-      now = { ...now, read: !["grow", "rerank"].includes(phase.name), over: last };
-      drawing.beat(now.read, now.over);
+      [read, over] = [!["grow", "rerank"].includes(phase.name), last];
+      drawing.beat(read, over);
     },
     select(node) {
-      now = { ...now, selected: node };
+      if (now) now = { ...now, selected: node };
       if (below.open && !drawing.mark(node)) fill();
     },
   };

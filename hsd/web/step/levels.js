@@ -1,7 +1,7 @@
 // The levels of a run: who drafted for whom, and what each was handed, tested, kept and handed up. A lane per level, the
 // target on top; tokens stand in the column of their place in the text, so that one which is kept rises straight up.
 import * as dom from "../kit/dom.js";
-import { afterLayout, h, prose, SIGNS } from "../kit/dom.js";
+import { afterLayout, find, h, prose, SIGNS } from "../kit/dom.js";
 import { count, number, percent, size, visible } from "../kit/format.js";
 import { card, roving, scroller } from "../kit/parts.js";
 import { follow } from "./cells.js";
@@ -9,53 +9,60 @@ import * as exits from "./exits.js";
 import { say } from "./fill.js";
 import { handsUp, kinds, lanesOf, names, totals } from "./lanes.js";
 
+/** @typedef {import("./lanes.js").LaneState} LaneState */
+/** @typedef {number | null} Place the number of an event of a step; null for the target's pass */
+
 const ORIGINS = { draft: "drafted", correction: "correction", bonus: "bonus" };
 const VERDICTS = { kept: ["kept", "✓"], dropped: ["rejected", "✕"] };
 const CELLS = 8; // characters of a token that fit its column
 const BEFORE = 2; // columns of the text before the block
 
-const capital = (words) => words[0].toUpperCase() + words.slice(1);
+const capital = (/** @type {string} */ words) => words[0].toUpperCase() + words.slice(1);
 
 // ---- as a part of a step, see parts.js
 
-/** @param {object} view a step as `model.readStep` gives it */
-const shows = ({ step, trace }) => Boolean(trace) && (step.events || []).length > 0;
+/** @type {import("./parts.js").Part["shows"]} */
+const shows = ({ step }) => step.events?.length > 0; // traces of earlier versions have none
 
-/**
- * What happens below the target stands in the place of one model's draft.
- * @param {object} view
- * @param {import("./parts.js").Move[]} usual
- * @returns {import("./parts.js").Move[]}
- */
+/** What happens below the target stands in the place of one model's draft. @type {NonNullable<import("./parts.js").Part["moves"]>} */
 function moves({ step, trace }, usual) {
   const last = trace.setup.models.length - 2; // the level that hands its tokens to the target
-  const drafts = (i) =>
+  const drafts = (/** @type {number} */ i) =>
     step.events.findIndex((one) => one.level === last && one.position + one.committed.length > step.context_length + i);
   return [["levels", "levels", step.events.length, drafts], ...usual.filter(([name]) => name !== "draft")];
 }
 
+/** @type {import("./parts.js").Part["beats"]} */
 const beats = { levels: (view, i) => ["beat level", eventFacts(view, i)] };
 
-/** @returns {import("./parts.js").Card} */
+/** @type {import("./parts.js").Part["create"]} */
 function create() {
-  const lanes = board((id) => show({ ...now, chosen: id }));
+  const grid = h("div.hp-tiers", { "role": "group", "aria-label": "Levels, the target on top" });
+  const lanes = h("div.hp-scroll", grid);
+  const chips = () => /** @type {HTMLElement[]} */ ([...grid.querySelectorAll("[data-chip]")]);
+  const stop = roving(grid, chips);
   const [key, done, life] = [h("p.hp-hint.hp-keyline"), h("div"), h("div.hp-life")];
   const hint = "Tokens stand in the column of their place in the text. What a level keeps rises one lane.";
-  const drawing = card("hp-levels", "Level by level", hint, lanes.element, key);
+  const drawing = card("hp-levels", "Level by level", hint, lanes, key);
   const below = card("hp-levels-done", "What each level did so far", "", done, life);
-  let now = {}; // view; event, null for the target's pass; chosen, the token whose life is told
+  let now = /** @type {{view: View, event?: Place} | null} */ (null); // event: that is drawn
 
-  function show(next) {
-    now = next;
-    const { view, event, chosen } = now;
-    lanes.draw(view, event, chosen);
+  /** chosen: the token whose life is told. @type {(view: View, event: Place, chosen: number | undefined) => void} */
+  function show(view, event, chosen) {
+    const focus =
+      grid.contains(document.activeElement) && /** @type {HTMLElement} */ (document.activeElement).dataset.chip;
+    drawLanes(grid, view, event, { chosen, onToken: (id) => show(view, event, id) });
+    const held = chips().find(({ dataset }) => dataset.chip === focus);
+    stop(held ?? chips().find((one) => one.matches("[aria-pressed='true']")) ?? chips()[0]);
+    held?.focus({ preventScroll: true });
+    afterLayout(() => follow(lanes, grid.querySelector(".is-fresh"), 0, find(".hp-tier-head", grid).offsetWidth));
     done.replaceChildren(sums(view, event));
-    life.replaceChildren(...lifeOf(view, lanesOf(view).tokens[chosen], event));
+    life.replaceChildren(...lifeOf(view, chosen, event));
   }
 
   return {
     drawing,
-    picture: lanes.grid,
+    picture: grid,
     below,
     draw(view) {
       now = { view };
@@ -63,91 +70,77 @@ function create() {
       key.replaceChildren(...marks.map(([mark, words]) => h("span", mark, " ", words)));
     },
     beat({ phase, i }, last) {
+      if (!now) return;
       const { view } = now;
       const event = last ? null : phase.name === "levels" ? i : view.step.events.length - 1;
-      if (event === now.event) return;
-      show({ view, event, chosen: telling(lanesOf(view).states.at(event ?? -1)) });
+      if (event !== now.event) show(view, event, telling(stateAt(view, event)));
+      now = { view, event };
     },
   };
 }
 
-/** The token that shows best what happened: the first that was rejected, else the last that was added. */
+/** @type {(view: View, event: Place) => LaneState} */
+const stateAt = (view, event) => /** @type {LaneState} */ (lanesOf(view).states.at(event ?? -1));
+
+/** The token that shows best what happened: the first that was rejected, else the last that was added. @param {LaneState} state */
 function telling({ lanes, level }) {
-  const lost = level > 0 && lanes[level - 1].chips.find(({ verdict }) => verdict === "dropped");
-  return (lost || lanes[level].chips.at(-1))?.token.id;
+  const lost = lanes[level - 1]?.chips.find(({ verdict }) => verdict === "dropped");
+  return (lost ?? lanes[level].chips.at(-1))?.token.id;
 }
 
-/** What the sentence about an event may name. */
+/** What the sentence about an event may name. @type {(view: View, index: number) => SentenceFacts} */
 function eventFacts({ trace, step }, index) {
   const { level, kind, asked, held, tested, kept, committed } = step.events[index];
   const called = names(trace.setup);
   const settled = held + committed.length;
   const [added, replaced] = [committed[kept], tested[kept]].map((token) => token && { piece: token.piece });
   return {
-    Who: capital(called[level]),
-    Above: capital(called[level + 1]),
-    below: called[level - 1],
-    drafting: kind === "draft",
+    "Who": capital(called[level]),
+    "Above": capital(called[level + 1]),
+    "below": called[level - 1],
+    "drafting": kind === "draft",
     "level tokens": committed.map(({ piece }, i) => ({ piece: { piece }, last: i === committed.length - 1 })),
-    made: committed.length,
-    drafted: tested.length,
-    kept,
-    all: kept === tested.length,
-    added,
-    replaced,
-    settled,
-    asked,
-    up: handsUp(step, index),
-    more: settled > asked,
-    less: settled < asked,
+    "made": committed.length,
+    "drafted": tested.length,
+    "all": kept === tested.length,
+    "up": handsUp(step, index),
+    "more": settled > asked,
+    "less": settled < asked,
+    ...{ kept, added, replaced, settled, asked },
   };
 }
 
-const sign = (origin) => h(`span.hp-sign.is-${origin}`, { "aria-hidden": "true" }, SIGNS[origin]);
+const sign = (/** @type {Origin} */ origin) => h(`span.hp-sign.is-${origin}`, { "aria-hidden": "true" }, SIGNS[origin]);
 
-/** Pairs of a sign and what it means. */
+/** Pairs of a sign and what it means. @returns {[HTMLElement, string][]} */
 const signs = () => [
-  ...Object.entries(ORIGINS).map(([origin, words]) => [sign(origin), words]),
+  [sign("draft"), ORIGINS.draft],
+  [sign("correction"), ORIGINS.correction],
+  [sign("bonus"), ORIGINS.bonus],
   [h("span.hp-tier-verdict.is-kept", "✓"), "kept by the level above"],
   [h("span.hp-tier-verdict.is-dropped", "✕"), "rejected"],
 ];
 
 // ---- the lanes
 
-/** The lanes after an event of a step, null for the target's pass. onToken(id): a token was clicked. */
-function board(onToken) {
-  const grid = h("div.hp-tiers", { "role": "group", "aria-label": "Levels, the target on top" });
-  const element = h("div.hp-scroll", grid);
-  const tokens = () => [...grid.querySelectorAll("[data-chip]")];
-  const stop = roving(grid, tokens);
+/** @typedef {{chosen: number | undefined, onToken: (id: number) => void}} Choosing chosen: the token that is pressed */
 
-  function draw(view, event, chosen) {
-    const { states, end } = lanesOf(view);
-    const state = states.at(event ?? -1);
-    const from = Math.max(0, view.step.context_length - BEFORE);
-    const css = kinds(view.trace.setup);
-    const rows = [...css.entries()]
-      .reverse()
-      .flatMap(([level, kind]) => [
-        lane(view, state, level, { css: kind, from, chosen, onToken }),
-        exits.shows(view) ? exits.under(level, kind, view, event, [from, end]) : "",
-        level ? between(view, state, level, event) : "",
-      ]);
-    grid.style.setProperty("--hp-places", String(Math.max(1, end - from)));
-    const focus = grid.contains(document.activeElement) ? document.activeElement.dataset.chip : null;
-    grid.replaceChildren(...rows);
-    const held = tokens().find(({ dataset }) => dataset.chip === focus);
-    stop(held ?? tokens().find((one) => one.matches("[aria-pressed='true']")) ?? tokens()[0]);
-    held?.focus({ preventScroll: true });
-    afterLayout(() =>
-      follow(element, grid.querySelector(".is-fresh"), 0, grid.querySelector(".hp-tier-head").offsetWidth),
-    );
-  }
-
-  return { element, grid, draw };
+/** The lanes after an event of a step. @type {(grid: HTMLElement, view: View, event: Place, choosing: Choosing) => void} */
+function drawLanes(grid, view, event, choosing) {
+  const { end } = lanesOf(view);
+  const state = stateAt(view, event);
+  const from = Math.max(0, view.step.context_length - BEFORE);
+  const rows = kinds(view.trace.setup).map((css, level) => [
+    lane(view, state, level, { css, from, ...choosing }),
+    exits.shows(view) ? exits.under(level, css, view, event, [from, end]) : "",
+    level ? between(view, state, level, event) : "",
+  ]);
+  grid.style.setProperty("--hp-places", String(Math.max(1, end - from)));
+  grid.replaceChildren(...rows.reverse().flat());
 }
 
-function lane({ trace, index, step }, { lanes, level: now }, level, { css, from, chosen, onToken }) {
+/** @type {(view: View, state: LaneState, level: number, how: {css: string, from: number} & Choosing) => HTMLElement} */
+function lane({ trace, index, step }, { lanes, level: now }, level, { css, from, ...choosing }) {
   const { models, options } = trace.setup;
   const called = names(trace.setup);
   const top = level === models.length - 1;
@@ -157,19 +150,20 @@ function lane({ trace, index, step }, { lanes, level: now }, level, { css, from,
     h("span", `${name}, ${size(parameters)} parameters`),
     top ? null : meter(lanes[level], options.levels.thresholds[level]),
   ];
-  const prompt = trace.prompt.pieces.slice(-BEFORE).map((piece) => ({ piece }));
+  const prompt = trace.prompt.pieces.slice(-BEFORE);
   const steps = trace.steps.slice(Math.max(0, index - BEFORE), index);
-  const before = [...prompt, ...steps.flatMap(({ committed }) => committed)].slice(from - step.context_length);
-  const past = before.map(({ piece }) => h("span.hp-tier-past", dom.token(piece, { cells: CELLS })));
-  const chips = lanes[level].chips.map((one) => chip(one, level, { from, chosen, called, onToken }));
+  const written = steps.flatMap(({ committed }) => committed.map(({ piece }) => piece));
+  const before = [...prompt, ...written].slice(from - step.context_length);
+  const past = before.map((piece) => h("span.hp-tier-past", dom.token(piece, { cells: CELLS })));
+  const chips = lanes[level].chips.map((one) => chip(one, level, { from, called, ...choosing }));
   const inside = [h("div.hp-tier-head", head), h("div.hp-tier-slots", top ? past : null, chips)];
   return h(`div.hp-tier.${css}${now === level ? ".is-now" : ""}`, { "data-level": level }, inside);
 }
 
-/** How much of what it was asked for has been settled: a segment per token, the notch after the number asked for. */
+/** How much of what it was asked for has been settled: a segment per token, the notch after the number asked for. @type {(lane: import("./lanes.js").Lane, threshold: number) => Child} */
 function meter({ asked, settled }, threshold) {
   const want = asked ?? threshold;
-  const css = (i) => `${i < settled ? "is-full" : ""} ${i === want - 1 ? "is-notch" : ""}`;
+  const css = (/** @type {number} */ i) => `${i < settled ? "is-full" : ""} ${i === want - 1 ? "is-notch" : ""}`;
   const segments = Array.from({ length: Math.max(want, settled) }, (_, i) => h("i", { class: css(i) }));
   return [
     h("span.hp-squares", { "aria-hidden": "true" }, segments),
@@ -177,9 +171,10 @@ function meter({ asked, settled }, threshold) {
   ];
 }
 
+/** @type {(chip: import("./lanes.js").Chip, level: number, how: {from: number, called: string[]} & Choosing) => HTMLElement} */
 function chip({ token, verdict, fresh }, level, { from, chosen, called, onToken }) {
   const { origin, level: home } = token.born;
-  const [judged, tick] = VERDICTS[verdict] || [];
+  const [judged, tick] = verdict ? VERDICTS[verdict] : [];
   const risen = home !== level ? ` from ${called[home]}` : "";
   const words = `${visible(token.piece)}: ${ORIGINS[origin]}${risen}${judged ? `, ${judged}` : ""}`;
   const marks = [sign(origin), tick ? h(`span.hp-tier-verdict.is-${verdict}`, tick) : null];
@@ -200,7 +195,7 @@ function chip({ token, verdict, fresh }, level, { from, chosen, called, onToken 
   );
 }
 
-/** What passes between a level and the one below it; what is handed up is also drawn, one square per token. */
+/** What passes between a level and the one below it; what is handed up is also drawn, one square per token. @type {(view: View, state: LaneState, level: number, event: Place) => HTMLElement} */
 function between({ step }, { lanes, level: now }, level, event) {
   const { chips, lent, asked, settled } = lanes[level - 1];
   const kept = chips.filter(({ verdict }) => verdict === "kept").length;
@@ -216,14 +211,15 @@ function between({ step }, { lanes, level: now }, level, event) {
 
 // ---- what each level did, and the life of one token
 
+/** @type {(name: string, heads: string[], rows: Child[][]) => HTMLElement} */
 function table(name, heads, rows) {
-  const line = (tag, [first, ...rest]) =>
+  const line = (/** @type {"td" | "th"} */ tag, /** @type {Child[]} */ [first, ...rest]) =>
     h("tr", h("th", { scope: tag === "td" ? "row" : "col" }, first), ...rest.map((cell) => h(tag, cell)));
   const body = rows.map((row) => line("td", row));
   return scroller(name, h("table.hp-candidates.hp-levels-table", h("thead", line("th", heads)), h("tbody", body)));
 }
 
-/** Totals of the run up to an event; a token is kept if the level above kept it. */
+/** Totals of the run up to an event; a token is kept if the level above kept it. @type {(view: View, event: Place) => HTMLElement} */
 function sums({ trace, index }, event) {
   const all = totals(trace, index, event);
   const called = names(trace.setup);
@@ -234,29 +230,30 @@ function sums({ trace, index }, event) {
   return table("what each level did", ["", "calls", "tokens handed up", "kept above", "share kept"], rows.reverse());
 }
 
-/** Who drew a token, each of its tests up to an event, and where it ended. */
-function lifeOf({ trace }, token, event) {
+/** Who drew a token, each of its tests up to an event, and where it ended. @type {(view: View, id: number | undefined, event: Place) => HTMLElement[]} */
+function lifeOf(view, id, event) {
+  const token = lanesOf(view).tokens[id ?? -1];
   if (!token) return [];
-  const called = names(trace.setup);
+  const called = names(view.trace.setup);
   const { born, instead, position, end } = token;
-  const past = (at) => event === null || (at !== null && at <= event);
-  const tests = token.tests.filter((test) => past(test.event));
-  const told = {
+  const past = (/** @type {Place} */ at) => event === null || (at !== null && at <= event);
+  const facts = {
     who: called[born.level],
     origin: born.origin,
     instead: instead === undefined ? null : { piece: instead },
     place: position + 1,
     end: end && past(end.event) ? end.kind : "",
   };
-  const rows = tests.map(({ level, accepted, kept, ...numbers }) => {
+  const tests = token.tests.filter((test) => past(test.event));
+  const rows = tests.map(({ level, accepted, kept, p, q, threshold, coin }) => {
     const words = say("level test", { accepted, kept, untested: accepted === null });
-    const outcome = h(`span.hp-tier-verdict.is-${kept ? "kept" : "dropped"}`, words);
-    return [capital(called[level]), ...["p", "q", "threshold", "coin"].map((name) => number(numbers[name])), outcome];
+    const outcome = h(`span.hp-tier-verdict.is-${kept ? "kept" : "dropped"}`, prose(words));
+    return [capital(called[level]), ...[p, q, threshold, coin].map((x) => number(x)), outcome];
   });
   const heads = ["tested by", "p, of this level", "q, of the one below", "threshold", "coin", ""];
   return [
-    h("p.hp-note", prose([{ piece: token.piece, origin: born.origin }, ...say("level life", told)])),
-    rows.length ? table("tests of this token, level by level", heads, rows) : "",
+    h("p.hp-note", prose([{ piece: token.piece, origin: born.origin }, ...say("level life", facts)])),
+    ...(rows.length ? [table("tests of this token, level by level", heads, rows)] : []),
   ];
 }
 

@@ -40,7 +40,7 @@ function svgText(shown, around = { above: [], below: [] }) {
   return new XMLSerializer().serializeToString(whole);
 }
 
-/** The same as a PNG at twice its size. Rejects if the browser cannot. @type {(shown: HTMLElement, around: Around) => Promise<Blob>} */
+/** The same as a PNG at twice its size. Rejects if the browser cannot. @type {(shown: HTMLElement, around?: Around) => Promise<Blob>} */
 async function png(shown, around) {
   const picture = new Image();
   picture.src = URL.createObjectURL(new Blob([svgText(shown, around)], { type: "image/svg+xml" }));
@@ -90,7 +90,7 @@ function drawing(root) {
 
 /** @param {CSSStyleDeclaration} style where the colours are */
 function hatches(style) {
-  const hatch = ([/** @type {string} */ id, [/** @type {string} */ variable, /** @type {number} */ turn]]) => {
+  const hatch = (/** @type {[string, [string, number]]} */ [id, [variable, turn]]) => {
     const look = { fill: style.getPropertyValue(variable).trim(), height: 6 };
     return s(
       "pattern",
@@ -182,7 +182,7 @@ function texts(element, at) {
 
 /** The lines into which a text node is broken. @type {(node: Text, at: At) => {x: number, y: number, words: string}[]} */
 function linesOf(node, at) {
-  const found = /** @type {{x: number, y: number, words: string}[]} */ ([]);
+  const rows = /** @type {{x: number, y: number, words: string}[]} */ ([]);
   for (const { 0: words, index } of node.data.matchAll(/\S+\s*|\s+/g)) {
     const range = document.createRange();
     range.setStart(node, index);
@@ -190,21 +190,21 @@ function linesOf(node, at) {
     const [rect] = range.getClientRects();
     if (!rect || !rect.width) continue;
     const { x, y } = at(rect);
-    const last = found.at(-1);
+    const last = rows.at(-1);
     if (last && Math.abs(last.y - y) < 2) last.words += words;
-    else found.push({ x, y, words });
+    else rows.push({ x, y, words });
   }
-  return found;
+  return rows;
 }
 
 // ---- colours
 
 /** color(srgb r g b / a), which mixed colours compute to, as the rgba() that every program reads. @param {string} value */
 function plainColour(value) {
-  const found = /^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)$/.exec(value);
-  if (!found) return value;
-  const [red, green, blue] = found.slice(1, 4).map((part) => Math.round(255 * Number(part)));
-  return `rgba(${red}, ${green}, ${blue}, ${found[4] ?? 1})`;
+  const parts = /^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)$/.exec(value);
+  if (!parts) return value;
+  const [red, green, blue] = parts.slice(1, 4).map((part) => Math.round(255 * Number(part)));
+  return `rgba(${red}, ${green}, ${blue}, ${parts[4] ?? 1})`;
 }
 
 /** @param {HTMLElement} element */

@@ -2,120 +2,101 @@
 // create(root, options) -> controller; see README.md in this folder.
 import { copy, save } from "../kit/files.js";
 import { together } from "../kit/spans.js";
+import { again, judges } from "./again.js";
+import { needed } from "./frame.js";
 import { coinOf, differs, readStep, ruleInfo } from "./model.js";
 import * as phases from "./phases.js";
-import { again, judges } from "./again.js";
 import { Stage } from "./stage.js";
 
 const TEXT = 160; // characters of the prompt and of the text so far beside a picture
-const PICTURES = ["svg", "png"];
-const exporting = () => import("./export.js"); // what few visitors need
+const exporting = () => needed(import("./export.js")); // what few visitors need
+/** @type {Supposed} */
 const NO_CHANGE = { rule: null, coins: new Map() }; // what a visitor supposes: another rule, other coins
 
+/** @typedef {{read: View, view: View, plan: Plan}} Shown read: the step as it was recorded; view: as it is judged here, see again.js */
+/** @typedef {{step?: number, node?: number | null, mass?: string, supposed?: Supposition | null}} Where to go */
+
 class Player {
+  record = /** @type {Trace | null} */ (null);
+  shown = /** @type {Shown | null} */ (null);
+  step = -1;
+  /** @type {PlayerState} */
+  state = { node: 0, item: null, pinned: false, mass: "relative", beat: 0 };
+  supposed = NO_CHANGE;
+  live = false;
+  stale = false; // the step is not drawn yet
+  announced = "";
+
+  /** @param {HTMLElement} root @param {PlayerOptions} options */
   constructor(root, options) {
     this.options = options;
-    this.record = null;
-    this.read = null; // the step that is shown, as model.readStep gives it
-    this.view = null; // the same as it is judged here: with another rule or other coins, see again.js
-    this.plan = null; // its phases and beats, see phases.js
-    this.step = -1;
-    this.state = { node: 0, item: null, pinned: false, mass: "relative", beat: 0 };
-    this.supposed = NO_CHANGE;
-    this.live = false;
-    this.stale = false; // the step is not drawn yet
-    this.actions = this.makeActions();
-    const moves = { starts: () => this.starts(), beat: () => this.playOn(), pace: () => this.pace() };
-    this.stage = new Stage(root, this.actions, moves, Boolean(options.link));
+    this.stage = new Stage(root, this, Boolean(options.link));
   }
 
-  /** What keys, buttons and clicks do, by name. */
-  makeActions() {
-    return {
-      go: (index) => this.go(index),
-      first: () => this.go(0),
-      last: () => this.go(this.steps.length - 1),
-      back: () => this.go(this.step - 1),
-      forward: () => this.go(this.step + 1),
-      moveBack: () => this.move(-1),
-      moveOn: () => this.move(1),
-      beat: (beat) => this.goBeat(beat),
-      play: () => this.steps.length && this.stage.transport.toggle(),
-      next: () => this.goDifference(1),
-      previous: () => this.goDifference(-1),
-      up: () => this.moveInColumn(-1),
-      down: () => this.moveInColumn(1),
-      parent: () => this.moveToParent(),
-      child: () => this.moveToChild(),
-      selectNode: (node) => this.selectNode(node),
-      selectItem: (item) => this.selectItem(item),
-      judgeBy: (rule) => this.suppose({ rule }),
-      coin: (node, value) => this.suppose({ coins: [...this.supposed.coins, [node, Number(value.toFixed(4))]] }),
-      asItWas: () => this.suppose(NO_CHANGE),
-      pin: () => this.pin(),
-      escape: () => this.escape(),
-      mass: () => this.toggleMass(),
-      fullscreen: () => this.fullscreen(),
-      link: () => this.copyLink(),
-      embed: () => this.copyEmbedding(),
-      save: (kind) => this.save(kind),
-      help: () => this.stage.dialog.showModal(),
-    };
-  }
+  // ---- what keys and buttons do
+
+  first = () => this.go(0);
+  last = () => this.go(this.steps.length - 1);
+  back = () => this.go(this.step - 1);
+  forward = () => this.go(this.step + 1);
+  moveBack = () => this.move(-1);
+  moveOn = () => this.move(1);
+  play = () => this.steps.length && this.stage.transport.toggle();
+  next = () => this.goDifference(1);
+  previous = () => this.goDifference(-1);
+  up = () => this.moveInColumn(-1);
+  down = () => this.moveInColumn(1);
+  asItWas = () => this.suppose(NO_CHANGE);
+  help = () => this.stage.dialog.showModal();
+  mass = () => this.setState({ mass: this.state.mass === "joint" ? "relative" : "joint" });
 
   get steps() {
-    return this.record ? this.record.steps : [];
+    return this.record?.steps ?? [];
   }
 
   // ---- from step to step
 
-  go(index, { keepPlaying = false } = {}) {
-    if (!keepPlaying) this.pause();
+  go(/** @type {number} */ index) {
+    this.pause();
     const step = Math.max(0, Math.min(index, this.steps.length - 1));
     if (this.steps.length && step !== this.step) this.show(step);
   }
 
+  /** @param {1 | -1} direction */
   goDifference(direction) {
     for (let i = this.step + direction; i >= 0 && i < this.steps.length; i += direction) {
       if (differs(this.steps[i])) return this.go(i);
     }
-    return this.stage.toast.say(`no ${direction > 0 ? "later" : "earlier"} step where the rules differ`);
-  }
-
-  get playing() {
-    return this.stage.transport.playing();
+    this.stage.toast.say(`no ${direction > 0 ? "later" : "earlier"} step where the rules differ`);
   }
 
   // ---- inside a step, from beat to beat
 
   get complete() {
-    return !this.plan || this.state.beat >= this.plan.total - 1;
+    return !this.shown || this.state.beat >= this.shown.plan.total - 1;
   }
 
-  goBeat(beat, { keepPlaying = false } = {}) {
+  goBeat(/** @type {number} */ beat, keepPlaying = false) {
     if (!keepPlaying) this.pause();
-    if (!this.view) return;
-    this.state = { ...this.state, beat: Math.max(0, Math.min(beat, this.plan.total - 1)) };
-    this.stage.drawBeat(this.view, this.plan, this.state.beat);
+    if (!this.shown) return;
+    const { view, plan } = this.shown;
+    this.state = { ...this.state, beat: Math.max(0, Math.min(beat, plan.total - 1)) };
+    this.stage.drawBeat(view, plan, this.state.beat);
     this.changed();
   }
 
-  /** The step up to the end of one of its phases; as a whole where it has none of that name. */
+  /** The step up to the end of one of its phases; as a whole where it has none of that name. @param {string} name */
   goPhase(name) {
-    if (!this.plan) return;
-    const { from, beats } = this.plan.phases.find((phase) => phase.name === name) ?? {
-      from: this.plan.total,
-      beats: 0,
-    };
-    this.goBeat(from + beats - 1);
+    const phase = this.shown?.plan.phases.find((one) => one.name === name);
+    this.goBeat(phase ? phase.from + phase.beats - 1 : Infinity);
   }
 
-  /** One beat on or back; over the end of a step to the start of the next, over its start to the end of the one before. */
+  /** One beat on or back; over the end of a step to the start of the next, over its start to the end of the one before. @param {1 | -1} direction */
   move(direction) {
     this.pause();
-    if (!this.view) return;
+    if (!this.shown) return;
     const beat = this.state.beat + direction;
-    if (beat >= 0 && beat < this.plan.total) this.goBeat(beat);
+    if (beat >= 0 && beat < this.shown.plan.total) this.goBeat(beat);
     else if (direction < 0) this.go(this.step - 1);
     else if (this.step < this.steps.length - 1) this.show(this.step + 1, 0);
   }
@@ -124,132 +105,138 @@ class Player {
   starts() {
     if (!this.complete) return;
     const last = this.step >= this.steps.length - 1;
-    if (last && this.live) return;
-    this.show(last ? 0 : this.step, 0);
+    if (!last || !this.live) this.show(last ? 0 : this.step, 0);
   }
 
   /** At the end of a live run the player waits for more; at the end of any other it stops. */
   playOn() {
-    if (!this.complete) this.goBeat(this.state.beat + 1, { keepPlaying: true });
+    if (!this.complete) this.goBeat(this.state.beat + 1, true);
     else if (this.step < this.steps.length - 1) this.show(this.step + 1, 0);
     return !this.complete || this.step < this.steps.length - 1 || this.live;
   }
 
   pace() {
-    return this.plan ? phases.pause(phases.at(this.plan, this.state.beat)) : 1000;
-  }
-
-  /** Judge the step by another rule or with other coins, [node, coin] each; what was recorded stays as it is. */
-  suppose(change) {
-    this.pause();
-    if (!this.read) return;
-    const wanted = { ...this.supposed, ...change };
-    wanted.coins = new Map([...wanted.coins].filter(([node]) => this.read.nodes.has(node)));
-    const asked = [wanted.rule || this.read.rule, this.read.shadow ? this.read.shadow.rule : null].filter(Boolean);
-    if (!asked.every((rule) => judges(this.read).includes(rule)))
-      return this.stage.toast.say("this step was recorded with too little detail to judge it again");
-    this.supposed = wanted;
-    if (this.supposed.rule === this.read.rule) this.supposed.rule = null;
-    this.judge();
-    this.state = { ...this.state, beat: this.plan.total - 1 };
-    this.draw(true);
-    return this.changed();
-  }
-
-  /** Judge what is shown by this rule, if that can be done here; whether it could. */
-  judgeBy(rule) {
-    const can = Boolean(this.read) && judges(this.read).includes(rule);
-    if (can) this.suppose({ rule });
-    return can;
-  }
-
-  judge() {
-    const { rule, coins } = this.supposed;
-    const moved = [...coins].some(([node, value]) => value !== coinOf(this.read, node));
-    this.view = rule || moved ? again(this.read, this.supposed) : this.read;
-    this.plan = phases.plan(this.view);
+    return this.shown ? phases.pause(phases.at(this.shown.plan, this.state.beat)) : 1000;
   }
 
   pause() {
     this.stage.transport.pause();
   }
 
-  /** Show a step: at its end, unless a beat is given. */
+  // ---- what is supposed
+
+  /** Judge the step by another rule or with other coins; what was recorded stays as it is. @param {Supposition} change */
+  suppose(change) {
+    this.pause();
+    if (!this.shown) return;
+    const { read } = this.shown;
+    const { rule = null, coins } = { ...this.supposed, ...change };
+    const rules = [rule || read.rule, ...(read.shadow ? [read.shadow.rule] : [])];
+    if (!rules.every((name) => judges(read).includes(name)))
+      return this.stage.toast.say("this step was recorded with too little detail to judge it again");
+    const known = [...(coins ?? [])].filter(([node]) => read.nodes.has(node));
+    this.supposed = { rule: rule === read.rule ? null : rule, coins: new Map(known) };
+    const { plan } = this.judge(read);
+    this.state = { ...this.state, beat: plan.total - 1 };
+    this.draw(true);
+    this.changed();
+  }
+
+  /** Judge what is shown by this rule, if that can be done here; whether it could. @param {string} rule */
+  judgeBy(rule) {
+    const can = this.shown !== null && judges(this.shown.read).includes(rule);
+    if (can) this.suppose({ rule });
+    return can;
+  }
+
+  /** @type {(node: number, value: number) => void} */
+  coin(node, value) {
+    this.suppose({ coins: [...this.supposed.coins, [node, Number(value.toFixed(4))]] });
+  }
+
+  judge(/** @type {View} */ read) {
+    const { rule, coins } = this.supposed;
+    const moved = [...coins].some(([node, value]) => value !== coinOf(read, node));
+    const view = rule || moved ? again(read, this.supposed) : read;
+    const shown = { read, view, plan: phases.plan(view) };
+    this.shown = shown;
+    return shown;
+  }
+
+  // ---- what is drawn
+
+  /** Show a step: at its end, unless a beat is given. @param {number} step */
   show(step, beat = Infinity) {
-    const depth = this.view && this.state.pinned ? this.view.depth.get(this.state.node) : undefined;
-    this.read = readStep(this.record, step);
+    if (!this.record) return;
+    const depth = this.shown && this.state.pinned ? this.shown.view.depth.get(this.state.node) : -1;
+    const read = readStep(this.record, step);
     const { rule } = this.supposed;
-    this.supposed = { ...NO_CHANGE, rule: judges(this.read).includes(rule) ? rule : null };
-    this.judge();
-    const node = [0, ...this.view.spine].find((id) => this.view.depth.get(id) === depth);
+    this.supposed = { ...NO_CHANGE, rule: rule && judges(read).includes(rule) ? rule : null };
+    const { view, plan } = this.judge(read);
+    const node = [0, ...view.spine].find((id) => view.depth.get(id) === depth);
     this.step = step;
-    beat = Math.min(beat, this.plan.total - 1);
-    this.state = { ...this.state, node: node ?? this.view.decided, item: null, beat };
+    this.state = { ...this.state, node: node ?? view.decided, item: null, beat: Math.min(beat, plan.total - 1) };
     this.stage.place(this.record, step, this.live);
     this.draw(true);
     this.changed();
   }
 
-  /** The whole step anew, or what is selected in it; where nobody sees it, once somebody does. */
+  /** The whole step anew, or what is selected in it; where nobody sees it, once somebody does. @param {boolean} whole */
   draw(whole) {
-    const { hidden = () => false } = this.options;
-    if (hidden()) {
-      this.stale = true;
-      return;
-    }
-    if (whole || this.stale) this.stage.drawStep(this.view, this.state, this.plan);
-    else this.stage.drawSelection(this.view, this.state);
-    this.stale = false;
-  }
-
-  refresh() {
-    if (this.stale && this.view) this.draw(true);
+    if (!this.shown) return;
+    const { view, plan } = this.shown;
+    const hidden = this.options.hidden?.() ?? false;
+    if (hidden) this.stale = true;
+    else if (whole || this.stale) this.stage.drawStep(view, this.state, plan);
+    else this.stage.drawSelection(view, this.state);
+    if (!hidden) this.stale = false;
   }
 
   // ---- what is selected in a step
 
-  selectNode(node, item = null) {
-    this.state = { ...this.state, node, item };
+  /** @param {Partial<PlayerState>} change */
+  setState(change) {
+    this.state = { ...this.state, ...change };
     this.draw(false);
     this.changed();
   }
 
-  /** A drafted token selects the branch after it; any other token the branch it belongs to. */
-  selectItem(item) {
-    if (item.kind === "root") this.selectNode(0);
-    else this.selectNode(item.branch, item.kind === "draft" ? null : item.key);
+  selectNode(/** @type {number} */ node) {
+    this.setState({ node, item: null });
   }
 
+  /** A drafted token selects the branch after it; any other token the branch it belongs to. @param {TreeChoice} choice */
+  selectItem({ kind, branch, key }) {
+    this.setState({ node: branch, item: ["root", "draft"].includes(kind) ? null : key });
+  }
+
+  /** @param {1 | -1} direction */
   moveInColumn(direction) {
-    const current = this.view && this.stage.activeItem();
+    const current = this.shown && this.stage.activeBox();
     if (!current) return;
-    const column = this.stage.tree.boxes().filter((item) => item.column === current.column);
+    const column = this.stage.tree.boxes().filter((box) => box.column === current.column);
     column.sort((a, b) => a.row - b.row);
     const next = column[column.indexOf(current) + direction];
     if (next) this.selectItem(next);
-    this.arrive();
+    this.stage.arrive();
   }
 
-  moveToParent() {
-    if (!this.view) return;
+  parent() {
+    if (!this.shown) return;
     const { node, item } = this.state;
-    this.selectNode(item || !node ? node : this.view.nodes.get(node).parent);
-    this.arrive();
+    this.selectNode(item || !node ? node : this.shown.view.nodes.get(node).parent);
+    this.stage.arrive();
   }
 
-  moveToChild() {
-    if (!this.view) return;
+  child() {
+    if (!this.shown) return;
+    const { spine, children } = this.shown.view;
     const { node, item } = this.state;
-    const children = this.view.children.get(node) || [];
-    const drawn = this.stage.tree.boxes().find((it) => it.key === "drawn" && it.branch === node);
-    if (children.length && !item) this.selectNode(children.find((id) => this.view.spine.includes(id)) ?? children[0]);
+    const kids = item ? [] : (children.get(node) ?? []);
+    const drawn = this.stage.tree.boxes().find(({ key, branch }) => key === "drawn" && branch === node);
+    if (kids.length) this.selectNode(kids.find((id) => spine.includes(id)) ?? kids[0]);
     else if (drawn) this.selectItem(drawn);
-    this.arrive();
-  }
-
-  arrive() {
-    this.stage.focusActive();
-    this.stage.reveal();
+    this.stage.arrive();
   }
 
   pin() {
@@ -260,20 +247,9 @@ class Player {
   escape() {
     this.stage.root.classList.remove("is-maximised");
     this.state = { ...this.state, pinned: false };
-    if (!this.view) return;
-    if (this.view.original) this.suppose(NO_CHANGE);
+    if (this.shown?.view.original) this.suppose(NO_CHANGE);
     this.stage.closeFolds();
-    this.selectNode(this.view.decided);
-  }
-
-  toggleMass() {
-    this.setState({ mass: this.state.mass === "joint" ? "relative" : "joint" });
-  }
-
-  setState(change) {
-    this.state = { ...this.state, ...change };
-    if (this.view) this.draw(false);
-    this.changed();
+    if (this.shown) this.selectNode(this.shown.view.decided);
   }
 
   // ---- around the player
@@ -285,52 +261,14 @@ class Player {
     else root.requestFullscreen().catch(() => root.classList.add("is-maximised"));
   }
 
-  async copyLink() {
-    const url = this.options.link ? this.options.link() : null;
+  async link() {
+    const url = this.options.link?.();
     if (!url) return this.stage.toast.say("there is no link to copy");
-    return this.stage.toast.say((await copy(url)) ? "link copied" : url);
+    this.stage.toast.say((await copy(url)) ? "link copied" : url);
   }
 
-  async save(kind) {
-    if (!this.record) return;
-    const { rule, seed } = this.record.setup.options;
-    const picture = PICTURES.includes(kind);
-    const name = `hsd-${rule}-seed${seed}${picture ? `-step${this.step + 1}` : ""}.${kind}`;
-    try {
-      const around = picture ? this.around() : null;
-      const { step, node, supposed } = this.report();
-      const view = { step, node, supposed, from: this.address() };
-      const { make } = await exporting();
-      const content = await make(kind, this.record, { view, shown: this.stage.picture, around });
-      save(name, content);
-    } catch (error) {
-      this.stage.toast.say(error.message);
-    }
-  }
-
-  /** The words around a picture: what happened, prompt and text so far, what made it, and where it can be seen. */
-  around() {
-    const { short, mark } = ruleInfo(this.view.rule);
-    const made = together(this.steps.slice(0, this.step + 1).flatMap(({ committed }) => committed));
-    const [prompt, text] = [this.record.prompt.text, made].map((words) => [...words.replace(/\s+/g, " ").trim()]);
-    const [start, end] = [prompt.slice(0, TEXT).join(""), text.slice(-TEXT).join("")];
-    const rule = mark ? `${short} (${mark})` : short;
-    const sentence = `${rule}, step ${this.step + 1}: ${this.stage.story.parts.lead.textContent}`;
-    const above = [
-      sentence,
-      `Prompt: ${prompt.length > TEXT ? `${start.replace(/ \S*$/, "")} …` : start}`,
-      `Text so far: ${text.length > TEXT ? `… ${end.replace(/^\S* /, "")}` : end}`,
-    ];
-    const [page] = this.address().split("#"); // what stands behind it is a whole trace
-    return { above, below: [this.stage.transport.setup.textContent, page] };
-  }
-
-  address() {
-    return this.options.address ? this.options.address() : "";
-  }
-
-  async copyEmbedding() {
-    const link = this.options.link();
+  async embed() {
+    const link = this.options.link?.();
     if (!link) return; // and the page has said why
     const url = new URL(String(link));
     url.searchParams.set("embed", "1");
@@ -338,86 +276,125 @@ class Player {
     this.stage.toast.say((await copy(code)) ? "code copied: paste it into a page" : code);
   }
 
+  /** @param {string} kind of file, see export.js */
+  async save(kind) {
+    if (!this.record) return;
+    const { rule, seed } = this.record.setup.options;
+    const isPicture = ["svg", "png"].includes(kind);
+    const name = `hsd-${rule}-seed${seed}${isPicture ? `-step${this.step + 1}` : ""}.${kind}`;
+    try {
+      const around = isPicture ? this.around() : undefined;
+      const { step, node, supposed } = this.report();
+      const view = { step, node, supposed, from: this.options.address?.() ?? "" };
+      const { make } = await exporting();
+      save(name, await make(kind, this.record, { view, shown: this.stage.picture, around }));
+    } catch (error) {
+      this.stage.toast.say(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** The words around a picture: what happened, prompt and text so far, what made it, and where it can be seen. */
+  around() {
+    const committed = this.steps.slice(0, this.step + 1).flatMap((step) => step.committed);
+    const texts = [this.record?.prompt.text ?? "", together(committed)];
+    const [prompt, text] = texts.map((words) => [...words.replace(/\s+/g, " ").trim()]);
+    const [start, end] = [prompt.slice(0, TEXT).join(""), text.slice(-TEXT).join("")];
+    const { short, mark } = ruleInfo(this.shown?.view.rule ?? "");
+    const rule = mark ? `${short} (${mark})` : short;
+    const above = [
+      `${rule}, step ${this.step + 1}: ${this.stage.story.parts.lead.textContent}`,
+      `Prompt: ${prompt.length > TEXT ? `${start.replace(/ \S*$/, "")} …` : start}`,
+      `Text so far: ${text.length > TEXT ? `… ${end.replace(/^\S* /, "")}` : end}`,
+    ];
+    const [page] = (this.options.address?.() ?? "").split("#"); // what stands behind it is a whole trace
+    return { above, below: [this.stage.transport.setup.textContent ?? "", page] };
+  }
+
   // ---- the controller
 
-  load(trace, { step = 0, node = null, live = false, supposed = null } = {}) {
+  /** @param {Trace} trace @param {Where & {live?: boolean}} where */
+  load(trace, { step = 0, live = false, ...where } = {}) {
     this.pause();
     this.record = { ...trace, steps: [...trace.steps] };
     this.live = live;
-    Object.assign(this, { read: null, view: null, plan: null, supposed: NO_CHANGE, step: -1 });
+    this.shown = null;
+    this.supposed = NO_CHANGE;
+    this.step = -1;
     this.state = { ...this.state, node: 0, item: null, pinned: false };
     this.stage.load(this.record);
-    if (!this.record.steps.length) return this.showEmpty();
-    this.show(Math.max(0, Math.min(step, this.record.steps.length - 1)));
-    if (node !== null && hasNode(this.view, node)) this.selectNode(node);
-    return supposed && this.suppose(supposed);
+    if (this.steps.length) this.select({ step, ...where });
+    else this.showEmpty(this.record);
   }
 
-  showEmpty() {
+  showEmpty(/** @type {Trace} */ record) {
     this.stage.drawEmpty(this.live ? "Waiting for the first step …" : "This run has no steps.");
-    this.stage.place(this.record, -1, this.live);
+    this.stage.place(record, -1, this.live);
     this.changed();
   }
 
+  /** @param {Step[]} steps @param {Result | null} [result] it ends a live run */
   extend(steps, result) {
+    if (!this.record) return;
     const known = this.steps.length;
-    const following = this.step === known - 1 && !this.playing;
+    const following = this.step === known - 1 && !this.stage.transport.playing();
     this.record.steps.push(...steps);
-    if (result) Object.assign(this, { record: { ...this.record, result }, live: false });
+    if (result) this.record = { ...this.record, result };
+    if (result) this.live = false;
     this.stage.extend(this.record, known);
-    if (!this.steps.length) return this.showEmpty();
+    if (!this.steps.length) return this.showEmpty(this.record);
     if (following && steps.length) return this.show(this.steps.length - 1);
     this.stage.place(this.record, this.step, this.live);
-    return this.changed();
+    this.changed();
   }
 
-  select({ step = this.step, node = null, mass = this.state.mass, supposed = null } = {}) {
+  /** @param {Where} where */
+  select({ step = this.step, node = null, mass = this.state.mass, supposed = null }) {
     if (!this.steps.length) return;
     this.go(step);
-    if (mass !== this.state.mass) this.toggleMass();
-    if (node !== null && node !== this.state.node && hasNode(this.view, node)) this.selectNode(node);
+    if (mass !== this.state.mass) this.mass();
+    const known = node === 0 || (node !== null && this.shown?.view.nodes.has(node));
+    if (known && node !== this.state.node) this.selectNode(node);
     if (supposed) this.suppose(supposed);
   }
 
+  /** @returns {PlayerReport} */
   report() {
-    const { node, pinned, mass, beat } = this.state;
-    const { step, live, playing } = this;
-    const phase = this.plan ? phases.at(this.plan, beat).phase.name : null;
+    const { step, live, shown, state } = this;
+    const { item, ...place } = state;
+    const phase = shown ? phases.at(shown.plan, state.beat).phase.name : null;
     const supposed = { rule: this.supposed.rule, coins: [...this.supposed.coins] };
-    return { step, node, pinned, mass, beat, phase, steps: this.steps.length, live, playing, supposed };
+    const playing = this.stage.transport.playing();
+    return { ...place, step, phase, steps: this.steps.length, live, playing, supposed };
   }
 
   /** Tell the page where we are; the callback hears of every move once. */
   changed() {
-    const current = this.view ? this.view.step : null;
     const { step, steps, node, live, pinned, mass, supposed } = this.report();
-    const shadowKept = current && current.shadow ? current.shadow.kept : null;
-    window.__hsd = { ready: true, step, steps, node, live, kept: current ? current.kept : null, shadowKept };
+    const { kept = null, shadow = null } = this.shown?.view.step ?? {};
+    window.__hsd = { ready: true, step, steps, node, live, kept, shadowKept: shadow?.kept ?? null };
     const place = [step, node, pinned, mass, supposed.rule, ...supposed.coins].join();
     if (place === this.announced) return;
     this.announced = place;
-    if (this.options.onSelect) this.options.onSelect(this.report());
+    this.options.onSelect?.(this.report());
   }
 }
 
-const hasNode = (view, node) => node === 0 || view.nodes.has(node);
-
-/** Make a player inside `root`. See README.md. */
+/** Make a player inside `root`. See README.md. @param {HTMLElement} root @param {PlayerOptions} options */
 function create(root, options = {}) {
   const player = new Player(root, options);
   return {
-    load: (trace, where) => player.load(trace, where),
-    extend: (steps, result) => player.extend(steps, result),
-    select: (where) => player.select(where),
+    load: player.load.bind(player),
+    extend: player.extend.bind(player),
+    select: player.select.bind(player),
     state: () => player.report(),
     trace: () => player.record,
     play: () => player.steps.length && player.stage.transport.start(),
     pause: () => player.pause(),
-    judgeBy: (rule) => player.judgeBy(rule),
-    phase: (name) => player.goPhase(name),
-    report: async () => (await exporting()).report(player.record),
-    refresh: () => player.refresh(),
+    judgeBy: (/** @type {string} */ rule) => player.judgeBy(rule),
+    phase: (/** @type {string} */ name) => player.goPhase(name),
+    report: async () => player.record && (await exporting()).report(player.record),
+    refresh: () => player.stale && player.draw(true),
   };
 }
 
-export { create };
+export { create, Player };

@@ -1,11 +1,11 @@
 // What is on screen: holds the parts of one player and fills them. Knows how to draw a state, not how to move.
-import { afterLayout, h, prose } from "../kit/dom.js";
+import { afterLayout, h, prose, targetOf } from "../kit/dom.js";
 import { listen } from "../kit/keys.js";
+import { said } from "../kit/parts.js";
 import * as board from "./board.js";
 import { follow } from "./cells.js";
 import { leftOutWords } from "./drafts.js";
-import * as frame from "./frame.js";
-import { fold, setupLine, storyCard, toast, treeCard } from "./frame.js";
+import { fold, needed, setupLine, storyCard, tools, treeCard } from "./frame.js";
 import { dialog, KEYS } from "./help.js";
 import { odds } from "./odds.js";
 import { PARTS } from "./parts.js";
@@ -23,70 +23,81 @@ const FOLDS = {
   ledger: "A branch in full: what could come next",
   table: "The numbers, token by token",
 };
-/** @type {typeof import("./folds.js") | null} */
-let folds = null; // what fills the folds, once one was opened
-const loadFolds = async () => (folds = await import("./folds.js"));
+/** @typedef {keyof typeof FOLDS} FoldName */
+/** @typedef {import("./player.js").Player} Player */
+let folds = /** @type {typeof import("./folds.js") | null} */ (null); // what fills the folds, once one was opened
 const NEXT_COLUMN = 140; // pixels that should be in sight to the right of the selected token
 
 class Stage {
-  /** actions: see player.js; they are what buttons, keys and clicks do. moves: what happens while it plays. */
-  constructor(root, actions, moves, hasLink) {
+  shown = /** @type {{view: View, state: PlayerState} | null} */ (null);
+  plan = /** @type {Plan | null} */ (null);
+  onBoard = false;
+  active = ""; // the key of the box of the tree that is selected
+  linked = /** @type {string | undefined} */ (undefined); // the node that is marked wherever it stands
+  toast = said("hp-toast");
+  dialog = dialog();
+
+  /** player: its methods are what buttons, keys and clicks do. @param {HTMLElement} root @param {Player} player @param {boolean} hasLink */
+  constructor(root, player, hasLink) {
     this.root = root;
-    this.actions = actions;
-    this.text = text.create(actions.go);
-    this.transport = transport.create(actions, moves);
+    this.player = player;
+    this.text = text.create((step) => player.go(step));
+    this.transport = transport.create(player);
     this.tree = tree.create({
-      select: (item) => this.openBeside("ledger", this.card.element, () => actions.selectItem(item)),
-      hover: (item) => this.readout(item),
+      select: (choice) => this.openBeside("ledger", this.card.element, () => player.selectItem(choice)),
+      hover: (box) => this.readout(box),
     });
     this.board = board.create({
-      ...actions,
-      select: (node) => this.openBeside("ledger", this.board.element, () => actions.selectNode(node)),
+      select: (node) => this.openBeside("ledger", this.board.element, () => player.selectNode(node)),
       test: (judged, node) => this.openTest(judged, node),
+      judgeBy: (rule) => player.judgeBy(rule),
+      coin: (node, value) => player.coin(node, value),
     });
-    this.parts = PARTS.map((part) => ({ part, ...part.create(actions), on: false }));
-    this.story = storyCard(actions.asItWas);
-    this.card = treeCard(this.tree.element, actions.mass);
-    this.folds = Object.fromEntries(
-      Object.entries(FOLDS).map(([name, title]) => [name, fold(title, () => this.drawFold(name))]),
-    );
-    this.toast = toast();
-    this.dialog = dialog();
-    this.prepareRoot(frame.tools({ ...actions, link: hasLink ? actions.link : null }));
+    const selectNode = (/** @type {number} */ node) => player.selectNode(node);
+    this.parts = PARTS.map((part) => ({ part, card: part.create({ selectNode }), on: false }));
+    this.story = storyCard(player.asItWas);
+    this.card = treeCard(this.tree.element, player.mass);
+    this.folds = {
+      decisions: fold(FOLDS.decisions, () => this.drawFold("decisions")),
+      ledger: fold(FOLDS.ledger, () => this.drawFold("ledger")),
+      table: fold(FOLDS.table, () => this.drawFold("table")),
+    };
+    this.prepareRoot(tools(player, hasLink));
   }
 
-  prepareRoot(tools) {
+  prepareRoot(/** @type {HTMLElement} */ buttons) {
     const { root } = this;
     root.classList.add("hsd-kit", "hsd-player");
     root.tabIndex = 0;
     root.setAttribute("role", "region");
     if (!root.hasAttribute("aria-label")) root.setAttribute("aria-label", "speculative decoding, step by step");
-    const own = (place) => this.parts.flatMap((one) => one[place] ?? []);
-    const elements = (...cards) => cards.map(({ element }) => element);
     root.replaceChildren(
-      ...elements(this.text, this.story),
-      ...own("drawing"),
-      ...elements(this.board, this.transport),
+      this.text.element,
+      this.story.element,
+      ...this.parts.flatMap(({ card }) => card.drawing ?? []),
+      this.board.element,
+      this.transport.element,
       this.card.element,
-      ...own("below"),
-      ...elements(...Object.values(this.folds)),
-      tools,
+      ...this.parts.flatMap(({ card }) => card.below ?? []),
+      ...Object.values(this.folds).map(({ element }) => element),
+      buttons,
       this.toast.element,
       this.dialog,
     );
     root.addEventListener("click", (event) => this.keepFocus(event));
-    for (const type of ["pointerover", "focusin"]) root.addEventListener(type, (event) => this.link(event.target));
+    for (const type of ["pointerover", "focusin"])
+      root.addEventListener(type, (event) => this.link(targetOf(event).closest?.("[data-node]")));
     root.addEventListener("pointerleave", () => this.link(null));
-    listen(root, this.actions, KEYS);
+    listen(root, /** @type {Record<string, any>} */ (this.player), KEYS);
   }
 
-  /** A mouse click on a button leaves the focus with the player, so that Space goes on meaning "play". */
+  /** A mouse click on a button leaves the focus with the player, so that Space goes on meaning "play". @param {MouseEvent} event */
   keepFocus(event) {
-    const byMouse = event.detail > 0 && event.target.closest(".hp-button");
+    const byMouse = event.detail > 0 && targetOf(event).closest(".hp-button");
     if (byMouse && !this.dialog.open) this.root.focus({ preventScroll: true });
   }
 
-  /** A new trace: the text and the step cells are built once. */
+  /** A new trace: the text and the step cells are built once. @param {Trace} record */
   load(record) {
     this.shown = null;
     this.story.element.style.minHeight = "";
@@ -94,12 +105,13 @@ class Stage {
     this.transport.load(record);
   }
 
+  /** @param {Trace} record @param {number} known how many of its steps are drawn */
   extend(record, known) {
     this.text.extend(record.steps.slice(known), known);
     this.transport.extend(record.setup, record.steps.slice(known));
   }
 
-  /** Where in the run one is. */
+  /** Where in the run one is. @param {Trace} record @param {number} step @param {boolean} live */
   place(record, step, live) {
     const { element } = this.story; // while a run comes in it only grows, so that the board holds still
     if (live) element.style.minHeight = `${element.offsetHeight}px`;
@@ -108,7 +120,7 @@ class Stage {
     this.transport.setup.textContent = setupLine(record, live);
   }
 
-  /** Everything about a step. state: {node, item, pinned, mass, beat}; plan: of phases.js. */
+  /** Everything about a step. @param {View} view @param {PlayerState} state @param {Plan} plan */
   drawStep(view, state, plan) {
     this.plan = plan;
     this.card.note.textContent = view.detail || view.step.drafted === 0 ? "" : NO_DETAIL;
@@ -116,7 +128,7 @@ class Stage {
     this.board.element.hidden = !this.onBoard;
     if (this.onBoard) this.board.draw(view, { plan, selected: state.node, changed: Boolean(view.original) });
     this.card.element.hidden = this.onBoard;
-    this.drawExtras(view, plan, state.node);
+    this.drawParts(view, plan, state.node);
     this.story.odds.replaceChildren(this.onBoard ? "" : odds(view));
     this.transport.phases(plan);
     this.text.suppose(view.index, wouldKeep(view));
@@ -126,64 +138,74 @@ class Stage {
     afterLayout(() => this.reveal());
   }
 
-  /** The parts that this step has. Where one of them has a drawing, the board stands under the transport. */
-  drawExtras(view, plan, selected) {
+  /** The parts that this step has. Where one of them has a drawing, the board stands under the transport. @param {View} view @param {Plan} plan @param {number} selected */
+  drawParts(view, plan, selected) {
     for (const one of this.parts) {
       one.on = one.part.shows(view);
-      for (const card of [one.drawing, one.below]) if (card) card.hidden = !one.on;
-      if (one.on) one.draw(view, { plan, selected });
+      for (const card of [one.card.drawing, one.card.below]) if (card) card.hidden = !one.on;
+      if (one.on) one.card.draw(view, { plan, selected });
     }
-    this.leading = this.parts.find(({ on, drawing }) => on && drawing);
-    const [board, bar] = [this.board.element, this.transport.element];
-    const led = board.previousElementSibling === bar;
-    if (led !== Boolean(this.leading)) bar[led ? "before" : "after"](board);
+    const [cells, bar] = [this.board.element, this.transport.element];
+    const led = cells.previousElementSibling === bar;
+    if (led !== Boolean(this.leading)) bar[led ? "before" : "after"](cells);
   }
 
-  /** How far the step has come: what is shown of it, and what is said. */
+  /** The part whose drawing leads. */
+  get leading() {
+    return this.parts.find(({ on, card }) => on && card.drawing)?.card;
+  }
+
+  /** How far the step has come: what is shown of it, and what is said. @param {View} view @param {Plan} plan @param {number} beat */
   drawBeat(view, plan, beat) {
-    const found = phases.at(plan, beat);
+    const place = phases.at(plan, beat);
     const last = beat >= plan.total - 1;
-    this.root.dataset.phase = last ? "commit" : found.phase.name;
+    this.root.dataset.phase = last ? "commit" : place.phase.name;
     this.board.beat(beat, last);
     this.tree.beat(beat, last);
-    for (const one of this.parts) if (one.on) one.beat(found, last);
+    for (const { on, card } of this.parts) if (on) card.beat?.(place, last);
     this.transport.beat(plan, beat);
-    const told = last ? story(view) : phases.telling(view, found);
-    for (const [part, element] of Object.entries(this.story.parts)) element.replaceChildren(...prose(told[part] || []));
+    /** @type {Record<string, Part[]>} */
+    const words = last ? story(view) : phases.telling(view, place);
+    for (const [part, element] of Object.entries(this.story.parts))
+      element.replaceChildren(words[part]?.length ? h("span", prose(words[part])) : "");
     this.story.back.hidden = !view.original;
   }
 
-  /** What depends on the selected branch: tree, ledger, the marked row of the table. */
+  /** What depends on the selected branch: tree, ledger, the marked row of the table. @param {View} view @param {PlayerState} state */
   drawSelection(view, state) {
     this.shown = { view, state };
     const drawable = view.detail || view.own.residual !== null;
     this.showTree(drawable);
-    if (drawable) this.drawTree();
+    if (drawable && !this.onBoard) this.drawTree(view, state);
     this.board.select(state.node);
-    for (const one of this.parts) if (one.on) one.select?.(state.node);
+    for (const { on, card } of this.parts) if (on) card.select?.(state.node);
     this.drawFold("ledger");
     this.drawFold("table");
   }
 
-  /** What is folded up is made when it is opened, and anew with every step while it is open. */
-  drawFold(name) {
+  /** What is folded up is made when it is opened, and anew with every step while it is open. @param {FoldName} name @returns {Promise<void>} */
+  async drawFold(name) {
     const { element, body } = this.folds[name];
-    const { view, state } = this.shown || {};
-    const there = view && (view.detail || (name === "ledger" && view.own.residual !== null));
+    const there =
+      this.shown && (this.shown.view.detail || (name === "ledger" && this.shown.view.own.residual !== null));
     element.hidden = !there;
-    if (element.hidden || !element.open) return body.replaceChildren();
-    if (!folds) return void loadFolds().then(() => this.drawFold(name));
-    const select = this.actions.selectNode;
-    const item = this.tree.boxes().find((it) => it.key === state.item);
-    const make = {
-      decisions: () => folds.decisions(view, { select, coin: this.actions.coin }),
-      ledger: () => folds.ledger(view, state.node, item ? item.token : null),
-      table: () => folds.table(view, { node: state.node, select }),
-    };
-    return body.replaceChildren(make[name]());
+    if (!there || !element.open) return body.replaceChildren();
+    try {
+      folds ??= await needed(import("./folds.js"));
+    } catch (error) {
+      return body.replaceChildren(h("p.hp-card.hp-hint", error instanceof Error ? error.message : ""));
+    }
+    if (!this.shown || !element.open) return;
+    const { view, state } = this.shown;
+    const select = (/** @type {number} */ node) => this.player.selectNode(node);
+    const coin = (/** @type {number} */ node, /** @type {number} */ value) => this.player.coin(node, value);
+    const token = this.tree.boxes().find(({ key }) => key === state.item)?.token ?? null;
+    if (name === "decisions") body.replaceChildren(folds.decisions(view, { select, coin }));
+    else if (name === "ledger") body.replaceChildren(folds.ledger(view, state.node, token));
+    else body.replaceChildren(folds.table(view, { node: state.node, select }));
   }
 
-  /** Open a fold below the card in which something was clicked. */
+  /** Open a fold below the card in which something was clicked. @param {FoldName} name @param {HTMLElement} card @param {() => void} action */
   openBeside(name, card, action) {
     const { element } = this.folds[name];
     if (card.nextElementSibling !== element) card.after(element);
@@ -193,105 +215,111 @@ class Stage {
     element.scrollIntoView({ block: "nearest" });
   }
 
-  async openTest(judged, node) {
-    await loadFolds();
-    this.openBeside("decisions", this.board.element, () => this.actions.selectNode(node));
-    this.drawFold("decisions");
+  /** @param {Judged} judged @param {number} node */
+  async openTest({ rule }, node) {
+    this.openBeside("decisions", this.board.element, () => this.player.selectNode(node));
+    await this.drawFold("decisions");
     const { body } = this.folds.decisions;
-    const test = body.querySelector(`.hp-panel[data-rule="${judged.rule}"] .hp-test[data-node="${node}"]`);
-    if (!test) return;
-    test.scrollIntoView({ block: "nearest" });
-    const coin = test.querySelector("input");
-    if (coin) coin.focus({ preventScroll: true });
+    const test = body.querySelector(`.hp-panel[data-rule="${rule}"] .hp-test[data-node="${node}"]`);
+    test?.scrollIntoView({ block: "nearest" });
+    test?.querySelector("input")?.focus({ preventScroll: true });
   }
 
-  /** What an exported picture shows: the drawing of a part, else the board of a single draft, the tree of several. */
+  /** What an exported picture shows: the drawing of a part, else the board of a single draft, the tree of several. @returns {HTMLElement} */
   get picture() {
-    if (this.leading) return this.leading.picture ?? this.leading.drawing;
-    return this.onBoard ? this.board.grid : this.tree.element;
+    const { picture, drawing } = this.leading ?? {};
+    return picture ?? drawing ?? (this.onBoard ? this.board.grid : this.tree.element);
   }
 
   closeFolds() {
     for (const { element } of Object.values(this.folds)) element.open = false;
   }
 
-  /** One token is marked wherever it stands: in the text, on the board, in the tree, in the table. */
-  link(target) {
-    const found = target && target.closest && target.closest("[data-node]");
-    const node = found ? found.dataset.node : null;
+  /** One token is marked wherever it stands: in the text, on the board, in the tree, in the table. @param {HTMLElement | null} [place] where it is pointed at */
+  link(place) {
+    const node = place?.dataset.node;
     if (node === this.linked) return;
     this.linked = node;
     for (const old of this.root.querySelectorAll(".is-linked")) old.classList.remove("is-linked");
-    if (node === null || node === "0" || !this.shown) return;
-    for (const one of this.root.querySelectorAll(`[data-node="${node}"]`)) one.classList.add("is-linked");
-    const { view } = this.shown;
-    const token = view && view.own.path.has(Number(node)) ? view.depth.get(Number(node)) - 1 : -1;
-    const written = this.text.element.querySelectorAll(".hp-group.is-now .hp-out")[token];
-    if (written) written.classList.add("is-linked");
+    if (node === undefined || node === "0" || !this.shown) return;
+    const { own, depth } = this.shown.view;
+    const written = this.text.element.querySelectorAll(".hp-group.is-now .hp-out");
+    const token = own.path.has(Number(node)) ? [written[depth.get(Number(node)) - 1]] : [];
+    for (const one of [...this.root.querySelectorAll(`[data-node="${node}"]`), ...token])
+      one?.classList.add("is-linked");
   }
 
-  drawTree() {
-    if (this.onBoard) return;
-    const { view, state } = this.shown;
-    const focused = this.tree.element.contains(document.activeElement);
-    const { tree, active } = this.tree.draw(view, { state, plan: this.plan });
-    this.activeKey = active;
+  /** @param {View} view @param {PlayerState} state */
+  drawTree(view, state) {
+    const { element } = this.tree;
+    const focused = element.contains(document.activeElement);
+    if (!this.plan) return;
+    const drawn = this.tree.draw(view, { state, plan: this.plan });
+    this.active = drawn.active;
     this.tree.beat(state.beat, true);
-    this.card.hidden.textContent = view.detail ? leftOutWords(tree).join(" ") : "";
-    this.tree.element.classList.toggle("is-pinned", state.pinned);
-    this.card.massButton.hidden = !view.branches.size;
-    this.card.massButton.textContent = state.mass === "joint" ? "masses: joint" : "masses: per branch";
+    element.classList.toggle("is-pinned", state.pinned);
+    const { hidden, massButton } = this.card;
+    hidden.textContent = view.detail ? leftOutWords(drawn.tree).join(" ") : "";
+    massButton.hidden = !view.branches.size;
+    massButton.textContent = state.mass === "joint" ? "masses: joint" : "masses: per branch";
     this.readout(null);
     if (focused) this.focusActive();
   }
 
-  /** A run without any step. */
+  /** A run without any step. @param {string} words */
   drawEmpty(words) {
     this.shown = null;
     for (const part of [...Object.values(this.story.parts), this.story.odds]) part.replaceChildren();
     this.story.parts.lead.textContent = words;
     this.card.note.textContent = "";
-    for (const card of [this.board.element, ...this.parts.flatMap(({ drawing, below }) => [drawing, below])])
-      if (card) card.hidden = true;
+    const cards = this.parts.flatMap(({ card }) => [card.drawing, card.below]);
+    for (const card of [this.board.element, ...cards]) if (card) card.hidden = true;
     this.showTree(false);
-    for (const name of Object.keys(this.folds)) this.drawFold(name);
+    for (const { element } of Object.values(this.folds)) element.hidden = true;
   }
 
+  /** @param {boolean} on */
   showTree(on) {
-    for (const part of ["scroller", "readline", "hidden", "massButton"]) this.card[part].hidden = !on;
+    const { scroller, readline, hidden, massButton } = this.card;
+    for (const part of [scroller, readline, hidden, massButton]) part.hidden = !on;
   }
 
-  active() {
+  activeBox() {
+    return this.tree.boxes().find(({ key }) => key === this.active);
+  }
+
+  /** @returns {HTMLElement | null} */
+  get activeElement() {
     return this.tree.element.querySelector(".hp-node.is-active");
   }
 
-  activeItem() {
-    return this.tree.boxes().find((item) => item.key === this.activeKey);
-  }
-
   focusActive() {
-    const element = this.active();
-    if (element) element.focus({ preventScroll: true });
+    this.activeElement?.focus({ preventScroll: true });
   }
 
   /** The selected token and its branch are in sight. */
   reveal() {
-    const element = this.active();
-    if (element) follow(this.card.scroller, element, NEXT_COLUMN);
+    follow(this.card.scroller, this.activeElement, NEXT_COLUMN);
   }
 
-  /** The line under the picture: everything about the token under the pointer, else about the selected one. */
-  readout(item) {
+  /** A key has selected another token. */
+  arrive() {
+    this.focusActive();
+    this.reveal();
+  }
+
+  /** The line under the picture: everything about the token under the pointer, else about the selected one. @param {TreeBox | null} box */
+  readout(box) {
     if (!this.shown) return;
     const { view, state } = this.shown;
-    const shown = item || this.activeItem();
+    const shown = box ?? this.activeBox();
     const words = shown ? describe(view, shown).join(" · ") : "";
     const pin = state.pinned ? [h("span.hp-pin", "pinned"), " "] : [];
     this.card.readline.replaceChildren(...pin, h("bdi", words.length > 240 ? `${words.slice(0, 240)}…` : words));
   }
 }
 
-/** The tokens that a step would keep where something is supposed; null where nothing is. */
-const wouldKeep = ({ original, own, nodes }) => original && [...own.path].map((id) => nodes.get(id));
+/** The tokens that a step would keep where something is supposed; null where nothing is. @param {View} view */
+const wouldKeep = ({ original, own, nodes }) => (original ? [...own.path].map((id) => nodes.get(id)) : null);
 
 export { Stage };

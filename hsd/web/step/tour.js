@@ -41,7 +41,11 @@ const STOPS = [
   },
 ];
 
-/** player: whose stage it is, inside `place`; more(): show the long explanation. start() begins at the first stop. */
+/**
+ * Make the tour; its `start` begins at the first stop.
+ * @param {{phase: (name: string) => void}} player whose stage it is, inside `place` @param {HTMLElement} place
+ * @param {() => void} more show the long explanation
+ */
 function create(player, place, more) {
   const [title, words] = [h("h3.hp-title"), h("p")];
   const back = button("Back", "the stop before", () => go(at - 1));
@@ -63,7 +67,7 @@ function create(player, place, more) {
   place.after(element);
   let at = 0;
 
-  function go(i) {
+  function go(/** @type {number} */ i) {
     at = i;
     const stop = STOPS[i];
     player.phase(stop.phase);
@@ -74,6 +78,7 @@ function create(player, place, more) {
     light(stop.lit);
   }
 
+  /** @param {string | null} selector */
   function light(selector) {
     for (const one of place.querySelectorAll(".is-lit")) one.classList.remove("is-lit");
     const lit = selector ? [...place.querySelectorAll(selector)] : [];

@@ -1,78 +1,101 @@
-// The player's transport: the bar with the phases of the step and the differences between the rules, one cell per
-// step, and what was gained so far.
-import { h, icon } from "../kit/dom.js";
+// The player's transport: buttons, the phases of the step, the differences between the rules and the speed; one cell per
+// step, whose bars are tokens gained; and what was gained so far.
+import { afterLayout, h, icon, targetOf } from "../kit/dom.js";
 import { count, number, plural } from "../kit/format.js";
 import { button, setSlider, slider } from "../kit/parts.js";
-import { cell, gains, transport } from "./bar.js";
 import { differs, ruleInfo, usualLength } from "./model.js";
 import { at } from "./phases.js";
 
-/** actions: those of player.js. moves: beat(), starts() and pace(), as bar.js has. */
-function create(actions, moves) {
+const SPEEDS = [0.5, 1, 2, 4];
+const DENSE = 60; // cells from which on they are narrow
+
+/** @param {import("./stage.js").Player} player */
+function create(player) {
+  const speeds = SPEEDS.map((x) => h("option", { value: x, selected: x === 1 }, `${x}×`));
+  const speed = h("select.hp-speed", { "aria-label": "speed", "title": "speed" }, speeds);
+  const clock = playing(player, () => Number(speed.value));
   const differ = { class: "hp-button hp-differ" };
   const differences = [
-    button(icon("earlier"), "previous step where the rules differ (p)", actions.previous, differ),
-    button(icon("later"), "next step where the rules differ (n)", actions.next, differ),
+    button(icon("earlier"), "previous step where the rules differ (p)", player.previous, differ),
+    button(icon("later"), "next step where the rules differ (n)", player.next, differ),
+  ];
+  const buttons = [
+    button(icon("first"), "one step back (Shift ←)", player.back),
+    button(icon("back"), "one move back (←)", player.moveBack),
+    clock.element,
+    button(icon("forward"), "one move on (→)", player.moveOn),
+    button(icon("last"), "one step forward (Shift →)", player.forward),
   ];
   const rail = slider("the phases of this step", {
     css: "hp-scrub",
     step: 1,
-    oninput: () => actions.beat(Number(rail.value)),
+    oninput: () => player.goBeat(Number(rail.value)),
   });
   const names = h("div.hp-phase-names", { "aria-hidden": "true" });
   const inside = h("div.hp-rail", names, rail);
-  const buttons = [
-    ["first", "one step back (Shift ←)", actions.back],
-    ["back", "one move back (←)", actions.moveBack],
-    ["forward", "one move on (→)", actions.moveOn],
-    ["last", "one step forward (Shift →)", actions.forward],
-  ];
-  const bar = transport({ go: actions.go, ...moves, buttons, before: inside, after: differences });
-  const totals = h("p.hp-hint.hp-totals");
-  const setup = h("p.hp-hint.hp-setup");
+  const place = h("output.hp-place");
+  const cells = h("div.hp-cells", {
+    "role": "slider",
+    "tabindex": "0",
+    "aria-label": "step",
+    "aria-valuemin": 1,
+    "onclick": (event) => {
+      const step = targetOf(event).closest("[data-step]")?.getAttribute("data-step");
+      if (step) player.go(Number(step));
+    },
+  });
+  const [totals, setup] = [h("p.hp-hint.hp-totals"), h("p.hp-hint.hp-setup")];
   const element = h(
     "section",
     { "class": "hp-card hp-transport", "aria-label": "Steps" },
-    bar.bar,
-    bar.cells,
+    h("div.hp-bar", h("div.hp-buttons", buttons), inside, place, h("span.hp-grow"), differences, speed),
+    cells,
     totals,
     setup,
   );
   let tallest = 1;
-  let cells = [];
 
-  function load({ setup, steps }) {
-    tallest = usualLength(setup.options.draft) + 1;
-    cells = [];
-    extend(setup, steps);
+  function load(/** @type {Trace} */ record) {
+    tallest = usualLength(record.setup.options.draft) + 1;
+    cells.replaceChildren();
+    extend(record.setup, record.steps);
   }
 
-  function extend(setup, steps) {
+  /** @type {(setup: Setup, steps: Step[]) => void} */
+  function extend({ options }, steps) {
     tallest = Math.max(tallest, ...steps.map((step) => step.committed.length));
-    const fresh = steps.map((step, i) => stepCell(step, cells.length + i, tallest, setup.options.draft.drafts > 1));
-    bar.fill((cells = [...cells, ...fresh]));
+    const [from, several] = [cells.childElementCount, options.draft.drafts > 1];
+    cells.append(...steps.map((step, i) => stepCell(step, from + i, tallest, several)));
+    cells.classList.toggle("is-dense", cells.childElementCount > DENSE);
   }
 
+  /** Mark the cell of a step, and say where one is. @type {(record: Trace, index: number, live: boolean) => void} */
   function select({ steps }, index, live) {
-    bar.select(index, steps.length ? `step ${index + 1}/${steps.length}` : live ? "waiting" : "no steps");
+    const words = steps.length ? `step ${index + 1}/${steps.length}` : live ? "waiting" : "no steps";
+    const now = /** @type {HTMLElement | undefined} */ (cells.children[index]);
+    cells.querySelector(".is-now")?.classList.remove("is-now");
+    now?.classList.add("is-now");
+    place.textContent = words;
+    cells.setAttribute("aria-valuemax", String(Math.max(steps.length, 1)));
+    cells.setAttribute("aria-valuenow", String(index + 1));
+    cells.setAttribute("aria-valuetext", words);
+    if (now) afterLayout(() => (cells.scrollLeft = now.offsetLeft - cells.clientWidth / 2));
     totals.replaceChildren(...summary(steps, index));
-    const any = steps.some(differs);
-    for (const control of differences) control.disabled = !any;
+    for (const control of differences) control.disabled = !steps.some(differs);
   }
 
-  /** The rail of a step: its phases in order, each as wide as it has moves. */
+  /** The rail of a step: its phases in order, each as wide as it has moves. @param {Plan} plan */
   function phases(plan) {
     inside.hidden = plan.total < 2;
-    rail.max = Math.max(plan.total - 1, 1);
-    const name = (phase) =>
-      h(
-        "span.hp-phase",
-        { "data-phase": phase.name, "style": `flex-grow:${phase.beats}`, "onclick": () => actions.beat(phase.from) },
-        phase.title,
-      );
+    rail.max = String(Math.max(plan.total - 1, 1));
+    const name = (/** @type {Phase} */ { name, title, beats, from }) => {
+      const style = `flex-grow:${beats}`;
+      return h("span.hp-phase", { "data-phase": name, style, "onclick": () => player.goBeat(from) }, title);
+    };
     names.replaceChildren(...plan.phases.map(name));
   }
 
+  /** @type {(plan: Plan, now: number) => void} */
   function beat(plan, now) {
     const { phase } = at(plan, now);
     setSlider(rail, now, phase.title);
@@ -82,43 +105,79 @@ function create(actions, moves) {
     }
   }
 
-  return { ...bar, element, setup, load, extend, select, phases, beat };
+  return { ...clock, element, setup, load, extend, select, phases, beat };
 }
 
-function stepCell(step, index, tallest, trie) {
-  const other = differs(step) ? `, ${ruleInfo(step.shadow.rule).short} would keep ${step.shadow.kept}` : "";
-  const kept = trie ? `kept ${step.kept}, drafted ${step.drafted}` : `kept ${step.kept} of ${step.drafted}`;
-  return cell(
-    index,
-    `step ${index + 1}: ${plural(step.committed.length, "token")} gained, ${kept}${other}`,
-    other ? "is-different" : "",
-    gains(step, tallest),
-    h("div", { "class": "hp-flag", "aria-hidden": "true" }, other ? "≠" : ""),
+/** The button that plays, and the clock behind it. @type {(player: import("./stage.js").Player, speed: () => number) => {element: HTMLElement, start: () => void, pause: () => void, toggle: () => void, playing: () => boolean}} */
+function playing(player, speed) {
+  let timer = 0;
+  const element = button(icon("play"), "play (Space)", () => toggle(), { class: "hp-play" });
+
+  function wait() {
+    timer = window.setTimeout(() => (player.playOn() ? wait() : pause()), player.pace() / speed());
+  }
+
+  function start() {
+    if (timer) return;
+    player.starts();
+    wait();
+    sign();
+  }
+
+  function pause() {
+    clearTimeout(timer);
+    timer = 0;
+    sign();
+  }
+
+  const toggle = () => (timer ? pause() : start());
+
+  function sign() {
+    element.replaceChildren(icon(timer ? "pause" : "play"));
+    element.title = timer ? "pause (Space)" : "play (Space)";
+    element.setAttribute("aria-label", element.title);
+    element.setAttribute("aria-pressed", String(timer !== 0));
+  }
+
+  return { element, start, pause, toggle, playing: () => timer !== 0 };
+}
+
+/** A step: what it kept of the draft, and over it what the target added. tallest: tokens of a whole bar; several: drafts. @type {(step: Step, index: number, tallest: number, several: boolean) => HTMLElement} */
+function stepCell(step, index, tallest, several) {
+  const { shadow, kept, drafted, committed } = step;
+  const other = shadow && differs(step) ? `, ${ruleInfo(shadow.rule).short} would keep ${shadow.kept}` : "";
+  const words = several ? `kept ${kept}, drafted ${drafted}` : `kept ${kept} of ${drafted}`;
+  const share = (/** @type {number} */ n) => `height:${(100 * n) / tallest}%`;
+  const own = committed.length - kept;
+  return h(
+    "div.hp-cell",
+    {
+      "class": other ? "is-different" : null,
+      "data-step": index,
+      "title": `step ${index + 1}: ${plural(committed.length, "token")} gained, ${words}${other}`,
+    },
+    h(
+      "div.hp-column",
+      own > 0 && h("div.hp-gain", { class: `is-${committed[kept].origin}`, style: share(own) }),
+      h("div.hp-gain.is-draft", { style: share(kept) }),
+    ),
+    h("div.hp-flag", { "aria-hidden": "true" }, other ? "≠" : ""),
   );
 }
 
-/** Totals up to the step that is shown. */
+/** Totals up to the step that is shown. @type {(steps: Step[], index: number) => HTMLElement[]} */
 function summary(steps, index) {
   const done = steps.slice(0, index + 1);
-  const sum = (of) => done.reduce((total, step) => total + of(step), 0);
-  const tokens = sum((step) => step.committed.length);
-  const calls = sum((step) => step.target_calls);
+  const tokens = done.reduce((total, step) => total + step.committed.length, 0);
+  const calls = done.reduce((total, step) => total + step.target_calls, 0);
   if (!calls) return [];
   const differing = steps.filter(differs).length;
-  const rules = differing
-    ? `the rules differ in ${differing} of ${plural(steps.length, "step")} (≠)`
-    : "bars: tokens gained per step";
+  const rules = `the rules differ in ${differing} of ${plural(steps.length, "step")} (≠)`;
+  const from = tokens === 1 ? " token from " : " tokens from ";
+  const to = ` target ${calls === 1 ? "call" : "calls"} so far: `;
   return [
-    h(
-      "span",
-      h("b", count(tokens)),
-      tokens === 1 ? " token from " : " tokens from ",
-      h("b", count(calls)),
-      ` target ${calls === 1 ? "call" : "calls"} so far: `,
-      h("b", number(tokens / calls)),
-      " per call",
-    ),
-    h("span", rules),
+    h("span", h("b", count(tokens)), from, h("b", count(calls)), to, h("b", number(tokens / calls)), " per call"),
+    h("span", differing ? rules : "bars: tokens gained per step"),
   ];
 }
 

@@ -31,7 +31,7 @@ function create(handlers) {
     const active = boxes.find(({ key }) => key === item)?.key ?? (selected ? `n${selected}` : "root");
     const byKey = new Map(boxes.map((one) => [one.key, one]));
     const [columns, rows] = [Math.max(...tree.free.keys()), Math.max(...tree.free.values(), tree.rest?.row ?? 0)];
-    const usual = Math.max(columns, usualLength(view.options.draft) + 1); // the same width in every step of a run
+    const usual = Math.max(columns, usualLength(view.trace.setup.options.draft) + 1); // the same width in every step of a run
     grid.setAttribute("style", `--hp-columns:${columns};--hp-usual:${usual}`);
     const band = view.depth.get(selected) + 1;
     grid.replaceChildren(
@@ -81,12 +81,12 @@ function timesOf(view, plan) {
   return {
     read,
     masses: when("masses"),
-    at: ({ kind, column }) => at[kind] ?? grown("propose", column),
-    turn: ({ kind, id = 0, verdict }) => {
+    at: (/** @type {{kind: string, column: number}} */ { kind, column }) => at[kind] ?? grown("propose", column),
+    turn: (/** @type {TreeBox} */ { kind, id = 0, verdict }) => {
       if (kind === "dropped") return when("rerank");
       return kind !== "draft" ? null : verdict === "unreached" ? end : tested(view.own, decisive(view.own, id));
     },
-    expanded: ({ level }) => grown("expand", level),
+    expanded: (/** @type {TreeBox} */ box) => grown("expand", box.level),
     tested,
   };
 }

@@ -118,3 +118,24 @@ type TreeLayout = {
 };
 /** What selects a branch, or in it a token that was not drafted. */
 type TreeChoice = { kind: string; branch: number; key: string | null };
+
+/** What is selected in a step, and how far it has come. item: the key of a token that was not drafted. */
+type PlayerState = { node: number; item: string | null; pinned: boolean; mass: "relative" | "joint"; beat: number };
+/** What a link supposes. */
+type Supposition = { rule?: string | null; coins?: Iterable<[number, number]> };
+/** Where a player is: of a step, its phase, and of the run. */
+type PlayerReport = Omit<PlayerState, "item"> & {
+  step: number;
+  phase: string | null;
+  steps: number;
+  live: boolean;
+  playing: boolean;
+  supposed: { rule: string | null; coins: [number, number][] };
+};
+/** See README.md. */
+type PlayerOptions = {
+  onSelect?: (report: PlayerReport) => void;
+  link?: (() => string | null) | null;
+  address?: () => string;
+  hidden?: () => boolean;
+};
