@@ -35,7 +35,7 @@ function treeCard(tree, onMass) {
   return { element, readline, note, hidden, scroller, massButton };
 }
 
-/** A card that is folded up at first. changed: it was opened or closed. @param {string} title @param {() => unknown} changed */
+/** A card that is folded up at first. changed: it was opened or closed. @param {string} title @param {() => void} changed */
 function fold(title, changed) {
   const body = h("div.hp-slot");
   const element = h("details.hp-fold", h("summary", title), body);

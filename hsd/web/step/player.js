@@ -14,7 +14,7 @@ const exporting = () => needed(import("./export.js")); // what few visitors need
 const NO_CHANGE = { rule: null, coins: new Map() }; // what a visitor supposes: another rule, other coins
 
 /** @typedef {{read: View, view: View, plan: Plan}} Shown read: the step as it was recorded; view: as it is judged here, see again.js */
-/** @typedef {{step?: number, node?: number | null, mass?: string, supposed?: Supposition | null}} Where to go */
+/** @typedef {{step?: number, node?: number | null, mass?: string, supposed?: Supposing | null}} Where to go */
 
 class Player {
   record = /** @type {Trace | null} */ (null);
@@ -125,7 +125,7 @@ class Player {
 
   // ---- what is supposed
 
-  /** Judge the step by another rule or with other coins; what was recorded stays as it is. @param {Supposition} change */
+  /** Judge the step by another rule or with other coins; what was recorded stays as it is. @param {Supposing} change */
   suppose(change) {
     this.pause();
     if (!this.shown) return;

@@ -122,7 +122,7 @@ type TreeChoice = { kind: string; branch: number; key: string | null };
 /** What is selected in a step, and how far it has come. item: the key of a token that was not drafted. */
 type PlayerState = { node: number; item: string | null; pinned: boolean; mass: "relative" | "joint"; beat: number };
 /** What a link supposes. */
-type Supposition = { rule?: string | null; coins?: Iterable<[number, number]> };
+type Supposing = { rule?: string | null; coins?: Iterable<[number, number]> };
 /** Where a player is: of a step, its phase, and of the run. */
 type PlayerReport = Omit<PlayerState, "item"> & {
   step: number;
