@@ -167,7 +167,7 @@ class Stage {
     /** @type {Record<string, Part[]>} */
     const words = last ? story(view) : phases.telling(view, place);
     for (const [part, element] of Object.entries(this.story.parts))
-      element.replaceChildren(words[part]?.length ? h("span", prose(words[part])) : "");
+      element.replaceChildren(.../** @type {(Node | string)[]} */ (prose(words[part] ?? [])));
     this.story.back.hidden = !view.original;
   }
 
