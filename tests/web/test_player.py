@@ -558,8 +558,9 @@ def test_a_tree_of_drafts_is_laid_out_without_overlap(stage: Stage) -> None:
 @pytest.mark.recorded
 def test_a_fold_that_cannot_be_loaded_says_what_to_do(stage: Stage, trace: dict) -> None:
     stage.page.route("**/step/folds.js", lambda route: route.abort())
-    stage.load(trace)
-    stage.page.locator(".hp-fold[open] .hp-hint").first.wait_for()
+    stage.load(trace, folded=True)
+    stage.page.locator(".hp-fold summary").first.click()
+    stage.page.locator(".hp-fold[open] .hp-hint").wait_for()
     assert "could not be loaded" in stage.text(".hp-fold[open]")
     assert "reload the page" in stage.text(".hp-fold[open]")
     stage.problems.clear()  # what the browser says of it
