@@ -8,6 +8,7 @@ zero if and only if the rule is lossless there.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -43,10 +44,7 @@ class TableModels:
 
     def joint(self, table: dict[Prefix, Tensor], path: Prefix) -> float:
         """Return the probability of `path` as a whole."""
-        result = 1.0
-        for t, token in enumerate(path):
-            result *= float(table[path[:t]][token])
-        return result
+        return math.prod((float(table[path[:t]][token]) for t, token in enumerate(path)), start=1.0)
 
 
 def prefixes(vocab: int, longest: int, least: int = 0) -> list[Prefix]:
@@ -56,7 +54,7 @@ def prefixes(vocab: int, longest: int, least: int = 0) -> list[Prefix]:
 
 
 def random_models(vocab: int, gamma: int, seed: int) -> TableModels:
-    """A random pair whose next-token distributions depend on the whole prefix; the draft resembles the target."""
+    """Return a random pair whose distributions depend on the whole prefix; the draft resembles the target."""
     generator = torch.Generator().manual_seed(seed)
     target: dict[Prefix, Tensor] = {}
     draft: dict[Prefix, Tensor] = {}
@@ -120,7 +118,7 @@ def _spread(models: TableModels, path: Prefix, row: Tensor, weight: float, resam
 
 
 def open_residual(models: TableModels, path: Prefix) -> Tensor:
-    """(V,): max(p(path, ·) - q(path, ·), 0) with joint probabilities, normalised; the target's row if it is empty."""
+    """Return max(p(path, ·) - q(path, ·), 0), joint and normalised, (V,); the target's row where that is empty."""
     joint_p, joint_q = models.joint(models.target, path), models.joint(models.draft, path)
     residual = (joint_p * models.target[path] - joint_q * models.draft[path]).clamp_min(0)
     return residual / residual.sum() if residual.sum() > 0 else models.target[path]
@@ -134,7 +132,7 @@ def target_law(models: TableModels) -> Tensor:
 
 
 def total_variation(first: Tensor, second: Tensor) -> float:
-    """Half the sum of absolute differences: the largest difference in probability that any event can show."""
+    """Return half the sum of absolute differences: the largest difference in probability that any event can show."""
     return float((first - second).abs().sum() / 2)
 
 
@@ -145,16 +143,12 @@ def ideal_kept(models: TableModels) -> float:
 
 
 def finding(output: Tensor, expected: float, truth: Tensor) -> dict[str, float | bool]:
-    """What an audit says about one rule: `lossless` is what was found, a total variation below 1e-12."""
+    """Return what an audit says about one rule; `lossless` means a total variation below 1e-12."""
     distance = total_variation(output, truth)
     return {"expected_accepted": expected, "total_variation": distance, "lossless": distance < 1e-12}
 
 
 def audit_rules(models: TableModels) -> dict[str, dict[str, float | bool]]:
-    """Expected kept tokens and total variation from the target of every registered rule on the given models."""
+    """Return the `finding` for every registered rule of one draft on the given models."""
     truth = target_law(models)
-    found: dict[str, dict[str, float | bool]] = {}
-    for name, rule in RULES.items():
-        output, expected = output_law(models, rule.law, rule.resamples)
-        found[name] = finding(output, expected, truth)
-    return found
+    return {name: finding(*output_law(models, rule.law, rule.resamples), truth) for name, rule in RULES.items()}

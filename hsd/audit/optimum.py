@@ -76,7 +76,7 @@ def tree_law(models: TableModels, shape: Shape) -> dict[Texts, float] | None:
     last = [max(shape.children(node), default=0) for node in range(len(shape.parents) + 1)]
     states: dict[tuple[Texts, tuple[tuple[int, Prefix], ...]], float] = {(frozenset(), ((0, ()),)): 1.0}
     for node, parent in enumerate(shape.parents, start=1):
-        found: dict[tuple[Texts, tuple[tuple[int, Prefix], ...]], float] = defaultdict(float)
+        after: dict[tuple[Texts, tuple[tuple[int, Prefix], ...]], float] = defaultdict(float)
         for (drafted, known), weight in states.items():
             above = dict(known)[parent]
             taken = [path[-1] for other, path in known if other and shape.parents[other - 1] == parent]
@@ -88,10 +88,10 @@ def tree_law(models: TableModels, shape: Shape) -> dict[Texts, float] | None:
                         for other, text in (*known, (node, path))
                         if last[other] > node or (other and shape.remembers and last[shape.parents[other - 1]] > node)
                     )
-                    found[drafted | {path}, alive] += weight * chance
-        if len(found) > MAX_TREES:
+                    after[drafted | {path}, alive] += weight * chance
+        if len(after) > MAX_TREES:
             return None
-        states = found
+        states = after
     return {drafted: weight for (drafted, _), weight in states.items()}
 
 

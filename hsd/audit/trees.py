@@ -13,11 +13,10 @@ from functools import cache, partial
 import torch
 from torch import Tensor
 
-from hsd.audit.chains import TableModels, finding, target_law
+from hsd.audit.chains import Prefix, TableModels, finding, target_law
 from hsd.rules.tree import Ending, Path, TreeRule, answered
 from hsd.rules.trees import TREE_RULES
 
-Prefix = tuple[int, ...]
 MAX_ENDINGS = 10_000
 
 
@@ -87,11 +86,11 @@ class OpenTree:
 
     def path(self, node: int) -> Prefix:
         """Return the tokens from the root to `node`."""
-        found: list[int] = []
+        tokens: list[int] = []
         while node:
-            found.append(self.token(node))
+            tokens.append(self.token(node))
             node = self.shape.parents[node - 1]
-        return tuple(reversed(found))
+        return tuple(reversed(tokens))
 
     def draws(self, node: int) -> Iterator[tuple[float, OpenTree]]:
         """Every way to draw the token of `node`, with its probability; parents and earlier siblings come first."""
@@ -140,14 +139,14 @@ def tree_output_law(rule: TreeRule, models: TableModels, shape: Shape) -> tuple[
 
 
 def paths_shape(drafts: int, depth: int, siblings: str = "independent") -> Shape:
-    """K drafts from the root."""
+    """Return K drafts from the root."""
     parents: list[int] = []
     paths = [_append_path(parents, (), depth) for _ in range(drafts)]
     return Shape(tuple(parents), tuple(paths), siblings)
 
 
 def comb_shape(drafts: int, depth: int, siblings: str = "independent") -> Shape:
-    """One draft, and from each of its nodes but the last K-1 others that go on to full depth by themselves."""
+    """Return one draft, and from each of its nodes but the last K-1 others that go on to full depth by themselves."""
     parents: list[int] = []
     main = _append_path(parents, (), depth)
     spares = [_append_path(parents, main.nodes[:fork], depth) for fork in range(depth) for _ in range(drafts - 1)]
@@ -155,7 +154,7 @@ def comb_shape(drafts: int, depth: int, siblings: str = "independent") -> Shape:
 
 
 def regular_shape(drafts: int, depth: int, siblings: str) -> Shape:
-    """K children below every node."""
+    """Return K children below every node."""
     parents: list[int] = []
     level = range(1)
     for _ in range(depth):
@@ -183,7 +182,7 @@ def shapes(drafts: int, depth: int, vocab: int) -> dict[str, Shape]:
 def audit_tree_rules(models: TableModels, drafts: int) -> tuple[dict[str, dict[str, float | bool]], list[str]]:
     """The finding for every tree rule with every layout it fits, and the names of what was too large to enumerate."""
     truth = target_law(models)
-    found: dict[str, dict[str, float | bool]] = {}
+    findings: dict[str, dict[str, float | bool]] = {}
     skipped: list[str] = []
     for layout, shape in shapes(drafts, models.gamma, models.vocab).items():
         for name, rule in TREE_RULES.items():
@@ -193,8 +192,8 @@ def audit_tree_rules(models: TableModels, drafts: int) -> tuple[dict[str, dict[s
             if judged is None:
                 skipped.append(f"{name}, {layout}")
             else:
-                found[f"{name}, {layout}"] = finding(*judged, truth)
-    return found, skipped
+                findings[f"{name}, {layout}"] = finding(*judged, truth)
+    return findings, skipped
 
 
 def _append_path(parents: list[int], shared: tuple[int, ...], depth: int) -> Path:

@@ -104,21 +104,23 @@ def load_adapter(file: str | Path) -> Adapter:
     if not callable(verify):
         raise HsdError(f"{path.name} has no function verify: write def verify(p, q, tokens, uniforms, noise)")
     fields = ("noise", "batched", "dtype", "sampled", "candidates", "shared")
-    said = {x: getattr(module, x.upper()) for x in fields if hasattr(module, x.upper())}
-    return Adapter(path.name, verify, **said, text=text)
+    settings = {x: getattr(module, x.upper()) for x in fields if hasattr(module, x.upper())}
+    return Adapter(path.name, verify, **settings, text=text)
 
 
 def texts(adapter: Adapter, p: Tensor, q: Tensor, gamma: int, length: int, seeds: list[int]) -> list[Outcome]:
     """What `generate` returns, one text for each seed. Raises HsdError if it raises or returns something impossible."""
     try:
-        found = adapter.verify(p.clone(), q.clone(), gamma, length, [*seeds])
-        said = [tuple(map(int, one)) for one in found]
+        answer = adapter.verify(p.clone(), q.clone(), gamma, length, [*seeds])
+        outcomes = [tuple(map(int, one)) for one in answer]
     except (Exception, SystemExit) as error:
         what = f"raises {_line(error)}"
     else:
-        if [len(one) for one in said] == [length] * len(seeds) and all(0 <= x < len(p) for one in said for x in one):
-            return said
-        what = f"returns {_short(found)}: return a list of {length} tokens below {len(p)} for each seed"
+        if [len(one) for one in outcomes] == [length] * len(seeds) and all(
+            0 <= x < len(p) for one in outcomes for x in one
+        ):
+            return outcomes
+        what = f"returns {_short(answer)}: return a list of {length} tokens below {len(p)} for each seed"
     sent = f"p and q {tuple(p.shape)}, gamma {gamma}, length {length}, {len(seeds)} seeds"
     raise HsdError(f"{adapter.name}: generate {what}; sent {sent}")
 
@@ -168,16 +170,24 @@ class BlackBox:
             ]
         copies = [part.clone() for part in given]
         if self.adapter.batched:
-            found = self._call(given, drafts[0], points[0])
-            if not isinstance(found, list | tuple) or len(found) != len(drafts):
-                what = f"returns {_short(found)} for a batch of {len(drafts)}: return a list of lists"
+            answers = self._call(given, drafts[0], points[0])
+            if not isinstance(answers, list | tuple) or len(answers) != len(drafts):
+                what = f"returns {_short(answers)} for a batch of {len(drafts)}: return a list of lists"
                 raise self._wrong(what, drafts[0], points[0])
         else:
-            found = [self._call([part[i] for part in given], x, points[i]) for i, x in enumerate(drafts)]
+            answers = [self._call([part[i] for part in given], x, points[i]) for i, x in enumerate(drafts)]
         for i, draft in enumerate(drafts) if not all(map(torch.equal, given, copies)) else ():
             if not all(torch.equal(part[i], copy[i]) for part, copy in zip(given, copies, strict=True)):
                 raise self._wrong("changes its arguments: work on copies", draft, points[i])
-        return [self._checked(one, draft, point) for one, draft, point in zip(found, drafts, points, strict=True)]
+        return [self._checked(one, draft, point) for one, draft, point in zip(answers, drafts, points, strict=True)]
+
+    def random_points(self, drafts: list[int], generator: torch.Generator) -> tuple[list[int], list[Point]]:
+        """Return drafts, given by number, and a random point for each, as `ask` takes them."""
+        width = self.gamma + (self.vocab if self.adapter.exponential else 1)
+        numbers = torch.rand(len(drafts), width, generator=generator, dtype=torch.float64)
+        if self.adapter.exponential:
+            numbers[:, self.gamma :] = -torch.log1p(-numbers[:, self.gamma :])
+        return drafts, [tuple(point) for point in numbers.tolist()]
 
     def _call(self, given: list[Tensor], draft: int, point: Point) -> Any:
         self.calls += 1
@@ -187,11 +197,11 @@ class BlackBox:
         except (Exception, SystemExit) as error:
             raise self._wrong(f"raises {_line(error)}", draft, point) from error
 
-    def _checked(self, found: Any, draft: int, point: Point) -> Outcome:
+    def _checked(self, answer: Any, draft: int, point: Point) -> Outcome:
         """Return the committed tokens, checked: a prefix of the draft and one more."""
-        tokens, drafted = found.tolist() if isinstance(found, Tensor) else found, self._drafts[draft]
+        tokens, drafted = answer.tolist() if isinstance(answer, Tensor) else answer, self._drafts[draft]
         if not isinstance(tokens, list | tuple) or any(isinstance(t, bool) or not isinstance(t, int) for t in tokens):
-            what = f"returns {_short(found)}: return a list of int"
+            what = f"returns {_short(answer)}: return a list of int"
         elif not 1 <= len(tokens) <= len(drafted) + 1:
             what = f"returns {len(tokens)} tokens: return 1 to {len(drafted) + 1}, the kept ones and one more"
         elif list(tokens[:-1]) != drafted[: len(tokens) - 1]:
@@ -208,14 +218,12 @@ class BlackBox:
     def sent(self, draft: int, point: Point) -> str:
         """Return the arguments in words."""
         gamma = len(self._drafts[draft])
-        p, q = (f"{tuple(rows.shape[1:])}" for rows in self._rows[:2])
-        if self.adapter.sampled:
-            return f"p {p}, q {q}, tokens {self._drafts[draft]}"
+        p, q = (tuple(rows.shape[1:]) for rows in self._rows[:2])
         numbers = [float(f"{x:.6g}") for x in point]
-        if self.adapter.shared:
-            return f"p {p}, q {q}, tokens {self._drafts[draft]}, noise {numbers}"
-        noise = numbers[gamma:] if self.adapter.exponential else numbers[gamma]
-        return f"p {p}, q {q}, tokens {self._drafts[draft]}, uniforms {numbers[:gamma]}, noise {noise}"
+        own = {"uniforms": numbers[:gamma], "noise": numbers[gamma:] if self.adapter.exponential else numbers[gamma]}
+        own = {} if self.adapter.sampled else {"noise": numbers} if self.adapter.shared else own
+        given = {"p": p, "q": q, "tokens": self._drafts[draft], **own}
+        return ", ".join(f"{name} {value}" for name, value in given.items())
 
 
 def _line(error: BaseException) -> str:

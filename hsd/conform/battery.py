@@ -94,7 +94,7 @@ def _nearly(row: Tensor) -> Tensor:
 
 
 def _rare(row: Tensor) -> Tensor:
-    """Tokens of 1e-3, 3e-5, 1e-6 and one that has nearly everything."""
+    """Return tokens of 1e-3, 3e-5, 1e-6 and one that has nearly everything."""
     return torch.tensor([1.0, *(10.0 ** -(3 + 1.5 * k) for k in range(len(row) - 1))], dtype=row.dtype)
 
 

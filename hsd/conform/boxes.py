@@ -48,14 +48,14 @@ class Box:
 
 
 def edges(hints: Sequence[float], width: float) -> list[float]:
-    """Just below and just above each place where a threshold may be, in order."""
+    """Return just below and just above each place where a threshold may be, in order."""
     return sorted({edge for hint in hints for edge in (hint - width / 2, hint + width / 2)})
 
 
 def threshold(
     at: Callable[[float], Point], low: float, high: float, width: float, hints: Sequence[float] = ()
 ) -> Search[float]:
-    """Where the outcome at `low` ends, on the way to `high`, where it is another one: known to `width` / 2.
+    """Yield where the outcome at `low` ends, on the way to `high`, where it is another one: known to `width` / 2.
 
     at: from the number that moves to the point. hints: of `edges`, where to look first; it is found wherever it is.
     """
@@ -108,7 +108,7 @@ def boxes(
             start = moved
         return None
 
-    found: list[Box] = []
+    whole: list[Box] = []
     todo: list[tuple[Point, Point]] = [((0.0,) * axes, (1.0,) * axes)]
     while todo:
         low, high = todo.pop()
@@ -122,13 +122,13 @@ def boxes(
             if all(at + width <= x < to - width for at, to, x in zip(low, high, point, strict=True)):
                 cut = cut or (yield from change(a, point))
         if cut is None:
-            found.append(Box(low, high, (yield from ask(a))))
+            whole.append(Box(low, high, (yield from ask(a))))
             continue
-        if len(found) + len(todo) > most:
+        if len(whole) + len(todo) > most:
             raise HsdError("its outcome does not change at thresholds of single numbers: use --sampled")
         axis, where = cut
         todo += [(low, (*high[:axis], where, *high[axis + 1 :])), ((*low[:axis], where, *low[axis + 1 :]), high)]
-    return found
+    return whole
 
 
 def _inside(low: float, high: float, end: int, width: float) -> float:

@@ -20,13 +20,13 @@ OWN = "take all from uniforms and noise, or use --sampled"
 Batch = tuple[Sequence[int], Sequence[Point], int]  # drafts, a point for each, and the place of the one in question
 
 
-def cause(box: BlackBox, first: Outcome, asked: Sequence[Batch], others: Sequence[Point], seldom: bool) -> str:
-    """What a draft's outcome depends on besides its numbers, in words; those that end in `OWN` let no law be found.
+def cause(box: BlackBox, first: Outcome, batches: Sequence[Batch], others: Sequence[Point], seldom: bool) -> str:
+    """Say in words what a draft's outcome depends on besides its numbers. After words ending in `OWN` no law is sought.
 
     first: one outcome; asked: the calls that gave this and another one. others: points of other calls. seldom: whether
     few of many points differed.
     """
-    drafts, points, place = asked[0]
+    drafts, points, place = batches[0]
     draft, point = drafts[place], points[place]
 
     def placed(drafts: Sequence[int], points: Sequence[Point], place: int) -> Outcome:
@@ -46,30 +46,30 @@ def cause(box: BlackBox, first: Outcome, asked: Sequence[Batch], others: Sequenc
             return alone()
 
     alone = partial(placed, [draft], [point], 0)
-    said = [alone() for _ in range(CALLS)]
-    usual = Counter(said).most_common(1)[0][1]
-    if usual <= OFTEN * CALLS and any(said[k:] == said[:-k] for k in range(1, CALLS // 3)):
+    outcomes = [alone() for _ in range(CALLS)]
+    usual = Counter(outcomes).most_common(1)[0][1]
+    if usual <= OFTEN * CALLS and any(outcomes[k:] == outcomes[:-k] for k in range(1, CALLS // 3)):
         return f"it counts calls, and equal calls get different tokens in turn: {OWN}"
     if follows([partial(at, moment) for moment in MOMENTS]):
         return f"it looks at the clock: {OWN}"
     if usual <= OFTEN * CALLS:
         return f"it draws numbers of its own: {OWN}"
-    size = min(max(len(drafts) for drafts, _, _ in asked), LARGEST)
+    size = min(max(len(drafts) for drafts, _, _ in batches), LARGEST)
     alike = [partial(placed, [draft] * size, [point] * size, i) for i in {0, 1 % size, size // 2, size - 1}]
     if box.adapter.batched and follows(alike):
         return "what a draft gets depends on its place in the batch: equal ones get different tokens"
-    if box.adapter.batched and follows([alone, *(partial(placed, *batch) for batch in asked)]):
+    if box.adapter.batched and follows([alone, *(partial(placed, *batch) for batch in batches)]):
         return "what a draft gets depends on the others of its batch, or on its place there"
     if follows([partial(after, other) for other in others]):
         return "it keeps something from earlier calls: the one before decides"
-    if usual < CALLS or said[0] == first or seldom:
+    if usual < CALLS or outcomes[0] == first or seldom:
         return "it now and then draws a number of its own, or keeps something from call to call"
     return "it keeps something from earlier calls"
 
 
 def follows(experiments: Sequence[Callable[[], Outcome]]) -> bool:
-    """Whether an outcome follows from the experiment: the same each time in mixed order, but not in all of them."""
+    """Return whether experiments differ, each having the same outcome every time that it is made, in mixed order."""
     order = [*range(len(experiments))] * TURNS
     random.Random(0).shuffle(order)
-    found = [(i, experiments[i]()) for i in order]
-    return len({outcome for _, outcome in found}) > 1 and len({*found}) == len(experiments)
+    results = [(i, experiments[i]()) for i in order]
+    return len({outcome for _, outcome in results}) > 1 and len({*results}) == len(experiments)

@@ -64,10 +64,10 @@ def summed_up(models: TableModels, laws: dict[Outcome, Recovered]) -> tuple[floa
         path, begins, free, wanted = todo.pop()
         t, row = len(path), models.target[path]
         ends = sum((w * laws[x].stop[t] * laws[x].next(t) for x, w in begins), torch.zeros_like(row))
-        said, right = (free * row + ends).tolist(), (wanted * row).tolist()
+        output, right = (free * row + ends).tolist(), (wanted * row).tolist()
         drafted = {x[t]: [one for one in begins if one[0][t] == x[t]] for x, _ in begins} if t < models.gamma else {}
-        off += sum(abs(a - b) for token, (a, b) in enumerate(zip(said, right, strict=True)) if token not in drafted)
-        todo += [((*path, token), of, said[token], right[token]) for token, of in drafted.items()]
+        off += sum(abs(a - b) for token, (a, b) in enumerate(zip(output, right, strict=True)) if token not in drafted)
+        todo += [((*path, token), of, output[token], right[token]) for token, of in drafted.items()]
     return off / 2, sum(w * float(laws[x].expected_kept) for x, w in drafts)
 
 
@@ -79,9 +79,9 @@ def equal_rules(judged: list[Judged], tolerance: float) -> list[str]:
 
     A draft counts by how often it is drafted. Settings are looked for on the first of them, which has random rows.
     """
-    found = [name for name, rule in RULES.items() if not rule.knob and _equal(judged, rule.law, tolerance)]
+    names = [name for name, rule in RULES.items() if not rule.knob and _equal(judged, rule.law, tolerance)]
     settled = (_fuzzy, _typical, _ensemble)
-    return found or next(filter(None, (name(judged[:1], tolerance) for name in settled)), [])
+    return names or next(filter(None, (name(judged[:1], tolerance) for name in settled)), [])
 
 
 def _equal(judged: list[Judged], law, tolerance: float) -> bool:  # type: ignore[no-untyped-def]
@@ -97,18 +97,18 @@ def _equal(judged: list[Judged], law, tolerance: float) -> bool:  # type: ignore
 
 
 def _fuzzy(judged: list[Judged], tolerance: float) -> list[str]:
-    """Fuzzy verification at every tolerance that fits, tried between any two divergences that were met."""
-    found = []
+    """Return fuzzy verification at every tolerance that fits, tried between any two divergences that were met."""
+    fitting = []
     for name, divergence in DIVERGENCES.items():
         met = [float(d) for p, q, _ in _rows(judged) for d in divergence(p[:-1], q)]
         for mode, (low, high) in itertools.product(MODES, _between(met, float("inf"))):
             if _equal(judged, fuzzy_rule(Fuzzy(name, min((low + high) / 2, low + 1), mode)).law, tolerance):
-                found.append(f"fuzzy ({mode}, {name}, a tolerance from {low:.3g} to {high:.3g})")
-    return found
+                fitting.append(f"fuzzy ({mode}, {name}, a tolerance from {low:.3g} to {high:.3g})")
+    return fitting
 
 
 def _typical(judged: list[Judged], tolerance: float) -> list[str]:
-    """Typical acceptance at every ε that fits: p > min(ε, √ε exp(-H)) as long as ε < max(p, (p exp(H))²)."""
+    """Return typical acceptance at every ε that fits: p > min(ε, √ε exp(-H)) as long as ε < max(p, (p exp(H))²)."""
     met = [
         max(float(row[x]), float(row[x] * torch.special.entr(row).sum().exp()) ** 2)
         for p, _, tokens in _rows(judged)
@@ -132,7 +132,7 @@ def _between(met: list[float], top: float) -> Iterator[tuple[float, float]]:
 
 
 def _ensemble(judged: list[Judged], tolerance: float) -> list[str]:
-    """Token-wise verification of a mixture; its weight is read off the first draft that may be rejected."""
+    """Return token-wise verification of a mixture; its weight is read off the first draft that may be rejected."""
     laws = [law for one in judged for law in one.laws.values()]
     for rows, law in zip(_rows(judged), laws, strict=True):
         missing = 1 - float(token_tests(*rows)[0])
@@ -164,17 +164,17 @@ class Counterexample:
         letters, t = ", ".join(map(self._name, self.draft)), len(self.draft)
         if len(self.found) == 1:
             which = f"its first {t} tokens are kept" if t > 1 else "token 1 is kept"
-            found, allowed = apart(self.found[0], self.allowed[0])
+            probability, allowed = apart(self.found[0], self.allowed[0])
             most = f"at most {allowed} keeps the target"
-            return f"draft ({letters}{', …' * (t < self.models.gamma)}): {which} with {found} where {most}"
+            return f"draft ({letters}{', …' * (t < self.models.gamma)}): {which} with {probability} where {most}"
         all_kept = f"after the whole draft ({letters})" if t == self.models.gamma else f"after ({letters}) and no more"
         after = all_kept if t else "after a draft of which nothing is kept"
-        found, allowed = row(self.found), row(self.allowed)
-        if found == allowed or len(self.found) > len(LETTERS):
+        probability, allowed = row(self.found), row(self.allowed)
+        if probability == allowed or len(self.found) > len(LETTERS):
             x = max(range(len(self.found)), key=lambda x: abs(self.found[x] - self.allowed[x]))
-            found, allowed = apart(self.found[x], self.allowed[x])
-            return f"{after}: token {self._name(x)} follows with {found} where {allowed} keeps the target"
-        return f"{after}: the next token follows {found} where {allowed} keeps the target"
+            probability, allowed = apart(self.found[x], self.allowed[x])
+            return f"{after}: token {self._name(x)} follows with {probability} where {allowed} keeps the target"
+        return f"{after}: the next token follows {probability} where {allowed} keeps the target"
 
     def _name(self, token: int) -> str:
         return LETTERS[token] if self.models.vocab <= len(LETTERS) else str(token)
@@ -189,11 +189,11 @@ class Counterexample:
         return {"p": p.tolist(), "q": q.tolist()}
 
 
-def apart(found: float, allowed: float) -> tuple[str, str]:
-    """Two numbers with enough digits to differ visibly, at least four."""
+def apart(probability: float, allowed: float) -> tuple[str, str]:
+    """Return two numbers with enough digits to differ visibly, at least four."""
     return next(
-        ((a, b) for digits in range(4, 17) if (a := f"{found:.{digits}f}") != (b := f"{allowed:.{digits}f}")),
-        (f"{found:.4f}", f"{allowed:.4f}"),
+        ((a, b) for digits in range(4, 17) if (a := f"{probability:.{digits}f}") != (b := f"{allowed:.{digits}f}")),
+        (f"{probability:.4f}", f"{allowed:.4f}"),
     )
 
 
@@ -203,7 +203,7 @@ def row(values: list[float]) -> str:
 
 
 def counterexample(judged: Judged, tolerance: float) -> Counterexample | None:
-    """Where the output leaves the target, at the shortest prefix where it does.
+    """Return where the output leaves the target, at the shortest prefix where it does.
 
     Let A(X) be the probability that X is drafted and kept, A(X, x) the same one token on, and C(X) = that it is kept
     and no more is. As long as all shorter prefixes are right, the output is right at (X, x) if and only if
@@ -211,8 +211,8 @@ def counterexample(judged: Judged, tolerance: float) -> Counterexample | None:
     """
     models = judged.models
     for length in range(models.gamma + 1):
-        found = [one for x in dict.fromkeys(draft[:length] for draft in judged.laws) for one in _at(judged, x)]
-        wrong = [(gap, one) for gap, one in found if gap > tolerance]
+        candidates = [one for x in dict.fromkeys(draft[:length] for draft in judged.laws) for one in _at(judged, x)]
+        wrong = [(gap, one) for gap, one in candidates if gap > tolerance]
         if wrong:
             # What is kept too often comes first: a law of what follows cannot mend it.
             return max(wrong, key=lambda pair: (len(pair[1].found) == 1, pair[0]))[1]
@@ -220,7 +220,7 @@ def counterexample(judged: Judged, tolerance: float) -> Counterexample | None:
 
 
 def _at(judged: Judged, path: Outcome) -> Iterator[tuple[float, Counterexample]]:
-    """What may be wrong right after `path`, and how much probability that moves."""
+    """Yield what may be wrong right after `path`, and how much probability that moves."""
     models, t = judged.models, len(path)
     begins = {x: law for x, law in judged.laws.items() if x[:t] == path}
     weight = {x: models.joint(models.draft, x) for x in begins}
@@ -301,9 +301,10 @@ def _tenths(vocab: int, gamma: int, changing: bool, seed: int) -> TableModels:
 
 
 def _telling(vocab: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Two rows on which max(c p - q, 0) has not the shape of max(p - q, 0), for a c = p(x)/q(x); two tokens cannot.
+    """Return random rows p and q that tell rules for whole drafts from those for single tokens.
 
-    That tells rules for whole drafts from those for single tokens.
+    For some c = p(x)/q(x) the residual max(c p - q, 0) has another shape on them than max(p - q, 0). No rows of two
+    tokens have that.
     """
     parts = 10 if vocab <= 5 else 100
     for _ in range(100):

@@ -12,10 +12,12 @@ from state to state, with no sampling.
 from __future__ import annotations
 
 import itertools
+import json
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -57,38 +59,18 @@ class Keying:
 
 
 EMPTY = "empty"  # in place of a stream: the next step drafts nothing
-
-SALTED = frozenset({"draft", "coin", "after"})
-KEYINGS = {
-    "fresh": Keying("every number is read once"),
-    "step": Keying("keyed by (seed, step, place, stream)"),
-    "position": Keying("keyed by (seed, position, stream)", returns=SALTED),
-    "position, coins": Keying("only coins are keyed by (seed, position)", returns=frozenset({"coin"})),
-    "position, drafts": Keying("only draft noise is keyed by (seed, position)", returns=frozenset({"draft"})),
-    "position, unsalted": Keying("keyed by (seed, position), one number for all", "x", "x", "x", frozenset({"x"})),
-    "step, unsalted": Keying("keyed by (seed, step, place), one number for all", "x", "x", "x"),
-}
-
-COUPLED = {
-    "step, coupled": Keying("keyed by (seed, step, place), draft and correction coupled", "x", after="x", coupled=True)
-}
-WARY = {
-    "position, wary": Keying(
-        "keyed by (seed, position, stream), and a thrown-away token decides whether the next step drafts",
-        returns=SALTED | {EMPTY},
-        wary=True,
-    )
-}
-EVERY = KEYINGS | COUPLED | WARY
+LISTED = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+EVERY = {name: Keying(**{**one, "returns": frozenset(one.get("returns", ()))}) for name, one in LISTED.items()}
+KEYINGS = {name: one for name, one in EVERY.items() if not (one.coupled or one.wary)}
 
 
 def coupling(first: Tensor, second: Tensor) -> Tensor:
     """Return (V, V): how likely x wins with weights `first`, and y with `second`, on equal exponential numbers."""
-    found = torch.zeros(len(first), len(first), dtype=torch.float64)
+    joint = torch.zeros(len(first), len(first), dtype=torch.float64)
     for x in first.nonzero().flatten():
-        found[x] = first[x] * left(second, first, x)
-        found[x, x] = first[x] * (second[x] / (second[x] + leads(second[None], first[None], x[None])[0]))
-    return found
+        joint[x] = first[x] * left(second, first, x)
+        joint[x, x] = first[x] * (second[x] / (second[x] + leads(second[None], first[None], x[None])[0]))
+    return joint
 
 
 class Steps:
@@ -103,8 +85,8 @@ class Steps:
         def law(draft: tuple[int, ...]) -> tuple[Law, list[float], list[list[float]]]:
             size = len(draft)
             rows = self.target.expand(size + 1, -1), self._draft_row.expand(size, -1)
-            found = chosen.law(*rows, torch.tensor(draft, dtype=torch.int64))
-            return found, found.threshold.tolist(), [_ends(found.next(t)) for t in range(size + 1)]
+            its_law = chosen.law(*rows, torch.tensor(draft, dtype=torch.int64))
+            return its_law, its_law.threshold.tolist(), [_ends(its_law.next(t)) for t in range(size + 1)]
 
         self._law = law
         self._moves: dict[State, Moves] = {}
@@ -115,15 +97,15 @@ class Steps:
         if state not in self._moves:
             if len(self._moves) == MOST_STATES:
                 raise HsdError(f"more than {MOST_STATES:,} states: reduce gamma or the vocabulary")
-            found: Moves = defaultdict(float)
+            ways: Moves = defaultdict(float)
             for weight, known, committed in self._outcomes(dict(state)):
                 kept = (((s, at - len(committed)), known[s, at]) for s, at in known if s in self.keying.returns)
-                found[committed, tuple(sorted(one for one in kept if one[0][1] >= 0))] += weight
-            self._moves[state] = dict(found)
+                ways[committed, tuple(sorted(one for one in kept if one[0][1] >= 0))] += weight
+            self._moves[state] = dict(ways)
         return self._moves[state]
 
     def _coupled(self) -> Iterator[tuple[float, dict[Key, Interval], tuple[int, ...]]]:
-        """As `_outcomes`, but the correction comes from the same numbers as the draft's token at that position."""
+        """Yield what `_outcomes` does where a correction is picked on the numbers of the draft's token there."""
         row = self._draft_row
         for draft in itertools.product(row.nonzero().flatten().tolist(), repeat=self.gamma):
             law, weight = self._law(draft)[0], float(row[[*draft]].prod())
@@ -176,29 +158,29 @@ class Steps:
     def law(self, tokens: int, steps: int, state: State = ()) -> Tensor:
         """Return the law of the next `tokens` tokens, (V,) * tokens: `steps` steps, and then the target alone."""
         if (state, tokens, steps) not in self._laws:
-            found = torch.zeros((self.vocab,) * tokens, dtype=torch.float64)
+            output = torch.zeros((self.vocab,) * tokens, dtype=torch.float64)
             if steps == 0 or tokens == 0:
-                found = target_alone(self.target, tokens)
+                output = target_alone(self.target, tokens)
             else:
                 for (committed, then), weight in self.moves(state).items():
                     rest = max(tokens - len(committed), 0)
-                    found[committed[:tokens]] += weight * self.law(rest, min(steps - 1, rest), then)
-            self._laws[state, tokens, steps] = found
+                    output[committed[:tokens]] += weight * self.law(rest, min(steps - 1, rest), then)
+            self._laws[state, tokens, steps] = output
         return self._laws[state, tokens, steps]
 
     def tokens_per_step(self) -> tuple[list[float], float]:
-        """Expected tokens of the first, second and third step, and in the long run."""
+        """Return expected tokens of the first, second and third step, and in the long run."""
         states: dict[State, float] = {(): 1.0}
-        found: list[float] = []
-        while len(found) < LONG_RUN and not (len(found) > 3 and abs(found[-1] - found[-2]) < NEAR):
+        means: list[float] = []
+        while len(means) < LONG_RUN and not (len(means) > 3 and abs(means[-1] - means[-2]) < NEAR):
             then: dict[State, float] = defaultdict(float)
-            found.append(0.0)
+            means.append(0.0)
             for state, weight in states.items():
                 for (committed, after), share in self.moves(state).items():
-                    found[-1] += weight * share * len(committed)
+                    means[-1] += weight * share * len(committed)
                     then[after] += weight * share
             states = dict(then)
-        return found[:3], found[-1]
+        return means[:3], means[-1]
 
 
 def _ends(row: Tensor) -> list[float]:
@@ -244,10 +226,10 @@ def audit_keyings(p: list[float], q: list[float], gamma: int, rule: str, tokens:
         raise HsdError(f"{len(p)}^{gamma + 1} outcomes are too many for several steps: reduce gamma or the vocabulary")
     if find_rule(rule).resamples:
         raise HsdError(f"{rule} draws the rest of a block by further calls: choose another rule")
-    truth, found = target_alone(torch.tensor(p, dtype=torch.float64), tokens), {}
+    truth, results = target_alone(torch.tensor(p, dtype=torch.float64), tokens), {}
     for name, keying in EVERY.items():
         steps = Steps(rule, keying, p, q, gamma)
         first, settled = steps.tokens_per_step()
         after = [total_variation(steps.law(tokens, min(count, tokens)), truth) for count in (1, 2, 3, tokens)]
-        found[name] = {"total_variation": after[:3], "text": after[3], "tokens_per_step": first, "long_run": settled}
-    return {"rule": rule, "p": p, "q": q, "gamma": gamma, "tokens": tokens, "keyings": found}
+        results[name] = {"total_variation": after[:3], "text": after[3], "tokens_per_step": first, "long_run": settled}
+    return {"rule": rule, "p": p, "q": q, "gamma": gamma, "tokens": tokens, "keyings": results}

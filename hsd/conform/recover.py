@@ -79,7 +79,7 @@ def recover(
     box = BlackBox(adapter, models, drafts)
     generator = torch.Generator().manual_seed(1)
     turns = [i % len(drafts) for i in range(max(repeats, CHECKS * len(drafts)))]
-    again = Repeats(box, *_random(box, turns[: max(repeats, len(drafts))], generator))
+    again = Repeats(box, *box.random_points(turns[: max(repeats, len(drafts))], generator))
     again.check(TIMES if repeats else 2)
     laws = [_laws(models, x) for x in drafts]
     witnesses: list[list[Point]] = [[] for _ in drafts]
@@ -89,12 +89,12 @@ def recover(
 
     try:
         regions = _together(box, [*range(len(drafts))], taken_apart)
-        asked = [_random(box, turns[: CHECKS * len(drafts)], generator)]
+        trials = [box.random_points(turns[: CHECKS * len(drafts)], generator)]
         if points:
             likely = torch.tensor([models.joint(models.draft, x) for x in drafts])
-            asked.append(_random(box, likely.multinomial(points, True, generator=generator).tolist(), generator))
-        asked += [_sweep(box, regions, generator)] if sweep else []
-        for where in asked:
+            trials.append(box.random_points(likely.multinomial(points, True, generator=generator).tolist(), generator))
+        trials += [_sweep(box, regions, generator)] if sweep else []
+        for where in trials:
             _refine(again, regions, where, witnesses, taken_apart, generator)
     except HsdError:
         again.check(1)  # a cause that lies deeper is named first
@@ -105,54 +105,49 @@ def recover(
 
 def _regions(adapter: Adapter, gamma: int, vocab: int, laws: list[Law], witnesses: list[Point]) -> Search[list[Region]]:
     """Yield the boxes of one draft's numbers, with the law of the next token in each."""
-    axes, hints = gamma if adapter.exponential else gamma + 1, _hints(laws)
+    coins = torch.stack([law.threshold for law in laws]).T.tolist()  # (γ, rules): where known rules have thresholds
+    noise = {x for law in laws for t in range(gamma + 1) for x in law.next(t).cumsum(0)[:-1].tolist()}
+    axes, hints = gamma if adapter.exponential else gamma + 1, [*coins, list(noise)]
     most, one_hot = 8 * (gamma + 1) * vocab, torch.eye(vocab, dtype=torch.float64)
     known = [point[:axes] for point in witnesses]
     if not adapter.exponential:
-        found = yield from boxes(axes, gamma, (), adapter.width, hints, most, known)
-        return [Region(box, one_hot[box.outcome[-1]]) for box in found]
-    found = yield from boxes(axes, gamma, (1.0,) * vocab, adapter.width, hints, most, known)
+        parts = yield from boxes(axes, gamma, (), adapter.width, hints, most, known)
+        return [Region(box, one_hot[box.outcome[-1]]) for box in parts]
+    parts = yield from boxes(axes, gamma, (1.0,) * vocab, adapter.width, hints, most, known)
     regions = []
-    for box in found:
+    for box in parts:
         near = torch.stack([law.next(len(box.outcome) - 1) for law in laws])
         regions.append(Region(box, (yield from _law_of_noise(box, near, adapter.width))))
     return regions
 
 
 def rows_along(models: TableModels, draft: Outcome) -> tuple[Tensor, Tensor, Tensor]:
-    """What a rule is given for a draft: p (γ+1, V), q (γ, V) and the tokens (γ,)."""
+    """Return what a rule is given for a draft: p (γ+1, V), q (γ, V) and the tokens (γ,)."""
     p, q = models.rows(models.target, draft, models.gamma + 1), models.rows(models.draft, draft, models.gamma)
     return p, q, torch.tensor(draft)
 
 
 def _laws(models: TableModels, draft: Outcome) -> list[Law]:
-    """Those of the known rules that have thresholds; coupled ones have picks to compare."""
+    """Return the laws, for one draft, of all known rules that throw coins; a coupled rule compares picks instead."""
     return [rule.law(*rows_along(models, draft)) for rule in RULES.values() if not rule.recipe.coupled]
 
 
-def _hints(laws: list[Law]) -> list[list[float]]:
-    """Where known rules have their thresholds: for each coin, and for the noise."""
-    coins = torch.stack([law.threshold for law in laws]).T.tolist()  # (γ, rules)
-    noise = {x for law in laws for t in range(law.gamma + 1) for x in law.next(t).cumsum(0)[:-1].tolist()}
-    return [*coins, list(noise)]
-
-
 def _together(box: BlackBox, drafts: Sequence[int], search: Callable[[int], Search[T]]) -> list[T]:
-    """The results of searches that run side by side, one draft each: every call evaluates one point of each search."""
+    """Run a search for each draft side by side and return their results; a call evaluates one point of every search."""
     searches = {draft: search(draft) for draft in drafts}
-    asked: dict[int, Point] = {}
+    pending: dict[int, Point] = {}
     results: dict[int, T] = {}
     answers: dict[int, Outcome | None] = dict.fromkeys(searches)
     while answers:
         for draft, answer in answers.items():
             try:
-                asked[draft] = searches[draft].send(answer)  # type: ignore[arg-type]
+                pending[draft] = searches[draft].send(answer)  # type: ignore[arg-type]
             except StopIteration as end:
-                asked.pop(draft, None)
+                pending.pop(draft, None)
                 results[draft] = end.value
             except HsdError as error:
-                raise HsdError(f"{box.adapter.name}: {error}; sent last {box.sent(draft, asked[draft])}") from None
-        answers = dict(zip(asked, box.ask(list(asked), list(asked.values())), strict=True)) if asked else {}
+                raise HsdError(f"{box.adapter.name}: {error}; sent last {box.sent(draft, pending[draft])}") from None
+        answers = dict(zip(pending, box.ask(list(pending), list(pending.values())), strict=True)) if pending else {}
     return [results[draft] for draft in drafts]
 
 
@@ -190,22 +185,13 @@ def _added_up(regions: list[Region], gamma: int) -> Recovered:
 Asked = tuple[list[int], list[Point]]  # drafts, by number, and a point for each
 
 
-def _random(box: BlackBox, drafts: list[int], generator: torch.Generator) -> Asked:
-    """Return a random point for each of these drafts."""
-    width = box.gamma + (box.vocab if box.adapter.exponential else 1)
-    numbers = torch.rand(len(drafts), width, generator=generator, dtype=torch.float64)
-    if box.adapter.exponential:
-        numbers[:, box.gamma :] = -torch.log1p(-numbers[:, box.gamma :])
-    return drafts, [tuple(point) for point in numbers.tolist()]
-
-
 def _sweep(box: BlackBox, regions: list[list[Region]], generator: torch.Generator) -> Asked:
-    """Every number of every draft at `STRATA` values, the others from the largest box in which so many are kept."""
+    """Return points at which one number takes `STRATA` values, from the centre of each draft's largest boxes."""
     drafts: list[int] = []
     points: list[Point] = []
     for draft, of in enumerate(regions):
         largest = {len(one.box.outcome): one.box for one in sorted(of, key=lambda one: one.box.volume)}
-        for base in (found.centre for found in largest.values()):
+        for base in (box_.centre for box_ in largest.values()):
             for axis in range(len(base)):
                 begin = float(torch.rand((), generator=generator, dtype=torch.float64))
                 rest = (*base[axis + 1 :], *(1.0,) * (box.vocab if box.adapter.exponential else 0))
@@ -217,7 +203,7 @@ def _sweep(box: BlackBox, regions: list[list[Region]], generator: torch.Generato
 def _refine(
     again: Repeats,
     regions: list[list[Region]],
-    asked: Asked,
+    trials: Asked,
     witnesses: list[list[Point]],
     taken_apart: Callable[[int], Search[list[Region]]],
     generator: torch.Generator,
@@ -226,16 +212,16 @@ def _refine(
 
     Changes regions and witnesses.
     """
-    box, (drafts, points) = again.box, asked
-    found = box.ask(drafts, points)
+    box, (drafts, points) = again.box, trials
+    outcomes = box.ask(drafts, points)
     for tries in range(REFINED + 1):
-        rows = [*zip(drafts, points, found, strict=True)]
+        rows = [*zip(drafts, points, outcomes, strict=True)]
         places = [i for i, row in enumerate(rows) if not _foretold(box, regions[row[0]], row[1], row[2])]
         wrong = [rows[i] for i in places]
         if not wrong:
             return
         for place in places[:: len(places) // AGAIN + 1] if tries == 0 else ():
-            again.compare(drafts, points, place, found[place])
+            again.compare(drafts, points, place, outcomes[place])
         draft, point, outcome = wrong[0]
         if tries == REFINED:
             raise HsdError(
@@ -247,8 +233,8 @@ def _refine(
         retaken = sorted({draft for draft, _, _ in wrong})
         for draft, of in zip(retaken, _together(box, retaken, taken_apart), strict=True):
             regions[draft] = of
-        fresh = _random(box, retaken * FRESH, generator)
-        drafts, points, found = [*drafts, *fresh[0]], [*points, *fresh[1]], [*found, *box.ask(*fresh)]
+        fresh = box.random_points(retaken * FRESH, generator)
+        drafts, points, outcomes = [*drafts, *fresh[0]], [*points, *fresh[1]], [*outcomes, *box.ask(*fresh)]
 
 
 def _foretold(box: BlackBox, regions: list[Region], point: Point, outcome: Outcome) -> bool:
@@ -257,15 +243,14 @@ def _foretold(box: BlackBox, regions: list[Region], point: Point, outcome: Outco
     noise = torch.tensor(point[box.gamma :], dtype=torch.float64) if box.adapter.exponential else torch.ones(())
     if region is None or region.outcome(noise) == outcome:
         return True
-    return box.adapter.exponential and region.box.outcome[:-1] == outcome[:-1] and _close(region.law / noise)
+    if not box.adapter.exponential or region.box.outcome[:-1] != outcome[:-1]:
+        return False
+    first, second = (region.law / noise).topk(2).values.tolist()
+    return bool(second > first * (1 - 1e-5))  # too close to call in single precision
 
 
 class Unsteady(HsdError):
-    """Raised where equal numbers gave different tokens. cause: what the difference follows, in words."""
-
-    def __init__(self, cause: str, words: str) -> None:
-        super().__init__(words)
-        self.cause = cause
+    """Raised where equal numbers gave different tokens."""
 
 
 class Repeats:
@@ -284,11 +269,11 @@ class Repeats:
             places = [int(i) for i in order]
             cut = len(places) // 2 | 1  # batches of other sizes than the first, of an odd number too
             parts = [part for part in (places[:1], places[1 : cut + 1], places[cut + 1 :]) if part]
-            asked = {i: self._batch(part, place) for part in parts for place, i in enumerate(part)}
-            found = [one for part in parts for one in self.box.ask(*self._batch(part, 0)[:2])]
-            other = {i: outcome for i, outcome in zip(places, found, strict=True) if outcome != self.first[i]}
+            batch_of = {i: self._batch(part, place) for part in parts for place, i in enumerate(part)}
+            outcomes = [one for part in parts for one in self.box.ask(*self._batch(part, 0)[:2])]
+            other = {i: outcome for i, outcome in zip(places, outcomes, strict=True) if outcome != self.first[i]}
             for i, outcome in other.items():
-                batches = (self.drafts, self.points, i), asked[i]
+                batches = (self.drafts, self.points, i), batch_of[i]
                 raise self._differs(self.first[i], outcome, batches, len(other) < SELDOM * len(places))
 
     def _batch(self, part: list[int], place: int) -> Batch:
@@ -296,9 +281,9 @@ class Repeats:
 
     def compare(self, drafts: list[int], points: list[Point], place: int, outcome: Outcome) -> None:
         """Evaluate one of a batch by itself. Raises HsdError, as `check` does, if its outcome is now another one."""
-        found = self.box.ask([drafts[place]], [points[place]])[0]
-        if found != outcome:
-            raise self._differs(found, outcome, (([drafts[place]], [points[place]], 0), (drafts, points, place)))
+        again = self.box.ask([drafts[place]], [points[place]])[0]
+        if again != outcome:
+            raise self._differs(again, outcome, (([drafts[place]], [points[place]], 0), (drafts, points, place)))
 
     def _differs(self, first: Outcome, then: Outcome, batches: tuple[Batch, Batch], seldom: bool = False) -> HsdError:
         (drafts, points, place), calls = batches[0], self.box.calls
@@ -307,10 +292,4 @@ class Repeats:
             f"{self.box.adapter.name}: verify returns {list(first)} and, after {calls:,} calls on these models, "
             f"{list(then)} for the same numbers: {why}; sent {self.box.sent(drafts[place], points[place])}"
         )
-        return HsdError(words) if why.endswith(OWN) else Unsteady(why, words)
-
-
-def _close(speeds: Tensor) -> bool:
-    """Return whether the two fastest tokens are too close to call in single precision."""
-    first, second = speeds.topk(2).values.tolist()
-    return bool(second > first * (1 - 1e-5))
+        return (HsdError if why.endswith(OWN) else Unsteady)(words)

@@ -62,24 +62,24 @@ def conform(
         raise HsdError(f"{adapter.name}: generate is judged on random pairs: leave rows of your own out")
     else:
         vocab, gamma, named = models.vocab, models.gamma, {"the given rows": models}
-    told = {"adapter": adapter.name, "vocab": vocab, "gamma": gamma, "seed": seed, "expected": expect}
+    verdict = {"adapter": adapter.name, "vocab": vocab, "gamma": gamma, "seed": seed, "expected": expect}
     by_sampling = calls or adapter.sampled or adapter.text
     if (by_sampling or adapter.shared) and expect:
         raise HsdError(f"--expect {expect}: which law it is cannot be told by sampling, or on shared numbers")
     if by_sampling and adapter.shared:
         raise HsdError(f"{adapter.name}: SHARED is judged on its own numbers: leave --sampled out")
     if by_sampling:
-        found = _sampled(adapter, named, calls, seed)
+        result = _sampled(adapter, named, calls, seed)
     else:
         cases = _cases(adapter, named, seed, quick)
         named |= {case.name: case.models for case in cases}
-        found = (judge_shared if adapter.shared else _exact)(adapter, cases)
-    found = NOTHING | found
-    sizes = sorted({(named[name].vocab, named[name].gamma) for name in found["pairs"]})
-    claim = [*found["claim"], sizes_in_words(sizes)] if found["claim"] else []
-    same = expect in {name.split(" (")[0] for name in found["equals"]} if expect else None
-    told |= {**found, "claim": claim, "sizes": sizes, "as_expected": same}
-    return {**told, "seconds": round(time.perf_counter() - start, 2)}
+        result = (judge_shared if adapter.shared else _exact)(adapter, cases)
+    result = NOTHING | result
+    sizes = sorted({(named[name].vocab, named[name].gamma) for name in result["pairs"]})
+    claim = [*result["claim"], sizes_in_words(sizes)] if result["claim"] else []
+    same = expect in {name.split(" (")[0] for name in result["equals"]} if expect else None
+    verdict |= {**result, "claim": claim, "sizes": sizes, "as_expected": same}
+    return {**verdict, "seconds": round(time.perf_counter() - start, 2)}
 
 
 def _cases(adapter: Adapter, named: dict[str, TableModels], seed: int, quick: bool) -> list[Case]:
@@ -158,8 +158,8 @@ def _judged(adapter: Adapter, cases: list[Case]) -> tuple[dict[str, Judged], str
 
 
 def _sampled(adapter: Adapter, named: dict[str, TableModels], calls: int, seed: int) -> dict[str, Any]:
-    found = {name: sample(adapter, models, calls or 20_000, seed) for name, models in named.items()}
-    main, wrong = next(iter(found.values())), any(one.wrong for one in found.values())
+    results = {name: sample(adapter, models, calls or 20_000, seed) for name, models in named.items()}
+    main, wrong = next(iter(results.values())), any(one.wrong for one in results.values())
     notes = [f"by sampling: a lossless verifier is called wrong with probability {ERROR:g} at most for each pair"]
     if adapter.text:
         notes.append(f"judged are texts of {next(iter(named.values())).gamma + 1} tokens after token 0")
@@ -169,56 +169,58 @@ def _sampled(adapter: Adapter, named: dict[str, TableModels], calls: int, seed: 
         "expected_kept": main.kept,
         "cause": "the output leaves the target's law" if wrong else "",
         "notes": notes,
-        "pairs": {name: {**vars(one), "wrong": one.wrong, "expected_kept": one.kept} for name, one in found.items()},
-        "calls": sum(one.calls for one in found.values()),
+        "pairs": {name: {**vars(one), "wrong": one.wrong, "expected_kept": one.kept} for name, one in results.items()},
+        "calls": sum(one.calls for one in results.values()),
     }
 
 
 def _claim(cases: list[Case]) -> list[str]:
-    """What was done, and what may escape it: a sentence for each way to look."""
-    said = [f"laws of all drafts added up exactly, on {len(cases)} pairs, as far as numbers act by thresholds"]
+    """Return a sentence for each kind of check that was made: how many there were, and which faults may escape it."""
+    sentences = [f"laws of all drafts added up exactly, on {len(cases)} pairs, as far as numbers act by thresholds"]
     for points in sorted({case.points for case in cases}, reverse=True):
         count, share = sum(case.points == points for case in cases), -math.log(MISSED) / max(points, 1)
         where = f"{count} pair{'s' * (count > 1)}"
         if points:
             escapes = f"what deviates on more than {share:.1g} of all numbers escapes with probability {MISSED:g}"
-            said.append(f"{points:,} random numbers on {where}: {escapes}")
+            sentences.append(f"{points:,} random numbers on {where}: {escapes}")
         else:
-            said.append(f"{CHECKS} random numbers for each draft on {where}")
+            sentences.append(f"{CHECKS} random numbers for each draft on {where}")
     if swept := [case for case in cases if case.sweep]:
         values = f"{STRATA:,} values of every number, for each draft and count of kept tokens, on {len(swept)} pairs"
-        said.append(f"{values}: no interval of {1 / (STRATA - 1):g} escapes there")
+        sentences.append(f"{values}: no interval of {1 / (STRATA - 1):g} escapes there")
     if repeats := max(case.repeats for case in cases):
-        said.append(f"{repeats} points again, in other orders and after all others: equal numbers gave equal tokens")
-    return said
+        sentences.append(
+            f"{repeats} points again, in other orders and after all others: equal numbers gave equal tokens"
+        )
+    return sentences
 
 
 def sizes_in_words(sizes: list[tuple[int, int]]) -> str:
     """Return which V and γ were judged together, and what that leaves open."""
     of = {vocab: ", ".join(str(gamma) for v, gamma in sizes if v == vocab) for vocab, _ in sizes}
-    said = "; ".join(f"{vocab:,} with {gammas}" for vocab, gammas in of.items())
-    return f"sizes judged, V with γ: {said}; what is wrong at other sizes alone escapes"
+    words = "; ".join(f"{vocab:,} with {gammas}" for vocab, gammas in of.items())
+    return f"sizes judged, V with γ: {words}; what is wrong at other sizes alone escapes"
 
 
 def _edges(adapter: Adapter) -> list[str]:
-    """What happens at numbers that a generator gives rarely, such as a coin of exactly 0: tokens 0 and 3 have p = 0."""
-    models = rows_models([[0, 0.5, 0.5, 0]] * 3, [[0.4, 0.3, 0.2, 0.1]] * 2)
+    """Return remarks on faults at numbers that a generator seldom gives, such as a coin of exactly 0."""
+    models = rows_models([[0, 0.5, 0.5, 0]] * 3, [[0.4, 0.3, 0.2, 0.1]] * 2)  # the target never says 0 and 3
     drafts = [*itertools.product(range(4), repeat=2)]
     box, exponential = BlackBox(adapter, models, drafts), adapter.exponential
 
     def ask(coin: float, noise: float) -> list[Outcome]:
         return box.ask(range(len(drafts)), [(coin, coin, *[noise] * (4 if exponential else 1))] * len(drafts))
 
-    found = []
+    remarks = []
     if any(
         {0, 3} & {*at[:-1]} - {*near[:-1]} for at, near in zip(ask(0, 0.5), ask(2 * adapter.width, 0.5), strict=True)
     ):
-        found.append("a coin of exactly 0 keeps a token that the target never says: compare with <, not <=")
+        remarks.append("a coin of exactly 0 keeps a token that the target never says: compare with <, not <=")
     last = 1 - 2.0 ** (-53 if adapter.dtype == "float64" else -24)
     for name, noise in {"of exactly 0": 0.0, "just below 1": last}.items() if not exponential else ():
         if any(one[-1] in (0, 3) for coin in (0.5, last) for one in ask(coin, noise)):
-            found.append(f"a noise {name} draws a token that has no probability")
-    return found
+            remarks.append(f"a noise {name} draws a token that has no probability")
+    return remarks
 
 
 def _notes(judged: list[Judged], rules: list[str]) -> list[str]:

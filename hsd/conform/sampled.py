@@ -82,12 +82,9 @@ def chain_models(vocab: int, gamma: int, seed: int) -> TableModels:
 
 
 def _verified(adapter: Adapter, models: TableModels, count: int, generator: torch.Generator) -> list[Outcome]:
-    gamma = models.gamma
-    drafts = [_continued(models.draft, (), gamma, generator) for _ in range(count)]
-    numbers = torch.rand(count, gamma + models.vocab, generator=generator, dtype=torch.float64)
-    if adapter.exponential:
-        numbers[:, gamma:] = -torch.log1p(-numbers[:, gamma:])
-    return BlackBox(adapter, models, drafts).ask(range(count), [tuple(point) for point in numbers.tolist()])
+    drafts = [_continued(models.draft, (), models.gamma, generator) for _ in range(count)]
+    box = BlackBox(adapter, models, drafts)
+    return box.ask(*box.random_points([*range(count)], generator))
 
 
 def _texts(adapter: Adapter, models: TableModels, count: int, generator: torch.Generator) -> list[Outcome]:

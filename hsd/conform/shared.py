@@ -43,11 +43,11 @@ def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
         numbers = _numbers(adapter, models, max(case.points, 100), generator)
         drafts = [_text(models.draft, models.gamma, one, pick(adapter)) for one in numbers]
         places = {x: i for i, x in enumerate(models.drafts())}
-        asked: list[Point] = [tuple(one.flatten().tolist()) for one in numbers]
-        for one, draft, found in zip(numbers, drafts, box.ask([places[x] for x in drafts], asked), strict=True):
-            said = _text(models.target, models.gamma + 1, one, pick(adapter))
-            if found != said[: len(found)] and case.name not in wrong:
-                words = f"draft {list(draft)}, whose numbers make the target say {list(said)}: returns {list(found)}"
+        points_: list[Point] = [tuple(one.flatten().tolist()) for one in numbers]
+        for one, draft, output in zip(numbers, drafts, box.ask([places[x] for x in drafts], points_), strict=True):
+            text = _text(models.target, models.gamma + 1, one, pick(adapter))
+            if output != text[: len(output)] and case.name not in wrong:
+                words = f"draft {list(draft)}, whose numbers make the target say {list(text)}: returns {list(output)}"
                 wrong[case.name] = f"{words}; numbers {[round(x, 6) for x in one.flatten().tolist()]}"
         calls, points = calls + box.calls, points + len(numbers)
     where = f"wrong on {len(wrong)} of {len(cases)} pairs, first on {next(iter(wrong))!r}" if wrong else ""
@@ -66,7 +66,7 @@ def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
 
 
 def _numbers(adapter: Adapter, models: TableModels, count: int, generator: torch.Generator) -> Tensor:
-    """(n, γ+1) or (n, γ+1, V): random numbers, and some that are close to a threshold at one position."""
+    """Return (n, γ+1) or (n, γ+1, V): random numbers, and some that are close to a threshold at one position."""
     places, width = models.gamma + 1, 4 * adapter.width
     shape = (count, places, models.vocab) if adapter.exponential else (count, places)
     numbers = torch.rand(shape, generator=generator, dtype=torch.float64)
@@ -83,12 +83,12 @@ def _numbers(adapter: Adapter, models: TableModels, count: int, generator: torch
                 else:
                     one[len(path)] = min(max(share + side, 0.0), 1 - width)
                 near.append(one)
-    found = torch.cat([numbers, torch.stack(near).clamp_min(1e-12 if adapter.exponential else 0)])
-    return found.to(getattr(torch, adapter.dtype)).double()
+    whole = torch.cat([numbers, torch.stack(near).clamp_min(1e-12 if adapter.exponential else 0)])
+    return whole.to(getattr(torch, adapter.dtype)).double()
 
 
 def _text(rows: dict[Outcome, Tensor], length: int, numbers: Tensor, chosen: Pick) -> Outcome:
-    """What rows say on these numbers, up to a length, or up to where none are known any more."""
+    """Return the text that rows give on these numbers, at most `length` tokens, and no further than `rows` goes."""
     text: Outcome = ()
     while len(text) < length and text in rows:
         text = (*text, chosen(rows[text], numbers[len(text)]))

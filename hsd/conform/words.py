@@ -13,13 +13,15 @@ ROUNDING = 1e-12  # a total variation below is zero, up to rounding
 
 
 def in_words(result: dict[str, Any]) -> str:
-    """What `hsd.conform.report.conform` found: the verdict first, then why, then what was tried."""
+    """Return what `hsd.conform.report.conform` found: the verdict first, then why, then what was tried."""
     verdict = {True: "lossless", False: "NOT lossless", None: "nothing wrong found by sampling"}[result["lossless"]]
     if unexpected(result):
         verdict += f", {'but' if result['lossless'] else 'and'} NOT {result['expected']}"
     lines = [f"{result['adapter']}: {verdict}"]
     if result["total_variation"] is not None:
-        lines.append(f"  total variation  {result['total_variation']:.2e}{_allowance(result)}")
+        allowed = f"{result['tolerance']:g} is allowed" if result["tolerance"] is not None else ""
+        below = f"chance included; the true one is below {next(iter(result['pairs'].values())).get('at_most', 0):.2f}"
+        lines.append(f"  total variation  {result['total_variation']:.2e}, {allowed or below}")
     if result["cause"]:
         lines += _said("cause", result["cause"])
     if result["expected_kept"] is not None:
@@ -74,18 +76,12 @@ def junit(result: dict[str, Any]) -> str:
 
 
 def _said(head: str, words: str) -> list[str]:
-    """Words behind their heading, in lines of one margin."""
+    """Return the lines of a heading and, in a column beside it, the words."""
     first = f"  {head:{MARGIN - 2}}"
     return textwrap.wrap(words, WIDTH, initial_indent=first, subsequent_indent=" " * MARGIN, break_on_hyphens=False)
 
 
-def _pair(name: str, found: dict[str, Any], number: int) -> str:
+def _pair(name: str, result: dict[str, Any], number: int) -> str:
     head = "" if number else "on the pairs"
-    off = f"{found['total_variation']:.1e}" if found["total_variation"] > ROUNDING else "0"
-    return f"  {head:{MARGIN - 2}}{name:26} {off:>7}  {found['covers']}"
-
-
-def _allowance(result: dict[str, Any]) -> str:
-    if result["tolerance"] is not None:
-        return f", {result['tolerance']:g} is allowed"
-    return f", chance included; the true one is below {next(iter(result['pairs'].values()))['at_most']:.2f}"
+    off = f"{result['total_variation']:.1e}" if result["total_variation"] > ROUNDING else "0"
+    return f"  {head:{MARGIN - 2}}{name:26} {off:>7}  {result['covers']}"
