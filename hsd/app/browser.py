@@ -98,7 +98,8 @@ def files(folder: str, weights: bool) -> dict[str, Any]:
             raise HsdError(f"{file} is damaged: delete it, and run this again")
         contents |= _contents(file, f"{FOLDER}{model.title}.gguf")
         contents[f"{FOLDER}LICENSE"] = (WEB / "vendor" / "tokenizers.LICENSE").read_bytes  # Apache-2.0 as well
-        contents[f"{FOLDER}README.md"] = lambda: _credits().encode()
+        credits = Path(__file__).with_suffix(".md").read_text(encoding="utf-8").format(**vars(model))
+        contents[f"{FOLDER}README.md"] = credits.encode
     return contents
 
 
@@ -129,13 +130,3 @@ def _drafting() -> int:
     size = 8 + int.from_bytes(content[:8], "little")
     tensors = json.loads(content[8:size]).items()
     return sum(prod(one["shape"]) for name, one in tensors if name not in ("d2t", "t2d", "__metadata__"))
-
-
-def _credits() -> str:
-    model = fetch.MODELS[NAME]
-    return (
-        f"`{model.title}.gguf.0` and on: {model.note}; {model.credit}. "
-        f"Licence {model.licence}, which is in `LICENSE`.\n"
-        "One after another, the pieces are the file as it was published.\n\n"
-        "`head.safetensors.0` and on: the draft, trained for this project, under the project's licence.\n"
-    )

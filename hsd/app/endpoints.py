@@ -219,7 +219,7 @@ MAX_STEP = 100_000  # numbers in p that one request may send
 
 
 def rows(values: list[list[float]], name: str) -> torch.Tensor:
-    """Rows of probabilities (n, V) as float64. Raises HsdError that names a row which is not a distribution."""
+    """Return rows of probabilities (n, V) as float64. Raises HsdError that names a row which is not a distribution."""
     width = len(values[0]) if values and isinstance(values[0], list) else 0
     if not width or any(not isinstance(row, list) or len(row) != width for row in values):
         raise HsdError(f"{name} must be a list of rows of equal length")

@@ -13,6 +13,7 @@ from hsd.errors import HsdError
 from hsd.rules import RULES, TREE_RULES, Rule, TreeRule
 from hsd.space import Space, front_matter
 
+TEMPLATE = Path(__file__).with_suffix(".md")
 MARK = '<meta name="generator" content="hsd '
 OWN = ("web", "data", "model")
 """Folders of an export, which are removed before it is written again."""
@@ -65,22 +66,8 @@ def readme(space: Space) -> str:
     sources = [(rule.title, rule.citation) for rule in rules]
     sources += [(system["name"], system["source"]) for system in published()["systems"]]
     papers = "\n".join(f"- {title}: {linked(source)}" for title, source in sources if "arXiv" in source)
-    return f"""{front_matter(space, "static")}
-# {space.title}
-
-{space.short_description}. These are recorded runs, and a model that decodes in the browser, for any file
-server: nothing here needs Python, and nothing is fetched from anywhere else.
-
-    python -m http.server        # in this folder, then open the address that it prints
-
-`python -m hsd space export --static FOLDER` has written it; with `--weights` the model's weights are in it as well (98
-MB), else the page asks for their file. For trees, stacks and larger models start the app in a copy of the
-repository (`make demo`), or publish it as a Space with Python (`python -m hsd space publish OWNER/NAME`).
-
-Papers:
-
-{papers}
-"""
+    words = {"title": space.title, "description": space.short_description, "papers": papers}
+    return TEMPLATE.read_text(encoding="utf-8").format(front_matter=front_matter(space, "static"), **words)
 
 
 def linked(source: str) -> str:

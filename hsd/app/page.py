@@ -41,6 +41,7 @@ FOOT = {
 
 ENTRIES = ("answers/answers.js", f"{SCREENS[0]}/{SCREENS[0]}.js", "page.js")
 ON_DEMAND = ("step/export.js", "step/folds.js")  # of the first screen, when they are wanted; the single file has them
+ABOUT = ASSETS / "page" / "about.html"  # what the page says of itself, folded up on its first screen
 FIRST, CARD, CARD_SIZE = ASSETS / "page" / "first.html", ASSETS / "page" / "card.png", (1200, 630)
 """The first preset as HTML, and as a picture for shared links: examples/reproduce/first_picture.py makes both."""
 
@@ -166,7 +167,8 @@ def template() -> str:
 
 
 def _filled(**words: str) -> str:
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: {"version": __version__, **words}[match[1]], read("index.html"))
+    known = {"version": __version__, "about": ABOUT.read_text(encoding="utf-8"), **words}
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: known[match[1]], read("index.html"))
 
 
 def _block(name: str, data: str) -> str:

@@ -36,7 +36,7 @@ class PairChoice:
 
 
 def choose(space: Space, name: str, target: str = "", draft: str = "") -> PairChoice:
-    """The choice that the controls or a link describe. Raises HsdError when it is not offered here."""
+    """Return the choice that the controls or a link describe. Raises HsdError when it is not offered here."""
     if target.strip() or draft.strip():
         if not device.own_pairs_allowed(space):
             raise HsdError("own models cannot be loaded here: run the app on your own machine")
@@ -75,7 +75,7 @@ def chats(space: Space, name: str) -> bool:
 
 
 def load(choice: PairChoice, *engines: str | None) -> Pair:
-    """The pair itself; from memory when it was loaded before. Raises HsdError when it cannot be loaded.
+    """Return the pair itself; from memory when it was loaded before. Raises HsdError when it cannot be loaded.
 
     engines: of its runs; with "portable" a fetched pair is read by that engine, as is one that is not converted yet. On
     a ZeroGPU Space a pair that is not from the Hub stays on the CPU, where it costs no visitor's GPU time.
@@ -151,5 +151,5 @@ def levels(pair: Pair) -> dict[str, Any]:
 
 def credits(space: Space) -> list[str]:
     """Return a line for each pair from the package index: whose models these are, and their licence."""
-    found = [(pair.short_title, fetch.MODELS[pair.name]) for pair in space.pairs if pair.name in fetch.MODELS]
-    return [f"{title}: {model.note}; licence {model.licence}, {model.credit}" for title, model in found]
+    fetched = [(pair.short_title, fetch.MODELS[pair.name]) for pair in space.pairs if pair.name in fetch.MODELS]
+    return [f"{title}: {model.note}; licence {model.licence}, {model.credit}" for title, model in fetched]

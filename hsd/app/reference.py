@@ -17,7 +17,7 @@ table { border-collapse: collapse; } tr { border-top: 1px solid #8886; vertical-
 
 
 def reference(space: Space, endpoints: Iterable[Callable[..., Any]], programs: str) -> str:
-    """Return the page as HTML. programs: the path of the page with examples."""
+    """Return the page /docs, which lists all endpoints, as HTML. programs: the path of the page with examples."""
     title = f"{escape(space.title)}: endpoints"
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'

@@ -10,6 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from hsd.app import race, servers
 from hsd.app.pairs import OWN
 from hsd.app.race import Plan
@@ -28,14 +30,7 @@ BENCHMARKS = {"smollm2": "bench-smollm2.jsonl", "tiny": "bench.jsonl"}
 PLOTLY = Path(str(find_spec("plotly").origin)).parent / "package_data" / "plotly.min.js"  # type: ignore[union-attr]
 """What draws the charts, as its package brings it."""
 
-HERE = "@APP@"  # the page puts its own address here
-STEP = {"p": [[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]], "q": [[0.6, 0.4], [0.5, 0.5]], "tokens": [0, 1]}
-SHOWN = {
-    "run": 'answer["text"], answer["summary"]["block_efficiency"]',
-    "compare": 'answer["kept"], answer["differences"]',
-    "verify_step": 'answer["threshold"], answer["expected_kept"]',
-    "audit": 'answer["rules"]["hsd"]',
-}
+TEXTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
 @cache
@@ -64,28 +59,15 @@ def programs(plan: Plan) -> list[dict[str, str]]:
     arguments: dict[str, dict[str, Any]] = {
         "run": run,
         "compare": run,
-        "verify_step": {**STEP, "rule": USUAL if options.drafts > 1 else options.rule},
+        "verify_step": {**TEXTS["step"], "rule": USUAL if options.drafts > 1 else options.rule},
         "audit": {"vocab": 3, "gamma": min(options.longest, 3), "seed": 0},
     }
-    return [{"name": f"/{n}", "python": _python(n, a), "curl": _curl(n, a)} for n, a in arguments.items()]
+    return [{"name": f"/{name}", **_programs(name, given)} for name, given in arguments.items()]
 
 
-def _python(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return a program that uses the package `gradio_client`."""
+def _programs(name: str, arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Return what asks an endpoint: with the package `gradio_client`, and two commands for a shell."""
     lines = "".join(f"    {key}={value!r},\n" for key, value in arguments.items())
-    return (
-        "from gradio_client import Client\n\n"
-        f'client = Client("{HERE}")\n'
-        f'answer = client.predict(\n{lines}    api_name="/{name}",\n)\n'
-        f"print({SHOWN[name]})\n"
-    )
-
-
-def _curl(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return two commands for a shell: one asks and gets a number, one waits for the answer to it."""
     body = shlex.quote(json.dumps(arguments, ensure_ascii=False))
-    return (
-        f"EVENT=$(curl -s {HERE}gradio_api/call/v2/{name} -H 'Content-Type: application/json' \\\n"
-        f"  -d {body} | cut -d '\"' -f 4)\n"
-        f"curl -sN {HERE}gradio_api/call/{name}/$EVENT\n"
-    )
+    known = {"name": name, "lines": lines, "body": body, "shown": TEXTS["shown"][name]}
+    return {language: TEXTS[language].format(**known) for language in ("python", "curl")}

@@ -34,7 +34,7 @@ class Starter:
         return f"{text} …" if len(text) <= LABEL else f"… {text[-LABEL:].partition(' ')[2]} …"
 
     def shown(self) -> dict[str, str]:
-        """The starter as plain data for the page."""
+        """Return the starter as plain data for the page."""
         return {**asdict(self), "label": self.label}
 
 
@@ -43,12 +43,12 @@ def listed(file: Path = FILE) -> dict[str, tuple[Starter, ...]]:
     """Return the prompts of the file, by pair. Raises HsdError, one line, when it cannot be read."""
     try:
         data = yaml.safe_load(file.read_text(encoding="utf-8"))
-        found = {p: tuple(Starter(text, how) for one in of for how, text in one.items()) for p, of in data.items()}
+        prompts = {p: tuple(Starter(text, how) for one in of for how, text in one.items()) for p, of in data.items()}
     except (OSError, yaml.YAMLError, AttributeError, TypeError) as error:
         raise HsdError(f"cannot read {file.name}: {' '.join(str(error).split())[:200]}") from None
-    if odd := {starter.prompt_as for of in found.values() for starter in of} - {*PROMPTS}:
+    if odd := {starter.prompt_as for of in prompts.values() for starter in of} - {*PROMPTS}:
         raise HsdError(f"{file.name}: a prompt cannot be read as {min(odd)!r}: choose {' or '.join(PROMPTS)}")
-    return found
+    return prompts
 
 
 def starters(pair: str, presets: Iterable[Preset]) -> tuple[Starter, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hsd.app.systems import planner
-from hsd.app.systems.planner_presets import FILE, measured, presets
+from hsd.app.systems.planner import FILE, measured, presets
 from hsd.app.systems.planner_ways import alternatives, described, graph, path_edges
 from hsd.errors import HsdError
 from hsd.planner import LONGEST, Models, best_of, fluid_latency, latency, mean_yield, plan, shortest_path

@@ -97,8 +97,12 @@ def test_a_download_that_breaks_off_is_told_and_begun_again(guest: Page):
     guest.ask(PROMPT).locator("input").set_input_files(weights)
     guest.told("the draft came only in part: press Run to load the rest")
     guest.page.unroute(head)
+    asked: list[str] = []
+    guest.page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
     guest.ask(PROMPT).locator("input").set_input_files(weights)
     guest.told("any.gguf is not ")
+    pieces = [name for name in asked if name.startswith("head.safetensors.")]
+    assert pieces[0] == "head.safetensors.1", "what came whole is kept"
 
 
 def laid(file: Path, site: Path, size: int) -> list[dict[str, Any]]:
@@ -184,6 +188,7 @@ def test_two_tabs_that_load_at_once_fetch_each_piece_once(pieces: Page):
 def test_what_only_the_app_can_do_is_told_without_a_question(guest: Page):
     guest.page.goto(guest.page.url.split("?")[0] + "?prompt=Once&pair=smollm2&drafts=3")
     guest.told("this page judges one draft at a time: choose drafts 1, or run the app, as this page's foot says")
+    assert not guest.page.locator("dialog.hf-consent").is_visible()
 
 
 def test_without_vector_instructions_recorded_runs_stay(chromium: Browser, served: Files):

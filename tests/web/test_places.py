@@ -19,6 +19,13 @@ from web_page import Browser, Guest
 from hsd.models.loading import fetch
 
 PREFIX = "/demo"
+# What is copied where a page may not use the clipboard: the text that is selected, by a command.
+WATCHED = """() => {
+  document.execCommand = (name) => {
+    window.copied = [name, document.querySelector("textarea[aria-hidden]").value];
+    return Document.prototype.execCommand.call(document, name);
+  };
+}"""
 LAN = "some-machine.test"  # conftest.py leads it here; a browser trusts no such address over http
 
 
@@ -64,6 +71,12 @@ RUN = "?prompt=Once+upon+a+time&max_new_tokens=8"
 LINE = "the server does not answer: check the connection, or reload the page"
 
 
+def decoded(page: Any) -> bool:
+    """Wait for the end of the run; whether the address says what the app made of the request."""
+    page.locator("#hsd-run:enabled").wait_for()
+    return "rule=hsd" in page.url
+
+
 @pytest.fixture
 def proxy(app: Server) -> Iterator[Proxy]:
     server = Proxy(app)
@@ -76,6 +89,7 @@ def test_behind_a_proxy_that_takes_a_prefix_away_runs_and_races_work(chromium: B
     page = guest.page
     page.goto(proxy.url + RUN)
     page.get_by_text("● live", exact=True).wait_for()
+    assert decoded(page)
     page.click("#hsd-tab-speed-button")
     page.locator(".sp-other > summary").click()
     page.fill(".sp-prompt", "Once upon a time")
@@ -83,6 +97,9 @@ def test_behind_a_proxy_that_takes_a_prefix_away_runs_and_races_work(chromium: B
     page.click(".sp-go")
     page.locator(".sp-source", has_text="Run here just now").wait_for()
     page.locator(".sp-go:enabled").wait_for()
+    rates = page.locator(".sp-race .sp-rate").all_inner_texts()
+    assert len(rates) == 3
+    assert all(rate.endswith(" tokens/s") for rate in rates)
     guest.close()
 
 
@@ -93,6 +110,7 @@ def test_an_app_that_was_told_its_prefix_works_as_well(chromium: Browser, nothin
     guest = Guest(chromium, proxy.url, serious=("error",))
     guest.page.goto(proxy.url + RUN)
     guest.page.get_by_text("● live", exact=True).wait_for()
+    assert decoded(guest.page)
     guest.close()
     proxy.shutdown()
     app.stop()
@@ -135,8 +153,13 @@ def test_at_an_address_that_is_not_secure_a_wrong_file_is_noticed_and_a_link_is_
         file.truncate(fetch.MODELS["smollm2"].gguf_bytes)
     lan.ask(PROMPT).locator("input").set_input_files(wrong)
     lan.page.locator(".hf-alert:not([hidden])").wait_for()
+    assert lan.page.locator(".hf-source").inner_text().startswith("recorded")
+    lan.page.evaluate(WATCHED)
     lan.page.get_by_role("button", name="Copy link", exact=True).click()
     lan.page.get_by_text("link copied").wait_for()
+    name, link = lan.page.evaluate("window.copied")
+    assert name == "copy"
+    assert link.startswith(lan.page.url.split("?")[0])
 
 
 @real

@@ -1,30 +1,50 @@
-"""The planner's part of the Systems screen: what the page asks of `hsd.planner`, as plain data.
+"""The planner's part of the Systems screen: what the page asks of `hsd.planner`, as plain data and sentences.
 
 Nothing is computed in the page. Inputs come from its fields as texts, and every error is one line for the reader.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BaseModel, Field, StrictInt, ValidationError
 
 from hsd.app.replies import NOT_UNDERSTOOD
-from hsd.app.systems.planner_presets import presets
 from hsd.app.systems.planner_ways import alternatives, described, graph
-from hsd.app.systems.planner_words import bound_sentence, trial_sentence, verdict
 from hsd.errors import HsdError
+from hsd.paths import ASSETS, RESULTS
 from hsd.planner import LONGEST, Models, Stack, latency, read_numbers, shortest_path
 
 Values = dict[str, Any]
 MOST, LONGEST_TEXT, HIGHEST_COST = 5, 40, 1e6
+FILE = RESULTS / "plan.json"  # python -m hsd plan --pair tiny --limit 60 --new-tokens 64 --json
+DIGITS = 3  # of a measured number
+SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
+WORDS: Values = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+WORKED: Values = yaml.safe_load((ASSETS / "presets" / "planner.yaml").read_text(encoding="utf-8"))
+Texts = Annotated[list[Annotated[str, Field(max_length=LONGEST_TEXT)]], Field(max_length=MOST + 1)]
 
 
-def plan_stack(asked: Any) -> Values:
-    """Return the plan for models that the page asks about, see `read_models`, as `planned` gives it.
+class Question(BaseModel):
+    """What the page asks: the fields of its table as texts, and the way to look at, both lists empty for the best."""
 
-    asked: besides `stack`, the models of the way to look at, and `thresholds` to try there; both empty for the best.
-    Raises HsdError, one line.
-    """
-    return planned(read_models(asked), *_read_way(asked))
+    costs: Texts
+    acceptance: list[Texts]
+    per_token: Texts
+    stack: list[StrictInt] = []
+    thresholds: list[StrictInt] = []
+
+
+def plan_stack(values: Any) -> Values:
+    """Return the plan for a `Question` of the page, as `planned` gives it. Raises HsdError, one line."""
+    question = _read(values)
+    if any(threshold > LONGEST for threshold in question.thresholds):
+        raise HsdError(f"threshold {max(question.thresholds)}: choose 1 to {LONGEST}")
+    return planned(read_models(values), tuple(question.stack), tuple(question.thresholds))
 
 
 def props() -> Values:
@@ -32,39 +52,30 @@ def props() -> Values:
     return {"presets": presets(), "most": MOST, "longest": LONGEST}
 
 
-def read_models(asked: Any) -> Models:
-    """asked: costs and per_token as lists of texts, acceptance as rows of them. Raises HsdError."""
-    if not isinstance(asked, dict) or not isinstance(asked.get("acceptance"), list):
-        raise HsdError(NOT_UNDERSTOOD)
-    costs, further = _numbers(asked.get("costs")), _numbers(asked.get("per_token"))
-    rows = tuple(_numbers(row) for row in asked["acceptance"][: MOST + 1])
+def _read(values: Any) -> Question:
+    try:
+        return Question.model_validate(values)
+    except ValidationError:
+        raise HsdError(NOT_UNDERSTOOD) from None
+
+
+def read_models(values: Any) -> Models:
+    """Return the models of a `Question`. Raises HsdError, one line."""
+    question = _read(values)
+    costs, further, *rows = map(_numbers, (question.costs, question.per_token, *question.acceptance[: MOST + 1]))
     if len(costs) > MOST:
         raise HsdError(f"{len(costs)} models: the page plans for at most {MOST}, the command `hsd plan` for more")
-    models = Models(costs, rows, further)
+    models = Models(costs, tuple(rows), further)
     for i, cost in enumerate([*costs, *further]):
         if cost > HIGHEST_COST:
             raise HsdError(f"cost {cost:g} of model {i % len(costs)}: choose at most {HIGHEST_COST:,.0f}")
     return models
 
 
-def _numbers(texts: Any) -> tuple[float, ...]:
-    known = isinstance(texts, list) and len(texts) <= MOST + 1
-    if not known or not all(isinstance(text, str) and len(text) <= LONGEST_TEXT for text in texts):
-        raise HsdError(NOT_UNDERSTOOD)
+def _numbers(texts: list[str]) -> tuple[float, ...]:
     if any(not text.strip() for text in texts):
         raise HsdError("a field is empty: type a number such as 0.8")
     return tuple(number for text in texts for number in read_numbers(text))
-
-
-def _read_way(asked: Values) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the models and the thresholds that a page wants to look at. Raises HsdError."""
-    lists = asked.get("stack", []), asked.get("thresholds", [])
-    for numbers in lists:
-        if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
-            raise HsdError(NOT_UNDERSTOOD)
-    if any(threshold > LONGEST for threshold in lists[1]):
-        raise HsdError(f"threshold {max(lists[1])}: choose 1 to {LONGEST}")
-    return tuple(lists[0]), tuple(lists[1])
 
 
 def planned(models: Models, stack: tuple[int, ...] = (), thresholds: tuple[int, ...] = ()) -> Values:
@@ -80,9 +91,9 @@ def planned(models: Models, stack: tuple[int, ...] = (), thresholds: tuple[int, 
     now = way = ways[chosen]
     if thresholds and len(thresholds) == len(way.thresholds):
         now = Stack(way.models, thresholds, latency(models, way.models, thresholds))
-    plain, found = ways[0].latency, ways[best].latency
+    plain, least = ways[0].latency, ways[best].latency
     # Blocks may be longer than any threshold, but not longer than this; the minimum only takes off rounding.
-    bound = min(found, shortest_path(models, LONGEST * len(models.costs)).latency[-1])
+    bound = min(least, shortest_path(models, LONGEST * len(models.costs)).latency[-1])
     trial = {"curves": _curves(models, now), "sentence": trial_sentence(now, way)}
     return {
         "alternatives": [described(models, way) for way in ways],
@@ -92,11 +103,11 @@ def planned(models: Models, stack: tuple[int, ...] = (), thresholds: tuple[int, 
         "trial": trial if now.thresholds else None,
         "plain": plain,
         "single": min(way.latency for way in ways if len(way.models) == 2),
-        "speedup": plain / found,
+        "speedup": plain / least,
         "bound": bound,
         "graph": graph(models),
         "verdict": verdict(ways, best),
-        "bound_sentence": bound_sentence(bound, found),
+        "bound_sentence": bound_sentence(bound, least),
         "warnings": models.warnings(),
     }
 
@@ -107,3 +118,82 @@ def _curves(models: Models, way: Stack) -> list[list[float]]:
         [latency(models, way.models, (*given[:k], value, *given[k + 1 :])) for value in range(1, LONGEST + 1)]
         for k in range(len(given))
     ]
+
+
+# ---- inputs to start from
+
+
+def presets() -> list[Values]:
+    """Return all inputs to start from: name, title, note, and costs, acceptances and per-token costs as texts."""
+    return [*({"name": name, "note": WORDS["invented"], **given} for name, given in WORKED.items()), measured()]
+
+
+def measured() -> Values:
+    """Return the inputs of the embedded models, as they were measured."""
+    facts = json.loads(FILE.read_text(encoding="utf-8"))["measured"]
+    names = [f"M{SUBSCRIPTS[i]} is “{name}”" for i, name in enumerate(facts["names"][:-1])]
+    return {
+        "name": "measured",
+        "title": "The embedded models, measured",
+        "note": WORDS["measured"].format(**facts["machine"] | facts | {"names": ", ".join(names)}),
+        "costs": _texts(facts["costs"]),
+        "acceptance": [_texts(row) for row in facts["acceptance"]],
+        "per_token": _texts(facts["per_token"]),
+    }
+
+
+def _texts(numbers: list[float]) -> list[str]:
+    return [f"{number:.{DIGITS}g}" for number in numbers]
+
+
+# ---- sentences
+
+
+def verdict(ways: Sequence[Stack], best: int) -> str:
+    """Return which way is best. ways: no draft first, then the single drafts, then stacks of several."""
+    plain, chosen = ways[0], ways[best]
+    single = min((way for way in ways if len(way.models) == 2), key=lambda way: way.latency)
+    larger = min((way for way in ways if len(way.models) > 2), key=lambda way: way.latency, default=plain)
+    alone = "plain" if chosen is plain else "single" if larger is not plain else "alone"
+    return str(WORDS["verdict"]["stack" if len(chosen.models) > 2 else alone]).format(
+        best=in_words(chosen),
+        cost=f"{_number(chosen.latency)} per token",
+        fast=f"{_short(plain.latency / chosen.latency)} times as fast as no draft",
+        over=_short(single.latency / chosen.latency),
+        single=in_words(single),
+        single_cost=_number(single.latency),
+        larger=in_words(larger),
+        larger_cost=_number(larger.latency),
+    )
+
+
+def bound_sentence(bound: float, latency: float) -> str:
+    """Return a sentence on how far above the fluid optimum the plan is."""
+    above = 100 * (latency / bound - 1)
+    reach = WORDS["reached" if above < 1e-9 else "above"].format(more=_short(above, 2))
+    return str(WORDS["bound"].format(bound=_number(bound), reach=reach))
+
+
+def trial_sentence(now: Stack, best: Stack) -> str:
+    """Return what a choice of thresholds costs beside the best one of the same models."""
+    more = 100 * (now.latency / best.latency - 1)
+    given, usual = (", ".join(map(str, way.thresholds)) for way in (now, best))
+    rival = WORDS["best" if more < 1e-9 else "worse"]
+    rival = rival.format(more=_short(more, 2), best=usual, best_cost=_number(best.latency))
+    return str(WORDS["trial"].format(given=given, cost=_number(now.latency), rival=rival))
+
+
+def in_words(way: Stack) -> str:
+    """Return a way as text, such as `M₀ (T = 4) → M₂ (T = 6) → target`."""
+    parts = [f"M{SUBSCRIPTS[m]} (T = {t})" for m, t in zip(way.models, way.thresholds, strict=False)]
+    return " → ".join([*parts, "target"])
+
+
+def _short(value: float, digits: int = 3) -> str:
+    """Return a ratio or a percentage with few digits."""
+    return f"{value:,.0f}" if value >= 10**digits else f"{value:.{digits}g}"
+
+
+def _number(value: float) -> str:
+    """Return four significant digits, never in scientific notation from 0.0001 on."""
+    return f"{value:,.0f}" if value >= 1e4 else f"{value:.4g}"

@@ -48,7 +48,7 @@ def _levels(models: Models, way: Stack) -> list[Values]:
     passes: its own calls. pass: cost of one. below: cost of what it asks for per call. cost: all together. tokens:
     handed up, for the target committed. share: of the time per committed token, spent in this model's own calls.
     """
-    found = levels(models, way.models, way.thresholds)
+    parts = levels(models, way.models, way.thresholds)
     rows = [
         {
             "model": level.model,
@@ -58,12 +58,12 @@ def _levels(models: Models, way: Stack) -> list[Values]:
             "cost": level.cost,
             "tokens": level.tokens,
         }
-        for below, level in zip([None, *found], found, strict=False)
+        for below, level in zip([None, *parts], parts, strict=False)
     ]
     requests = 1.0  # to this level per round of the target
     for row in reversed(rows):
         requests *= row["passes"]
-        row["share"] = requests * row["pass"] / found[-1].cost
+        row["share"] = requests * row["pass"] / parts[-1].cost
     return rows
 
 

@@ -67,15 +67,9 @@ function spread(model, rule, { rows }, targets, drafts) {
     const longer = new Array(vocab ** (t + 1)).fill(0);
     for (const prefix of range(vocab ** t)) {
       const open = rule.resamples && t < gamma && t > 0;
-      const going = flow[prefix]
-        ? open
-          ? openResidual(targets[t][prefix], drafts[t][prefix], p[t], q[t])
-          : p[t]
-        : null;
+      const going = open ? openResidual(targets[t][prefix], drafts[t][prefix], p[t], q[t]) : p[t];
       const ending = rows[t][prefix];
-      for (const x of range(vocab)) {
-        longer[prefix * vocab + x] = (going ? flow[prefix] * going[x] : 0) + (ending ? ending[x] : 0);
-      }
+      for (const x of range(vocab)) longer[prefix * vocab + x] = flow[prefix] * going[x] + (ending ? ending[x] : 0);
     }
     flow = longer;
   }

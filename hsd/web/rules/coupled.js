@@ -1,12 +1,8 @@
 // Two rows coupled by one exponential race, as hsd/rules/coupled.py has them: who wins with p, where a token won with q. Pure.
-import { sum } from "./divergence.js";
+import { leftOver, sum } from "./divergence.js";
 
 /** How far the other tokens are ahead of x with the target: Σ max(q(x) p − p(x) q, 0). @type {(p: Row, q: Row, x: number) => number} */
-function lead(p, q, x) {
-  let total = 0;
-  for (let i = 0; i < p.length; i += 1) total += Math.max(q[x] * p[i] - p[x] * q[i], 0);
-  return total;
-}
+const lead = (p, q, x) => leftOver(q[x], p[x], p, q);
 
 /**
  * How likely each other token wins with p where x won with q, a row that sums to 1 − h; tokens with q = 0 are not sorted.
