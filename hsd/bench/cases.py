@@ -36,7 +36,7 @@ class Sweep:
     peers: Callable[[Sequence[int], Values], list[Case]] | None = None
 
     def cases(self) -> list[Case]:
-        """Plain decoding, then every combination, at each temperature. Raises HsdError for an invalid combination."""
+        """Return plain decoding and then every combination, at each temperature. Raises HsdError for an invalid one."""
         systems = self.values.get("system", ("speculative",))
         wrong = [system for system in systems if system not in SYSTEMS]
         if wrong or not systems:

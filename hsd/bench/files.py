@@ -47,17 +47,17 @@ def read_prompts(path: Path, category: str = "") -> tuple[str, list[str]]:
             named = '"prompt"' if field == "prompt" else f'"prompt" or "{field}"'
             raise HsdError(f"{place} of {str(path)!r} has no field {named} with a text: add or remove it") from None
     many = isinstance(first.get(field) if isinstance(first, dict) else first, list)
-    said = f", field {field!r}" * isinstance(first, dict) + ", of each the user's first turn alone" * many
-    return f"a file, read as {form}{said}", texts
+    about = f", field {field!r}" * isinstance(first, dict) + ", of each the user's first turn alone" * many
+    return f"a file, read as {form}{about}", texts
 
 
 def of_category(rows: Rows, category: str, name: str) -> Rows:
     """Return the rows of one category, or all rows for "". Raises HsdError where no row has the category."""
     kinds = [str(row.get("category")) if isinstance(row, dict) else "" for _, row in rows]
-    found = [row for row, kind in zip(rows, kinds, strict=True) if not category or kind == category]
-    if rows and not found:
+    own = [row for row, kind in zip(rows, kinds, strict=True) if not category or kind == category]
+    if rows and not own:
         raise HsdError(f"{name} has no category {category!r}: choose {', '.join(sorted({*kinds}))}")
-    return found
+    return own
 
 
 def prompt_of(row: Any, field: str = "turns") -> str:
@@ -72,8 +72,8 @@ def prompt_of(row: Any, field: str = "turns") -> str:
 
 def _prompt_row(row: Any) -> Any:
     """Return the object with the prompt: the "body" of a server request, the "row" of a numbered row, or the row."""
-    found = [row[name] for name in ("body", "row") if isinstance(row, dict) and isinstance(row.get(name), dict)]
-    return found[0] if found else row
+    inner = [row[name] for name in ("body", "row") if isinstance(row, dict) and isinstance(row.get(name), dict)]
+    return inner[0] if inner else row
 
 
 def _first_text(what: Any) -> str:

@@ -55,11 +55,11 @@ def _decoded(file: Path, options: dict[str, Any], pair: Pair, prompt: str, seed:
     llama.set_seed(seed)
     how = {"min_p": 0.0, "repeat_penalty": 1.0, **vars(Sampling.of(options))}
     how["temp"] = how.pop("temperature")
-    begin, made = time.perf_counter(), 0
+    begin, count = time.perf_counter(), 0
     for token in islice(llama.generate(ids, **how), most):
-        made += 1
+        count += 1
         if token in pair.codec.end_ids:
             break
     seconds = time.perf_counter() - begin
     calls = {"target": NO_CALLS, "draft": NO_CALLS}
-    return {"new_tokens": made, "target_calls": made, "seconds": seconds, "calls": calls}
+    return {"new_tokens": count, "target_calls": count, "seconds": seconds, "calls": calls}

@@ -39,10 +39,10 @@ class Case:
 def fitting(pair: Pair, prompts: Sequence[str], new_tokens: int) -> list[tuple[int, str]]:
     """Number the prompts and return those that leave room for the new tokens. Raises HsdError when none does."""
     context = min(model.context for model in pair.models)
-    found = [(i, p) for i, p in enumerate(prompts) if len(pair.codec.encode(p)) + new_tokens <= context]
-    if not found:
+    numbered = [(i, p) for i, p in enumerate(prompts) if len(pair.codec.encode(p)) + new_tokens <= context]
+    if not numbered:
         raise HsdError(f"no prompt leaves room for {new_tokens} new tokens in {context:,}: choose fewer new tokens")
-    return found
+    return numbered
 
 
 def measure(

@@ -21,7 +21,10 @@ from hsd.sampling import Sampling
 
 
 def peer_case(gamma: int, options: dict[str, Any], assisted: bool = True) -> Case:
-    """`generate`, with the draft as assistant or without. options: as for `hsd.run`; rule and system do not matter."""
+    """Return a case that runs `generate` of transformers, with the draft as assistant or plain.
+
+    options: as for `hsd.run`; rule and system do not matter.
+    """
     name = f"transformers, assisted, γ={gamma}" if assisted else "transformers, plain"
     return Case(name, {**options, "gamma": gamma}, partial(_assisted, gamma, options, assisted))
 
@@ -51,9 +54,9 @@ def generated(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: di
         )
         seconds = time.perf_counter() - begin
     summary = {name: times.summary() for name, times in calls.items()}
-    made = 1 + sum(n for n, _, _ in summary["target"]["widths"].values())
+    passes = 1 + sum(n for n, _, _ in summary["target"]["widths"].values())
     new = output.shape[1] - ids.shape[1]
-    return {"new_tokens": new, "target_calls": made, "seconds": seconds, "calls": summary}
+    return {"new_tokens": new, "target_calls": passes, "seconds": seconds, "calls": summary}
 
 
 def module_of(model: Any) -> Any:

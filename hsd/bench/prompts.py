@@ -46,19 +46,19 @@ def prompt_set(name: str, data: Path | None = None, limit: int = 0) -> PromptSet
     """
     if "," in name and not _file(name):
         return _joined(name, [prompt_set(one.strip(), data, limit) for one in name.split(",")])
-    found = _find(name, data)
-    kept = [i for i, text in enumerate(found.prompts) if text.strip()][: limit or None]
+    whole = _find(name, data)
+    kept = [i for i, text in enumerate(whole.prompts) if text.strip()][: limit or None]
     if not kept:
         raise HsdError(f"prompt set {name!r} is empty: choose another one")
-    prompts, kinds = [found.prompts[i].rstrip() for i in kept], [found.kinds[i] for i in kept if found.kinds]
-    return replace(found, prompts=prompts, kinds=kinds)
+    prompts, kinds = [whole.prompts[i].rstrip() for i in kept], [whole.kinds[i] for i in kept if whole.kinds]
+    return replace(whole, prompts=prompts, kinds=kinds)
 
 
 def _joined(name: str, sets: list[PromptSet]) -> PromptSet:
     """Interleave the sets: the first text of each, then the second of each, and so on."""
     source = "; ".join(f"{one.name}: {one.source}" for one in sets)
     turns = itertools.zip_longest(*([(text, one.name) for text in one.prompts] for one in sets))
-    texts = [found for turn in turns for found in turn if found]
+    texts = [text_and_kind for turn in turns for text_and_kind in turn if text_and_kind]
     return PromptSet(name, source, [text for text, _ in texts], [kind for _, kind in texts])
 
 
@@ -67,7 +67,7 @@ def _find(name: str, data: Path | None) -> PromptSet:
     if name in shipped():
         return PromptSet(name, "written for this project", shipped()[name])
     if name in MIXED:
-        sets = [PromptSet(kind, "", texts) for kind, texts in _written(MIXED[name]).items()]
+        sets = [PromptSet(kind, "", texts) for kind, texts in shipped(MIXED[name]).items()]
         return replace(_joined(name, sets), source="written for this project")
     if base in PUBLIC:
         return _public(base, category, data)
@@ -113,11 +113,7 @@ def _from_hub(name: str, configuration: str | None = None, split: str = "") -> l
         return []
 
 
-def shipped() -> dict[str, list[str]]:
-    """Return the prompts written for this project, by domain."""
-    return _written(MIXED["shipped"])
-
-
-def _written(file: str) -> dict[str, list[str]]:
+def shipped(file: str = MIXED["shipped"]) -> dict[str, list[str]]:
+    """Return the prompts written for this project, by domain. file: in assets/prompts."""
     prompts: dict[str, list[str]] = json.loads((ASSETS / "prompts" / file).read_text(encoding="utf-8"))
     return prompts

@@ -20,22 +20,22 @@ MISSING = "Not in this benchmark."
 @cache
 def published() -> dict[str, Any]:
     """Return published.yaml: lines (tokens per target call by rule), notes, source, systems with claims."""
-    found: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
-    return found
+    data: dict[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    return data
 
 
 def rules_here(rows: Sequence[Row]) -> list[dict[str, str]]:
     """Return a line per setting in which a benchmark measured both HSD and token-wise, with all published rules."""
     rules = [name for name in published()["lines"][0] if name in RULES]
-    found: dict[tuple[Any, ...], dict[str, str]] = {}
+    values_of: dict[tuple[Any, ...], dict[str, str]] = {}
     for row in rows:
         options = row["options"]
         if options.get("rule") in rules and "acceptance_rate" in row and _system(row) == "speculative":
             setting = (options["gamma"], options["temperature"], options.get("drafts", 1), options.get("tree", "paths"))
-            found.setdefault(setting, {})[options["rule"]] = interval(row["block_efficiency"])
+            values_of.setdefault(setting, {})[options["rule"]] = interval(row["block_efficiency"])
     return [
         {"setting": _words(*setting), **{rule: values.get(rule, "") for rule in rules}}
-        for setting, values in found.items()
+        for setting, values in values_of.items()
         if {VANILLA["single"], USUAL} <= set(values)
     ]
 
@@ -65,11 +65,11 @@ def _fastest_sentence(claim: dict[str, str], rows: Sequence[Row]) -> str:
 
 
 def best_single(rows: Sequence[Row], temperature: float) -> Row | None:
-    """The fastest case of ordinary speculative decoding: one model, one draft, an exact rule; None without any."""
+    """Return the fastest case with one draft by one model and an exact rule at this temperature; None without any."""
     own = [row for row in rows if "acceptance_rate" in row and _system(row) == "speculative" and _is_exact(row)]
     alike = {"drafts": 1, "temperature": temperature}
-    found = [row for row in own if {"drafts": 1, **row["options"]}.items() >= alike.items()]
-    return max(found, key=lambda row: row["tokens_per_second"], default=None)
+    comparable = [row for row in own if {"drafts": 1, **row["options"]}.items() >= alike.items()]
+    return max(comparable, key=lambda row: row["tokens_per_second"], default=None)
 
 
 def _is_of(row: Row, claim: dict[str, str]) -> bool:

@@ -85,7 +85,7 @@ def alike(cases: Sequence[Case], lengths: Sequence[int]) -> list[Case]:
 
 
 def _round(pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetition: int) -> Iterator[list[Event]]:
-    """One run of every lane; events are held back until it is time for news, and until the round ends."""
+    """Run every lane once; yield its events in groups, each when it is time for news, the last when the round ends."""
     held: list[Event] = []
     sent = time.monotonic()
     for lane, case in enumerate(cases):
@@ -109,7 +109,7 @@ def _merged(held: list[Event], event: Event) -> list[Event]:
 
 
 def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Iterator[Event]:
-    """One run of one lane: an event per step, and a last one with its text and the record that numbers come from.
+    """Run one lane once: yield an event per step, and a last one with its text and the record that numbers come from.
 
     `end` of a step is in seconds of decoding: what passes here between two steps does not count. A server has no steps.
     """

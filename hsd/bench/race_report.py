@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hsd.bench.measure import Case, Record
-from hsd.bench.summary import Measurement, measurements, ratio, rows, student
+from hsd.bench.summary import Measurement, measurements, ratio, rows, student, total
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.trace.fill import say
 
@@ -47,11 +47,11 @@ def report(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Any] |
     table = [{**row, **_lane_row(m, own[0], row)} for m, row in zip(own, rows(own), strict=True)]
     for row in table:
         row["sentence"] = _lane_sentence(row, table[0])
-    said = {"verdict": verdict(own, table), "calls": calls(table), "basis": basis(table)}
+    sentences = {"verdict": verdict(own, table), "calls": calls(table), "basis": basis(table)}
     served = [_served(m) for m in every if "target_calls" not in m.records[0]]
-    text = json.dumps({"rows": table, "served": served, **said})
-    found: dict[str, Any] = json.loads(text, parse_constant=lambda _: None)  # NaN and the infinities
-    return found
+    text = json.dumps({"rows": table, "served": served, **sentences})
+    plain: dict[str, Any] = json.loads(text, parse_constant=lambda _: None)  # NaN and the infinities
+    return plain
 
 
 def _speed(m: Measurement) -> Row:
@@ -68,14 +68,15 @@ def _speed(m: Measurement) -> Row:
 
 
 def _sums(m: Measurement, name: str) -> list[float]:
-    """One value per round, over all prompts."""
-    return [sum(record[name] for record in records) for records in m.by_repetition.values()]
+    """Return a value for each round, summed over all prompts."""
+    return [total(records, name) for records in m.by_repetition.values()]
 
 
 def _lane_row(m: Measurement, plain: Measurement, row: Row) -> Row:
     """Return what a race adds to a benchmark's row. call_error: the standard error of tokens per call."""
     speed, every = _speed(m), m.speedups(plain)
     speedup = speed["tokens_per_second"] / statistics.median(plain.tokens_per_second())
+    levelled = m.case.options.get("system") in LEVELLED
     return {
         **speed,
         "lossless": lossless(m.case),
@@ -83,12 +84,12 @@ def _lane_row(m: Measurement, plain: Measurement, row: Row) -> Row:
         "calls_per_step": ratio(m.records, "target_calls", "steps"),
         "tokens_per_call": ratio(m.records, "new_tokens", "target_calls"),
         "call_error": _call_error(m),
-        "steps": sum(record["steps"] for record in m.records) // len(m.by_repetition),
+        "steps": int(total(m.records, "steps")) // len(m.by_repetition),
         "speedup": speedup,
         "speedups": [min(every), max(every)],
         "ms_per_token": 1e3 / speed["tokens_per_second"],
         **({"efficiency": speedup / row["limit"]} if "limit" in row else {}),
-        "below_ms": 1e3 * sum(m.typical_seconds(name) for name in m.below) if _levelled(m) else None,
+        "below_ms": 1e3 * sum(m.typical_seconds(name) for name in m.below) if levelled else None,
     }
 
 
@@ -98,17 +99,11 @@ def faster(m: Measurement, other: Measurement) -> bool:
     return min(every) > (1 if len(every) > 1 else NOISE)
 
 
-def _levelled(m: Measurement) -> bool:
-    return m.case.options.get("system") in LEVELLED
-
-
 def _call_error(m: Measurement) -> float:
     """The standard error of tokens per target call, as if steps were drawn independently. Rounds repeat each other."""
-    steps = sum(record["steps"] for record in m.records)
     spread = statistics.pstdev(kept for kept, count in m.kept_histogram().items() for _ in range(count))
-    each = steps / sum(record["target_calls"] for record in m.records)
-    freedom = steps / len(m.by_repetition) - 1
-    return float(spread * each) / math.sqrt(freedom) if freedom > 0 else math.inf
+    freedom = total(m.records, "steps") / len(m.by_repetition) - 1
+    return spread * ratio(m.records, "steps", "target_calls") / math.sqrt(freedom) if freedom > 0 else math.inf
 
 
 # ---- sentences: hsd/trace/sentences.yaml has their words
@@ -136,18 +131,15 @@ def calls(table: Sequence[Row]) -> str:
     Lanes whose tokens per call differ by chance are named together, so that no rule gets credit for luck.
     """
     others = sorted(table[1:], key=lambda row: row["tokens_per_call"], reverse=True)
-    lanes = [row for row in others if _alike(row, others[0])]
-    if not lanes:
+    if not others:
         return say("race calls", {"alone": True})
+    best, reach = others[0], [student(row.get("steps", MANY) - 1) * row["call_error"] for row in others]
+    chances = [math.hypot(reach[0], own) for own in reach]  # by how much two lanes differ by chance, by Student's t
+    pairs = zip(others, chances, strict=True)
+    lanes = [row for row, chance in pairs if best["tokens_per_call"] - row["tokens_per_call"] <= chance]
     known = {"prompts": lanes[0]["prompts"], "saved": lanes[0]["tokens_per_call"] > 1, "lanes": len(lanes)}
     fewer = _span([100 - 100 / row["tokens_per_call"] for row in lanes], 0)
     return say("race calls", {**known, "names": _names(lanes), "fewer": fewer})
-
-
-def _alike(row: Row, best: Row) -> bool:
-    """Return whether two lanes' tokens per call differ by no more than they would by chance, by Student's t."""
-    reaches = (student(one.get("steps", MANY) - 1) * one["call_error"] for one in (row, best))
-    return bool(best["tokens_per_call"] - row["tokens_per_call"] <= math.hypot(*reaches))
 
 
 def basis(table: Sequence[Row]) -> str:
@@ -186,7 +178,7 @@ def _limit_facts(row: Row, plain: Row) -> Row:
 
 def _served(m: Measurement) -> Row:
     """Return the row of a server: its tokens and seconds, and the draft counts it reports."""
-    counts = {name: sum(record.get(name, 0) for record in m.records) for name in ("drafts", "drafted", "kept")}
+    counts = {name: int(total(m.records, name)) for name in ("drafts", "drafted", "kept")}
     rate, length = _percent(ratio(m.records, "kept", "drafted")), f"{m.acceptance_length()[0]:.2f}"
     known = {**counts, "kept": f"{counts['kept']:,}", "rate": rate, "length": length}
     return {**_speed(m), **counts, "sentence": say("race server", known)}

@@ -33,34 +33,36 @@ MAX_BYTES = 64_000_000
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What was measured. header: pair, prompts, machine, version, options of each case."""
+    """A benchmark as its file has it. header: pair, prompts, machine, version, options of each case."""
 
     header: dict[str, Any]
     records: list[Record]
 
     def cases(self) -> list[Case]:
-        """The cases in the order in which they took turns; those of another library have a runner that is not kept."""
+        """Return the cases in their order; the runner of another library raises, as no file has it."""
         return [Case(c["name"], c["options"], _no_runner if c["peer"] else None) for c in self.header["cases"]]
 
     def rows(self) -> list[Row]:
-        """One row per case, of the runs that all cases have made. Raises HsdError when there is nothing to compare."""
-        found = measurements(self.cases(), self.records)
-        if {Sampling.of(m.case.options) for m in found} - {Sampling.of(m.case.options) for m in found if is_plain(m)}:
+        """Return a row per case, of the runs that all cases have made. Raises HsdError if there is none."""
+        cases = measurements(self.cases(), self.records)
+        if {Sampling.of(m.case.options) for m in cases} - {Sampling.of(m.case.options) for m in cases if is_plain(m)}:
             raise HsdError("a temperature was measured without plain decoding: choose a file written by `hsd bench`")
-        if not found[0].records:
+        if not cases[0].records:
             raise HsdError("no prompt was measured in all cases yet: let the benchmark run longer")
-        return rows(found)
+        return rows(cases)
 
     def by_kind(self) -> dict[str, list[Row]]:
         """Return the rows of each kind of prompts, where there are several."""
-        told = self.header.get("prompts")
-        kinds: Any = told.get("kinds") if isinstance(told, dict) else None
-        found: dict[str, list[Record]] = defaultdict(list)
+        prompts = self.header.get("prompts")
+        kinds: Any = prompts.get("kinds") if isinstance(prompts, dict) else None
+        records_of: dict[str, list[Record]] = defaultdict(list)
         whole = complete(self.records, [case.name for case in self.cases()]) if isinstance(kinds, list) else []
         for record in whole:
             place = record["prompt"]
-            found[words(kinds[place] if place in range(len(kinds)) else None)].append(record)
-        return {kind: Benchmark(self.header, of).rows() for kind, of in found.items()} if len(found) > 1 else {}
+            records_of[words(kinds[place] if place in range(len(kinds)) else None)].append(record)
+        return (
+            {kind: Benchmark(self.header, of).rows() for kind, of in records_of.items()} if len(records_of) > 1 else {}
+        )
 
 
 def _no_runner(*_: Any) -> Record:
@@ -100,23 +102,23 @@ def read(path: Path) -> Benchmark:
 
 def parse(lines: Iterable[str], name: str) -> Benchmark:
     """Return a benchmark from its lines. A last line that was cut off in the middle is left out."""
-    found: list[Any] = []
+    data: list[Any] = []
     numbered = [(n, line) for n, line in enumerate(lines, start=1) if line.strip()]
     for number, line in numbered:
         try:
-            found.append(json.loads(line))
+            data.append(json.loads(line))
         except (ValueError, RecursionError):
             if number == numbered[-1][0] and len(numbered) > 1:
                 break
             raise HsdError(f"line {number} of {name!r} is not JSON: choose a file written by `hsd bench`") from None
-    if not found or not isinstance(found[0], dict) or found[0].get("format") != FORMAT:
+    if not data or not isinstance(data[0], dict) or data[0].get("format") != FORMAT:
         raise HsdError(f"{name!r} is not a benchmark ({FORMAT}): choose a file written by `hsd bench`")
-    if isinstance(found[-1], dict) and "view" in found[-1]:
-        found.pop()
-    for number, record in enumerate(found[1:], start=2):
+    if isinstance(data[-1], dict) and "view" in data[-1]:
+        data.pop()
+    for number, record in enumerate(data[1:], start=2):
         if not isinstance(record, dict) or not {"case", "prompt", "repetition", "seconds", "calls"} <= set(record):
             raise HsdError(f"line {number} of {name!r} is not a record of a run: choose a file written by `hsd bench`")
-    return Benchmark(found[0], found[1:])
+    return Benchmark(data[0], data[1:])
 
 
 TABLES: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
@@ -124,7 +126,7 @@ COLUMNS: dict[str, str] = TABLES["columns"]
 
 
 def cells(row: Row) -> list[str]:
-    """One line of the table; a cell is empty if it has no meaning, such as the limit of plain decoding."""
+    """Return one line of the table; a cell is empty if it has no meaning, such as the limit of plain decoding."""
     best = f"{row['best_gamma']} ({row['best_limit']:.2f}×)" if is_known(row.get("best_limit")) else ""
     best = f"mean {row['mean_gamma']:.1f}" if row["options"].get("gamma") == "auto" and "mean_gamma" in row else best
     return [
@@ -159,8 +161,8 @@ def markdown(benchmark: Benchmark) -> str:
     """Return the Markdown report: setting, table, acceptance rate per position, shares of the time."""
     table = benchmark.rows()
     lines = [f"{words(benchmark.header.get('date'), 40)}: {'; '.join(setting(benchmark.header, table))}"]
-    for kind, found in {"": table, **benchmark.by_kind()}.items():
-        lines += [*(["", f"{kind}:"] if kind else []), *_table(COLUMNS, map(cells, found))]
+    for kind, rows_of in {"": table, **benchmark.by_kind()}.items():
+        lines += [*(["", f"{kind}:"] if kind else []), *_table(COLUMNS, map(cells, rows_of))]
     rates = {row["case"]: row.get("acceptance_rate_per_position", []) for row in table}
     places = range(max(map(len, rates.values())))
     if places:
@@ -187,7 +189,7 @@ def setting(header: dict[str, Any], rows: Sequence[Row]) -> list[str]:
     counted = f"{rows[0]['prompts']} prompts ({source}), {rows[0]['runs']} runs per case"
     threads = f"{words(m.get('threads'), 8)} of {words(m.get('cores'), 8)} threads"
     libraries = f"torch {words(m.get('torch'), 30)}, transformers {words(m.get('transformers'), 30)}"
-    told = f"server {server.get('model')} at {server.get('url')}: {server.get('note')}"
+    served_by = f"server {server.get('model')} at {server.get('url')}: {server.get('note')}"
     return [
         f"pair {words(header.get('pair'))}",
         f"{counted}, {words(header.get('max_new_tokens'), 8)} new tokens",
@@ -195,7 +197,7 @@ def setting(header: dict[str, Any], rows: Sequence[Row]) -> list[str]:
         words(m.get("dtype"), 40),
         f"load {words(m.get('load'), 8)} when it began",
         f"{libraries}, hsd {words(header.get('version'), 20)}",
-        *([words(told, 400)] if server else []),
+        *([words(served_by, 400)] if server else []),
     ]
 
 

@@ -69,32 +69,37 @@ class Server:
         return {"url": self.url, "model": self.model, "note": NOTE}
 
     def case(self, options: dict[str, Any]) -> Case:
-        """The server as a case. options: as for `hsd.run`; sampling, prompt_as and the number of tokens matter."""
+        """Return a case that asks the server. options: of `hsd.run`; sampling, prompt_as and length matter."""
         return Case(f"server, {self.model[:60]}", options, lambda *run: self._answer(options, *run))
 
     def _answer(self, options: dict[str, Any], pair: Pair, prompt: str, seed: int) -> Record:
-        """The record of one answer. A chat-tuned pair's prompt goes to the chat endpoint, any other is continued."""
+        """Ask for one answer and return its record; by the chat endpoint if the options or the pair ask for chat."""
         asked_as = options.get("prompt_as")
         chat = asked_as == "chat" if asked_as else getattr(pair.codec, "chat", False)
-        asked = {"messages": [{"role": "user", "content": prompt}]} if chat else {"prompt": prompt}
+        question = {"messages": [{"role": "user", "content": prompt}]} if chat else {"prompt": prompt}
         drawn = Sampling(0.0) if (asked_for := Sampling.of(options)).greedy else asked_for
-        body = {"model": self.model, **asked, "max_tokens": options["max_new_tokens"], "seed": seed}
+        body = {"model": self.model, **question, "max_tokens": options["max_new_tokens"], "seed": seed}
         body |= {n: x for n, x in vars(drawn).items() if n == "temperature" or x != getattr(Sampling, n)}
         before = _counters(self.url, self.key) if self.counters else {}
         begin = time.perf_counter()
         place = "/v1/chat/completions" if chat else "/v1/completions"
         answer = _json(self.url + place, self.timeout, body, self.key)
         seconds = time.perf_counter() - begin
-        told = _request_counts(answer) or _timing_counts(answer)
-        if not told and before:
-            told = _counter_growth(before, _counters(self.url, self.key))
-        if told.get("kept", 0) > told.get("drafted", 0):
+        counts = _request_counts(answer) or _timing_counts(answer)
+        if not counts and before:
+            counts = _counter_growth(before, _counters(self.url, self.key))
+        if counts.get("kept", 0) > counts.get("drafted", 0):
             raise HsdError(f"server {self.url} reports more accepted than drafted tokens: leave it out")
-        made = _count(_object_in(answer, "usage"), "completion_tokens")
-        made = _count(_object_in(answer, "timings"), "predicted_n") if made is None else made
-        if made is None:
+        new_tokens = _count(_object_in(answer, "usage"), "completion_tokens")
+        new_tokens = _count(_object_in(answer, "timings"), "predicted_n") if new_tokens is None else new_tokens
+        if new_tokens is None:
             raise HsdError(f"server {self.url} does not report how many tokens it made: leave it out")
-        return {"new_tokens": made, "seconds": seconds, "calls": {"target": NO_CALLS, "draft": NO_CALLS}, **told}
+        return {
+            "new_tokens": new_tokens,
+            "seconds": seconds,
+            "calls": {"target": NO_CALLS, "draft": NO_CALLS},
+            **counts,
+        }
 
 
 def connect(url: str, model: str | None = None, timeout: float = TIMEOUT, key: str = "") -> Server:
@@ -134,19 +139,19 @@ def base_url(url: str) -> str:
 
 def _request_counts(answer: Record) -> Record:
     """Return the draft counts of this request that vLLM adds with `--per-request-spec-decode-metrics`."""
-    told = _object_in(_object_in(answer, "metrics"), "speculative_decoding")
-    drafts, drafted = _count(told, "num_spec_steps"), _count(told, "num_draft_tokens")
-    kept, histogram = _count(told, "num_accepted_draft_tokens"), told.get("acceptance_histogram")
+    counts = _object_in(_object_in(answer, "metrics"), "speculative_decoding")
+    drafts, drafted = _count(counts, "num_spec_steps"), _count(counts, "num_draft_tokens")
+    kept, histogram = _count(counts, "num_accepted_draft_tokens"), counts.get("acceptance_histogram")
     if drafts is None or drafted is None or kept is None:
         return {}
-    found: Record = {"drafts": drafts, "drafted": drafted, "kept": kept}
+    record: Record = {"drafts": drafts, "drafted": drafted, "kept": kept}
     if isinstance(histogram, list):
         histogram = dict(enumerate(histogram))
     if isinstance(histogram, dict) and all(str(key).isdecimal() for key in histogram):
         steps = {int(key): _count(histogram, key) or 0 for key in histogram}
         longest = min(max(steps, default=0), 320)
-        found["positions"] = [[sum(n for k, n in steps.items() if k >= i), drafts] for i in range(1, longest + 1)]
-    return found
+        record["positions"] = [[sum(n for k, n in steps.items() if k >= i), drafts] for i in range(1, longest + 1)]
+    return record
 
 
 def _timing_counts(answer: Record) -> Record:
@@ -170,14 +175,14 @@ def _counter_growth(before: Counters, after: Counters) -> Record:
 
 def _counters(url: str, key: str) -> Counters:
     """Return vLLM's counters over all requests so far, those per position by number; {} where it does not draft."""
-    found: Counters = {}
+    counts: Counters = {}
     for name, labels, value in COUNTER.findall(_ask(url + "/metrics", SHORT, key=key).decode("utf-8", "replace")):
         place = re.search(r'position="(\d{1,3})"', labels)
         if name == "accepted_tokens_per_pos" and not place:
             continue
         key = place[1] if place else name
-        found[key] = found.get(key, 0) + int(float(value))
-    return found
+        counts[key] = counts.get(key, 0) + int(float(value))
+    return counts
 
 
 def _object_in(data: Record, name: str) -> Record:
@@ -195,14 +200,14 @@ def _count(data: Record, name: Any) -> int | None:
 def _json(url: str, timeout: float, body: Record | None = None, key: str = "") -> Record:
     """Return the object that a server answers with. Raises HsdError, one line."""
     try:
-        found = json.loads(_ask(url, timeout, body, key))
+        data = json.loads(_ask(url, timeout, body, key))
     except (ValueError, RecursionError) as error:
         if isinstance(error, HsdError):
             raise
-        found = None
-    if not isinstance(found, dict):
+        data = None
+    if not isinstance(data, dict):
         raise HsdError(f"{url} does not answer with a JSON object: give the base URL of an OpenAI-compatible server")
-    return found
+    return data
 
 
 def _ask(url: str, timeout: float, body: Record | None = None, key: str = "") -> bytes:
@@ -225,9 +230,9 @@ def _ask(url: str, timeout: float, body: Record | None = None, key: str = "") ->
             raise HsdError(
                 f"{url} sends elsewhere (HTTP {error.code}), which is not followed: give its own URL"
             ) from None
-        said = _words(error).replace(key or "\0", "(the key)")
+        message = _words(error).replace(key or "\0", "(the key)")
         why = ": give a key that it takes by --server-key or HSD_SERVER_KEY" if error.code in (401, 403) else ""
-        raise HsdError(f"{url} answers with HTTP {error.code}: {said}{why}") from None
+        raise HsdError(f"{url} answers with HTTP {error.code}: {message}{why}") from None
     except TimeoutError:
         raise late from None
     except URLError as error:
@@ -246,7 +251,7 @@ def _words(error: HTTPError) -> str:
     text = ""
     with suppress(OSError, HTTPException, ValueError, AttributeError, RecursionError):
         text = error.read(4_000).decode("utf-8", "replace")
-        said = json.loads(text)
-        inner = said.get("error", said)
+        data = json.loads(text)
+        inner = data.get("error", data)
         text = str(inner.get("message", text) if isinstance(inner, dict) else inner)
     return " ".join(text.split())[:160] or str(error.reason)[:160]

@@ -41,20 +41,17 @@ class Measurement:
 
     @cached_property
     def by_repetition(self) -> dict[int, list[Record]]:
-        found: dict[int, list[Record]] = defaultdict(list)
+        groups: dict[int, list[Record]] = defaultdict(list)
         for record in self.records:
-            found[record["repetition"]].append(record)
-        return dict(sorted(found.items()))
-
-    def _sum(self, name: str) -> float:
-        return float(sum(record[name] for record in self.records))
+            groups[record["repetition"]].append(record)
+        return dict(sorted(groups.items()))
 
     def tokens_per_second(self) -> list[float]:
-        """One value per repetition: new tokens over seconds, prefill included."""
+        """Return one value per repetition: new tokens over seconds, prefill included."""
         return [ratio(rows, "new_tokens", "seconds") for rows in self.by_repetition.values()]
 
     def speedups(self, other: Measurement) -> list[float]:
-        """This case's tokens per second over another's, repetition by repetition."""
+        """Return this case's tokens per second over another's, repetition by repetition."""
         return [own / theirs for own, theirs in zip(self.tokens_per_second(), other.tokens_per_second(), strict=True)]
 
     def speedup(self, plain: Measurement) -> float:
@@ -71,16 +68,16 @@ class Measurement:
         return _interval(self.speedup(plain), np.median([one for one in values if len(one) == most], 0))
 
     def block_efficiency(self) -> Interval:
-        """Committed tokens per target call, and its 95 % interval over prompts."""
+        """Return committed tokens per target call, and its 95 % interval over prompts."""
         return ratio_interval(self.records, "new_tokens", "target_calls")
 
     def acceptance_rate(self) -> Interval:
-        """Kept drafted tokens per drafted token, with its 95 % interval over prompts."""
+        """Return kept drafted tokens per drafted token, with its 95 % interval over prompts."""
         value, low, high = ratio_interval(self.records, "kept", "drafted")
         return value, low, min(high, 1.0)
 
     def acceptance_length(self) -> Interval:
-        """AL: 1 + kept tokens per draft, with its interval."""
+        """Return AL, the acceptance length 1 + kept tokens per draft, with its 95 % interval over prompts."""
         value, low, high = ratio_interval(self.records, "kept", drafts)
         return 1 + value, 1 + low, 1 + high
 
@@ -89,20 +86,20 @@ class Measurement:
         kept: Counter[int] = Counter()
         for record in self.records:
             kept.update({i: count for i, (count, _) in enumerate(record.get("positions", ()))})
-        made = sum(map(drafts, self.records))
-        return [kept[position] / made for position in sorted(kept)] if made else []
+        every = sum(map(drafts, self.records))
+        return [kept[position] / every for position in sorted(kept)] if every else []
 
     def kept_histogram(self) -> dict[int, int]:
         """Return how many steps kept 0, 1, 2 … tokens."""
-        found: Counter[int] = Counter()
+        counts: Counter[int] = Counter()
         for record in self.records:
-            found.update({int(kept): count for kept, count in record.get("kept_histogram", {}).items()})
-        return dict(sorted(found.items()))
+            counts.update({int(kept): count for kept, count in record.get("kept_histogram", {}).items()})
+        return dict(sorted(counts.items()))
 
     def call_seconds(self, model: str, width: int) -> float:
         """Median seconds of a forward pass of "target" or "draft" that read `width` tokens; NaN if there was none."""
-        found = [r["calls"][model]["widths"].get(str(width)) for r in self.records if model in r["calls"]]
-        medians = [median for entry in found if entry for median in entry[2:]]
+        calls = [r["calls"][model]["widths"].get(str(width), ()) for r in self.records if model in r["calls"]]
+        medians = [median for entry in calls for median in entry[2:]]
         return statistics.median(medians) if medians else float("nan")
 
     @cached_property
@@ -111,26 +108,26 @@ class Measurement:
         return sorted({name for record in self.records for name in record["calls"]} - {"target"})
 
     def model_seconds(self, *models: str) -> float:
-        """Seconds of all forward passes of some models."""
+        """Return seconds of all forward passes of some models."""
         calls = [r["calls"][name] for r in self.records for name in models if name in r["calls"]]
         return float(sum(c["first"] + sum(total for _, total, _ in c["widths"].values()) for c in calls))
 
     def outside_ms_per_step(self) -> float:
         """Return milliseconds per step that pass outside the models' forward passes."""
-        seconds = self._sum("seconds") - self.model_seconds("target", *self.below)
-        return 1e3 * seconds / self._sum("steps")
+        seconds = total(self.records, "seconds") - self.model_seconds("target", *self.below)
+        return 1e3 * seconds / total(self.records, "steps")
 
     def ms_per_step(self) -> float:
         """Return milliseconds per step, all included: the median over repetitions."""
         return statistics.median(1e3 * ratio(rows, "seconds", "steps") for rows in self.by_repetition.values())
 
     def shares(self) -> dict[str, float]:
-        """Where the time of a run goes, as shares of its seconds.
+        """Return where the time of a run goes, as shares of its seconds.
 
         draft, target: the models' forward passes. verify: judging the drafts. sampling: logits to probabilities,
         drawing tokens, arranging drafts. rest: all else.
         """
-        seconds = self._sum("seconds")
+        seconds = total(self.records, "seconds")
         laps = {part: sum(r["time"][part] for r in self.records) for part in ("draft", "target", "verify")}
         draft, target = self.model_seconds(*self.below), self.model_seconds("target")
         prefill = sum(r["calls"]["target"]["first"] for r in self.records)  # before the first step, outside all laps
@@ -140,7 +137,7 @@ class Measurement:
         return {part: value / seconds for part, value in zip(PARTS, parts, strict=True)}
 
     def limit(self, plain: Measurement) -> float:
-        """S* = A T(1) / (γ d + T(γ+1)): the speed-up if nothing but the models' forward passes took time.
+        """Return S* = A T(1) / (γ d + T(γ+1)): the speed-up if nothing but the models' forward passes took time.
 
         With several drafts, levels, copied drafts or drafts that choose their length the denominator is the mean over
         steps of the median times of the calls made; a copy costs none, d = 0.
@@ -162,12 +159,13 @@ class Measurement:
         return single and not copies(options) and isinstance(options.get("gamma", 0), int)
 
     def typical_seconds(self, model: str) -> float:
-        """Seconds per step of one model's calls, if every call took the median time for its width."""
+        """Return seconds per step of one model's calls, if every call took the median time for its width."""
         counts: Counter[str] = Counter()
         for record in self.records:
             widths = record["calls"].get(model, {"widths": {}})["widths"]
             counts.update({width: int(count) for width, (count, _, _) in widths.items()})
-        return sum(n * self.call_seconds(model, int(width)) for width, n in counts.items()) / self._sum("steps")
+        seconds = sum(count * self.call_seconds(model, int(width)) for width, count in counts.items())
+        return seconds / total(self.records, "steps")
 
     def best_gamma(self, plain: Measurement, most: int = 16) -> tuple[int, float]:
         """Return the draft length that would be fastest for these costs, and the limit there, for a single draft.
@@ -186,7 +184,7 @@ class Measurement:
 
 
 def expected_tokens(rate: float, gamma: int) -> float:
-    """Tokens per target call if every drafted token were kept with probability `rate`: 1 + a + … + a^γ."""
+    """Return tokens per target call if every drafted token were kept with probability `rate`: 1 + a + … + a^γ."""
     return gamma + 1.0 if rate >= 1 else (1 - rate ** (gamma + 1)) / (1 - rate)
 
 
@@ -206,7 +204,7 @@ def ratio_interval(records: Sequence[Record], above: Sum, below: Sum) -> Interva
 
 
 def _interval(value: float, values: Any) -> Interval:
-    """A value and the ends of its 95 % interval, from what `_resampled` made; of one prompt both are the value."""
+    """Return a value and its 95 % interval. values: from `_resampled`; of a single prompt both ends are the value."""
     if len(values) >= FEW:
         low, high = np.percentile(values, ENDS)
         return value, float(low), float(high)
@@ -225,22 +223,22 @@ def _resampled(records: Sequence[Record], above: Sum, below: Sum) -> Any:
     """Resample the ratio of two sums over prompts, (1000,), or for n < FEW prompts (n,), leaving out one each time."""
     sums: dict[int, np.ndarray] = defaultdict(lambda: np.zeros(2))
     for record in records:
-        sums[record["prompt"]] += _total([record], above), _total([record], below)
+        sums[record["prompt"]] += total([record], above), total([record], below)
     every = np.array([sums[prompt] for prompt in sorted(sums)])
     draws = np.random.default_rng(0).integers(len(sums), size=(1_000, len(sums)))
     drawn = every[draws].sum(1) if len(sums) >= FEW else every.sum(0) - every * (len(sums) > 1)
     return np.divide(drawn[:, 0], drawn[:, 1], out=np.zeros(len(drawn)), where=drawn[:, 1] > 0)
 
 
-def _total(records: Sequence[Record], what: Sum) -> float:
+def total(records: Sequence[Record], what: Sum) -> float:
     """Return a sum over runs."""
     return sum(record.get(what, 0) if isinstance(what, str) else what(record) for record in records)
 
 
 def ratio(records: Sequence[Record], above: Sum, below: Sum) -> float:
     """Return the ratio of two sums; 0 if the lower one is 0."""
-    total = _total(records, below)
-    return _total(records, above) / total if total else 0.0
+    divisor = total(records, below)
+    return total(records, above) / divisor if divisor else 0.0
 
 
 def drafts(record: Record) -> int:
@@ -251,14 +249,14 @@ def drafts(record: Record) -> int:
 
 def complete(records: Sequence[Record], cases: Sequence[str]) -> list[Record]:
     """Return the records of the runs that every case has finished, which an interrupted benchmark can compare."""
-    made: dict[tuple[int, int], set[str]] = defaultdict(set)
+    cases_of: dict[tuple[int, int], set[str]] = defaultdict(set)
     for record in records:
-        made[record["prompt"], record["repetition"]].add(record["case"])
-    return [r for r in records if made[r["prompt"], r["repetition"]] >= set(cases)]
+        cases_of[record["prompt"], record["repetition"]].add(record["case"])
+    return [r for r in records if cases_of[r["prompt"], r["repetition"]] >= set(cases)]
 
 
 def measurements(cases: Sequence[Case], records: Sequence[Record]) -> list[Measurement]:
-    """One measurement per case, of the runs that all cases have made."""
+    """Return one measurement per case, of the runs that all cases have made."""
     kept = complete(records, [case.name for case in cases])
     return [Measurement(case, tuple(r for r in kept if r["case"] == case.name)) for case in cases]
 
@@ -266,10 +264,10 @@ def measurements(cases: Sequence[Case], records: Sequence[Record]) -> list[Measu
 Row = dict[str, Any]
 
 
-def rows(found: Sequence[Measurement]) -> list[Row]:
-    """One row per case: everything that a report shows. Each is compared with plain decoding by the same sampling."""
-    plain = {Sampling.of(m.case.options): m for m in found if is_plain(m)}
-    return [_row(m, plain[Sampling.of(m.case.options)]) for m in found if m.records]
+def rows(cases: Sequence[Measurement]) -> list[Row]:
+    """Return a row per case: all that a report shows. Each is compared with plain decoding by the same sampling."""
+    plain = {Sampling.of(m.case.options): m for m in cases if is_plain(m)}
+    return [_row(m, plain[Sampling.of(m.case.options)]) for m in cases if m.records]
 
 
 def is_plain(m: Measurement) -> bool:
@@ -293,10 +291,7 @@ def _row(m: Measurement, plain: Measurement) -> Row:
     }
     if m.case.runner is None and "steps" in m.records[0]:
         row |= {"shares": m.shares(), "outside_ms_per_step": m.outside_ms_per_step(), "ms_per_step": m.ms_per_step()}
-        row["kept_histogram"] = m.kept_histogram()
-        row["target_call_ms"] = 1e3 * _target_seconds(m)
-        if not is_plain(m):
-            row |= _limits(m, plain)
+        row |= {"kept_histogram": m.kept_histogram(), **_costs(m, plain)}
     if "target_calls" in m.records[0]:  # all but a server, which may run another target
         row |= {"speedup": m.speedup(plain), "block_efficiency": m.block_efficiency()}
         row["speedup_interval"] = m.speedup_interval(plain)
@@ -307,22 +302,19 @@ def _row(m: Measurement, plain: Measurement) -> Row:
     return row
 
 
-def _target_seconds(m: Measurement) -> float:
-    """Seconds of a target call of the case's one width, or per step if its widths vary."""
+def _costs(m: Measurement, plain: Measurement) -> Row:
+    """Return what a target call of the case's width costs, or a step's if widths vary; of drafting cases the limit."""
     if is_plain(m):
-        return m.call_seconds("target", 1)
-    return m.call_seconds("target", m.case.options["gamma"] + 1) if m.one_draft else m.typical_seconds("target")
-
-
-def _limits(m: Measurement, plain: Measurement) -> Row:
-    limit = m.limit(plain)
+        return {"target_call_ms": 1e3 * m.call_seconds("target", 1)}
+    width, limit = m.case.options["gamma"] + 1 if m.one_draft else 0, m.limit(plain)
     row: Row = {
+        "target_call_ms": 1e3 * (m.call_seconds("target", width) if width else m.typical_seconds("target")),
         "acceptance_rate": m.acceptance_rate(),
         "draft_call_ms": 0.0 if copies(m.case.options) else 1e3 * m.call_seconds("draft", 1),
         "limit": limit,
         "efficiency": m.speedup(plain) / limit,
+        "mean_gamma": ratio(m.records, "drafted", "steps"),
     }
     if m.one_draft:
         row["best_gamma"], row["best_limit"] = m.best_gamma(plain)
-    row["mean_gamma"] = ratio(m.records, "drafted", "steps")
     return row

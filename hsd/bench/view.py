@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hsd.bench.cases import RECORDING
@@ -31,7 +31,7 @@ def view(benchmark: Benchmark) -> dict[str, Any]:
     """Return all that the page draws of a benchmark. Raises HsdError where there is nothing to compare."""
     rows, kinds = benchmark.rows(), benchmark.by_kind()
     several = "," in str(benchmark.header["prompts"]["name"])  # sets, of which --limit takes so many each
-    each = [found[0]["prompts"] for found in kinds.values()] if several else []
+    each = [rows_of[0]["prompts"] for rows_of in kinds.values()] if several else []
     return {
         "format": FORMAT,
         "date": words(benchmark.header.get("date"), 40),
@@ -39,7 +39,7 @@ def view(benchmark: Benchmark) -> dict[str, Any]:
         "command": command(benchmark.header, max(each, default=rows[0]["prompts"])),
         "columns": [list(column) for column in COLUMNS.items()],
         "rows": [cells(row) for row in rows],
-        "kinds": {kind: [cells(row) for row in found] for kind, found in kinds.items()},
+        "kinds": {kind: [cells(row) for row in rows_of] for kind, rows_of in kinds.items()},
         "charts": charts(rows),
         "here": {"rules": rules_here(rows), "systems": systems_here(rows)},
         "csv": as_csv(rows),
@@ -86,18 +86,22 @@ def as_csv(rows: Sequence[Row]) -> str:
     shares = [f"share_{part}" for part in PARTS]
     writer.writerow(["case", *OPTIONS, "prompts", "runs", *names, *shares, PER_POSITION])
     for row in rows:
-        found = [_no_formula(_cell(row["options"].get(name, ""))) for name in OPTIONS]
+        options = [_no_formula(_cell(row["options"].get(name, ""))) for name in OPTIONS]
         values = [row.get(name, "") for name in SCALARS]
         values += [value for name in INTERVALS for value in row.get(name, ("", "", ""))]
         values += [row["shares"][part] if "shares" in row else "" for part in PARTS]
         counts = (row["prompts"], row["runs"])
         rates = _cell(row.get(PER_POSITION, ""))
-        writer.writerow([_no_formula(row["case"]), *found, *counts, *_numbers(values), rates])
+        writer.writerow(
+            [
+                _no_formula(row["case"]),
+                *options,
+                *counts,
+                *(value if is_known(value) else "" for value in values),
+                rates,
+            ]
+        )
     return out.getvalue()
-
-
-def _numbers(values: Iterable[Any]) -> list[Any]:
-    return [value if value == "" or is_known(value) else "" for value in values]
 
 
 def _cell(value: Any, between: str = " ") -> Any:

@@ -10,7 +10,7 @@ from hsd.audit import audit as exact_laws
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Compute and print. Returns the exit status."""
+    """Print the exact law of every rule, as a table or as JSON. Returns the exit status."""
     result = exact_laws(vocab=arguments.vocab, gamma=arguments.gamma, seed=arguments.seed, drafts=arguments.drafts)
     if arguments.json:
         print(json.dumps(result))

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Measure and print. Returns the exit status; Ctrl-C keeps and shows what has been measured."""
+    """Run a benchmark and print its tables. Returns the exit status; Ctrl-C keeps and shows what has been measured."""
     if arguments.report:
         try:
             _print(read(arguments.report), arguments.json)
@@ -69,8 +69,8 @@ def main(arguments: argparse.Namespace) -> int:
     most = max(arguments.max_new_tokens or (RunOptions.default("max_new_tokens"),))
     texts = fitting(pair, prompts.prompts, most)
     _warn(prompts, len(prompts.prompts) - len(texts))
-    found = facts(pair, prompts, most, arguments.repetitions, workers.count)
-    head = header(cases, {**found, **({"server": server.about} if server else {})})
+    about = facts(pair, prompts, most, arguments.repetitions, workers.count)
+    head = header(cases, {**about, **({"server": server.about} if server else {})})
     benchmark = workers.run(head, measure(pair, cases, workers.part(texts), arguments.repetitions), out)
     if benchmark:
         _print(benchmark, arguments.json)
@@ -105,16 +105,16 @@ def sweep(arguments: argparse.Namespace, server: Server | None = None) -> Sweep:
 
 
 def _peers(library: str | None, server: Server | None, gammas: Sequence[int], options: dict[str, Any]) -> list[Case]:
-    """The cases of a server and of another library: `transformers` with the draft model and without."""
-    found = [server.case(options)] if server else []
+    """Return the cases of a server and of another library: `transformers` with the draft model and without."""
+    cases = [server.case(options)] if server else []
     if library == NAME:
-        return [*found, llama_case(options)]
+        return [*cases, llama_case(options)]
     if not library:
-        return found
+        return cases
     from hsd.bench.peers import peer_case
 
     lengths = [gamma for gamma in gammas if isinstance(gamma, int)] or [RunOptions.default("gamma")]
-    return [*found, *(peer_case(gamma, options) for gamma in lengths), peer_case(lengths[0], options, assisted=False)]
+    return [*cases, *(peer_case(gamma, options) for gamma in lengths), peer_case(lengths[0], options, assisted=False)]
 
 
 class _Workers:
@@ -129,11 +129,11 @@ class _Workers:
         self.failed = False
 
     def part(self, prompts: list[tuple[int, str]]) -> list[tuple[int, str]]:
-        """The prompts of this process; each prompt belongs to exactly one."""
+        """Return the prompts of this process; each prompt belongs to exactly one."""
         return prompts[self.number :: self.count]
 
     def run(self, head: dict[str, Any], records: Iterator[Record], out: Path) -> Benchmark | None:
-        """Measure and write; the first process gets all records, the others nothing."""
+        """Write each record when it is measured; return all processes' benchmark in the first, None in the others."""
         if self.count == 1:
             return Benchmark(head, self._write(head, records, out))
         own = self._write(head, records, out.with_name(f"{out.name}.{self.number}"))
@@ -148,22 +148,22 @@ class _Workers:
         return Benchmark(head, gathered)
 
     def _write(self, head: dict[str, Any], records: Iterator[Record], out: Path) -> list[Record]:
-        made: list[Record] = []
+        kept: list[Record] = []
         with out.open("w", encoding="utf-8") as file:
             write_line(file, head)
             try:
                 for record in records:
                     write_line(file, record)
-                    made.append(record)
-                    progress(f"\r{len(made)} runs")
+                    kept.append(record)
+                    progress(f"\r{len(kept)} runs")
             except (KeyboardInterrupt, HsdError, OSError) as error:
                 self.failed = not isinstance(error, KeyboardInterrupt)
-                if self.failed and not made:
+                if self.failed and not kept:
                     raise
                 why = f": {error}" if self.failed else ""
-                print(f"\nstopped early; {len(made)} runs are kept in {out}{why}", file=sys.stderr)
+                print(f"\nstopped early; {len(kept)} runs are kept in {out}{why}", file=sys.stderr)
         progress("\n")
-        return made
+        return kept
 
 
 def _warn(prompts: PromptSet, left_out: int) -> None:

@@ -71,8 +71,8 @@ def _keyed_words(result: dict[str, Any]) -> str:
         f"{result['rule']}, gamma {result['gamma']}, {rows}: total variation of the first {result['tokens']} tokens",
         f"{'keying':19} {'1 step':>8} {'2 steps':>8} {'3 steps':>8} {'text':>8}   tokens per step, and in the long run",
     ]
-    for name, found in result["keyings"].items():
-        distances = " ".join(f"{x:8.1e}" for x in (*found["total_variation"], found["text"]))
-        per_step = " ".join(f"{x:.4f}" for x in found["tokens_per_step"])
-        lines.append(f"{name:19} {distances}   {per_step} {found['long_run']:.4f}   {EVERY[name].words}")
+    for name, row_of in result["keyings"].items():
+        distances = " ".join(f"{x:8.1e}" for x in (*row_of["total_variation"], row_of["text"]))
+        per_step = " ".join(f"{x:.4f}" for x in row_of["tokens_per_step"])
+        lines.append(f"{name:19} {distances}   {per_step} {row_of['long_run']:.4f}   {EVERY[name].words}")
     return "\n".join(lines)

@@ -10,7 +10,7 @@ from hsd.trace.levels import events_in_words
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Print the words. Returns the exit status."""
+    """Print what happened in a step of a trace, levels below the target included. Returns the exit status."""
     trace, index = Trace.from_file(arguments.trace), arguments.step - 1
     print(step_in_words(trace, index, facts()))
     if events := events_in_words(trace, index):

@@ -25,13 +25,13 @@ def main(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.engine not in (None, PORTABLE):
         raise HsdError(f"unknown engine {arguments.engine!r}: choose {PORTABLE}, or leave it out")
-    told = Progress(as_json)
+    report = Progress(as_json)
     try:
-        place = (fetch.fetch_file if arguments.engine else fetch.fetch)(name, told)
+        place = (fetch.fetch_file if arguments.engine else fetch.fetch)(name, report)
     finally:
-        told.close()
+        report.close()
     if as_json:
-        told("done", 1.0)
+        report("done", 1.0)
     else:
         print(f"{name} is in {place}")
     return 0

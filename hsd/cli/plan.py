@@ -22,7 +22,7 @@ GIVEN, MEASURED = ("costs", "acceptance", "per_token"), ("pair", "target", "draf
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Plan and print. Returns the exit status."""
+    """Print the best stack of models, or the best grown tree. Returns the exit status."""
     given = [f"--{n.replace('_', '-')}" for n in GIVEN if getattr(arguments, n) is not None]
     measured = any(getattr(arguments, n) is not None for n in MEASURED)
     if measured and given:
@@ -33,41 +33,40 @@ def main(arguments: argparse.Namespace) -> int:
     if not measured and (arguments.costs is None or arguments.acceptance is None):
         raise HsdError("a plan needs --costs and --acceptance, or --pair tiny to measure them")
     facts: dict[str, Any] = {}
-    if not measured:
-        refuse(arguments, "--device --dtype --prompts --limit --new-tokens --temperature", "a pair to measure, --pair")
     if measured:
         models, names, facts = _measure(arguments)
     else:
+        refuse(arguments, "--device --dtype --prompts --limit --new-tokens --temperature", "a pair to measure, --pair")
         further = read_numbers(arguments.per_token) if arguments.per_token else ()
         models = Models(read_numbers(arguments.costs), read_acceptance(arguments.acceptance), further)
         names = [*(f"model {i}" for i in range(models.target)), "target"]
-    found = plan(models, arguments.longest)
+    best_plan = plan(models, arguments.longest)
     for line in models.warnings():
         print(f"hsd: warning: {line}", file=sys.stderr)
-    words = json.dumps({**as_json(models, found), **facts}) if arguments.json else None
-    print(words or report(found, names, arguments.longest, facts))
+    words = json.dumps({**as_json(models, best_plan), **facts}) if arguments.json else None
+    print(words or report(best_plan, names, arguments.longest, facts))
     return 0
 
 
 def _plan_tree(arguments: argparse.Namespace, measured: bool) -> int:
-    """Measure, plan a grown tree, and print. Returns the exit status."""
+    """Measure a pair and print the grown tree that is best for it. Returns the exit status."""
     if not measured:
         raise HsdError("--tree is measured on a pair: give --pair, or --target and --draft")
     prompts = _prompts(arguments)
     pair = load(arguments, arguments.pair)
     trees, costs, steps = measure_trees(pair, prompts.prompts, arguments.new_tokens, Sampling(arguments.temperature))
-    found = sorted(tree_plans(trees, costs, LARGEST), key=lambda tree: tree.per_token)
+    ranking = sorted(tree_plans(trees, costs, LARGEST), key=lambda tree: tree.per_token)
     where = machine(pair)
-    told = {"prompts": prompts.name, "steps": steps, "temperature": arguments.temperature, "machine": where}
+    about = {"prompts": prompts.name, "steps": steps, "temperature": arguments.temperature, "machine": where}
     if arguments.json:
         plain = {"target": costs.target, "level": costs.level, "around": costs.around}
-        tree = {name: getattr(found[0], name) for name in ("drafts", "gamma", "nodes", "kept", "step")}
-        tree["speedup"] = costs.target[1] / found[0].per_token
-        print(json.dumps({"best": tree, "unit": "ms", "costs": plain, **told}))
+        tree = {name: getattr(ranking[0], name) for name in ("drafts", "gamma", "nodes", "kept", "step")}
+        tree["speedup"] = costs.target[1] / ranking[0].per_token
+        print(json.dumps({"best": tree, "unit": "ms", "costs": plain, **about}))
         return 0
-    print(f"best grown tree: --drafts {found[0].drafts} --gamma {found[0].gamma} --nodes {found[0].nodes}")
+    print(f"best grown tree: --drafts {ranking[0].drafts} --gamma {ranking[0].gamma} --nodes {ranking[0].nodes}")
     for drafts in trees:
-        best = next(tree for tree in found if tree.drafts == drafts)
+        best = next(tree for tree in ranking if tree.drafts == drafts)
         shape = f"{best.drafts} a level, {best.gamma} levels, {best.nodes} nodes"
         speed = costs.target[1] / best.per_token
         print(f"  {shape:34} {1 + best.kept:5.2f} tokens a call  {best.step:7.2f} ms a step  {speed:5.2f}× plain")
@@ -92,32 +91,34 @@ def _measure(arguments: argparse.Namespace) -> tuple[Models, list[str], dict[str
     prompts = _prompts(arguments)
     pair = load(arguments, arguments.pair)
     names = [model.name for model in pair.models]
-    found = measure_stack(pair, pair.models, prompts.prompts, arguments.new_tokens, Sampling(arguments.temperature))
-    models = found.models
+    measurement = measure_stack(
+        pair, pair.models, prompts.prompts, arguments.new_tokens, Sampling(arguments.temperature)
+    )
+    models = measurement.models
     measured = {
         "names": names,
         "unit": "ms",
         "costs": list(models.costs),
         "per_token": list(models.per_token),
         "acceptance": [list(row) for row in models.acceptance],
-        "positions": found.positions,
+        "positions": measurement.positions,
         "prompts": prompts.name,
-        "temperature": found.sampling.temperature,
+        "temperature": measurement.sampling.temperature,
         "machine": machine(pair),
     }
     return models, names, {"measured": measured}
 
 
-def report(found: Plan, names: list[str], longest: int, facts: dict[str, Any]) -> str:
+def report(plan_: Plan, names: list[str], longest: int, facts: dict[str, Any]) -> str:
     """Return the plan in words. longest: the largest threshold that was considered."""
     unit = " ms" if facts else ""
-    lines = [f"best: {_in_words(found.best, names)}"]
-    rows = [("best", found.best), ("best single draft", found.single), ("no draft", found.plain)]
+    lines = [f"best: {_in_words(plan_.best, names)}"]
+    rows = [("best", plan_.best), ("best single draft", plan_.single), ("no draft", plan_.plain)]
     for what, stack in rows:
-        speed = found.plain.latency / stack.latency
-        way = f"  {_in_words(stack, names)}" if stack is found.single else ""
+        speed = plan_.plain.latency / stack.latency
+        way = f"  {_in_words(stack, names)}" if stack is plan_.single else ""
         lines.append(f"  {what:18} {stack.latency:9.3f}{unit} per token  {speed:5.2f}×{way}")
-    lines.append(f"  no stack with thresholds up to {longest} is computed below {found.bound:.3f}{unit} per token")
+    lines.append(f"  no stack with thresholds up to {longest} is computed below {plan_.bound:.3f}{unit} per token")
     return "\n".join([*lines, *_measurement(facts.get("measured"))])
 
 

@@ -80,8 +80,8 @@ def _calibrated(pair: Any, options: Any, arguments: argparse.Namespace) -> Any:
     how = {name: value for name, value in options if hsd.RunOptions.options()[name].group in ("sampling", "levels")}
     how |= {name: getattr(options, name) for name in ("proposer", "gamma", "temperature", "system")}
     prompts = prompt_set("shipped", limit=CALIBRATION_PROMPTS).prompts
-    found = calibrate(pair, prompts, options.divergence, options.divergence_on, **how, max_new_tokens=48)
-    tolerance = found.tolerance(arguments.quantile)
+    calibration = calibrate(pair, prompts, options.divergence, options.divergence_on, **how, max_new_tokens=48)
+    tolerance = calibration.tolerance(arguments.quantile)
     print(f"tolerance {tolerance:.4g} accepts {arguments.quantile:.0%} of what is rejected", file=sys.stderr)
     return hsd.RunOptions(**{**dict(options), "tolerance": tolerance})
 

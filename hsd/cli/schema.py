@@ -9,6 +9,6 @@ from hsd.trace import Trace
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Print it. Returns the exit status."""
+    """Print the JSON Schema of a trace. Returns the exit status."""
     print(json.dumps(Trace.schema_for_others(), indent=2))
     return 0

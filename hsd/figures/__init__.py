@@ -47,7 +47,7 @@ PARTS = {part: Style(**look) for part, look in LOOKS["parts"].items()}
 
 def charts(rows: Sequence[Row]) -> list[Chart]:
     """Return at most three charts, each with its "title", without those that would be empty."""
-    made = {
+    drawings = {
         "Acceptance rate per position in the draft": acceptance_rate_per_position(rows),
         "Where the time goes": time_shares(rows),
     }
@@ -55,12 +55,12 @@ def charts(rows: Sequence[Row]) -> list[Chart]:
     if chains:
         gammas, temperatures = ({row["options"][name] for row in chains} for name in ("gamma", "temperature"))
         by = "temperature" if len(temperatures) > 1 and len(gammas) == 1 else "gamma"
-        made = {f"Tokens per target call by {AXES[by]}, 95 % intervals": block_efficiency(rows, by), **made}
-    return [{"title": title, **chart} for title, chart in made.items() if chart["data"]]
+        drawings = {f"Tokens per target call by {AXES[by]}, 95 % intervals": block_efficiency(rows, by), **drawings}
+    return [{"title": title, **chart} for title, chart in drawings.items() if chart["data"]]
 
 
 def block_efficiency(rows: Sequence[Row], by: str = "gamma") -> Chart:
-    """Tokens per target call with 95 % intervals, a line per rule. by: "gamma" or "temperature", the x axis.
+    """Return tokens per target call with 95 % intervals, a line per rule. by: "gamma" or "temperature", the x axis.
 
     Stacks, early exits and drafts that choose their length have no one length and are left out.
     """
@@ -78,7 +78,7 @@ def block_efficiency(rows: Sequence[Row], by: str = "gamma") -> Chart:
 
 
 def acceptance_rate_per_position(rows: Sequence[Row]) -> Chart:
-    """The share of all drafts that kept at least i tokens, for i = 1, 2, …. One line per case.
+    """Return the share of all drafts that kept at least i tokens, for i = 1, 2, …. One line per case.
 
     Where there are several draft lengths, the longest is shown and the others wait in the legend.
     """
@@ -93,7 +93,7 @@ def acceptance_rate_per_position(rows: Sequence[Row]) -> Chart:
 
 
 def time_shares(rows: Sequence[Row]) -> Chart:
-    """Where the time of each case went: stacked bars of the two models, verification, sampling and the rest."""
+    """Return where the time of each case went: stacked bars of the two models, verification, sampling and the rest."""
     known = [row for row in rows if "shares" in row]
     traces = [
         {
@@ -152,29 +152,24 @@ def chart(traces: list[Chart], height: int, x: Chart, y: Chart, **layout: Any) -
 
 
 def _drafting(rows: Iterable[Row]) -> list[Row]:
-    """The rows of our own cases that draft."""
+    """Return the rows of our own cases that draft."""
     return [row for row in rows if "acceptance_rate" in row and row["options"].get("rule")]
 
 
 def _chains(rows: Iterable[Row]) -> list[Row]:
-    """The rows of `_drafting` whose drafts have a fixed length."""
-    return [row for row in _drafting(rows) if not _levelled(row) and row["options"].get("gamma") != "auto"]
-
-
-def _levelled(row: Row) -> bool:
-    """Whether a row's system has levels, whose blocks have no fixed length."""
-    return row["options"].get("system") in LEVELLED
+    """Return the rows of `_drafting` whose drafts have a fixed length."""
+    return [row for row in _drafting(rows) if _gamma(row) and row["options"].get("gamma") != "auto"]
 
 
 def _lines(rows: Sequence[Row], by: str) -> list[tuple[str, list[Row]]]:
-    """Rows that differ in `by` alone, in its order, with a name that says what they have in common."""
-    found: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    """Return rows that differ in `by` alone, in its order, with a name that says what they have in common."""
+    groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     options = ("rule", "proposer", "divergence", "tolerance", "tree", "drafts", "nodes", "gamma", "temperature")
     rest = [name for name in options if name != by]
     for row in rows:
-        found[tuple(row["options"].get(name) for name in rest)].append(row)
+        groups[tuple(row["options"].get(name) for name in rest)].append(row)
     several = {name for name in rest if len({row["options"].get(name) for row in rows}) > 1}
-    return [(_name(line[0], several), sorted(line, key=lambda row: row["options"][by])) for line in found.values()]
+    return [(_name(line[0], several), sorted(line, key=lambda row: row["options"][by])) for line in groups.values()]
 
 
 def _name(row: Row, several: set[str]) -> str:
@@ -190,7 +185,9 @@ def _name(row: Row, several: set[str]) -> str:
 
 def _gamma(row: Row) -> int:
     """Return the largest draft length of a row; 0 for levels, whose blocks have none."""
-    return 0 if _levelled(row) else int(RunOptions.options()["gamma"].largest(row["options"].get("gamma", 0)))
+    options = row["options"]
+    levelled = options.get("system") in LEVELLED
+    return 0 if levelled else int(RunOptions.options()["gamma"].largest(options.get("gamma", 0)))
 
 
 def _dash(rows: Sequence[Row], row: Row, name: str) -> str:
@@ -202,7 +199,7 @@ def _dash(rows: Sequence[Row], row: Row, name: str) -> str:
 
 def _visible(rows: Sequence[Row], row: Row) -> bool | str:
     """Return plotly's `visible`: True for the longest drafts and for levels, at the first temperature."""
-    long = _levelled(row) or _gamma(row) == max(map(_gamma, rows))
+    long = _gamma(row) in (0, max(map(_gamma, rows)))
     return True if long and row["options"]["temperature"] == rows[0]["options"]["temperature"] else "legendonly"
 
 
